@@ -1,0 +1,38 @@
+"""Events: what a run tells of itself while it goes on. Progress displays are built on these."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """Something that happened in a run.
+
+    The kernel tells listeners of `node_started`, `node_finished`, `node_retried`, `node_replayed`,
+    `asked` and `parked`; nodes add their own with `emit`, and those are in the journal too.
+    """
+
+    kind: str
+    node: str
+    data: dict[str, Any] = field(default_factory=dict)
+
+
+Listener = Callable[[Event], None]
+
+#: Set by the driver around each node, so that `emit` needs no run handed to it.
+current_emitter: ContextVar[Callable[[str, dict[str, Any]], None]] = ContextVar("current_emitter")
+
+
+def emit(kind: str, **data: Any) -> None:
+    """Tell the run's listeners of something, and put it in the journal of a durable run.
+
+    Called from within a node's `exec`; outside of any run it does nothing, so that code which
+    reports progress can be called on its own.
+    """
+    emitter = current_emitter.get(None)
+    if emitter is not None:
+        emitter(kind, data)

@@ -1,0 +1,450 @@
+"""The journal: what has happened in each run, durably, and who may write to it.
+
+One SQLite file in WAL mode. A run is driven by whoever holds its current *fence*, a number that
+grows with each claim; every write names the fence and is refused when it is no longer current, so
+a process that was stopped and wakes up late can do no harm.
+
+Ordinary steps are committed with `synchronous=NORMAL`: a killed process loses nothing, and a power
+cut may lose the last steps of a run, which are then done again. What must not be lost even then
+(that a side effect is about to fire, a question, an answer, an outcome) is synced to the disk.
+"""
+
+from __future__ import annotations
+
+import secrets
+import sqlite3
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from runtrue.errors import (
+    FenceLost,
+    JournalError,
+    RunBusy,
+    RunCancelled,
+    RunError,
+    RunWaiting,
+    UnknownRun,
+)
+from runtrue.flow.events import Event
+from runtrue.flow.migrations import migrate
+from runtrue.flow.owner import Owner
+
+
+class RunState(StrEnum):
+    """Where a run stands. `running` and `waiting` are the two that can go on."""
+
+    RUNNING = "running"
+    PASSED = "passed"
+    FAILED = "failed"
+    ESCALATED = "escalated"
+    ABORTED = "aborted"
+    WAITING = "waiting"
+    CANCELLED = "cancelled"
+
+
+@dataclass(frozen=True, slots=True)
+class RunRow:
+    """One run as the journal holds it."""
+
+    id: str
+    kind: str
+    title: str
+    state: RunState
+    fence: int
+    owner: Owner | None
+    input: dict[str, Any]
+    result: dict[str, Any] | None
+    error: str | None
+    created_at: float
+    ended_at: float | None
+
+    @property
+    def is_driven(self) -> bool:
+        """Whether a living process drives it right now."""
+        return self.owner is not None and self.owner.is_alive()
+
+    @property
+    def is_over(self) -> bool:
+        """Whether it came to its end. A run that broke on an exception is not over."""
+        return self.result is not None or self.state is RunState.CANCELLED
+
+
+@dataclass(frozen=True, slots=True)
+class StepRow:
+    """One step of a run; `result` is None while a side effect has begun and not ended."""
+
+    seq: int
+    node: str
+    input_hash: str
+    result: bytes | None
+    finished_at: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """The right to drive a run, until somebody else claims it."""
+
+    run_id: str
+    fence: int
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What a run asks a person, and the answer once there is one."""
+
+    seq: int
+    question: Any
+    answer: Any
+    answered: bool
+
+
+_STILL_MINE = "EXISTS (SELECT 1 FROM runs WHERE id = ? AND fence = ? AND state = 'running')"
+_ADD_STEP = (
+    "INSERT INTO steps (run_id, seq, node, input_hash, result, finished_at) "
+    f"SELECT ?, ?, ?, ?, ?, ? WHERE {_STILL_MINE}"
+)
+_ADD_EVENT = (
+    "INSERT INTO events (run_id, n, at, node, kind, data) SELECT ?, "
+    "(SELECT coalesce(max(n), 0) + 1 FROM events WHERE run_id = ?), ?, ?, ?, ? "
+    f"WHERE {_STILL_MINE}"
+)
+_RUN_COLUMNS = "id, kind, title, state, fence, owner, input, result, error, created_at, ended_at"
+
+
+class Journal:
+    """The journal file at `path`, made when it is not there."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        with self._explained("opened"):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._db = sqlite3.connect(path, timeout=30, isolation_level=None)
+            self._db.execute("PRAGMA journal_mode = WAL")
+            self._db.execute("PRAGMA synchronous = NORMAL")
+            self._db.execute("PRAGMA foreign_keys = OFF")
+            migrate(self._db)
+
+    def close(self) -> None:
+        """Close the file; SQLite folds the write-ahead log back into it."""
+        self._db.close()
+
+    def __enter__(self) -> Journal:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    # -- runs -------------------------------------------------------------------------------
+
+    def create(self, kind: str, title: str, data: dict[str, Any]) -> str:
+        """Begin a run that nobody drives yet, and return its id."""
+        with self._transaction(synced=True) as db:
+            run_id = secrets.token_hex(4)
+            while db.execute("SELECT 1 FROM runs WHERE id = ?", (run_id,)).fetchone():
+                run_id = secrets.token_hex(4)
+            db.execute(
+                "INSERT INTO runs (id, kind, title, state, input, created_at) "
+                "VALUES (?, ?, ?, 'running', ?, ?)",
+                (run_id, kind, title, _to_json(data), time.time()),
+            )
+        return run_id
+
+    def find(self, prefix: str) -> RunRow:
+        """The run whose id is, or begins with, `prefix`."""
+        with self._explained("read"):
+            rows = self._db.execute(
+                f"SELECT {_RUN_COLUMNS} FROM runs WHERE substr(id, 1, ?) = ? LIMIT 3",
+                (len(prefix), prefix),
+            ).fetchall()
+        if len(rows) == 1:
+            return _run_row(rows[0])
+        if rows:
+            found = ", ".join(row[0] for row in rows)
+            raise UnknownRun(f"run id {prefix!r} is not unique: {found}; give more of it")
+        recent = ", ".join(row.id for row in self.runs(limit=5)) or "none yet"
+        raise UnknownRun(f"there is no run {prefix!r} in {self.path}; the latest are: {recent}")
+
+    def runs(self, *, limit: int = 50, state: RunState | None = None) -> list[RunRow]:
+        """The latest runs, newest first."""
+        with self._explained("read"):
+            rows = self._db.execute(
+                f"SELECT {_RUN_COLUMNS} FROM runs WHERE ? IS NULL OR state = ? "
+                "ORDER BY created_at DESC, rowid DESC LIMIT ?",
+                (state, state, limit),
+            ).fetchall()
+        return [_run_row(row) for row in rows]
+
+    def claim(self, run_id: str, owner: Owner, *, force: bool = False) -> Claim:
+        """Take the right to drive a run, and its next fence.
+
+        Refused while another living process drives the run, unless forced: then whatever that
+        process still tries to write is refused instead.
+        """
+        with self._transaction() as db:
+            run = self.find(run_id)
+            if run.is_over:
+                raise RunError(f"run {run.id} has ended ({run.state}); start a new one")
+            if run.state is RunState.WAITING:
+                raise RunWaiting(f"run {run.id} waits for an answer")
+            if run.owner is not None and run.owner.is_alive() and not force:
+                raise RunBusy(
+                    f"run {run.id} is being driven by {run.owner}; "
+                    "wait for it, or take the run over with --force"
+                )
+            fence = run.fence + 1
+            db.execute(
+                "UPDATE runs SET fence = ?, owner = ?, state = 'running', error = NULL, "
+                "ended_at = NULL WHERE id = ?",
+                (fence, _to_json(owner), run.id),
+            )
+        return Claim(run.id, fence)
+
+    def release(self, claim: Claim) -> None:
+        """Give the right to drive back, leaving the run to be continued by anyone."""
+        with self._transaction() as db:
+            db.execute(
+                "UPDATE runs SET owner = NULL WHERE id = ? AND fence = ?",
+                (claim.run_id, claim.fence),
+            )
+
+    def finish(self, claim: Claim, state: RunState, result: dict[str, Any]) -> None:
+        """End a run with its outcome."""
+        self._end(claim, state, result=_to_json(result), error=None)
+
+    def fail(self, claim: Claim, error: str) -> None:
+        """Note that a run broke on an exception; it can be claimed again and goes on from there."""
+        self._end(claim, RunState.FAILED, result=None, error=error)
+
+    def _end(self, claim: Claim, state: RunState, *, result: str | None, error: str | None) -> None:
+        with self._transaction(synced=True) as db:
+            ended = db.execute(
+                "UPDATE runs SET state = ?, result = ?, error = ?, owner = NULL, ended_at = ? "
+                "WHERE id = ? AND fence = ? AND state = 'running'",
+                (state, result, error, time.time(), claim.run_id, claim.fence),
+            ).rowcount
+            if not ended:
+                raise self._refusal(claim)
+
+    def cancel(self, run_id: str) -> RunRow:
+        """End a run from outside. Its driver, if there is one, is refused at its next write."""
+        with self._transaction(synced=True) as db:
+            run = self.find(run_id)
+            if run.is_over:
+                raise RunError(f"run {run.id} has already ended ({run.state})")
+            db.execute(
+                "UPDATE runs SET state = 'cancelled', ended_at = ?, owner = NULL WHERE id = ?",
+                (time.time(), run.id),
+            )
+        return run
+
+    # -- steps ------------------------------------------------------------------------------
+
+    def load(self, run_id: str) -> list[StepRow]:
+        """The recorded steps of a run, in order."""
+        with self._explained("read"):
+            rows = self._db.execute(
+                "SELECT seq, node, input_hash, result, finished_at FROM steps "
+                "WHERE run_id = ? ORDER BY seq",
+                (run_id,),
+            ).fetchall()
+        return [StepRow(*row) for row in rows]
+
+    def begin(self, claim: Claim, seq: int, node: str, input_hash: str) -> None:
+        """Note that a side effect is about to fire, before it does."""
+        with self._explained("written"):
+            self._db.execute("PRAGMA synchronous = FULL")
+            try:
+                self._add_step(claim, seq, node, input_hash, None, None)
+            finally:
+                self._db.execute("PRAGMA synchronous = NORMAL")
+
+    def record(
+        self, claim: Claim, seq: int, node: str, input_hash: str, result: bytes, *, begun: bool
+    ) -> None:
+        """Note a finished step; `begun` when `begin` was called for it."""
+        with self._explained("written"):
+            if not begun:
+                self._add_step(claim, seq, node, input_hash, result, time.time())
+                return
+            written = self._db.execute(
+                "UPDATE steps SET result = ?, finished_at = ? WHERE run_id = ? AND seq = ? "
+                f"AND {_STILL_MINE}",
+                (result, time.time(), claim.run_id, seq, claim.run_id, claim.fence),
+            ).rowcount
+            if not written:
+                raise self._refusal(claim)
+
+    def _add_step(
+        self,
+        claim: Claim,
+        seq: int,
+        node: str,
+        input_hash: str,
+        result: bytes | None,
+        finished_at: float | None,
+    ) -> None:
+        run_id, fence = claim.run_id, claim.fence
+        if not self._db.execute(
+            _ADD_STEP, (run_id, seq, node, input_hash, result, finished_at, run_id, fence)
+        ).rowcount:
+            raise self._refusal(claim)
+
+    def _refusal(self, claim: Claim) -> RunError:
+        run = self.find(claim.run_id)
+        if run.state is RunState.CANCELLED:
+            return RunCancelled(f"run {run.id} was cancelled")
+        return FenceLost(f"run {run.id} was taken over by another process; this one stops here")
+
+    # -- events -----------------------------------------------------------------------------
+
+    def emit(self, claim: Claim, event: Event) -> None:
+        """Add an event to the run's list."""
+        run_id, fence = claim.run_id, claim.fence
+        with self._explained("written"):
+            if not self._db.execute(
+                _ADD_EVENT,
+                (
+                    *(run_id, run_id, time.time(), event.node, event.kind, _to_json(event.data)),
+                    *(run_id, fence),
+                ),
+            ).rowcount:
+                raise self._refusal(claim)
+
+    def events(self, run_id: str, after: int = 0) -> list[tuple[int, Event]]:
+        """The run's events with a number above `after`, each with its number."""
+        with self._explained("read"):
+            rows = self._db.execute(
+                "SELECT n, kind, node, data FROM events WHERE run_id = ? AND n > ? ORDER BY n",
+                (run_id, after),
+            ).fetchall()
+        return [(n, Event(kind, node, msgspec.json.decode(data))) for n, kind, node, data in rows]
+
+    # -- questions --------------------------------------------------------------------------
+
+    def ask(self, claim: Claim, seq: int, question: Any) -> None:
+        """Put a question where people can see and answer it. The run goes on until it parks."""
+        with self._transaction(synced=True) as db:
+            self._check(claim)
+            db.execute(
+                "INSERT OR IGNORE INTO questions (run_id, seq, question, asked_at) "
+                "VALUES (?, ?, ?, ?)",
+                (claim.run_id, seq, _to_json(question), time.time()),
+            )
+
+    def park(self, claim: Claim, seq: int) -> Question:
+        """Let the run wait for its answer, unless the answer is already there.
+
+        The look for an answer and the change of state are one transaction, so an answer that
+        comes between asking and parking is found here and none is ever lost.
+        """
+        with self._transaction(synced=True) as db:
+            self._check(claim)
+            asked = self._questions(claim.run_id, seq)[0]
+            if not asked.answered:
+                db.execute(
+                    "UPDATE runs SET state = 'waiting', owner = NULL WHERE id = ?", (claim.run_id,)
+                )
+        return asked
+
+    def answer(self, run_id: str, value: Any) -> None:
+        """Answer the run's open question; a parked run can be driven again from now on."""
+        with self._transaction(synced=True) as db:
+            run = self.find(run_id)
+            question = self.open_question(run.id)
+            if question is None or run.is_over:
+                raise RunError(f"run {run.id} ({run.state}) asks nothing that could be answered")
+            db.execute(
+                "UPDATE questions SET answer = ?, answered_at = ? WHERE run_id = ? AND seq = ?",
+                (_to_json(value), time.time(), run.id, question.seq),
+            )
+            db.execute(
+                "UPDATE runs SET state = 'running' WHERE id = ? AND state = 'waiting'", (run.id,)
+            )
+
+    def open_question(self, run_id: str) -> Question | None:
+        """The question of a run that has no answer yet."""
+        unanswered = [q for q in self._questions(run_id) if not q.answered]
+        return unanswered[-1] if unanswered else None
+
+    def _questions(self, run_id: str, seq: int | None = None) -> list[Question]:
+        with self._explained("read"):
+            rows = self._db.execute(
+                "SELECT seq, question, answer, answered_at FROM questions "
+                "WHERE run_id = ? AND (? IS NULL OR seq = ?) ORDER BY seq",
+                (run_id, seq, seq),
+            ).fetchall()
+        return [
+            Question(
+                n,
+                msgspec.json.decode(question),
+                None if answer is None else msgspec.json.decode(answer),
+                answered_at is not None,
+            )
+            for n, question, answer, answered_at in rows
+        ]
+
+    # -- the file ---------------------------------------------------------------------------
+
+    def _check(self, claim: Claim) -> None:
+        mine = self._db.execute(f"SELECT {_STILL_MINE}", (claim.run_id, claim.fence)).fetchone()
+        if not mine[0]:
+            raise self._refusal(claim)
+
+    @contextmanager
+    def _transaction(self, *, synced: bool = False) -> Iterator[sqlite3.Connection]:
+        with self._explained("written"):
+            if synced:
+                self._db.execute("PRAGMA synchronous = FULL")
+            try:
+                self._db.execute("BEGIN IMMEDIATE")
+                try:
+                    yield self._db
+                    self._db.execute("COMMIT")
+                except BaseException:
+                    # SQLite has already rolled back after some errors, a full disk among them.
+                    if self._db.in_transaction:
+                        self._db.execute("ROLLBACK")
+                    raise
+            finally:
+                if synced:
+                    self._db.execute("PRAGMA synchronous = NORMAL")
+
+    @contextmanager
+    def _explained(self, verb: str) -> Iterator[None]:
+        """Turn what SQLite and the file system raise into one sentence."""
+        try:
+            yield
+        except (sqlite3.Error, OSError) as error:
+            raise JournalError(
+                f"the journal {self.path} cannot be {verb}: {error}; "
+                "free space or set RUNTRUE_HOME to a writable directory, then continue with "
+                "`runtrue runs resume`"
+            ) from error
+
+
+def _to_json(value: Any) -> str:
+    return msgspec.json.encode(value).decode()
+
+
+def _run_row(row: tuple[Any, ...]) -> RunRow:
+    run_id, kind, title, state, fence, owner, data, result, error, created_at, ended_at = row
+    return RunRow(
+        id=run_id,
+        kind=kind,
+        title=title,
+        state=RunState(state),
+        fence=fence,
+        owner=None if owner is None else msgspec.json.decode(owner, type=Owner),
+        input=msgspec.json.decode(data),
+        result=None if result is None else msgspec.json.decode(result),
+        error=error,
+        created_at=created_at,
+        ended_at=ended_at,
+    )

@@ -1,0 +1,86 @@
+"""The journal's tables, as ordered migrations. Append to the list; never edit what has shipped."""
+
+from __future__ import annotations
+
+import sqlite3
+
+from runtrue.errors import JournalError
+
+MIGRATIONS = [
+    # 1: runs, their finished steps, what they told of themselves, and what they asked
+    """
+    CREATE TABLE runs (
+        id         TEXT PRIMARY KEY,
+        kind       TEXT NOT NULL,
+        title      TEXT NOT NULL,
+        state      TEXT NOT NULL,
+        fence      INTEGER NOT NULL DEFAULT 0,
+        owner      TEXT,
+        input      TEXT NOT NULL,
+        result     TEXT,
+        error      TEXT,
+        created_at REAL NOT NULL,
+        ended_at   REAL
+    ) STRICT;
+    CREATE INDEX runs_by_age ON runs (created_at);
+
+    CREATE TABLE steps (
+        run_id      TEXT NOT NULL REFERENCES runs (id),
+        seq         INTEGER NOT NULL,
+        node        TEXT NOT NULL,
+        input_hash  TEXT NOT NULL,
+        result      BLOB,
+        finished_at REAL,
+        PRIMARY KEY (run_id, seq)
+    ) STRICT, WITHOUT ROWID;
+
+    CREATE TABLE events (
+        run_id TEXT NOT NULL REFERENCES runs (id),
+        n      INTEGER NOT NULL,
+        at     REAL NOT NULL,
+        node   TEXT NOT NULL,
+        kind   TEXT NOT NULL,
+        data   TEXT NOT NULL,
+        PRIMARY KEY (run_id, n)
+    ) STRICT, WITHOUT ROWID;
+
+    CREATE TABLE questions (
+        run_id      TEXT NOT NULL REFERENCES runs (id),
+        seq         INTEGER NOT NULL,
+        question    TEXT NOT NULL,
+        asked_at    REAL NOT NULL,
+        answer      TEXT,
+        answered_at REAL,
+        PRIMARY KEY (run_id, seq)
+    ) STRICT, WITHOUT ROWID;
+    """,
+]
+
+
+def migrate(connection: sqlite3.Connection) -> None:
+    """Bring the tables up to date, one transaction for each migration."""
+    version = _version(connection)
+    if version > len(MIGRATIONS):
+        raise JournalError(
+            f"the journal was written by a newer runtrue (schema {version}, this one knows "
+            f"{len(MIGRATIONS)}); upgrade runtrue or set RUNTRUE_HOME to another directory"
+        )
+    while version < len(MIGRATIONS):
+        connection.execute("BEGIN IMMEDIATE")
+        try:
+            # Another process may have migrated while this one waited for the lock.
+            version = _version(connection)
+            if version < len(MIGRATIONS):
+                for statement in MIGRATIONS[version].split(";\n"):
+                    connection.execute(statement)
+                version += 1
+                connection.execute(f"PRAGMA user_version = {version}")
+            connection.execute("COMMIT")
+        except BaseException:
+            connection.execute("ROLLBACK")
+            raise
+
+
+def _version(connection: sqlite3.Connection) -> int:
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    return int(version)

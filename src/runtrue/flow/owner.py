@@ -1,0 +1,70 @@
+"""Owners: which process drives a run, and whether that process still lives."""
+
+from __future__ import annotations
+
+import os
+import socket
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """A process, told apart from a later one that was given the same number."""
+
+    host: str
+    boot: str
+    pid: int
+    started: str
+
+    @classmethod
+    def this_process(cls) -> Owner:
+        """The process that calls."""
+        return cls(_host(), _boot(), os.getpid(), _started(os.getpid()))
+
+    def is_here(self) -> bool:
+        """Whether it is, or was, a process of this machine, so that its life can be looked up."""
+        return self.host == _host()
+
+    def is_alive(self) -> bool:
+        """Whether it may still be driving. A process of another machine is taken to be alive."""
+        if not self.is_here():
+            return True
+        if self.boot != _boot():
+            return False
+        try:
+            os.kill(self.pid, 0)
+        except ProcessLookupError:
+            return False
+        except PermissionError:
+            pass
+        return _started(self.pid) == self.started
+
+    def __str__(self) -> str:
+        place = "" if self.is_here() else f" on {self.host}"
+        return f"process {self.pid}{place}"
+
+
+@cache
+def _host() -> str:
+    return socket.gethostname()
+
+
+@cache
+def _boot() -> str:
+    try:
+        return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+    except OSError:
+        return ""
+
+
+def _started(pid: int) -> str:
+    """The process's start time in clock ticks since boot; empty where there is no /proc."""
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return ""
+    # The second field, the program's name, may hold spaces and brackets: count from its end.
+    state, *fields = stat.rpartition(")")[2].split()
+    return "" if state == "Z" else fields[18]
