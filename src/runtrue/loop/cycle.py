@@ -1,0 +1,359 @@
+"""The repair cycle: check, decide, fix, check again. Written once, for every loop that repairs.
+
+    check ──▶ decide ── fix ────▶ fix ── proposed ─▶ check
+                ▲   │              └──── rejected ─▶ decide
+                │   ├── recheck ▶ check
+                │   ├── ask ────▶ hand_over ─▶ ask ─▶ take_back ─▶ check
+                │   └── accept, stop ─▶ where the loop that configured the cycle goes on
+
+All that happened is in `shared["history"]`, which `decide` turns into `shared["decision"]`. The
+loop that uses the cycle puts the candidate to begin with into `shared["candidate"]`.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, replace
+from typing import Any
+
+from runtrue.flow import Ask, Node, emit
+from runtrue.loop.decide import Action, Decision, decide
+from runtrue.loop.finding import Finding, Mode, Verdict
+from runtrue.loop.history import (
+    Answer,
+    Attempt,
+    Fix,
+    FixPart,
+    History,
+    Reason,
+    Rejection,
+    Skip,
+    still_judged,
+)
+from runtrue.loop.policy import Policy
+from runtrue.loop.seams import Check, Fixer, FixTask, Sandbox
+
+Shared = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Workshop:
+    """What one loop's cycle works with. A rung with nothing on it says why."""
+
+    sandbox: Sandbox
+    checks: tuple[Check, ...]
+    ladder: tuple[Fixer | Skip, ...]
+    policy: Policy
+
+    @property
+    def fixers(self) -> tuple[Fixer, ...]:
+        """The rungs that hold a fixer."""
+        return tuple(rung for rung in self.ladder if not isinstance(rung, Skip))
+
+
+def repair_cycle(workshop: Workshop) -> tuple[CheckNode, DecideNode]:
+    """The cycle's way in and its way out; `accept` and `stop` of the latter are left to wire."""
+    check = CheckNode("check", workshop)
+    decision = DecideNode("decide", workshop)
+    fix = FixNode("fix", workshop)
+    hand_over = HandOverNode("hand_over", workshop)
+    ask = AskNode("ask")
+    take_back = TakeBackNode("take_back", workshop)
+    check >> decision
+    decision - Action.FIX >> fix
+    decision - Action.RECHECK >> check
+    decision - Action.ASK >> hand_over >> ask >> take_back >> check
+    fix - "proposed" >> check
+    fix - "rejected" >> decision
+    return check, decision
+
+
+class _WorkshopNode(Node):
+    def __init__(self, name: str, workshop: Workshop) -> None:
+        super().__init__(name)
+        self.workshop = workshop
+
+
+# -- check --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class CheckInputs:
+    """Which candidate is checked, as which attempt, and which checks come first."""
+
+    number: int
+    candidate: str
+    first: tuple[str, ...]
+    baseline: tuple[Verdict, ...]
+
+
+class CheckNode(_WorkshopNode):
+    """Runs the checks: first what failed before, then, if that passes, every other one."""
+
+    def prep(self, shared: Shared) -> CheckInputs:
+        """Find out what failed on the candidate that this one was made from."""
+        history: History = shared.get("history", History())
+        if not history.attempts:
+            return CheckInputs(1, shared["candidate"], (), ())
+        repeated = shared["decision"].action is Action.RECHECK
+        return CheckInputs(
+            number=history.latest.number + (0 if repeated else 1),
+            candidate=shared["candidate"],
+            first=tuple(v.check for v in history.best.verdicts if v.blocks),
+            baseline=history.attempts[0].verdicts,
+        )
+
+    async def exec(self, inputs: CheckInputs) -> tuple[Verdict, ...]:
+        """Run the checks on exactly this candidate, whatever was left in the sandbox."""
+        self.workshop.sandbox.restore(inputs.candidate)
+        limit = self.workshop.policy.max_attempts
+        emit("attempt_started", number=inputs.number, limit=limit)
+        baseline = {verdict.check: verdict for verdict in inputs.baseline}
+        verdicts: list[Verdict] = []
+        for group in self._groups(inputs.first):
+            for check in group:
+                verdict = await self._run(check)
+                if check.name in baseline:
+                    verdict = still_judged(baseline[check.name], verdict)
+                emit("check_finished", number=inputs.number, **_summary(verdict))
+                verdicts.append(verdict)
+            if inputs.baseline and any(verdict.blocks for verdict in verdicts):
+                break
+        return tuple(verdicts)
+
+    def _groups(self, first: tuple[str, ...]) -> list[list[Check]]:
+        checks = self.workshop.checks
+        required = [c for c in checks if c.mode is Mode.REQUIRED]
+        return [
+            [c for c in required if c.name in first],
+            [c for c in required if c.name not in first],
+            [c for c in checks if c.mode is Mode.INFORMATIONAL],
+        ]
+
+    async def _run(self, check: Check) -> Verdict:
+        emit("check_started", check=check.name)
+        return await check.run(self.workshop.sandbox.workplace())
+
+    def post(self, shared: Shared, inputs: CheckInputs, result: tuple[Verdict, ...]) -> None:
+        """Add the attempt to the history."""
+        history: History = shared.get("history", History())
+        again = bool(history.attempts) and history.latest.number == inputs.number
+        attempt = Attempt(
+            number=inputs.number,
+            candidate=inputs.candidate,
+            verdicts=result,
+            fix=shared.pop("fix", None),
+            recheck=again,
+        )
+        shared["history"] = replace(history, attempts=(*history.attempts, attempt))
+
+
+def _summary(verdict: Verdict) -> dict[str, Any]:
+    return {
+        "check": verdict.check,
+        "mode": verdict.mode,
+        "passed": verdict.passed,
+        "findings": len(verdict.findings),
+        "cases": len(verdict.cases),
+        "seconds": verdict.seconds,
+    }
+
+
+# -- decide -------------------------------------------------------------------------------------
+
+
+class DecideNode(_WorkshopNode):
+    """Asks `decide` what comes next. Nothing is executed, so nothing can differ on replay."""
+
+    def post(self, shared: Shared, inputs: None, result: None) -> str:
+        """Go where the decision says, on the candidate it is about."""
+        history: History = shared["history"]
+        decision = shared["decision"] = decide(self.workshop.policy, history)
+        passed = decision.action is Action.ACCEPT
+        shared["candidate"] = (history.latest if passed else history.best).candidate
+        return decision.action
+
+
+# -- fix ----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class FixInputs:
+    """The candidate to mend, and what is wrong with it."""
+
+    base: str
+    findings: tuple[Finding, ...]
+    history: History
+
+
+class FixNode(_WorkshopNode):
+    """Climbs the ladder: each fixer, cheapest first, takes on the findings that are left."""
+
+    def __init__(self, name: str, workshop: Workshop) -> None:
+        super().__init__(name, workshop)
+        self.side_effect = any(fixer.side_effect for fixer in workshop.fixers)
+
+    def prep(self, shared: Shared) -> FixInputs:
+        """The findings that the decision is about, on the best candidate so far."""
+        return FixInputs(shared["candidate"], shared["decision"].findings, shared["history"])
+
+    async def exec(self, inputs: FixInputs) -> Fix:
+        """Let the fixers edit the candidate, and see from the files what they did."""
+        sandbox = self.workshop.sandbox
+        sandbox.restore(inputs.base)
+        candidate, left = inputs.base, inputs.findings
+        parts: list[FixPart] = []
+        skipped: list[Skip] = []
+        for rung in self.workshop.ladder:
+            taken = _take_on(rung, left)
+            if isinstance(taken, Skip):
+                skipped.append(taken)
+                continue
+            fixer, mine = taken
+            part, candidate = await self._climb(fixer, mine, candidate, inputs.history)
+            parts.append(part)
+            if part.files:
+                left = tuple(finding for finding in left if finding not in mine)
+            if not left:
+                break
+        added, removed = sandbox.count_lines(inputs.base, candidate)
+        return Fix(
+            base=inputs.base,
+            candidate=candidate,
+            parts=tuple(parts),
+            skipped=tuple(skipped),
+            added=added,
+            removed=removed,
+        )
+
+    async def _climb(
+        self, fixer: Fixer, findings: tuple[Finding, ...], before: str, history: History
+    ) -> tuple[FixPart, str]:
+        sandbox = self.workshop.sandbox
+        emit("fixer_started", fixer=fixer.name, findings=len(findings))
+        started = time.monotonic()
+        task = FixTask(findings=findings, history=history)
+        proposal = await fixer.propose(task, sandbox.workplace())
+        if proposal.failure is not None:
+            # Half-done edits of a fixer that broke prove nothing and would only mislead the next.
+            sandbox.restore(before)
+        after = sandbox.snapshot()
+        restored = () if fixer.trusted else sandbox.protected(sandbox.changed(before, after))
+        if restored:
+            sandbox.put_back(restored, before)
+            after = sandbox.snapshot()
+        part = FixPart(
+            fixer=fixer.name,
+            findings=tuple(finding.fingerprint for finding in findings),
+            description=proposal.description,
+            files=sandbox.changed(before, after),
+            restored=restored,
+            seconds=time.monotonic() - started,
+            failure=proposal.failure,
+        )
+        emit("fixer_finished", fixer=part.fixer, files=part.files, failure=part.failure)
+        return part, after
+
+    def post(self, shared: Shared, inputs: FixInputs, result: Fix) -> str:
+        """Hand a new candidate to the checks, or note why there is none worth running."""
+        history: History = shared["history"]
+        reason = self._rejected(result, history)
+        if reason is None:
+            shared["fix"], shared["candidate"] = result, result.candidate
+            return "proposed"
+        rejection = Rejection(after=history.latest.number, fix=result, reason=reason)
+        shared["history"] = replace(history, rejections=(*history.rejections, rejection))
+        return "rejected"
+
+    def _rejected(self, fix: Fix, history: History) -> Reason | None:
+        if fix.candidate != fix.base:
+            seen = any(attempt.candidate == fix.candidate for attempt in history.attempts)
+            return Reason.REPEATED if seen else None
+        if any(part.failure is not None for part in fix.parts):
+            return Reason.FIXER_FAILED
+        repeatable = {fixer.name for fixer in self.workshop.fixers if fixer.repeatable}
+        if any(part.fixer in repeatable for part in fix.parts):
+            return Reason.UNCHANGED
+        return Reason.NO_FIXER
+
+
+def _take_on(
+    rung: Fixer | Skip, findings: tuple[Finding, ...]
+) -> tuple[Fixer, tuple[Finding, ...]] | Skip:
+    """The findings that a rung takes on, or why it takes none."""
+    if isinstance(rung, Skip):
+        return rung
+    if reason := rung.unavailable():
+        return Skip(fixer=rung.name, reason=reason)
+    mine = tuple(finding for finding in findings if rung.accepts(finding))
+    if not mine:
+        return Skip(fixer=rung.name, reason="it takes none of these findings on")
+    return rung, mine
+
+
+# -- ask ----------------------------------------------------------------------------------------
+
+
+class HandOverNode(_WorkshopNode):
+    """Leaves the best candidate in the sandbox for a person to look at and to edit."""
+
+    def prep(self, shared: Shared) -> str:
+        """The candidate to hand over."""
+        return str(shared["candidate"])
+
+    def exec(self, inputs: str) -> str:
+        """Put it in its place."""
+        self.workshop.sandbox.restore(inputs)
+        return str(self.workshop.sandbox.workplace().directory)
+
+    def post(self, shared: Shared, inputs: str, result: str) -> None:
+        """Tell the question where to look."""
+        shared["handed_over"] = result
+
+
+class AskNode(Ask):
+    """Asks a person for help and waits, holding no process."""
+
+    def prep(self, shared: Shared) -> dict[str, Any]:
+        """What is known, and where the candidate lies."""
+        decision: Decision = shared["decision"]
+        return {
+            "why": decision.why,
+            "findings": decision.findings,
+            "sandbox": shared["handed_over"],
+        }
+
+    def post(self, shared: Shared, inputs: dict[str, Any], result: Any) -> None:
+        """Keep what was said; it opens a fresh budget."""
+        history: History = shared["history"]
+        answer = Answer(
+            text=str(result or ""),
+            attempts=len(history.attempts),
+            rejections=len(history.rejections),
+        )
+        shared["history"] = replace(history, answers=(*history.answers, answer))
+
+
+class TakeBackNode(_WorkshopNode):
+    """Takes the candidate as the person left it."""
+
+    def prep(self, shared: Shared) -> str:
+        """The candidate that was handed over."""
+        return str(shared["candidate"])
+
+    def exec(self, inputs: str) -> Fix:
+        """See what the person changed, if anything."""
+        sandbox = self.workshop.sandbox
+        candidate = sandbox.snapshot()
+        added, removed = sandbox.count_lines(inputs, candidate)
+        part = FixPart(
+            fixer="human",
+            findings=(),
+            description="edited in the sandbox, or answered",
+            files=sandbox.changed(inputs, candidate),
+        )
+        return Fix(base=inputs, candidate=candidate, parts=(part,), added=added, removed=removed)
+
+    def post(self, shared: Shared, inputs: str, result: Fix) -> None:
+        """Have it checked like any other candidate."""
+        shared["fix"], shared["candidate"] = result, result.candidate

@@ -1,0 +1,90 @@
+"""Verdicts and findings: what a check said of a candidate, as data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from runtrue.loop.fault import Fault
+from runtrue.loop.fingerprint import fingerprint
+
+
+class Mode(StrEnum):
+    """Whether a check blocks (`required`) or is only recorded (`informational`)."""
+
+    REQUIRED = "required"
+    INFORMATIONAL = "informational"
+
+
+class Outcome(StrEnum):
+    """How one named case of a check, a test as a rule, ended."""
+
+    PASSED = "passed"
+    FAILED = "failed"
+    ERROR = "error"
+    SKIPPED = "skipped"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Location:
+    """Where a finding is. `symbol` is the test, function or node it belongs to."""
+
+    file: str | None = None
+    line: int | None = None
+    column: int | None = None
+    symbol: str | None = None
+
+    def __str__(self) -> str:
+        places = [str(p) for p in (self.file, self.line, self.column) if p is not None]
+        return ":".join(places) or self.symbol or ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """One structured failure out of a verdict.
+
+    `source` names the check, `category` the rule or exception type. `attempted` and `available`
+    say what was looked for and what there was instead, `sample` shows a piece of it.
+    """
+
+    source: str
+    category: str
+    message: str
+    fault: Fault
+    location: Location = Location()
+    attempted: tuple[str, ...] = ()
+    available: tuple[str, ...] = ()
+    sample: str | None = None
+    data: dict[str, Any] = field(default_factory=dict)
+    #: An environment fault that may be gone in a moment, so that trying again makes sense.
+    transient: bool = False
+    fingerprint: str = ""
+
+    def __post_init__(self) -> None:
+        if not self.fingerprint:
+            value = fingerprint(self.category, self.message, self.location.symbol)
+            object.__setattr__(self, "fingerprint", value)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """What one check said of one candidate.
+
+    `passed` comes from the exit code and the structured report together. `cases` holds the named
+    cases of the check, where it has any, and how each ended. `output` is trimmed head and tail.
+    """
+
+    check: str
+    mode: Mode
+    passed: bool
+    findings: tuple[Finding, ...] = ()
+    cases: dict[str, Outcome] = field(default_factory=dict)
+    exit_code: int | None = None
+    seconds: float = 0.0
+    output: str = ""
+
+    @property
+    def blocks(self) -> bool:
+        """Whether the candidate cannot be accepted because of it."""
+        return self.mode is Mode.REQUIRED and not self.passed

@@ -1,0 +1,201 @@
+"""History: the attempts of one loop, in order. Everything a decision is made from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+from runtrue.loop.fault import Fault
+from runtrue.loop.finding import Finding, Location, Mode, Outcome, Verdict
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FixPart:
+    """What one fixer contributed: the findings it took on (by fingerprint) and what it did."""
+
+    fixer: str
+    findings: tuple[str, ...]
+    description: str
+    files: tuple[str, ...] = ()
+    #: Files it edited that judge the candidate; they were put back as they were.
+    restored: tuple[str, ...] = ()
+    seconds: float = 0.0
+    #: Why it gave nothing: the fixer itself failed, for reasons outside of the candidate.
+    failure: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Skip:
+    """A fixer of the ladder that was passed over, and why."""
+
+    fixer: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fix:
+    """A new candidate, and who made it from which one."""
+
+    base: str
+    candidate: str
+    parts: tuple[FixPart, ...] = ()
+    skipped: tuple[Skip, ...] = ()
+    added: int = 0
+    removed: int = 0
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """The files that differ from the base."""
+        return tuple(sorted({file for part in self.parts for file in part.files}))
+
+    @property
+    def seconds(self) -> float:
+        """The time all fixers took together."""
+        return sum(part.seconds for part in self.parts)
+
+
+class Reason(StrEnum):
+    """Why a proposed fix was not run."""
+
+    #: No fixer took on any of the findings.
+    NO_FIXER = "no_fixer"
+    #: A fixer failed for reasons of its own: its program broke, timed out, was refused.
+    FIXER_FAILED = "fixer_failed"
+    #: The fixers left the candidate as it was.
+    UNCHANGED = "unchanged"
+    #: The candidate has already been run and failed.
+    REPEATED = "repeated"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rejection:
+    """A fix that was proposed after attempt `after` and never run."""
+
+    after: int
+    fix: Fix
+    reason: Reason
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attempt:
+    """One execution of the checks on one candidate. The first has no fix: it is the baseline.
+
+    `recheck` marks one that ran the same candidate again because of a transient fault; it has the
+    number of the attempt that it repeats.
+    """
+
+    number: int
+    candidate: str
+    verdicts: tuple[Verdict, ...]
+    fix: Fix | None = None
+    recheck: bool = False
+
+    @property
+    def blocking(self) -> tuple[Finding, ...]:
+        """The findings of the required checks that failed."""
+        return tuple(f for v in self.verdicts if v.blocks for f in v.findings)
+
+    @property
+    def passed(self) -> bool:
+        """Whether every required check that was run passed."""
+        return not any(verdict.blocks for verdict in self.verdicts)
+
+    def verdict(self, check: str) -> Verdict | None:
+        """What the named check said, if it was run."""
+        return next((v for v in self.verdicts if v.check == check), None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What a person said, after so many attempts and rejections."""
+
+    text: str
+    attempts: int
+    rejections: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class History:
+    """All attempts so far, what was rejected between them, and what people answered."""
+
+    attempts: tuple[Attempt, ...] = ()
+    rejections: tuple[Rejection, ...] = ()
+    answers: tuple[Answer, ...] = ()
+
+    @property
+    def latest(self) -> Attempt:
+        """The attempt that was run last."""
+        return self.attempts[-1]
+
+    @property
+    def best(self) -> Attempt:
+        """The attempt to build on: nothing broken, fewest findings, the later of equals."""
+        return min(
+            reversed(self.attempts),
+            key=lambda a: (len(self.regressions(a)), not a.passed, _distinct(a.blocking)),
+        )
+
+    @property
+    def seconds(self) -> float:
+        """The time that checks and fixers took."""
+        checks = sum(v.seconds for a in self.attempts for v in a.verdicts)
+        fixes = [a.fix for a in self.attempts if a.fix] + [r.fix for r in self.rejections]
+        return checks + sum(fix.seconds for fix in fixes)
+
+    @property
+    def rechecks(self) -> int:
+        """How many attempts only ran the same candidate again."""
+        return sum(attempt.recheck for attempt in self.attempts)
+
+    def regressions(self, attempt: Attempt) -> tuple[str, ...]:
+        """The named cases that passed in the baseline and fail in `attempt`."""
+        broken = (Outcome.FAILED, Outcome.ERROR)
+        return tuple(
+            case
+            for before in self.attempts[0].verdicts
+            if before.mode is Mode.REQUIRED and (now := attempt.verdict(before.check))
+            for case, outcome in before.cases.items()
+            if outcome is Outcome.PASSED and now.cases.get(case) in broken
+        )
+
+    def since_last_answer(self) -> History:
+        """The part of the history that the current budget pays for."""
+        if not self.answers:
+            return self
+        last = self.answers[-1]
+        return History(
+            attempts=self.attempts[last.attempts :],
+            rejections=self.rejections[last.rejections :],
+        )
+
+
+def still_judged(baseline: Verdict, verdict: Verdict) -> Verdict:
+    """`verdict`, failed when cases that the baseline ran were quietly not run this time.
+
+    A candidate must not pass by having its tests skipped, deselected or made to vanish.
+    """
+    ran = (Outcome.PASSED, Outcome.FAILED)
+    dodged = [
+        case
+        for case, outcome in baseline.cases.items()
+        if outcome in ran and verdict.cases.get(case) not in (*ran, Outcome.ERROR)
+    ]
+    if not verdict.passed or not dodged:
+        return verdict
+    findings = (_not_run(verdict.check, case) for case in dodged)
+    return replace(verdict, passed=False, findings=tuple(findings))
+
+
+def _not_run(check: str, case: str) -> Finding:
+    return Finding(
+        source=check,
+        category="not_run",
+        message="ran before the fix and is skipped or gone after it",
+        fault=Fault.CANDIDATE,
+        location=Location(symbol=case),
+    )
+
+
+def _distinct(findings: Iterable[Finding]) -> int:
+    return len({(f.fingerprint, f.location) for f in findings})
