@@ -1,0 +1,198 @@
+"""Processes: run one command to its end, with all it started, within bounds of time and memory.
+
+Whatever a command prints, only the head and the tail of it are kept. However it ends, and however
+this process ends, nothing that it started outlives it: each command leads a process group that is
+killed with it, a guardian process kills the groups when this process dies, and a mark in the
+environment finds those that left their group.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import atexit
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+from runtrue._guardian import kill_group, kill_marked
+
+__all__ = ["MARK", "Captured", "Ended", "kill_marked", "run"]
+
+#: The variable that marks every process of a run with the run's id.
+MARK = "RUNTRUE_RUN"
+
+_GUARDIAN = Path(__file__).with_name("_guardian.py")
+_GRACE_SECONDS = 2.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ended:
+    """How a command ended. `exit_code` is negative for a signal and None for a time-out."""
+
+    exit_code: int | None
+    stdout: Captured
+    stderr: Captured
+    seconds: float
+
+    @property
+    def timed_out(self) -> bool:
+        """Whether it was stopped because its time was up."""
+        return self.exit_code is None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Captured:
+    """What was kept of one output stream: all of it, or its head and tail."""
+
+    head: bytes
+    tail: bytes
+    dropped: int
+
+    @property
+    def text(self) -> str:
+        """What was kept as text, with a line that says how much is missing."""
+        head, tail = (part.decode(errors="replace") for part in (self.head, self.tail))
+        if not self.dropped:
+            return head + tail
+        return f"{head}\n[… {self.dropped} bytes left out …]\n{tail}"
+
+
+async def run(
+    argv: Sequence[str],
+    *,
+    cwd: Path,
+    env: Mapping[str, str],
+    timeout: float,
+    stdin: bytes | None = None,
+    keep: int = 64 * 1024,
+) -> Ended:
+    """Run a command and wait for its end. Raises OSError when it cannot be started."""
+    started = time.monotonic()
+    with _as_input(stdin) as source:
+        process = subprocess.Popen(
+            argv,
+            cwd=cwd,
+            env=env,
+            stdin=source,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            bufsize=0,
+            start_new_session=True,
+        )
+    guardian = _Guardian.instance()
+    guardian.tell(f"+{process.pid}")
+    mark = f"{MARK}={env[MARK]}" if MARK in env else ""
+    if mark:
+        guardian.tell(f"={mark}")
+    stdout, stderr = _HeadAndTail(keep), _HeadAndTail(keep)
+    readers = asyncio.gather(stdout.read(process.stdout), stderr.read(process.stderr))
+    # Not asyncio's own subprocess: its `wait` also waits for the pipes, which a process that was
+    # left in the background may hold open.
+    waiter = asyncio.ensure_future(asyncio.to_thread(process.wait))
+    exit_code: int | None = None
+    try:
+        done, _ = await asyncio.wait([waiter], timeout=timeout)
+        if done:
+            exit_code = waiter.result()
+        else:
+            kill_group(process.pid, signal.SIGTERM)
+            await asyncio.wait([waiter], timeout=_GRACE_SECONDS)
+    finally:
+        # Also when the command ended by itself: what it left in the background ends with it.
+        kill_group(process.pid)
+        if mark:
+            kill_marked(mark)
+        await waiter
+        guardian.tell(f"-{process.pid}")
+        # A process that escaped both may hold the pipes open for ever; what came is enough.
+        await asyncio.wait([readers], timeout=_GRACE_SECONDS)
+        readers.cancel()
+    return Ended(
+        exit_code=exit_code,
+        stdout=stdout.captured(),
+        stderr=stderr.captured(),
+        seconds=time.monotonic() - started,
+    )
+
+
+@contextlib.contextmanager
+def _as_input(data: bytes | None) -> Iterator[IO[bytes] | int]:
+    """`data` as a file to read from: a command that reads none of it cannot block anyone."""
+    if data is None:
+        yield subprocess.DEVNULL
+        return
+    with tempfile.TemporaryFile() as file:
+        file.write(data)
+        file.seek(0)
+        yield file
+
+
+class _HeadAndTail:
+    """Reads a stream to its end and keeps `keep` bytes at each end of it."""
+
+    def __init__(self, keep: int) -> None:
+        self._keep = keep
+        self._head = bytearray()
+        self._tail = bytearray()
+        self._dropped = 0
+
+    async def read(self, pipe: IO[bytes] | None) -> None:
+        stream = asyncio.StreamReader()
+        transport, _ = await asyncio.get_running_loop().connect_read_pipe(
+            lambda: asyncio.StreamReaderProtocol(stream), pipe
+        )
+        try:
+            while chunk := await stream.read(64 * 1024):
+                self._add(chunk)
+        finally:
+            transport.close()
+
+    def _add(self, chunk: bytes) -> None:
+        room = max(0, self._keep - len(self._head))
+        self._head += chunk[:room]
+        self._tail += chunk[room:]
+        excess = max(0, len(self._tail) - self._keep)
+        del self._tail[:excess]
+        self._dropped += excess
+
+    def captured(self) -> Captured:
+        return Captured(head=bytes(self._head), tail=bytes(self._tail), dropped=self._dropped)
+
+
+class _Guardian:
+    """The other end of the pipe to the guardian process, started with the first command."""
+
+    _started: _Guardian | None = None
+
+    def __init__(self) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, "-I", "-S", str(_GUARDIAN)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+            env={},
+        )
+        atexit.register(self._dismiss)
+
+    @classmethod
+    def instance(cls) -> _Guardian:
+        if cls._started is None or cls._started._process.poll() is not None:
+            cls._started = cls()
+        return cls._started
+
+    def tell(self, line: str) -> None:
+        # A guardian that somebody killed is no reason to fail: the groups are killed here too.
+        with contextlib.suppress(OSError):
+            os.write(self._process.stdin.fileno(), f"{line}\n".encode())  # type: ignore[union-attr]
+
+    def _dismiss(self) -> None:
+        self._process.communicate()
