@@ -1,0 +1,92 @@
+"""The environment of commands: an allow-list, so that no secret reaches a candidate by default."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+ALLOWED = frozenset(
+    {
+        *("PATH", "HOME", "USER", "LOGNAME", "SHELL", "TMPDIR", "TEMP", "TMP", "TZ", "TERM"),
+        *("LANG", "LANGUAGE", "NO_COLOR", "CI", "SOURCE_DATE_EPOCH"),
+        *("VIRTUAL_ENV", "CONDA_PREFIX", "PYENV_ROOT", "PYENV_VERSION", "PYTHONHASHSEED"),
+        *("NODE_PATH", "GOPATH", "GOROOT", "GOCACHE", "CARGO_HOME", "RUSTUP_HOME", "JAVA_HOME"),
+        *("XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_RUNTIME_DIR"),
+        *("SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "SYSTEMROOT"),
+    }
+)
+_ALLOWED_PREFIXES = ("LC_",)
+
+# Prints what the interpreter would import from inside a directory because of an editable install.
+_EDITABLE = """
+import json, os, sys
+places = list(sys.path)
+for module in list(sys.modules.values()):
+    mapping = getattr(module, "MAPPING", None)
+    if getattr(module, "__name__", "").startswith("__editable__") and isinstance(mapping, dict):
+        places += [os.path.dirname(place) for place in mapping.values()]
+installed = (os.path.realpath(sys.prefix), os.path.realpath(sys.base_prefix))
+places = [os.path.realpath(place) for place in places if place]
+print(json.dumps([place for place in places if not place.startswith(installed)]))
+"""
+
+
+def allowed(environment: Mapping[str, str], extra: Iterable[str] = ()) -> dict[str, str]:
+    """What commands get to see of `environment`; `extra` names what the user lets through."""
+    wanted = ALLOWED | set(extra)
+    return {
+        name: value
+        for name, value in environment.items()
+        if name in wanted or name.startswith(_ALLOWED_PREFIXES)
+    }
+
+
+def search_path(directory: Path, path: str) -> str:
+    """PATH for commands in `directory`.
+
+    Its own virtual environment comes first, if it has one; runtrue's comes last, so that a check
+    such as `python -m pytest` works where nothing else provides it.
+    """
+    own = [directory / name / "bin" for name in (".venv", "venv")]
+    places = [str(place) for place in own if place.is_dir()]
+    return os.pathsep.join([*places, path, str(Path(sys.executable).parent)])
+
+
+def python_path(project: Path, sandbox: Path, environment: Mapping[str, str]) -> str | None:
+    """PYTHONPATH that makes Python import the candidate where it would import the user's tree.
+
+    An editable install, or a PYTHONPATH of the user's, leads into the project; in a sandbox it must
+    lead into the sandbox, or the checks would judge the wrong files.
+    """
+    mine = os.path.realpath(project)
+    users = [p for p in os.environ.get("PYTHONPATH", "").split(os.pathsep) if p]
+    moved = []
+    for place in dict.fromkeys([*map(os.path.realpath, users), *_import_places(environment)]):
+        inside = place == mine or place.startswith(mine + os.sep)
+        if inside:
+            moved.append(str(sandbox / Path(place).relative_to(mine)))
+        elif place in users:
+            moved.append(place)
+    return os.pathsep.join(moved) or None
+
+
+def _import_places(environment: Mapping[str, str]) -> list[str]:
+    for program in ("python", "python3"):
+        try:
+            done = subprocess.run(
+                # In safe-path mode, from the root: where it is started must not count.
+                [program, "-P", "-c", _EDITABLE],
+                env=dict(environment),
+                cwd="/",
+                capture_output=True,
+                timeout=10,
+                check=True,
+            )
+            return list(json.loads(done.stdout))
+        except (OSError, subprocess.SubprocessError, ValueError):
+            continue
+    return []

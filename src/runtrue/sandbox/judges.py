@@ -1,0 +1,64 @@
+"""Judges: the files that decide about a candidate, which the candidate may therefore not change."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterable
+from fnmatch import fnmatchcase
+from pathlib import Path, PurePosixPath
+
+#: Tests, what runs before and around them, and the configuration of checks, by file name.
+NAMES = (
+    *("test_*.py", "*_test.py", "tests.py", "conftest.py", "pytest.ini", ".pytest.ini"),
+    *("tox.ini", "setup.cfg", "pyproject.toml", "noxfile.py", ".coveragerc"),
+    *("ruff.toml", ".ruff.toml", "mypy.ini", ".mypy.ini", "runtrue.toml"),
+    *("*.test.js", "*.test.ts", "*.test.jsx", "*.test.tsx", "*.spec.js", "*.spec.ts"),
+    *("*_test.go", "*Test.java", "*Tests.java", "*IT.java"),
+    # Imported by every Python interpreter that starts, before anything else.
+    *("sitecustomize.py", "usercustomize.py", "*.pth"),
+    *(".gitattributes",),
+)
+#: Everything below a directory of these names.
+DIRECTORIES = frozenset({"tests", "test", "__tests__", "spec"})
+
+#: What a runner reads to find out what to run.
+_RUNNER_FILES = {
+    "make": ("Makefile", "makefile", "GNUmakefile"),
+    "just": ("justfile", "Justfile"),
+    **dict.fromkeys(("npm", "npx", "yarn", "pnpm", "bun"), ("package.json",)),
+    "cargo": ("Cargo.toml",),
+    "go": ("go.mod",),
+    "mvn": ("pom.xml",),
+}
+_JUDGING_NAME = re.compile(r"test|check|verify|validate|lint|spec", re.I)
+
+
+def is_judge(file: str, patterns: Iterable[str] = ()) -> bool:
+    """Whether `file` (relative, with slashes) judges the candidate by its name or a pattern."""
+    path = PurePosixPath(file)
+    return (
+        any(fnmatchcase(path.name, name) for name in NAMES)
+        or not DIRECTORIES.isdisjoint(path.parts[:-1])
+        or any(fnmatchcase(file, pattern) for pattern in patterns)
+    )
+
+
+def judges_of_command(command: str, directory: Path) -> tuple[str, ...]:
+    """The project's files that a check's command runs as its judge.
+
+    `make test` is judged by the Makefile and `sh verify.sh` by verify.sh, whereas `python app.py`
+    runs what is to be mended.
+    """
+    try:
+        words = shlex.split(command)
+    except ValueError:
+        words = command.split()
+    runner_files = {file for word in words for file in _RUNNER_FILES.get(Path(word).name, ())}
+    named = {
+        PurePosixPath(word).as_posix().removeprefix("./")
+        for word in words
+        if _JUDGING_NAME.search(PurePosixPath(word).name) and (directory / word).is_file()
+    }
+    present = {file for file in runner_files if (directory / file).is_file()}
+    return tuple(sorted(named | present))
