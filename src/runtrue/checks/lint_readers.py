@@ -1,0 +1,117 @@
+"""ruff and mypy: read from their own JSON reports."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from runtrue.checks.reader import Call, Reader, Reading, output_of, place
+from runtrue.loop import Fault, Finding, Workplace
+from runtrue.process import Ended
+
+_RUFF_REPORT = "ruff.json"
+
+
+class RuffReader(Reader):
+    """`ruff check`: violations are findings; anything else that stops ruff is the check's fault."""
+
+    def prepare(self, argv: Sequence[str], environment: Mapping[str, str], scratch: Path) -> Call:
+        """Have the report written to a file, in place of whatever format was asked for."""
+        report = scratch / _RUFF_REPORT
+        report.unlink(missing_ok=True)
+        arguments = _without_option(argv, "--output-format", "--output-file", "-o")
+        return Call(
+            argv=(*arguments, "--output-format=json", f"--output-file={report}"),
+            environment={**environment, "RUFF_CACHE_DIR": str(scratch / "ruff-cache")},
+        )
+
+    def read(self, ended: Ended, workplace: Workplace) -> Reading:
+        """One finding for each violation."""
+        try:
+            items = json.loads((workplace.scratch / _RUFF_REPORT).read_text())
+        except (OSError, ValueError):
+            items = None
+        if items is None or ended.exit_code not in (0, 1):
+            return _broken(self, "ruff", ended)
+        findings = tuple(self._violation(item, workplace) for item in items)
+        if ended.exit_code == 1 and not findings:
+            findings = (self.failure(ended),)
+        return Reading(passed=not findings, findings=findings)
+
+    def _violation(self, item: dict[str, Any], workplace: Workplace) -> Finding:
+        row = item.get("location") or {}
+        where = {"file": item["filename"], "line": row.get("row"), "column": row.get("column")}
+        return Finding(
+            source=self.check,
+            category=item.get("code") or "syntax",
+            message=item["message"],
+            fault=Fault.CANDIDATE,
+            location=place(where, workplace),
+            data={"fixable": (item.get("fix") or {}).get("applicability") == "safe"},
+        )
+
+
+class MypyReader(Reader):
+    """mypy: errors are findings, its notes belong to the error before them."""
+
+    def prepare(self, argv: Sequence[str], environment: Mapping[str, str], scratch: Path) -> Call:
+        """Ask for JSON, and keep the cache, which goes by content, from attempt to attempt."""
+        arguments = _without_option(argv, "--output", "-O", "--cache-dir")
+        cache = f"--cache-dir={scratch / 'mypy-cache'}"
+        return Call(argv=(*arguments, "--output=json", cache), environment=dict(environment))
+
+    def read(self, ended: Ended, workplace: Workplace) -> Reading:
+        """One finding for each error."""
+        items = _json_lines(ended.stdout.text)
+        errors = [item for item in items if item.get("severity") == "error"]
+        if ended.exit_code == 0 and not errors:
+            return Reading(passed=True)
+        if not errors:
+            return _broken(self, "mypy", ended)
+        return Reading(passed=False, findings=tuple(self._error(e, workplace) for e in errors))
+
+    def _error(self, item: dict[str, Any], workplace: Workplace) -> Finding:
+        return Finding(
+            source=self.check,
+            category=item.get("code") or "error",
+            message=item["message"],
+            fault=Fault.CANDIDATE,
+            location=place(item, workplace),
+            sample=item.get("hint"),
+        )
+
+
+def _broken(reader: Reader, tool: str, ended: Ended) -> Reading:
+    if ended.timed_out or (ended.exit_code or 0) < 0:
+        return Reading(passed=False, findings=(reader.failure(ended),))
+    message = f"{tool} could not do its work (exit code {ended.exit_code})"
+    finding = reader.finding("not_runnable", message, Fault.CHECK, sample=output_of(ended))
+    return Reading(passed=False, findings=(finding,))
+
+
+def _without_option(argv: Sequence[str], *names: str) -> list[str]:
+    """`argv` without these options and their values, however they are written."""
+    kept: list[str] = []
+    skip_value = False
+    for word in argv:
+        if skip_value:
+            skip_value = False
+        elif word in names:
+            skip_value = True
+        elif not word.startswith(tuple(f"{name}=" for name in names)):
+            kept.append(word)
+    return kept
+
+
+def _json_lines(text: str) -> list[dict[str, Any]]:
+    items = []
+    for line in text.splitlines():
+        try:
+            item = json.loads(line)
+        except ValueError:
+            continue
+        if isinstance(item, dict) and "message" in item:
+            items.append(item)
+    return items

@@ -1,0 +1,151 @@
+"""A pytest plugin that writes what happened as JSON lines to the file $RUNTRUE_REPORT names.
+
+It runs inside the project's own Python, where runtrue is not installed, so it imports nothing but
+pytest and the standard library. Each line is written as it happens: when the run dies or is killed,
+the lines tell how far it came and what was running.
+"""
+
+import json
+import os
+import sys
+from collections.abc import Generator
+from typing import Any
+
+import pytest
+
+_PATH = os.environ.pop("RUNTRUE_REPORT", None)
+
+
+def _write(event: str, **data: Any) -> None:
+    if _PATH is None:
+        return
+    with open(_PATH, "a", encoding="utf-8") as file:
+        file.write(json.dumps({"event": event, **data}) + "\n")
+
+
+def _exception(error: BaseException) -> dict[str, Any]:
+    response = getattr(error, "response", None)
+    status = getattr(error, "status_code", None) or getattr(response, "status_code", None)
+    return {
+        "type": type(error).__name__,
+        "mro": [c.__name__ for c in type(error).__mro__],
+        "message": _text(error),
+        "errno": error.errno if isinstance(error, OSError) else None,
+        "status": status if isinstance(status, int) else None,
+        "module": error.name if isinstance(error, ModuleNotFoundError) else None,
+        "syntax": _syntax(error),
+        "frames": _frames(error.__traceback__),
+    }
+
+
+def _text(error: BaseException) -> str:
+    try:
+        return str(error)
+    except Exception:  # whatever a candidate's exception does when it is printed
+        return "<%s whose message cannot be read>" % type(error).__name__
+
+
+def _syntax(error: BaseException) -> dict[str, Any] | None:
+    if not isinstance(error, SyntaxError) or not isinstance(error.filename, str):
+        return None
+    return {"file": error.filename, "line": error.lineno, "column": error.offset}
+
+
+def _frames(traceback: Any) -> list[dict[str, Any]]:
+    frames = []
+    while traceback is not None:
+        code = traceback.tb_frame.f_code
+        frames.append(
+            {"file": code.co_filename, "line": traceback.tb_lineno, "function": code.co_name}
+        )
+        traceback = traceback.tb_next
+    return frames[-50:]
+
+
+class _Reporter:
+    """Attaches the exception to each report where it happens, and writes where reports arrive.
+
+    Those are two processes under pytest-xdist.
+    """
+
+    def __init__(self, config: Any) -> None:
+        self.writes = not hasattr(config, "workerinput")
+
+    @pytest.hookimpl(hookwrapper=True)
+    def pytest_runtest_makereport(self, item: Any, call: Any) -> Generator[None, Any, None]:
+        outcome = yield
+        if call.excinfo is not None:
+            outcome.get_result().runtrue = _exception(call.excinfo.value)
+
+    @pytest.hookimpl(hookwrapper=True)
+    def pytest_make_collect_report(self, collector: Any) -> Generator[None, Any, None]:
+        outcome = yield
+        report = outcome.get_result()
+        call = getattr(report, "call", None)
+        if report.failed and call is not None and call.excinfo is not None:
+            error = call.excinfo.value
+            # What failed to import is the cause; the wrapper around it says nothing more.
+            cause = error.__cause__ or error.__context__ or error
+            report.runtrue = _exception(cause)
+
+    def pytest_runtest_logstart(self, nodeid: str, location: Any) -> None:
+        if self.writes:
+            _write("started", id=nodeid)
+
+    def pytest_runtest_logreport(self, report: Any) -> None:
+        skipped_setup = report.when == "setup" and report.skipped
+        if self.writes and (report.when == "call" or report.failed or skipped_setup):
+            self._case(report)
+
+    def pytest_collectreport(self, report: Any) -> None:
+        if self.writes and report.failed:
+            self._case(report, when="collect")
+
+    def _case(self, report: Any, when: str | None = None) -> None:
+        when = when or report.when
+        outcome = report.outcome
+        if outcome == "failed" and when != "call":
+            outcome = "error"
+        _write(
+            "case",
+            id=report.nodeid,
+            when=when,
+            outcome=outcome,
+            seconds=getattr(report, "duration", 0.0),
+            exception=getattr(report, "runtrue", None),
+            text=getattr(report, "longreprtext", "")[:100_000] if report.failed else "",
+        )
+
+    def pytest_sessionfinish(self, session: Any, exitstatus: int) -> None:
+        if self.writes:
+            _write("end", exit_code=int(exitstatus))
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_load_initial_conftests(
+    early_config: Any, parser: Any, args: Any
+) -> Generator[None, Any, None]:
+    """Notice a conftest.py that cannot be imported: pytest reports that as a usage error."""
+    _write("start", pytest=pytest.__version__, python=sys.version.split()[0])
+    outcome = yield
+    excinfo = outcome.excinfo
+    if excinfo is None:
+        return
+    cause = getattr(excinfo[1], "cause", None)
+    if cause is None:  # before pytest 8 the wrapper held the exception otherwise
+        held = getattr(excinfo[1], "excinfo", None)
+        cause = held[1] if held else excinfo[1]
+    _write(
+        "case",
+        id=str(getattr(excinfo[1], "path", "conftest.py")),
+        when="collect",
+        outcome="error",
+        seconds=0.0,
+        exception=_exception(cause),
+        text="",
+    )
+
+
+def pytest_configure(config: Any) -> None:
+    """Begin to listen."""
+    config.pluginmanager.register(_Reporter(config), "runtrue-reporter")

@@ -1,0 +1,135 @@
+"""Readers: how the verdict of one kind of tool is got out of it, from its structured report.
+
+A reader adds to a command what makes the tool write its report, and reads the report afterwards.
+The plain reader, for any command at all, knows only the exit code.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from runtrue.loop import Fault, Finding, Location, Outcome, Workplace
+from runtrue.process import Ended
+
+#: What is kept of a tool's output in a finding or verdict, at each end.
+_SAMPLE = 2_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    """A command made ready to be run."""
+
+    argv: tuple[str, ...]
+    environment: dict[str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """What a reader made of a finished command."""
+
+    passed: bool
+    findings: tuple[Finding, ...] = ()
+    cases: dict[str, Outcome] = field(default_factory=dict)
+
+
+class Reader:
+    """The plain reader: the exit code decides, the output is the sample.
+
+    `is_shell` says that the command is a line for the shell, of which the tool is only a part.
+    """
+
+    def __init__(self, check: str, *, is_shell: bool) -> None:
+        self.check = check
+        self.is_shell = is_shell
+
+    def prepare(self, argv: Sequence[str], environment: Mapping[str, str], scratch: Path) -> Call:
+        """The command as it is to be run, with `scratch` for its report."""
+        return Call(argv=tuple(argv), environment=dict(environment))
+
+    def read(self, ended: Ended, workplace: Workplace) -> Reading:
+        """The verdict from how the command ended and what it left in the scratch directory."""
+        outcome = Outcome.PASSED if ended.exit_code == 0 else Outcome.FAILED
+        return Reading(
+            passed=ended.exit_code == 0,
+            findings=() if ended.exit_code == 0 else (self.failure(ended),),
+            cases={self.check: outcome},
+        )
+
+    def failure(self, ended: Ended) -> Finding:
+        """A finding about the command as a whole."""
+        code = ended.exit_code
+        sample = output_of(ended)
+        if code is None:
+            message = f"did not end within {ended.seconds:.0f} s"
+            return self.finding("timeout", message, sample=sample)
+        if code < 0:
+            return self.finding("signal", f"was killed by {_signal_name(-code)}", sample=sample)
+        if self.is_shell and code in (126, 127):
+            # The shell's own codes for a program that cannot be run or found.
+            return self.finding(
+                "not_runnable", "names a program that cannot be run", Fault.CHECK, sample=sample
+            )
+        return self.finding("exit_code", f"exited with code {code}", sample=sample)
+
+    def finding(
+        self,
+        category: str,
+        message: str,
+        fault: Fault = Fault.CANDIDATE,
+        *,
+        sample: str | None = None,
+        symbol: str | None = None,
+    ) -> Finding:
+        """A finding of this check that belongs to no single place in a file."""
+        return Finding(
+            source=self.check,
+            category=category,
+            message=message,
+            fault=fault,
+            sample=sample,
+            location=Location(symbol=symbol or self.check),
+        )
+
+
+def trim(text: str, keep: int = _SAMPLE) -> str:
+    """The head and the tail of a text."""
+    if len(text) <= 2 * keep:
+        return text
+    return f"{text[:keep]}\n[… {len(text) - 2 * keep} characters left out …]\n{text[-keep:]}"
+
+
+def output_of(ended: Ended) -> str:
+    """What a command printed, trimmed: errors last, where people look first."""
+    streams = (ended.stdout.text.strip(), ended.stderr.text.strip())
+    return trim("\n".join(stream for stream in streams if stream))
+
+
+def relative(file: str, workplace: Workplace) -> str | None:
+    """`file` as seen from the root of the sandbox, or None when it lies outside."""
+    path = Path(os.path.normpath(workplace.directory / file))
+    for root in (workplace.root, workplace.root.resolve()):
+        if path.is_relative_to(root):
+            return path.relative_to(root).as_posix()
+    return None
+
+
+def place(item: Mapping[str, Any], workplace: Workplace) -> Location:
+    """The location in a report's item with `file`, `line` and `column`."""
+    file = item.get("file")
+    return Location(
+        file=(relative(file, workplace) or file) if file else None,
+        line=item.get("line"),
+        column=item.get("column"),
+    )
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
