@@ -1,0 +1,139 @@
+"""The `agent` fixer: any coding agent with a command line; prompt in, edited files out."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+from importlib import resources
+from string import Template
+
+from runtrue import process
+from runtrue.checks import is_shell, output_of, trim
+from runtrue.loop import Attempt, Finding, FixTask, History, Proposal, Reason, Workplace
+
+#: How much a prompt may hold: findings, and characters for each of them.
+_MOST_FINDINGS = 20
+_SAMPLE = 1_500
+
+_REJECTED = {
+    Reason.UNCHANGED: "no file was changed by it",
+    Reason.REPEATED: "it gave a candidate that had already failed, so it was not run again",
+}
+
+
+class AgentFixer:
+    """Runs a command in the sandbox. `{prompt_file}` and `{prompt}` in it are filled in.
+
+    Where neither occurs, the prompt goes to the command's standard input.
+    """
+
+    name = "agent"
+    trusted = False
+    repeatable = True
+
+    def __init__(
+        self, command: str | None, *, timeout: float, env: tuple[str, ...] = (), once: bool = False
+    ) -> None:
+        self._command = command
+        self._timeout = timeout
+        self._env = env
+        self.side_effect = once and command is not None
+
+    def unavailable(self) -> str | None:
+        """Why it cannot be used at all: none is configured."""
+        return None if self._command else "no agent is configured ([fixers.agent] command)"
+
+    def accepts(self, finding: Finding) -> bool:
+        """An agent can be asked about anything."""
+        return True
+
+    async def propose(self, task: FixTask, workplace: Workplace) -> Proposal:
+        """Run the agent. A broken agent is a failure of the fixer, never a finding."""
+        prompt = write_prompt(task)
+        prompt_file = workplace.scratch / "prompt.md"
+        prompt_file.write_text(prompt, encoding="utf-8")
+        argv, uses_prompt = _argv(self._command or "", prompt, str(prompt_file))
+        passed_on = {name: os.environ[name] for name in self._env if name in os.environ}
+        try:
+            ended = await process.run(
+                argv,
+                cwd=workplace.directory,
+                env={**workplace.environment, **passed_on},
+                timeout=self._timeout,
+                stdin=None if uses_prompt else prompt.encode(),
+            )
+        except OSError as error:
+            return Proposal(description=argv[0], failure=f"cannot be run: {error.strerror}")
+        said = trim(output_of(ended), 500)
+        if ended.timed_out:
+            return Proposal(description=said, failure=f"did not end within {self._timeout:.0f} s")
+        if ended.exit_code != 0:
+            return Proposal(description=said, failure=f"exited with code {ended.exit_code}")
+        return Proposal(description=said)
+
+
+def write_prompt(task: FixTask) -> str:
+    """The prompt for a task, from the template beside this module."""
+    template = Template(
+        resources.files("runtrue.fixers").joinpath("prompts/agent.md").read_text("utf-8")
+    )
+    shown = task.findings[:_MOST_FINDINGS]
+    more = len(task.findings) - len(shown)
+    findings = "\n\n".join(_finding(number, f) for number, f in enumerate(shown, start=1))
+    return template.substitute(
+        findings=findings + (f"\n\nAnd {more} more of the same checks." if more else ""),
+        earlier=_earlier(task.history) or "None yet.",
+        guidance="\n".join(answer.text for answer in task.history.answers) or "None.",
+    )
+
+
+def _finding(number: int, finding: Finding) -> str:
+    where = " ".join(filter(None, [str(finding.location), finding.location.symbol]))
+    lines = [f"### {number}. {finding.source}: {finding.category} at {where}", finding.message]
+    if finding.available:
+        lines.append(f"Available: {', '.join(finding.available)}")
+    if finding.sample:
+        lines += [_fenced(trim(finding.sample, _SAMPLE // 2))]
+    return "\n".join(lines)
+
+
+def _fenced(text: str) -> str:
+    """Output of programs, in a fence that nothing within can close."""
+    longest = max((len(ticks) for ticks in re.findall(r"`+", text)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return f"{fence}text\n{text}\n{fence}"
+
+
+def _earlier(history: History) -> str:
+    lines = [_attempt(attempt) for attempt in history.attempts if attempt.fix]
+    for rejection in history.rejections:
+        if rejection.reason in _REJECTED:
+            lines.append(f"- After attempt {rejection.after}: {_REJECTED[rejection.reason]}.")
+        restored = [file for part in rejection.fix.parts for file in part.restored]
+        if restored:
+            lines.append(f"  It edited {', '.join(restored)}; these were put back.")
+    return "\n".join(lines)
+
+
+def _attempt(attempt: Attempt) -> str:
+    fix = attempt.fix
+    files = ", ".join(fix.files) if fix and fix.files else "nothing"
+    left = sorted({f"{f.category} ({f.location.symbol or f.location})" for f in attempt.blocking})
+    outcome = f"still failing: {', '.join(left[:5])}" if left else "it passed"
+    return f"- Attempt {attempt.number} changed {files}; {outcome}."
+
+
+def _argv(command: str, prompt: str, prompt_file: str) -> tuple[list[str], bool]:
+    """The command with the prompt filled in, and whether it holds the prompt in any form."""
+    uses_prompt = "{prompt}" in command or "{prompt_file}" in command
+    # A line for the shell is quoted; of a plain command each word is filled in as it stands.
+    quote = shlex.quote if is_shell(re.sub(r"\{prompt(_file)?\}", "", command)) else str
+    values = {"{prompt}": quote(prompt), "{prompt_file}": quote(prompt_file)}
+
+    def fill(text: str) -> str:
+        return re.sub(r"\{prompt(?:_file)?\}", lambda match: values[match[0]], text)
+
+    if quote is shlex.quote:
+        return ["/bin/sh", "-c", fill(command)], uses_prompt
+    return [fill(word) for word in shlex.split(command)], uses_prompt
