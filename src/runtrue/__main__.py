@@ -1,0 +1,5 @@
+"""`python -m runtrue` is the `runtrue` command."""
+
+from runtrue.cli import main
+
+main()

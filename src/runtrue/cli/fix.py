@@ -1,0 +1,105 @@
+"""`runtrue fix`."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import click
+
+from runtrue.cli.drive import drive
+from runtrue.cli.show import is_terminal
+from runtrue.code import Apply, plan_fix, start_fix
+from runtrue.config import load_config
+from runtrue.errors import UsageError
+from runtrue.flow import Journal
+from runtrue.home import Home
+from runtrue.sandbox import repository_of
+
+
+@click.command()
+@click.argument("path", default=".", type=click.Path(path_type=Path))
+@click.option(
+    "--check",
+    "checks",
+    multiple=True,
+    metavar="CMD",
+    help="A check: a command, or the name of one the project has. Can be repeated.",
+)
+@click.option("--apply", is_flag=True, help="Apply the result to the project when it passes.")
+@click.option(
+    "--agent", metavar="CMD", help="A coding agent's command line; {prompt_file} is filled in."
+)
+@click.option(
+    "--max-attempts",
+    type=click.IntRange(1, 10),
+    help="Executions of the checks, the first included.",
+)
+@click.option(
+    "--timeout",
+    type=click.FloatRange(min=0, min_open=True, max=86_400),
+    metavar="SECONDS",
+    help="Time limit of each check.",
+)
+@click.option(
+    "--worktree",
+    "kind",
+    flag_value="worktree",
+    help="Work in a git worktree (the default in a repository).",
+)
+@click.option("--copy", "kind", flag_value="copy", help="Work in a copy of the project.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
+def fix(
+    path: Path,
+    checks: tuple[str, ...],
+    apply: bool,
+    agent: str | None,
+    max_attempts: int | None,
+    timeout: float | None,
+    kind: str | None,
+    as_json: bool,
+) -> int:
+    """Make a project's checks pass, and show the diff that does it.
+
+    Without --check, the checks are those of the project's configuration: [checks] in runtrue.toml,
+    or else pytest, mypy and ruff as far as the project uses them. All work happens in a sandbox;
+    the project is not touched before the result has passed every required check and is applied.
+
+    \b
+    Exit codes: 0 passed, 1 not fixed, 2 bad input, 3 waiting for a person.
+
+    \b
+    Examples:
+      runtrue fix
+      runtrue fix src/app --check "python -m pytest -q" --apply
+      runtrue fix --agent "claude -p --permission-mode acceptEdits"
+    """
+    project = _project(path)
+    ask = Apply.ASK if is_terminal() and not as_json else Apply.NO
+    request = plan_fix(
+        project, load_config(project), checks=checks, apply=Apply.YES if apply else ask
+    )
+    request = replace(
+        request,
+        sandbox=kind or request.sandbox,
+        agent=replace(request.agent, command=agent or request.agent.command),
+        policy=replace(request.policy, max_attempts=max_attempts or request.policy.max_attempts),
+        checks=tuple(replace(c, timeout=timeout or c.timeout) for c in request.checks),
+    )
+    if request.sandbox == "worktree" and repository_of(project) is None:
+        raise UsageError(f"{path} is in no git repository, so there can be no worktree; use --copy")
+    home = Home.find(project)
+    with Journal(home.journal) as journal:
+        return drive(journal, home, start_fix(journal, request), as_json=as_json)
+
+
+def _project(path: Path) -> Path:
+    if not path.exists():
+        raise UsageError(f"{path} does not exist; give the directory of a project")
+    if not path.is_dir():
+        raise UsageError(f"{path} is not a directory; give the directory of a project")
+    project = path.resolve()
+    if not os.access(project, os.R_OK | os.X_OK):
+        raise UsageError(f"{path} cannot be read: permission denied")
+    return project

@@ -1,0 +1,111 @@
+"""The `runtrue` command: finds the command that was asked for, and turns errors into sentences."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from typing import Any
+
+import click
+
+from runtrue import __version__
+from runtrue.errors import RuntrueError
+
+#: Every command: where it lives and what it does, so that `--help` need import none of them.
+COMMANDS = {
+    "fix": ("runtrue.cli.fix:fix", "Make a project's checks pass; the result is a diff to apply."),
+    "runs": ("runtrue.cli.runs:runs", "List, show, resume and cancel runs of every kind."),
+    "doctor": ("runtrue.cli.doctor:doctor", "Tell what is available here and what is not."),
+    "completion": ("runtrue.cli.completion:completion", "Print the shell's completion script."),
+}
+
+INTERRUPTED = 130
+
+
+class LazyGroup(click.Group):
+    """A group that imports a command's module when the command is used."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """The names, in the order of the table."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import and return a command."""
+        if cmd_name not in COMMANDS:
+            return None
+        module, _, name = COMMANDS[cmd_name][0].partition(":")
+        command: click.Command = getattr(importlib.import_module(module), name)
+        return command
+
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
+        """Suggest the nearest name for one that does not exist."""
+        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+            import difflib
+
+            close = difflib.get_close_matches(args[0], COMMANDS, n=1)
+            hint = f"did you mean '{close[0]}'?" if close else f"there are: {', '.join(COMMANDS)}."
+            ctx.fail(f"there is no command '{args[0]}'; {hint}")
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the commands out of the table."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, "--version", "-V", message="runtrue %(version)s")
+def cli() -> None:
+    """Runs what a generator made before anyone relies on it, and repairs it until it runs true.
+
+    \b
+    Examples:
+      runtrue fix                      make this project's checks pass, then show the diff
+      runtrue fix --apply              the same, and apply the diff
+      runtrue fix --check "pytest -q"  with this check only
+      runtrue runs show                what happened in the latest run
+    """
+
+
+def main() -> None:
+    """Run the command line. No traceback reaches the user."""
+    try:
+        sys.exit(cli.main(standalone_mode=False, prog_name="runtrue") or 0)
+    except click.exceptions.Abort:
+        sys.exit(INTERRUPTED)
+    except click.ClickException as error:
+        error.show()
+        _say_as_json(error.format_message())
+        sys.exit(error.exit_code)
+    except RuntrueError as error:
+        _say(str(error))
+        sys.exit(error.exit_code)
+    except KeyboardInterrupt:
+        sys.exit(INTERRUPTED)
+    except BrokenPipeError:
+        # The reader of our output went away, as `head` does; there is nobody left to tell.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)
+    except Exception as error:
+        if os.environ.get("RUNTRUE_DEBUG"):
+            raise
+        _say(
+            f"internal error: {type(error).__name__}: {error}; this is a bug in runtrue, "
+            "RUNTRUE_DEBUG=1 shows where"
+        )
+        sys.exit(1)
+
+
+def _say(message: str) -> None:
+    click.echo(f"runtrue: {message}", err=True)
+    _say_as_json(message)
+
+
+def _say_as_json(message: str) -> None:
+    """With `--json`, there is one document on stdout even when nothing could be run."""
+    if "--json" in sys.argv[1:]:
+        import json
+
+        empty: dict[str, Any] = {"run_id": None, "attempts": [], "findings": []}
+        click.echo(json.dumps({"status": "failed", **empty, "error": message}))

@@ -1,0 +1,105 @@
+"""Progress: what a run tells while it goes on. Live on a terminal, plain lines elsewhere."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import click
+
+from runtrue.flow import Event, Listener, RunRow
+
+
+@contextmanager
+def open_progress(run: RunRow, *, quiet: bool) -> Iterator[Listener]:
+    """A listener that shows a run's events on stderr. `quiet` shows plain lines only."""
+    if sys.stderr.isatty() and not quiet:
+        with _live() as display:
+            yield _Narrator(run, display)
+    else:
+        yield _Narrator(run, _Plain())
+
+
+class _Plain:
+    """Lines on stderr, each written when something has happened."""
+
+    def line(self, text: str, style: str = "") -> None:
+        click.echo(text, err=True)
+
+    def doing(self, text: str) -> None:
+        """Plain lines tell only what has happened."""
+
+
+class _Live:
+    """Lines on a terminal, and below them what is going on right now, with its time."""
+
+    def __init__(self, progress: Any) -> None:
+        self._progress = progress
+        self._task = progress.add_task("starting", total=None)
+
+    def line(self, text: str, style: str = "") -> None:
+        self._progress.console.print(text, style=style or None, markup=False, highlight=False)
+
+    def doing(self, text: str) -> None:
+        self._progress.reset(self._task, description=text, total=None)
+
+
+@contextmanager
+def _live() -> Iterator[_Live]:
+    from rich.console import Console
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        yield _Live(progress)
+
+
+class _Narrator:
+    """Turns events into sentences."""
+
+    def __init__(self, run: RunRow, display: _Plain | _Live) -> None:
+        self._display = display
+        self._attempt = ""
+        display.line(f"run {run.id}: {run.kind} {run.title}", "dim")
+
+    def __call__(self, event: Event) -> None:
+        handler = getattr(self, f"_on_{event.kind}", None)
+        if handler is not None:
+            handler(event.data, event.node)
+
+    def _on_node_started(self, data: dict[str, Any], node: str) -> None:
+        what = {"open": "making the sandbox", "settle": "settling", "apply": "applying"}
+        if node in what:
+            self._display.doing(what[node])
+
+    def _on_attempt_started(self, data: dict[str, Any], node: str) -> None:
+        self._attempt = f"attempt {data['number']} of {data['limit']}"
+        self._display.line(self._attempt, "bold")
+
+    def _on_check_started(self, data: dict[str, Any], node: str) -> None:
+        self._display.doing(f"{self._attempt}: {data['check']}")
+
+    def _on_check_finished(self, data: dict[str, Any], node: str) -> None:
+        word, style = ("passed", "green") if data["passed"] else ("failed", "red")
+        if not data["passed"] and data["mode"] == "informational":
+            style = "yellow"
+        count = data["findings"]
+        facts = [] if data["passed"] else [f"{count} finding{'' if count == 1 else 's'}"]
+        if data["mode"] == "informational":
+            facts.append("informational")
+        facts.append(f"{data['seconds']:.1f} s")
+        self._display.line(f"  {data['check']}: {word} ({', '.join(facts)})", style)
+
+    def _on_fixer_started(self, data: dict[str, Any], node: str) -> None:
+        self._display.doing(f"fixing {data['findings']} findings: {data['fixer']}")
+
+    def _on_fixer_finished(self, data: dict[str, Any], node: str) -> None:
+        if data["failure"]:
+            text, style = f"failed itself: {data['failure']}", "red"
+        elif data["files"]:
+            text, style = f"changed {', '.join(data['files'])}", "cyan"
+        else:
+            text, style = "changed nothing", "yellow"
+        self._display.line(f"fix by {data['fixer']}: {text}", style)

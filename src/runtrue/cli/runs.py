@@ -1,0 +1,173 @@
+"""`runtrue runs`: every run of every kind."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import click
+
+from runtrue.cli.drive import drive, print_json, report_of_run
+from runtrue.cli.show import print_attempts, print_question, print_report
+from runtrue.errors import UnknownRun, UsageError
+from runtrue.flow import Journal, RunRow, RunState
+from runtrue.home import Home
+
+
+def _complete_run(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+    home = Home.find(Path.cwd())
+    if not home.journal.exists():
+        return []
+    with Journal(home.journal) as journal:
+        return [run.id for run in journal.runs() if run.id.startswith(incomplete)]
+
+
+_run_id = click.argument("run_id", metavar="RUN", required=False, shell_complete=_complete_run)
+_json = click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
+
+
+@click.group()
+def runs() -> None:
+    """List, show, resume and cancel runs of every kind.
+
+    A run is named by its id or the beginning of it; without one, the latest run is meant.
+    """
+
+
+@runs.command("list")
+@click.option("--state", type=click.Choice([s.value for s in RunState]), help="Only such runs.")
+@click.option("--limit", type=click.IntRange(min=1), default=20, show_default=True)
+@_json
+def list_runs(state: str | None, limit: int, as_json: bool) -> int:
+    """The latest runs, newest first."""
+    home = Home.find(Path.cwd())
+    with Journal(home.journal) as journal:
+        rows = journal.runs(limit=limit, state=RunState(state) if state else None)
+    if as_json:
+        print_json({"runs": [_summary(run) for run in rows]})
+    elif not rows:
+        click.echo(f"no runs in {home.journal}")
+    else:
+        for run in rows:
+            when = time.strftime("%Y-%m-%d %H:%M", time.localtime(run.created_at))
+            click.echo(f"{run.id}  {_state(run):<24}  {when}  {run.kind}  {run.title}")
+    return 0
+
+
+@runs.command()
+@_run_id
+@_json
+def show(run_id: str | None, as_json: bool) -> int:
+    """What happened in a run: every attempt, fix, verdict and finding."""
+    home = Home.find(Path.cwd())
+    with Journal(home.journal) as journal:
+        run = _find(journal, run_id)
+        report = report_of_run(journal, home, run)
+        question = journal.open_question(run.id)
+    if as_json:
+        print_json({**report, "status": run.state, "driven": run.is_driven})
+        return 0
+    click.echo(f"run {run.id}: {run.kind} {run.title} ({_state(run)})")
+    print_attempts(report)
+    print_report({**report, "status": run.state})
+    if run.state is RunState.WAITING:
+        print_question(run.id, question)
+    return 0
+
+
+@runs.command()
+@_run_id
+@click.option("--answer", help="The answer to what the run asks.")
+@click.option(
+    "--force",
+    is_flag=True,
+    help="Take over from a living process; fire an interrupted side effect again.",
+)
+@_json
+def resume(run_id: str | None, answer: str | None, force: bool, as_json: bool) -> int:
+    """Continue a run where it was interrupted, or where it waits for an answer."""
+    home = Home.find(Path.cwd())
+    with Journal(home.journal) as journal:
+        run = _find(journal, run_id)
+        if run.is_over:
+            return _show_again(journal, home, run, as_json=as_json)
+        if answer is None and run.state is RunState.WAITING:
+            answer = _empty_answer(journal, run)
+        if answer is not None:
+            journal.answer(run.id, answer)
+        return drive(journal, home, run.id, as_json=as_json, force=force)
+
+
+def _empty_answer(journal: Journal, run: RunRow) -> str:
+    """A person who edited the candidate need say nothing; one who is asked yes or no must."""
+    question = journal.open_question(run.id)
+    if question is not None and question.question.get("apply"):
+        raise UsageError(
+            f"run {run.id} asks whether to apply its diff: give --answer yes or --answer no"
+        )
+    return ""
+
+
+def _show_again(journal: Journal, home: Home, run: RunRow, *, as_json: bool) -> int:
+    """A run that is over gives its result once more."""
+    from runtrue.cli.drive import EXIT_CODES
+
+    report = {**report_of_run(journal, home, run), "status": run.state}
+    if as_json:
+        print_json(report)
+    else:
+        click.echo(f"run {run.id} has already ended", err=True)
+        print_report(report)
+    return EXIT_CODES.get(run.state, 1)
+
+
+@runs.command()
+@_run_id
+@_json
+def cancel(run_id: str | None, as_json: bool) -> int:
+    """End a run, and stop the process that drives it. Its sandbox is kept."""
+    home = Home.find(Path.cwd())
+    with Journal(home.journal) as journal:
+        run = journal.cancel(_find(journal, run_id).id)
+    if run.owner is not None and run.owner.is_here() and run.is_driven:
+        with suppress(OSError):
+            os.kill(run.owner.pid, signal.SIGTERM)
+    if as_json:
+        print_json({**_summary(run), "state": RunState.CANCELLED})
+    else:
+        click.echo(f"run {run.id} is cancelled")
+    return 0
+
+
+def _find(journal: Journal, run_id: str | None) -> RunRow:
+    if run_id:
+        return journal.find(run_id)
+    latest = journal.runs(limit=1)
+    if not latest:
+        raise UnknownRun(f"there are no runs in {journal.path} yet")
+    return latest[0]
+
+
+def _state(run: RunRow) -> str:
+    """The state, and whether anybody is at work on it."""
+    if run.state is RunState.RUNNING and not run.is_driven:
+        return "running (interrupted)"
+    if run.state is RunState.FAILED and not run.is_over:
+        return "failed (can be resumed)"
+    return run.state
+
+
+def _summary(run: RunRow) -> dict[str, Any]:
+    return {
+        "run_id": run.id,
+        "kind": run.kind,
+        "title": run.title,
+        "state": run.state,
+        "driven": run.is_driven,
+        "created_at": run.created_at,
+        "ended_at": run.ended_at,
+    }

@@ -1,0 +1,182 @@
+"""Configuration: `runtrue.toml`, or `[tool.runtrue]` in `pyproject.toml`, as typed data.
+
+Every mistake is one sentence with file, line and key, and with what would have been right.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import re
+import tomllib
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import msgspec
+from msgspec import Meta
+
+from runtrue.errors import ConfigError
+from runtrue.loop import Mode, Policy
+
+#: All rungs of the ladder, cheapest first. `human` is only climbed to when it is asked for.
+RUNGS = ("memory", "tool", "search", "model", "agent", "human")
+
+Seconds = Annotated[float, Meta(gt=0, le=86_400)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckConfig:
+    """`[checks.NAME]`."""
+
+    command: Annotated[str, Meta(min_length=1)]
+    mode: Mode = Mode.REQUIRED
+    timeout: Seconds = 300.0
+    #: The command that mends what this check finds, for the `tool` fixer.
+    fix: str | None = None
+    #: Further files, as patterns, that judge the candidate and are put back before each verdict.
+    judges: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentConfig:
+    """`[fixers.agent]`: any command line; gets a prompt, edits files."""
+
+    command: str | None = None
+    timeout: Seconds = 900.0
+    #: Variables of the user's environment that the agent gets to see, its key for one.
+    env: tuple[str, ...] = ()
+    #: It acts outside of the sandbox: after a crash inside it, it is not fired again unasked.
+    once: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FixersConfig:
+    """`[fixers]`: the ladder."""
+
+    order: tuple[str, ...] = RUNGS[:-1]
+    agent: AgentConfig = AgentConfig()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SandboxConfig:
+    """`[sandbox]`."""
+
+    kind: Literal["worktree", "copy"] | None = None
+    #: Further variables of the user's environment that checks and fixers get to see.
+    env: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PolicyConfig:
+    """`[policy]`: see `runtrue.loop.Policy`."""
+
+    max_attempts: Annotated[int, Meta(ge=1, le=10)] = 3
+    transport_retries: Annotated[int, Meta(ge=0, le=10)] = 2
+    format_retries: Annotated[int, Meta(ge=0, le=10)] = 1
+    max_time: Seconds = 3600.0
+    abort_on_regression: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Config:
+    """Everything that can be configured, with the defaults filled in."""
+
+    checks: dict[str, CheckConfig] = field(default_factory=dict)
+    fixers: FixersConfig = FixersConfig()
+    policy: PolicyConfig = PolicyConfig()
+    sandbox: SandboxConfig = SandboxConfig()
+
+    def to_policy(self) -> Policy:
+        """The loop's policy; a ladder that ends at a person asks before it gives up."""
+        return Policy(**dataclasses.asdict(self.policy), ask_human="human" in self.fixers.order)
+
+
+def load_config(project: Path) -> Config:
+    """The configuration of the project in a directory; defaults where it has none."""
+    own = project / "runtrue.toml"
+    if own.is_file():
+        return _read(own, prefix=())
+    shared = project / "pyproject.toml"
+    return _read(shared, prefix=("tool", "runtrue")) if shared.is_file() else Config()
+
+
+def _read(file: Path, prefix: tuple[str, ...]) -> Config:
+    try:
+        text = file.read_text(encoding="utf-8")
+        data: Any = tomllib.loads(text)
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{file}: cannot be read: {error}") from error
+    except tomllib.TOMLDecodeError as error:
+        # A broken pyproject.toml matters to us only as far as we can see it does: it might hold
+        # our settings, and going on without them would be a guess.
+        raise ConfigError(f"{file}: {_lower_first(str(error))}") from error
+    for part in prefix:
+        data = data.get(part, {})
+    _check_keys(data, Config, (), file, text, prefix)
+    try:
+        config = msgspec.convert(data, Config)
+    except msgspec.ValidationError as error:
+        message, _, place = str(error).partition(" - at `$")
+        path = tuple(re.findall(r"[\w-]+", place))
+        raise _error(file, text, (*prefix, *path), f"{_lower_first(message)}") from error
+    for rung in config.fixers.order:
+        if rung not in RUNGS:
+            hint = _suggestion(rung, RUNGS)
+            message = f"there is no fixer {rung!r}{hint}; the ladder has: {', '.join(RUNGS)}"
+            raise _error(file, text, (*prefix, "fixers", "order"), message)
+    return config
+
+
+def _check_keys(
+    data: Any, kind: Any, path: tuple[str, ...], file: Path, text: str, prefix: tuple[str, ...]
+) -> None:
+    """Refuse keys that nothing reads, here and in the tables below."""
+    if not isinstance(data, dict):
+        return
+    fields = {f.name: f for f in dataclasses.fields(kind)}
+    for key, value in data.items():
+        if key not in fields:
+            hint = _suggestion(key, fields)
+            message = f"unknown key{hint}; known here: {', '.join(fields)}"
+            raise _error(file, text, (*prefix, *path, key), message)
+        if kind is Config and key == "checks" and isinstance(value, dict):
+            for name, check in value.items():
+                _check_keys(check, CheckConfig, (*path, key, name), file, text, prefix)
+        elif dataclasses.is_dataclass(fields[key].default):
+            below = type(fields[key].default)
+            _check_keys(value, below, (*path, key), file, text, prefix)
+
+
+def _error(file: Path, text: str, path: tuple[str, ...], message: str) -> ConfigError:
+    return ConfigError(f"{file}:{_line_of(text, path)}: {'.'.join(path)}: {message}")
+
+
+def _line_of(text: str, path: tuple[str, ...]) -> int:
+    """The line on which a key is set, or else the nearest table around it begins."""
+    table: tuple[str, ...] = ()
+    best, best_depth = 1, 0
+    for number, line in enumerate(text.splitlines(), start=1):
+        if header := re.match(r"\s*\[\[?([^\]]+)\]", line):
+            table = here = _dotted(header[1])
+        elif key := re.match(r"\s*([\w.\"'-]+)\s*=", line):
+            here = (*table, *_dotted(key[1]))
+        else:
+            continue
+        depth = len(here)
+        if here == path[:depth] and depth > best_depth:
+            best, best_depth = number, depth
+    return best
+
+
+def _dotted(key: str) -> tuple[str, ...]:
+    return tuple(part.strip().strip("\"'") for part in key.split("."))
+
+
+def _suggestion(word: str, known: Any) -> str:
+    close = difflib.get_close_matches(word, list(known), n=1)
+    return f" (did you mean {close[0]!r}?)" if close else ""
+
+
+def _lower_first(text: str) -> str:
+    return text[:1].lower() + text[1:]
