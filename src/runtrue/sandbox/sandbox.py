@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -85,8 +86,9 @@ class GitSandbox:
         base = users.snapshot()
         commit = users.commit(base, "runtrue: the candidate as it was found")
         if kind == "worktree":
-            options = ("--detach", "--force", "--quiet")
-            run_git("worktree", "add", *options, str(self.directory), commit, cwd=top)
+            # Forced twice: a killed git may have left a locked entry for this directory.
+            options = ("--detach", "--force", "--force", "--quiet")
+            self._worktree("add", *options, str(self.directory), commit, top=top)
         else:
             self.directory.mkdir()
         sandbox = Tree(self.directory, git_dir, self._home / "index")
@@ -142,7 +144,12 @@ class GitSandbox:
         shutil.rmtree(self._home)
         self._opened = None
         if top is not None and repository_of(top):
-            run_git("worktree", "prune", cwd=top)
+            with suppress(SandboxError):
+                self._worktree("unlock", str(self.directory), top=top)
+            self._worktree("prune", top=top)
+
+    def _worktree(self, *args: str, top: Path) -> None:
+        run_git("worktree", *args, cwd=top, env={MARK: self._home.name})
 
     # -- candidates -------------------------------------------------------------------------
 
