@@ -31,8 +31,10 @@ def prepare(run: RunRow, home: Home) -> Segment:
 
 def drive(journal: Journal, home: Home, run_id: str, *, as_json: bool, force: bool = False) -> int:
     """Drive a run to its end or its next question, show what there is to show; the exit code."""
+    run = journal.find(run_id)
+    click.echo(f"run {run.id}: {run.kind} {run.title}", err=True)
     while True:
-        with open_progress(journal.find(run_id), quiet=as_json) as progress:
+        with open_progress(plain=as_json) as progress:
             dispatcher = LocalDispatcher(journal, lambda run: prepare(run, home), [progress])
             run = _until_it_stops(dispatcher, run_id, force=force)
         if not (run.state is RunState.WAITING and _answered_here(journal, run, as_json=as_json)):

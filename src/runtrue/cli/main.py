@@ -14,10 +14,10 @@ from runtrue.errors import RuntrueError
 
 #: Every command: where it lives and what it does, so that `--help` need import none of them.
 COMMANDS = {
-    "fix": ("runtrue.cli.fix:fix", "Make a project's checks pass; the result is a diff to apply."),
+    "fix": ("runtrue.cli.fix:fix", "Make a project's checks pass, and show the diff that does it."),
     "runs": ("runtrue.cli.runs:runs", "List, show, resume and cancel runs of every kind."),
     "doctor": ("runtrue.cli.doctor:doctor", "Tell what is available here and what is not."),
-    "completion": ("runtrue.cli.completion:completion", "Print the shell's completion script."),
+    "completion": ("runtrue.cli.completion:completion", "Print the completion script of a shell."),
 }
 
 INTERRUPTED = 130
@@ -56,7 +56,8 @@ class LazyGroup(click.Group):
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, "--version", "-V", message="runtrue %(version)s")
-def cli() -> None:
+@click.pass_context
+def cli(ctx: click.Context) -> None:
     """Runs what a generator made before anyone relies on it, and repairs it until it runs true.
 
     \b
@@ -66,6 +67,8 @@ def cli() -> None:
       runtrue fix --check "pytest -q"  with this check only
       runtrue runs show                what happened in the latest run
     """
+    if os.environ.get("NO_COLOR"):
+        ctx.color = False
 
 
 def main() -> None:

@@ -9,17 +9,18 @@ from typing import Any
 
 import click
 
-from runtrue.flow import Event, Listener, RunRow
+from runtrue.cli.show import finding_line
+from runtrue.flow import Event, Listener
 
 
 @contextmanager
-def open_progress(run: RunRow, *, quiet: bool) -> Iterator[Listener]:
-    """A listener that shows a run's events on stderr. `quiet` shows plain lines only."""
-    if sys.stderr.isatty() and not quiet:
+def open_progress(*, plain: bool) -> Iterator[Listener]:
+    """A listener that shows a run's events on stderr: live on a terminal, unless `plain`."""
+    if sys.stderr.isatty() and not plain:
         with _live() as display:
-            yield _Narrator(run, display)
+            yield _Narrator(display)
     else:
-        yield _Narrator(run, _Plain())
+        yield _Narrator(_Plain())
 
 
 class _Plain:
@@ -56,13 +57,20 @@ def _live() -> Iterator[_Live]:
         yield _Live(progress)
 
 
+def _amount(data: dict[str, Any]) -> str:
+    """How much of a check failed: of its cases, where it has several, else its findings."""
+    if data["cases"] > 1 and data["failed_cases"]:
+        return f"{data['failed_cases']} of {data['cases']}"
+    count = data["findings"]
+    return f"{count} finding{'' if count == 1 else 's'}"
+
+
 class _Narrator:
     """Turns events into sentences."""
 
-    def __init__(self, run: RunRow, display: _Plain | _Live) -> None:
+    def __init__(self, display: _Plain | _Live) -> None:
         self._display = display
         self._attempt = ""
-        display.line(f"run {run.id}: {run.kind} {run.title}", "dim")
 
     def __call__(self, event: Event) -> None:
         handler = getattr(self, f"_on_{event.kind}", None)
@@ -85,12 +93,16 @@ class _Narrator:
         word, style = ("passed", "green") if data["passed"] else ("failed", "red")
         if not data["passed"] and data["mode"] == "informational":
             style = "yellow"
-        count = data["findings"]
-        facts = [] if data["passed"] else [f"{count} finding{'' if count == 1 else 's'}"]
+        facts = [] if data["passed"] else [_amount(data)]
         if data["mode"] == "informational":
             facts.append("informational")
         facts.append(f"{data['seconds']:.1f} s")
         self._display.line(f"  {data['check']}: {word} ({', '.join(facts)})", style)
+        for finding in data["shown"]:
+            self._display.line(f"    {finding_line(finding, with_source=False)}")
+        more = data["findings"] - len(data["shown"])
+        if more > 0:
+            self._display.line(f"    … and {more} more", "dim")
 
     def _on_fixer_started(self, data: dict[str, Any], node: str) -> None:
         self._display.doing(f"fixing {data['findings']} findings: {data['fixer']}")

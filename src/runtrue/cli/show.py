@@ -73,16 +73,17 @@ def print_attempts(report: dict[str, Any]) -> None:
                 _print_fix(rejected["fix"])
 
 
-def finding_line(finding: dict[str, Any]) -> str:
-    """A finding on one line: where, what, says what."""
+def finding_line(finding: dict[str, Any], *, with_source: bool = True) -> str:
+    """A finding on one line: which check, where, what, says what."""
     location = finding["location"]
     places = [str(location[part]) for part in ("file", "line", "column") if location[part]]
     where = ":".join(places)
     symbol = location["symbol"] or ""
     named = f" [{symbol}]" if symbol and symbol != finding["source"] else ""
     message = finding["message"].strip().splitlines() or [""]
+    source = f"{finding['source']}: " if with_source else ""
     place = f"{where} " if where else ""
-    return f"{finding['source']}: {place}{finding['category']} {message[0][:160]}{named}"
+    return f"{source}{place}{finding['category']} {message[0][:160]}{named}"
 
 
 def _print_findings(report: dict[str, Any]) -> None:
@@ -115,7 +116,7 @@ def _print_verdict(verdict: dict[str, Any]) -> None:
     facts = ", ".join(filter(None, [cases, f"{verdict['seconds']:.1f} s"]))
     click.echo(f"  {verdict['check']}: {word} ({facts})")
     for finding in verdict["findings"][:_MOST_FINDINGS]:
-        click.echo(f"    {finding_line(finding)}")
+        click.echo(f"    {finding_line(finding, with_source=False)}")
 
 
 def _regressions(report: dict[str, Any]) -> list[str]:

@@ -18,7 +18,7 @@ from typing import Any
 
 from runtrue.flow import Ask, Node, emit
 from runtrue.loop.decide import Action, Decision, decide
-from runtrue.loop.finding import Finding, Mode, Verdict
+from runtrue.loop.finding import Finding, Mode, Outcome, Verdict
 from runtrue.loop.history import (
     Answer,
     Attempt,
@@ -148,13 +148,20 @@ class CheckNode(_WorkshopNode):
         shared["history"] = replace(history, attempts=(*history.attempts, attempt))
 
 
+#: How many findings of a verdict an event shows; all of them are in the attempt.
+_SHOWN = 5
+
+
 def _summary(verdict: Verdict) -> dict[str, Any]:
+    bad = (Outcome.FAILED, Outcome.ERROR)
     return {
         "check": verdict.check,
         "mode": verdict.mode,
         "passed": verdict.passed,
         "findings": len(verdict.findings),
+        "shown": verdict.findings[:_SHOWN],
         "cases": len(verdict.cases),
+        "failed_cases": sum(outcome in bad for outcome in verdict.cases.values()),
         "seconds": verdict.seconds,
     }
 
