@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
@@ -130,11 +129,21 @@ class History:
 
     @property
     def best(self) -> Attempt:
-        """The attempt to build on: nothing broken, fewest findings, the later of equals."""
-        return min(
-            reversed(self.attempts),
-            key=lambda a: (len(self.regressions(a)), not a.passed, _distinct(a.blocking)),
-        )
+        """The attempt to build on: nothing broken, fewest findings.
+
+        Of equals, the later one only if it fails in another way: a change that changed nothing
+        about the failure is not worth keeping.
+        """
+        best = self.attempts[0]
+        for attempt in self.attempts[1:]:
+            rank, best_rank = self._rank(attempt), self._rank(best)
+            failures, best_failures = _failures(attempt), _failures(best)
+            if rank < best_rank or (rank == best_rank and failures != best_failures):
+                best = attempt
+        return best
+
+    def _rank(self, attempt: Attempt) -> tuple[int, bool, int]:
+        return len(self.regressions(attempt)), not attempt.passed, len(_failures(attempt))
 
     @property
     def seconds(self) -> float:
@@ -197,5 +206,5 @@ def _not_run(check: str, case: str) -> Finding:
     )
 
 
-def _distinct(findings: Iterable[Finding]) -> int:
-    return len({(f.fingerprint, f.location) for f in findings})
+def _failures(attempt: Attempt) -> set[tuple[str, str | None]]:
+    return {(finding.fingerprint, finding.location.file) for finding in attempt.blocking}
