@@ -1,0 +1,160 @@
+"""What every test of the command line needs: the real program, run on real projects."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import textwrap
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+
+@dataclass(frozen=True)
+class Done:
+    """A finished command."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> dict[str, Any]:
+        document: dict[str, Any] = json.loads(self.out)
+        return document
+
+    @property
+    def said(self) -> str:
+        return self.out + self.err
+
+
+class Machine:
+    """A fresh home and the `runtrue` command, as a user has them."""
+
+    def __init__(self, root: Path) -> None:
+        self.home = root / "home"
+        self.home.mkdir()
+        keep = ("PATH", "LANG", "COVERAGE_PROCESS_CONFIG", "COVERAGE_PROCESS_START")
+        self.env = {
+            **{name: os.environ[name] for name in keep if name in os.environ},
+            "HOME": str(self.home),
+        }
+        bin_directory = str(Path(sys.executable).parent)
+        self.env["PATH"] = f"{bin_directory}{os.pathsep}{self.env['PATH']}"
+
+    @property
+    def journal(self) -> Path:
+        return self.home / ".runtrue" / "journal.db"
+
+    def argv(self, *args: str | Path) -> list[str]:
+        return [sys.executable, "-m", "runtrue", *map(str, args)]
+
+    def runtrue(
+        self, *args: str | Path, cwd: Path | None = None, env: Mapping[str, str] | None = None
+    ) -> Done:
+        done = subprocess.run(
+            self.argv(*args),
+            cwd=cwd or self.home,
+            env={**self.env, **(env or {})},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+        assert "Traceback" not in done.stderr, done.stderr
+        return Done(done.returncode, done.stdout, done.stderr)
+
+
+@pytest.fixture
+def machine(tmp_path: Path) -> Machine:
+    return Machine(tmp_path)
+
+
+MakeProject = Callable[..., Path]
+
+
+@pytest.fixture
+def make_project(tmp_path: Path) -> MakeProject:
+    """Makes a project of the given files, as a git repository with one commit unless told not."""
+
+    def make(files: Mapping[str, str], *, name: str = "project", git: bool = True) -> Path:
+        project = tmp_path / name
+        write(project, files)
+        if git:
+            identity = ("-c", "user.name=Ada", "-c", "user.email=ada@example.org")
+            for args in (["init", "-q"], ["add", "-A"], [*identity, "commit", "-qm", "begin"]):
+                subprocess.run(["git", *args], cwd=project, check=True)
+        return project
+
+    return make
+
+
+def write(directory: Path, files: Mapping[str, str]) -> None:
+    for file, text in files.items():
+        path = directory / file
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(textwrap.dedent(text).lstrip("\n"))
+
+
+def content(directory: Path) -> dict[str, bytes]:
+    """Every file of a project and what it holds; git's own files aside."""
+    return {
+        str(path.relative_to(directory)): path.read_bytes()
+        for path in sorted(directory.rglob("*"))
+        if path.is_file() and ".git" not in path.relative_to(directory).parts
+    }
+
+
+LINT_ONLY = {
+    "pyproject.toml": """
+        [tool.ruff.lint]
+        select = ["F"]
+        [tool.pytest.ini_options]
+        testpaths = ["tests"]
+    """,
+    "shop.py": '''
+        import os
+        import sys
+
+
+        def total(prices):
+            """What an order costs."""
+            label = f"total"
+            return {label: sum(prices)}[label]
+    ''',
+    "tests/test_shop.py": """
+        from shop import total
+
+
+        def test_total():
+            assert total([1, 2]) == 3
+    """,
+}
+
+#: As LINT_ONLY, with a test that fails and that no deterministic tool can mend.
+WITH_BUG = {
+    **LINT_ONLY,
+    "tax.py": """
+        def with_tax(net):
+            return net * 1.9
+    """,
+    "tests/test_tax.py": """
+        from tax import with_tax
+
+
+        def test_with_tax():
+            assert with_tax(100) == 119
+
+
+        def test_nothing_costs_nothing():
+            assert with_tax(0) == 0
+    """,
+}
+
+MENDS_TAX = "sed -i s/1.9/1.19/ tax.py"

@@ -1,0 +1,258 @@
+"""`runtrue fix` with default settings, in a subprocess: what issue 2 says must be seen."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+from tests.cli.conftest import LINT_ONLY, MENDS_TAX, WITH_BUG, Machine, MakeProject, content, write
+
+TAMPERING = """
+import pathlib, sys
+for test in pathlib.Path("tests").glob("test_*.py"):
+    test.write_text("def test_nothing():\\n    assert True\\n")
+pathlib.Path("conftest.py").write_text("collect_ignore_glob = ['tests/*']\\n")
+pathlib.Path("pytest.ini").write_text("[pytest]\\naddopts = --co\\n")
+"""
+
+
+def test_three_lint_errors_are_repaired_and_applied_with_the_tests_still_passing(
+    machine: Machine, make_project: MakeProject
+) -> None:
+    project = make_project(LINT_ONLY)
+    done = machine.runtrue("fix", "--apply", cwd=project)
+    assert done.code == 0, done.said
+    assert "import os" not in (project / "shop.py").read_text()
+    for check in (["ruff", "check", "."], ["pytest", "-q", "-p", "no:cacheprovider"]):
+        command = [machine.argv()[0], "-B", "-m", *check]
+        assert (
+            subprocess.run(command, cwd=project, check=False, capture_output=True).returncode == 0
+        )
+    changed = subprocess.run(
+        ["git", "status", "--porcelain"], cwd=project, capture_output=True, text=True, check=True
+    )
+    assert changed.stdout.split() == ["M", "shop.py"]
+
+
+def test_a_diff_is_shown_and_nothing_is_applied_without_being_told_to(
+    machine: Machine, make_project: MakeProject
+) -> None:
+    project = make_project(LINT_ONLY)
+    before = content(project)
+    done = machine.runtrue("fix", cwd=project)
+    assert done.code == 0
+    assert "-import os" in done.out
+    assert content(project) == before
+    patch = next(
+        line.split("git apply ")[1] for line in done.out.splitlines() if "git apply" in line
+    )
+    subprocess.run(["git", "apply", patch], cwd=project, check=True)
+    assert "import os" not in (project / "shop.py").read_text()
+
+
+def test_a_failure_nobody_can_fix_leaves_the_tree_alone_and_says_where_the_sandbox_is(
+    machine: Machine, make_project: MakeProject
+) -> None:
+    project = make_project(WITH_BUG)
+    before = content(project)
+    done = machine.runtrue("fix", "--apply", cwd=project)
+    assert done.code == 1
+    assert content(project) == before
+    assert "test_with_tax" in done.out
+    run_id = done.err.split()[1].rstrip(":")
+    sandbox = machine.home / ".runtrue" / "sandboxes" / run_id / "tree"
+    assert str(sandbox) in done.out
+    assert "import os" not in (sandbox / "shop.py").read_text()  # what could be repaired is kept
+    shown = machine.runtrue("runs", "show", run_id)
+    assert "attempt 1 of 3" in shown.out
+    assert "attempt 2 of 3" in shown.out
+    assert "fix by tool: changed shop.py" in shown.out
+    assert "agent skipped: no agent is configured" in shown.out
+    assert str(sandbox) in shown.out
+
+
+def test_an_agent_repairs_what_a_tool_cannot(machine: Machine, make_project: MakeProject) -> None:
+    project = make_project(WITH_BUG)
+    done = machine.runtrue("fix", "--apply", "--json", "--agent", MENDS_TAX, cwd=project)
+    assert done.code == 0, done.said
+    report = done.json
+    assert report["status"] == "passed"
+    assert report["findings"] == []
+    assert [len(attempt["findings"]) for attempt in report["attempts"]] == [4, 0]
+    parts = report["attempts"][1]["fix"]["parts"]
+    assert [(part["fixer"], part["files"]) for part in parts] == [
+        ("tool", ["shop.py"]),
+        ("agent", ["tax.py"]),
+    ]
+    assert "1.19" in (project / "tax.py").read_text()
+
+
+def test_a_fixer_that_edits_its_judges_does_not_pass(
+    machine: Machine, make_project: MakeProject, tmp_path: Path
+) -> None:
+    project = make_project(WITH_BUG)
+    write(tmp_path, {"tamper.py": TAMPERING})
+    before = content(project)
+    agent = f"python {tmp_path / 'tamper.py'}"
+    done = machine.runtrue("fix", "--apply", "--json", "--agent", agent, cwd=project)
+    assert done.code == 1
+    report = done.json
+    assert report["status"] == "failed"
+    assert content(project) == before
+    tampered = [p for a in report["attempts"] if a["fix"] for p in a["fix"]["parts"]][-1]
+    assert tampered["fixer"] == "agent"
+    assert tampered["files"] == []
+    assert tampered["restored"] == [
+        *("conftest.py", "pytest.ini", "tests/test_shop.py", "tests/test_tax.py")
+    ]
+
+
+def test_a_fixer_that_breaks_a_passing_test_is_rolled_back_and_the_loop_aborts(
+    machine: Machine, make_project: MakeProject
+) -> None:
+    project = make_project(WITH_BUG)
+    before = content(project)
+    agent = "sh -c \"echo 'def with_tax(net): return 119' > tax.py\""
+    done = machine.runtrue("fix", "--apply", "--json", "--agent", agent, cwd=project)
+    assert done.code == 1
+    report = done.json
+    assert report["status"] == "aborted"
+    assert report["regressions"] == ["tests/test_tax.py::test_nothing_costs_nothing"]
+    assert content(project) == before
+    assert "1.9" in Path(report["sandbox"], "tax.py").read_text()
+    shown = machine.runtrue("runs", "show", report["run_id"])
+    assert "broken by the fix: tests/test_tax.py::test_nothing_costs_nothing" in shown.out
+
+
+def test_an_agent_that_changes_nothing_is_told_so_and_asked_only_once_more(
+    machine: Machine, make_project: MakeProject, tmp_path: Path
+) -> None:
+    project = make_project(
+        {k: v for k, v in WITH_BUG.items() if k != "shop.py" and "shop" not in k}
+    )
+    write(
+        tmp_path,
+        {
+            "agent.py": """
+                import pathlib, sys
+                log = pathlib.Path(sys.argv[2])
+                log.write_text(log.read_text() + pathlib.Path(sys.argv[1]).read_text())
+                pathlib.Path("tax.py").write_text("def with_tax(net):\\n    return net * 1.8\\n")
+            """
+        },
+    )
+    log = tmp_path / "prompts.md"
+    log.write_text("")
+    agent = f"python {tmp_path / 'agent.py'} {{prompt_file}} {log}"
+    done = machine.runtrue("fix", "--json", "--agent", agent, cwd=project)
+    assert done.code == 1
+    report = done.json
+    assert len(report["attempts"]) == 2
+    assert [rejected["reason"] for rejected in report["rejected"]] == ["unchanged", "unchanged"]
+    assert "no file was changed by it" in log.read_text()
+
+
+def test_a_rate_limited_agent_is_tried_again_and_never_shown_its_own_error(
+    machine: Machine, make_project: MakeProject, tmp_path: Path
+) -> None:
+    project = make_project(WITH_BUG)
+    write(
+        tmp_path,
+        {
+            "agent.sh": f"""
+                grep -q "rate limit" "$1" && exit 9
+                mkdir {tmp_path}/asked && {{ echo "rate limit"; exit 1; }}
+                {MENDS_TAX}
+            """
+        },
+    )
+    agent = f"sh {tmp_path / 'agent.sh'} {{prompt_file}}"
+    # Only the failing test is checked, so that the first round has nothing but the agent.
+    done = machine.runtrue("fix", "--json", "--check", "pytest", "--agent", agent, cwd=project)
+    assert done.code == 0, done.said
+    report = done.json
+    assert [rejected["reason"] for rejected in report["rejected"]] == ["fixer_failed"]
+    assert len(report["attempts"]) == 2
+    assert report["budget"]["transport_retries"] == 1
+
+
+def test_informational_checks_are_recorded_and_neither_block_nor_start_a_fix(
+    machine: Machine, make_project: MakeProject
+) -> None:
+    config = """
+        [checks.tests]
+        command = "python -m pytest -q"
+        [checks.lint]
+        command = "ruff check ."
+        mode = "informational"
+    """
+    project = make_project({**LINT_ONLY, "runtrue.toml": config})
+    done = machine.runtrue("fix", "--json", cwd=project)
+    assert done.code == 0
+    report = done.json
+    assert report["diff"] == ""
+    assert len(report["attempts"]) == 1
+    lint = report["attempts"][0]["verdicts"][1]
+    assert (lint["check"], lint["passed"], len(lint["findings"])) == ("lint", False, 3)
+
+
+def test_a_project_without_git_is_repaired_in_a_copy(
+    machine: Machine, make_project: MakeProject
+) -> None:
+    project = make_project(LINT_ONLY, git=False)
+    done = machine.runtrue("fix", project, "--apply")
+    assert done.code == 0, done.said
+    assert "import os" not in (project / "shop.py").read_text()
+    assert not (project / ".git").exists()
+
+
+def test_a_broken_check_is_not_the_candidates_fault(
+    machine: Machine, make_project: MakeProject
+) -> None:
+    project = make_project({"app.py": "x = 1\n", "pytest.ini": "[pytest]\n"})
+    done = machine.runtrue("fix", "--json", "--agent", "touch app.py", cwd=project)
+    assert done.code == 1
+    report = done.json
+    assert report["status"] == "escalated"
+    assert [(f["fault"], f["category"]) for f in report["findings"]] == [
+        ("check", "nothing_collected")
+    ]
+    assert len(report["attempts"]) == 1
+
+
+def test_a_person_is_asked_when_the_ladder_says_so_and_the_run_waits_durably(
+    machine: Machine, make_project: MakeProject
+) -> None:
+    config = '[fixers]\norder = ["tool", "agent", "human"]\n'
+    project = make_project({**WITH_BUG, "runtrue.toml": config})
+    done = machine.runtrue("fix", "--json", "--apply", cwd=project)
+    assert done.code == 3
+    assert done.json["status"] == "waiting"
+    run_id = done.json["run_id"]
+    sandbox = machine.home / ".runtrue" / "sandboxes" / run_id / "tree"
+    subprocess.run(MENDS_TAX, shell=True, cwd=sandbox, check=True)  # noqa: S602  # a person's edit
+    resumed = machine.runtrue("runs", "resume", run_id, "--json")
+    assert resumed.code == 0, resumed.said
+    assert resumed.json["status"] == "passed"
+    assert resumed.json["attempts"][-1]["fix"]["parts"][0]["fixer"] == "human"
+    assert "1.19" in (project / "tax.py").read_text()
+    assert not sandbox.exists()
+
+
+def test_advice_of_a_person_reaches_the_agent_with_a_fresh_budget(
+    machine: Machine, make_project: MakeProject, tmp_path: Path
+) -> None:
+    config = f"""
+        [fixers]
+        order = ["agent", "human"]
+        [fixers.agent]
+        command = "sh {tmp_path}/agent.sh {{prompt_file}}"
+        [checks.pytest]
+        command = "python -m pytest -q"
+    """
+    project = make_project({**WITH_BUG, "runtrue.toml": config})
+    write(tmp_path, {"agent.sh": f'grep -q "the rate is 19" "$1" && {MENDS_TAX} || true\n'})
+    assert machine.runtrue("fix", "--json", cwd=project).code == 3
+    done = machine.runtrue("runs", "resume", "--answer", "the rate is 19 percent", "--json")
+    assert done.code == 0, done.said
+    assert done.json["answers"] == ["the rate is 19 percent"]
