@@ -1,0 +1,75 @@
+"""`python -m benchmarks [NAME…] [--json FILE]`; without a name, lists the names."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import json
+import os
+import platform
+import sqlite3
+import sys
+from pathlib import Path
+from typing import Any
+
+from benchmarks.measure import Table, as_data, missed, print_table
+
+#: Every benchmark and what it measures; each is the module of that name.
+BENCHMARKS = {
+    "flow": "cost per step of a check/fix cycle, in memory and durable, beside other engines",
+    "startup": "start-up of the command line, beside that of the bare interpreter",
+}
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="benchmarks", description="Run the named benchmarks.")
+    parser.add_argument("names", nargs="*", metavar="NAME")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures there, too")
+    arguments = parser.parse_args()
+    if not arguments.names:
+        for name, what in BENCHMARKS.items():
+            print(f"{name:<10} {what}")
+        return 0
+    if unknown := [name for name in arguments.names if name not in BENCHMARKS]:
+        return refuse(f"there is no benchmark {unknown[0]!r}; there are: {', '.join(BENCHMARKS)}")
+
+    names = list(dict.fromkeys(arguments.names))
+    document: dict[str, Any] = {"machine": machine(), "benchmarks": {}}
+    try:
+        if arguments.json is not None:
+            arguments.json.touch()  # rather now than after two minutes
+        misses = []
+        for name in names:
+            table: Table = importlib.import_module(f"benchmarks.{name}").run()
+            print_table(table)
+            document["benchmarks"][name] = as_data(table)
+            misses += missed(table)
+        if arguments.json is not None:
+            arguments.json.write_text(json.dumps(document, indent=2, ensure_ascii=False) + "\n")
+    except ModuleNotFoundError as error:
+        return refuse(f"the package {error.name!r} is missing here; use scripts/bench")
+    except OSError as error:
+        return refuse(str(error))
+    except KeyboardInterrupt:
+        return 130
+    for row in misses:
+        print(f"missed: {row.contender}: {row.ratio:.2f} × {row.of}, target {row.target}")
+    return 1 if misses else 0
+
+
+def refuse(sentence: str) -> int:
+    print(f"benchmarks: {sentence}", file=sys.stderr)
+    return 2
+
+
+def machine() -> dict[str, Any]:
+    return {
+        "python": platform.python_version(),
+        "sqlite": sqlite3.sqlite_version,
+        "system": f"{platform.system()} {platform.machine()}",
+        "cores": os.cpu_count(),
+    }
+
+
+if __name__ == "__main__":
+    sys.exit(main())
