@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sys
+import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from typing import Any
 
 import click
@@ -20,17 +21,42 @@ def open_progress(*, plain: bool) -> Iterator[Listener]:
         with _live() as display:
             yield _Narrator(display)
     else:
-        yield _Narrator(_Plain())
+        with closing(_Plain()) as display:
+            yield _Narrator(display)
 
 
 class _Plain:
-    """Lines on stderr, each written when something has happened."""
+    """Lines on stderr, each written when something has happened, or takes its time.
+
+    What takes longer than `patience` seconds is named; again when it has taken twice as long.
+    """
+
+    def __init__(self, patience: float = 10.0) -> None:
+        self._patience = patience
+        self._timer: threading.Timer | None = None
 
     def line(self, text: str, style: str = "") -> None:
+        self.close()
         click.echo(text, err=True)
 
     def doing(self, text: str) -> None:
-        """Plain lines tell only what has happened."""
+        self.close()
+        self._name_after(self._patience, text, passed=0.0)
+
+    def _name_after(self, seconds: float, text: str, passed: float) -> None:
+        def name() -> None:
+            total = passed + seconds
+            click.echo(f"  {text}: not done after {total:.0f} s", err=True)
+            self._name_after(total, text, total)
+
+        self._timer = threading.Timer(seconds, name)
+        self._timer.daemon = True
+        self._timer.start()
+
+    def close(self) -> None:
+        """Nothing is being done any more."""
+        if self._timer is not None:
+            self._timer.cancel()
 
 
 class _Live:
