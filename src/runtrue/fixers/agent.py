@@ -82,6 +82,7 @@ def write_prompt(task: FixTask) -> str:
     more = len(task.findings) - len(shown)
     findings = "\n\n".join(_finding(number, f) for number, f in enumerate(shown, start=1))
     return template.substitute(
+        commands="\n".join(f"- `{command}`" for command in task.commands) or "- not known",
         findings=findings + (f"\n\nAnd {more} more of the same checks." if more else ""),
         earlier=_earlier(task.history) or "None yet.",
         guidance="\n".join(answer.text for answer in task.history.answers) or "None.",

@@ -239,7 +239,12 @@ class FixNode(_WorkshopNode):
         sandbox = self.workshop.sandbox
         emit("fixer_started", fixer=fixer.name, findings=len(findings))
         started = time.monotonic()
-        task = FixTask(findings=findings, history=history)
+        sources = {finding.source for finding in findings}
+        task = FixTask(
+            findings=findings,
+            history=history,
+            commands=tuple(c.command for c in self.workshop.checks if c.name in sources),
+        )
         proposal = await fixer.propose(task, sandbox.workplace())
         if proposal.failure is not None:
             # Half-done edits of a fixer that broke prove nothing and would only mislead the next.
@@ -253,8 +258,8 @@ class FixNode(_WorkshopNode):
             fixer=fixer.name,
             findings=tuple(finding.fingerprint for finding in findings),
             description=proposal.description,
-            files=sandbox.changed(before, after),
-            restored=restored,
+            files=_readable(sandbox.changed(before, after)),
+            restored=_readable(restored),
             seconds=time.monotonic() - started,
             failure=proposal.failure,
         )
@@ -296,6 +301,11 @@ def _take_on(
     if not mine:
         return Skip(fixer=rung.name, reason="it takes none of these findings on")
     return rung, mine
+
+
+def _readable(files: tuple[str, ...]) -> tuple[str, ...]:
+    """File names for the record, which holds text: bytes that are none are replaced."""
+    return tuple(name.encode("utf-8", "surrogateescape").decode(errors="replace") for name in files)
 
 
 # -- ask ----------------------------------------------------------------------------------------
@@ -357,7 +367,7 @@ class TakeBackNode(_WorkshopNode):
             fixer="human",
             findings=(),
             description="edited in the sandbox, or answered",
-            files=sandbox.changed(inputs, candidate),
+            files=_readable(sandbox.changed(inputs, candidate)),
         )
         return Fix(base=inputs, candidate=candidate, parts=(part,), added=added, removed=removed)
 

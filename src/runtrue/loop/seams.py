@@ -23,6 +23,11 @@ class Check(Protocol):
         """Whether its failure blocks."""
         ...
 
+    @property
+    def command(self) -> str:
+        """How a person would run it."""
+        ...
+
     async def run(self, workplace: Workplace) -> Verdict:
         """Check the candidate that lies in the workplace now."""
         ...
@@ -49,6 +54,8 @@ class FixTask:
 
     findings: tuple[Finding, ...]
     history: History
+    #: The commands of the checks that the findings came from.
+    commands: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
