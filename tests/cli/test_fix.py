@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import subprocess
 from pathlib import Path
 
@@ -43,10 +44,8 @@ def test_a_diff_is_shown_and_nothing_is_applied_without_being_told_to(
     assert done.code == 0
     assert "-import os" in done.out
     assert content(project) == before
-    patch = next(
-        line.split("git apply ")[1] for line in done.out.splitlines() if "git apply" in line
-    )
-    subprocess.run(["git", "apply", patch], cwd=project, check=True)
+    command = done.out.partition("to apply: ")[2].strip()
+    subprocess.run(shlex.split(command), cwd=machine.home, check=True)
     assert "import os" not in (project / "shop.py").read_text()
 
 
@@ -256,3 +255,68 @@ def test_advice_of_a_person_reaches_the_agent_with_a_fresh_budget(
     done = machine.runtrue("runs", "resume", "--answer", "the rate is 19 percent", "--json")
     assert done.code == 0, done.said
     assert done.json["answers"] == ["the rate is 19 percent"]
+
+
+def test_a_passing_fault_of_the_environment_is_tried_again_and_not_repaired(
+    machine: Machine, make_project: MakeProject, tmp_path: Path
+) -> None:
+    test = f"""
+        import pathlib
+
+        def test_service():
+            up = pathlib.Path({str(tmp_path / "up")!r})
+            if not up.exists():
+                up.touch()
+                raise ConnectionRefusedError("nobody listens")
+    """
+    project = make_project({"test_service.py": test})
+    done = machine.runtrue("fix", "--json", "--agent", "false", cwd=project)
+    assert done.code == 0, done.said
+    report = done.json
+    assert [(a["number"], a["recheck"]) for a in report["attempts"]] == [(1, False), (1, True)]
+    assert report["attempts"][0]["findings"][0]["fault"] == "environment"
+    assert report["budget"]["transport_retries"] == 1
+    assert report["budget"]["attempts"] == 2
+
+
+def test_time_is_a_budget_of_its_own(machine: Machine, make_project: MakeProject) -> None:
+    project = make_project({**WITH_BUG, "runtrue.toml": "[policy]\nmax_time = 0.001\n"})
+    done = machine.runtrue("fix", "--json", "--agent", MENDS_TAX, cwd=project)
+    assert done.code == 1
+    assert done.json["why"] == "time_spent"
+    assert len(done.json["attempts"]) == 1
+
+
+def test_what_the_user_changed_meanwhile_is_not_overwritten_and_the_run_can_go_on(
+    machine: Machine, make_project: MakeProject
+) -> None:
+    project = make_project(WITH_BUG)
+    agent = f"sh -c '{MENDS_TAX}; echo \"# mine\" >> {project}/tax.py'"
+    done = machine.runtrue("fix", "--apply", "--agent", agent, cwd=project)
+    assert done.code == 1
+    assert "not applied: tax.py changed in" in done.err
+    assert "# mine" in (project / "tax.py").read_text()
+    assert "import os" in (project / "shop.py").read_text()
+    assert "failed (can be resumed)" in machine.runtrue("runs", "list").out
+    shown = machine.runtrue("runs", "show")
+    assert "stopped by: SandboxError: not applied" in shown.out
+    subprocess.run(["git", "checkout", "-q", "tax.py"], cwd=project, check=True)
+    resumed = machine.runtrue("runs", "resume")
+    assert resumed.code == 0, resumed.said
+    assert "1.19" in (project / "tax.py").read_text()
+    assert "import os" not in (project / "shop.py").read_text()
+
+
+def test_commands_see_no_secret_of_the_user_unless_it_is_let_through(
+    machine: Machine, make_project: MakeProject
+) -> None:
+    config = """
+        [sandbox]
+        env = ["LET_THROUGH"]
+        [checks.env]
+        command = 'test "$LET_THROUGH" = yes && test -z "$SECRET_TOKEN"'
+    """
+    project = make_project({"runtrue.toml": config})
+    env = {"LET_THROUGH": "yes", "SECRET_TOKEN": "hunter2"}
+    assert machine.runtrue("fix", cwd=project, env=env).code == 0
+    assert b"hunter2" not in machine.journal.read_bytes()

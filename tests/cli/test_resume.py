@@ -36,7 +36,7 @@ def comparable(report: dict[str, Any]) -> dict[str, Any]:
 
     def strip(value: Any) -> Any:
         if isinstance(value, dict):
-            volatile = ("seconds", "run_id", "patch", "project", "sandbox")
+            volatile = ("seconds", "run_id", "patch", "patch_root", "project", "sandbox")
             return {k: strip(v) for k, v in value.items() if k not in volatile}
         return [strip(item) for item in value] if isinstance(value, list) else value
 

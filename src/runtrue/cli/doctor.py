@@ -88,6 +88,12 @@ def _git() -> Fact:
 
 
 def _home(home: Home) -> Fact:
+    if not home.journal.exists():
+        existing = next(place for place in home.journal.parents if place.exists())
+        writable = existing.is_dir() and os.access(existing, os.W_OK)
+        detail = f"{home.journal} will be made by the first run"
+        refused = f"{existing} is not a directory that can be written; set RUNTRUE_HOME"
+        return Fact("journal", writable, detail if writable else refused, needed=True)
     try:
         with Journal(home.journal) as journal:
             count = len(journal.runs(limit=1000))

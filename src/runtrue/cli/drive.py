@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import signal
-import sys
 from typing import Any
 
 import click
 
 from runtrue.cli.progress import open_progress
-from runtrue.cli.show import print_diff, print_question, print_report
+from runtrue.cli.show import (
+    is_terminal,
+    print_diff,
+    print_proof,
+    print_question,
+    print_report,
+)
 from runtrue.errors import UsageError
 from runtrue.flow import Journal, LocalDispatcher, RunRow, RunState, Segment, replay
 from runtrue.home import Home
@@ -33,20 +38,40 @@ def drive(journal: Journal, home: Home, run_id: str, *, as_json: bool, force: bo
     """Drive a run to its end or its next question, show what there is to show; the exit code."""
     run = journal.find(run_id)
     click.echo(f"run {run.id}: {run.kind} {run.title}", err=True)
-    while True:
-        with open_progress(plain=as_json) as progress:
-            dispatcher = LocalDispatcher(journal, lambda run: prepare(run, home), [progress])
-            run = _until_it_stops(dispatcher, run_id, force=force)
-        if not (run.state is RunState.WAITING and _answered_here(journal, run, as_json=as_json)):
+    asked = False
+    while run.state is not RunState.WAITING or _ask_here(journal, home, run, as_json=as_json):
+        asked = run.state is RunState.WAITING
+        run = _drive_segment(journal, home, run_id, plain=as_json, force=force)
+        if run.is_over:
             break
     report = report_of_run(journal, home, run)
     if as_json:
         print_json(report)
     else:
-        print_report(report)
+        print_report(report, with_diff=not asked)
         if run.state is RunState.WAITING:
             print_question(run.id, journal.open_question(run.id))
     return EXIT_CODES.get(run.state, 1)
+
+
+def _drive_segment(
+    journal: Journal, home: Home, run_id: str, *, plain: bool, force: bool
+) -> RunRow:
+    try:
+        with open_progress(plain=plain) as progress:
+            dispatcher = LocalDispatcher(journal, lambda run: prepare(run, home), [progress])
+            return asyncio.run(_until_it_stops(dispatcher, run_id, force=force))
+    except (KeyboardInterrupt, asyncio.CancelledError):
+        click.echo(
+            f"interrupted; nothing is lost: continue with `runtrue runs resume {run_id}`", err=True
+        )
+        raise KeyboardInterrupt from None
+
+
+async def _until_it_stops(dispatcher: LocalDispatcher, run_id: str, *, force: bool) -> RunRow:
+    task = asyncio.ensure_future(dispatcher.run_segment(run_id, force=force))
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
+    return await task
 
 
 def report_of_run(journal: Journal, home: Home, run: RunRow) -> dict[str, Any]:
@@ -67,14 +92,13 @@ def print_json(document: Any) -> None:
     click.echo(msgspec.json.format(msgspec.json.encode(document), indent=2).decode())
 
 
-def _answered_here(journal: Journal, run: RunRow, *, as_json: bool) -> bool:
-    """Ask the person at the terminal, if there is one and the question can be put that way."""
+def _ask_here(journal: Journal, home: Home, run: RunRow, *, as_json: bool) -> bool:
+    """Ask the person at the terminal, if there is one and a yes or no is all that is asked."""
     question = journal.open_question(run.id)
-    if question is None or as_json or not sys.stdin.isatty():
-        return False
-    if not question.question.get("apply"):
+    if question is None or not question.question.get("apply") or as_json or not is_terminal():
         return False
     print_diff(question.question["diff"])
+    print_proof(report_of_run(journal, home, run))
     try:
         yes = click.confirm("Apply these changes?", default=False, err=True)
     except click.Abort:
@@ -82,19 +106,3 @@ def _answered_here(journal: Journal, run: RunRow, *, as_json: bool) -> bool:
         return False
     journal.answer(run.id, "yes" if yes else "no")
     return True
-
-
-def _until_it_stops(dispatcher: LocalDispatcher, run_id: str, *, force: bool) -> RunRow:
-    async def segment() -> RunRow:
-        task = asyncio.ensure_future(dispatcher.run_segment(run_id, force=force))
-        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
-        return await task
-
-    try:
-        return asyncio.run(segment())
-    except (KeyboardInterrupt, asyncio.CancelledError):
-        click.echo(
-            f"\ninterrupted; nothing is lost: continue with `runtrue runs resume {run_id}`",
-            err=True,
-        )
-        raise KeyboardInterrupt from None

@@ -29,12 +29,15 @@ from runtrue.sandbox import repository_of
 )
 @click.option("--apply", is_flag=True, help="Apply the result to the project when it passes.")
 @click.option(
-    "--agent", metavar="CMD", help="A coding agent's command line; {prompt_file} is filled in."
+    "--agent",
+    metavar="CMD",
+    help="A coding agent's command line; gets the prompt as {prompt_file}, {prompt} or on stdin.",
 )
 @click.option(
     "--max-attempts",
     type=click.IntRange(1, 10),
-    help="Executions of the checks, the first included.",
+    metavar="N",
+    help="Executions of the checks, the first included (1 to 10).",
 )
 @click.option(
     "--timeout",

@@ -34,6 +34,7 @@ class _Plain:
     def __init__(self, patience: float = 10.0) -> None:
         self._patience = patience
         self._timer: threading.Timer | None = None
+        self._lock = threading.RLock()
 
     def line(self, text: str, style: str = "") -> None:
         self.close()
@@ -45,18 +46,23 @@ class _Plain:
 
     def _name_after(self, seconds: float, text: str, passed: float) -> None:
         def name() -> None:
-            total = passed + seconds
-            click.echo(f"  {text}: not done after {total:.0f} s", err=True)
-            self._name_after(total, text, total)
+            with self._lock:
+                # The work may have ended while this thread was waking up.
+                if self._timer is timer:
+                    total = passed + seconds
+                    click.echo(f"  {text}: not done after {total:.0f} s", err=True)
+                    self._name_after(total, text, total)
 
-        self._timer = threading.Timer(seconds, name)
-        self._timer.daemon = True
-        self._timer.start()
+        self._timer = timer = threading.Timer(seconds, name)
+        timer.daemon = True
+        timer.start()
 
     def close(self) -> None:
         """Nothing is being done any more."""
-        if self._timer is not None:
-            self._timer.cancel()
+        with self._lock:
+            if self._timer is not None:
+                self._timer.cancel()
+                self._timer = None
 
 
 class _Live:
@@ -140,4 +146,6 @@ class _Narrator:
             text, style = f"changed {', '.join(data['files'])}", "cyan"
         else:
             text, style = "changed nothing", "yellow"
+        if data["restored"]:
+            text += f"; its edits to {', '.join(data['restored'])} were undone"
         self._display.line(f"fix by {data['fixer']}: {text}", style)

@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from runtrue.cli.drive import drive, print_json, report_of_run
-from runtrue.cli.show import print_attempts, print_question, print_report
+from runtrue.cli.show import is_terminal, print_attempts, print_question, print_report
 from runtrue.errors import UnknownRun, UsageError
 from runtrue.flow import Journal, RunRow, RunState
 from runtrue.home import Home
@@ -26,7 +26,7 @@ def _complete_run(ctx: click.Context, param: click.Parameter, incomplete: str) -
         return [run.id for run in journal.runs() if run.id.startswith(incomplete)]
 
 
-_run_id = click.argument("run_id", metavar="RUN", required=False, shell_complete=_complete_run)
+_run_id = click.argument("run_id", metavar="[RUN]", required=False, shell_complete=_complete_run)
 _json = click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
 
 
@@ -40,13 +40,17 @@ def runs() -> None:
 
 @runs.command("list")
 @click.option("--state", type=click.Choice([s.value for s in RunState]), help="Only such runs.")
-@click.option("--limit", type=click.IntRange(min=1), default=20, show_default=True)
+@click.option(
+    "--limit", type=click.IntRange(min=1), default=20, metavar="N", help="At most so many (20)."
+)
 @_json
 def list_runs(state: str | None, limit: int, as_json: bool) -> int:
     """The latest runs, newest first."""
     home = Home.find(Path.cwd())
-    with Journal(home.journal) as journal:
-        rows = journal.runs(limit=limit, state=RunState(state) if state else None)
+    rows: list[RunRow] = []
+    if home.journal.exists():  # looking makes nothing
+        with Journal(home.journal) as journal:
+            rows = journal.runs(limit=limit, state=RunState(state) if state else None)
     if as_json:
         print_json({"runs": [_summary(run) for run in rows]})
     elif not rows:
@@ -64,7 +68,7 @@ def list_runs(state: str | None, limit: int, as_json: bool) -> int:
 def show(run_id: str | None, as_json: bool) -> int:
     """What happened in a run: every attempt, fix, verdict and finding."""
     home = Home.find(Path.cwd())
-    with Journal(home.journal) as journal:
+    with _journal(home) as journal:
         run = _find(journal, run_id)
         report = report_of_run(journal, home, run)
         question = journal.open_question(run.id)
@@ -89,27 +93,32 @@ def show(run_id: str | None, as_json: bool) -> int:
 )
 @_json
 def resume(run_id: str | None, answer: str | None, force: bool, as_json: bool) -> int:
-    """Continue a run where it was interrupted, or where it waits for an answer."""
+    """Continue a run that was interrupted or waits for an answer."""
     home = Home.find(Path.cwd())
-    with Journal(home.journal) as journal:
+    with _journal(home) as journal:
         run = _find(journal, run_id)
         if run.is_over:
             return _show_again(journal, home, run, as_json=as_json)
         if answer is None and run.state is RunState.WAITING:
-            answer = _empty_answer(journal, run)
+            answer = _unsaid_answer(journal, run, can_ask=is_terminal() and not as_json)
         if answer is not None:
             journal.answer(run.id, answer)
         return drive(journal, home, run.id, as_json=as_json, force=force)
 
 
-def _empty_answer(journal: Journal, run: RunRow) -> str:
-    """A person who edited the candidate need say nothing; one who is asked yes or no must."""
+def _unsaid_answer(journal: Journal, run: RunRow, *, can_ask: bool) -> str | None:
+    """What it means that no answer was given: that there is none, or that it is still to be asked.
+
+    A person who edited the candidate need say nothing; one who is asked yes or no must.
+    """
     question = journal.open_question(run.id)
-    if question is not None and question.question.get("apply"):
+    if question is None or not question.question.get("apply"):
+        return ""
+    if not can_ask:
         raise UsageError(
             f"run {run.id} asks whether to apply its diff: give --answer yes or --answer no"
         )
-    return ""
+    return None
 
 
 def _show_again(journal: Journal, home: Home, run: RunRow, *, as_json: bool) -> int:
@@ -130,8 +139,7 @@ def _show_again(journal: Journal, home: Home, run: RunRow, *, as_json: bool) -> 
 @_json
 def cancel(run_id: str | None, as_json: bool) -> int:
     """End a run, and stop the process that drives it. Its sandbox is kept."""
-    home = Home.find(Path.cwd())
-    with Journal(home.journal) as journal:
+    with _journal(Home.find(Path.cwd())) as journal:
         run = journal.cancel(_find(journal, run_id).id)
     if run.owner is not None and run.owner.is_here() and run.is_driven:
         with suppress(OSError):
@@ -141,6 +149,12 @@ def cancel(run_id: str | None, as_json: bool) -> int:
     else:
         click.echo(f"run {run.id} is cancelled")
     return 0
+
+
+def _journal(home: Home) -> Journal:
+    if not home.journal.exists():
+        raise UnknownRun(f"there are no runs yet: {home.journal} does not exist")
+    return Journal(home.journal)
 
 
 def _find(journal: Journal, run_id: str | None) -> RunRow:

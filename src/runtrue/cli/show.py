@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from typing import Any
 
@@ -123,16 +124,21 @@ def _regressions(report: dict[str, Any]) -> list[str]:
     return [f"broken by the fix: {case}" for case in report["regressions"]]
 
 
+def print_proof(report: dict[str, Any]) -> None:
+    """What the checks said of the latest candidate."""
+    for line in _proof(report):
+        click.echo(line)
+
+
 def _proof(report: dict[str, Any]) -> list[str]:
-    """What the checks said at last, by their names."""
-    if report["status"] != "passed" or not report["attempts"]:
+    if report["why"] != "passed":
         return []
     first, last = report["attempts"][0], report["attempts"][-1]
     lines = []
     for verdict in last["verdicts"]:
         before = next((v for v in first["verdicts"] if v["check"] == verdict["check"]), None)
         counted = verdict["cases"].get("passed", 0)
-        tests = f", {counted} passed" if counted > 1 else ""
+        tests = f", {counted} passed" if counted else ""
         mended = len(before["findings"]) if before else 0
         change = f", {mended} finding{'' if mended == 1 else 's'} repaired" if mended else ""
         word = "passes" if verdict["passed"] else "fails (informational)"
@@ -160,7 +166,8 @@ def _next(report: dict[str, Any]) -> list[str]:
             return [f"applied to {report['project']}"]
         if not report["patch"]:
             return ["nothing had to be changed"]
-        return [f"not applied; to apply: git apply {report['patch']}", "or run with --apply"]
+        command = shlex.join(["git", "-C", report["patch_root"], "apply", report["patch"]])
+        return [f"not applied; to apply: {command}"]
     lines = []
     if report["sandbox"]:
         lines.append(f"your files are as they were; the best candidate: {report['sandbox']}")

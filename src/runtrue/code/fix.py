@@ -117,6 +117,14 @@ class OpenNode(_PlaceNode):
         shared["candidate"] = shared["base"] = result
 
 
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """The resulting patch, and the directory that it is to be applied in."""
+
+    diff: str
+    top: str
+
+
 class SettleNode(_PlaceNode):
     """Leaves the resulting candidate in the sandbox and its patch in a file."""
 
@@ -124,22 +132,24 @@ class SettleNode(_PlaceNode):
         """The accepted candidate, or else the best one."""
         return str(shared["candidate"])
 
-    def exec(self, inputs: str) -> str:
+    def exec(self, inputs: str) -> Settled:
         """Write the patch from the user's tree to the candidate."""
         self.place.sandbox.restore(inputs)
         diff = self.place.sandbox.diff(inputs)
         if diff:
             self.place.patch.parent.mkdir(parents=True, exist_ok=True)
             self.place.patch.write_text(diff, encoding="utf-8", errors="surrogateescape")
-        return diff.encode("utf-8", "replace").decode()
+        readable = diff.encode("utf-8", "replace").decode()
+        return Settled(readable, str(self.place.sandbox.top))
 
-    def post(self, shared: Shared, inputs: str, result: str) -> str:
+    def post(self, shared: Shared, inputs: str, result: Settled) -> str:
         """Apply, ask or leave it, as the request says; only what passed is ever applied."""
         request: FixRequest = shared["request"]
-        shared["diff"] = result
-        shared["patch"] = str(self.place.patch) if result else None
+        shared["diff"] = result.diff
+        shared["patch"] = str(self.place.patch) if result.diff else None
+        shared["patch_root"] = result.top
         shared["sandbox"] = str(self.place.sandbox.directory)
-        if shared["decision"].action is not Action.ACCEPT or not result:
+        if shared["decision"].action is not Action.ACCEPT or not result.diff:
             return "end"
         return {Apply.YES: "apply", Apply.ASK: "ask", Apply.NO: "end"}[request.apply]
 

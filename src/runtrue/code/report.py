@@ -35,6 +35,7 @@ def report_of(shared: Shared, status: RunState) -> dict[str, Any]:
         "max_attempts": request.policy.max_attempts,
         "diff": shared.get("diff", ""),
         "patch": shared.get("patch"),
+        "patch_root": shared.get("patch_root"),
         "applied": shared.get("applied", False),
         "sandbox": shared.get("sandbox"),
         "seconds": round(history.seconds, 3),
@@ -71,7 +72,8 @@ def _fix(fix: Fix) -> dict[str, Any]:
 
 
 def _verdict(verdict: Verdict) -> dict[str, Any]:
-    outcomes = Counter(verdict.cases.values())
+    # A check without cases of its own has one, of its own name, to tell regressions by.
+    outcomes = Counter(o for case, o in verdict.cases.items() if case != verdict.check)
     return {
         "check": verdict.check,
         "mode": verdict.mode,

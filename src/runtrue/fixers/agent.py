@@ -10,7 +10,7 @@ from string import Template
 
 from runtrue import process
 from runtrue.checks import is_shell, output_of, trim
-from runtrue.loop import Attempt, Finding, FixTask, History, Proposal, Reason, Workplace
+from runtrue.loop import Attempt, Finding, Fix, FixTask, History, Proposal, Reason, Workplace
 
 #: How much a prompt may hold: findings, and characters for each of them.
 _MOST_FINDINGS = 20
@@ -82,7 +82,7 @@ def write_prompt(task: FixTask) -> str:
     more = len(task.findings) - len(shown)
     findings = "\n\n".join(_finding(number, f) for number, f in enumerate(shown, start=1))
     return template.substitute(
-        commands="\n".join(f"- `{command}`" for command in task.commands) or "- not known",
+        commands="\n".join(f"  - `{command}`" for command in task.commands) or "  - not known",
         findings=findings + (f"\n\nAnd {more} more of the same checks." if more else ""),
         earlier=_earlier(task.history) or "None yet.",
         guidance="\n".join(answer.text for answer in task.history.answers) or "None.",
@@ -108,12 +108,11 @@ def _fenced(text: str) -> str:
 
 def _earlier(history: History) -> str:
     lines = [_attempt(attempt) for attempt in history.attempts if attempt.fix]
-    for rejection in history.rejections:
-        if rejection.reason in _REJECTED:
-            lines.append(f"- After attempt {rejection.after}: {_REJECTED[rejection.reason]}.")
-        restored = [file for part in rejection.fix.parts for file in part.restored]
-        if restored:
-            lines.append(f"  It edited {', '.join(restored)}; these were put back.")
+    lines += [
+        f"- After attempt {rejection.after}: {_REJECTED[rejection.reason]}.{_undone(rejection.fix)}"
+        for rejection in history.rejections
+        if rejection.reason in _REJECTED
+    ]
     return "\n".join(lines)
 
 
@@ -122,7 +121,12 @@ def _attempt(attempt: Attempt) -> str:
     files = ", ".join(fix.files) if fix and fix.files else "nothing"
     left = sorted({f"{f.category} ({f.location.symbol or f.location})" for f in attempt.blocking})
     outcome = f"still failing: {', '.join(left[:5])}" if left else "it passed"
-    return f"- Attempt {attempt.number} changed {files}; {outcome}."
+    return f"- Attempt {attempt.number} changed {files}; {outcome}.{_undone(fix)}"
+
+
+def _undone(fix: Fix | None) -> str:
+    restored = [file for part in fix.parts for file in part.restored] if fix else []
+    return f" Its edits to {', '.join(restored)} were undone." if restored else ""
 
 
 def _argv(command: str, prompt: str, prompt_file: str) -> tuple[list[str], bool]:

@@ -263,7 +263,13 @@ class FixNode(_WorkshopNode):
             seconds=time.monotonic() - started,
             failure=proposal.failure,
         )
-        emit("fixer_finished", fixer=part.fixer, files=part.files, failure=part.failure)
+        emit(
+            "fixer_finished",
+            fixer=part.fixer,
+            files=part.files,
+            restored=part.restored,
+            failure=part.failure,
+        )
         return part, after
 
     def post(self, shared: Shared, inputs: FixInputs, result: Fix) -> str:
