@@ -1,0 +1,195 @@
+"""Shows runtrue at work: makes a small project in a temporary directory and runs real commands.
+
+One function per scene. Each command is printed as it would be typed, then really run, and its exit
+code must be the one that the scene tells of: the demo ends with 0 only if everything was true.
+"""
+
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+COLOUR = sys.stdout.isatty() and "NO_COLOR" not in os.environ
+
+#: A bug that ruff repairs: what comes out of JSON is never the very same object as a literal.
+SHOP = {
+    "shop.py": """\
+from datetime import date, datetime
+
+
+def revenue(orders):
+    return sum(order["price"] for order in orders if order["status"] is "paid")
+
+
+def report(orders):
+    print(f"Revenue until", date.today(), "is", revenue(orders))
+""",
+    "test_shop.py": """\
+import json
+
+from shop import revenue
+
+ORDERS = json.loads('[{"status": "paid", "price": 30}, {"status": "open", "price": 12}]')
+
+
+def test_revenue_counts_paid_orders():
+    assert revenue(ORDERS) == 30
+""",
+    "ruff.toml": """\
+lint.select = ["E4", "E7", "E9", "F"]
+""",
+}
+
+#: A bug that no tool knows: somebody has to understand what a percentage is.
+PRICES = {
+    "prices.py": """\
+def discounted(price, percent):
+    return price - price * percent
+""",
+    "test_prices.py": """\
+from prices import discounted
+
+
+def test_ten_percent_off():
+    assert discounted(200, 10) == 180
+
+
+def test_nothing_off():
+    assert discounted(200, 0) == 200
+""",
+}
+
+#: In place of a real coding agent, so that the demo needs no network and no key. It gets the same
+#: prompt in the same way, and really edits the file that lies before it.
+STAND_IN = """\
+#!{python}
+import pathlib, sys
+
+prompt = pathlib.Path(sys.argv[1]).read_text()
+assert "assert -1800 == 180" in prompt, "the prompt does not tell what is wrong"
+program = pathlib.Path("prices.py")
+program.write_text(program.read_text().replace("percent\\n", "percent / 100\\n"))
+print("edited prices.py: percent is a whole number")
+"""
+
+
+class NotAsTold(Exception):
+    """Something went otherwise than the scene says."""
+
+
+class Stage:
+    """A temporary home with nothing of the user's in it, and commands run there."""
+
+    def __init__(self, home: Path) -> None:
+        self.home = home
+        self.directory = home
+        bin_directory = home / "bin"
+        bin_directory.mkdir()
+        path = [
+            str(Path(sys.executable).parent),
+            str(bin_directory),
+            os.environ.get("PATH", os.defpath),
+        ]
+        self.environment = {
+            "HOME": str(home),
+            "RUNTRUE_HOME": str(home / ".runtrue"),
+            "PATH": os.pathsep.join(path),
+            "LANG": os.environ.get("LANG", "C.UTF-8"),
+            "TERM": os.environ.get("TERM", "dumb"),
+        }
+
+    def project(self, name: str, files: dict[str, str]) -> None:
+        """Make a git project and go there."""
+        self.directory = self.home / name
+        self.directory.mkdir()
+        for file, text in files.items():
+            (self.directory / file).write_text(text)
+        author = ["-c", "user.name=demo", "-c", "user.email=demo@localhost"]
+        for command in (["init", "--quiet"], ["add", "."], [*author, "commit", "-qm", "begin"]):
+            subprocess.run(["git", *command], cwd=self.directory, env=self.environment, check=True)
+
+    def run(self, command: str, *, expect: int = 0) -> None:
+        """Show a command and what it prints; its exit code must be the expected one."""
+        print(bold(f"$ {command}"), flush=True)
+        done = subprocess.run(
+            ["/bin/sh", "-c", command],
+            cwd=self.directory,
+            env=self.environment,
+            stdin=subprocess.DEVNULL,
+            # In a log, what goes to both is read in the order in which it came.
+            stderr=None if sys.stdout.isatty() else subprocess.STDOUT,
+            check=False,
+        )
+        if done.returncode != expect:
+            raise NotAsTold(f"`{command}` ended with {done.returncode} instead of {expect}")
+        print(flush=True)
+
+    def program(self, name: str, text: str) -> None:
+        """Put a program on the PATH."""
+        file = self.home / "bin" / name
+        file.write_text(text.format(python=sys.executable))
+        file.chmod(0o755)
+
+    def holds(self, file: str, text: str, *, absent: bool = False) -> None:
+        """Make sure that a file of the project does (not) hold a text."""
+        if (text in (self.directory / file).read_text()) is absent:
+            raise NotAsTold(f"{file} {'still holds' if absent else 'does not hold'} {text!r}")
+
+
+def main() -> int:
+    # A demo that is stopped clears away what it made, like one that comes to its end.
+    for stop in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(stop, lambda number, frame: sys.exit(128 + number))
+    with tempfile.TemporaryDirectory(prefix="runtrue-demo-") as temporary:
+        stage = Stage(Path(temporary).resolve())
+        try:
+            for number, scene in enumerate(SCENES, start=1):
+                print(bold(f"── {number}. {scene.__doc__}\n"), flush=True)
+                scene(stage)
+        except (NotAsTold, OSError, subprocess.SubprocessError) as error:
+            print(f"the demo failed: {error}", file=sys.stderr)
+            return 1
+    print("Everything went as told.")
+    return 0
+
+
+def tool_repairs(stage: Stage) -> None:
+    """A tool repairs the code, and the project's own tests prove it."""
+    stage.project("shop", SHOP)
+    stage.run("cat shop.py")
+    stage.run("runtrue fix")
+    stage.holds("shop.py", 'is "paid"')
+    stage.run("runtrue fix --apply")
+    stage.holds("shop.py", '== "paid"')
+    stage.run("git diff --stat")
+
+
+def nobody_can(stage: Stage) -> None:
+    """No tool can repair this one: runtrue says so, and touches nothing."""
+    stage.project("prices", PRICES)
+    stage.run("cat prices.py")
+    stage.run("runtrue fix", expect=1)
+    stage.holds("prices.py", "percent / 100", absent=True)
+    stage.run("runtrue runs show")
+
+
+def agent_repairs(stage: Stage) -> None:
+    """The same project, with an agent on the ladder (here a script that stands in for one)."""
+    stage.program("stand-in-agent", STAND_IN)
+    stage.run("runtrue fix --agent 'stand-in-agent {prompt_file}' --apply")
+    stage.holds("prices.py", "percent / 100")
+    stage.run("git diff")
+    stage.run("runtrue runs list")
+
+
+SCENES = [tool_repairs, nobody_can, agent_repairs]
+
+
+def bold(text: str) -> str:
+    return f"\x1b[1m{text}\x1b[0m" if COLOUR else text
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,97 @@
+"""The parts of the pages that the program writes."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+
+from runtrue.cli.main import cli
+
+from .pages import DOCS, README, region
+from .sessions import SESSIONS, commands_of, console, normalised, play
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A part of a page: where it is and what the program says now."""
+
+    page: Path
+    name: str
+    produce: Callable[[], str]
+
+    def is_current(self) -> bool:
+        """Whether the page holds what the program says now."""
+        return normalised(self.shown()) == normalised(self.produce())
+
+    def shown(self) -> str:
+        """What the page holds."""
+        return region(self.page.read_text(encoding="utf-8"), self.name)
+
+
+def _session(page: Path, name: str) -> Part:
+    return Part(page, name, lambda: console(SESSIONS[name]))
+
+
+def replayed(part: Part) -> str:
+    """The very commands that a page shows, typed again."""
+    return f"```console\n{play(SESSIONS[part.name], commands_of(part.shown()))}```\n"
+
+
+def command_paths() -> list[tuple[str, ...]]:
+    """Every command and subcommand, in the order of the help."""
+    return list(_paths(cli, ()))
+
+
+def _paths(command: click.Command, path: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+    yield path
+    if isinstance(command, click.Group):
+        context = click.Context(command)
+        for name in command.list_commands(context):
+            below = command.get_command(context, name)
+            assert below is not None
+            yield from _paths(below, (*path, name))
+
+
+def _help(path: tuple[str, ...]) -> str:
+    done = subprocess.run(
+        [sys.executable, "-m", "runtrue", *path, "--help"],
+        env={**os.environ, "COLUMNS": "100", "NO_COLOR": "1"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return done.stdout
+
+
+def _command_line() -> str:
+    sections = (
+        f"## runtrue {' '.join(path)}".rstrip() + f"\n\n```text\n{_help(path)}```\n"
+        for path in command_paths()
+    )
+    return "\n" + "\n".join(sections) + "\n"
+
+
+def _prompt() -> str:
+    """The prompt as an agent really gets it."""
+    agent = "test -e ~/prompt.md || cp {prompt_file} ~/prompt.md"
+    shown = play(SESSIONS["regression"], (f"runtrue fix --agent '{agent}' 2>&1", "cat ~/prompt.md"))
+    prompt = shown.partition("$ cat ~/prompt.md\n")[2]
+    return f"````markdown\n{prompt.rstrip()}\n````\n"
+
+
+SESSION_PARTS = [
+    _session(README, "shop"),
+    _session(DOCS / "loops" / "fix.md", "human"),
+    _session(DOCS / "loops" / "fix.md", "regression"),
+    _session(DOCS / "loops" / "fix.md", "judge"),
+]
+OTHER_PARTS = [
+    Part(DOCS / "reference" / "cli.md", "help", _command_line),
+    Part(DOCS / "agents.md", "prompt", _prompt),
+]

@@ -1,0 +1,22 @@
+"""Writes the parts of the documentation that the program produces: `scripts/docs`."""
+
+from __future__ import annotations
+
+from .generate import OTHER_PARTS, SESSION_PARTS
+from .pages import ROOT, with_region
+
+
+def main() -> None:
+    for part in (*SESSION_PARTS, *OTHER_PARTS):
+        name = f"{part.page.relative_to(ROOT)}: {part.name}"
+        # Run ids and times differ always; they alone are no reason to write.
+        if part.is_current():
+            print(f"{name}: as it was")
+            continue
+        text = part.page.read_text(encoding="utf-8")
+        part.page.write_text(with_region(text, part.name, part.produce()), encoding="utf-8")
+        print(f"{name}: written")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,156 @@
+"""Sessions: commands typed in a project, with what they really print, as the pages show them."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from .pages import ROOT
+
+
+def _demo_projects() -> tuple[dict[str, str], dict[str, str]]:
+    spec = importlib.util.spec_from_file_location("demo_run", ROOT / "demo" / "run.py")
+    assert spec
+    assert spec.loader
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module.SHOP, module.PRICES
+
+
+SHOP, PRICES = _demo_projects()
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """A project and what is typed in it."""
+
+    name: str
+    project: str
+    files: dict[str, str]
+    commands: tuple[str, ...]
+    #: Programs beside the project, in ~/bin.
+    programs: dict[str, str] = field(default_factory=dict)
+
+
+SESSIONS = {
+    session.name: session
+    for session in (
+        Session(
+            "shop",
+            "shop",
+            SHOP,
+            ("cat shop.py", "cat test_shop.py", "cat ruff.toml", "runtrue fix"),
+        ),
+        Session(
+            "human",
+            "prices",
+            PRICES | {"runtrue.toml": '[fixers]\norder = ["tool", "agent", "human"]\n'},
+            (
+                "cat prices.py runtrue.toml",
+                "runtrue fix",
+                "echo $?",
+                "sed -i 's|percent$|percent / 100|' ~/.runtrue/sandboxes/*/tree/prices.py",
+                'runtrue runs resume --answer "percent is a whole number"',
+            ),
+        ),
+        Session(
+            "regression",
+            "prices",
+            PRICES,
+            (
+                "cat ~/bin/hasty-agent",
+                "runtrue fix --agent '~/bin/hasty-agent {prompt_file}'",
+                "echo $?",
+            ),
+            programs={"hasty-agent": "#!/bin/sh\nsed -i 's/price \\* percent/20/' prices.py\n"},
+        ),
+        Session(
+            "judge",
+            "prices",
+            PRICES,
+            (
+                "cat ~/bin/sly-agent",
+                "runtrue fix --agent '~/bin/sly-agent {prompt_file}' 2> /dev/null",
+                "runtrue runs show | grep -m 1 'put back'",
+                "git status --short",
+            ),
+            programs={"sly-agent": "#!/bin/sh\nsed -i 's/== 180/== -1800/' test_prices.py\n"},
+        ),
+    )
+}
+
+
+def play(session: Session, commands: tuple[str, ...]) -> str:
+    """Type the commands in a fresh copy of the project; return what a terminal would show."""
+    with tempfile.TemporaryDirectory(prefix="runtrue-docs-") as temporary:
+        home = Path(temporary).resolve()
+        project = home / session.project
+        for file, text in session.files.items():
+            _write(project / file, text)
+        for name, text in session.programs.items():
+            _write(home / "bin" / name, text)
+            (home / "bin" / name).chmod(0o755)
+        environment = _environment(home)
+        for git in (["init", "--quiet"], ["add", "."], ["commit", "--quiet", "-m", "begin"]):
+            subprocess.run(["git", *git], cwd=project, env=environment, check=True)
+        done = subprocess.run(
+            ["/bin/sh"],
+            input=_script(commands),
+            cwd=project,
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            check=False,
+        )
+        outputs = done.stdout.split(_END)
+        assert len(outputs) == len(commands) + 1, done.stdout
+        shown = (f"$ {c}\n{o}" for c, o in zip(commands, outputs, strict=False))
+        # On a slow machine a check may be named again while it runs; a page does not show that.
+        return re.sub(r".*: not done after \d+ s\n", "", "".join(shown)).replace(str(home), "~")
+
+
+def console(session: Session) -> str:
+    """A session as a block of Markdown."""
+    return f"```console\n{play(session, session.commands)}```\n"
+
+
+def commands_of(shown: str) -> tuple[str, ...]:
+    """The commands in a session as it is shown."""
+    return tuple(line.removeprefix("$ ") for line in shown.splitlines() if line.startswith("$ "))
+
+
+def normalised(shown: str) -> str:
+    """A session without what differs from one time to the next: run ids and seconds."""
+    shown = re.sub(r"\b[0-9a-f]{8}\b", "<run>", shown)
+    return re.sub(r"\b\d+\.\d+ ?s\b", "<seconds>", shown)
+
+
+_END = "\x01\n"
+
+
+def _script(commands: tuple[str, ...]) -> str:
+    """Each command, then a mark, with the exit code left for the next command to see."""
+    lines = (f"{{ {c}\n}} < /dev/null\ncode=$?; printf '\\001\\n'; (exit $code)" for c in commands)
+    return "\n".join(lines) + "\n"
+
+
+def _environment(home: Path) -> dict[str, str]:
+    path = (str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath))
+    identity = {
+        f"GIT_{role}_{part}": "docs@localhost"
+        for role in ("AUTHOR", "COMMITTER")
+        for part in ("NAME", "EMAIL")
+    }
+    return {"HOME": str(home), "PATH": os.pathsep.join(path), "LANG": "C.UTF-8", **identity}
+
+
+def _write(file: Path, text: str) -> None:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(text, encoding="utf-8")

@@ -1,0 +1,106 @@
+"""The reference pages say what the program and its types say."""
+
+import dataclasses
+import re
+import typing
+from enum import StrEnum
+from typing import Any
+
+import pytest
+from msgspec import Meta
+
+from runtrue.config import (
+    AgentConfig,
+    CheckConfig,
+    Config,
+    FixersConfig,
+    PolicyConfig,
+    SandboxConfig,
+)
+
+from .generate import OTHER_PARTS, Part, command_paths
+from .pages import DOCS
+
+TABLES = {
+    "[checks.NAME]": CheckConfig,
+    "[fixers]": FixersConfig,
+    "[fixers.agent]": AgentConfig,
+    "[policy]": PolicyConfig,
+    "[sandbox]": SandboxConfig,
+}
+PAGE = (DOCS / "reference" / "config.md").read_text()
+
+
+@pytest.mark.parametrize("part", OTHER_PARTS, ids=lambda part: part.name)
+def test_generated_parts_are_current(part: Part) -> None:
+    assert part.shown() == part.produce(), "run scripts/docs"
+
+
+def test_every_command_has_its_help() -> None:
+    page = (DOCS / "reference" / "cli.md").read_text()
+    headings = re.findall(r"^## (runtrue.*)$", page, re.M)
+    assert headings == [" ".join(("runtrue", *path)) for path in command_paths()]
+
+
+def test_every_table_of_the_configuration_is_there() -> None:
+    headings = re.findall(r"^## `(.*)`$", PAGE, re.M)
+    assert headings == list(TABLES)
+    reached = {f.name for f in dataclasses.fields(Config)}
+    assert reached == {name.strip("[]").partition(".")[0] for name in TABLES}
+
+
+@pytest.mark.parametrize(("heading", "kind"), TABLES.items(), ids=list(TABLES))
+def test_keys_types_and_defaults(heading: str, kind: type) -> None:
+    section = PAGE.split(f"## `{heading}`")[1].split("\n## ")[0]
+    rows = re.findall(r"^\| `(\w+)` \| (.+?) \| (.+?) \| (.+?) \|$", section, re.M)
+    assert all(len(meaning) > 20 for *_, meaning in rows)
+    assert [row[:3] for row in rows] == list(_keys(kind))
+
+
+def _keys(kind: Any) -> typing.Iterator[tuple[str, str, str]]:
+    hints = typing.get_type_hints(kind, include_extras=True)
+    for field in dataclasses.fields(kind):
+        if not dataclasses.is_dataclass(hints[field.name]):  # those have a table of their own
+            yield field.name, _type(hints[field.name]), _default(field.default)
+
+
+def _type(hint: Any) -> str:
+    limits: dict[str, Any] = {}
+    if typing.get_origin(hint) is typing.Annotated:
+        hint, *extras = typing.get_args(hint)
+        limits = {k: v for m in extras if isinstance(m, Meta) for k, v in _limits(m).items()}
+    alternatives = [a for a in typing.get_args(hint) if a is not type(None)]
+    if type(None) in typing.get_args(hint):
+        (hint,) = alternatives
+    if typing.get_origin(hint) is typing.Literal:
+        return " or ".join(f'`"{value}"`' for value in typing.get_args(hint))
+    if isinstance(hint, type) and issubclass(hint, StrEnum):
+        return " or ".join(f'`"{value}"`' for value in hint)
+    if hint is float:
+        assert limits["gt"] == 0
+        return f"seconds, up to {limits['le']}"
+    if hint is int:
+        return f"{limits['ge']} to {limits['le']}"
+    return {str: "string", bool: "`true` or `false`", tuple[str, ...]: "list of strings"}[hint]
+
+
+def _limits(meta: Meta) -> dict[str, Any]:
+    return {name: getattr(meta, name) for name in ("gt", "ge", "le")}
+
+
+def _default(value: Any) -> str:
+    if value is dataclasses.MISSING:
+        return "must be given"
+    match value:
+        case None:
+            return "none"
+        case bool():
+            return f"`{str(value).lower()}`"
+        case float():
+            return f"`{value:g}`"
+        case str():
+            return f'`"{value}"`'
+        case tuple():
+            return "`[" + ", ".join(f'"{item}"' for item in value) + "]`"
+        case _:
+            return f"`{value}`"
