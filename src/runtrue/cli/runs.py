@@ -89,7 +89,7 @@ def show(run_id: str | None, as_json: bool) -> int:
 @click.option(
     "--force",
     is_flag=True,
-    help="Take over from a living process; fire an interrupted side effect again.",
+    help="End the process that drives it; fire an interrupted side effect again.",
 )
 @_json
 def resume(run_id: str | None, answer: str | None, force: bool, as_json: bool) -> int:

@@ -55,8 +55,15 @@ class LocalDispatcher:
         self._listeners = tuple(listeners)
 
     async def run_segment(self, run_id: str, *, force: bool = False) -> RunRow:
-        """Claim the run, drive it to its end or its next question, and record how it ended."""
+        """Claim the run, drive it to its end or its next question, and record how it ended.
+
+        `force` takes the run over from a living process, which is ended, and allows a side effect
+        that was interrupted to be fired again.
+        """
         journal = self._journal
+        owner = journal.find(run_id).owner
+        if force and owner is not None:
+            owner.end()
         claim = journal.claim(run_id, Owner.this_process(), force=force)
         try:
             segment = self._prepare(journal.find(claim.run_id))

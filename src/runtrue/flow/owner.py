@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import os
+import signal
 import socket
+import time
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+
+from runtrue.errors import RunBusy
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +44,21 @@ class Owner:
         except PermissionError:
             pass
         return _started(self.pid) == self.started
+
+    def end(self) -> None:
+        """Kill it, if it is another process of this machine that lives, and wait until it is dead.
+
+        Whoever takes a run over from a living process must not share a sandbox with it: the fence
+        keeps it from writing to the journal, not from writing to files.
+        """
+        if not self.is_here() or self.pid == os.getpid():
+            return
+        while self.is_alive():
+            try:
+                os.kill(self.pid, signal.SIGKILL)
+            except PermissionError as error:
+                raise RunBusy(f"{self} belongs to another user and cannot be ended") from error
+            time.sleep(0.01)
 
     def __str__(self) -> str:
         place = "" if self.is_here() else f" on {self.host}"
