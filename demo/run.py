@@ -64,7 +64,7 @@ def test_nothing_off():
 #: In place of a real coding agent, so that the demo needs no network and no key. It gets the same
 #: prompt in the same way, and really edits the file that lies before it.
 STAND_IN = """\
-#!{python}
+#!/usr/bin/env python3
 import pathlib, sys
 
 prompt = pathlib.Path(sys.argv[1]).read_text()
@@ -129,7 +129,7 @@ class Stage:
     def program(self, name: str, text: str) -> None:
         """Put a program on the PATH."""
         file = self.home / "bin" / name
-        file.write_text(text.format(python=sys.executable))
+        file.write_text(text)
         file.chmod(0o755)
 
     def holds(self, file: str, text: str, *, absent: bool = False) -> None:

@@ -21,7 +21,7 @@ RECIPES = {
 #: Takes the prompt from wherever the recipe puts it, mends what is wrong, and tells how it was
 #: called.
 STAND_IN = """\
-#!{python}
+#!/usr/bin/env python3
 import json, os, pathlib, sys
 
 files = [pathlib.Path(word) for word in sys.argv[1:] if word.endswith("prompt.md")]
@@ -79,7 +79,7 @@ def test_recipe_is_run_as_written(name: str, project: Path) -> None:
     log = project.parent / "told.json"
     program = project.parent / "bin" / name
     program.parent.mkdir()
-    program.write_text(STAND_IN.format(python=sys.executable, log=str(log)))
+    program.write_text(STAND_IN.format(log=str(log)))
     program.chmod(0o755)
     named = tomllib.loads(RECIPES[name].text)["fixers"]["agent"]["env"]
 
