@@ -176,8 +176,8 @@ class DecideNode(_WorkshopNode):
         """Go where the decision says, on the candidate it is about."""
         history: History = shared["history"]
         decision = shared["decision"] = decide(self.workshop.policy, history)
-        passed = decision.action is Action.ACCEPT
-        shared["candidate"] = (history.latest if passed else history.best).candidate
+        about_latest = decision.action in (Action.ACCEPT, Action.RECHECK)
+        shared["candidate"] = (history.latest if about_latest else history.best).candidate
         return decision.action
 
 

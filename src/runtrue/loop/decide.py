@@ -8,7 +8,7 @@ from enum import StrEnum
 from runtrue.flow import RunState
 from runtrue.loop.fault import Fault
 from runtrue.loop.finding import Finding
-from runtrue.loop.history import History, Reason
+from runtrue.loop.history import Attempt, History, Reason
 from runtrue.loop.policy import Budget, Policy
 
 
@@ -67,17 +67,22 @@ def decide(policy: Policy, history: History) -> Decision:
             status=RunState.ABORTED,
         )
     budget = Budget.left(policy, history)
-    fixable = tuple(f for f in best.blocking if f.fault is Fault.CANDIDATE)
     if budget.seconds <= 0:
         return _give_up(policy, Why.TIME_SPENT, best.blocking)
-    if fixable:
-        obstacle = _obstacle(budget, history)
-        if obstacle:
-            return _give_up(policy, obstacle, best.blocking)
-        return Decision(action=Action.FIX, why=Why.FIXABLE, findings=fixable)
-    if budget.transport_retries > 0 and any(f.transient for f in best.blocking):
-        return Decision(action=Action.RECHECK, why=Why.TRANSIENT, findings=best.blocking)
-    return _give_up(policy, Why.NOT_THE_CANDIDATE, best.blocking)
+    if budget.transport_retries > 0 and _may_pass_by_itself(latest):
+        return Decision(action=Action.RECHECK, why=Why.TRANSIENT, findings=latest.blocking)
+    fixable = tuple(f for f in best.blocking if f.fault is Fault.CANDIDATE)
+    if not fixable:
+        return _give_up(policy, Why.NOT_THE_CANDIDATE, best.blocking)
+    if obstacle := _obstacle(budget, history):
+        return _give_up(policy, obstacle, best.blocking)
+    return Decision(action=Action.FIX, why=Why.FIXABLE, findings=fixable)
+
+
+def _may_pass_by_itself(attempt: Attempt) -> bool:
+    """Whether nothing is known against the candidate, and something failed that may be gone now."""
+    faults = {finding.fault for finding in attempt.blocking}
+    return Fault.CANDIDATE not in faults and any(f.transient for f in attempt.blocking)
 
 
 def _obstacle(budget: Budget, history: History) -> Why | None:
