@@ -62,14 +62,14 @@ def _reachable(start: Node) -> Iterable[Node]:
 
 def _prepare(node: Node) -> Step:
     try:
-        result_type = get_type_hints(node.exec).get("return", Any)
-    except NameError as error:
-        raise FlowError(f"the annotations of {node.name}.exec cannot be read: {error}") from error
+        decoder = msgspec.json.Decoder(get_type_hints(node.exec).get("return", Any))
+    except (NameError, TypeError) as error:
+        raise FlowError(f"the annotations of {node.name}.exec cannot be used: {error}") from error
     return Step(
         node=node,
         prep_is_async=inspect.iscoroutinefunction(node.prep),
         exec_is_async=inspect.iscoroutinefunction(node.exec),
         fallback_is_async=inspect.iscoroutinefunction(node.exec_fallback),
         post_is_async=inspect.iscoroutinefunction(node.post),
-        decode=msgspec.json.Decoder(result_type).decode,
+        decode=decoder.decode,
     )

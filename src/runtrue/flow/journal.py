@@ -25,6 +25,7 @@ import msgspec
 
 from runtrue.errors import (
     FenceLost,
+    FlowChanged,
     JournalError,
     RunBusy,
     RunCancelled,
@@ -105,6 +106,9 @@ class Question:
     answered: bool
 
 
+#: Seconds to wait for other processes that are writing.
+_PATIENCE = 30.0
+
 _STILL_MINE = "EXISTS (SELECT 1 FROM runs WHERE id = ? AND fence = ? AND state = 'running')"
 _ADD_STEP = (
     "INSERT INTO steps (run_id, seq, node, input_hash, result, finished_at) "
@@ -125,11 +129,15 @@ class Journal:
         self.path = path
         with self._explained("opened"):
             path.parent.mkdir(parents=True, exist_ok=True)
-            self._db = sqlite3.connect(path, timeout=30, isolation_level=None)
-            self._db.execute("PRAGMA journal_mode = WAL")
-            self._db.execute("PRAGMA synchronous = NORMAL")
-            self._db.execute("PRAGMA foreign_keys = OFF")
-            migrate(self._db)
+            self._db = sqlite3.connect(path, timeout=_PATIENCE, isolation_level=None)
+            try:
+                _use_wal(self._db)
+                self._db.execute("PRAGMA synchronous = NORMAL")
+                self._db.execute("PRAGMA foreign_keys = OFF")
+                migrate(self._db)
+            except BaseException:
+                self._db.close()
+                raise
 
     def close(self) -> None:
         """Close the file; SQLite folds the write-ahead log back into it."""
@@ -160,8 +168,10 @@ class Journal:
         """The run whose id is, or begins with, `prefix`."""
         with self._explained("read"):
             rows = self._db.execute(
-                f"SELECT {_RUN_COLUMNS} FROM runs WHERE substr(id, 1, ?) = ? LIMIT 3",
-                (len(prefix), prefix),
+                # A range, which the index serves; `substr` would read every run.
+                f"SELECT {_RUN_COLUMNS} FROM runs "
+                "WHERE id >= ? AND id < ? || char(1114111) ORDER BY id LIMIT 3",
+                (prefix, prefix),
             ).fetchall()
         if len(rows) == 1:
             return _run_row(rows[0])
@@ -196,7 +206,7 @@ class Journal:
             if run.owner is not None and run.owner.is_alive() and not force:
                 raise RunBusy(
                     f"run {run.id} is being driven by {run.owner}; "
-                    "wait for it, or take the run over with --force"
+                    "wait for it, or end that process and take the run over with --force"
                 )
             fence = run.fence + 1
             db.execute(
@@ -330,13 +340,19 @@ class Journal:
 
     def ask(self, claim: Claim, seq: int, question: Any) -> None:
         """Put a question where people can see and answer it. The run goes on until it parks."""
+        asked = _to_json(question)
         with self._transaction(synced=True) as db:
             self._check(claim)
             db.execute(
                 "INSERT OR IGNORE INTO questions (run_id, seq, question, asked_at) "
                 "VALUES (?, ?, ?, ?)",
-                (claim.run_id, seq, _to_json(question), time.time()),
+                (claim.run_id, seq, asked, time.time()),
             )
+            if self._questions(claim.run_id, seq)[0].question != msgspec.json.decode(asked):
+                raise FlowChanged(
+                    f"step {seq} of run {claim.run_id} asked another question before: the flow "
+                    "was edited, or runtrue was upgraded, since the run began; start a new run"
+                )
 
     def park(self, claim: Claim, seq: int) -> Question:
         """Let the run wait for its answer, unless the answer is already there.
@@ -427,6 +443,23 @@ class Journal:
                 "free space or set RUNTRUE_HOME to a writable directory, then continue with "
                 "`runtrue runs resume`"
             ) from error
+
+
+def _use_wal(db: sqlite3.Connection) -> None:
+    """Switch to write-ahead logging.
+
+    SQLite does not wait here as it does elsewhere: when several processes open a new file at
+    once, all but one are told at once that it is locked.
+    """
+    give_up = time.monotonic() + _PATIENCE
+    while True:
+        try:
+            db.execute("PRAGMA journal_mode = WAL")
+            return
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > give_up:
+                raise
+        time.sleep(0.01)
 
 
 def _to_json(value: Any) -> str:

@@ -77,7 +77,9 @@ def migrate(connection: sqlite3.Connection) -> None:
                 connection.execute(f"PRAGMA user_version = {version}")
             connection.execute("COMMIT")
         except BaseException:
-            connection.execute("ROLLBACK")
+            # SQLite has already rolled back after some errors, a full disk among them.
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
             raise
 
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable
 from typing import Any, TypeVar
+
+from runtrue.errors import FlowError
 
 Other = TypeVar("Other", bound="Node")
 
@@ -45,7 +48,9 @@ class Node:
         """Give a result in place of an `exec` that failed for good, or raise (the default)."""
         raise error
 
-    def post(self, shared: dict[str, Any], inputs: Any, result: Any) -> str | None:
+    def post(
+        self, shared: dict[str, Any], inputs: Any, result: Any
+    ) -> str | Awaitable[str | None] | None:
         """Write the result to the shared store and return the action (`None` is `default`)."""
         return None
 
@@ -53,7 +58,7 @@ class Node:
         """Go to `successor` when `post` returns `action`; `a - "action" >> b` is the same."""
         if self.successors.get(action, successor) is not successor:
             taken = self.successors[action].name
-            raise ValueError(f"action {action!r} of node {self.name!r} already leads to {taken!r}")
+            raise FlowError(f"action {str(action)!r} of {self.name!r} already leads to {taken!r}")
         self.successors[action] = successor
         return successor
 

@@ -56,6 +56,8 @@ class Owner:
         while self.is_alive():
             try:
                 os.kill(self.pid, signal.SIGKILL)
+            except ProcessLookupError:
+                return
             except PermissionError as error:
                 raise RunBusy(f"{self} belongs to another user and cannot be ended") from error
             time.sleep(0.01)

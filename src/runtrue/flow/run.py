@@ -9,13 +9,21 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import threading
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from typing import Any
 
 import msgspec
 
-from runtrue.errors import FlowChanged, FlowError, NoSuccessor, SideEffectInterrupted
+from runtrue.errors import (
+    FlowChanged,
+    FlowError,
+    JournalError,
+    NoSuccessor,
+    RunError,
+    SideEffectInterrupted,
+)
 from runtrue.flow.events import Event, Listener, current_emitter
 from runtrue.flow.flow import Flow, Step
 from runtrue.flow.journal import Claim, Journal, StepRow
@@ -46,11 +54,21 @@ async def drive(
     """Run `flow` over `shared` until a terminal node ends it, and return the last action."""
     tell = _teller(tuple(listeners))
     step = flow.steps[flow.start]
+    loop, home = asyncio.get_running_loop(), threading.get_ident()
 
     def emitter(kind: str, data: dict[str, Any]) -> None:
+        if threading.get_ident() != home:
+            # From a blocking `exec`: the journal and the listeners belong to the other thread.
+            asyncio.run_coroutine_threadsafe(emit_at_home(kind, data), loop).result()
+            return
+        # Listeners here see the same plain data as those that read the journal elsewhere.
+        data = msgspec.json.decode(msgspec.json.encode(data))
         if record is not None:
             record.keep(kind, step.node.name, data)
         tell(kind, step.node.name, data)
+
+    async def emit_at_home(kind: str, data: dict[str, Any]) -> None:
+        emitter(kind, data)
 
     token = current_emitter.set(emitter)
     try:
@@ -63,12 +81,18 @@ async def drive(
                 result = await record.step(step, inputs, tell)
             else:
                 result = await _work(step, inputs, tell)
-            action = node.post(shared, inputs, result)
-            if step.post_is_async:
-                action = await action  # type: ignore[misc]  # a coroutine by the flag's meaning
-            successor = node.successors.get(action or "default")
+            routed: Any = node.post(shared, inputs, result)
+            action = (await routed if step.post_is_async else routed) or "default"
+            successor = node.successors.get(action)
             if successor is None:
-                return _last_action(node, action or "default")
+                last = _last_action(node, action)
+                if record is not None:
+                    record.check_all_used(node)
+                return last
+            if successor not in flow.steps:
+                raise FlowError(
+                    f"node {successor.name!r} was wired to {node.name!r} after the flow was made"
+                )
             step = flow.steps[successor]
     finally:
         current_emitter.reset(token)
@@ -79,7 +103,7 @@ def _last_action(node: Node, action: str) -> str:
         return action
     known = ", ".join(sorted(node.successors)) or "none"
     raise NoSuccessor(
-        f"node {node.name!r} returned the action {action!r}, which leads nowhere; "
+        f"node {node.name!r} returned the action {str(action)!r}, which leads nowhere; "
         f"its actions are: {known}"
     )
 
@@ -120,7 +144,7 @@ class Replayer:
         recorded = self._next(step, inputs)
         if recorded is None or recorded.result is None:
             raise _ReplayEnded
-        return step.decode(recorded.result)
+        return self._result(step, recorded.result)
 
     def keep(self, kind: str, node: str, data: dict[str, Any]) -> None:
         """Replaying executes nothing, so that no node can emit anything."""
@@ -131,15 +155,38 @@ class Replayer:
             return None
         recorded = self._steps[self._seq]
         name = step.node.name
-        if recorded.node != name or recorded.input_hash != self._hash:
-            what = f"inputs to {name!r}" if recorded.node == name else f"{name!r}"
-            raise FlowChanged(
-                f"step {self._seq} was recorded as {recorded.node!r} and the flow now has other "
-                f"{what}: it was edited, or runtrue was upgraded, since the run began; "
-                "start a new run"
+        if recorded.node != name:
+            raise _changed(
+                f"step {self._seq} was recorded as {recorded.node!r} and is now {name!r}"
             )
+        if recorded.input_hash != self._hash:
+            raise _changed(f"step {self._seq}, {name!r}, was recorded with other inputs")
         self._seq += 1
         return recorded
+
+    def _result(self, step: Step, recorded: bytes) -> Any:
+        try:
+            return step.decode(recorded)
+        except msgspec.MsgspecError as error:
+            raise _changed(
+                f"step {self._seq - 1}, {step.node.name!r}, was recorded with a result of another "
+                f"type ({error})"
+            ) from error
+
+    def check_all_used(self, last: Node) -> None:
+        """The flow has ended at `last`: refuse that if the record goes on from there."""
+        if self._seq < len(self._steps):
+            node = self._steps[self._seq].node
+            raise _changed(
+                f"step {self._seq} was recorded as {node!r} and the flow now ends at {last.name!r}"
+            )
+
+
+def _changed(what: str) -> FlowChanged:
+    return FlowChanged(
+        f"{what}: the flow was edited, or runtrue was upgraded, since the run began; "
+        "start a new run"
+    )
 
 
 class Recorder(Replayer):
@@ -157,7 +204,7 @@ class Recorder(Replayer):
         recorded = self._next(step, inputs)
         if recorded is not None and recorded.result is not None:
             tell("node_replayed", node.name, {})
-            return step.decode(recorded.result)
+            return self._result(step, recorded.result)
         begun = recorded is not None
         if begun and not self._force:
             raise SideEffectInterrupted(
@@ -172,23 +219,30 @@ class Recorder(Replayer):
             self._journal.begin(self._claim, seq, node.name, digest)
             begun = True
         if isinstance(node, Ask):
-            result = self._ask(seq, inputs, tell)
+            result = self._ask(node, seq, inputs, tell)
         else:
             result = await _work(step, inputs, tell)
         encoded = _encoded(step, "exec", result)
+        try:
+            # What `post` sees now is what it would see on replay.
+            result = step.decode(encoded)
+        except msgspec.MsgspecError as error:
+            raise FlowError(
+                f"{node.name}.exec returned something else than it is annotated with: {error}"
+            ) from error
         self._journal.record(self._claim, seq, node.name, digest, encoded, begun=begun)
-        # What `post` sees now is what it would see on replay.
-        return step.decode(encoded)
+        return result
 
     def keep(self, kind: str, node: str, data: dict[str, Any]) -> None:
         """Put an event that a node emitted into the journal."""
         self._journal.emit(self._claim, Event(kind, node, data))
 
-    def _ask(self, seq: int, question: Any, tell: Tell) -> Any:
+    def _ask(self, node: Node, seq: int, question: Any, tell: Tell) -> Any:
         self._journal.ask(self._claim, seq, question)
-        tell("asked", "", {"question": question})
+        tell("asked", node.name, {"question": question})
         asked = self._journal.park(self._claim, seq)
         if not asked.answered:
+            tell("parked", node.name, {"question": question})
             raise Parked(question)
         return asked.answer
 
@@ -212,6 +266,9 @@ async def _work(step: Step, inputs: Any, tell: Tell) -> Any:
             else:
                 result = node.exec(inputs)
             break
+        except (RunError, JournalError):
+            # Out of `emit`: this process may not go on, so nothing is to be tried again.
+            raise
         except Exception as error:
             if tries >= node.retries:
                 result = node.exec_fallback(inputs, error)
@@ -245,7 +302,7 @@ def _hash(step: Step, inputs: Any) -> str:
 def _encoded(step: Step, method: str, value: Any) -> bytes:
     try:
         return _encode(value)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, RecursionError) as error:
         raise FlowError(
             f"{step.node.name}.{method} returned something that cannot be recorded: {error}"
         ) from error
