@@ -1,0 +1,179 @@
+"""The names that others may rely on. Adding one is a decision; losing one breaks somebody."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import re
+
+import pytest
+
+from runtrue import errors
+
+PUBLIC: dict[str, list[str]] = {
+    "runtrue.flow": [
+        "Ask",
+        "Claim",
+        "Dispatcher",
+        "Event",
+        "Flow",
+        "Journal",
+        "Listener",
+        "LocalDispatcher",
+        "Node",
+        "Owner",
+        "Parked",
+        "Question",
+        "RunRow",
+        "RunState",
+        "Segment",
+        "StepRow",
+        "emit",
+        "replay",
+        "run_segment",
+    ],
+    "runtrue.loop": [
+        "Action",
+        "Answer",
+        "Attempt",
+        "Budget",
+        "Check",
+        "Decision",
+        "Fault",
+        "Finding",
+        "Fix",
+        "FixPart",
+        "FixTask",
+        "Fixer",
+        "History",
+        "Location",
+        "Mode",
+        "Outcome",
+        "Policy",
+        "Proposal",
+        "Reason",
+        "Rejection",
+        "Sandbox",
+        "Skip",
+        "Verdict",
+        "Why",
+        "Workplace",
+        "Workshop",
+        "decide",
+        "fault_of_exception",
+        "fault_of_status",
+        "fingerprint",
+        "normalise",
+        "repair_cycle",
+        "still_judged",
+    ],
+    "runtrue.checks": [
+        "CommandCheck",
+        "Detected",
+        "detect_checks",
+        "find_program",
+        "is_shell",
+        "output_of",
+        "tool_of",
+        "trim",
+    ],
+    "runtrue.fixers": [
+        "AgentFixer",
+        "ToolFixer",
+        "build_ladder",
+        "mending_command",
+        "write_prompt",
+    ],
+    "runtrue.sandbox": [
+        "GitSandbox",
+        "allowed",
+        "is_judge",
+        "judges_of_command",
+        "repository_of",
+        "search_path",
+    ],
+    "runtrue.code": [
+        "Apply",
+        "FixRequest",
+        "KIND",
+        "plan_fix",
+        "prepare_fix",
+        "report_of",
+        "start_fix",
+    ],
+}
+
+
+@pytest.mark.parametrize("package", PUBLIC)
+def test_a_package_exports_exactly_these_names(package: str) -> None:
+    assert sorted(importlib.import_module(package).__all__) == PUBLIC[package]
+
+
+@pytest.mark.parametrize("package", PUBLIC)
+def test_every_exported_name_is_there_and_has_a_docstring_where_it_can(package: str) -> None:
+    module = importlib.import_module(package)
+    assert inspect.getdoc(module)
+    for name in module.__all__:
+        value = getattr(module, name)
+        if inspect.isclass(value) or inspect.isfunction(value):
+            assert inspect.getdoc(value), f"{package}.{name} has no docstring"
+
+
+# -- the exceptions -----------------------------------------------------------------------------
+
+
+def _drawn() -> dict[str, str | None]:
+    """Each exception in the drawing at the top of `errors`, with the one it hangs on."""
+    drawn: dict[str, str | None] = {}
+    above: list[str] = []
+    for line in (errors.__doc__ or "").splitlines():
+        if found := re.match(r"^(?P<lead>[ │├└─]*)(?P<name>[A-Z]\w+)  *\S", line):
+            if not line.startswith("    "):
+                continue
+            depth = (len(found["lead"]) - 4) // 4
+            del above[depth:]
+            drawn[found["name"]] = above[-1] if above else None
+            above.append(found["name"])
+    return drawn
+
+
+def _real() -> dict[str, str | None]:
+    classes = [
+        kind
+        for _, kind in inspect.getmembers(errors, inspect.isclass)
+        if issubclass(kind, Exception) and kind.__module__ == errors.__name__
+    ]
+    return {
+        kind.__name__: None if kind is errors.RuntrueError else kind.__bases__[0].__name__
+        for kind in classes
+    }
+
+
+def test_the_tree_of_exceptions_is_as_it_is_drawn() -> None:
+    assert _drawn() == _real()
+
+
+def test_every_exception_hangs_on_the_one_base_and_says_what_it_is_for() -> None:
+    for name in _real():
+        kind = getattr(errors, name)
+        assert issubclass(kind, errors.RuntrueError)
+        assert kind.__doc__
+
+
+@pytest.mark.parametrize(
+    ("kind", "code"),
+    [
+        (errors.RuntrueError, 1),
+        (errors.UsageError, 2),
+        (errors.ConfigError, 2),
+        (errors.UnknownRun, 2),
+        (errors.JournalError, 1),
+        (errors.FlowError, 1),
+        (errors.RunError, 1),
+        (errors.RunWaiting, 3),
+    ],
+)
+def test_exit_codes_are_those_of_the_command_line(
+    kind: type[errors.RuntrueError], code: int
+) -> None:
+    assert kind.exit_code == code
