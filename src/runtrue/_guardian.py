@@ -1,13 +1,18 @@
 """The guardian: a small process that kills what a dead runtrue left running.
 
 It is run as a script, by itself, and imports nothing of runtrue. Its standard input is a pipe from
-the process it guards, which names the process groups that it starts (`+7`) and that have ended
-(`-7`), and its run's mark (`=name=value`). The pipe closes when that process ends, however it ends.
+the process it guards, which numbers the commands that it runs and says of each: that it is about to
+start, with its mark (`+1 name=value`), its process group (`@1 4711`), that it has ended (`-1`). The
+pipe closes when that process ends, however it ends.
 """
 
 import os
 import signal
 import sys
+import time
+
+# A process that was just being started bears its mark only a moment later.
+_STARTING_SECONDS = 0.1
 
 
 def kill_marked(mark: str) -> int:
@@ -44,19 +49,25 @@ def kill_group(leader: int, number: int = signal.SIGKILL) -> None:
 
 def guard() -> None:
     """Wait for the guarded process to end, then kill what it left."""
-    groups: set[int] = set()
-    mark = ""
+    marks: dict[str, str] = {}
+    groups: dict[str, int] = {}
     for line in sys.stdin:
-        sign, value = line[0], line[1:].strip()
-        if sign == "+":
-            groups.add(int(value))
-        elif sign == "-":
-            groups.discard(int(value))
+        command, _, value = line[1:].strip().partition(" ")
+        if line[0] == "+":
+            marks[command] = value
+        elif line[0] == "@":
+            groups[command] = int(value)
         else:
-            mark = value
-    for leader in groups:
+            marks.pop(command, None)
+            groups.pop(command, None)
+    for leader in groups.values():
         kill_group(leader)
-    if groups and mark:
+    left = set(filter(None, marks.values()))
+    for mark in left:
+        kill_marked(mark)
+    if left:
+        time.sleep(_STARTING_SECONDS)
+    for mark in left:
         kill_marked(mark)
 
 

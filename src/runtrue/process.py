@@ -17,7 +17,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
@@ -59,9 +59,9 @@ class Captured:
     @property
     def text(self) -> str:
         """What was kept as text, with a line that says how much is missing."""
-        head, tail = (part.decode(errors="replace") for part in (self.head, self.tail))
         if not self.dropped:
-            return head + tail
+            return (self.head + self.tail).decode(errors="replace")
+        head, tail = (part.decode(errors="replace") for part in (self.head, self.tail))
         return f"{head}\n[… {self.dropped} bytes left out …]\n{tail}"
 
 
@@ -76,51 +76,55 @@ async def run(
 ) -> Ended:
     """Run a command and wait for its end. Raises OSError when it cannot be started."""
     started = time.monotonic()
-    with _as_input(stdin) as source:
-        process = subprocess.Popen(
-            argv,
-            cwd=cwd,
-            env=env,
-            stdin=source,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            bufsize=0,
-            start_new_session=True,
-        )
-    guardian = _Guardian.instance()
-    guardian.tell(f"+{process.pid}")
     mark = f"{MARK}={env[MARK]}" if MARK in env else ""
-    if mark:
-        guardian.tell(f"={mark}")
-    stdout, stderr = _HeadAndTail(keep), _HeadAndTail(keep)
-    readers = asyncio.gather(stdout.read(process.stdout), stderr.read(process.stderr))
-    # Not asyncio's own subprocess: its `wait` also waits for the pipes, which a process that was
-    # left in the background may hold open.
-    waiter = asyncio.ensure_future(asyncio.to_thread(process.wait))
-    exit_code: int | None = None
-    try:
-        done, _ = await asyncio.wait([waiter], timeout=timeout)
-        if done:
-            exit_code = waiter.result()
-        else:
-            kill_group(process.pid, signal.SIGTERM)
-            await asyncio.wait([waiter], timeout=_GRACE_SECONDS)
-    finally:
-        # Also when the command ended by itself: what it left in the background ends with it.
-        kill_group(process.pid)
-        if mark:
-            kill_marked(mark)
-        await waiter
-        guardian.tell(f"-{process.pid}")
-        # A process that escaped both may hold the pipes open for ever; what came is enough.
-        await asyncio.wait([readers], timeout=_GRACE_SECONDS)
-        readers.cancel()
+    # The guardian is told before there is anything to guard: this process may die at any moment.
+    with _Guardian.instance().watching(mark) as started_as:
+        with _as_input(stdin) as source:
+            process = subprocess.Popen(
+                argv,
+                cwd=cwd,
+                env=env,
+                stdin=source,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                bufsize=0,
+                start_new_session=True,
+            )
+        started_as(process.pid)
+        stdout, stderr = _HeadAndTail(keep), _HeadAndTail(keep)
+        readers = asyncio.gather(stdout.read(process.stdout), stderr.read(process.stderr))
+        try:
+            exit_code = await _end(process, mark, timeout)
+        finally:
+            # A process that escaped may hold the pipes open for ever; what came is enough.
+            await asyncio.wait([readers], timeout=_GRACE_SECONDS)
+            readers.cancel()
     return Ended(
         exit_code=exit_code,
         stdout=stdout.captured(),
         stderr=stderr.captured(),
         seconds=time.monotonic() - started,
     )
+
+
+async def _end(process: subprocess.Popen[bytes], mark: str, timeout: float) -> int | None:
+    """Wait for the end of a command, or bring it about; what it started ends with it."""
+    # Not asyncio's own subprocess: its `wait` also waits for the pipes, which a process that was
+    # left in the background may hold open.
+    waiter = asyncio.ensure_future(asyncio.to_thread(process.wait))
+    try:
+        done, _ = await asyncio.wait([waiter], timeout=timeout)
+        if done:
+            return waiter.result()
+        kill_group(process.pid, signal.SIGTERM)
+        await asyncio.wait([waiter], timeout=_GRACE_SECONDS)
+        return None
+    finally:
+        # Also when the command ended by itself, for what it left in the background.
+        kill_group(process.pid)
+        if mark:
+            kill_marked(mark)
+        await waiter
 
 
 @contextlib.contextmanager
@@ -181,6 +185,7 @@ class _Guardian:
             start_new_session=True,
             env={},
         )
+        self._commands = 0
         atexit.register(self._dismiss)
 
     @classmethod
@@ -189,7 +194,18 @@ class _Guardian:
             cls._started = cls()
         return cls._started
 
-    def tell(self, line: str) -> None:
+    @contextlib.contextmanager
+    def watching(self, mark: str) -> Iterator[Callable[[int], None]]:
+        """Have a command watched that is about to start; call what this gives with its group."""
+        self._commands += 1
+        command = self._commands
+        self._tell(f"+{command} {mark}")
+        try:
+            yield lambda group: self._tell(f"@{command} {group}")
+        finally:
+            self._tell(f"-{command}")
+
+    def _tell(self, line: str) -> None:
         # A guardian that somebody killed is no reason to fail: the groups are killed here too.
         with contextlib.suppress(OSError):
             os.write(self._process.stdin.fileno(), f"{line}\n".encode())  # type: ignore[union-attr]
