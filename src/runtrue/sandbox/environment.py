@@ -23,15 +23,17 @@ _ALLOWED_PREFIXES = ("LC_",)
 
 # Prints what the interpreter would import from inside a directory because of an editable install.
 _EDITABLE = """
-import json, os, sys
+import json, os, sys, sysconfig
 places = list(sys.path)
 for module in list(sys.modules.values()):
     mapping = getattr(module, "MAPPING", None)
     if getattr(module, "__name__", "").startswith("__editable__") and isinstance(mapping, dict):
         places += [os.path.dirname(place) for place in mapping.values()]
-installed = (os.path.realpath(sys.prefix), os.path.realpath(sys.base_prefix))
+paths = sysconfig.get_paths()
+kinds = ("stdlib", "platstdlib", "purelib", "platlib")
+installed = tuple(os.path.join(os.path.realpath(paths[kind]), "") for kind in kinds)
 places = [os.path.realpath(place) for place in places if place]
-print(json.dumps([place for place in places if not place.startswith(installed)]))
+print(json.dumps([p for p in places if not os.path.join(p, "").startswith(installed)]))
 """
 
 
@@ -63,9 +65,10 @@ def python_path(project: Path, sandbox: Path, environment: Mapping[str, str]) ->
     lead into the sandbox, or the checks would judge the wrong files.
     """
     mine = os.path.realpath(project)
-    users = [p for p in os.environ.get("PYTHONPATH", "").split(os.pathsep) if p]
+    own = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    users = [os.path.realpath(place) for place in own if place]
     moved = []
-    for place in dict.fromkeys([*map(os.path.realpath, users), *_import_places(environment)]):
+    for place in dict.fromkeys([*users, *_import_places(environment)]):
         inside = place == mine or place.startswith(mine + os.sep)
         if inside:
             moved.append(str(sandbox / Path(place).relative_to(mine)))
@@ -78,8 +81,8 @@ def _import_places(environment: Mapping[str, str]) -> list[str]:
     for program in ("python", "python3"):
         try:
             done = subprocess.run(
-                # In safe-path mode, from the root: where it is started must not count.
-                [program, "-P", "-c", _EDITABLE],
+                # From the root: where it is started must not count.
+                [program, "-c", _EDITABLE],
                 env=dict(environment),
                 cwd="/",
                 capture_output=True,

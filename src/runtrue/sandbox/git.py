@@ -6,13 +6,15 @@ stash are ever touched; at most unreachable objects are added to the user's repo
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
+import stat
 import subprocess
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from runtrue.errors import SandboxError
 from runtrue.process import MARK
@@ -20,10 +22,12 @@ from runtrue.process import MARK
 #: Never part of a candidate, even where nobody wrote a .gitignore: made by running things.
 JUNK = (
     *("__pycache__", "*.pyc", ".pytest_cache", ".mypy_cache", ".ruff_cache", ".hypothesis"),
-    *(".coverage", ".coverage.*", ".tox", ".nox", ".runtrue", ".DS_Store"),
+    *(".coverage", ".coverage.*", ".tox", ".nox", ".runtrue", ".aider*", ".DS_Store"),
 )
 #: Installed things that commands need and that are too big to copy: linked into a sandbox.
 INSTALLED = (".venv", "venv", "node_modules")
+
+_KEPT_KINDS = (stat.S_IFREG, stat.S_IFLNK)
 
 _QUIET = {
     # Hooks, signing, fsmonitor daemons and pagers are the user's; none may act on our behalf.
@@ -35,6 +39,8 @@ _QUIET = {
     "safe.directory": "*",
     "advice.addEmbeddedRepo": "false",
     "core.quotePath": "false",
+    # That line ends would be changed is nothing to refuse a snapshot for.
+    "core.safecrlf": "false",
 }
 
 
@@ -45,17 +51,48 @@ class Tree:
     directory: Path
     git_dir: Path
     index: Path
+    #: What lies in it and is no part of its state, by name.
+    excluded: tuple[str, ...] = ()
 
     def snapshot(self) -> str:
         """Keep the files as they are now; return the id of that state."""
         names = (*JUNK, *INSTALLED)
-        excluded = [f":(exclude,glob)**/{name}{rest}" for name in names for rest in ("", "/**")]
-        self.git("add", "--all", "--", ".", *excluded)
+        paths = [".", *(f":(exclude,glob)**/{name}{end}" for name in names for end in ("", "/**"))]
+        paths += [f":(exclude,literal){name}" for name in self._look_into_repositories(paths)]
+        from_stdin = ("--pathspec-from-file=-", "--pathspec-file-nul")
+        self.git("add", "--all", *from_stdin, stdin="\0".join(paths))
+        if self.excluded:
+            # Not by a pathspec above: git refuses one that names what is ignored anyway.
+            options = ("-r", "--cached", "--force", "--quiet", "--ignore-unmatch", *from_stdin)
+            self.git("--literal-pathspecs", "rm", *options, stdin="\0".join(self.excluded))
         return self.git("write-tree").strip()
+
+    def _look_into_repositories(self, paths: list[str]) -> list[str]:
+        """Have the files of repositories within this directory counted, too; name the empty ones.
+
+        Of such a repository git keeps no more than the id of a commit, unless it knows a file in
+        it already.
+        """
+        empty: list[str] = []
+        options = ("-z", "--others", "--exclude-standard")
+        while True:
+            others = _names(self.git("ls-files", *options, "--", *paths))
+            found = [name for name in others if name.endswith("/") and name not in empty]
+            if not found:
+                return empty
+            for name in found:
+                if file := _first_file(self.directory / name):
+                    self.git("update-index", "--add", "--", str(file.relative_to(self.directory)))
+                else:
+                    empty.append(name)
 
     def begin_with(self, tree: str) -> None:
         """Let the index know the files of `tree`, so that those git ignores count as well."""
         self.git("read-tree", tree)
+
+    def begin_with_entries(self, entries: str) -> None:
+        """The same with the entries of another index, as `ls-files --stage -z` lists them."""
+        self.git("update-index", "-z", "--index-info", stdin=entries)
 
     def restore(self, tree: str) -> None:
         """Make the files those of `tree`: what differs is rewritten, what is not in it removed."""
@@ -84,8 +121,10 @@ class Tree:
     def diff(self, old: str, new: str, files: Iterable[str] = ()) -> str:
         """A patch from one state to another that `git apply` understands."""
         paths = ["--", *files] if files else []
+        # Whatever the user's configuration makes of `git diff`, this one is read by a program.
         options = ("--no-color", "--no-ext-diff", "--no-textconv", "--binary", "--no-renames")
-        return self.git("--literal-pathspecs", "diff", *options, old, new, *paths)
+        form = ("--src-prefix=a/", "--dst-prefix=b/", "--unified=3", "--no-relative")
+        return self.git("--literal-pathspecs", "diff", *options, *form, old, new, *paths)
 
     def count_lines(self, old: str, new: str) -> tuple[int, int]:
         """How many lines were added and removed; binary files count as none."""
@@ -103,10 +142,21 @@ class Tree:
         return self.git("commit-tree", tree, "-m", message).strip()
 
     def ignored(self) -> list[str]:
-        """What lies in the directory and is no part of its state, directories as one name."""
+        """What lies in the directory and is to be ignored, a whole directory as one name."""
         options = ["--others", "--ignored", "--exclude-standard", "--directory", "-z"]
         options += [f"--exclude={name}" for name in (*JUNK, *INSTALLED)]
-        return [name.rstrip("/") for name in _names(self.git("ls-files", *options))]
+        names = [name.rstrip("/") for name in _names(self.git("ls-files", *options))]
+        # Git also names directories that merely hold nothing but what is ignored.
+        holders = {parent.as_posix() for name in names for parent in PurePosixPath(name).parents}
+        return [name for name in names if name not in holders]
+
+    def beside(self) -> list[str]:
+        """All that lies in the directory and is no part of its state, empty directories included.
+
+        A directory that holds nothing else is one name.
+        """
+        names = _names(self.git("ls-files", "--others", "--directory", "-z"))
+        return [name.rstrip("/") for name in names]
 
     def git(self, *args: str, stdin: str | None = None) -> str:
         """Run git on this directory, with this store and index."""
@@ -143,13 +193,17 @@ def run_git(
             check=False,
         )
     except OSError as error:
+        if not cwd.is_dir():
+            raise SandboxError(f"the directory {cwd} is gone") from error
         raise SandboxError(
             f"git cannot be run ({error.strerror}); runtrue keeps candidates with it: install git"
         ) from error
     if done.returncode:
-        complaint = done.stderr.decode(errors="replace").strip().splitlines() or ["no message"]
+        lines = done.stderr.decode(errors="replace").strip().splitlines() or ["no message"]
+        # Advice may follow what went wrong.
+        complaint = next((x for x in lines if x.startswith(("fatal: ", "error: "))), lines[-1])
         verb = next((arg for arg in args if not arg.startswith("-")), "git")
-        raise SandboxError(f"git {verb} failed in {cwd}: {complaint[-1]}")
+        raise SandboxError(f"git {verb} failed in {cwd}: {complaint}")
     return done.stdout.decode("utf-8", "surrogateescape")
 
 
@@ -161,9 +215,34 @@ def is_junk(name: str) -> bool:
 def remove(path: Path) -> None:
     """Remove a file, a link or a whole directory, if it is there."""
     if path.is_dir() and not path.is_symlink():
-        shutil.rmtree(path)
+        try:
+            shutil.rmtree(path)
+        except PermissionError:
+            _unlock(path)
+            shutil.rmtree(path)
     else:
-        path.unlink(missing_ok=True)
+        # Neither is it there when what should be a directory above it is a file.
+        with contextlib.suppress(FileNotFoundError, NotADirectoryError):
+            path.unlink()
+
+
+def _unlock(path: Path) -> None:
+    """Make directories writable whose owner, a test or a package manager, made them read-only."""
+    path.chmod(0o700)
+    for directory, names, _ in os.walk(path):
+        for name in names:
+            if not (below := Path(directory, name)).is_symlink():
+                below.chmod(0o700)
+
+
+def _first_file(repository: Path) -> Path | None:
+    for directory, names, files in os.walk(repository):
+        names[:] = sorted(name for name in names if name != ".git")
+        for name in sorted(files):
+            # In a submodule or a worktree, `.git` is a file.
+            if name != ".git" and stat.S_IFMT(Path(directory, name).lstat().st_mode) in _KEPT_KINDS:
+                return Path(directory, name)
+    return None
 
 
 def _names(output: str) -> list[str]:

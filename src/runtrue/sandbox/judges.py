@@ -11,12 +11,16 @@ from pathlib import Path, PurePosixPath
 #: Tests, what runs before and around them, and the configuration of checks, by file name.
 NAMES = (
     *("test_*.py", "*_test.py", "tests.py", "conftest.py", "pytest.ini", ".pytest.ini"),
+    *("pytest.toml", ".pytest.toml", ".flake8", ".pylintrc", "pylintrc"),
     *("tox.ini", "setup.cfg", "pyproject.toml", "noxfile.py", ".coveragerc"),
     *("ruff.toml", ".ruff.toml", "mypy.ini", ".mypy.ini", "runtrue.toml"),
     *("*.test.js", "*.test.ts", "*.test.jsx", "*.test.tsx", "*.spec.js", "*.spec.ts"),
+    *(".eslintrc*", "eslint.config.*", ".prettierrc*", "jest.config.*", "vitest.config.*"),
     *("*_test.go", "*Test.java", "*Tests.java", "*IT.java"),
     # Imported by every Python interpreter that starts, before anything else.
     *("sitecustomize.py", "usercustomize.py", "*.pth"),
+    # Tools such as ruff leave out what they name.
+    *(".gitignore", ".ignore", ".eslintignore", ".prettierignore"),
     *(".gitattributes",),
 )
 #: Everything below a directory of these names.

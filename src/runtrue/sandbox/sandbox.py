@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import glob
 import os
 import shutil
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,11 +14,9 @@ from runtrue.errors import SandboxError
 from runtrue.loop import Workplace
 from runtrue.process import MARK, kill_marked
 from runtrue.sandbox.environment import allowed, python_path, search_path
-from runtrue.sandbox.git import INSTALLED, JUNK, Tree, is_junk, remove, run_git
+from runtrue.sandbox.extras import Extras, bring_extras, put_extras
+from runtrue.sandbox.git import Tree, remove, run_git
 from runtrue.sandbox.judges import is_judge
-
-#: Ignored files are copied into a sandbox (a generated version file, say) up to this size in all.
-_EXTRAS_LIMIT = 50 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,8 +28,7 @@ class Site:
     top: str
     git_dir: str
     base: str
-    #: Ignored files and links that belong in the sandbox although no candidate holds them.
-    extras: tuple[str, ...]
+    extras: Extras
     python_path: str | None
 
 
@@ -80,15 +77,15 @@ class GitSandbox:
             # Bytes are bytes: no attribute of the project's may rewrite line ends in a copy.
             (git_dir / "info").mkdir(exist_ok=True)
             (git_dir / "info" / "attributes").write_text("* -text -filter -ident\n")
-        users = Tree(top, git_dir, self._home / "base-index")
-        if kind == "worktree" and _has_commits(top):
-            users.begin_with("HEAD")
+        users = self._users_tree(top, git_dir, "base-index")
+        if kind == "worktree":
+            # The user's own index tells which files count although git is told to ignore them.
+            users.begin_with_entries(run_git("ls-files", "--stage", "-z", cwd=top))
         base = users.snapshot()
         commit = users.commit(base, "runtrue: the candidate as it was found")
         if kind == "worktree":
-            # Forced twice: a killed git may have left a locked entry for this directory.
-            options = ("--detach", "--force", "--force", "--quiet")
-            self._worktree("add", *options, str(self.directory), commit, top=top)
+            add = ("worktree", "add", "--detach", "--quiet", str(self.directory), commit)
+            run_git(*add, cwd=top, env={MARK: self._home.name})
         else:
             self.directory.mkdir()
         sandbox = Tree(self.directory, git_dir, self._home / "index")
@@ -99,36 +96,12 @@ class GitSandbox:
             top=str(top),
             git_dir=str(git_dir),
             base=base,
-            extras=self._bring_extras(users),
+            extras=bring_extras(users, self.directory, self._copies),
             python_path=python_path(top, self.directory, self._environment(top, None)),
         )
         _write(self._site_file, msgspec.json.encode(site))
         self._opened = site
         return base
-
-    def _bring_extras(self, users: Tree) -> tuple[str, ...]:
-        brought: list[str] = []
-        room = _EXTRAS_LIMIT
-        for name in users.ignored():
-            source, target = users.directory / name, self.directory / name
-            if target.exists() or is_junk(name) or self._home.is_relative_to(source):
-                continue
-            if Path(name).name in INSTALLED:
-                target.parent.mkdir(parents=True, exist_ok=True)
-                target.symlink_to(source.resolve(), target_is_directory=True)
-                brought.append(name)
-                continue
-            size = _size(source, room)
-            if size > room:
-                continue
-            room -= size
-            target.parent.mkdir(parents=True, exist_ok=True)
-            if source.is_dir() and not source.is_symlink():
-                shutil.copytree(source, target, symlinks=True, ignore=shutil.ignore_patterns(*JUNK))
-            else:
-                shutil.copy2(source, target, follow_symlinks=False)
-            brought.append(name)
-        return tuple(brought)
 
     def take_over(self) -> None:
         """Clear away what a killed process left behind: its commands, and their locks."""
@@ -137,30 +110,25 @@ class GitSandbox:
             lock.unlink(missing_ok=True)
 
     def remove(self) -> None:
-        """Remove the sandbox and all it holds, if it is there."""
-        if not self._home.exists():
-            return
-        top = Path(self._site.top) if self._site_file.exists() else repository_of(self._project)
-        shutil.rmtree(self._home)
+        """Remove the sandbox, all it holds, and what the repository knows of it."""
+        remove(self._home)
         self._opened = None
-        if top is not None and repository_of(top):
-            with suppress(SandboxError):
-                self._worktree("unlock", str(self.directory), top=top)
-            self._worktree("prune", top=top)
-
-    def _worktree(self, *args: str, top: Path) -> None:
-        run_git("worktree", *args, cwd=top, env={MARK: self._home.name})
+        top = repository_of(self._project)
+        if top is None:
+            return
+        # Not `git worktree prune`, which would clear away the user's own stale worktrees, too,
+        # and would spare the locked entry that a killed `git worktree add` leaves.
+        for entry in (_common_git_dir(top) / "worktrees").glob("*/gitdir"):
+            place = entry.parent / entry.read_text().strip()
+            if place.resolve() == (self.directory / ".git").resolve():
+                shutil.rmtree(entry.parent)
 
     # -- candidates -------------------------------------------------------------------------
 
     def restore(self, candidate: str) -> None:
         """Make the files exactly those of a candidate, with nothing left over."""
         self._tree.restore(candidate)
-        keep = set(self._site.extras)
-        for name in self._tree.ignored():
-            # A directory is one name here, so what belongs may also lie deeper inside.
-            if name not in keep and not any(k.startswith(f"{name}/") for k in keep):
-                remove(self.directory / name)
+        put_extras(self._site.extras, self._tree, self._copies)
 
     def snapshot(self) -> str:
         """Keep the files as they are now as a candidate."""
@@ -180,7 +148,16 @@ class GitSandbox:
 
     def protected(self, files: tuple[str, ...]) -> tuple[str, ...]:
         """Those of `files` that judge the candidate."""
-        return tuple(file for file in files if is_judge(file, self._judges))
+        # The patterns are written as seen from the project, the files as seen from the root.
+        inside = self._project.relative_to(self._site.top).as_posix()
+        prefix = "" if inside == "." else f"{glob.escape(inside)}/"
+        patterns = [f"{prefix}{pattern}" for pattern in self._judges]
+        return tuple(file for file in files if is_judge(file, patterns))
+
+    @property
+    def top(self) -> Path:
+        """The directory of the user's that paths in diffs are relative to."""
+        return Path(self._site.top)
 
     def diff(self, candidate: str) -> str:
         """The patch from what the user has to a candidate."""
@@ -195,7 +172,7 @@ class GitSandbox:
         Applying a second time, or after a crash in the middle, does what is left to do.
         """
         site = self._site
-        users = Tree(Path(site.top), Path(site.git_dir), self._home / "apply-index")
+        users = self._users_tree(Path(site.top), Path(site.git_dir), "apply-index")
         users.begin_with(site.base)
         now = users.snapshot()
         files = users.changed(site.base, candidate)
@@ -243,6 +220,16 @@ class GitSandbox:
     def _scratch(self) -> Path:
         return self._home / "scratch"
 
+    def _users_tree(self, top: Path, git_dir: Path, index: str) -> Tree:
+        sandboxes = self._home.parent
+        inside = sandboxes.is_relative_to(top) and sandboxes != top
+        excluded = (sandboxes.relative_to(top).as_posix(),) if inside else ()
+        return Tree(top, git_dir, self._home / index, excluded)
+
+    @property
+    def _copies(self) -> Path:
+        return self._home / "extras"
+
     @property
     def _site_file(self) -> Path:
         return self._home / "site.json"
@@ -260,7 +247,8 @@ class GitSandbox:
 
     @property
     def _tree(self) -> Tree:
-        return Tree(self.directory, Path(self._site.git_dir), self._home / "index")
+        site = self._site
+        return Tree(self.directory, Path(site.git_dir), self._home / "index", site.extras.files)
 
 
 def repository_of(project: Path) -> Path | None:
@@ -284,14 +272,6 @@ def _is_ignored(project: Path, top: Path) -> bool:
     return True
 
 
-def _has_commits(top: Path) -> bool:
-    try:
-        run_git("rev-parse", "--verify", "--quiet", "HEAD", cwd=top)
-    except SandboxError:
-        return False
-    return True
-
-
 def _can_be_worktree(top: Path) -> bool:
     """Whether a plain worktree would hold all the files: not so with submodules, or sparse."""
     if (top / ".gitmodules").exists():
@@ -304,17 +284,6 @@ def _can_be_worktree(top: Path) -> bool:
 
 def _common_git_dir(top: Path) -> Path:
     return Path(top, run_git("rev-parse", "--git-common-dir", cwd=top).strip()).resolve()
-
-
-def _size(path: Path, limit: int) -> int:
-    if not path.is_dir() or path.is_symlink():
-        return path.lstat().st_size
-    total = 0
-    for directory, _, files in os.walk(path):
-        total += sum(Path(directory, file).lstat().st_size for file in files)
-        if total > limit:
-            break
-    return total
 
 
 def _write(path: Path, data: bytes) -> None:

@@ -1,0 +1,152 @@
+"""Extras: what belongs in a sandbox although no candidate holds it.
+
+Generated files that git ignores, installed things, empty directories: the checks may need them, and
+every candidate must find them as they were, or one could pass by what another has left.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from runtrue.sandbox.git import INSTALLED, JUNK, Tree, is_junk, remove
+
+#: Ignored files are copied up to this size in all.
+_LIMIT = 50 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Extras:
+    """Their names: files, links and whole directories; and directories with nothing in them."""
+
+    files: tuple[str, ...]
+    empty: tuple[str, ...]
+
+
+def bring_extras(users: Tree, sandbox: Path, copies: Path) -> Extras:
+    """Keep copies of what lies beside the user's files, and put them into the sandbox."""
+    home = copies.parent
+    files: list[str] = []
+    room = _LIMIT
+    for name in _usable(users.ignored(), users.directory, home):
+        source, copy = users.directory / name, copies / name
+        if (sandbox / name).exists() or is_junk(name):
+            continue
+        try:
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            if source.name in INSTALLED:
+                copy.symlink_to(source.resolve(), target_is_directory=True)
+            elif (size := _size(source, room)) <= room:
+                room -= size
+                _copy(source, copy)
+            else:
+                continue
+        except OSError:
+            # A socket, say, or a file of somebody else's: not worth failing for.
+            continue
+        files.append(name)
+    empty = [
+        below
+        for name in _usable(users.beside(), users.directory, home)
+        for below in _empty_directories(users.directory, name)
+    ]
+    extras = Extras(files=tuple(files), empty=tuple(empty))
+    _put(extras, sandbox, copies)
+    return extras
+
+
+def put_extras(extras: Extras, sandbox: Tree, copies: Path) -> None:
+    """Make what lies beside a candidate in the sandbox what it was in the beginning."""
+    for name in sandbox.beside():
+        _clear(name, extras, sandbox.directory)
+    _put(extras, sandbox.directory, copies)
+
+
+def _put(extras: Extras, sandbox: Path, copies: Path) -> None:
+    # A candidate may have a file where a directory was: then there is no room for them.
+    for name in extras.files:
+        copy, target = copies / name, sandbox / name
+        if not _is_same(copy, target):
+            with suppress(FileExistsError, NotADirectoryError):
+                remove(target)
+                target.parent.mkdir(parents=True, exist_ok=True)
+                _copy(copy, target)
+    for name in extras.empty:
+        with suppress(FileExistsError, NotADirectoryError):
+            (sandbox / name).mkdir(parents=True, exist_ok=True)
+
+
+def _clear(name: str, extras: Extras, sandbox: Path) -> None:
+    """Remove something, unless it belongs here or something in it does."""
+    path = sandbox / name
+    holds_some = any(file.startswith(f"{name}/") for file in extras.files)
+    if holds_some and path.is_dir() and not path.is_symlink():
+        for below in path.iterdir():
+            _clear(f"{name}/{below.name}", extras, sandbox)
+    elif name not in extras.files:
+        remove(path)
+
+
+def _usable(names: list[str], directory: Path, home: Path) -> list[str]:
+    """Those whose names can be written down (they may be any bytes) and that are not runtrue's."""
+    return [
+        name
+        for name in names
+        if not any("\udc80" <= character <= "\udcff" for character in name)
+        and not home.is_relative_to(directory / name)
+        and not (directory / name).is_relative_to(home)
+    ]
+
+
+def _empty_directories(top: Path, name: str) -> list[str]:
+    """The directories in `name`, if there is nothing but directories in it."""
+    if (top / name).is_symlink():
+        return []
+    found: list[str] = []
+    for directory, _, files in os.walk(top / name):
+        if files:
+            return []
+        found.append(Path(directory).relative_to(top).as_posix())
+    return found
+
+
+def _size(path: Path, limit: int) -> int:
+    if not path.is_dir() or path.is_symlink():
+        return path.lstat().st_size
+    total = 0
+    for directory, _, files in os.walk(path):
+        total += sum(Path(directory, file).lstat().st_size for file in files)
+        if total > limit:
+            break
+    return total
+
+
+def _copy(source: Path, target: Path) -> None:
+    if source.is_dir() and not source.is_symlink():
+        junk = shutil.ignore_patterns(*JUNK)
+        # It is raised when all that can be copied has been.
+        with suppress(shutil.Error):
+            shutil.copytree(source, target, symlinks=True, ignore=junk)
+    else:
+        shutil.copy2(source, target, follow_symlinks=False)
+
+
+def _is_same(one: Path, other: Path) -> bool:
+    """Whether two files, links or directories are the same, going by names, sizes and times."""
+    try:
+        mine, theirs = one.lstat(), other.lstat()
+    except OSError:
+        return False
+    if mine.st_mode != theirs.st_mode:
+        return False
+    if one.is_symlink():
+        return one.readlink() == other.readlink()
+    if one.is_dir():
+        names = {path.name for path in one.iterdir()}
+        return names == {path.name for path in other.iterdir()} and all(
+            _is_same(one / name, other / name) for name in names
+        )
+    return (mine.st_size, mine.st_mtime_ns) == (theirs.st_size, theirs.st_mtime_ns)
