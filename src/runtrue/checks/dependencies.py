@@ -22,18 +22,30 @@ def is_declared(module: str, directory: Path) -> bool:
 
 def _requirements(directory: Path) -> Iterator[str]:
     try:
-        config = tomllib.loads((directory / "pyproject.toml").read_text())
+        config = tomllib.loads((directory / "pyproject.toml").read_text(encoding="utf-8"))
     except (OSError, ValueError):
         config = {}
-    project = config.get("project", {})
+    project = _table(config, "project")
     yield from _strings(project.get("dependencies"))
     yield from _strings(project.get("optional-dependencies"))
     yield from _strings(config.get("dependency-groups"))
-    poetry = config.get("tool", {}).get("poetry", {})
-    yield from poetry.get("dependencies", {})
+    poetry = _table(config, "tool", "poetry")
+    groups = _table(poetry, "group")
+    for holder in (poetry, *(_table(groups, name) for name in groups)):
+        yield from _table(holder, "dependencies")
     for file in sorted(directory.glob("requirements*.txt")):
-        lines = file.read_text(errors="replace").splitlines()
+        try:
+            lines = file.read_text(encoding="utf-8", errors="replace").splitlines()
+        except OSError:
+            continue
         yield from (line for line in lines if line.strip() and line[0] not in "#-")
+
+
+def _table(table: Any, *keys: str) -> dict[str, Any]:
+    """A table within a table; an empty one where there is none."""
+    for key in keys:
+        table = table.get(key) if isinstance(table, dict) else None
+    return table if isinstance(table, dict) else {}
 
 
 def _strings(value: Any) -> Iterator[str]:

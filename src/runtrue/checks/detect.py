@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import configparser
+import os
+import shutil
 import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -26,36 +28,42 @@ def detect_checks(project: Path) -> list[Detected]:
 
 
 def _pytest(project: Path) -> Iterator[Detected]:
-    because = _configured(
-        project, "pytest", ("pytest.ini", ".pytest.ini"), ("pytest", "tool:pytest")
-    )
+    files = ("pytest.toml", ".pytest.toml", "pytest.ini", ".pytest.ini")
+    because = _configured(project, "pytest", files, ("pytest", "tool:pytest"))
     because = because or _first_test(project)
     if because:
-        yield Detected(CommandCheck(name="pytest", command="python -m pytest -q"), because)
+        yield Detected(
+            CommandCheck(name="pytest", command=f"{_python(project)} -m pytest -q"), because
+        )
+
+
+def _python(project: Path) -> str:
+    """The project's own interpreter, else the one on PATH, which Debian calls only `python3`."""
+    places = [project / name / "bin" for name in (".venv", "venv")]
+    path = os.pathsep.join([*map(str, places), os.environ.get("PATH", os.defpath)])
+    return (
+        "python" if shutil.which("python", path=path) or not shutil.which("python3") else "python3"
+    )
 
 
 def _mypy(project: Path) -> Iterator[Detected]:
     because = _configured(project, "mypy", ("mypy.ini", ".mypy.ini"), ("mypy",))
     if because:
-        yield Detected(
-            CommandCheck(name="mypy", command=f"python -m mypy{_mypy_target(project)}"), because
-        )
+        yield Detected(CommandCheck(name="mypy", command=f"mypy{_mypy_target(project)}"), because)
 
 
 def _mypy_target(project: Path) -> str:
-    section = _pyproject(project).get("tool", {}).get("mypy", {})
-    if section.get("files") or section.get("packages") or section.get("modules"):
-        return ""
+    section = _tools(project).get("mypy")
     parser = _ini(project, "mypy.ini", ".mypy.ini", "setup.cfg")
-    if parser.has_section("mypy") and {"files", "packages", "modules"} & set(parser["mypy"]):
-        return ""
-    return " ."
+    named = {*(section if isinstance(section, dict) else ())}
+    named |= {*(parser["mypy"] if parser.has_section("mypy") else ())}
+    return " ." if named.isdisjoint(("files", "packages", "modules")) else ""
 
 
 def _ruff(project: Path) -> Iterator[Detected]:
     because = _configured(project, "ruff", ("ruff.toml", ".ruff.toml"), ())
     if because:
-        yield Detected(CommandCheck(name="ruff", command="python -m ruff check ."), because)
+        yield Detected(CommandCheck(name="ruff", command="ruff check ."), because)
 
 
 def _configured(
@@ -65,7 +73,7 @@ def _configured(
     for file in files:
         if (project / file).is_file():
             return file
-    if tool in _pyproject(project).get("tool", {}):
+    if tool in _tools(project):
         return f"[tool.{tool}] in pyproject.toml"
     for file in ("setup.cfg", "tox.ini"):
         parser = _ini(project, file)
@@ -83,18 +91,21 @@ def _first_test(project: Path) -> str | None:
     return None
 
 
-def _pyproject(project: Path) -> dict[str, Any]:
+def _tools(project: Path) -> dict[str, Any]:
+    """The table `tool` of pyproject.toml."""
     try:
-        return tomllib.loads((project / "pyproject.toml").read_text())
+        text = (project / "pyproject.toml").read_text(encoding="utf-8")
+        tools = tomllib.loads(text).get("tool")
     except (OSError, ValueError):
         return {}
+    return tools if isinstance(tools, dict) else {}
 
 
 def _ini(project: Path, *files: str) -> configparser.ConfigParser:
     parser = configparser.ConfigParser(interpolation=None)
     for file in files:
         try:
-            parser.read(project / file)
-        except configparser.Error:
+            parser.read(project / file, encoding="utf-8")
+        except (configparser.Error, UnicodeDecodeError):
             continue
     return parser

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -22,8 +23,9 @@ class RuffReader(Reader):
         report = scratch / _RUFF_REPORT
         report.unlink(missing_ok=True)
         arguments = _without_option(argv, "--output-format", "--output-file", "-o")
+        options = ("--output-format=json", f"--output-file={report}")
         return Call(
-            argv=(*arguments, "--output-format=json", f"--output-file={report}"),
+            argv=_with_options(arguments, *options),
             environment={**environment, "RUFF_CACHE_DIR": str(scratch / "ruff-cache")},
         )
 
@@ -59,8 +61,14 @@ class MypyReader(Reader):
     def prepare(self, argv: Sequence[str], environment: Mapping[str, str], scratch: Path) -> Call:
         """Ask for JSON, and keep the cache, which goes by content, from attempt to attempt."""
         arguments = _without_option(argv, "--output", "-O", "--cache-dir")
-        cache = f"--cache-dir={scratch / 'mypy-cache'}"
-        return Call(argv=(*arguments, "--output=json", cache), environment=dict(environment))
+        options = ("--output=json", f"--cache-dir={scratch / 'mypy-cache'}")
+        # Where Python is led from an editable install into the sandbox, mypy must be led, too.
+        places = [environment.get(name, "") for name in ("MYPYPATH", "PYTHONPATH")]
+        path = os.pathsep.join(filter(None, places))
+        return Call(
+            argv=_with_options(arguments, *options),
+            environment={**environment, **({"MYPYPATH": path} if path else {})},
+        )
 
     def read(self, ended: Ended, workplace: Workplace) -> Reading:
         """One finding for each error."""
@@ -78,7 +86,8 @@ class MypyReader(Reader):
             category=item.get("code") or "error",
             message=item["message"],
             fault=Fault.CANDIDATE,
-            location=place(item, workplace),
+            # mypy counts columns from 0 in this report, as it does nowhere else.
+            location=place({**item, "column": item["column"] + 1}, workplace),
             sample=item.get("hint"),
         )
 
@@ -93,16 +102,23 @@ def _broken(reader: Reader, tool: str, ended: Ended) -> Reading:
 
 def _without_option(argv: Sequence[str], *names: str) -> list[str]:
     """`argv` without these options and their values, however they are written."""
+    joined = tuple(name if len(name) == 2 else f"{name}=" for name in names)
     kept: list[str] = []
-    skip_value = False
-    for word in argv:
-        if skip_value:
-            skip_value = False
-        elif word in names:
-            skip_value = True
-        elif not word.startswith(tuple(f"{name}=" for name in names)):
+    words = iter(argv)
+    for word in words:
+        if word == "--":
+            return [*kept, word, *words]
+        if word in names:
+            next(words, None)
+        elif not word.startswith(joined):
             kept.append(word)
     return kept
+
+
+def _with_options(argv: Sequence[str], *options: str) -> tuple[str, ...]:
+    """`argv` with further options, where they are still read as options."""
+    end = argv.index("--") if "--" in argv else len(argv)
+    return (*argv[:end], *options, *argv[end:])
 
 
 def _json_lines(text: str) -> list[dict[str, Any]]:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from runtrue.checks.dependencies import is_declared
-from runtrue.checks.reader import Call, Reader, Reading, output_of, place, relative, trim
+from runtrue.checks.reader import Call, Reader, Reading, output_of, relative, trim
 from runtrue.loop import Fault, Finding, Location, Outcome, Workplace, fault_of_exception
 from runtrue.process import Ended
 
@@ -18,6 +18,16 @@ _PLUGIN = Path(__file__).with_name("pytest_plugin")
 _REPORT = "pytest.jsonl"
 #: pytest's exit codes beyond passed and failed.
 _INTERNAL_ERROR, _USAGE_ERROR, _NOTHING_COLLECTED = 3, 4, 5
+#: What they mean, as category and message, when no test is to blame.
+_BLAMED = {
+    _NOTHING_COLLECTED: ("nothing_collected", "pytest found no test to run"),
+    _USAGE_ERROR: ("usage", "pytest does not understand its command line or configuration"),
+    _INTERNAL_ERROR: ("internal_error", "pytest itself, or a plugin of it, failed"),
+}
+_NOT_STARTED = ("not_runnable", "pytest did not start")
+
+#: Where a project's own directory holds the code of others.
+_INSTALLED = frozenset({".venv", "venv", "site-packages", "node_modules"})
 
 #: Which outcome stays when a test has several: its call, its teardown, its subtests.
 _WEIGHT = {Outcome.SKIPPED: 0, Outcome.PASSED: 1, Outcome.FAILED: 2, Outcome.ERROR: 3}
@@ -43,76 +53,144 @@ class PytestReader(Reader):
 
     def read(self, ended: Ended, workplace: Workplace) -> Reading:
         """The verdict from the report's lines and the exit code."""
-        lines = _lines(workplace.scratch / _REPORT)
-        if not any(line["event"] == "start" for line in lines):
+        report = _Report.read(workplace.scratch / _REPORT)
+        if not report.count("start"):
             return self._never_started(ended, workplace)
-        reports = [line for line in lines if line["event"] == "case"]
         cases: dict[str, Outcome] = {}
-        for report in reports:
-            outcome = Outcome(report["outcome"])
-            if report["when"] != "collect":
-                cases[report["id"]] = max(
-                    outcome, cases.get(report["id"], outcome), key=_WEIGHT.__getitem__
+        for case in report.cases:
+            outcome = Outcome(case["outcome"])
+            if case["when"] != "collect":
+                cases[case["id"]] = max(
+                    outcome, cases.get(case["id"], outcome), key=_WEIGHT.__getitem__
                 )
-        bad = [r for r in reports if r["outcome"] in (Outcome.FAILED, Outcome.ERROR)]
-        findings = [self._case(report, workplace) for report in bad]
-        if lines[-1]["event"] != "end" and not _conftest_failed(reports, ended):
-            findings.append(self._died(ended, lines))
-        elif ended.exit_code != 0 and not findings:
-            findings.append(self._without_findings(ended))
+        bad = [c for c in report.cases if c["outcome"] in (Outcome.FAILED, Outcome.ERROR)]
+        findings = [self._case(case, report, workplace) for case in bad]
+        if report.count("session") > report.count("end"):
+            findings.append(self._died(ended, report, workplace))
+        elif not findings and (
+            ended.exit_code != 0 or not report.count("end") or report.count("interrupted")
+        ):
+            findings.append(self._without_findings(ended, report, workplace))
         return Reading(passed=not findings, findings=tuple(findings), cases=cases)
 
     def _never_started(self, ended: Ended, workplace: Workplace) -> Reading:
         if self.is_shell or ended.timed_out:
             return super().read(ended, workplace)
-        finding = self.finding(
-            "not_runnable", "pytest did not start", Fault.CHECK, sample=output_of(ended)
-        )
+        blamed = _BLAMED[_USAGE_ERROR] if ended.exit_code == _USAGE_ERROR else _NOT_STARTED
+        finding = self.finding(*blamed, Fault.CHECK, sample=output_of(ended))
         return Reading(passed=False, findings=(finding,))
 
-    def _died(self, ended: Ended, lines: list[dict[str, Any]]) -> Finding:
+    def _died(self, ended: Ended, report: _Report, workplace: Workplace) -> Finding:
         finding = self.failure(ended)
-        running = lines[-1]["id"] if lines[-1]["event"] == "started" else None
-        if finding.category == "exit_code":
+        if finding.category in ("exit_code", "not_runnable"):
             message = f"the process ended with code {ended.exit_code} before the tests did"
-            finding = replace(finding, category="died", message=message, fingerprint="")
+            finding = replace(finding, category="died", message=message)
+        test = report.unfinished
         location = Location(
-            file=running.partition("::")[0] if running else None, symbol=running or self.check
+            file=report.file(test, workplace) if test else None, symbol=test or self.check
         )
         return replace(finding, location=location, fault=Fault.CANDIDATE, fingerprint="")
 
-    def _without_findings(self, ended: Ended) -> Finding:
+    def _without_findings(self, ended: Ended, report: _Report, workplace: Workplace) -> Finding:
         """Pytest is not content, and no test is to blame."""
-        blamed = {
-            _NOTHING_COLLECTED: ("nothing_collected", "pytest found no test to run"),
-            _USAGE_ERROR: ("usage", "pytest does not understand its command line or configuration"),
-            _INTERNAL_ERROR: ("internal_error", "pytest itself, or a plugin of it, failed"),
-        }.get(ended.exit_code or 0)
-        if blamed is None:
-            return self.failure(ended)
-        return self.finding(*blamed, Fault.CHECK, sample=output_of(ended))
+        if not report.count("session"):
+            code = ended.exit_code
+            if code != _USAGE_ERROR:
+                return self._died(ended, report, workplace)
+        else:
+            # What pytest itself said: the process may be a shell that went on after it.
+            code = report.exit_code
+        if code in _BLAMED:
+            return self.finding(*_BLAMED[code], Fault.CHECK, sample=output_of(ended))
+        if report.count("interrupted"):
+            message = "the run was stopped before all tests were done"
+            return self.finding("interrupted", message, sample=output_of(ended))
+        return self.failure(ended)
 
-    def _case(self, report: dict[str, Any], workplace: Workplace) -> Finding:
-        error = report["exception"] or {}
-        frames = [
-            {**frame, "file": file}
-            for frame in error.get("frames", [])
-            if (file := relative(frame["file"], workplace))
-        ]
-        blamed = error.get("syntax") or (frames[-1] if frames else {})
-        where = place(blamed, workplace)
-        test_file = relative(report["id"].partition("::")[0], workplace)
+    def _case(self, case: dict[str, Any], report: _Report, workplace: Workplace) -> Finding:
+        error = case["exception"] or {}
+        frames = _in_project(error.get("frames", []), workplace)
+        blamed = (_in_project([error.get("syntax") or {}], workplace) or frames or [{}])[-1]
         return Finding(
             source=self.check,
             category=error.get("type") or "failure",
-            message=trim(error.get("message") or report["text"].strip() or "failed without a word"),
+            message=trim(error.get("message") or case["text"].strip() or "failed without a word"),
             fault=_fault(error, workplace.directory),
             transient=fault_of_exception(error.get("mro", ()), error_number=error.get("errno"))
             is Fault.ENVIRONMENT,
-            location=replace(where, file=where.file or test_file, symbol=report["id"]),
-            sample=trim(report["text"]) or None,
-            data={"when": report["when"], "frames": frames[-10:]},
+            location=Location(
+                file=blamed.get("file") or report.file(case["id"], workplace),
+                line=blamed.get("line"),
+                column=blamed.get("column"),
+                symbol=case["id"],
+            ),
+            sample=trim(case["text"]) or None,
+            data={"when": case["when"], "frames": frames[-10:]},
         )
+
+
+@dataclass(frozen=True, slots=True)
+class _Report:
+    """The lines that the plugin wrote, as far as it came."""
+
+    lines: tuple[dict[str, Any], ...]
+
+    @classmethod
+    def read(cls, path: Path) -> _Report:
+        try:
+            text = path.read_text(encoding="utf-8", errors="replace")
+        except OSError:
+            text = ""
+        lines = []
+        for line in text.split("\n"):
+            try:
+                item = json.loads(line)
+            except ValueError:
+                # Cut off in the middle, by a process that died while writing.
+                continue
+            if isinstance(item, dict) and "event" in item:
+                lines.append(item)
+        return cls(tuple(lines))
+
+    def count(self, event: str) -> int:
+        return sum(line["event"] == event for line in self.lines)
+
+    @property
+    def cases(self) -> list[dict[str, Any]]:
+        """How tests ended, and modules that could not be collected, each of these once."""
+        # Plugins have outcomes of their own, such as a test's that is run again.
+        cases = [x for x in self.lines if x["event"] == "case" and x["outcome"] in set(Outcome)]
+        # Under pytest-xdist every worker collects, and so reports, all of them.
+        collected = {case["id"]: case for case in cases if case["when"] == "collect"}
+        return [*collected.values(), *(case for case in cases if case["when"] != "collect")]
+
+    @property
+    def exit_code(self) -> int | None:
+        codes = [line["exit_code"] for line in self.lines if line["event"] == "end"]
+        return codes[-1] if codes else None
+
+    @property
+    def unfinished(self) -> str | None:
+        """The test that was running last of those that never came to their end."""
+        finished = {line["id"] for line in self.lines if line["event"] == "finished"}
+        started = [line["id"] for line in self.lines if line["event"] == "started"]
+        return next((test for test in reversed(started) if test not in finished), None)
+
+    def file(self, test: str, workplace: Workplace) -> str | None:
+        """The file of a test, whose id begins with its path from pytest's own root."""
+        root = next(line["root"] for line in self.lines if line["event"] == "start")
+        return relative(str(Path(root, test.partition("::")[0])), workplace)
+
+
+def _in_project(places: list[dict[str, Any]], workplace: Workplace) -> list[dict[str, Any]]:
+    """Those of some places in code that are the project's: they have a file, not installed."""
+    named = [(place, place.get("file") or "<none>") for place in places]
+    inside = [
+        {**place, "file": file}
+        for place, name in named
+        if not name.startswith("<") and (file := relative(name, workplace))
+    ]
+    return [place for place in inside if _INSTALLED.isdisjoint(Path(place["file"]).parts)]
 
 
 def _fault(error: dict[str, Any], directory: Path) -> Fault:
@@ -123,23 +201,3 @@ def _fault(error: dict[str, Any], directory: Path) -> Fault:
     return fault_of_exception(
         error.get("mro", ()), error_number=error.get("errno"), status=error.get("status")
     )
-
-
-def _conftest_failed(reports: list[dict[str, Any]], ended: Ended) -> bool:
-    """Whether pytest stopped because a conftest.py could not be imported: it sees no session."""
-    return ended.exit_code == _USAGE_ERROR and any(r["when"] == "collect" for r in reports)
-
-
-def _lines(path: Path) -> list[dict[str, Any]]:
-    try:
-        text = path.read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return []
-    lines = []
-    for line in text.splitlines():
-        try:
-            lines.append(json.loads(line))
-        except ValueError:
-            # Cut off in the middle, by a process that died while writing.
-            continue
-    return [line for line in lines if isinstance(line, dict) and "event" in line]

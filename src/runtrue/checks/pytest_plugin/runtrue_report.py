@@ -7,20 +7,29 @@ the lines tell how far it came and what was running.
 
 import json
 import os
-import sys
+import traceback
 from collections.abc import Generator
 from typing import Any
 
 import pytest
 
 _PATH = os.environ.pop("RUNTRUE_REPORT", None)
+_KEEP = 50_000
+
+# The configuration of the session that is reported: a test may run a pytest of its own in here.
+_reported: "list[Any]" = []
 
 
 def _write(event: str, **data: Any) -> None:
     if _PATH is None:
         return
-    with open(_PATH, "a", encoding="utf-8") as file:
-        file.write(json.dumps({"event": event, **data}) + "\n")
+    # Half a surrogate pair, from a file name say, is no text: it must not get into the report.
+    with open(_PATH, "a", encoding="utf-8", errors="replace") as file:
+        file.write(json.dumps({"event": event, **data}, ensure_ascii=False) + "\n")
+
+
+def _trim(text: str) -> str:
+    return text if len(text) <= 2 * _KEEP else text[:_KEEP] + "\n[…]\n" + text[-_KEEP:]
 
 
 def _exception(error: BaseException) -> dict[str, Any]:
@@ -40,7 +49,7 @@ def _exception(error: BaseException) -> dict[str, Any]:
 
 def _text(error: BaseException) -> str:
     try:
-        return str(error)
+        return _trim(str(error))
     except Exception:  # whatever a candidate's exception does when it is printed
         return "<%s whose message cannot be read>" % type(error).__name__
 
@@ -51,14 +60,12 @@ def _syntax(error: BaseException) -> dict[str, Any] | None:
     return {"file": error.filename, "line": error.lineno, "column": error.offset}
 
 
-def _frames(traceback: Any) -> list[dict[str, Any]]:
+def _frames(entry: Any) -> list[dict[str, Any]]:
     frames = []
-    while traceback is not None:
-        code = traceback.tb_frame.f_code
-        frames.append(
-            {"file": code.co_filename, "line": traceback.tb_lineno, "function": code.co_name}
-        )
-        traceback = traceback.tb_next
+    while entry is not None:
+        code = entry.tb_frame.f_code
+        frames.append({"file": code.co_filename, "line": entry.tb_lineno, "function": code.co_name})
+        entry = entry.tb_next
     return frames[-50:]
 
 
@@ -80,17 +87,38 @@ class _Reporter:
     @pytest.hookimpl(hookwrapper=True)
     def pytest_make_collect_report(self, collector: Any) -> Generator[None, Any, None]:
         outcome = yield
+        if outcome.excinfo is not None and isinstance(outcome.excinfo[1], SystemExit):
+            # A module that exits when it is imported; pytest would give up with an internal error.
+            text = "".join(traceback.format_exception(*outcome.excinfo))
+            report = pytest.CollectReport(collector.nodeid, "failed", text, [])
+            report.runtrue = _exception(outcome.excinfo[1])  # type: ignore[attr-defined]
+            outcome.force_result(report)
+            return
         report = outcome.get_result()
         call = getattr(report, "call", None)
         if report.failed and call is not None and call.excinfo is not None:
             error = call.excinfo.value
-            # What failed to import is the cause; the wrapper around it says nothing more.
-            cause = error.__cause__ or error.__context__ or error
-            report.runtrue = _exception(cause)
+            if isinstance(error, pytest.Collector.CollectError):
+                # What failed to import is the cause; the wrapper around it says nothing more.
+                error = error.__cause__ or error.__context__ or error
+            report.runtrue = _exception(error)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionstart(self) -> None:
+        if self.writes:
+            _write("session")
 
     def pytest_runtest_logstart(self, nodeid: str, location: Any) -> None:
         if self.writes:
             _write("started", id=nodeid)
+
+    def pytest_runtest_logfinish(self, nodeid: str, location: Any) -> None:
+        if self.writes:
+            _write("finished", id=nodeid)
+
+    def pytest_keyboard_interrupt(self, excinfo: Any) -> None:
+        if self.writes:
+            _write("interrupted")
 
     def pytest_runtest_logreport(self, report: Any) -> None:
         skipped_setup = report.when == "setup" and report.skipped
@@ -113,7 +141,7 @@ class _Reporter:
             outcome=outcome,
             seconds=getattr(report, "duration", 0.0),
             exception=getattr(report, "runtrue", None),
-            text=getattr(report, "longreprtext", "")[:100_000] if report.failed else "",
+            text=_trim(getattr(report, "longreprtext", "")) if report.failed else "",
         )
 
     def pytest_sessionfinish(self, session: Any, exitstatus: int) -> None:
@@ -126,18 +154,22 @@ def pytest_load_initial_conftests(
     early_config: Any, parser: Any, args: Any
 ) -> Generator[None, Any, None]:
     """Notice a conftest.py that cannot be imported: pytest reports that as a usage error."""
-    _write("start", pytest=pytest.__version__, python=sys.version.split()[0])
+    if not _reported:
+        _reported.append(early_config)
+        _write("start", root=str(early_config.rootpath), pytest=pytest.__version__)
     outcome = yield
-    excinfo = outcome.excinfo
-    if excinfo is None:
+    if outcome.excinfo is None or not _is_reported(early_config):
         return
-    cause = getattr(excinfo[1], "cause", None)
+    error = outcome.excinfo[1]
+    if isinstance(error, pytest.UsageError):
+        return
+    cause = getattr(error, "cause", None)
     if cause is None:  # before pytest 8 the wrapper held the exception otherwise
-        held = getattr(excinfo[1], "excinfo", None)
-        cause = held[1] if held else excinfo[1]
+        held = getattr(error, "excinfo", None)
+        cause = held[1] if held else error
     _write(
         "case",
-        id=str(getattr(excinfo[1], "path", "conftest.py")),
+        id=str(getattr(error, "path", "conftest.py")),
         when="collect",
         outcome="error",
         seconds=0.0,
@@ -148,4 +180,15 @@ def pytest_load_initial_conftests(
 
 def pytest_configure(config: Any) -> None:
     """Begin to listen."""
-    config.pluginmanager.register(_Reporter(config), "runtrue-reporter")
+    if _is_reported(config):
+        config.pluginmanager.register(_Reporter(config), "runtrue-reporter")
+
+
+def pytest_unconfigure(config: Any) -> None:
+    """Make room for a next session in this process."""
+    if _is_reported(config):
+        _reported.clear()
+
+
+def _is_reported(config: Any) -> bool:
+    return any(reported is config for reported in _reported)

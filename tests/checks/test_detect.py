@@ -1,0 +1,151 @@
+"""The checks of a project are found from its own configuration."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from runtrue.checks import detect_checks
+
+PYTEST, MYPY, RUFF = "pytest", "mypy", "ruff"
+
+
+def found(project: Path) -> dict[str, str]:
+    return {detected.check.name: detected.because for detected in detect_checks(project)}
+
+
+def commands(project: Path) -> dict[str, str]:
+    return {detected.check.name: detected.check.command for detected in detect_checks(project)}
+
+
+def write(project: Path, name: str, text: str | bytes = "") -> None:
+    path = project / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(text.encode() if isinstance(text, str) else text)
+
+
+@pytest.fixture
+def bin_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """All there is on PATH."""
+    directory = tmp_path / "bin"
+    directory.mkdir()
+    monkeypatch.setenv("PATH", str(directory))
+    return directory
+
+
+def test_a_project_without_any_has_none(tmp_path: Path) -> None:
+    write(tmp_path, "app.py")
+    write(tmp_path, "pyproject.toml", "[project]\nname = 'x'\n")
+    write(tmp_path, "setup.cfg", "[metadata]\n")
+    assert detect_checks(tmp_path) == []
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "tool", "because"),
+    [
+        ("pytest.ini", "", PYTEST, "pytest.ini"),
+        (".pytest.ini", "", PYTEST, ".pytest.ini"),
+        ("pytest.toml", "", PYTEST, "pytest.toml"),
+        (
+            "pyproject.toml",
+            "[tool.pytest.ini_options]\n",
+            PYTEST,
+            "[tool.pytest] in pyproject.toml",
+        ),
+        ("setup.cfg", "[tool:pytest]\n", PYTEST, "[tool:pytest] in setup.cfg"),
+        ("tox.ini", "[pytest]\n", PYTEST, "[pytest] in tox.ini"),
+        ("test_app.py", "", PYTEST, "test_app.py"),
+        ("app_test.py", "", PYTEST, "app_test.py"),
+        ("tests/unit/test_app.py", "", PYTEST, "tests/unit/test_app.py"),
+        ("test/test_app.py", "", PYTEST, "test/test_app.py"),
+        ("mypy.ini", "[mypy]\n", MYPY, "mypy.ini"),
+        (".mypy.ini", "[mypy]\n", MYPY, ".mypy.ini"),
+        ("pyproject.toml", "[tool.mypy]\n", MYPY, "[tool.mypy] in pyproject.toml"),
+        ("setup.cfg", "[mypy]\n", MYPY, "[mypy] in setup.cfg"),
+        ("ruff.toml", "", RUFF, "ruff.toml"),
+        (".ruff.toml", "", RUFF, ".ruff.toml"),
+        ("pyproject.toml", "[tool.ruff.lint]\n", RUFF, "[tool.ruff] in pyproject.toml"),
+    ],
+)
+def test_each_form_of_configuration_gives_a_check(
+    tmp_path: Path, file: str, text: str, tool: str, because: str
+) -> None:
+    write(tmp_path, file, text)
+    assert found(tmp_path) == {tool: because}
+
+
+def test_tests_come_first_then_types_then_lint(tmp_path: Path) -> None:
+    write(tmp_path, "pyproject.toml", "[tool.ruff]\n[tool.mypy]\n[tool.pytest.ini_options]\n")
+    assert list(found(tmp_path)) == [PYTEST, MYPY, RUFF]
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "command"),
+    [
+        ("mypy.ini", "[mypy]\n", "mypy ."),
+        ("mypy.ini", "[mypy]\nfiles = src\n", "mypy"),
+        ("setup.cfg", "[mypy]\npackages = app\n", "mypy"),
+        ("pyproject.toml", "[tool.mypy]\nstrict = true\n", "mypy ."),
+        ("pyproject.toml", "[tool.mypy]\nfiles = ['src']\n", "mypy"),
+        ("pyproject.toml", "[tool.mypy]\nmodules = ['app']\n", "mypy"),
+    ],
+)
+def test_mypy_is_told_what_to_check_where_nothing_else_does(
+    tmp_path: Path, file: str, text: str, command: str
+) -> None:
+    write(tmp_path, file, text)
+    assert commands(tmp_path) == {"mypy": command}
+
+
+@pytest.mark.parametrize(
+    ("file", "text"),
+    [
+        ("pyproject.toml", "[tool.pytest\n"),
+        ("pyproject.toml", "tool = 1\n"),
+        ("pyproject.toml", b"# \xff\n[tool.ruff]\n"),
+        ("setup.cfg", "pytest\n"),
+        ("setup.cfg", b"# \xff\n[mypy]\n"),
+        ("tox.ini", "[pytest\n"),
+    ],
+)
+def test_what_cannot_be_read_gives_none(tmp_path: Path, file: str, text: str | bytes) -> None:
+    write(tmp_path, file, text)
+    assert detect_checks(tmp_path) == []
+
+
+def test_a_setting_that_is_no_table_is_one_all_the_same(tmp_path: Path) -> None:
+    write(tmp_path, "pyproject.toml", "[tool]\nmypy = 1\n")
+    assert commands(tmp_path) == {"mypy": "mypy ."}
+
+
+class TestPython:
+    @pytest.fixture(autouse=True)
+    def _test(self, tmp_path: Path) -> None:
+        write(tmp_path, "project/test_app.py")
+
+    def command(self, tmp_path: Path) -> str:
+        return commands(tmp_path / "project")["pytest"]
+
+    def test_it_is_python(self, tmp_path: Path, bin_directory: Path) -> None:
+        (bin_directory / "python").touch(mode=0o755)
+        (bin_directory / "python3").touch(mode=0o755)
+        assert self.command(tmp_path) == "python -m pytest -q"
+
+    def test_where_there_is_only_python3_it_is_that(
+        self, tmp_path: Path, bin_directory: Path
+    ) -> None:
+        (bin_directory / "python3").touch(mode=0o755)
+        assert self.command(tmp_path) == "python3 -m pytest -q"
+
+    @pytest.mark.parametrize("name", [".venv", "venv"])
+    def test_a_projects_own_counts(self, tmp_path: Path, bin_directory: Path, name: str) -> None:
+        (bin_directory / "python3").touch(mode=0o755)
+        own = tmp_path / "project" / name / "bin" / "python"
+        own.parent.mkdir(parents=True)
+        own.touch(mode=0o755)
+        assert self.command(tmp_path) == "python -m pytest -q"
+
+    @pytest.mark.usefixtures("bin_directory")
+    def test_without_any_the_check_will_say_so(self, tmp_path: Path) -> None:
+        assert self.command(tmp_path) == "python -m pytest -q"
