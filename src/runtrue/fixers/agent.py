@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import re
 import shlex
+from collections.abc import Callable, Sequence
 from importlib import resources
+from pathlib import Path
 from string import Template
 
 from runtrue import process
@@ -15,6 +17,11 @@ from runtrue.loop import Attempt, Finding, Fix, FixTask, History, Proposal, Reas
 #: How much a prompt may hold: findings, and characters for each of them.
 _MOST_FINDINGS = 20
 _SAMPLE = 1_500
+_MOST_NAMES = 10
+
+_PLACEHOLDER = re.compile(r"\{prompt(?:_file)?\}")
+#: Programs that run an argument of theirs as a line for the shell.
+_SHELLS = frozenset({"sh", "bash", "dash", "ksh", "zsh"})
 
 _REJECTED = {
     Reason.UNCHANGED: "no file was changed by it",
@@ -53,7 +60,11 @@ class AgentFixer:
         prompt = write_prompt(task)
         prompt_file = workplace.scratch / "prompt.md"
         prompt_file.write_text(prompt, encoding="utf-8")
-        argv, uses_prompt = _argv(self._command or "", prompt, str(prompt_file))
+        try:
+            argv, uses_prompt = _argv(self._command or "", prompt, str(prompt_file))
+        except ValueError as error:
+            why = f"its command cannot be read: {error}"
+            return Proposal(description=self._command or "", failure=why)
         passed_on = {name: os.environ[name] for name in self._env if name in os.environ}
         try:
             ended = await process.run(
@@ -81,21 +92,24 @@ def write_prompt(task: FixTask) -> str:
     shown = task.findings[:_MOST_FINDINGS]
     more = len(task.findings) - len(shown)
     findings = "\n\n".join(_finding(number, f) for number, f in enumerate(shown, start=1))
-    return template.substitute(
+    prompt = template.substitute(
         commands="\n".join(f"  - `{command}`" for command in task.commands) or "  - not known",
         findings=findings + (f"\n\nAnd {more} more of the same checks." if more else ""),
         earlier=_earlier(task.history) or "None yet.",
         guidance="\n".join(answer.text for answer in task.history.answers) or "None.",
     )
+    # It is handed on in arguments and files: no null character, and only what is text in UTF-8.
+    return prompt.replace("\0", "\ufffd").encode("utf-8", "replace").decode()
 
 
 def _finding(number: int, finding: Finding) -> str:
     where = " ".join(filter(None, [str(finding.location), finding.location.symbol]))
-    lines = [f"### {number}. {finding.source}: {finding.category} at {where}", finding.message]
+    lines = [f"### {number}. {finding.source}: {finding.category} at {where}"]
+    lines.append(_fenced(trim(finding.message, _SAMPLE // 2)))
     if finding.available:
         lines.append(f"Available: {', '.join(finding.available)}")
     if finding.sample:
-        lines += [_fenced(trim(finding.sample, _SAMPLE // 2))]
+        lines.append(_fenced(trim(finding.sample, _SAMPLE // 2)))
     return "\n".join(lines)
 
 
@@ -118,27 +132,37 @@ def _earlier(history: History) -> str:
 
 def _attempt(attempt: Attempt) -> str:
     fix = attempt.fix
-    files = ", ".join(fix.files) if fix and fix.files else "nothing"
+    files = _few(fix.files) if fix and fix.files else "nothing"
     left = sorted({f"{f.category} ({f.location.symbol or f.location})" for f in attempt.blocking})
-    outcome = f"still failing: {', '.join(left[:5])}" if left else "it passed"
+    outcome = f"still failing: {_few(left)}" if left else "it passed"
     return f"- Attempt {attempt.number} changed {files}; {outcome}.{_undone(fix)}"
 
 
 def _undone(fix: Fix | None) -> str:
     restored = [file for part in fix.parts for file in part.restored] if fix else []
-    return f" Its edits to {', '.join(restored)} were undone." if restored else ""
+    return f" Its edits to {_few(restored)} were undone." if restored else ""
+
+
+def _few(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
+    return ", ".join(names[:_MOST_NAMES]) + more
 
 
 def _argv(command: str, prompt: str, prompt_file: str) -> tuple[list[str], bool]:
     """The command with the prompt filled in, and whether it holds the prompt in any form."""
-    uses_prompt = "{prompt}" in command or "{prompt_file}" in command
-    # A line for the shell is quoted; of a plain command each word is filled in as it stands.
-    quote = shlex.quote if is_shell(re.sub(r"\{prompt(_file)?\}", "", command)) else str
-    values = {"{prompt}": quote(prompt), "{prompt_file}": quote(prompt_file)}
+    uses_prompt = _PLACEHOLDER.search(command) is not None
+    values = {"{prompt}": prompt, "{prompt_file}": prompt_file}
 
-    def fill(text: str) -> str:
-        return re.sub(r"\{prompt(?:_file)?\}", lambda match: values[match[0]], text)
+    def fill(text: str, quote: Callable[[str], str]) -> str:
+        return _PLACEHOLDER.sub(lambda match: quote(values[match[0]]), text)
 
-    if quote is shlex.quote:
-        return ["/bin/sh", "-c", fill(command)], uses_prompt
-    return [fill(word) for word in shlex.split(command)], uses_prompt
+    if is_shell(_PLACEHOLDER.sub("", command)):
+        return ["/bin/sh", "-c", fill(command, shlex.quote)], uses_prompt
+    words = shlex.split(command)
+    if not words:
+        raise ValueError("it is empty")
+    # Of a plain command each word is filled in as it stands, unless it is a line for a shell.
+    has_shell = any(Path(word).name in _SHELLS for word in words)
+    is_line = [has_shell and re.search(r"\s", word) is not None for word in words]
+    argv = [fill(w, shlex.quote if line else str) for w, line in zip(words, is_line, strict=True)]
+    return argv, uses_prompt

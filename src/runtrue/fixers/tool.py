@@ -65,24 +65,27 @@ def mending_command(command: str) -> str | None:
     for index, name in enumerate(names):
         rest = words[index + 1 :]
         before = words[: index + 1]
-        match name:
-            case "ruff" if "check" in rest:
-                return shlex.join([*before, *rest, "--fix"])
-            case "ruff" | "black" | "isort" | "gofmt" | "prettier" | "rustfmt" if _only_looks(rest):
-                return shlex.join([*before, *_acting(name, rest)])
-            case "eslint" | "stylelint" | "biome":
-                return shlex.join([*before, *rest, "--fix"])
+        if name in ("eslint", "stylelint", "biome") or (name == "ruff" and "check" in rest):
+            return shlex.join([*before, *_with_fix(rest)])
+        if name in _FORMATTERS:
+            looking, writing = _FORMATTERS[name]
+            acting = [word for word in rest if word not in looking]
+            return shlex.join([*before, *writing, *acting]) if acting != rest else None
     return None
 
 
-_LOOKING = frozenset({"--check", "--check-only", "--diff", "-c", "-l", "-d", "--list-different"})
+#: The options with which a formatter only looks, and those with which it writes.
+_FORMATTERS: dict[str, tuple[frozenset[str], tuple[str, ...]]] = {
+    "ruff": (frozenset({"--check", "--diff"}), ()),
+    "black": (frozenset({"--check", "--diff"}), ()),
+    "isort": (frozenset({"--check", "--check-only", "-c", "--diff", "--df"}), ()),
+    "gofmt": (frozenset({"-l", "-d"}), ("-w",)),
+    "prettier": (frozenset({"--check", "-c", "--list-different", "-l"}), ("--write",)),
+    "rustfmt": (frozenset({"--check"}), ()),
+}
 
 
-def _only_looks(words: list[str]) -> bool:
-    return not _LOOKING.isdisjoint(words)
-
-
-def _acting(name: str, words: list[str]) -> list[str]:
-    acting = [word for word in words if word not in _LOOKING]
-    writes = {"gofmt": ["-w"], "prettier": ["--write"]}
-    return [*writes.get(name, []), *acting]
+def _with_fix(words: list[str]) -> list[str]:
+    """`--fix` added where it is still read as an option."""
+    end = words.index("--") if "--" in words else len(words)
+    return [*words[:end], "--fix", *words[end:]]
