@@ -8,10 +8,12 @@ from __future__ import annotations
 import dataclasses
 import difflib
 import re
+import shlex
 import tomllib
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
 import msgspec
 from msgspec import Meta
@@ -21,6 +23,10 @@ from runtrue.loop import Mode, Policy
 
 #: All rungs of the ladder, cheapest first. `human` is only climbed to when it is asked for.
 RUNGS = ("memory", "tool", "search", "model", "agent", "human")
+
+_CHOICES = {"mode": [mode.value for mode in Mode], "kind": ["worktree", "copy"]}
+
+_T = TypeVar("_T")
 
 Seconds = Annotated[float, Meta(gt=0, le=86_400)]
 
@@ -102,30 +108,81 @@ def load_config(project: Path) -> Config:
 
 
 def _read(file: Path, prefix: tuple[str, ...]) -> Config:
-    try:
-        text = file.read_text(encoding="utf-8")
-        data: Any = tomllib.loads(text)
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{file}: cannot be read: {error}") from error
-    except tomllib.TOMLDecodeError as error:
-        # A broken pyproject.toml matters to us only as far as we can see it does: it might hold
-        # our settings, and going on without them would be a guess.
-        raise ConfigError(f"{file}: {_lower_first(str(error))}") from error
+    text, data = _parse(file)
     for part in prefix:
-        data = data.get(part, {})
+        data = data.get(part, {}) if isinstance(data, dict) else {}
     _check_keys(data, Config, (), file, text, prefix)
-    try:
-        config = msgspec.convert(data, Config)
-    except msgspec.ValidationError as error:
-        message, _, place = str(error).partition(" - at `$")
-        path = tuple(re.findall(r"[\w-]+", place))
-        raise _error(file, text, (*prefix, *path), f"{_lower_first(message)}") from error
+    checks = data.get("checks") if isinstance(data, dict) else None
+    for name, check in checks.items() if isinstance(checks, dict) else ():
+        # Each by itself: an error in the whole does not say in which of them it is.
+        _convert(check, CheckConfig, (*prefix, "checks", name), file, text)
+    config = _convert(data, Config, prefix, file, text)
+    for path, command in _commands(config):
+        if problem := _unusable(command):
+            raise _error(file, text, (*prefix, *path), problem)
     for rung in config.fixers.order:
         if rung not in RUNGS:
             hint = _suggestion(rung, RUNGS)
             message = f"there is no fixer {rung!r}{hint}; the ladder has: {', '.join(RUNGS)}"
             raise _error(file, text, (*prefix, "fixers", "order"), message)
     return config
+
+
+def _parse(file: Path) -> tuple[str, Any]:
+    """The file's text and data.
+
+    A broken pyproject.toml is refused as well: it might hold our settings, and going on without
+    them would be a guess.
+    """
+    try:
+        content = file.read_bytes()
+    except OSError as error:
+        raise ConfigError(f"{file}: cannot be read: {error.strerror}") from error
+    try:
+        text = content.decode()
+        return text, tomllib.loads(text)
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise ConfigError(f"{file}:{line}: is not text in UTF-8") from error
+    except tomllib.TOMLDecodeError as error:
+        message, _, place = str(error).rpartition(" (at ")
+        at = re.match(r"line (\d+), column \d+\)", place)
+        line = int(at[1]) if at else content.rstrip().count(b"\n") + 1
+        raise ConfigError(f"{file}:{line}: {_lower_first(message)}") from error
+    except RecursionError as error:
+        raise ConfigError(f"{file}: cannot be read: it is nested too deeply") from error
+
+
+def _convert(data: Any, kind: type[_T], path: tuple[str, ...], file: Path, text: str) -> _T:
+    try:
+        return msgspec.convert(data, kind)
+    except msgspec.ValidationError as error:
+        message, _, place = str(error).partition(" - at `$")
+        path = (*path, *re.findall(r"[\w-]+", place))
+        if path[-1] in _CHOICES and message.startswith("Invalid enum value"):
+            choices = _CHOICES[path[-1]]
+            word = message.partition("'")[2].rstrip("'")
+            message += f"{_suggestion(word, choices)}; there are: {', '.join(choices)}"
+        raise _error(file, text, path, _lower_first(message)) from error
+
+
+def _commands(config: Config) -> Iterator[tuple[tuple[str, ...], str]]:
+    """The commands that will be started, and where they are set."""
+    for name, check in config.checks.items():
+        yield ("checks", name, "command"), check.command
+    if config.fixers.agent.command:
+        yield ("fixers", "agent", "command"), config.fixers.agent.command
+
+
+def _unusable(command: str) -> str | None:
+    """Why a command can never be started, if so."""
+    if "\0" in command:
+        return "a command cannot hold a null character"
+    try:
+        words = shlex.split(command)
+    except ValueError as error:
+        return f"the command cannot be read: {_lower_first(str(error))}"
+    return None if words else "the command is empty"
 
 
 def _check_keys(
@@ -152,14 +209,19 @@ def _error(file: Path, text: str, path: tuple[str, ...], message: str) -> Config
     return ConfigError(f"{file}:{_line_of(text, path)}: {'.'.join(path)}: {message}")
 
 
+#: A part of a key in TOML, and a whole one.
+_PART = r"""(?:[\w-]+|"[^"]*"|'[^']*')"""
+_KEY = rf"\s*{_PART}(?:\s*\.\s*{_PART})*\s*"
+
+
 def _line_of(text: str, path: tuple[str, ...]) -> int:
     """The line on which a key is set, or else the nearest table around it begins."""
     table: tuple[str, ...] = ()
     best, best_depth = 1, 0
-    for number, line in enumerate(text.splitlines(), start=1):
-        if header := re.match(r"\s*\[\[?([^\]]+)\]", line):
+    for number, line in enumerate(text.split("\n"), start=1):
+        if header := re.match(rf"\s*\[\[?({_KEY})\]", line):
             table = here = _dotted(header[1])
-        elif key := re.match(r"\s*([\w.\"'-]+)\s*=", line):
+        elif key := re.match(rf"({_KEY})=", line):
             here = (*table, *_dotted(key[1]))
         else:
             continue
@@ -170,7 +232,7 @@ def _line_of(text: str, path: tuple[str, ...]) -> int:
 
 
 def _dotted(key: str) -> tuple[str, ...]:
-    return tuple(part.strip().strip("\"'") for part in key.split("."))
+    return tuple(part.strip("\"'") for part in re.findall(_PART, key))
 
 
 def _suggestion(word: str, known: Any) -> str:

@@ -18,9 +18,9 @@ class Home:
     @classmethod
     def find(cls, start: Path) -> Home:
         """`$RUNTRUE_HOME`; else the nearest `.runtrue` above `start`; else `~/.runtrue`."""
-        if named := os.environ.get("RUNTRUE_HOME"):
-            return cls(Path(named).expanduser().absolute())
         try:
+            if named := os.environ.get("RUNTRUE_HOME"):
+                return cls(Path(named).expanduser().absolute())
             users = Path.home() / ".runtrue"
         except RuntimeError as error:
             raise HostError(

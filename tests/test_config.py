@@ -1,0 +1,405 @@
+"""Configuration is read as typed data; every mistake in it is named with its place."""
+
+from __future__ import annotations
+
+import string
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from runtrue.config import (
+    RUNGS,
+    AgentConfig,
+    CheckConfig,
+    Config,
+    FixersConfig,
+    PolicyConfig,
+    SandboxConfig,
+    load_config,
+)
+from runtrue.errors import ConfigError
+from runtrue.loop import Mode, Policy
+
+EVERYTHING = """
+[checks.tests]
+command = "python -m pytest -q"
+
+[checks."lint it"]
+command = "ruff check ."
+mode = "informational"
+timeout = 20
+fix = "ruff check --fix ."
+judges = ["golden/*"]
+
+[fixers]
+order = ["tool", "agent", "human"]
+
+[fixers.agent]
+command = "some-agent --prompt-file {prompt_file}"
+timeout = 60.5
+env = ["SOME_KEY"]
+once = true
+
+[policy]
+max_attempts = 5
+transport_retries = 0
+format_retries = 2
+max_time = 600
+abort_on_regression = false
+
+[sandbox]
+kind = "copy"
+env = ["DATABASE_URL"]
+"""
+
+EXPECTED = Config(
+    checks={
+        "tests": CheckConfig(command="python -m pytest -q"),
+        "lint it": CheckConfig(
+            command="ruff check .",
+            mode=Mode.INFORMATIONAL,
+            timeout=20.0,
+            fix="ruff check --fix .",
+            judges=("golden/*",),
+        ),
+    },
+    fixers=FixersConfig(
+        order=("tool", "agent", "human"),
+        agent=AgentConfig(
+            command="some-agent --prompt-file {prompt_file}",
+            timeout=60.5,
+            env=("SOME_KEY",),
+            once=True,
+        ),
+    ),
+    policy=PolicyConfig(
+        max_attempts=5,
+        transport_retries=0,
+        format_retries=2,
+        max_time=600.0,
+        abort_on_regression=False,
+    ),
+    sandbox=SandboxConfig(kind="copy", env=("DATABASE_URL",)),
+)
+
+
+def in_pyproject(text: str) -> str:
+    lines = text.splitlines(keepends=True)
+    return "".join(f"[tool.runtrue.{line[1:]}" if line.startswith("[") else line for line in lines)
+
+
+def write(project: Path, text: str | bytes, name: str = "runtrue.toml") -> Path:
+    file = project / name
+    file.write_bytes(text.encode() if isinstance(text, str) else text)
+    return file
+
+
+def complaint(project: Path, text: str | bytes, name: str = "runtrue.toml") -> str:
+    """What is wrong with a configuration, without the name of the file."""
+    file = write(project, text, name)
+    with pytest.raises(ConfigError) as caught:
+        load_config(project)
+    message = str(caught.value)
+    assert "\n" not in message
+    assert message.startswith(f"{file}:")
+    return message.removeprefix(f"{file}:")
+
+
+class TestReading:
+    def test_without_any_the_defaults_hold(self, tmp_path: Path) -> None:
+        config = load_config(tmp_path)
+        assert config == Config()
+        assert config.fixers.order == ("memory", "tool", "search", "model", "agent")
+        assert config.policy.max_attempts == 3
+
+    def test_everything_can_be_set(self, tmp_path: Path) -> None:
+        write(tmp_path, EVERYTHING)
+        assert load_config(tmp_path) == EXPECTED
+
+    def test_everything_can_be_set_in_pyproject(self, tmp_path: Path) -> None:
+        write(tmp_path, in_pyproject(EVERYTHING), "pyproject.toml")
+        assert load_config(tmp_path) == EXPECTED
+
+    def test_a_file_of_its_own_wins(self, tmp_path: Path) -> None:
+        write(tmp_path, "[tool.runtrue.policy]\nmax_attempts = 7\n", "pyproject.toml")
+        write(tmp_path, "[policy]\nmax_attempts = 8\n")
+        assert load_config(tmp_path).policy.max_attempts == 8
+
+    @pytest.mark.parametrize("text", ["", "[project]\nname = 'x'\n", "tool = 1\n", "[tool.ruff]\n"])
+    def test_a_pyproject_without_settings_is_fine(self, tmp_path: Path, text: str) -> None:
+        write(tmp_path, text, "pyproject.toml")
+        assert load_config(tmp_path) == Config()
+
+    def test_the_policy_is_the_loops(self, tmp_path: Path) -> None:
+        write(tmp_path, EVERYTHING)
+        assert load_config(tmp_path).to_policy() == Policy(
+            max_attempts=5,
+            transport_retries=0,
+            format_retries=2,
+            max_time=600.0,
+            abort_on_regression=False,
+            ask_human=True,
+        )
+        assert Config().to_policy() == Policy()
+
+
+class TestMistakes:
+    @pytest.mark.parametrize(
+        ("text", "expected"),
+        [
+            (
+                "[polcy]\nmax_attempts = 1\n",
+                "1: polcy: unknown key (did you mean 'policy'?); "
+                "known here: checks, fixers, policy, sandbox",
+            ),
+            (
+                "\n[policy]\nmax_attempts = 1\nmax_atempts = 2\n",
+                "4: policy.max_atempts: unknown key (did you mean 'max_attempts'?); known here: "
+                "max_attempts, transport_retries, format_retries, max_time, abort_on_regression",
+            ),
+            (
+                '[checks.a]\ncommand = "x"\n[checks.b]\ncomand = "x"\n',
+                "4: checks.b.comand: unknown key (did you mean 'command'?); "
+                "known here: command, mode, timeout, fix, judges",
+            ),
+            (
+                "[fixers]\n[fixers.agnt]\n",
+                "2: fixers.agnt: unknown key (did you mean 'agent'?); known here: order, agent",
+            ),
+            (
+                "fixers.agent.comand = 'x'\n",
+                "1: fixers.agent.comand: unknown key (did you mean 'command'?); "
+                "known here: command, timeout, env, once",
+            ),
+            (
+                "[sandbox]\nzzz = 1\n",
+                "2: sandbox.zzz: unknown key; known here: kind, env",
+            ),
+        ],
+    )
+    def test_an_unknown_key(self, tmp_path: Path, text: str, expected: str) -> None:
+        assert complaint(tmp_path, text) == expected
+
+    @pytest.mark.parametrize(
+        ("text", "expected"),
+        [
+            ("[policy]\nmax_attempts = 'x'\n", "2: policy.max_attempts: expected `int`, got `str`"),
+            (
+                "[policy]\nmax_attempts = 1.5\n",
+                "2: policy.max_attempts: expected `int`, got `float`",
+            ),
+            ("policy = 3\n", "1: policy: expected `object`, got `int`"),
+            ("checks = 3\n", "1: checks: expected `object`, got `int`"),
+            ("[checks]\ntests = 'x'\n", "2: checks.tests: expected `object`, got `str`"),
+            (
+                "[checks.a]\ncommand = 'x'\n\n[checks.b]\ncommand = 'x'\ntimeout = 'soon'\n",
+                "6: checks.b.timeout: expected `float`, got `str`",
+            ),
+            (
+                "[checks.'a b']\ncommand = 1\n",
+                "2: checks.a b.command: expected `str`, got `int`",
+            ),
+            (
+                "[checks.a]\nmode = 'required'\n",
+                "1: checks.a: object missing required field `command`",
+            ),
+            (
+                "[fixers]\norder = 'tool'\n",
+                "2: fixers.order: expected `array`, got `str`",
+            ),
+            (
+                "[fixers]\norder = ['tool', 3]\n",
+                "2: fixers.order.1: expected `str`, got `int`",
+            ),
+            (
+                "[sandbox]\nenv = [1979-05-27]\n",
+                "2: sandbox.env.0: expected `str`, got `date`",
+            ),
+        ],
+    )
+    def test_a_wrong_type(self, tmp_path: Path, text: str, expected: str) -> None:
+        assert complaint(tmp_path, text) == expected
+
+    @pytest.mark.parametrize(
+        ("text", "expected"),
+        [
+            ("[policy]\nmax_attempts = 0\n", "2: policy.max_attempts: expected `int` >= 1"),
+            ("[policy]\nmax_attempts = 11\n", "2: policy.max_attempts: expected `int` <= 10"),
+            ("[policy]\nmax_time = 0\n", "2: policy.max_time: expected `float` > 0.0"),
+            ("[policy]\nmax_time = inf\n", "2: policy.max_time: expected `float` <= 86400.0"),
+            (
+                "[checks.a]\ncommand = 'x'\ntimeout = -1\n",
+                "3: checks.a.timeout: expected `float` > 0.0",
+            ),
+            (
+                "[checks.a]\ncommand = ''\n",
+                "2: checks.a.command: expected `str` of length >= 1",
+            ),
+            (
+                "[fixers.agent]\ntimeout = 1e9\n",
+                "2: fixers.agent.timeout: expected `float` <= 86400.0",
+            ),
+        ],
+    )
+    def test_a_value_out_of_range(self, tmp_path: Path, text: str, expected: str) -> None:
+        assert complaint(tmp_path, text) == expected
+
+    @pytest.mark.parametrize("text", ["[policy]\nmax_time = nan\n"])
+    def test_a_number_that_is_none(self, tmp_path: Path, text: str) -> None:
+        assert complaint(tmp_path, text).startswith("2: policy.max_time: ")
+
+    @pytest.mark.parametrize(
+        ("text", "expected"),
+        [
+            (
+                "[checks.a]\ncommand = 'x'\nmode = 'requird'\n",
+                "3: checks.a.mode: invalid enum value 'requird' (did you mean 'required'?); "
+                "there are: required, informational",
+            ),
+            (
+                "[sandbox]\nkind = 'worktre'\n",
+                "2: sandbox.kind: invalid enum value 'worktre' (did you mean 'worktree'?); "
+                "there are: worktree, copy",
+            ),
+            (
+                "[fixers]\norder = ['tool', 'agnet']\n",
+                "2: fixers.order: there is no fixer 'agnet' (did you mean 'agent'?); "
+                "the ladder has: memory, tool, search, model, agent, human",
+            ),
+        ],
+    )
+    def test_a_word_that_is_not_among_the_choices(
+        self, tmp_path: Path, text: str, expected: str
+    ) -> None:
+        assert complaint(tmp_path, text) == expected
+
+    @pytest.mark.parametrize(
+        ("text", "expected"),
+        [
+            (
+                '[checks.a]\ncommand = "pytest \'oops"\n',
+                "2: checks.a.command: the command cannot be read: no closing quotation",
+            ),
+            ("[checks.a]\ncommand = ' '\n", "2: checks.a.command: the command is empty"),
+            (
+                '[checks.a]\ncommand = "a\\u0000b"\n',
+                "2: checks.a.command: a command cannot hold a null character",
+            ),
+            (
+                "[fixers.agent]\ncommand = 'agent \"'\n",
+                "2: fixers.agent.command: the command cannot be read: no closing quotation",
+            ),
+            ("[fixers.agent]\ncommand = ' '\n", "2: fixers.agent.command: the command is empty"),
+        ],
+    )
+    def test_a_command_that_can_never_run(self, tmp_path: Path, text: str, expected: str) -> None:
+        assert complaint(tmp_path, text) == expected
+
+    @pytest.mark.parametrize("name", ["runtrue.toml", "pyproject.toml"])
+    @pytest.mark.parametrize(
+        ("text", "line"),
+        [
+            ("[policy]\nmax_attempts = \n", 2),
+            ("[policy\n", 1),
+            ("a = 1\na = 2\n", 2),
+            ("\n\na = 'x", 3),
+            ('[policy]\n# ä\nx = """\n\n', 3),
+        ],
+    )
+    def test_broken_toml(self, tmp_path: Path, name: str, text: str, line: int) -> None:
+        place, _, message = complaint(tmp_path, text, name).partition(": ")
+        assert place == str(line)
+        assert message
+        assert "(at" not in message
+
+    def test_bytes_that_are_no_text(self, tmp_path: Path) -> None:
+        assert complaint(tmp_path, b"[policy]\n# \xff\n") == "2: is not text in UTF-8"
+
+    def test_nesting_without_end(self, tmp_path: Path) -> None:
+        text = "a = " + "[" * 100_000
+        assert complaint(tmp_path, text) == " cannot be read: it is nested too deeply"
+
+    def test_a_file_that_cannot_be_read(self, tmp_path: Path) -> None:
+        # Reading one's own memory at 0 fails, for root as well.
+        (tmp_path / "runtrue.toml").symlink_to("/proc/self/mem")
+        with pytest.raises(ConfigError, match=r"runtrue\.toml: cannot be read: "):
+            load_config(tmp_path)
+
+    def test_in_pyproject_the_whole_key_is_named(self, tmp_path: Path) -> None:
+        text = "[project]\nname = 'x'\n\n[tool.runtrue.policy]\nmax_atempts = 2\n"
+        message = complaint(tmp_path, text, "pyproject.toml")
+        assert message.startswith("5: tool.runtrue.policy.max_atempts: unknown key")
+
+    def test_settings_that_are_no_table(self, tmp_path: Path) -> None:
+        message = complaint(tmp_path, "[tool]\nruntrue = 3\n", "pyproject.toml")
+        assert message == "2: tool.runtrue: expected `object`, got `int`"
+
+    @pytest.mark.parametrize(
+        ("text", "line"),
+        [
+            ("[ policy ]\nx = 1\n", 2),
+            ("policy.x = 1\n", 1),
+            ("'policy' . \"x\" = 1\n", 1),
+            ("policy = {x = 1}\n", 1),
+            ("policy = { max_attempts = 1,\n x = 1}\n", 1),
+            ("[policy]\n\n\n   x    =    1\n", 4),
+            ('[checks."a.b"]\ncommand = "c"\n[policy]\nx = 1\n', 4),
+            ("[policy] # [checks]\n# x = 1\nx = 1\n", 3),
+        ],
+    )
+    def test_however_a_key_is_written_its_line_is_found(
+        self, tmp_path: Path, text: str, line: int
+    ) -> None:
+        assert complaint(tmp_path, text).split(":")[0] == str(line)
+
+    def test_a_name_with_a_dot(self, tmp_path: Path) -> None:
+        text = '[checks.c]\ncommand = "c"\n\n[checks."a.b"]\ncommand = 1\n'
+        assert complaint(tmp_path, text).startswith("5: checks.a.b.command: ")
+
+
+# -- anything at all ------------------------------------------------------------------------------
+
+KEYS = st.sampled_from(
+    [
+        *("checks", "fixers", "policy", "sandbox", "agent", "order", "command", "mode", "timeout"),
+        *("max_attempts", "max_time", "kind", "env", "fix", "judges", "once", "tool", "runtrue"),
+        *("x", '"quo ted"', "''"),
+    ]
+)
+VALUES = st.one_of(
+    st.integers(-5, 20).map(str),
+    st.floats().map(str),
+    st.sampled_from(["true", "'required'", "'worktree'", "''", '"\\u0000"', "1979-05-27", "[]"]),
+    st.sampled_from([f"'{rung}'" for rung in RUNGS]),
+    st.lists(st.sampled_from([f"'{rung}'" for rung in RUNGS])).map(lambda r: f"[{', '.join(r)}]"),
+    st.text(string.printable, max_size=8).map(lambda t: f"'{t}'"),
+    st.just("{command = 'true'}"),
+)
+DOTTED = st.lists(KEYS, min_size=1, max_size=4).map(".".join)
+LINES = st.one_of(
+    DOTTED.map(lambda key: f"[{key}]"),
+    st.builds(lambda key, value: f"{key} = {value}", DOTTED, VALUES),
+    st.text(max_size=10),
+)
+
+
+@given(lines=st.lists(LINES, max_size=8), name=st.sampled_from(["runtrue.toml", "pyproject.toml"]))
+@settings(
+    deadline=None, max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+def test_any_text_gives_a_configuration_or_a_complaint(
+    tmp_path: Path, lines: list[str], name: str
+) -> None:
+    for other in ("runtrue.toml", "pyproject.toml"):
+        (tmp_path / other).unlink(missing_ok=True)
+    file = tmp_path / name
+    file.write_bytes("\n".join(lines).encode(errors="surrogatepass"))
+    message = ""
+    try:
+        assert isinstance(load_config(tmp_path).to_policy(), Policy)
+    except ConfigError as error:
+        message = str(error)
+    assert not message or message.startswith(f"{file}:")
+    assert "\n" not in message
