@@ -72,7 +72,7 @@ def test_a_project_without_any_check_says_how_to_name_one(
 @pytest.mark.parametrize(
     ("config", "complaint"),
     [
-        ("[policy\n", "runtrue.toml: "),
+        ("[policy\n", "runtrue.toml:1: "),
         ("[policy]\nmax_atempts = 3\n", "runtrue.toml:2: policy.max_atempts: unknown key"),
         ("[policy]\nmax_attempts = 0\n", "runtrue.toml:2: policy.max_attempts: "),
         ('[checks.tests]\ncommand = "x"\ntimout = 3\n', "runtrue.toml:3: checks.tests.timout: "),

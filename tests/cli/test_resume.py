@@ -93,6 +93,19 @@ def _kill_and_resume(
     return resumed
 
 
+def wait_until_dead(pid: str) -> None:
+    """Come back when a process that was killed is gone, or only its parent has yet to notice."""
+    deadline = time.monotonic() + 30
+    while time.monotonic() < deadline:
+        try:
+            if Path("/proc", pid, "stat").read_text().rpartition(")")[2].split()[0] == "Z":
+                return
+        except (FileNotFoundError, ProcessLookupError):
+            return
+        time.sleep(0.01)
+    raise AssertionError(f"process {pid} lives")
+
+
 def start_and_wait_until_the_agent_runs(
     machine: Machine, project: Path, tmp_path: Path
 ) -> subprocess.Popen[bytes]:
@@ -141,7 +154,7 @@ def test_a_run_that_is_being_driven_is_not_driven_twice(
     assert taken_over.code == 0, taken_over.said
     driver.communicate(timeout=60)
     assert driver.returncode == -signal.SIGKILL
-    assert not Path("/proc", (tmp_path / "pid").read_text().strip()).exists()
+    wait_until_dead((tmp_path / "pid").read_text().strip())
 
 
 def test_cancel_stops_the_driver_and_all_it_started(
@@ -152,7 +165,7 @@ def test_cancel_stops_the_driver_and_all_it_started(
     assert cancelled.code == 0
     assert cancelled.json["state"] == "cancelled"
     driver.communicate(timeout=60)
-    assert not Path("/proc", (tmp_path / "pid").read_text().strip()).exists()
+    wait_until_dead((tmp_path / "pid").read_text().strip())
     again = machine.runtrue("runs", "cancel")
     assert again.code == 1
     assert "has already ended (cancelled)" in again.err
@@ -168,7 +181,7 @@ def test_an_interrupt_from_the_keyboard_cleans_up_and_loses_nothing(
     assert driver.returncode == 130
     assert b"runtrue runs resume" in err
     assert b"Traceback" not in err
-    assert not Path("/proc", (tmp_path / "pid").read_text().strip()).exists()
+    wait_until_dead((tmp_path / "pid").read_text().strip())
     assert "running (interrupted)" in machine.runtrue("runs", "list").out
     resumed = machine.runtrue("runs", "resume", "--json")
     assert resumed.code == 0, resumed.said
