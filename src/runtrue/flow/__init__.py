@@ -7,16 +7,10 @@ It knows nothing of language models, code or workflows. `node` and `flow` are wh
 from runtrue.flow.dispatch import Dispatcher, LocalDispatcher, Segment
 from runtrue.flow.events import Event, Listener, emit
 from runtrue.flow.flow import Flow
-from runtrue.flow.journal import (
-    Claim,
-    Journal,
-    Question,
-    RunRow,
-    RunState,
-    StepRow,
-)
+from runtrue.flow.journal import Journal
 from runtrue.flow.node import Ask, Node
 from runtrue.flow.owner import Owner
+from runtrue.flow.rows import Claim, Question, RunRow, RunState, StepRow
 from runtrue.flow.run import Parked, replay, run_segment
 
 __all__ = [

@@ -10,8 +10,9 @@ from typing import Any, Protocol
 from runtrue.errors import JournalError, RunError
 from runtrue.flow.events import Listener
 from runtrue.flow.flow import Flow
-from runtrue.flow.journal import Journal, RunRow, RunState
+from runtrue.flow.journal import Journal
 from runtrue.flow.owner import Owner
+from runtrue.flow.rows import RunRow, RunState
 from runtrue.flow.run import Parked, run_segment
 
 

@@ -16,8 +16,6 @@ import sqlite3
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
-from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
@@ -36,75 +34,16 @@ from runtrue.errors import (
 from runtrue.flow.events import Event
 from runtrue.flow.migrations import migrate
 from runtrue.flow.owner import Owner
-
-
-class RunState(StrEnum):
-    """Where a run stands. `running` and `waiting` are the two that can go on."""
-
-    RUNNING = "running"
-    PASSED = "passed"
-    FAILED = "failed"
-    ESCALATED = "escalated"
-    ABORTED = "aborted"
-    WAITING = "waiting"
-    CANCELLED = "cancelled"
-
-
-@dataclass(frozen=True, slots=True)
-class RunRow:
-    """One run as the journal holds it."""
-
-    id: str
-    kind: str
-    title: str
-    state: RunState
-    fence: int
-    owner: Owner | None
-    input: dict[str, Any]
-    result: dict[str, Any] | None
-    error: str | None
-    created_at: float
-    ended_at: float | None
-
-    @property
-    def is_driven(self) -> bool:
-        """Whether a living process drives it right now."""
-        return self.owner is not None and self.owner.is_alive()
-
-    @property
-    def is_over(self) -> bool:
-        """Whether it came to its end. A run that broke on an exception is not over."""
-        return self.result is not None or self.state is RunState.CANCELLED
-
-
-@dataclass(frozen=True, slots=True)
-class StepRow:
-    """One step of a run; `result` is None while a side effect has begun and not ended."""
-
-    seq: int
-    node: str
-    input_hash: str
-    result: bytes | None
-    finished_at: float | None
-
-
-@dataclass(frozen=True, slots=True)
-class Claim:
-    """The right to drive a run, until somebody else claims it."""
-
-    run_id: str
-    fence: int
-
-
-@dataclass(frozen=True, slots=True)
-class Question:
-    """What a run asks a person, and the answer once there is one."""
-
-    seq: int
-    question: Any
-    answer: Any
-    answered: bool
-
+from runtrue.flow.rows import (
+    RUN_COLUMNS,
+    Claim,
+    Question,
+    RunRow,
+    RunState,
+    StepRow,
+    run_row,
+    to_json,
+)
 
 #: Seconds to wait for other processes that are writing.
 _PATIENCE = 30.0
@@ -119,7 +58,6 @@ _ADD_EVENT = (
     "(SELECT coalesce(max(n), 0) + 1 FROM events WHERE run_id = ?), ?, ?, ?, ? "
     f"WHERE {_STILL_MINE}"
 )
-_RUN_COLUMNS = "id, kind, title, state, fence, owner, input, result, error, created_at, ended_at"
 
 
 class Journal:
@@ -160,7 +98,7 @@ class Journal:
             db.execute(
                 "INSERT INTO runs (id, kind, title, state, input, created_at) "
                 "VALUES (?, ?, ?, 'running', ?, ?)",
-                (run_id, kind, title, _to_json(data), time.time()),
+                (run_id, kind, title, to_json(data), time.time()),
             )
         return run_id
 
@@ -169,12 +107,12 @@ class Journal:
         with self._explained("read"):
             rows = self._db.execute(
                 # A range, which the index serves; `substr` would read every run.
-                f"SELECT {_RUN_COLUMNS} FROM runs "
+                f"SELECT {RUN_COLUMNS} FROM runs "
                 "WHERE id >= ? AND id < ? || char(1114111) ORDER BY id LIMIT 3",
                 (prefix, prefix),
             ).fetchall()
         if len(rows) == 1:
-            return _run_row(rows[0])
+            return run_row(rows[0])
         if rows:
             found = ", ".join(row[0] for row in rows)
             raise UnknownRun(f"run id {prefix!r} is not unique: {found}; give more of it")
@@ -185,11 +123,11 @@ class Journal:
         """The latest runs, newest first."""
         with self._explained("read"):
             rows = self._db.execute(
-                f"SELECT {_RUN_COLUMNS} FROM runs WHERE ? IS NULL OR state = ? "
+                f"SELECT {RUN_COLUMNS} FROM runs WHERE ? IS NULL OR state = ? "
                 "ORDER BY created_at DESC, rowid DESC LIMIT ?",
                 (state, state, limit),
             ).fetchall()
-        return [_run_row(row) for row in rows]
+        return [run_row(row) for row in rows]
 
     def claim(self, run_id: str, owner: Owner, *, force: bool = False) -> Claim:
         """Take the right to drive a run, and its next fence.
@@ -212,7 +150,7 @@ class Journal:
             db.execute(
                 "UPDATE runs SET fence = ?, owner = ?, state = 'running', error = NULL, "
                 "ended_at = NULL WHERE id = ?",
-                (fence, _to_json(owner), run.id),
+                (fence, to_json(owner), run.id),
             )
         return Claim(run.id, fence)
 
@@ -226,7 +164,7 @@ class Journal:
 
     def finish(self, claim: Claim, state: RunState, result: dict[str, Any]) -> None:
         """End a run with its outcome."""
-        self._end(claim, state, result=_to_json(result), error=None)
+        self._end(claim, state, result=to_json(result), error=None)
 
     def fail(self, claim: Claim, error: str) -> None:
         """Note that a run broke on an exception; it can be claimed again and goes on from there."""
@@ -321,7 +259,7 @@ class Journal:
             if not self._db.execute(
                 _ADD_EVENT,
                 (
-                    *(run_id, run_id, time.time(), event.node, event.kind, _to_json(event.data)),
+                    *(run_id, run_id, time.time(), event.node, event.kind, to_json(event.data)),
                     *(run_id, fence),
                 ),
             ).rowcount:
@@ -340,7 +278,7 @@ class Journal:
 
     def ask(self, claim: Claim, seq: int, question: Any) -> None:
         """Put a question where people can see and answer it. The run goes on until it parks."""
-        asked = _to_json(question)
+        asked = to_json(question)
         with self._transaction(synced=True) as db:
             self._check(claim)
             db.execute(
@@ -378,7 +316,7 @@ class Journal:
                 raise RunError(f"run {run.id} ({run.state}) asks nothing that could be answered")
             db.execute(
                 "UPDATE questions SET answer = ?, answered_at = ? WHERE run_id = ? AND seq = ?",
-                (_to_json(value), time.time(), run.id, question.seq),
+                (to_json(value), time.time(), run.id, question.seq),
             )
             db.execute(
                 "UPDATE runs SET state = 'running' WHERE id = ? AND state = 'waiting'", (run.id,)
@@ -460,24 +398,3 @@ def _use_wal(db: sqlite3.Connection) -> None:
             if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > give_up:
                 raise
         time.sleep(0.01)
-
-
-def _to_json(value: Any) -> str:
-    return msgspec.json.encode(value).decode()
-
-
-def _run_row(row: tuple[Any, ...]) -> RunRow:
-    run_id, kind, title, state, fence, owner, data, result, error, created_at, ended_at = row
-    return RunRow(
-        id=run_id,
-        kind=kind,
-        title=title,
-        state=RunState(state),
-        fence=fence,
-        owner=None if owner is None else msgspec.json.decode(owner, type=Owner),
-        input=msgspec.json.decode(data),
-        result=None if result is None else msgspec.json.decode(result),
-        error=error,
-        created_at=created_at,
-        ended_at=ended_at,
-    )

@@ -26,8 +26,9 @@ from runtrue.errors import (
 )
 from runtrue.flow.events import Event, Listener, current_emitter
 from runtrue.flow.flow import Flow, Step
-from runtrue.flow.journal import Claim, Journal, StepRow
+from runtrue.flow.journal import Journal
 from runtrue.flow.node import Ask, Node
+from runtrue.flow.rows import Claim, StepRow
 
 _encode = msgspec.json.Encoder(order="deterministic").encode
 

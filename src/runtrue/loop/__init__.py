@@ -3,7 +3,7 @@
 `decide` is pure; `cycle` is the one place where checks, fixers and a sandbox are driven by it.
 """
 
-from runtrue.loop.cycle import Workshop, repair_cycle
+from runtrue.loop.cycle import repair_cycle
 from runtrue.loop.decide import Action, Decision, Why, decide
 from runtrue.loop.fault import Fault, fault_of_exception, fault_of_status
 from runtrue.loop.finding import Finding, Location, Mode, Outcome, Verdict
@@ -21,6 +21,7 @@ from runtrue.loop.history import (
 )
 from runtrue.loop.policy import Budget, Policy
 from runtrue.loop.seams import Check, Fixer, FixTask, Proposal, Sandbox, Workplace
+from runtrue.loop.workshop import Workshop
 
 __all__ = [
     "Action",

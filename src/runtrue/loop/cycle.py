@@ -16,11 +16,11 @@ import time
 from dataclasses import dataclass, replace
 from typing import Any
 
-from runtrue.flow import Ask, Node, emit
-from runtrue.loop.decide import Action, Decision, decide
+from runtrue.flow import emit
+from runtrue.loop.decide import Action, decide
 from runtrue.loop.finding import Finding, Mode, Outcome, Verdict
+from runtrue.loop.handover import AskNode, HandOverNode, TakeBackNode
 from runtrue.loop.history import (
-    Answer,
     Attempt,
     Fix,
     FixPart,
@@ -30,25 +30,8 @@ from runtrue.loop.history import (
     Skip,
     still_judged,
 )
-from runtrue.loop.policy import Policy
-from runtrue.loop.seams import Check, Fixer, FixTask, Sandbox
-
-Shared = dict[str, Any]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Workshop:
-    """What one loop's cycle works with. A rung with nothing on it says why."""
-
-    sandbox: Sandbox
-    checks: tuple[Check, ...]
-    ladder: tuple[Fixer | Skip, ...]
-    policy: Policy
-
-    @property
-    def fixers(self) -> tuple[Fixer, ...]:
-        """The rungs that hold a fixer."""
-        return tuple(rung for rung in self.ladder if not isinstance(rung, Skip))
+from runtrue.loop.seams import Check, Fixer, FixTask
+from runtrue.loop.workshop import Shared, Workshop, WorkshopNode, readable
 
 
 def repair_cycle(workshop: Workshop) -> tuple[CheckNode, DecideNode]:
@@ -68,12 +51,6 @@ def repair_cycle(workshop: Workshop) -> tuple[CheckNode, DecideNode]:
     return check, decision
 
 
-class _WorkshopNode(Node):
-    def __init__(self, name: str, workshop: Workshop) -> None:
-        super().__init__(name)
-        self.workshop = workshop
-
-
 # -- check --------------------------------------------------------------------------------------
 
 
@@ -87,7 +64,7 @@ class CheckInputs:
     baseline: tuple[Verdict, ...]
 
 
-class CheckNode(_WorkshopNode):
+class CheckNode(WorkshopNode):
     """Runs the checks: first what failed before, then, if that passes, every other one."""
 
     def prep(self, shared: Shared) -> CheckInputs:
@@ -169,7 +146,7 @@ def _summary(verdict: Verdict) -> dict[str, Any]:
 # -- decide -------------------------------------------------------------------------------------
 
 
-class DecideNode(_WorkshopNode):
+class DecideNode(WorkshopNode):
     """Asks `decide` what comes next. Nothing is executed, so nothing can differ on replay."""
 
     def post(self, shared: Shared, inputs: None, result: None) -> str:
@@ -193,7 +170,7 @@ class FixInputs:
     history: History
 
 
-class FixNode(_WorkshopNode):
+class FixNode(WorkshopNode):
     """Climbs the ladder: each fixer, cheapest first, takes on the findings that are left."""
 
     def __init__(self, name: str, workshop: Workshop) -> None:
@@ -258,8 +235,8 @@ class FixNode(_WorkshopNode):
             fixer=fixer.name,
             findings=tuple(finding.fingerprint for finding in findings),
             description=proposal.description,
-            files=_readable(sandbox.changed(before, after)),
-            restored=_readable(restored),
+            files=readable(sandbox.changed(before, after)),
+            restored=readable(restored),
             seconds=time.monotonic() - started,
             failure=proposal.failure,
         )
@@ -307,76 +284,3 @@ def _take_on(
     if not mine:
         return Skip(fixer=rung.name, reason="it takes none of these findings on")
     return rung, mine
-
-
-def _readable(files: tuple[str, ...]) -> tuple[str, ...]:
-    """File names for the record, which holds text: bytes that are none are replaced."""
-    return tuple(name.encode("utf-8", "surrogateescape").decode(errors="replace") for name in files)
-
-
-# -- ask ----------------------------------------------------------------------------------------
-
-
-class HandOverNode(_WorkshopNode):
-    """Leaves the best candidate in the sandbox for a person to look at and to edit."""
-
-    def prep(self, shared: Shared) -> str:
-        """The candidate to hand over."""
-        return str(shared["candidate"])
-
-    def exec(self, inputs: str) -> str:
-        """Put it in its place."""
-        self.workshop.sandbox.restore(inputs)
-        return str(self.workshop.sandbox.workplace().directory)
-
-    def post(self, shared: Shared, inputs: str, result: str) -> None:
-        """Tell the question where to look."""
-        shared["handed_over"] = result
-
-
-class AskNode(Ask):
-    """Asks a person for help and waits, holding no process."""
-
-    def prep(self, shared: Shared) -> dict[str, Any]:
-        """What is known, and where the candidate lies."""
-        decision: Decision = shared["decision"]
-        return {
-            "why": decision.why,
-            "findings": decision.findings,
-            "sandbox": shared["handed_over"],
-        }
-
-    def post(self, shared: Shared, inputs: dict[str, Any], result: Any) -> None:
-        """Keep what was said; it opens a fresh budget."""
-        history: History = shared["history"]
-        answer = Answer(
-            text=str(result or ""),
-            attempts=len(history.attempts),
-            rejections=len(history.rejections),
-        )
-        shared["history"] = replace(history, answers=(*history.answers, answer))
-
-
-class TakeBackNode(_WorkshopNode):
-    """Takes the candidate as the person left it."""
-
-    def prep(self, shared: Shared) -> str:
-        """The candidate that was handed over."""
-        return str(shared["candidate"])
-
-    def exec(self, inputs: str) -> Fix:
-        """See what the person changed, if anything."""
-        sandbox = self.workshop.sandbox
-        candidate = sandbox.snapshot()
-        added, removed = sandbox.count_lines(inputs, candidate)
-        part = FixPart(
-            fixer="human",
-            findings=(),
-            description="edited in the sandbox, or answered",
-            files=_readable(sandbox.changed(inputs, candidate)),
-        )
-        return Fix(base=inputs, candidate=candidate, parts=(part,), added=added, removed=removed)
-
-    def post(self, shared: Shared, inputs: str, result: Fix) -> None:
-        """Have it checked like any other candidate."""
-        shared["fix"], shared["candidate"] = result, result.candidate

@@ -1,0 +1,106 @@
+"""Rows: what the journal holds, as data. A run, its steps, the right to drive it, its questions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+import msgspec
+
+from runtrue.flow.owner import Owner
+
+
+class RunState(StrEnum):
+    """Where a run stands. `running` and `waiting` are the two that can go on."""
+
+    RUNNING = "running"
+    PASSED = "passed"
+    FAILED = "failed"
+    ESCALATED = "escalated"
+    ABORTED = "aborted"
+    WAITING = "waiting"
+    CANCELLED = "cancelled"
+
+
+@dataclass(frozen=True, slots=True)
+class RunRow:
+    """One run as the journal holds it."""
+
+    id: str
+    kind: str
+    title: str
+    state: RunState
+    fence: int
+    owner: Owner | None
+    input: dict[str, Any]
+    result: dict[str, Any] | None
+    error: str | None
+    created_at: float
+    ended_at: float | None
+
+    @property
+    def is_driven(self) -> bool:
+        """Whether a living process drives it right now."""
+        return self.owner is not None and self.owner.is_alive()
+
+    @property
+    def is_over(self) -> bool:
+        """Whether it came to its end. A run that broke on an exception is not over."""
+        return self.result is not None or self.state is RunState.CANCELLED
+
+
+@dataclass(frozen=True, slots=True)
+class StepRow:
+    """One step of a run; `result` is None while a side effect has begun and not ended."""
+
+    seq: int
+    node: str
+    input_hash: str
+    result: bytes | None
+    finished_at: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """The right to drive a run, until somebody else claims it."""
+
+    run_id: str
+    fence: int
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What a run asks a person, and the answer once there is one."""
+
+    seq: int
+    question: Any
+    answer: Any
+    answered: bool
+
+
+#: The columns of a run, in the order that `run_row` takes them.
+RUN_COLUMNS = "id, kind, title, state, fence, owner, input, result, error, created_at, ended_at"
+
+
+def run_row(row: tuple[Any, ...]) -> RunRow:
+    """A run out of its columns."""
+    run_id, kind, title, state, fence, owner, data, result, error, created_at, ended_at = row
+    return RunRow(
+        id=run_id,
+        kind=kind,
+        title=title,
+        state=RunState(state),
+        fence=fence,
+        owner=None if owner is None else msgspec.json.decode(owner, type=Owner),
+        input=msgspec.json.decode(data),
+        result=None if result is None else msgspec.json.decode(result),
+        error=error,
+        created_at=created_at,
+        ended_at=ended_at,
+    )
+
+
+def to_json(value: Any) -> str:
+    """A value as the journal's text columns hold it."""
+    return msgspec.json.encode(value).decode()

@@ -1,0 +1,41 @@
+"""The workshop: what the nodes of one repair cycle work with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from runtrue.flow import Node
+from runtrue.loop.history import Skip
+from runtrue.loop.policy import Policy
+from runtrue.loop.seams import Check, Fixer, Sandbox
+
+Shared = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Workshop:
+    """What one loop's cycle works with. A rung with nothing on it says why."""
+
+    sandbox: Sandbox
+    checks: tuple[Check, ...]
+    ladder: tuple[Fixer | Skip, ...]
+    policy: Policy
+
+    @property
+    def fixers(self) -> tuple[Fixer, ...]:
+        """The rungs that hold a fixer."""
+        return tuple(rung for rung in self.ladder if not isinstance(rung, Skip))
+
+
+class WorkshopNode(Node):
+    """A node of the cycle."""
+
+    def __init__(self, name: str, workshop: Workshop) -> None:
+        super().__init__(name)
+        self.workshop = workshop
+
+
+def readable(files: tuple[str, ...]) -> tuple[str, ...]:
+    """File names for the record, which holds text: bytes that are none are replaced."""
+    return tuple(name.encode("utf-8", "surrogateescape").decode(errors="replace") for name in files)
