@@ -111,6 +111,9 @@ def test_an_unknown_run_says_which_are_the_latest(
     done = machine.runtrue("runs", "show", "zzz")
     assert done.code == 2
     assert f"the latest are: {first}" in one_sentence(done)
+    nobody = machine.runtrue("runs", "show", "")
+    assert nobody.code == 2
+    assert "cannot be empty" in one_sentence(nobody)
 
 
 def test_an_unknown_command_is_answered_with_the_nearest(machine: Machine) -> None:

@@ -748,3 +748,41 @@ def test_whatever_checks_and_fixers_do_the_cycle_ends_within_its_budgets(
         assert told.shared["candidate"] == history.latest.candidate
     tried = [a.candidate for a in history.attempts if not a.recheck]
     assert len(set(tried)) == len(tried)
+
+
+def test_a_recheck_of_the_baseline_is_the_baseline_that_later_candidates_are_held_to(
+    sandbox: MemorySandbox,
+) -> None:
+    runs: list[None] = []
+
+    def cases(files: dict[str, str]) -> dict[str, Outcome]:
+        vanished = len(runs) == 1 or files["a.py"] == "skips everything"
+        return {} if vanished else {"t1": Outcome.FAILED}
+
+    def judge(files: dict[str, str]) -> list[Finding]:
+        runs.append(None)
+        if len(runs) == 1:
+            return [NETWORK]
+        return [finding("t1")] if cases(files) else []
+
+    told = run(
+        sandbox,
+        [MemoryCheck(sandbox, "tests", judge, cases=cases)],
+        [MemoryFixer(sandbox, "agent", [write(a="skips everything")])],
+    )
+    assert told.decision.action is not Action.ACCEPT
+
+
+def test_a_deterministic_rung_that_repeats_itself_lets_the_next_one_try(
+    sandbox: MemorySandbox,
+) -> None:
+    def judge(files: dict[str, str]) -> Iterator[Finding]:
+        yield from says("a", "good")(files)
+        if files["a.py"] == "worse":
+            yield finding("more")
+
+    tool = MemoryFixer(sandbox, "tool", [write(a="worse")], repeatable=False)
+    agent = MemoryFixer(sandbox, "agent", [write(a="good")])
+    told = run(sandbox, [MemoryCheck(sandbox, "tests", judge)], [tool, agent])
+    assert agent.tasks
+    assert told.decision.action is Action.ACCEPT

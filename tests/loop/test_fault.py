@@ -124,3 +124,18 @@ def test_words_in_a_message_or_a_name_change_nothing(word: str) -> None:
 
 def test_auth_failures_are_never_the_candidates_so_that_no_fixer_is_ever_asked() -> None:
     assert {fault_of_status(status) for status in (401, 403, 407)} == {Fault.CREDENTIALS}
+
+
+@pytest.mark.parametrize(
+    "mro",
+    [
+        ("ConnectError", "NetworkError", "TransportError", "RequestError", "HTTPError"),
+        ("ConnectTimeout", "TimeoutException", "TransportError", "RequestError", "HTTPError"),
+        ("MaxRetryError", "RequestError", "PoolError", "HTTPError"),
+        ("ClientConnectorError", "ClientOSError", "ClientConnectionError", "ClientError"),
+    ],
+)
+def test_the_network_errors_of_the_common_http_clients_are_the_environments(
+    mro: tuple[str, ...],
+) -> None:
+    assert fault_of_exception(mro) is Fault.ENVIRONMENT

@@ -6,7 +6,17 @@ import msgspec
 import pytest
 
 from runtrue.loop import Fault, Fix, FixPart, History, Mode, Outcome, Reason, Verdict, still_judged
-from tests.loop.make import answer, attempt, finding, fix, history, rejection, verdict
+from tests.loop.make import (
+    NETWORK,
+    NO_PROGRAM,
+    answer,
+    attempt,
+    finding,
+    fix,
+    history,
+    rejection,
+    verdict,
+)
 
 PASSED, FAILED, ERROR, SKIPPED = Outcome.PASSED, Outcome.FAILED, Outcome.ERROR, Outcome.SKIPPED
 A, B, C = finding("a"), finding("b"), finding("c")
@@ -214,3 +224,25 @@ def test_a_check_without_cases_is_judged_by_its_exit_code_alone() -> None:
 def test_each_test_that_was_not_run_has_a_finding_of_its_own() -> None:
     judged = still_judged(BASELINE, verdict())
     assert len({found.fingerprint for found in judged.findings}) == 2
+
+
+def test_mending_four_of_five_equal_findings_is_progress() -> None:
+    same = finding("comparison to None")
+    told = history(attempt(1, verdict(*[same] * 5)), attempt(2, verdict(same)))
+    assert told.best.number == 2
+
+
+def test_an_attempt_whose_check_could_not_run_is_not_better_than_one_that_ran() -> None:
+    told = history(attempt(1, verdict(finding("a"), finding("b"))), attempt(2, verdict(NO_PROGRAM)))
+    assert told.best.number == 1
+
+
+def test_the_baseline_of_a_check_that_was_run_again_is_its_last_verdict() -> None:
+    again = verdict(finding("t2"), cases={"t1": Outcome.PASSED, "t2": Outcome.FAILED})
+    told = history(
+        attempt(1, verdict(NETWORK)),
+        attempt(1, again, recheck=True),
+        attempt(2, verdict(finding("t1"), cases={"t1": Outcome.FAILED, "t2": Outcome.PASSED})),
+    )
+    assert told.baseline == (again,)
+    assert told.regressions(told.latest) == ("t1",)

@@ -158,7 +158,7 @@ def _journal(home: Home) -> Journal:
 
 
 def _find(journal: Journal, run_id: str | None) -> RunRow:
-    if run_id:
+    if run_id is not None:
         return journal.find(run_id)
     latest = journal.runs(limit=1)
     if not latest:

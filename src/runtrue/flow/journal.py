@@ -104,6 +104,8 @@ class Journal:
 
     def find(self, prefix: str) -> RunRow:
         """The run whose id is, or begins with, `prefix`."""
+        if not prefix:
+            raise UnknownRun("the id of a run cannot be empty")
         with self._explained("read"):
             rows = self._db.execute(
                 # A range, which the index serves; `substr` would read every run.

@@ -73,11 +73,13 @@ class CheckNode(WorkshopNode):
         if not history.attempts:
             return CheckInputs(1, shared["candidate"], (), ())
         repeated = shared["decision"].action is Action.RECHECK
+        number = history.latest.number + (0 if repeated else 1)
         return CheckInputs(
-            number=history.latest.number + (0 if repeated else 1),
+            number=number,
             candidate=shared["candidate"],
             first=tuple(v.check for v in history.best.verdicts if v.blocks),
-            baseline=history.attempts[0].verdicts,
+            # The first attempt, run again, is the baseline itself.
+            baseline=history.baseline if number > 1 else (),
         )
 
     async def exec(self, inputs: CheckInputs) -> tuple[Verdict, ...]:
@@ -231,6 +233,10 @@ class FixNode(WorkshopNode):
         if restored:
             sandbox.put_back(restored, before)
             after = sandbox.snapshot()
+        if not fixer.repeatable and any(a.candidate == after for a in history.attempts):
+            # It would give the same for ever, and keep the findings from the rungs above.
+            sandbox.restore(before)
+            after = before
         part = FixPart(
             fixer=fixer.name,
             findings=tuple(finding.fingerprint for finding in findings),

@@ -22,7 +22,13 @@ class Fault(StrEnum):
     HUMAN = "human"
 
 
-_NETWORK_EXCEPTIONS = frozenset({"ConnectionError", "gaierror", "herror", "SSLError"})
+#: Of the standard library (and requests, which uses the same names), httpx, urllib3 and aiohttp.
+_NETWORK_EXCEPTIONS = frozenset(
+    {
+        *("ConnectionError", "gaierror", "herror", "SSLError"),
+        *("TransportError", "MaxRetryError", "NewConnectionError", "ClientConnectionError"),
+    }
+)
 _ENVIRONMENT_ERRNOS = frozenset(
     {
         *(errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EMFILE, errno.ENFILE, errno.ENOMEM),

@@ -10,8 +10,12 @@ import hashlib
 import re
 
 _VOLATILE = [
-    # The order matters: longer and more telling shapes first.
+    # The order matters: colours are no text, and a path may hold what looks like a time or an id.
     (re.compile(r"\x1b\[[0-9;]*m"), ""),
+    # A path keeps its last name: which file it is says something, where the project lies does not.
+    # Only what begins like a path is one: not `and/or`, not the end of an address on the web.
+    (re.compile(r"""(["'])(?:[A-Za-z]:)?[\\/][^"'\n]*[\\/]([^"'\\/\n]+)\1"""), r"\1\2\1"),
+    (re.compile(r"(?<![\w.:/\\])(?:[A-Za-z]:)?(?:[\\/][\w.@+~-]+)*[\\/]([\w.@+~-]+)"), r"\1"),
     (re.compile(r"\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b", re.I), "<id>"),
     (re.compile(r"\b0x[0-9a-f]+\b", re.I), "<address>"),
     (
@@ -23,12 +27,9 @@ _VOLATILE = [
         re.compile(r"\b\d+(?:\.\d+)?(?:e-?\d+)? ?(?:ns|us|µs|ms|s|secs?|seconds?|minutes?)\b"),
         "<time>",
     ),
-    # A path keeps its last name: which file it is says something, where the project lies does not.
-    (re.compile(r"(?:[A-Za-z]:)?(?:[\\/][\w.@+~ -]*[\w.@+~-])*[\\/]([\w.@+~-]+)"), r"\1"),
     (re.compile(r"(?<=[\w.]):\d+(?::\d+)?\b"), ":<line>"),
     (re.compile(r"\b(lines?|columns?|col|pid|port|id|tid|fd)([ =:#]+)\d+\b", re.I), r"\1\2<n>"),
-    (re.compile(r"\b[0-9a-f]{12,64}\b", re.I), "<id>"),
-    (re.compile(r"\b\d{5,}\b"), "<n>"),
+    (re.compile(r"\b(?:[0-9a-f]{12,64}|\d{5,})\b", re.I), "<id>"),
     (re.compile(r"\s+"), " "),
 ]
 
@@ -43,4 +44,6 @@ def normalise(text: str) -> str:
 def fingerprint(category: str, message: str, symbol: str | None = None) -> str:
     """A short stable name for a failure: of what kind, saying what, of which test or function."""
     parts = (category, normalise(message), normalise(symbol or ""))
-    return hashlib.blake2b("\0".join(parts).encode(), digest_size=8).hexdigest()
+    return hashlib.blake2b(
+        "\0".join(parts).encode(errors="backslashreplace"), digest_size=8
+    ).hexdigest()

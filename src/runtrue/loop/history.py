@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
@@ -142,8 +143,11 @@ class History:
                 best = attempt
         return best
 
-    def _rank(self, attempt: Attempt) -> tuple[int, bool, int]:
-        return len(self.regressions(attempt)), not attempt.passed, len(_failures(attempt))
+    def _rank(self, attempt: Attempt) -> tuple[int, bool, bool, int]:
+        # What could not be judged is not better than what was judged and failed.
+        unknown = any(finding.fault is not Fault.CANDIDATE for finding in attempt.blocking)
+        regressions = len(self.regressions(attempt))
+        return regressions, not attempt.passed, unknown, len(attempt.blocking)
 
     @property
     def seconds(self) -> float:
@@ -157,12 +161,18 @@ class History:
         """How many attempts only ran the same candidate again."""
         return sum(attempt.recheck for attempt in self.attempts)
 
+    @property
+    def baseline(self) -> tuple[Verdict, ...]:
+        """What the checks said before the first fix; of a check that was run again, the last."""
+        first = [attempt for attempt in self.attempts if attempt.number == 1]
+        return tuple({v.check: v for attempt in first for v in attempt.verdicts}.values())
+
     def regressions(self, attempt: Attempt) -> tuple[str, ...]:
         """The named cases that passed in the baseline and fail in `attempt`."""
         broken = (Outcome.FAILED, Outcome.ERROR)
         return tuple(
             case
-            for before in self.attempts[0].verdicts
+            for before in self.baseline
             if before.mode is Mode.REQUIRED and (now := attempt.verdict(before.check))
             for case, outcome in before.cases.items()
             if outcome is Outcome.PASSED and now.cases.get(case) in broken
@@ -206,5 +216,5 @@ def _not_run(check: str, case: str) -> Finding:
     )
 
 
-def _failures(attempt: Attempt) -> set[tuple[str, str | None]]:
-    return {(finding.fingerprint, finding.location.file) for finding in attempt.blocking}
+def _failures(attempt: Attempt) -> Counter[tuple[str, str | None]]:
+    return Counter((finding.fingerprint, finding.location.file) for finding in attempt.blocking)
