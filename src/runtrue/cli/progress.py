@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from runtrue.cli.show import finding_line
+from runtrue.cli.show import counted, finding_line
 from runtrue.flow import Event, Listener
 
 
@@ -93,8 +93,7 @@ def _amount(data: dict[str, Any]) -> str:
     """How much of a check failed: of its cases, where it has several, else its findings."""
     if data["cases"] > 1 and data["failed_cases"]:
         return f"{data['failed_cases']} of {data['cases']}"
-    count = data["findings"]
-    return f"{count} finding{'' if count == 1 else 's'}"
+    return counted(data["findings"], "finding")
 
 
 class _Narrator:
@@ -137,7 +136,8 @@ class _Narrator:
             self._display.line(f"    … and {more} more", "dim")
 
     def _on_fixer_started(self, data: dict[str, Any], node: str) -> None:
-        self._display.doing(f"fixing {data['findings']} findings: {data['fixer']}")
+        what = counted(data["findings"], "finding")
+        self._display.doing(f"fixing {what}: {data['fixer']}")
 
     def _on_fixer_finished(self, data: dict[str, Any], node: str) -> None:
         if data["failure"]:

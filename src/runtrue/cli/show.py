@@ -34,7 +34,7 @@ def print_report(report: dict[str, Any], *, with_diff: bool = True) -> None:
     status = report["status"]
     summary = _WHY.get(report["why"], report["why"]) if report["why"] else ""
     attempts = sum(not attempt["recheck"] for attempt in report["attempts"])
-    spent = f"{attempts} attempt{'' if attempts == 1 else 's'}, {report['seconds']:.1f} s"
+    spent = f"{counted(attempts, 'attempt')}, {report['seconds']:.1f} s"
     head = click.style(status, fg=_COLOURS.get(status, "red"), bold=True)
     click.echo(f"{head}: {summary} ({spent})" if summary else f"{head} ({spent})")
     for line in (*_regressions(report), *_proof(report), *_absent_fixers(report), *_next(report)):
@@ -72,6 +72,11 @@ def print_attempts(report: dict[str, Any]) -> None:
             if rejected["after"] == attempt["number"]:
                 click.echo(f"  not run: {rejected['reason'].replace('_', ' ')}")
                 _print_fix(rejected["fix"])
+
+
+def counted(number: int, noun: str) -> str:
+    """`1 finding`, `2 findings`."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def finding_line(finding: dict[str, Any], *, with_source: bool = True) -> str:
@@ -137,10 +142,10 @@ def _proof(report: dict[str, Any]) -> list[str]:
     lines = []
     for verdict in last["verdicts"]:
         before = next((v for v in first["verdicts"] if v["check"] == verdict["check"]), None)
-        counted = verdict["cases"].get("passed", 0)
-        tests = f", {counted} passed" if counted else ""
+        passed = verdict["cases"].get("passed", 0)
+        tests = f", {passed} passed" if passed else ""
         mended = len(before["findings"]) if before else 0
-        change = f", {mended} finding{'' if mended == 1 else 's'} repaired" if mended else ""
+        change = f", {counted(mended, 'finding')} repaired" if mended else ""
         word = "passes" if verdict["passed"] else "fails (informational)"
         lines.append(f"{verdict['check']} {word}{tests}{change if verdict['passed'] else ''}")
     return lines
