@@ -15,12 +15,11 @@ from runtrue.config import (
     CheckConfig,
     Config,
     FixersConfig,
-    PolicyConfig,
     SandboxConfig,
     load_config,
 )
 from runtrue.errors import ConfigError
-from runtrue.loop import Mode, Policy
+from runtrue.loop import Limits, Mode, Policy
 
 EVERYTHING = """
 [checks.tests]
@@ -74,7 +73,7 @@ EXPECTED = Config(
             once=True,
         ),
     ),
-    policy=PolicyConfig(
+    policy=Limits(
         max_attempts=5,
         transport_retries=0,
         format_retries=2,

@@ -46,6 +46,7 @@ PUBLIC: dict[str, list[str]] = {
         "FixTask",
         "Fixer",
         "History",
+        "Limits",
         "Location",
         "Mode",
         "Outcome",

@@ -19,7 +19,7 @@ import msgspec
 from msgspec import Meta
 
 from runtrue.errors import ConfigError
-from runtrue.loop import Mode, Policy
+from runtrue.loop import Limits, Mode, Policy
 
 #: All rungs of the ladder, cheapest first. `human` is only climbed to when it is asked for.
 RUNGS = ("memory", "tool", "search", "model", "agent", "human")
@@ -73,15 +73,7 @@ class SandboxConfig:
     env: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PolicyConfig:
-    """`[policy]`: see `runtrue.loop.Policy`."""
-
-    max_attempts: Annotated[int, Meta(ge=1, le=10)] = 3
-    transport_retries: Annotated[int, Meta(ge=0, le=10)] = 2
-    format_retries: Annotated[int, Meta(ge=0, le=10)] = 1
-    max_time: Seconds = 3600.0
-    abort_on_regression: bool = True
+_LIMITS = Limits()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,7 +82,7 @@ class Config:
 
     checks: dict[str, CheckConfig] = field(default_factory=dict)
     fixers: FixersConfig = FixersConfig()
-    policy: PolicyConfig = PolicyConfig()
+    policy: Limits = _LIMITS
     sandbox: SandboxConfig = SandboxConfig()
 
     def to_policy(self) -> Policy:

@@ -14,9 +14,9 @@ from runtrue.config import (
     CheckConfig,
     Config,
     FixersConfig,
-    PolicyConfig,
     SandboxConfig,
 )
+from runtrue.loop import Limits
 
 from .generate import OTHER_PARTS, Part, command_paths
 from .pages import DOCS
@@ -25,7 +25,7 @@ TABLES = {
     "[checks.NAME]": CheckConfig,
     "[fixers]": FixersConfig,
     "[fixers.agent]": AgentConfig,
-    "[policy]": PolicyConfig,
+    "[policy]": Limits,
     "[sandbox]": SandboxConfig,
 }
 PAGE = (DOCS / "reference" / "config.md").read_text()

@@ -19,7 +19,7 @@ from runtrue.loop.history import (
     Skip,
     still_judged,
 )
-from runtrue.loop.policy import Budget, Policy
+from runtrue.loop.policy import Budget, Limits, Policy
 from runtrue.loop.seams import Check, Fixer, FixTask, Proposal, Sandbox, Workplace
 from runtrue.loop.workshop import Workshop
 
@@ -37,6 +37,7 @@ __all__ = [
     "FixTask",
     "Fixer",
     "History",
+    "Limits",
     "Location",
     "Mode",
     "Outcome",

@@ -11,8 +11,8 @@ from runtrue.loop.history import History, Reason
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Policy:
-    """The limits of a loop.
+class Limits:
+    """How much a loop may spend, and what it does at a regression; people set these.
 
     `max_attempts` counts executions of the checks, the first one included; no fix is ever left
     unverified. The two kinds of retries are counted apart from it and from each other.
@@ -24,9 +24,15 @@ class Policy:
     #: How often a fixer that gave nothing usable is asked again.
     format_retries: Annotated[int, Meta(ge=0, le=10)] = 1
     #: Seconds for all checks and fixers together.
-    max_time: Annotated[float, Meta(gt=0)] = 3600.0
+    max_time: Annotated[float, Meta(gt=0, le=86_400)] = 3600.0
     #: Roll back and stop when a fix breaks what worked before.
     abort_on_regression: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Policy(Limits):
+    """The limits of a loop and what happens when they are reached."""
+
     #: Ask a person when the loop can do no more, instead of stopping.
     ask_human: bool = False
 
