@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import io
 import os
 import signal
 import subprocess
@@ -17,6 +18,7 @@ from pathlib import Path
 import pytest
 
 from runtrue import process
+from runtrue._guardian import guard
 from runtrue.process import MARK, Captured, Ended
 
 ENV = {"PATH": os.environ["PATH"]}
@@ -35,6 +37,19 @@ def run(
     return asyncio.run(
         process.run(argv, cwd=cwd, env=env or ENV, timeout=timeout, stdin=stdin, keep=keep)
     )
+
+
+def run_into_timeout(
+    *argv: str, cwd: Path = Path("/"), env: dict[str, str] | None = None, keep: int = 64 * 1024
+) -> Ended:
+    """Run a command that never ends, for long enough that it says something on both streams."""
+    timeout = 0.25
+    while True:
+        ended = run(*argv, cwd=cwd, env=env, timeout=timeout, keep=keep)
+        assert ended.timed_out
+        if ended.stdout.head and ended.stderr.head:
+            return ended
+        timeout *= 2
 
 
 def python(code: str, *args: str) -> tuple[str, ...]:
@@ -152,8 +167,7 @@ class TestOutput:
         assert ended.stdout == Captured(head=b"a\nb", tail=b"", dropped=0)
 
     def test_an_endless_stream_is_capped(self) -> None:
-        ended = run("yes", timeout=0.5, keep=1000)
-        assert ended.timed_out
+        ended = run_into_timeout("sh", "-c", "echo >&2; exec yes", keep=1000)
         assert ended.stdout.head == b"y\n" * 500
         assert ended.stdout.tail in (b"y\n" * 500, b"\ny" * 500)
         assert ended.stdout.dropped > 0
@@ -167,7 +181,7 @@ class TestOutput:
         assert ended.stdout.dropped == size + 8 - 2000
 
     def test_both_streams_are_capped_at_once(self) -> None:
-        ended = run("sh", "-c", "yes & yes >&2 & sleep 600", timeout=0.5, keep=100)
+        ended = run_into_timeout("sh", "-c", "yes & yes >&2", keep=100)
         for stream in (ended.stdout, ended.stderr):
             assert (len(stream.head), len(stream.tail)) == (100, 100)
 
@@ -193,46 +207,31 @@ class TestTimeout:
         assert ended.exit_code is None
 
     def test_what_was_printed_until_then_is_kept(self) -> None:
-        ended = run("sh", "-c", "echo before; sleep 600", timeout=2)
-        assert ended.stdout.text == "before\n"
+        ended = run_into_timeout("sh", "-c", "echo out; echo err >&2; sleep 600")
+        assert (ended.stdout.text, ended.stderr.text) == ("out\n", "err\n")
 
     def test_a_command_may_clean_up_when_it_is_told_to_end(self, tmp_path: Path) -> None:
-        code = "trap 'echo cleaned >cleaned; exit' TERM; while :; do sleep 0.05; done"
-        assert run("sh", "-c", code, cwd=tmp_path, timeout=2).timed_out
+        trap = "trap 'echo cleaned >cleaned; exit' TERM"
+        code = f"{trap}; echo ready; echo >&2; while :; do sleep 0.05; done"
+        run_into_timeout("sh", "-c", code, cwd=tmp_path)
         assert (tmp_path / "cleaned").read_text() == "cleaned\n"
 
-    def test_one_that_ignores_it_is_killed(self, tmp_path: Path) -> None:
-        code = """
-            import os, signal, time
-            signal.signal(signal.SIGTERM, signal.SIG_IGN)
-            print(os.getpid(), flush=True)
-            time.sleep(600)
-        """
-        ended = run(*python(code), timeout=2)
-        assert ended.timed_out
+    def test_one_that_ignores_it_is_killed(self) -> None:
+        code = "trap '' TERM; echo $$; echo >&2; while :; do sleep 0.05; done"
+        ended = run_into_timeout("sh", "-c", code)
         assert not is_alive(int(ended.stdout.text))
 
     def test_the_whole_group_ends(self) -> None:
-        code = "sleep 600 & echo $!; (sleep 600 & echo $!; wait) & wait"
-        ended = run("sh", "-c", code, timeout=2)
+        code = "sleep 600 & echo $!; (sleep 600 & echo $!; echo >&2; wait) & wait"
+        ended = run_into_timeout("sh", "-c", code)
         pids = [int(line) for line in ended.stdout.text.split()]
         assert len(pids) == 2
         for pid in pids:
             await_death(pid)
 
     def test_one_that_left_the_group_is_found_by_its_mark(self, mark: dict[str, str]) -> None:
-        ended = run(
-            *python(
-                """
-                import subprocess, time
-                child = subprocess.Popen(["sleep", "600"], start_new_session=True)
-                print(child.pid, flush=True)
-                time.sleep(600)
-                """
-            ),
-            env=mark,
-            timeout=2,
-        )
+        code = "setsid sleep 600 & echo $!; echo >&2; wait"
+        ended = run_into_timeout("sh", "-c", code, env=mark)
         await_death(int(ended.stdout.text))
 
 
@@ -391,6 +390,32 @@ class TestGuardian:
                 await_death(pid)
         finally:
             process.kill_marked(f"{MARK}={other[MARK]}")
+
+    def test_it_kills_what_it_was_told_of_and_not_what_has_ended(
+        self, mark: dict[str, str], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        sleep = ["sleep", str(FOREVER)]
+        ended = subprocess.Popen(sleep, start_new_session=True)
+        group = subprocess.Popen(sleep, start_new_session=True)
+        marked = subprocess.Popen(sleep, env=mark)
+        lines = [
+            f"+1 {MARK}=other",
+            f"@1 {ended.pid}",
+            "-1",
+            "+2 ",
+            f"@2 {group.pid}",
+            f"+3 {MARK}={mark[MARK]}",
+        ]
+        monkeypatch.setattr(sys, "stdin", io.StringIO("\n".join(lines) + "\n"))
+        try:
+            guard()
+            assert group.wait() == -signal.SIGKILL
+            assert marked.wait() == -signal.SIGKILL
+            assert ended.poll() is None
+        finally:
+            for child in (ended, group, marked):
+                child.kill()
+                child.wait()
 
     def test_a_killed_guardian_is_no_reason_to_fail(
         self, tmp_path: Path, mark: dict[str, str]

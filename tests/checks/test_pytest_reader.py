@@ -379,6 +379,11 @@ class TestFault:
         assert finding.fault is Fault.ENVIRONMENT
         assert not finding.transient
 
+    def test_a_list_of_packages_that_cannot_be_read_declares_none(self, project: Project) -> None:
+        project.write("test_it.py", "import no_such_module\n")
+        (project.directory / "requirements.txt").mkdir()
+        assert only(project.check(PYTEST)).fault is Fault.CANDIDATE
+
     @pytest.mark.parametrize("text", ["", "project = 1\ntool = 2", "[project\n", "tool.poetry = 1"])
     def test_an_undeclared_one_is_the_candidates(self, project: Project, text: str) -> None:
         project.write("test_it.py", "def test_it():\n    import no_such_module\n")
@@ -439,7 +444,46 @@ class TestFault:
                 raise HTTPStatusError("the words 200 and 401 and timeout mean nothing")
             """,
         )
-        assert only(project.check(PYTEST)).fault is fault
+        finding = only(project.check(PYTEST))
+        assert finding.fault is fault
+        assert finding.transient is (fault is Fault.ENVIRONMENT)
+
+    @pytest.mark.parametrize(
+        ("status", "fault"), [(401, Fault.CREDENTIALS), (503, Fault.ENVIRONMENT)]
+    )
+    def test_and_so_does_an_answer_over_http(
+        self, project: Project, status: int, fault: Fault
+    ) -> None:
+        project.write(
+            "test_it.py",
+            f"""
+            import http.server, threading, urllib.request
+
+            class Handler(http.server.BaseHTTPRequestHandler):
+                def do_GET(self): self.send_error({status})
+
+            def test_it():
+                with http.server.HTTPServer(("127.0.0.1", 0), Handler) as server:
+                    threading.Thread(target=server.handle_request).start()
+                    urllib.request.urlopen(f"http://127.0.0.1:{{server.server_port}}/")
+            """,
+        )
+        finding = only(project.check(PYTEST))
+        assert (finding.category, finding.fault) == ("HTTPError", fault)
+
+    def test_a_status_that_the_program_itself_answers_with_is_its_own(
+        self, project: Project
+    ) -> None:
+        project.write(
+            "test_it.py",
+            """
+            class HTTPException(Exception):
+                status_code, headers = 401, None
+
+            def test_it(): raise HTTPException
+            """,
+        )
+        assert only(project.check(PYTEST)).fault is Fault.CANDIDATE
 
     def test_words_in_a_message_mean_nothing(self, project: Project) -> None:
         code = "def test_it():\n    raise ValueError('401 timeout: connection refused')\n"

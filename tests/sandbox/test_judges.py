@@ -45,6 +45,13 @@ from tests.sandbox.support import write_files
         "src/usercustomize.py",
         "lib/evil.pth",
         ".gitattributes",
+        ".gitignore",
+        "pkg/.gitignore",
+        ".ignore",
+        "pytest.toml",
+        ".flake8",
+        ".eslintrc.json",
+        "web/eslint.config.mjs",
     ],
 )
 def test_tests_and_the_configuration_of_checks_are_judges(file: str) -> None:

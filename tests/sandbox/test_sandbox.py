@@ -287,6 +287,10 @@ class TestOpen:
         with pytest.raises(SandboxError, match="is gone or broken; start a new run"):
             sandbox.restore("HEAD")
 
+    def test_a_project_that_is_gone_is_named(self, tmp_path: Path) -> None:
+        with pytest.raises(SandboxError, match=r"the directory .*/nowhere is gone"):
+            make_sandbox(tmp_path / "nowhere", kind="copy").open()
+
 
 class TestNestedRepositories:
     def test_submodules_are_copied_with_their_files(self, repository: Path, tmp_path: Path) -> None:
@@ -398,12 +402,38 @@ class TestBeside:
         assert not (sandbox.directory / "out/b.gen").exists()
 
     def test_big_ones_stay_behind(self, repository: Path) -> None:
-        write_files(repository, {".gitignore": "*.dat\n", "small.dat": "s"})
-        with (repository / "big.dat").open("wb") as big:
-            big.truncate(60 * 1024 * 1024)
+        write_files(repository, {".gitignore": "*.dat\nbig/\n", "small.dat": "s", "big/x": ""})
+        for name in ("big.dat", "big/file"):
+            with (repository / name).open("wb") as big:
+                big.truncate(60 * 1024 * 1024)
         sandbox, _ = opened(repository)
         assert (sandbox.directory / "small.dat").exists()
         assert not (sandbox.directory / "big.dat").exists()
+        assert not (sandbox.directory / "big").exists()
+
+    def test_links_come_along_as_links(self, repository: Path) -> None:
+        write_files(repository, {".gitignore": "current\n"})
+        (repository / "current").symlink_to("pkg")
+        sandbox, base = opened(repository)
+        assert (sandbox.directory / "current").readlink() == Path("pkg")
+        (sandbox.directory / "current").unlink()
+        (sandbox.directory / "current").symlink_to("tests")
+        sandbox.restore(base)
+        assert (sandbox.directory / "current").readlink() == Path("pkg")
+
+    def test_what_may_not_be_read_stays_behind(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        place = Path(tempfile.mkdtemp())
+        monkeypatch.setenv("HOME", str(place))
+        try:
+            project = make_repository(place / "project", {".gitignore": "*.key\n", "app.py": ""})
+            write_files(project, {"secret.key": "", "open.key": ""})
+            (project / "secret.key").chmod(0)
+            with as_nobody(place):
+                sandbox, _ = opened(project)
+                assert (sandbox.directory / "open.key").exists()
+                assert not (sandbox.directory / "secret.key").exists()
+        finally:
+            shutil.rmtree(place)
 
     def test_what_cannot_be_copied_stays_behind(self, repository: Path) -> None:
         write_files(repository, {".gitignore": "run/\n*.sock\n", "run/pid": "1\n"})
@@ -422,15 +452,21 @@ class TestBeside:
         if ignored:
             write_files(repository, {".gitignore": ".venv\nnode_modules\n"})
         write_files(repository, {".venv/bin/tool": "", "web/node_modules/lib/index.js": ""})
-        write_files(repository, {"web/package.json": "{}"})
+        write_files(repository, {"web/package.json": "{}", "venv/pyvenv.cfg": ""})
         sandbox, base = opened(repository, kind)
-        for name in (".venv", "web/node_modules"):
+        for name in (".venv", "venv", "web/node_modules"):
             assert (sandbox.directory / name).readlink() == repository / name
         assert sandbox.snapshot() == base
         (sandbox.directory / ".venv").unlink()
         sandbox.restore(base)
         assert (sandbox.directory / ".venv/bin/tool").exists()
         assert (repository / ".venv/bin/tool").exists()
+
+    def test_a_package_that_is_called_like_it_is_not(self, repository: Path) -> None:
+        write_files(repository, {"pkg/venv/__init__.py": "v = 1\n"})
+        sandbox, _ = opened(repository, "copy")
+        write_files(sandbox.directory, {"pkg/venv/__init__.py": "v = 2\n"})
+        assert (repository / "pkg/venv/__init__.py").read_text() == "v = 1\n"
 
     @pytest.mark.parametrize("kind", KINDS)
     def test_what_running_things_made_stays_behind(self, repository: Path, kind: str) -> None:

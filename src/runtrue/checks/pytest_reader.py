@@ -109,15 +109,16 @@ class PytestReader(Reader):
 
     def _case(self, case: dict[str, Any], report: _Report, workplace: Workplace) -> Finding:
         error = case["exception"] or {}
+        fault = _fault(error, workplace.directory)
         frames = _in_project(error.get("frames", []), workplace)
         blamed = (_in_project([error.get("syntax") or {}], workplace) or frames or [{}])[-1]
         return Finding(
             source=self.check,
             category=error.get("type") or "failure",
             message=trim(error.get("message") or case["text"].strip() or "failed without a word"),
-            fault=_fault(error, workplace.directory),
-            transient=fault_of_exception(error.get("mro", ()), error_number=error.get("errno"))
-            is Fault.ENVIRONMENT,
+            fault=fault,
+            # A package does not install itself by waiting.
+            transient=fault is Fault.ENVIRONMENT and not error.get("module"),
             location=Location(
                 file=blamed.get("file") or report.file(case["id"], workplace),
                 line=blamed.get("line"),

@@ -37,7 +37,7 @@ def bring_extras(users: Tree, sandbox: Path, copies: Path) -> Extras:
             continue
         try:
             copy.parent.mkdir(parents=True, exist_ok=True)
-            if source.name in INSTALLED:
+            if _is_installed(source):
                 copy.symlink_to(source.resolve(), target_is_directory=True)
             elif (size := _size(source, room)) <= room:
                 room -= size
@@ -99,6 +99,13 @@ def _usable(names: list[str], directory: Path, home: Path) -> list[str]:
         and not home.is_relative_to(directory / name)
         and not (directory / name).is_relative_to(home)
     ]
+
+
+def _is_installed(path: Path) -> bool:
+    """Whether it is to be linked; not so a package that is only called `venv`."""
+    if path.name == "venv":
+        return any((path / sign).exists() for sign in ("pyvenv.cfg", "conda-meta"))
+    return path.name in INSTALLED
 
 
 def _empty_directories(top: Path, name: str) -> list[str]:

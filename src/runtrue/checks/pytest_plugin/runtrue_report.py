@@ -5,6 +5,8 @@ pytest and the standard library. Each line is written as it happens: when the ru
 the lines tell how far it came and what was running.
 """
 
+from __future__ import annotations  # any Python may be the project's
+
 import json
 import os
 import traceback
@@ -17,7 +19,7 @@ _PATH = os.environ.pop("RUNTRUE_REPORT", None)
 _KEEP = 50_000
 
 # The configuration of the session that is reported: a test may run a pytest of its own in here.
-_reported: "list[Any]" = []
+_reported: list[Any] = []
 
 
 def _write(event: str, **data: Any) -> None:
@@ -33,18 +35,29 @@ def _trim(text: str) -> str:
 
 
 def _exception(error: BaseException) -> dict[str, Any]:
-    response = getattr(error, "response", None)
-    status = getattr(error, "status_code", None) or getattr(response, "status_code", None)
     return {
         "type": type(error).__name__,
         "mro": [c.__name__ for c in type(error).__mro__],
         "message": _text(error),
         "errno": error.errno if isinstance(error, OSError) else None,
-        "status": status if isinstance(status, int) else None,
+        "status": _status(error),
         "module": error.name if isinstance(error, ModuleNotFoundError) else None,
         "syntax": _syntax(error),
         "frames": _frames(error.__traceback__),
     }
+
+
+def _status(error: BaseException) -> int | None:
+    """The HTTP status of the response that an exception carries, or is.
+
+    One that merely has a status is what a program answers with, not what it was answered.
+    """
+    response = getattr(error, "response", None)
+    if response is not None:
+        status = getattr(response, "status_code", None) or getattr(response, "status", None)
+    else:  # urllib's and aiohttp's are responses themselves
+        status = getattr(error, "status", None) if hasattr(error, "headers") else None
+    return status if isinstance(status, int) else None
 
 
 def _text(error: BaseException) -> str:

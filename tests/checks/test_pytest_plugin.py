@@ -1,0 +1,14 @@
+"""The plugin runs inside the project's own Python, whichever that is."""
+
+from __future__ import annotations
+
+import ast
+import importlib.resources
+
+
+def test_an_old_python_can_read_it() -> None:
+    package = importlib.resources.files("runtrue.checks")
+    source = package.joinpath("pytest_plugin/runtrue_report.py").read_text(encoding="utf-8")
+    tree = ast.parse(source, feature_version=(3, 7))
+    imports = [node for node in tree.body if isinstance(node, ast.ImportFrom)]
+    assert imports[0].module == "__future__", "annotations are newer than that"
