@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
+import os
 import re
 import shlex
 import tomllib
@@ -93,7 +94,8 @@ class Config:
 def load_config(project: Path) -> Config:
     """The configuration of the project in a directory; defaults where it has none."""
     own = project / "runtrue.toml"
-    if own.is_file():
+    # Also when it is something else than a file: then it is a mistake, not an absence.
+    if os.path.lexists(own):
         return _read(own, prefix=())
     shared = project / "pyproject.toml"
     return _read(shared, prefix=("tool", "runtrue")) if shared.is_file() else Config()

@@ -1,7 +1,7 @@
 """Processes: run one command to its end, with all it started, within bounds of time and memory.
 
 Whatever a command prints, only the head and the tail of it are kept. However it ends, and however
-this process ends, nothing that it started outlives it: each command leads a process group that is
+this process ends, what it started ends with it: each command leads a process group that is
 killed with it, a guardian process kills the groups when this process dies, and a mark in the
 environment finds those that left their group.
 """

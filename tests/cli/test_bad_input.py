@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
+import sqlite3
 import subprocess
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -159,7 +162,7 @@ def test_a_journal_that_is_no_database_is_left_alone(
     machine.journal.write_text("these are somebody's notes\n" * 100)
     done = machine.runtrue("fix", cwd=make_project(LINT_ONLY))
     assert done.code == 1
-    assert "is not a database" in one_sentence(done)
+    assert "is damaged: file is not a database; move it away" in one_sentence(done)
     assert machine.journal.read_text().startswith("these are somebody's notes")
 
 
@@ -206,3 +209,60 @@ def test_a_full_disk_is_one_sentence_and_the_run_goes_on_when_there_is_space(
     assert "space" in said[0] or "full" in said[0]
     assert done.returncode == 0, done.stderr
     assert content(project) != before
+
+
+def test_what_the_machine_refuses_is_one_sentence(
+    machine: Machine, make_project: MakeProject
+) -> None:
+    full = subprocess.run(
+        ["sh", "-c", f"{shlex.join(machine.argv('runs', 'list', '--json'))} > /dev/full"],
+        env=machine.env,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert full.returncode == 1
+    assert full.stderr == "runtrue: the machine refused: No space left on device\n"
+    gone = machine.home / "gone"
+    gone.mkdir()
+    command = f"cd {gone} && rmdir {gone} && {shlex.join(machine.argv('runs', 'list'))}"
+    nowhere = subprocess.run(
+        ["sh", "-c", command], env=machine.env, capture_output=True, text=True, check=False
+    )
+    assert nowhere.returncode == 1
+    assert nowhere.stderr.startswith("runtrue: the machine refused: ")
+
+
+def test_names_that_are_no_text_are_refused(machine: Machine, make_project: MakeProject) -> None:
+    done = machine.runtrue("fix", "--check", "echo \udcff", cwd=make_project(LINT_ONLY))
+    assert done.code == 2
+    assert "is not text in UTF-8" in one_sentence(done)
+
+
+def test_a_config_that_is_no_file_is_a_mistake_and_not_an_absence(
+    machine: Machine, make_project: MakeProject
+) -> None:
+    project = make_project(LINT_ONLY)
+    (project / "runtrue.toml").mkdir()
+    done = machine.runtrue("fix", cwd=project)
+    assert done.code == 2
+    assert "runtrue.toml: cannot be read" in one_sentence(done)
+
+
+def test_a_damaged_run_in_the_journal_is_one_sentence(
+    machine: Machine, make_project: MakeProject
+) -> None:
+    machine.runtrue("fix", cwd=make_project(LINT_ONLY))
+    with closing(sqlite3.connect(machine.journal)) as db, db:
+        db.execute("UPDATE runs SET input = '{broken'")
+    done = machine.runtrue("runs", "list")
+    assert done.code == 1
+    assert "is damaged" in one_sentence(done)
+
+
+def test_without_git_no_run_is_begun(machine: Machine, make_project: MakeProject) -> None:
+    project = make_project(LINT_ONLY)
+    done = machine.runtrue("fix", cwd=project, env={"PATH": "/nonexistent"})
+    assert done.code == 1
+    assert "install git" in one_sentence(done)
+    assert not machine.journal.exists()

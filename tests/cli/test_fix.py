@@ -320,3 +320,98 @@ def test_commands_see_no_secret_of_the_user_unless_it_is_let_through(
     env = {"LET_THROUGH": "yes", "SECRET_TOKEN": "hunter2"}
     assert machine.runtrue("fix", cwd=project, env=env).code == 0
     assert b"hunter2" not in machine.journal.read_bytes()
+
+
+def test_tests_under_names_of_the_projects_own_are_judges_too(
+    machine: Machine, make_project: MakeProject
+) -> None:
+    project = make_project(
+        {
+            "pytest.ini": "[pytest]\npython_files = spec_*.py\n",
+            "tax.py": WITH_BUG["tax.py"],
+            "spec_tax.py": WITH_BUG["tests/test_tax.py"],
+        }
+    )
+    agent = "sed -i s/119/190/ spec_tax.py"
+    done = machine.runtrue("fix", "--json", "--agent", agent, cwd=project)
+    assert done.code == 1
+    assert done.json["rejected"][0]["fix"]["parts"][0]["restored"] == ["spec_tax.py"]
+
+
+def test_doctests_do_not_make_the_program_its_own_judge(
+    machine: Machine, make_project: MakeProject
+) -> None:
+    program = """
+        def with_tax(net):
+            \"\"\"Net plus tax.
+
+            >>> with_tax(100)
+            119.0
+            \"\"\"
+            return net * 1.9
+    """
+    project = make_project({"tax.py": program})
+    check = "python -m pytest --doctest-modules -q"
+    agent = "sed -i 's/[*] 1.9/* 1.19/' tax.py"
+    done = machine.runtrue("fix", "--json", "--check", check, "--agent", agent, cwd=project)
+    assert done.code == 0, done.said
+
+
+def test_what_an_agent_does_with_git_stays_in_the_sandbox(
+    machine: Machine, make_project: MakeProject
+) -> None:
+    project = make_project(WITH_BUG)
+
+    def git(*args: str) -> str:
+        command = ["git", "-c", "user.name=Ada", "-c", "user.email=ada@example.org", *args]
+        return subprocess.run(
+            command, cwd=project, capture_output=True, text=True, check=True
+        ).stdout
+
+    with (project / "tax.py").open("a") as file:
+        file.write("# put aside\n")
+    git("stash")
+    before = (git("stash", "list"), git("for-each-ref"), git("config", "--local", "--list"))
+    agent = (
+        f"sh -c '{MENDS_TAX}; git stash drop; git checkout -b foo; git config user.name Eve; "
+        "git -c user.email=e@example.org commit -qam mine'"
+    )
+    assert machine.runtrue("fix", "--agent", agent, cwd=project).code == 0
+    assert (git("stash", "list"), git("for-each-ref"), git("config", "--local", "--list")) == before
+    assert git("worktree", "list").count("\n") == 1
+
+
+def test_an_agent_that_removes_the_sandbox_has_removed_only_that(
+    machine: Machine, make_project: MakeProject
+) -> None:
+    project = make_project(WITH_BUG)
+    before = content(project)
+    agent = "sh -c 'd=$PWD; cd /; rm -rf \"$d\"'"
+    done = machine.runtrue("fix", "--json", "--agent", agent, cwd=project)
+    assert done.code == 1
+    assert done.json["status"] in ("failed", "aborted")
+    assert content(project) == before
+
+
+def test_a_file_name_that_is_no_text_is_applied_all_the_same(
+    machine: Machine, make_project: MakeProject
+) -> None:
+    project = make_project(WITH_BUG)
+    agent = f'sh -c \'{MENDS_TAX}; : > "$(printf "odd\\377")"\''
+    done = machine.runtrue("fix", "--apply", "--json", "--agent", agent, cwd=project)
+    assert done.code == 0, done.said
+    assert (project / "odd\udcff").exists()
+
+
+def test_a_run_that_breaks_off_still_tells_all_it_came_to_as_json(
+    machine: Machine, make_project: MakeProject
+) -> None:
+    project = make_project(WITH_BUG)
+    agent = f"sh -c '{MENDS_TAX}; echo \"# mine\" >> {project}/tax.py'"
+    done = machine.runtrue("fix", "--apply", "--json", "--agent", agent, cwd=project)
+    assert done.code == 1
+    report = done.json
+    assert report["status"] == "failed"
+    assert "not applied" in report["error"]
+    assert len(report["attempts"]) == 2
+    assert report["run_id"] in report["patch"]

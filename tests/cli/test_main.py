@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import subprocess
 from importlib import import_module
 
@@ -117,7 +118,7 @@ def test_output_that_nobody_reads_any_more_is_no_error(
     machine: Machine, make_project: MakeProject
 ) -> None:
     machine.runtrue("fix", cwd=make_project(LINT_ONLY))
-    command = " ".join(machine.argv("runs", "show"))
+    command = shlex.join(machine.argv("runs", "show"))
     done = subprocess.run(
         ["sh", "-c", f"{command} | true"],
         env=machine.env,

@@ -94,27 +94,43 @@ def test_patterns_name_further_ones(file: str, pattern: str, expected: bool) -> 
 @pytest.mark.parametrize(
     ("command", "expected"),
     [
-        ("make test", ("Makefile",)),
-        ("make -C . check", ("Makefile",)),
-        ("/usr/bin/make", ("Makefile",)),
-        ("just verify", ()),
-        ("npm test", ("package.json",)),
-        ("cargo test", ("Cargo.toml",)),
-        ("go test ./...", ("go.mod",)),
-        ("sh verify.sh", ("verify.sh",)),
-        ("./verify.sh --fast", ("verify.sh",)),
-        ("bash scripts/check.sh && make", ("Makefile", "scripts/check.sh")),
-        ("python scripts/lint.py app.py", ("scripts/lint.py",)),
-        ("python app.py", ()),
-        ("python -m pytest", ()),
-        ("verify.sh 'unbalanced", ("verify.sh",)),
-        ("test -f app.py", ()),
-        ("sh no-such-verify.sh", ()),
+        ("make test", {"Makefile", "part/Makefile"}),
+        ("make -C part check", {"Makefile", "part/Makefile"}),
+        ("/usr/bin/make", {"Makefile", "part/Makefile"}),
+        ("just verify", set()),
+        ("npm test", {"package.json"}),
+        ("cargo test", {"Cargo.toml"}),
+        ("go test ./...", {"go.mod"}),
+        ("sh verify.sh", {"verify.sh"}),
+        ("./verify.sh --fast", {"verify.sh"}),
+        ("bash scripts/check.sh && make", {"Makefile", "part/Makefile", "scripts/check.sh"}),
+        ("cd scripts && sh check.sh", {"scripts/check.sh"}),
+        ("python scripts/lint.py app.py", {"scripts/lint.py"}),
+        ("python app.py", set()),
+        ("python -m pytest", set()),
+        ("verify.sh 'unbalanced", {"verify.sh"}),
+        ("test -f app.py", set()),
+        ("sh no-such-verify.sh", set()),
     ],
 )
 def test_a_command_names_what_it_runs_as_its_judge(
-    tmp_path: Path, command: str, expected: tuple[str, ...]
+    tmp_path: Path, command: str, expected: set[str]
 ) -> None:
-    files = ["Makefile", "package.json", "Cargo.toml", "go.mod", "verify.sh", "app.py"]
-    write_files(tmp_path, dict.fromkeys([*files, "scripts/check.sh", "scripts/lint.py"], ""))
-    assert judges_of_command(command, tmp_path) == expected
+    files = ["Makefile", "part/Makefile", "package.json", "Cargo.toml", "go.mod", "verify.sh"]
+    files += ["app.py", "scripts/check.sh", "scripts/lint.py"]
+    write_files(tmp_path, dict.fromkeys(files, ""))
+    patterns = judges_of_command(command, tmp_path)
+    assert {file for file in files if is_judge(file, patterns)} == expected
+
+
+def test_a_file_that_a_runner_would_prefer_judges_before_it_is_there(tmp_path: Path) -> None:
+    write_files(tmp_path, {"Makefile": ""})
+    assert is_judge("GNUmakefile", judges_of_command("make test", tmp_path))
+
+
+@pytest.mark.parametrize(
+    "file",
+    ["pytest.py", "_pytest/reports.py", "runtrue_report.py", "evil.egg-info/entry_points.txt"],
+)
+def test_what_would_stand_in_for_the_test_runner_is_a_judge(file: str) -> None:
+    assert is_judge(file)

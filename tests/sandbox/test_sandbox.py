@@ -46,10 +46,21 @@ class TestOpen:
         sandbox, _ = opened(repository, kind)
         assert contents(sandbox.directory) == contents(repository)
 
-    def test_a_repository_gives_a_worktree(self, repository: Path) -> None:
+    def test_a_repository_gives_a_working_tree_with_a_repository_of_its_own(
+        self, repository: Path
+    ) -> None:
+        git(repository, "tag", "v1")
+        before = state(repository)
         sandbox, _ = opened(repository)
-        assert (sandbox.directory / ".git").is_file()
-        assert str(sandbox.directory) in git(repository, "worktree", "list")
+        assert git(sandbox.directory, "status", "--porcelain", "--untracked-files=no") == ""
+        assert git(sandbox.directory, "tag").split() == ["v1"]
+        # What agents like to do there is theirs alone.
+        write_files(sandbox.directory, {"app.py": "x = 9\n"})
+        git(sandbox.directory, "stash")
+        git(sandbox.directory, "checkout", "--quiet", "-b", "mine")
+        git(sandbox.directory, "config", "user.name", "somebody else")
+        git(sandbox.directory, "stash", "drop", "--quiet")
+        assert state(repository) == before
 
     def test_a_plain_directory_gives_a_copy(self, tmp_path: Path) -> None:
         project = tmp_path / "project"
@@ -220,7 +231,6 @@ class TestOpen:
         for path in [repository, *repository.rglob("*")]:
             os.chown(path, 12345, 12345, follow_symlinks=False)
         sandbox, _ = opened(repository)
-        assert (sandbox.directory / ".git").is_file()
         assert contents(sandbox.directory) == contents(repository)
 
     def test_without_git_there_is_one_clear_sentence(
@@ -247,11 +257,6 @@ class TestOpen:
     def test_again_when_only_the_repository_remembers_it(self, repository: Path) -> None:
         sandbox, base = opened(repository)
         shutil.rmtree(sandbox.directory.parent)
-        assert sandbox.open() == base
-
-    def test_again_over_a_worktree_that_was_locked(self, repository: Path) -> None:
-        sandbox, base = opened(repository)
-        git(repository, "worktree", "lock", str(sandbox.directory))
         assert sandbox.open() == base
 
     def test_in_a_home_behind_a_link(self, repository: Path, tmp_path: Path) -> None:
@@ -645,9 +650,7 @@ class TestTheUsersTree:
         sandbox.count_lines(base, candidate)
         sandbox.workplace()
         assert not fired.exists()
-        during = state(repository)
-        assert str(sandbox.directory) in str(during.pop("worktrees"))
-        assert during == {k: v for k, v in before.items() if k != "worktrees"}
+        assert state(repository) == before
         sandbox.remove()
         assert state(repository) == before
         assert not sandbox.directory.parent.exists()

@@ -16,7 +16,7 @@ from runtrue.cli.show import (
     print_question,
     print_report,
 )
-from runtrue.errors import UsageError
+from runtrue.errors import FlowError, SandboxError, UsageError
 from runtrue.flow import Journal, LocalDispatcher, RunRow, RunState, Segment, replay
 from runtrue.home import Home
 
@@ -41,7 +41,15 @@ def drive(journal: Journal, home: Home, run_id: str, *, as_json: bool, force: bo
     asked = False
     while run.state is not RunState.WAITING or _ask_here(journal, home, run, as_json=as_json):
         asked = run.state is RunState.WAITING
-        run = _drive_segment(journal, home, run_id, plain=as_json, force=force)
+        try:
+            run = _drive_segment(journal, home, run_id, plain=as_json, force=force)
+        except (SandboxError, FlowError) as error:
+            # The run broke off, and all it has come to is kept: it must not be lost here either.
+            if not as_json:
+                raise
+            click.echo(f"runtrue: {error}", err=True)
+            print_json({**report_of_run(journal, home, journal.find(run_id)), "error": str(error)})
+            return error.exit_code
         if run.is_over:
             break
     report = report_of_run(journal, home, run)
@@ -70,7 +78,8 @@ def _drive_segment(
 
 async def _until_it_stops(dispatcher: LocalDispatcher, run_id: str, *, force: bool) -> RunRow:
     task = asyncio.ensure_future(dispatcher.run_segment(run_id, force=force))
-    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
+    for stop in (signal.SIGTERM, signal.SIGHUP):
+        asyncio.get_running_loop().add_signal_handler(stop, task.cancel)
     return await task
 
 

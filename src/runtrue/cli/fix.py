@@ -49,7 +49,7 @@ from runtrue.sandbox import repository_of
     "--worktree",
     "kind",
     flag_value="worktree",
-    help="Work in a git worktree (the default in a repository).",
+    help="Work in a git working tree of its own (the default in a repository).",
 )
 @click.option("--copy", "kind", flag_value="copy", help="Work in a copy of the project.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
@@ -79,6 +79,8 @@ def fix(
       runtrue fix --agent "claude -p --permission-mode acceptEdits"
     """
     project = _project(path)
+    _must_be_text(str(project), agent or "", *checks)
+    in_repository = repository_of(project) is not None
     ask = Apply.ASK if is_terminal() and not as_json else Apply.NO
     request = plan_fix(
         project, load_config(project), checks=checks, apply=Apply.YES if apply else ask
@@ -90,11 +92,20 @@ def fix(
         policy=replace(request.policy, max_attempts=max_attempts or request.policy.max_attempts),
         checks=tuple(replace(c, timeout=timeout or c.timeout) for c in request.checks),
     )
-    if request.sandbox == "worktree" and repository_of(project) is None:
+    if request.sandbox == "worktree" and not in_repository:
         raise UsageError(f"{path} is in no git repository, so there can be no worktree; use --copy")
     home = Home.find(project)
     with Journal(home.journal) as journal:
         return drive(journal, home, start_fix(journal, request), as_json=as_json)
+
+
+def _must_be_text(*words: str) -> None:
+    for word in words:
+        try:
+            word.encode()
+        except UnicodeEncodeError as error:
+            shown = word.encode("utf-8", "surrogateescape").decode(errors="replace")
+            raise UsageError(f"{shown} is not text in UTF-8, which the journal needs") from error
 
 
 def _project(path: Path) -> Path:

@@ -67,7 +67,7 @@ def cli(ctx: click.Context) -> None:
       runtrue fix --check "pytest -q"  with this check only
       runtrue runs show                what happened in the latest run
     """
-    if os.environ.get("NO_COLOR"):
+    if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
         ctx.color = False
 
 
@@ -88,7 +88,12 @@ def main() -> None:
         sys.exit(INTERRUPTED)
     except BrokenPipeError:
         # The reader of our output went away, as `head` does; there is nobody left to tell.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _give_up_stdout()
+        sys.exit(1)
+    except OSError as error:
+        _give_up_stdout()
+        place = f"{error.filename}: " if error.filename else ""
+        click.echo(f"runtrue: the machine refused: {place}{error.strerror}", err=True)
         sys.exit(1)
     except Exception as error:
         if os.environ.get("RUNTRUE_DEBUG"):
@@ -98,6 +103,11 @@ def main() -> None:
             "RUNTRUE_DEBUG=1 shows where"
         )
         sys.exit(1)
+
+
+def _give_up_stdout() -> None:
+    """Whatever is still to be written there, at the latest when Python ends, goes nowhere."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _say(message: str) -> None:

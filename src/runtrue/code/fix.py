@@ -179,11 +179,11 @@ class ApplyNode(_PlaceNode):
         """The accepted candidate."""
         return str(shared["candidate"])
 
-    def exec(self, inputs: str) -> tuple[str, ...]:
+    def exec(self, inputs: str) -> None:
         """Write the files, unless the user has changed them meanwhile."""
-        return self.place.sandbox.apply(inputs)
+        self.place.sandbox.apply(inputs)
 
-    def post(self, shared: Shared, inputs: str, result: tuple[str, ...]) -> None:
+    def post(self, shared: Shared, inputs: str, result: None) -> None:
         """Note that it was done."""
         shared["applied"] = True
 

@@ -113,8 +113,8 @@ class Journal:
                 "WHERE id >= ? AND id < ? || char(1114111) ORDER BY id LIMIT 3",
                 (prefix, prefix),
             ).fetchall()
-        if len(rows) == 1:
-            return run_row(rows[0])
+            if len(rows) == 1:
+                return run_row(rows[0])
         if rows:
             found = ", ".join(row[0] for row in rows)
             raise UnknownRun(f"run id {prefix!r} is not unique: {found}; give more of it")
@@ -129,7 +129,7 @@ class Journal:
                 "ORDER BY created_at DESC, rowid DESC LIMIT ?",
                 (state, state, limit),
             ).fetchall()
-        return [run_row(row) for row in rows]
+            return [run_row(row) for row in rows]
 
     def claim(self, run_id: str, owner: Owner, *, force: bool = False) -> Claim:
         """Take the right to drive a run, and its next fence.
@@ -377,11 +377,15 @@ class Journal:
         """Turn what SQLite and the file system raise into one sentence."""
         try:
             yield
-        except (sqlite3.Error, OSError) as error:
+        except (sqlite3.OperationalError, OSError) as error:
             raise JournalError(
                 f"the journal {self.path} cannot be {verb}: {error}; "
                 "free space or set RUNTRUE_HOME to a writable directory, then continue with "
                 "`runtrue runs resume`"
+            ) from error
+        except (sqlite3.Error, msgspec.MsgspecError) as error:
+            raise JournalError(
+                f"the journal {self.path} is damaged: {error}; move it away, and a new one is made"
             ) from error
 
 

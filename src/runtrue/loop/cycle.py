@@ -229,7 +229,7 @@ class FixNode(WorkshopNode):
             # Half-done edits of a fixer that broke prove nothing and would only mislead the next.
             sandbox.restore(before)
         after = sandbox.snapshot()
-        restored = () if fixer.trusted else sandbox.protected(sandbox.changed(before, after))
+        restored = () if fixer.trusted else self._judges(sandbox.changed(before, after), history)
         if restored:
             sandbox.put_back(restored, before)
             after = sandbox.snapshot()
@@ -255,6 +255,12 @@ class FixNode(WorkshopNode):
         )
         return part, after
 
+    def _judges(self, files: tuple[str, ...], history: History) -> tuple[str, ...]:
+        """Those of `files` that judge: by their names, or because tests ran from them."""
+        by_name = self.workshop.sandbox.protected(files)
+        ran = history.test_files()
+        return tuple(file for file in files if file in by_name or _is_one_of(file, ran))
+
     def post(self, shared: Shared, inputs: FixInputs, result: Fix) -> str:
         """Hand a new candidate to the checks, or note why there is none worth running."""
         history: History = shared["history"]
@@ -276,6 +282,11 @@ class FixNode(WorkshopNode):
         if any(part.fixer in repeatable for part in fix.parts):
             return Reason.UNCHANGED
         return Reason.NO_FIXER
+
+
+def _is_one_of(file: str, names: tuple[str, ...]) -> bool:
+    """Whether a file, named from the sandbox's root, is one that is named from somewhere in it."""
+    return any(file == name or file.endswith(f"/{name}") for name in names)
 
 
 def _take_on(

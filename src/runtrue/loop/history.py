@@ -167,6 +167,14 @@ class History:
         first = [attempt for attempt in self.attempts if attempt.number == 1]
         return tuple({v.check: v for attempt in first for v in attempt.verdicts}.values())
 
+    def test_files(self) -> tuple[str, ...]:
+        """The files whose tests ran in the baseline, as the names of the cases tell them.
+
+        A doctest's file is not among them: that is the program itself.
+        """
+        cases = (case for verdict in self.baseline for case in verdict.cases if "::" in case)
+        return tuple(sorted({case.partition("::")[0] for case in cases if not _is_doctest(case)}))
+
     def regressions(self, attempt: Attempt) -> tuple[str, ...]:
         """The named cases that passed in the baseline and fail in `attempt`."""
         broken = (Outcome.FAILED, Outcome.ERROR)
@@ -218,3 +226,10 @@ def _not_run(check: str, case: str) -> Finding:
 
 def _failures(attempt: Attempt) -> Counter[tuple[str, str | None]]:
     return Counter((finding.fingerprint, finding.location.file) for finding in attempt.blocking)
+
+
+def _is_doctest(case: str) -> bool:
+    """Whether a case is named after what a module holds: `shop.py::shop.total`."""
+    file, _, test = case.partition("::")
+    name = test.partition("[")[0]
+    return "." in name or name == file.rpartition("/")[2].removesuffix(".py")

@@ -235,6 +235,16 @@ def _unlock(path: Path) -> None:
                 below.chmod(0o700)
 
 
+def make_readable(directory: Path) -> None:
+    """Give the owner back the right to read everything in a directory."""
+    for place, names, files in os.walk(directory):
+        for name in (*names, *files):
+            path = Path(place, name)
+            if not path.is_symlink():
+                wanted = stat.S_IRUSR | (stat.S_IXUSR if path.is_dir() else 0)
+                path.chmod(path.stat().st_mode | wanted)
+
+
 def _first_file(repository: Path) -> Path | None:
     for directory, names, files in os.walk(repository):
         names[:] = sorted(name for name in names if name != ".git")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import re
 import shlex
 from collections.abc import Iterable
@@ -19,12 +20,14 @@ NAMES = (
     *("*_test.go", "*Test.java", "*Tests.java", "*IT.java"),
     # Imported by every Python interpreter that starts, before anything else.
     *("sitecustomize.py", "usercustomize.py", "*.pth"),
+    # Would be imported in place of pytest, or of what runtrue reads its verdict from.
+    *("pytest.py", "_pytest.py", "runtrue_report.py", "entry_points.txt"),
     # Tools such as ruff leave out what they name.
     *(".gitignore", ".ignore", ".eslintignore", ".prettierignore"),
     *(".gitattributes",),
 )
 #: Everything below a directory of these names.
-DIRECTORIES = frozenset({"tests", "test", "__tests__", "spec"})
+DIRECTORIES = frozenset({"tests", "test", "__tests__", "spec", "pytest", "_pytest"})
 
 #: What a runner reads to find out what to run.
 _RUNNER_FILES = {
@@ -60,9 +63,20 @@ def judges_of_command(command: str, directory: Path) -> tuple[str, ...]:
         words = command.split()
     runner_files = {file for word in words for file in _RUNNER_FILES.get(Path(word).name, ())}
     named = {
-        PurePosixPath(word).as_posix().removeprefix("./")
+        PurePosixPath(word).name
         for word in words
-        if _JUDGING_NAME.search(PurePosixPath(word).name) and (directory / word).is_file()
+        if _JUDGING_NAME.search(PurePosixPath(word).name) and _is_there(word, directory)
     }
-    present = {file for file in runner_files if (directory / file).is_file()}
-    return tuple(sorted(named | present))
+    # Wherever they lie, and whether they are there yet: `make -C part test` reads part/Makefile,
+    # and a GNUmakefile is read before the Makefile that was there.
+    return tuple(sorted(f"{place}{file}" for file in named | runner_files for place in ("", "*/")))
+
+
+def _is_there(word: str, directory: Path) -> bool:
+    """Whether a word of a command names a file, from here or from a directory not far below."""
+    if (directory / word).is_file():
+        return True
+    name = PurePosixPath(word).name
+    return any(
+        True for depth in ("*", "*/*") for _ in directory.glob(f"{depth}/{glob.escape(name)}")
+    )

@@ -15,7 +15,7 @@ from runtrue.loop import Workplace
 from runtrue.process import MARK, kill_marked
 from runtrue.sandbox.environment import allowed, python_path, search_path
 from runtrue.sandbox.extras import Extras, bring_extras, put_extras
-from runtrue.sandbox.git import Tree, remove, run_git
+from runtrue.sandbox.git import Tree, make_readable, remove, run_git
 from runtrue.sandbox.judges import is_judge
 
 
@@ -33,7 +33,7 @@ class Site:
 
 
 class GitSandbox:
-    """A worktree of the project's repository, or a copy of the project where there is none.
+    """A working tree beside the project's repository, or a copy where there is no repository.
 
     `home` is a directory for this run alone; `project` the user's directory. `kind` forces
     `worktree` or `copy`. Nothing is done before `open`.
@@ -84,8 +84,7 @@ class GitSandbox:
         base = users.snapshot()
         commit = users.commit(base, "runtrue: the candidate as it was found")
         if kind == "worktree":
-            add = ("worktree", "add", "--detach", "--quiet", str(self.directory), commit)
-            run_git(*add, cwd=top, env={MARK: self._home.name})
+            self._clone(git_dir, commit)
         else:
             self.directory.mkdir()
         sandbox = Tree(self.directory, git_dir, self._home / "index")
@@ -103,6 +102,23 @@ class GitSandbox:
         self._opened = site
         return base
 
+    def _clone(self, git_dir: Path, commit: str) -> None:
+        """A working tree with a repository of its own, that borrows the objects of the user's.
+
+        Not `git worktree add`: that shares branches, stash and configuration with the user's
+        repository, and coding agents like to use all three.
+        """
+        run_git("init", "--quiet", "--template=", str(self.directory), cwd=self._home)
+        alternates = self.directory / ".git" / "objects" / "info" / "alternates"
+        alternates.parent.mkdir(parents=True, exist_ok=True)
+        alternates.write_text(f"{git_dir / 'objects'}\n", errors="surrogateescape")
+        kinds = ("refs/heads", "refs/tags")
+        form = "--format=create %(refname) %(objectname)"
+        refs = run_git("for-each-ref", form, *kinds, cwd=git_dir)
+        run_git("update-ref", "--stdin", cwd=self.directory, stdin=refs)
+        run_git("update-ref", "--no-deref", "HEAD", commit, cwd=self.directory)
+        run_git("read-tree", commit, cwd=self.directory)
+
     def take_over(self) -> None:
         """Clear away what a killed process left behind: its commands, and their locks."""
         kill_marked(f"{MARK}={self._home.name}")
@@ -110,18 +126,9 @@ class GitSandbox:
             lock.unlink(missing_ok=True)
 
     def remove(self) -> None:
-        """Remove the sandbox, all it holds, and what the repository knows of it."""
+        """Remove the sandbox and all it holds."""
         remove(self._home)
         self._opened = None
-        top = repository_of(self._project)
-        if top is None:
-            return
-        # Not `git worktree prune`, which would clear away the user's own stale worktrees, too,
-        # and would spare the locked entry that a killed `git worktree add` leaves.
-        for entry in (_common_git_dir(top) / "worktrees").glob("*/gitdir"):
-            place = entry.parent / entry.read_text().strip()
-            if place.resolve() == (self.directory / ".git").resolve():
-                shutil.rmtree(entry.parent)
 
     # -- candidates -------------------------------------------------------------------------
 
@@ -132,7 +139,12 @@ class GitSandbox:
 
     def snapshot(self) -> str:
         """Keep the files as they are now as a candidate."""
-        return self._tree.snapshot()
+        try:
+            return self._tree.snapshot()
+        except SandboxError:
+            # Somebody made files unreadable; they are still part of the candidate.
+            make_readable(self.directory)
+            return self._tree.snapshot()
 
     def changed(self, old: str, new: str) -> tuple[str, ...]:
         """The files in which two candidates differ."""
@@ -184,7 +196,13 @@ class GitSandbox:
                 "put the changes aside or merge the patch by hand"
             )
         if pending:
-            users.apply(users.diff(now, candidate, sorted(pending)))
+            try:
+                users.apply(users.diff(now, candidate, sorted(pending)))
+            except SandboxError as error:
+                raise SandboxError(
+                    f"not all of the patch could be applied: {error}; put that right, then finish "
+                    "with `runtrue runs resume`"
+                ) from error
         return files
 
     # -- commands ---------------------------------------------------------------------------
@@ -248,6 +266,8 @@ class GitSandbox:
     @property
     def _tree(self) -> Tree:
         site = self._site
+        # A command may have removed all of it; that is an edit like any other.
+        self.directory.mkdir(parents=True, exist_ok=True)
         return Tree(self.directory, Path(site.git_dir), self._home / "index", site.extras.files)
 
 
