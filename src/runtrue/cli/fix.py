@@ -19,7 +19,7 @@ from runtrue.sandbox import repository_of
 
 
 @click.command()
-@click.argument("path", default=".", type=click.Path(path_type=Path))
+@click.argument("path", default=".", type=click.Path(path_type=Path, readable=False))
 @click.option(
     "--check",
     "checks",
