@@ -11,15 +11,11 @@ class Fault(StrEnum):
     """Who failed. Only `candidate` findings go to a fixer."""
 
     CANDIDATE = "candidate"
-    #: The fix lies outside of what the strategy allows to be changed.
-    STRATEGY = "strategy"
     #: The check itself is broken: its program is missing, it found nothing to check.
     CHECK = "check"
     #: Network, disk, a package that is declared and not installed.
     ENVIRONMENT = "environment"
     CREDENTIALS = "credentials"
-    BUDGET = "budget"
-    HUMAN = "human"
 
 
 #: Of the standard library (and requests, which uses the same names), httpx, urllib3 and aiohttp.
