@@ -666,7 +666,9 @@ class TestTheUsersTree:
         assert state(repository) == before
 
     def test_removing_what_was_never_there(self, repository: Path) -> None:
-        make_sandbox(repository).remove()
+        sandbox = make_sandbox(repository)
+        sandbox.remove()
+        assert not sandbox.directory.parent.exists()
 
     def test_the_index_is_the_users_after_applying(self, repository: Path) -> None:
         write_files(repository, {"staged.py": "1\n"})

@@ -114,7 +114,7 @@ class OpenNode(_PlaceNode):
 
     def post(self, shared: Shared, inputs: None, result: str) -> None:
         """Begin with it."""
-        shared["candidate"] = shared["base"] = result
+        shared["candidate"] = result
 
 
 @dataclass(frozen=True, slots=True)

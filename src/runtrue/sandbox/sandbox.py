@@ -23,7 +23,6 @@ from runtrue.sandbox.judges import is_judge
 class Site:
     """How a sandbox was made, kept beside it so that any later process finds it as it is."""
 
-    kind: str
     #: The top of the user's tree that the sandbox is an image of, and its repository if any.
     top: str
     git_dir: str
@@ -91,7 +90,6 @@ class GitSandbox:
         sandbox.begin_with(base)
         sandbox.git("checkout-index", "--all", "--force")
         site = Site(
-            kind=kind,
             top=str(top),
             git_dir=str(git_dir),
             base=base,
