@@ -254,7 +254,7 @@ class TestLeftovers:
     def test_one_that_cannot_be_found_does_not_hold_up_the_command(self) -> None:
         code = """
             import subprocess
-            child = subprocess.Popen(["sleep", "600"], start_new_session=True)
+            child = subprocess.Popen(["sleep", "600"], start_new_session=True, env={})
             print(child.pid, flush=True)
         """
         ended = run(*python(code))
@@ -264,6 +264,26 @@ class TestLeftovers:
             assert is_alive(pid), "it bears no mark"
         finally:
             os.kill(pid, signal.SIGKILL)
+
+    def test_another_command_of_the_same_run_goes_on(
+        self, tmp_path: Path, mark: dict[str, str]
+    ) -> None:
+        fifo = tmp_path / "fifo"
+        os.mkfifo(fifo)
+
+        async def both() -> tuple[Ended, Ended]:
+            async def command(code: str) -> Ended:
+                argv = ["sh", "-c", code]
+                return await process.run(argv, cwd=tmp_path, env=mark, timeout=FOREVER)
+
+            waits = asyncio.create_task(command(f"cat '{fifo}'"))
+            ends = await command("true")
+            await asyncio.to_thread(fifo.write_text, "still here")
+            return ends, await waits
+
+        ends, waits = asyncio.run(both())
+        assert (ends.exit_code, waits.exit_code) == (0, 0)
+        assert waits.stdout.text == "still here"
 
     def test_only_processes_with_the_very_mark_are_killed(self, mark: dict[str, str]) -> None:
         others = subprocess.Popen(["sleep", "600"], env={**mark, MARK: mark[MARK] + "0"})
@@ -356,6 +376,22 @@ class TestGuardian:
         parent.process.kill()
         parent.process.wait()
         await_death(pid)
+
+    def test_what_a_next_driver_of_the_same_run_has_begun_goes_on(
+        self, tmp_path: Path, mark: dict[str, str]
+    ) -> None:
+        parent = Parent(tmp_path, "echo $$ >pids; exec sleep 600", mark)
+        parent.pids()
+        guardian = parent.guardian()
+        begun = subprocess.Popen(["sleep", "600"], env=mark)
+        try:
+            parent.process.kill()
+            parent.process.wait()
+            await_death(guardian)
+            assert begun.poll() is None
+        finally:
+            begun.kill()
+            begun.wait()
 
     def test_and_those_of_every_run_in_a_process_that_has_several(
         self, tmp_path: Path, mark: dict[str, str]

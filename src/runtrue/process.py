@@ -3,7 +3,7 @@
 Whatever a command prints, only the head and the tail of it are kept. However it ends, and however
 this process ends, what it started ends with it: each command leads a process group that is
 killed with it, a guardian process kills the groups when this process dies, and a mark in the
-environment finds those that left their group.
+environment, another for each command, finds those that left their group.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,9 +29,13 @@ __all__ = ["MARK", "Captured", "Ended", "kill_marked", "run"]
 
 #: The variable that marks every process of a run with the run's id.
 MARK = "RUNTRUE_RUN"
+#: The variable that marks every process of one command. A run's mark would not do here: its next
+#: command, or its next driver's first, may already be running when this one is cleared away.
+_COMMAND = "RUNTRUE_COMMAND"
 
 _GUARDIAN = Path(__file__).with_name("_guardian.py")
 _GRACE_SECONDS = 2.0
+_DISMISSAL_SECONDS = 5.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,14 +81,15 @@ async def run(
 ) -> Ended:
     """Run a command and wait for its end. Raises OSError when it cannot be started."""
     started = time.monotonic()
-    mark = f"{MARK}={env[MARK]}" if MARK in env else ""
+    name = uuid.uuid4().hex
+    mark = f"{_COMMAND}={name}"
     # The guardian is told before there is anything to guard: this process may die at any moment.
     with _Guardian.instance().watching(mark) as started_as:
         with _as_input(stdin) as source:
             process = subprocess.Popen(
                 argv,
                 cwd=cwd,
-                env=env,
+                env={**env, _COMMAND: name},
                 stdin=source,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
@@ -122,8 +128,7 @@ async def _end(process: subprocess.Popen[bytes], mark: str, timeout: float) -> i
     finally:
         # Also when the command ended by itself, for what it left in the background.
         kill_group(process.pid)
-        if mark:
-            kill_marked(mark)
+        kill_marked(mark)
         await waiter
 
 
@@ -211,4 +216,10 @@ class _Guardian:
             os.write(self._process.stdin.fileno(), f"{line}\n".encode())  # type: ignore[union-attr]
 
     def _dismiss(self) -> None:
-        self._process.communicate()
+        """Let it end, which the closed pipe tells it to; nobody waits for one that does not."""
+        with contextlib.suppress(OSError):
+            self._process.stdin.close()  # type: ignore[union-attr]
+        try:
+            self._process.wait(_DISMISSAL_SECONDS)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
