@@ -20,6 +20,12 @@ def install(session: nox.Session, requirements: str = "dev") -> None:
     session.install("--no-deps", "--no-build-isolation", "-e", ".")
 
 
+def install_servers(session: nox.Session) -> None:
+    """The servers that tests talk to, which the scripts install for all."""
+    session.run("scripts/setup", external=True)
+    session.run("scripts/setup-servers", external=True)
+
+
 @nox.session
 def lint(session: nox.Session) -> None:
     """Format and lint."""
@@ -39,6 +45,7 @@ def typecheck(session: nox.Session) -> None:
 def unit_tests(session: nox.Session) -> None:
     """Run the tests; arguments go to pytest."""
     install(session)
+    install_servers(session)
     session.run("pytest", "-n", "auto", *session.posargs)
 
 
@@ -56,6 +63,7 @@ def docs(session: nox.Session) -> None:
 def coverage_report(session: nox.Session) -> None:
     """Run the tests and fail if too little of runtrue was run, its processes included."""
     install(session)
+    install_servers(session)
     session.run("coverage", "erase")
     session.run("coverage", "run", "-m", "pytest", "-n", "auto", *session.posargs)
     session.run("coverage", "combine", "--quiet")
