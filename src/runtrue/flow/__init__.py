@@ -5,7 +5,7 @@ It knows nothing of language models, code or workflows. `node` and `flow` are wh
 """
 
 from runtrue.flow.dispatch import Dispatcher, LocalDispatcher, Segment
-from runtrue.flow.events import Event, Listener, emit
+from runtrue.flow.events import Event, Listener, emit, tell
 from runtrue.flow.flow import Flow
 from runtrue.flow.journal import Journal
 from runtrue.flow.node import Ask, Node
@@ -33,4 +33,5 @@ __all__ = [
     "emit",
     "replay",
     "run_segment",
+    "tell",
 ]

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable
+from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from runtrue.errors import JournalError, RunError
+from runtrue.errors import JournalError, RunError, SideEffectInterrupted
 from runtrue.flow.events import Listener
 from runtrue.flow.flow import Flow
 from runtrue.flow.journal import Journal
@@ -24,6 +25,8 @@ class Segment:
     shared: dict[str, Any]
     #: Clears away what an earlier driver, killed in the middle, may have left behind.
     take_over: Callable[[], None] = field(default=lambda: None)
+    #: Holds what the flow needs while it is driven, such as connections.
+    around: Callable[[], AbstractAsyncContextManager[Any]] = field(default=nullcontext)
     #: Reads the outcome off the shared store when the flow has ended.
     outcome: Callable[[dict[str, Any]], tuple[RunState, dict[str, Any]]] = field(
         default=lambda shared: (RunState.PASSED, {})
@@ -62,26 +65,34 @@ class LocalDispatcher:
         that was interrupted to be fired again.
         """
         journal = self._journal
-        owner = journal.find(run_id).owner
-        if force and owner is not None:
-            owner.end()
+        before = journal.find(run_id)
+        if force and before.owner is not None:
+            before.owner.end()
         claim = journal.claim(run_id, Owner.this_process(), force=force)
         try:
             segment = self._prepare(journal.find(claim.run_id))
             segment.take_over()
-            await run_segment(
-                segment.flow,
-                segment.shared,
-                journal=journal,
-                claim=claim,
-                listeners=self._listeners,
-                force=force,
-            )
+            async with segment.around():
+                await run_segment(
+                    segment.flow,
+                    segment.shared,
+                    journal=journal,
+                    claim=claim,
+                    listeners=self._listeners,
+                    force=force,
+                )
             journal.finish(claim, *segment.outcome(segment.shared))
         except Parked:
             pass
         except JournalError:
             # Nothing more can be written; the run goes on where the journal ends.
+            raise
+        except SideEffectInterrupted:
+            # It stands where it stood, and why it failed is still true.
+            if before.error is None:
+                journal.release(claim)
+            else:
+                journal.fail(claim, before.error)
             raise
         except (RunError, KeyboardInterrupt, asyncio.CancelledError):
             # Not the run's end: anyone may continue from here.

@@ -13,7 +13,8 @@ class Event:
     """Something that happened in a run.
 
     The kernel tells listeners of `node_started`, `node_finished`, `node_retried`, `node_replayed`,
-    `asked` and `parked`; nodes add their own with `emit`, and those are in the journal too.
+    `asked` and `parked`; nodes add their own with `emit`, and those are in the journal too, or with
+    `tell`.
     """
 
     kind: str
@@ -23,8 +24,11 @@ class Event:
 
 Listener = Callable[[Event], None]
 
+#: Takes the kind of an event, its data, and whether it is kept.
+Emitter = Callable[[str, dict[str, Any], bool], None]
+
 #: Set by the driver around each node, so that `emit` needs no run handed to it.
-current_emitter: ContextVar[Callable[[str, dict[str, Any]], None]] = ContextVar("current_emitter")
+current_emitter: ContextVar[Emitter] = ContextVar("current_emitter")
 
 
 def emit(kind: str, **data: Any) -> None:
@@ -35,4 +39,11 @@ def emit(kind: str, **data: Any) -> None:
     """
     emitter = current_emitter.get(None)
     if emitter is not None:
-        emitter(kind, data)
+        emitter(kind, data, True)
+
+
+def tell(kind: str, **data: Any) -> None:
+    """Tell the run's listeners of something that is of no interest afterwards, as `emit` does."""
+    emitter = current_emitter.get(None)
+    if emitter is not None:
+        emitter(kind, data, False)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, get_type_hints
 
 import msgspec
@@ -62,7 +63,7 @@ def _reachable(start: Node) -> Iterable[Node]:
 
 def _prepare(node: Node) -> Step:
     try:
-        decoder = msgspec.json.Decoder(get_type_hints(node.exec).get("return", Any))
+        decode = _decoder(type(node).exec)
     except (NameError, TypeError) as error:
         raise FlowError(f"the annotations of {node.name}.exec cannot be used: {error}") from error
     return Step(
@@ -71,5 +72,11 @@ def _prepare(node: Node) -> Step:
         exec_is_async=inspect.iscoroutinefunction(node.exec),
         fallback_is_async=inspect.iscoroutinefunction(node.exec_fallback),
         post_is_async=inspect.iscoroutinefunction(node.post),
-        decode=decoder.decode,
+        decode=decode,
     )
+
+
+@cache
+def _decoder(method: Callable[..., Any]) -> Callable[[bytes], Any]:
+    """What reads recorded results of an `exec`, which many nodes of one flow may share."""
+    return msgspec.json.Decoder(get_type_hints(method).get("return", Any)).decode

@@ -121,13 +121,21 @@ class Journal:
         recent = ", ".join(row.id for row in self.runs(limit=5)) or "none yet"
         raise UnknownRun(f"there is no run {prefix!r} in {self.path}; the latest are: {recent}")
 
-    def runs(self, *, limit: int = 50, state: RunState | None = None) -> list[RunRow]:
-        """The latest runs, newest first."""
+    def runs(
+        self,
+        *,
+        limit: int = 50,
+        state: RunState | None = None,
+        kind: str | None = None,
+        title: str | None = None,
+    ) -> list[RunRow]:
+        """The latest runs, newest first; only those in a state, of a kind, or with a title."""
         with self._explained("read"):
             rows = self._db.execute(
-                f"SELECT {RUN_COLUMNS} FROM runs WHERE ? IS NULL OR state = ? "
-                "ORDER BY created_at DESC, rowid DESC LIMIT ?",
-                (state, state, limit),
+                f"SELECT {RUN_COLUMNS} FROM runs WHERE (?1 IS NULL OR state = ?1) "
+                "AND (?2 IS NULL OR kind = ?2) AND (?3 IS NULL OR title = ?3) "
+                "ORDER BY created_at DESC, rowid DESC LIMIT ?4",
+                (state, kind, title, limit),
             ).fetchall()
             return [run_row(row) for row in rows]
 

@@ -30,7 +30,9 @@ from runtrue.flow.journal import Journal
 from runtrue.flow.node import Ask, Node
 from runtrue.flow.rows import Claim, StepRow
 
-_encode = msgspec.json.Encoder(order="deterministic").encode
+#: For hashes, which must not depend on the order of keys. Results keep theirs.
+_encode_in_order = msgspec.json.Encoder(order="deterministic").encode
+_encode = msgspec.json.Encoder().encode
 
 
 class Parked(Exception):
@@ -57,19 +59,19 @@ async def drive(
     step = flow.steps[flow.start]
     loop, home = asyncio.get_running_loop(), threading.get_ident()
 
-    def emitter(kind: str, data: dict[str, Any]) -> None:
+    def emitter(kind: str, data: dict[str, Any], keep: bool) -> None:
         if threading.get_ident() != home:
             # From a blocking `exec`: the journal and the listeners belong to the other thread.
-            asyncio.run_coroutine_threadsafe(emit_at_home(kind, data), loop).result()
+            asyncio.run_coroutine_threadsafe(emit_at_home(kind, data, keep), loop).result()
             return
         # Listeners here see the same plain data as those that read the journal elsewhere.
         data = msgspec.json.decode(msgspec.json.encode(data))
-        if record is not None:
+        if keep and record is not None:
             record.keep(kind, step.node.name, data)
         tell(kind, step.node.name, data)
 
-    async def emit_at_home(kind: str, data: dict[str, Any]) -> None:
-        emitter(kind, data)
+    async def emit_at_home(kind: str, data: dict[str, Any], keep: bool) -> None:
+        emitter(kind, data, keep)
 
     token = current_emitter.set(emitter)
     try:
@@ -223,7 +225,7 @@ class Recorder(Replayer):
             result = self._ask(node, seq, inputs, tell)
         else:
             result = await _work(step, inputs, tell)
-        encoded = _encoded(step, "exec", result)
+        encoded = _encoded(_encode, step, "exec", result)
         try:
             # What `post` sees now is what it would see on replay.
             result = step.decode(encoded)
@@ -297,12 +299,13 @@ def _teller(listeners: tuple[Listener, ...]) -> Tell:
 
 
 def _hash(step: Step, inputs: Any) -> str:
-    return hashlib.blake2b(_encoded(step, "prep", inputs), digest_size=16).hexdigest()
+    encoded = _encoded(_encode_in_order, step, "prep", inputs)
+    return hashlib.blake2b(encoded, digest_size=16).hexdigest()
 
 
-def _encoded(step: Step, method: str, value: Any) -> bytes:
+def _encoded(encode: Callable[[Any], bytes], step: Step, method: str, value: Any) -> bytes:
     try:
-        return _encode(value)
+        return encode(value)
     except (TypeError, ValueError, RecursionError) as error:
         raise FlowError(
             f"{step.node.name}.{method} returned something that cannot be recorded: {error}"
