@@ -3,6 +3,7 @@
     RuntrueError                  one sentence for the user; `exit_code` for the command line
     ├── UsageError                the caller asked for something that cannot be: fix the call
     │   ├── ConfigError           a configuration file is wrong, with its place
+    │   ├── InvalidWorkflow       a workflow has problems, each with its place
     │   └── UnknownRun            no run has that id
     ├── HostError                 the machine refused: disk, permissions, a program that is missing
     │   ├── JournalError          the journal cannot be opened, read or written
@@ -10,6 +11,8 @@
     ├── FlowError                 a flow is wired wrongly, or a node broke the kernel's rules
     │   ├── NoSuccessor           an action leads nowhere and the node is not terminal
     │   └── FlowChanged           a run was recorded by a flow that has been edited since
+    ├── NodeFailed                a node of a workflow failed, and nothing handles that
+    │   └── RuntimeValidationError what ran was not as the workflow assumed: mend the workflow
     └── RunError                  this run cannot be driven now, by this process
         ├── RunBusy               another living process drives it
         ├── FenceLost             another process has taken it over since
@@ -17,8 +20,15 @@
         ├── RunWaiting            it waits for an answer
         └── SideEffectInterrupted it stopped inside a side effect; firing it again needs consent
 
-What went wrong with a *candidate* is never an exception: it is a `Finding`.
+What went wrong with a *candidate* is never an exception: it is a `Finding`. The two about nodes
+carry all that one is made of. What can go wrong with a language model is in `runtrue.models`.
 """
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
 
 
 class RuntrueError(Exception):
@@ -35,6 +45,33 @@ class UsageError(RuntrueError):
 
 class ConfigError(UsageError):
     """A configuration file is wrong; the message begins with `file:line`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Problem:
+    """One thing that is wrong with a workflow, found without running it.
+
+    `pointer` is the JSON pointer of the place, `line` its line where the workflow is a file.
+    """
+
+    pointer: str
+    message: str
+    line: int | None = None
+    available: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        place = self.pointer or "the workflow"
+        return f"{place}: {self.message}"
+
+
+class InvalidWorkflow(UsageError):
+    """A workflow cannot be run as it is written; `problems` holds everything that is wrong."""
+
+    def __init__(self, name: str, problems: Iterable[Problem]) -> None:
+        self.name = name
+        self.problems = tuple(problems)
+        lines = [f"{name}:{p.line}: {p}" if p.line else f"{name}: {p}" for p in self.problems]
+        super().__init__("\n".join(lines))
 
 
 class UnknownRun(UsageError):
@@ -63,6 +100,52 @@ class NoSuccessor(FlowError):
 
 class FlowChanged(FlowError):
     """The flow no longer does what the journal recorded; replaying would mix two flows."""
+
+
+class NodeFailed(RuntrueError):
+    """A node failed, and its workflow has no `error` edge that would handle it.
+
+    `category` is a short word for what happened and `fault` says who failed (`runtrue.loop.Fault`),
+    both decided from structure. `attempted` and `available` are what was looked for and what there
+    was instead, `sample` a piece of it, bounded and without secrets. `outputs` holds what the node
+    had produced until then. `transient` means that trying again may help by itself.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        category: str = "failed",
+        fault: str = "candidate",
+        node_id: str | None = None,
+        attempted: Iterable[str] = (),
+        available: Iterable[str] = (),
+        sample: str | None = None,
+        data: Mapping[str, Any] | None = None,
+        outputs: Mapping[str, Any] | None = None,
+        transient: bool = False,
+    ) -> None:
+        super().__init__(message)
+        self.message = message
+        self.category = category
+        self.fault = fault
+        self.node_id = node_id
+        self.attempted = tuple(attempted)
+        self.available = tuple(available)
+        self.sample = sample
+        self.data = dict(data or {})
+        self.outputs = dict(outputs or {})
+        self.transient = transient
+
+    def __str__(self) -> str:
+        return f"node {self.node_id!r}: {self.message}" if self.node_id else self.message
+
+
+class RuntimeValidationError(NodeFailed):
+    """What ran was not as the workflow assumed: a path is missing, an argument is not known.
+
+    No `error` edge handles it, since it is the workflow that has to be mended.
+    """
 
 
 class RunError(RuntrueError):
