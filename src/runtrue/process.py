@@ -25,7 +25,7 @@ from typing import IO
 
 from runtrue._guardian import kill_group, kill_marked
 
-__all__ = ["MARK", "Captured", "Ended", "kill_marked", "run"]
+__all__ = ["MARK", "Captured", "Ended", "kill_group", "kill_marked", "run", "watch_group"]
 
 #: The variable that marks every process of a run with the run's id.
 MARK = "RUNTRUE_RUN"
@@ -111,6 +111,30 @@ async def run(
         stderr=stderr.captured(),
         seconds=time.monotonic() - started,
     )
+
+
+@contextlib.contextmanager
+def watch_group() -> Iterator[tuple[dict[str, str], Callable[[int], None]]]:
+    """Let one process, which the caller starts and ends itself, not outlive the block or us.
+
+    Gives the variables that it must be started with, and what to tell its id: it has to lead a
+    process group. Whatever is left of it when the block ends, or when this process dies, is killed.
+    """
+    name = uuid.uuid4().hex
+    mark = f"{_COMMAND}={name}"
+    groups: list[int] = []
+    with _Guardian.instance().watching(mark) as started_as:
+
+        def started(group: int) -> None:
+            groups.append(group)
+            started_as(group)
+
+        try:
+            yield {_COMMAND: name}, started
+        finally:
+            for group in groups:
+                kill_group(group)
+            kill_marked(mark)
 
 
 async def _end(process: subprocess.Popen[bytes], mark: str, timeout: float) -> int | None:
