@@ -151,7 +151,7 @@ class TestMistakes:
             (
                 "[polcy]\nmax_attempts = 1\n",
                 "1: polcy: unknown key (did you mean 'policy'?); "
-                "known here: checks, fixers, policy, sandbox",
+                "known here: checks, fixers, policy, sandbox, model",
             ),
             (
                 "\n[policy]\nmax_attempts = 1\nmax_atempts = 2\n",

@@ -74,6 +74,14 @@ class SandboxConfig:
     env: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelConfig:
+    """`[model]`."""
+
+    #: `provider:name`; RUNTRUE_MODEL overrides it.
+    name: str | None = None
+
+
 _LIMITS = Limits()
 
 
@@ -85,6 +93,7 @@ class Config:
     fixers: FixersConfig = FixersConfig()
     policy: Limits = _LIMITS
     sandbox: SandboxConfig = SandboxConfig()
+    model: ModelConfig = ModelConfig()
 
     def to_policy(self) -> Policy:
         """The loop's policy; a ladder that ends at a person asks before it gives up."""

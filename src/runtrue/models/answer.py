@@ -1,0 +1,30 @@
+"""Answers: what a model said, and what that used up."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Usage:
+    """What one question used up, over all requests that were sent for it.
+
+    `cost` is in US dollars by the list prices that the library knows, and None where it does not
+    know them all. Of a request that got no answer only the request itself is counted.
+    """
+
+    model: str
+    input_tokens: int = 0
+    output_tokens: int = 0
+    requests: int = 0
+    cost: float | None = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What a model said. `data` is there when a schema was given, and fits it."""
+
+    text: str
+    data: Any | None
+    usage: Usage

@@ -1,0 +1,137 @@
+"""Providers: who serves a model, and which variables hold the key and the endpoint for it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from runtrue.models.errors import BadCredentials, ModelUnavailable
+
+#: The variable that names the model, whatever the configuration says.
+MODEL = "RUNTRUE_MODEL"
+INSTALL = "pip install 'runtrue[models]'"
+
+
+@dataclass(frozen=True, slots=True)
+class Provider:
+    """The variables of one provider. An endpoint that the user named may do without a key."""
+
+    key: str
+    url: str | None = None
+    default_url: str | None = None
+    needs_key: bool = True
+
+
+_OPENAI = Provider("OPENAI_API_KEY", "OPENAI_BASE_URL", "https://api.openai.com/v1")
+#: Those that the packages of the extra can talk to, by the library's names for them.
+PROVIDERS = {
+    "anthropic": Provider("ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL", "https://api.anthropic.com"),
+    "deepseek": Provider("DEEPSEEK_API_KEY"),
+    "ollama": Provider(
+        "OLLAMA_API_KEY", "OLLAMA_BASE_URL", "http://localhost:11434/v1", needs_key=False
+    ),
+    "openai": _OPENAI,
+    "openai-chat": _OPENAI,
+    "openai-responses": _OPENAI,
+    "openrouter": Provider("OPENROUTER_API_KEY"),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Endpoint:
+    """Where one model is asked, and with which key."""
+
+    provider: str
+    model: str
+    key_variable: str
+    key: str | None = field(repr=False)
+    url: str | None = field(repr=False)
+    #: Whether the user named the URL: what answers there need not be the provider itself.
+    is_own: bool
+
+    @property
+    def name(self) -> str:
+        """The model's whole name."""
+        return f"{self.provider}:{self.model}"
+
+    @property
+    def host(self) -> str:
+        """Whom it talks to, in words. A URL may hold a password, its host and port do not."""
+        from urllib.parse import urlsplit
+
+        if self.url is None:
+            return self.provider
+        parts = urlsplit(self.url)
+        return f"{parts.hostname}:{parts.port}" if parts.port else str(parts.hostname)
+
+    def redact(self, text: str) -> str:
+        """The text without the key, should somebody have echoed it."""
+        return text.replace(self.key, "[key]") if self.key else text
+
+
+def model_name(environment: Mapping[str, str], configured: str | None) -> str | None:
+    """The model to use: `RUNTRUE_MODEL`, else the configured one, else none."""
+    return environment.get(MODEL, "").strip() or configured or None
+
+
+def find_endpoint(name: str | None, environment: Mapping[str, str]) -> Endpoint:
+    """Look up who serves the model, and with what. Nothing is imported or sent for it."""
+    if not name:
+        raise ModelUnavailable(
+            f"no language model is configured; set {MODEL} to provider:model (such as openai:… or "
+            f"anthropic:…) and, once, {INSTALL}"
+        )
+    known, model = name.partition(":")[::2]
+    if known not in PROVIDERS:
+        raise ModelUnavailable(_unknown(name, known))
+    if not model:
+        raise ModelUnavailable(f"{name!r} names no model of {known}; write {known}:model")
+    provider = PROVIDERS[known]
+    key = _key(provider, environment)
+    own_url = _url(provider, environment)
+    if key is None and own_url is None and provider.needs_key:
+        raise BadCredentials(f"{name} needs a key; set {provider.key}")
+    return Endpoint(
+        provider=known,
+        model=model,
+        key_variable=provider.key,
+        key=key,
+        url=own_url or provider.default_url,
+        is_own=own_url is not None,
+    )
+
+
+def _unknown(name: str, provider: str) -> str:
+    from difflib import get_close_matches
+
+    what = f"the model {name!r} has no known provider"
+    if close := get_close_matches(provider, PROVIDERS, n=1):
+        return f"{what}; did you mean {close[0]!r}?"
+    return (
+        f"{what}; write provider:model with one of {', '.join(PROVIDERS)}, or reach any "
+        f"OpenAI-compatible endpoint as openai:… with {_OPENAI.url}"
+    )
+
+
+def _key(provider: Provider, environment: Mapping[str, str]) -> str | None:
+    key = environment.get(provider.key, "").strip()
+    # It goes into a header; the error for one that cannot would show it.
+    if not (key.isascii() and key.isprintable()):
+        raise BadCredentials(f"{provider.key} holds characters that cannot be part of a key")
+    return key or None
+
+
+def _url(provider: Provider, environment: Mapping[str, str]) -> str | None:
+    from urllib.parse import urlsplit
+
+    url = environment.get(provider.url, "").strip() if provider.url else ""
+    if not url:
+        return None
+    try:
+        parts = urlsplit(url)
+        is_fine = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
+    except ValueError:
+        is_fine = False
+    if not is_fine:
+        raise ModelUnavailable(f"{provider.url} is not a URL such as http://localhost:8000/v1")
+    return url
