@@ -1,0 +1,248 @@
+"""Secrets: where they stand in params, revealing them, and keeping them out of everything else."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+from runtrue.workflow.paths import opened
+from runtrue.workflow.secret_spellings import spellings
+
+#: What stands where a secret was.
+REDACTED = "[redacted]"
+#: Secrets shorter than this are not looked for inside of text: half of it would match.
+SHORTEST = 4
+
+
+@dataclass(frozen=True, slots=True)
+class EnvironmentName:
+    """The name of an environment variable whose value is a secret."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class SecretText:
+    """Text with secrets that are not filled in yet. Only `reveal` turns it into real text."""
+
+    parts: tuple[str | EnvironmentName, ...]
+
+
+class MissingSecret(Exception):
+    """An environment variable that a secret comes from is not set."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"the environment variable {name!r} is not set; set it and run again")
+        self.name = name
+
+
+def reveal(value: Any, environment: Mapping[str, str], revealed: set[str]) -> Any:
+    """Give `value` with real text for each SecretText, adding the secrets to `revealed`.
+
+    What holds no secret is shared with `value`, not copied. Raises MissingSecret.
+    """
+
+    def shown(leaf: Any) -> Any:
+        if not isinstance(leaf, SecretText):
+            return leaf
+        return "".join(p if isinstance(p, str) else secret(p.name) for p in leaf.parts)
+
+    def secret(name: str) -> str:
+        if name not in environment:
+            raise MissingSecret(name)
+        revealed.add(environment[name])
+        return environment[name]
+
+    return _changed(value, shown)
+
+
+class Scrubber:
+    """Takes secret values out of JSON data, however they are encoded there.
+
+    A secret is found as it is, percent-encoded, escaped as in JSON or in a Python `repr`, in any
+    mix of these, and in base64. One shorter than four characters is only found where it is a
+    whole string.
+    """
+
+    def __init__(self, values: Iterable[str]) -> None:
+        self._values: set[str] = set()
+        self._pattern: re.Pattern[str] | None = None
+        self.add(*values)
+
+    def add(self, *values: str) -> None:
+        """Look for these as well."""
+        # Programs drop blanks at the ends of a value, and print what is left.
+        new = {v for value in values for v in (value, value.strip()) if v.strip()} - self._values
+        if not new:
+            return
+        self._values |= new
+        longest_first = sorted(self._values, key=lambda value: (-len(value), value))
+        patterns = [p for v in longest_first if len(v) >= SHORTEST for p in spellings(v)]
+        self._pattern = re.compile("|".join(dict.fromkeys(patterns))) if patterns else None
+
+    def scrub(self, value: Any) -> Any:
+        """Give `value` with `[redacted]` for every secret, in keys as well.
+
+        It is the very same object when there is none in it. What is nested too deeply to look
+        through is replaced as a whole.
+        """
+        if not self._values:
+            return value
+        try:
+            return _changed(value, self._scrubbed, keys=True)
+        except RecursionError:
+            return REDACTED
+
+    def _scrubbed(self, leaf: Any) -> Any:
+        if isinstance(leaf, int | float):
+            text = str(leaf)
+            return REDACTED if len(text) >= SHORTEST and text in self._values else leaf
+        if not isinstance(leaf, str):
+            return leaf
+        if leaf.strip() in self._values:
+            return REDACTED
+        if self._pattern is None:
+            return leaf
+        text, count = self._pattern.subn(REDACTED, leaf)
+        return text if count else leaf
+
+
+def _changed(value: Any, change: Callable[[Any], Any], *, keys: bool = False) -> Any:
+    """Apply `change` to all leaves (and keys); what stays as it is, is shared."""
+    if isinstance(value, dict):
+        changed: dict[Any, Any] = {}
+        same = True
+        for key, inner in value.items():
+            new_key = change(key) if keys else key
+            new = _changed(inner, change, keys=keys)
+            same = same and new is inner and new_key is key
+            changed[new_key] = new
+        return value if same else changed
+    if isinstance(value, list | tuple):
+        items = []
+        same = True
+        for inner in value:
+            new = _changed(inner, change, keys=keys)
+            same = same and new is inner
+            items.append(new)
+        if same:
+            return value
+        return items if isinstance(value, list) else tuple(items)
+    return change(value)
+
+
+# -- samples ------------------------------------------------------------------------------------
+
+#: How the names of secrets end, without what separates their words.
+_SECRET_NAMES = (
+    *("password", "passwd", "passphrase", "pwd", "secret", "secrets", "credential", "credentials"),
+    *("authorization", "bearer", "jwt", "cookie", "cookies", "sessionid", "connectionstring"),
+    *("apikey", "accesskey", "secretkey", "privatekey", "signingkey", "encryptionkey", "authkey"),
+    *("accountkey", "masterkey", "sshkey", "apikeys", "privatekeys"),
+)
+_TOKEN_NAMES = ("token", "tokens")
+#: Words before `token` that make it a cursor, or a mark in text: nothing to hide.
+_HARMLESS_TOKENS = {
+    *("next", "prev", "previous", "page", "pagination", "continuation", "cursor", "resume", "sync"),
+    *("bos", "eos", "pad", "sep", "start", "stop", "end"),
+}
+#: Words after the name of a secret that still leave it one.
+_TRAILERS = {
+    *("value", "text", "data", "raw", "plain", "plaintext", "encoded", "base", "hash", "header"),
+    *("new", "old", "current", "confirm", "confirmation"),
+}
+_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
+
+
+def redact_by_name(value: Any) -> Any:
+    """Give `value` with `[redacted]` for what stands under names such as `password` or `token`.
+
+    The shape stays: within an object or list of such a name, every string is replaced, and every
+    number unless it is named a token (`tokens: 512` is a count). Names are compared by their
+    ending: `client_secret` and `X-API-Key` name secrets, `token_count`, `password_changed_at`
+    and `next_page_token` do not. Pairs such as `{"name": "API_KEY", "value": …}` count as names.
+    """
+    return _redacted(value, ())
+
+
+def _redacted(value: Any, hidden: tuple[type, ...]) -> Any:
+    if isinstance(value, dict):
+        pair = str(value.get("name", value.get("key", "")))
+        return {
+            key: _redacted(inner, hidden or _hidden_by(pair if key == "value" else str(key)))
+            for key, inner in value.items()
+        }
+    if isinstance(value, list | tuple):
+        return [_redacted(inner, hidden) for inner in value]
+    return REDACTED if isinstance(value, hidden) and not isinstance(value, bool) else value
+
+
+def _hidden_by(name: str) -> tuple[type, ...]:
+    """The types of values that this name says are secret."""
+    words = [word.lower() for word in _WORD.findall(name)]
+    while len(words) > 1 and (words[-1] in _TRAILERS or words[-1].isdigit()):
+        words.pop()
+    joined = "".join(words)
+    if joined.endswith(_SECRET_NAMES) or words[-1:] == ["auth"]:
+        return (str, int, float)
+    if joined.endswith(_TOKEN_NAMES) and not _HARMLESS_TOKENS & set(words):
+        return (str,)
+    return ()
+
+
+def sample_of(value: Any, *, depth: int = 3, items: int = 3, keys: int = 20, text: int = 80) -> Any:
+    """A small picture of JSON data: its structure, with little of its content and no secrets.
+
+    Text that holds JSON is shown opened, as paths enter it.
+    """
+
+    def shown(value: Any, level: int) -> Any:
+        if isinstance(value, str):
+            value = opened(value)
+        if isinstance(value, dict):
+            if level == depth and value:
+                return f"{{… {_counted(len(value), 'key')}}}"
+            few = islice(value.items(), keys)
+            sample = {cut(str(key), _LONGEST_KEY): shown(inner, level + 1) for key, inner in few}
+            if len(value) > keys:
+                sample["…"] = _counted(len(value) - keys, "more key")
+            return sample
+        if isinstance(value, list | tuple):
+            if level == depth and value:
+                return f"[… {_counted(len(value), 'entry')}]"
+            entries = [shown(inner, level + 1) for inner in value[:items]]
+            return entries + ([f"… {len(value) - items} more"] if len(value) > items else [])
+        if isinstance(value, str):
+            return cut(value, text)
+        plain = value is None or isinstance(value, bool | int | float)
+        return value if plain else f"({type(value).__name__})"
+
+    def cut(full: str, length: int) -> str:
+        return full if len(full) <= length else f"{full[:length]}… ({len(full):,} characters)"
+
+    return redact_by_name(shown(value, 0))
+
+
+#: Names are what a sample is for: they are not cut with the text.
+_LONGEST_KEY = 80
+#: Ever smaller samples: depth, items, keys, text.
+_SIZES = [(3, 3, 20, 80), (3, 2, 20, 40), (3, 1, 12, 40), (2, 1, 12, 30), (1, 1, 20, 20)]
+
+
+def sample_text(value: Any, limit: int = 2000) -> str:
+    """The JSON text of the largest sample that fits."""
+    for depth, items, keys, text in _SIZES:
+        sample = sample_of(value, depth=depth, items=items, keys=keys, text=text)
+        shown = json.dumps(sample, ensure_ascii=False)
+        if len(shown) <= limit:
+            return shown
+    return f"{shown[: limit - 1]}…"
+
+
+def _counted(count: int, noun: str) -> str:
+    plural = noun[:-1] + "ies" if noun.endswith("ry") else noun + "s"
+    return f"{count} {noun if count == 1 else plural}"
