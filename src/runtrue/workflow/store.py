@@ -1,0 +1,253 @@
+"""Saved workflows: the files under `workflows` in runtrue's home, each called by its name."""
+
+from __future__ import annotations
+
+import contextlib
+import difflib
+import os
+import re
+import unicodedata
+import uuid
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from runtrue.errors import HostError, UsageError
+from runtrue.home import Home
+from runtrue.workflow.files import MAX_BYTES, Document, dump_document, read_document
+
+MAX_NAME = 64
+
+_SUFFIXES = (".json", ".yaml", ".yml")
+_NAME = re.compile(rf"[a-z0-9][a-z0-9._-]{{0,{MAX_NAME - 1}}}")
+#: Names of devices, which on Windows no file may bear, whatever follows a dot.
+_DEVICES = {"con", "prn", "aux", "nul"} | {f"{d}{n}" for d in ("com", "lpt") for n in range(10)}
+_PREFIX = "my-"
+_SHOWN = 10
+
+
+class BadName(UsageError):
+    """A workflow cannot bear that name; the message proposes one that it can."""
+
+
+class UnknownWorkflow(UsageError):
+    """No workflow is saved under that name."""
+
+
+class SavedTwice(UsageError):
+    """A name stands for more than one file, or already for one."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Saved:
+    """One entry of the list. With a `problem` it cannot be used, and the sentence says why."""
+
+    name: str
+    path: Path
+    saved_at: datetime
+    description: str = ""
+    inputs: Mapping[str, Any] = field(default_factory=dict)
+    problem: str | None = None
+
+
+def propose_name(text: str) -> str:
+    """A good name that resembles a text."""
+    if _is_name(text):
+        return text
+    plain = unicodedata.normalize("NFKD", text.casefold()).encode("ascii", "ignore").decode()
+    words = re.sub(r"[^a-z0-9._]+", "-", plain)
+    slug = re.sub(r"[._-]*([._-])", r"\1", words).strip("._-")
+    slug = slug[: MAX_NAME - len(_PREFIX)].strip("._-")
+    while slug.endswith(_SUFFIXES):
+        slug = slug.rpartition(".")[0].strip("._-")
+    slug = slug or "workflow"
+    return slug if _is_name(slug) else f"{_PREFIX}{slug}"
+
+
+class WorkflowStore:
+    """The workflows saved in one home."""
+
+    def __init__(self, home: Home) -> None:
+        self.directory = home.path / "workflows"
+
+    def save(self, name: str, data: Mapping[str, Any], *, replace: bool = False) -> Path:
+        """Save a workflow, whole or not at all, exactly as given; the result is its file."""
+        existing = self.find(name)
+        path = self.directory / f"{name}.json"
+        if existing and not replace:
+            raise _taken(name, existing)
+        if existing and existing != path:
+            raise SavedTwice(
+                f"{name!r} was placed by hand as {existing}; delete it first, or edit that file"
+            )
+        if not isinstance(data, Mapping):
+            raise UsageError(f"{name!r} is not a workflow, which is an object with nodes")
+        content = dump_document(dict(data), "json").encode()
+        if len(content) > MAX_BYTES:
+            raise UsageError(f"{name!r} is too large: more than {MAX_BYTES // 1_000_000} MB")
+        try:
+            self.directory.mkdir(parents=True, exist_ok=True)
+            self._write(path, content, replace)
+        except FileExistsError as error:
+            if path.exists():
+                raise _taken(name, path) from error
+            raise HostError(f"cannot save {name!r}: {self.directory} is a file") from error
+        except OSError as error:
+            raise HostError(
+                f"cannot save {name!r} in {self.directory}: {error.strerror}"
+            ) from error
+        return path
+
+    def find(self, name: str) -> Path | None:
+        """The file of a name, or None. Refuses names and links that lead elsewhere."""
+        path = self._file(name)
+        if path is not None:
+            _refuse_way_out(path, self.directory)
+        return path
+
+    def load(self, name: str) -> Document:
+        """Read a saved workflow."""
+        path = self.find(name)
+        if path is None:
+            raise self._unknown(name)
+        return read_document(path)
+
+    def list(self) -> list[Saved]:
+        """Everything that is saved, by name; what cannot be used is there with its problem."""
+        entries = (self._entry(path) for path in self._files())
+        return [entry for entry in entries if entry is not None]
+
+    def delete(self, name: str) -> Path:
+        """Delete a saved workflow; of a link, the link. The result is the file it was."""
+        path = self._file(name)
+        if path is None:
+            raise self._unknown(name)
+        try:
+            path.unlink()
+        except OSError as error:
+            raise HostError(f"cannot delete {path}: {error.strerror}") from error
+        return path
+
+    def _file(self, name: str) -> Path | None:
+        if not _is_name(name):
+            raise _bad_name(name)
+        paths = [self.directory / f"{name}{suffix}" for suffix in _SUFFIXES]
+        # A link that leads nowhere is there too, and is no reason to take the name for free.
+        found = [path for path in paths if os.path.lexists(path)]
+        if len(found) > 1:
+            files = " and ".join(path.name for path in found)
+            raise SavedTwice(f"{name!r} is there twice: remove one of {files} in {self.directory}")
+        return found[0] if found else None
+
+    def _files(self) -> Iterator[Path]:
+        try:
+            paths = sorted(self.directory.iterdir())
+        except FileNotFoundError:
+            return
+        except OSError as error:
+            raise HostError(f"cannot list {self.directory}: {error.strerror}") from error
+        for path in paths:
+            if path.suffix in _SUFFIXES and not path.name.startswith("."):
+                yield path
+
+    def _entry(self, path: Path) -> Saved | None:
+        name = path.stem
+        try:
+            saved_at = datetime.fromtimestamp(path.lstat().st_mtime, UTC)
+        except FileNotFoundError:  # Deleted since the directory was read.
+            return None
+        try:
+            data = self.load(name).data
+            if not isinstance(data, dict):
+                raise UsageError(f"{path}: is not a workflow, which is an object with nodes")
+        except UsageError as error:
+            return Saved(name=name, path=path, saved_at=saved_at, problem=str(error))
+        description, inputs = data.get("description"), data.get("inputs")
+        return Saved(
+            name=name,
+            path=path,
+            saved_at=saved_at,
+            description=description if isinstance(description, str) else "",
+            inputs=inputs if isinstance(inputs, dict) else {},
+        )
+
+    def _write(self, path: Path, content: bytes, replace: bool) -> None:
+        # Its name begins with a dot and ends in no known suffix: nobody takes it for a workflow.
+        temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
+        try:
+            with temporary.open("xb") as file:
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+            if replace:
+                temporary.replace(path)
+            else:
+                _put_if_free(temporary, path)
+        finally:
+            temporary.unlink(missing_ok=True)
+        _sync_directory(path.parent)
+
+    def _unknown(self, name: str) -> UnknownWorkflow:
+        names = sorted({path.stem for path in self._files()})
+        if not names:
+            return UnknownWorkflow(
+                f"no workflow {name!r} is saved in {self.directory}, nor another"
+            )
+        close = difflib.get_close_matches(name, names, n=1)
+        hint = f" (did you mean {close[0]!r}?)" if close else ""
+        more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+        there = ", ".join(names[:_SHOWN])
+        return UnknownWorkflow(f"no workflow {name!r} is saved{hint}; there are: {there}{more}")
+
+
+def _is_name(name: str) -> bool:
+    return (
+        _NAME.fullmatch(name) is not None
+        and ".." not in name
+        and name.partition(".")[0] not in _DEVICES
+        and not name.endswith(_SUFFIXES)
+    )
+
+
+def _bad_name(name: str) -> BadName:
+    return BadName(
+        f"{name[: 2 * MAX_NAME]!r} cannot be the name of a workflow (lower-case letters, digits "
+        f"and . _ -, at most {MAX_NAME} of them, without a suffix); {propose_name(name)!r} can"
+    )
+
+
+def _taken(name: str, path: Path) -> SavedTwice:
+    return SavedTwice(f"a workflow {name!r} is already saved as {path}; replace it, or rename this")
+
+
+def _refuse_way_out(path: Path, directory: Path) -> None:
+    try:
+        target = path.resolve()
+        inside = target.is_relative_to(directory.resolve())
+    except (OSError, RuntimeError) as error:
+        raise UsageError(f"{path}: is a link that leads round in a circle") from error
+    if not inside:
+        raise UsageError(f"{path}: is a link that leads out of {directory}, to {target}")
+
+
+def _put_if_free(temporary: Path, path: Path) -> None:
+    """Give a file its name unless another has it, also when two do this at once."""
+    try:
+        path.hardlink_to(temporary)
+    except FileExistsError:
+        raise
+    except OSError:
+        # A file system without hard links: that it was free a moment ago has to do.
+        temporary.replace(path)
+
+
+def _sync_directory(directory: Path) -> None:
+    """Make sure that the new name survives a loss of power, where directories can be synced."""
+    with contextlib.suppress(OSError):
+        descriptor = os.open(directory, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
