@@ -1,0 +1,114 @@
+"""The catalog: what tools the servers have, kept in files so that a check need not ask again."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import tempfile
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+
+import msgspec
+
+from runtrue.home import Home
+from runtrue.workflow.mcp.servers import Server
+from runtrue.workflow.mcp.sessions import Sessions
+from runtrue.workflow.mcp.tools import ToolError, ToolInfo
+from runtrue.workflow.secrets import Scrubber
+from runtrue.workflow.waiting import wait_for
+
+
+class _Listing(msgspec.Struct):
+    """The tools of a server, and which definition of the server they are from."""
+
+    server: str
+    tools: list[ToolInfo]
+
+
+class Catalog:
+    """The tools of all configured servers."""
+
+    def __init__(self, home: Home, servers: Mapping[str, Server]) -> None:
+        self._folder = home.path / "mcp-tools"
+        self._servers = servers
+        self._known: dict[str, dict[str, ToolInfo]] = {}
+        self._silent: set[str] = set()
+
+    def split(self, name: str) -> list[tuple[str, str]]:
+        """What `mcp-<server>-<tool>` may mean: a server's name can have dashes in it, too."""
+        rest = name.removeprefix("mcp-")
+        found = [(s, rest[len(s) + 1 :]) for s in self._servers if rest.startswith(f"{s}-")]
+        return sorted(found, key=lambda pair: -len(pair[0]))
+
+    def tool(self, server: str, name: str) -> ToolInfo | None:
+        """A tool of a server, which is asked when its listing does not have it."""
+        tools = self.tools(server)
+        if tools is not None and name not in tools and server not in self._silent:
+            tools = self._asked(server)
+        return tools.get(name) if tools else None
+
+    def tools(self, server: str) -> dict[str, ToolInfo] | None:
+        """The tools of a server; None when it cannot be asked."""
+        if server not in self._known:
+            kept = self._read(server)
+            if kept is None:
+                return None if server in self._silent else self._asked(server)
+            self._known[server] = kept
+        return self._known[server]
+
+    def known_types(self) -> list[str]:
+        """The node types of all tools that are known without starting a server."""
+        return [
+            f"mcp-{server}-{tool}"
+            for server in self._servers
+            for tool in self._known.get(server) or self._read(server) or ()
+        ]
+
+    def refresh(self, server: str) -> dict[str, ToolInfo]:
+        """Ask a server for its tools now. Raises ToolError."""
+
+        async def ask() -> list[ToolInfo]:
+            async with Sessions(self._servers) as sessions:
+                try:
+                    return await sessions.tools(server)
+                except ToolError as error:
+                    scrub = Scrubber(sessions.secrets).scrub
+                    error.message, error.stderr = scrub(error.message), scrub(error.stderr)
+                    raise
+
+        tools = {tool.name: tool for tool in wait_for(ask())}
+        self._known[server] = tools
+        self._write(server, tools)
+        return tools
+
+    def _asked(self, server: str) -> dict[str, ToolInfo] | None:
+        # Once is enough: a second question would be answered as the first.
+        self._silent.add(server)
+        try:
+            return self.refresh(server)
+        except ToolError:
+            return self._known.get(server)
+
+    def _read(self, server: str) -> dict[str, ToolInfo] | None:
+        with suppress(OSError, msgspec.MsgspecError):
+            listing = msgspec.json.decode(self._file(server).read_bytes(), type=_Listing)
+            if listing.server == self._digest(server):
+                return {tool.name: tool for tool in listing.tools}
+        return None
+
+    def _write(self, server: str, tools: Mapping[str, ToolInfo]) -> None:
+        listing = _Listing(self._digest(server), list(tools.values()))
+        # A listing that cannot be kept is asked for again.
+        with suppress(OSError):
+            self._folder.mkdir(parents=True, exist_ok=True)
+            handle, name = tempfile.mkstemp(dir=self._folder)
+            with os.fdopen(handle, "wb") as file:
+                file.write(msgspec.json.encode(listing))
+            Path(name).replace(self._file(server))
+
+    def _file(self, server: str) -> Path:
+        return self._folder / f"{server}.json"
+
+    def _digest(self, server: str) -> str:
+        return hashlib.sha256(repr(self._servers[server]).encode()).hexdigest()

@@ -1,0 +1,260 @@
+"""The files that name MCP servers, in the form that other tools read and write as well.
+
+{"mcpServers": {"time": {"command": "mcp-server-time", "args": []},
+                "docs": {"type": "http", "url": "https://…", "headers": {}}}}
+"""
+
+from __future__ import annotations
+
+import contextlib
+import difflib
+import json
+import os
+import re
+import tempfile
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from runtrue.errors import HostError
+from runtrue.home import Home
+from runtrue.workflow.files import Document, DocumentError, read_document
+from runtrue.workflow.mcp.servers import HttpServer, Server, ServerConfigError, StdioServer
+from runtrue.workflow.plain import Pointer
+
+_NAME = re.compile(r"[A-Za-z0-9_.-]+")
+_STDIO_KEYS = ("command", "args", "env", "cwd")
+_HTTP_KEYS = ("url", "headers")
+#: What other tools write for themselves.
+_FOREIGN_KEYS = ("alwaysAllow", "autoApprove", "description", "timeout")
+_HTTP_TYPES = ("http", "streamable-http", "streamableHttp")
+
+
+def load_servers(home: Home, start: Path) -> dict[str, Server]:
+    """The servers of `mcp.json` at home, and over them those of the nearest `.mcp.json`."""
+    servers: dict[str, Server] = {}
+    own = _file_of(home)
+    # Also when it is something else than a file: then it is a mistake, not an absence.
+    if os.path.lexists(own):
+        _read_into(servers, own, directory=None)
+    for directory in (start, *start.parents):
+        shared = directory / ".mcp.json"
+        if os.path.lexists(shared):
+            _read_into(servers, shared, directory=directory)
+            break
+    return servers
+
+
+def add_server(home: Home, name: str, server: Server, *, replace: bool = False) -> Path:
+    """Write a server into the file at home, and give that file."""
+    file = _file_of(home)
+    if not _NAME.fullmatch(name):
+        raise ServerConfigError(f"{name!r} cannot be the name of a server: {_NAME_RULE}")
+    data, entries = _entries(file)
+    if name in entries and not replace:
+        raise ServerConfigError(f"{file}: there is already a server {name!r}")
+    entries[name] = _entry(server)
+    _write(file, data)
+    return file
+
+
+def remove_server(home: Home, name: str) -> Path:
+    """Take a server out of the file at home, and give that file."""
+    file = _file_of(home)
+    data, entries = _entries(file)
+    if name not in entries:
+        hint = _suggestion(name, entries)
+        raise ServerConfigError(f"{file}: there is no server {name!r}{hint}")
+    del entries[name]
+    _write(file, data)
+    return file
+
+
+def _file_of(home: Home) -> Path:
+    return home.path / "mcp.json"
+
+
+# -- reading ------------------------------------------------------------------------------------
+
+_NAME_RULE = "it may hold letters, digits, '_', '.' and '-'"
+
+
+def _read_into(servers: dict[str, Server], file: Path, directory: Path | None) -> None:
+    """Add the servers of a file; `directory` is where they run if they do not say so."""
+    document = _read(file)
+    for name in _servers_of(document):
+        servers.pop(name, None)
+        if server := _Entry(document, name, file, directory).server():
+            servers[name] = server
+
+
+def _read(file: Path) -> Document:
+    try:
+        return read_document(file)
+    except DocumentError as error:
+        raise ServerConfigError(str(error)) from error
+
+
+def _servers_of(document: Document) -> dict[str, Any]:
+    if not isinstance(document.data, dict):
+        raise _error(document, (), "must be an object with the key 'mcpServers'")
+    servers = document.data.get("mcpServers", {})
+    if not isinstance(servers, dict):
+        raise _error(document, ("mcpServers",), "must be an object of servers by their names")
+    if "mcpServers" not in document.data and (
+        misspelled := difflib.get_close_matches("mcpServers", document.data, n=1)
+    ):
+        raise _error(document, (misspelled[0],), "unknown key (did you mean 'mcpServers'?)")
+    return servers
+
+
+class _Entry:
+    """One server in a file, on its way to typed data."""
+
+    def __init__(self, document: Document, name: str, file: Path, directory: Path | None) -> None:
+        self._document = document
+        self._name = name
+        self._file = file
+        self._directory = directory
+        self._data = document.data["mcpServers"][name]
+
+    def server(self) -> Server | None:
+        """The server, or None where it is disabled."""
+        if not _NAME.fullmatch(self._name):
+            raise self._error((), f"this cannot be the name of a server: {_NAME_RULE}")
+        if not isinstance(self._data, dict):
+            raise self._error((), "must be an object")
+        if self._data.get("disabled") is True:
+            return None
+        return self._http() if self._is_http() else self._stdio()
+
+    def _is_http(self) -> bool:
+        kind = self._data.get("type")
+        known = ("stdio", *_HTTP_TYPES)
+        if kind == "sse":
+            raise self._error(
+                ("type",),
+                "the old transport 'sse' is not supported; most such servers also speak 'http'",
+            )
+        if kind is not None and kind not in known:
+            hint = _suggestion(kind, known) if isinstance(kind, str) else ""
+            raise self._error(("type",), f"unknown type{hint}; there are: {', '.join(known[:3])}")
+        if kind is None and ("command" in self._data) == ("url" in self._data):
+            raise self._error((), "must have either a 'command' or a 'url'")
+        return kind in _HTTP_TYPES or (kind is None and "url" in self._data)
+
+    def _stdio(self) -> StdioServer:
+        self._check_keys(_STDIO_KEYS)
+        where = self._data.get("cwd")
+        if where is not None:
+            where = self._file.parent / Path(self._text("cwd")).expanduser()
+        return StdioServer(
+            name=self._name,
+            command=self._text("command"),
+            args=self._texts("args"),
+            env=self._table("env"),
+            cwd=where or self._directory,
+            source=self._file,
+        )
+
+    def _http(self) -> HttpServer:
+        self._check_keys(_HTTP_KEYS)
+        return HttpServer(
+            name=self._name,
+            url=self._text("url"),
+            headers=self._table("headers"),
+            source=self._file,
+        )
+
+    def _check_keys(self, own: tuple[str, ...]) -> None:
+        known = ("type", "disabled", *own)
+        for key in self._data:
+            if key not in known and key not in _FOREIGN_KEYS:
+                hint = _suggestion(key, known)
+                raise self._error((key,), f"unknown key{hint}; known here: {', '.join(known)}")
+
+    def _text(self, key: str) -> str:
+        value = self._data.get(key)
+        if not isinstance(value, str) or not value:
+            raise self._error((key,), "must be a text that is not empty")
+        return value
+
+    def _texts(self, key: str) -> tuple[str, ...]:
+        value = self._data.get(key, [])
+        if not isinstance(value, list):
+            raise self._error((key,), "must be a list of texts")
+        for index, item in enumerate(value):
+            if not isinstance(item, str):
+                raise self._error((key, index), "must be a text")
+        return tuple(value)
+
+    def _table(self, key: str) -> dict[str, str]:
+        value = self._data.get(key, {})
+        if not isinstance(value, dict):
+            raise self._error((key,), "must be an object of texts")
+        for name, item in value.items():
+            if not isinstance(item, str):
+                raise self._error((key, name), "must be a text")
+        return dict(value)
+
+    def _error(self, below: Pointer, message: str) -> ServerConfigError:
+        return _error(self._document, ("mcpServers", self._name, *below), message)
+
+
+def _error(document: Document, pointer: Pointer, message: str) -> ServerConfigError:
+    line = document.line(pointer)
+    place = ".".join(str(part) for part in pointer)
+    return ServerConfigError(
+        f"{document.name}:{line}: {place}: {message}" if place else f"{document.name}: {message}"
+    )
+
+
+def _suggestion(word: str, known: Iterable[str]) -> str:
+    close = difflib.get_close_matches(word, list(known), n=1)
+    return f" (did you mean {close[0]!r}?)" if close else ""
+
+
+# -- writing ------------------------------------------------------------------------------------
+
+
+def _entries(file: Path) -> tuple[dict[str, Any], dict[str, Any]]:
+    """All that a file holds, and within it the servers; new ones where there is no file."""
+    if not os.path.lexists(file):
+        data: dict[str, Any] = {"mcpServers": {}}
+        return data, data["mcpServers"]
+    document = _read(file)
+    entries = _servers_of(document)
+    document.data["mcpServers"] = entries
+    return document.data, entries
+
+
+def _entry(server: Server) -> Mapping[str, Any]:
+    entry: dict[str, Any]
+    if isinstance(server, StdioServer):
+        entry = {"command": server.command, "args": list(server.args)}
+        optional: dict[str, Any] = {"env": dict(server.env), "cwd": server.cwd and str(server.cwd)}
+    else:
+        entry = {"type": "http", "url": server.url}
+        optional = {"headers": dict(server.headers)}
+    return entry | {key: value for key, value in optional.items() if value}
+
+
+def _write(file: Path, data: Mapping[str, Any]) -> None:
+    """Replace a file at once, readable by its owner only: it may hold secrets."""
+    # A link to a file kept elsewhere stays one.
+    file = file.resolve()
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        descriptor, temporary = tempfile.mkstemp(dir=file.parent, prefix=".mcp-")
+        try:
+            with os.fdopen(descriptor, "w", encoding="utf-8") as out:
+                out.write(json.dumps(data, indent=2, ensure_ascii=False) + "\n")
+                out.flush()
+                os.fsync(out.fileno())
+            Path(temporary).replace(file)
+        except BaseException:
+            with contextlib.suppress(OSError):
+                Path(temporary).unlink()
+            raise
+    except OSError as error:
+        raise HostError(f"{file} cannot be written: {error.strerror}") from error

@@ -1,0 +1,138 @@
+"""Results: what a tool answered, as plain data, or as the error that it tells of."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from runtrue.loop import Fault
+from runtrue.workflow.mcp.schemas import Mismatch, mismatches, shorten
+from runtrue.workflow.mcp.tools import Category, ToolError, ToolInfo, ToolResult
+from runtrue.workflow.paths import opened
+
+_SHOWN_TEXT = 2000
+_SHOWN_MISMATCHES = 5
+#: JSON-RPC's own code for arguments that do not fit.
+_INVALID_PARAMS = -32602
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What a server answered to a call, as it came over the wire."""
+
+    blocks: tuple[Mapping[str, Any], ...]
+    structured: Any = None
+    has_structured: bool = False
+    is_error: bool = False
+
+    @property
+    def text(self) -> str:
+        """All text of it."""
+        return "\n".join(block["text"] for block in self.blocks if block["type"] == "text")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Refusal:
+    """The JSON-RPC error that a server answered to a call instead."""
+
+    code: int
+    text: str
+
+
+def result_of(tool: ToolInfo, arguments: Mapping[str, Any], answer: Answer | Refusal) -> ToolResult:
+    """What a call gave. Raises ToolError where the answer tells of a failure.
+
+    Not everything that fails is flagged as an error: a tool that has declared what it gives, and
+    gives something else, has failed too. And what the server makes of arguments that break the
+    tool's schema differs, so that the arguments are looked at whenever a call has failed.
+    """
+    if isinstance(answer, Refusal) or answer.is_error:
+        raise _failure(tool, arguments, answer, [])
+    if tool.output_schema is not None:
+        wrong = [Mismatch((), "there is no structured content")]
+        if answer.has_structured:
+            wrong = mismatches(tool.output_schema, answer.structured)
+        if wrong:
+            raise _failure(tool, arguments, answer, wrong)
+    return _convert(tool, answer)
+
+
+def _failure(
+    tool: ToolInfo,
+    arguments: Mapping[str, Any],
+    answer: Answer | Refusal,
+    wrong_output: list[Mismatch],
+) -> ToolError:
+    wrong_input = mismatches(tool.input_schema, dict(arguments))
+    code = answer.code if isinstance(answer, Refusal) else None
+    category: Category
+    if wrong_input or code == _INVALID_PARAMS:
+        category = "argument_mismatch"
+    elif wrong_output:
+        category = "output_mismatch"
+    else:
+        category = "tool_error" if code is None else "protocol"
+    names = tool.arguments
+    unknown = tuple(name for name in arguments if names and name not in names)
+    missing = tuple(name for name in tool.required if name not in arguments)
+    misfits = tuple(dict.fromkeys(str(wrong.path[0]) for wrong in wrong_input if wrong.path))
+    return ToolError(
+        _sentence(tool, category, answer, wrong_input or wrong_output, unknown),
+        category=category,
+        # Also when it is an error of the protocol: it answers this very call.
+        fault=Fault.CANDIDATE,
+        server=tool.server,
+        tool=tool.name,
+        attempted=unknown or missing or misfits,
+        available=names,
+        problems=tuple(str(wrong) for wrong in wrong_input or wrong_output),
+        schema=tool.input_schema,
+        code=code,
+        result=_convert(tool, answer).result if isinstance(answer, Answer) else None,
+    )
+
+
+def _sentence(
+    tool: ToolInfo,
+    category: Category,
+    answer: Answer | Refusal,
+    wrong: list[Mismatch],
+    unknown: tuple[str, ...],
+) -> str:
+    who = f"tool {tool.name!r} of server {tool.server!r}"
+    said = shorten(answer.text, _SHOWN_TEXT) or "without saying why"
+    what = "; ".join(str(one) for one in wrong[:_SHOWN_MISMATCHES])
+    if category == "argument_mismatch":
+        strange = f"; it does not know {', '.join(map(repr, unknown))}" if unknown else ""
+        takes = ", ".join(tool.arguments) or "nothing"
+        return f"{who} was given wrong arguments: {what or said}{strange}; it takes: {takes}"
+    if category == "output_mismatch":
+        return f"{who} did not give what it declares ({what}); it said: {said}"
+    if isinstance(answer, Refusal):
+        return f"{who} answered with error {answer.code}: {said}"
+    return f"{who} failed: {said}"
+
+
+def _convert(tool: ToolInfo, answer: Answer) -> ToolResult:
+    if answer.has_structured:
+        value = answer.structured
+        if tool.wraps_result and isinstance(value, dict) and value.keys() == {"result"}:
+            value = value["result"]
+        return ToolResult(result=value, structured=True)
+    values = [_of_block(block) for block in answer.blocks]
+    result = None if not values else values[0] if len(values) == 1 else values
+    return ToolResult(result=result, structured=False)
+
+
+def _of_block(block: Mapping[str, Any]) -> Any:
+    """A text, or what it holds as JSON; anything else flat, with what its type says it has."""
+    if block["type"] == "text":
+        # Only objects and lists: a text must not change its type because it looks like a number.
+        return opened(block["text"])
+    inner = block.get("resource", {})
+    flat = {**block, **inner}
+    flat.pop("resource", None)
+    if "blob" in flat:
+        flat["data"] = flat.pop("blob")
+    return flat
