@@ -1,0 +1,180 @@
+"""Batches: one node run for each item of a list, in order or several at once."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from runtrue.errors import NodeFailed, RuntimeValidationError
+from runtrue.flow import tell
+from runtrue.loop import Fault
+from runtrue.workflow import context as contexts
+from runtrue.workflow.context import Context
+from runtrue.workflow.ir import Batch, NodeIR, Retry
+from runtrue.workflow.node import WorkflowNode, kind_of
+from runtrue.workflow.paths import opened
+from runtrue.workflow.secrets import sample_text
+from runtrue.workflow.step import Done, Step, as_data, rendered
+from runtrue.workflow.templates import compile_template
+
+
+class Item(msgspec.Struct, frozen=True):
+    """One item, with the params that its run gets."""
+
+    item: Any
+    params: dict[str, Any]
+
+
+class BatchStep(Step):
+    """A node with `batch`.
+
+    Its outputs are `results` (the outputs of each item, in the order of the items, with the item
+    itself), `count`, `success_count`, `error_count` and `errors`, which is null when there are
+    none. It fails when an item fails or, with `error_handling: continue`, when all of them do.
+    """
+
+    def __init__(self, ir: NodeIR, batch: Batch, kind: WorkflowNode[Any]) -> None:
+        super().__init__(ir, kind)
+        self.batch = batch
+        self._items = compile_template(batch.items)
+        tries = Retry(attempts=batch.max_retries, wait=batch.retry_wait)
+        self._item_retry = tries if batch.max_retries > 1 else ir.retry
+
+    def _resolved(self, store: Mapping[str, Any]) -> list[Item]:
+        items = self._list(store)
+        scope = dict(store)
+        resolved = []
+        for index, item in enumerate(items):
+            scope[self.batch.alias], scope["__index__"] = item, index
+            try:
+                resolved.append(Item(item, super()._resolved(scope)))
+            except NodeFailed as error:
+                raise _of_item(error, index, len(items)) from error.__cause__
+        return resolved
+
+    def _list(self, store: Mapping[str, Any]) -> list[Any]:
+        items = rendered(self._items, store)
+        if isinstance(items, str):
+            # Commands print text: a list in JSON is taken for what it is.
+            items = opened(items)
+        if not isinstance(items, list):
+            raise RuntimeValidationError(
+                f"batch needs a list, and {self.batch.items!r} is {kind_of(items)}",
+                category="not_a_list",
+                attempted=(str(self.batch.items),),
+                available=tuple(items) if isinstance(items, dict) else (),
+                sample=sample_text(items),
+            )
+        return items
+
+    async def exec(self, inputs: list[Item]) -> Done:
+        """Run every item; `post` puts together what they came to."""
+        context = contexts.needed()
+        done: list[Done | None] = [None] * len(inputs)
+        waiting = iter(range(len(inputs)))
+        finished = 0
+
+        async def work() -> None:
+            nonlocal finished
+            for index in waiting:
+                await self._item(index, inputs, done, context)
+                finished += 1
+                tell("item_finished", done=finished, of=len(inputs))
+
+        workers = min(self.batch.max_concurrent, len(inputs)) if self.batch.parallel else 1
+        try:
+            async with asyncio.TaskGroup() as group:
+                for _ in range(workers):
+                    group.create_task(work())
+        except ExceptionGroup as group_of_one:
+            error = group_of_one.exceptions[0]
+            if not isinstance(error, NodeFailed):
+                raise error from None
+            error.outputs = self._together(inputs, done)
+            if not self._handles(error):
+                raise self._reported(error) from error.__cause__
+            return self._handled(error)
+        return Done({}, items=[item for item in done if item is not None])
+
+    async def _item(
+        self, index: int, inputs: list[Item], done: list[Done | None], context: Context
+    ) -> None:
+        try:
+            done[index] = await self._attempt(inputs[index].params, context, self._item_retry)
+        except NodeFailed as error:
+            done[index] = _failed(error, error.outputs)
+            if self.batch.error_handling == "fail_fast":
+                raise _of_item(error, index, len(inputs)) from error.__cause__
+
+    def _finished(self, inputs: list[Item], done: Done) -> dict[str, Any]:
+        if done.items is None:
+            return done.outputs
+        finished: list[Done] = []
+        first: NodeFailed | None = None
+        for index, (item, one) in enumerate(zip(inputs, done.items, strict=True)):
+            try:
+                outputs = super()._finished(item.params, one)
+                finished.append(msgspec.structs.replace(one, outputs=outputs))
+            except NodeFailed as error:
+                finished.append(_failed(error, one.outputs))
+                first = first or _of_item(error, index, len(inputs))
+        together = self._together(inputs, finished)
+        if first is not None and self.batch.error_handling == "fail_fast":
+            first.outputs = together
+            raise first
+        if finished and all(one.failed for one in finished):
+            raise _all_failed([one.failure or {} for one in finished], together)
+        return together
+
+    def _together(self, inputs: list[Item], done: Sequence[Done | None]) -> dict[str, Any]:
+        """The outputs of the node, from what its items came to; None is one that never ran."""
+        results = [
+            None if done is None else {**done.outputs, "item": item.item}
+            for item, done in zip(inputs, done, strict=True)
+        ]
+        errors = [
+            {"index": index, "item": item.item, "error": one.outputs["error"]}
+            for index, (item, one) in enumerate(zip(inputs, done, strict=True))
+            if one is not None and one.failed
+        ]
+        ran = sum(one is not None for one in done)
+        return {
+            "results": results,
+            "count": len(inputs),
+            "success_count": ran - len(errors),
+            "error_count": len(errors),
+            "errors": errors or None,
+        }
+
+
+def _of_item(error: NodeFailed, index: int, count: int) -> NodeFailed:
+    error.message = f"item {index} of {count}: {error.message}"
+    error.data = {**error.data, "index": index}
+    return error
+
+
+def _failed(error: NodeFailed, outputs: Mapping[str, Any]) -> Done:
+    failure = {**as_data(error), "outputs": {}}
+    return Done({**outputs, "error": error.message}, failed=True, failure=failure)
+
+
+def _all_failed(failures: list[dict[str, Any]], together: dict[str, Any]) -> NodeFailed:
+    """The failure of a batch, which is of the kind and the fault that those of its items are."""
+    first = failures[0]
+    faults = {failure["fault"] for failure in failures}
+    message = f"all {len(failures)} items failed, the first with: {first['message']}"
+    kind = RuntimeValidationError if all(f["fixable"] for f in failures) else NodeFailed
+    return kind(
+        message,
+        category="all_items_failed",
+        fault=first["fault"] if len(faults) == 1 else Fault.CANDIDATE,
+        attempted=first["attempted"],
+        available=first["available"],
+        sample=first["sample"],
+        data={**first["data"], "index": 0, "category": first["category"]},
+        outputs={**together, "error": message},
+        transient=all(failure["transient"] for failure in failures),
+    )

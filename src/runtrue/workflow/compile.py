@@ -1,0 +1,64 @@
+"""Compiling: a workflow becomes a flow of the kernel, one kernel node for each of its nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from runtrue.errors import InvalidWorkflow, UsageError
+from runtrue.flow import Flow, Listener
+from runtrue.workflow import context as contexts
+from runtrue.workflow.batch import BatchStep
+from runtrue.workflow.context import Surroundings
+from runtrue.workflow.ir import NodeIR, Workflow, WorkflowIR, parse_ir
+from runtrue.workflow.registry import Registry
+from runtrue.workflow.step import Step
+from runtrue.workflow.validate import validate_workflow
+
+
+class CompiledWorkflow(Flow):
+    """The flow of a workflow. Its shared store holds the inputs by their names."""
+
+    def __init__(self, start: Step, surroundings: Surroundings) -> None:
+        super().__init__(start)
+        self._surroundings = surroundings
+
+    async def run(
+        self, shared: dict[str, Any] | None = None, *, listeners: Iterable[Listener] = ()
+    ) -> dict[str, Any]:
+        """Run once in memory, in the context that is there, or else in one of its own."""
+        if contexts.current() is not None:
+            return await super().run(shared, listeners=listeners)
+        async with contexts.opened(contexts.Context(self._surroundings)):
+            return await super().run(shared, listeners=listeners)
+
+
+def compile_workflow(ir: Mapping[str, Any], *, registry: Registry | None = None) -> Flow:
+    """The flow of a workflow; raises `InvalidWorkflow` with all its problems if it has any.
+
+    `run_workflow` is the shorter way: it also checks the inputs, and reads the outputs.
+    """
+    workflow = Workflow.of(ir)
+    registry = registry or Registry.here()
+    problems = validate_workflow(workflow, registry=registry)
+    if problems:
+        raise InvalidWorkflow(workflow.name, problems)
+    base = workflow.path.parent if workflow.path else registry.directory
+    return assemble(parse_ir(workflow), Surroundings(registry, base))
+
+
+def assemble(ir: WorkflowIR, surroundings: Surroundings) -> Flow:
+    """The flow of a workflow that is known to be valid."""
+    registry = surroundings.registry
+    steps = {node.id: _step(node, registry) for node in ir.nodes}
+    for edge in ir.edges:
+        steps[edge.source].on(edge.action, steps[edge.target])
+    return CompiledWorkflow(steps[ir.start_node], surroundings)
+
+
+def _step(node: NodeIR, registry: Registry) -> Step:
+    kind = registry.node(node.type)
+    if kind is None:
+        # Known when the run began: a server that was removed since, or a package.
+        raise UsageError(f"node {node.id!r}: {registry.suggest(node.type)}")
+    return Step(node, kind) if node.batch is None else BatchStep(node, node.batch, kind)

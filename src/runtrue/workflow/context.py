@@ -1,0 +1,132 @@
+"""Context: what the nodes of one run share while it is driven, opened when it is first needed."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from contextvars import ContextVar
+from copy import copy
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from runtrue.workflow.secrets import Scrubber
+
+if TYPE_CHECKING:
+    import httpx
+
+    from runtrue.workflow.mcp import Sessions
+    from runtrue.workflow.registry import Registry
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """Where a workflow runs. What is not given is taken from the process."""
+
+    registry: Registry
+    #: The folder of the workflow's file, where relative paths of other workflows begin.
+    base: Path
+    environment: Mapping[str, str] = field(default_factory=lambda: os.environ)
+
+
+@dataclass(slots=True)
+class _Open:
+    """What a run has opened, for all workflows within it."""
+
+    stack: AsyncExitStack = field(default_factory=AsyncExitStack)
+    http: httpx.AsyncClient | None = None
+    sessions: Sessions | None = None
+
+
+class Context:
+    """The shared things of one run: the HTTP client, the sessions of MCP servers, the secrets."""
+
+    def __init__(self, surroundings: Surroundings, *, run_id: str = "", depth: int = 0) -> None:
+        self.surroundings = surroundings
+        self.run_id = run_id
+        #: How many workflows this one runs within.
+        self.depth = depth
+        self.scrubber = Scrubber(set())
+        self._visits: Counter[str] = Counter()
+        self._open = _Open()
+
+    @property
+    def directory(self) -> Path:
+        """Where relative paths of files begin: the directory that the run was started in."""
+        return self.surroundings.registry.directory
+
+    @property
+    def environment(self) -> Mapping[str, str]:
+        """The variables that `${env.NAME}` reads."""
+        return self.surroundings.environment
+
+    def visit(self, node: str) -> int:
+        """Count that a node is about to run; how often it has been."""
+        self._visits[node] += 1
+        return self._visits[node]
+
+    def within(self, surroundings: Surroundings) -> Context:
+        """The context for a workflow within this one: what is open is shared."""
+        inner = copy(self)
+        inner.surroundings = surroundings
+        inner.depth += 1
+        inner._visits = Counter()
+        return inner
+
+    def http(self) -> httpx.AsyncClient:
+        """The run's HTTP client, which keeps its connections."""
+        if self._open.http is None:
+            from runtrue.workflow.nodes.http import make_client
+
+            self._open.http = make_client()
+            self._open.stack.push_async_callback(self._open.http.aclose)
+        return self._open.http
+
+    def sessions(self) -> Sessions:
+        """The run's sessions with MCP servers."""
+        if self._open.sessions is None:
+            from runtrue.workflow.mcp import Sessions
+
+            servers = self.surroundings.registry.servers
+            self._open.sessions = Sessions(servers, environment=self.environment)
+            self._open.stack.push_async_callback(self._open.sessions.close)
+        return self._open.sessions
+
+    async def close(self) -> None:
+        """Close whatever was opened."""
+        await self._open.stack.aclose()
+
+
+_current: ContextVar[Context] = ContextVar("current_context")
+
+
+@contextmanager
+def entered(context: Context) -> Iterator[None]:
+    """Make `context` the one that nodes find with `current`."""
+    token = _current.set(context)
+    try:
+        yield
+    finally:
+        _current.reset(token)
+
+
+@asynccontextmanager
+async def opened(context: Context) -> AsyncIterator[Context]:
+    """Enter `context`, and close it afterwards."""
+    try:
+        with entered(context):
+            yield context
+    finally:
+        await context.close()
+
+
+def current() -> Context | None:
+    """The context of the run that is being driven; none while one is only replayed."""
+    return _current.get(None)
+
+
+def needed() -> Context:
+    """The context of the run that is being driven."""
+    return _current.get()

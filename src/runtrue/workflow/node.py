@@ -1,0 +1,215 @@
+"""Node types: what a workflow's nodes are made of. Third parties add theirs by entry point.
+
+A node type declares its params and outputs as dataclasses, in code: from these come the static
+checks, `runtrue node show`, and the typed object that `run` is given.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
+
+import msgspec
+
+from runtrue.errors import RuntimeValidationError
+from runtrue.workflow.references import Place
+
+if TYPE_CHECKING:
+    from runtrue.workflow.context import Context
+    from runtrue.workflow.ir import Workflow
+    from runtrue.workflow.registry import Registry
+    from runtrue.workflow.templates import Template
+
+__all__ = [
+    "Interface",
+    "Output",
+    "Place",
+    "Result",
+    "WorkflowNode",
+    "describe_type",
+    "kind_of",
+    "object_schema",
+]
+
+P = TypeVar("P")
+#: `type` is something else inside of a node type.
+Declared = type
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What a node produced, and the action that leads on from it."""
+
+    outputs: dict[str, Any]
+    action: str = "default"
+
+
+class WorkflowNode(Generic[P]):
+    """The base of all node types. One object serves many runs at once: keep no state on it.
+
+    `Params` and `Outputs` are dataclasses (or msgspec Structs). A param without a default is
+    required; describe each with `Annotated[str, msgspec.Meta(description="…")]`. The class's
+    docstring is the type's description.
+    """
+
+    type: ClassVar[str]
+    Params: ClassVar[Declared]
+    Outputs: ClassVar[Declared]
+    #: Further outputs than the declared ones may appear.
+    open_outputs: ClassVar[bool] = False
+    #: Params that are taken as they are written: `${…}` in them means nothing here.
+    verbatim: ClassVar[frozenset[str]] = frozenset()
+    #: Params whose values are secrets: never recorded, wherever they come from.
+    secret_params: ClassVar[frozenset[str]] = frozenset()
+
+    def resolve(self, params: Mapping[str, Template], store: Mapping[str, Any]) -> dict[str, Any]:
+        """Fill the params in, purely. Environment references stay markers until `run`."""
+        return {name: template.render(store) for name, template in params.items()}
+
+    async def run(self, params: P, context: Context) -> Result:
+        """Do the work. Raise `NodeFailed` when it fails.
+
+        What the params hold is not to be changed: other runs may share it.
+        """
+        raise NotImplementedError
+
+    def finish(self, params: Mapping[str, Any], outputs: dict[str, Any]) -> dict[str, Any]:
+        """Work the recorded outputs up, purely: this is done again when a run is replayed.
+
+        `params` are those that `resolve` gave, in which secrets are still only named.
+        """
+        return outputs
+
+    def has_side_effect(self, params: Mapping[str, Any]) -> bool:
+        """Whether running with these params, as they are written, changes something outside.
+
+        What was interrupted in the middle is then not done again unasked.
+        """
+        return True
+
+    def check(self, params: Mapping[str, Any]) -> Iterable[tuple[Place, str]]:
+        """What is wrong with params, as they are written, beyond what their schema tells.
+
+        Each problem is the place within `params` and a sentence.
+        """
+        return ()
+
+    def check_in(
+        self, params: Mapping[str, Any], workflow: Workflow, registry: Registry
+    ) -> Iterable[tuple[Place, str]]:
+        """What is wrong with params, as they are written, at this place."""
+        return ()
+
+    def secrets_in(self, params: Mapping[str, Any]) -> Iterable[Place]:
+        """The places within `params`, as they are written, that hold secrets."""
+        return ((name,) for name in self.secret_params if name in params)
+
+    def secret_places(
+        self, params: Mapping[str, Any], workflow: Workflow, registry: Registry
+    ) -> Iterable[Place]:
+        """The same, at this place."""
+        return self.secrets_in(params)
+
+    def convert(self, params: dict[str, Any]) -> P:
+        """The resolved params as the typed object."""
+        try:
+            converted: P = msgspec.convert(params, self.Params, strict=False)
+        except msgspec.ValidationError as error:
+            message, _, place = str(error).partition(" - at `$")
+            name = place.rstrip("`").lstrip(".")
+            where = f"param {name!r}" if name else "the params"
+            names = tuple(self.interface.params)
+            raise RuntimeValidationError(
+                f"{where}: {message[:1].lower()}{message[1:]}",
+                category="bad_param",
+                attempted=(name,) if name else (),
+                available=names,
+            ) from error
+        return converted
+
+    @cached_property
+    def interface(self) -> Interface:
+        """What the type takes and gives, derived from the declarations."""
+        return Interface(
+            type=self.type,
+            description=inspect.getdoc(type(self)) or "",
+            params_schema=object_schema(self.Params),
+            outputs=_outputs(self.Outputs),
+            open_outputs=self.open_outputs,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """One declared output."""
+
+    type: str
+    description: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Interface:
+    """What a node type takes and gives, as data. `params_schema` is a JSON Schema object."""
+
+    type: str
+    description: str
+    params_schema: dict[str, Any]
+    outputs: dict[str, Output] = field(default_factory=dict)
+    open_outputs: bool = False
+    #: The server that it comes from, for the tools of MCP servers.
+    server: str | None = None
+
+    @property
+    def params(self) -> dict[str, dict[str, Any]]:
+        """The schema of each param."""
+        properties: dict[str, dict[str, Any]] = self.params_schema.get("properties", {})
+        return properties
+
+    @property
+    def required(self) -> tuple[str, ...]:
+        """The params that must be given."""
+        return tuple(self.params_schema.get("required", ()))
+
+
+def object_schema(declared: type) -> dict[str, Any]:
+    """The JSON Schema of a dataclass, with nothing to be looked up elsewhere."""
+    (reference,), components = msgspec.json.schema_components([declared])
+    schema: dict[str, Any] = components[reference["$ref"].rpartition("/")[2]]
+    schema = {**schema, "additionalProperties": False}
+    schema.pop("title", None)
+    schema.pop("description", None)
+    if len(components) > 1:
+        schema["$defs"] = {name: s for name, s in components.items() if s is not schema}
+    return schema
+
+
+def _outputs(declared: type) -> dict[str, Output]:
+    properties = object_schema(declared).get("properties", {})
+    return {
+        name: Output(describe_type(schema), schema.get("description", ""))
+        for name, schema in properties.items()
+    }
+
+
+def describe_type(schema: Mapping[str, Any]) -> str:
+    """A JSON Schema in a word or two: `string`, `integer or null`, `one of a, b`."""
+    if "enum" in schema:
+        return "one of " + ", ".join(map(str, schema["enum"]))
+    for key in ("anyOf", "oneOf"):
+        if key in schema:
+            return " or ".join(dict.fromkeys(describe_type(option) for option in schema[key]))
+    kind = schema.get("type", "object" if "$ref" in schema else "any")
+    if isinstance(kind, list):
+        return " or ".join(kind)
+    if kind == "array" and schema.get("items"):
+        return f"array of {describe_type(schema['items'])}"
+    return str(kind)
+
+
+def kind_of(value: Any) -> str:
+    """What a JSON value is, in words."""
+    names = {bool: "a boolean", int: "a number", float: "a number", str: "text", list: "a list"}
+    return "null" if value is None else names.get(type(value), "an object")

@@ -1,0 +1,144 @@
+"""The registry: finds the node type that a name stands for.
+
+Built-in types are imported when they are asked for; other packages add theirs with an entry point
+of the group `runtrue.nodes` (name: the type, value: the class); every tool of a configured MCP
+server is a type `mcp-<server>-<tool>`.
+"""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+from collections.abc import Iterable, Mapping
+from functools import cached_property
+from importlib import metadata
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from runtrue.errors import UsageError
+from runtrue.home import Home
+from runtrue.workflow.node import Interface, WorkflowNode
+
+if TYPE_CHECKING:
+    from runtrue.workflow.mcp import Catalog, Server
+
+GROUP = "runtrue.nodes"
+
+#: The built-in types: where each lives, so that naming one imports none of the others.
+BUILT_IN = {
+    "http": "runtrue.workflow.nodes.http:HttpNode",
+    "shell": "runtrue.workflow.nodes.shell:ShellNode",
+    "python": "runtrue.workflow.nodes.python:PythonNode",
+    "read-file": "runtrue.workflow.nodes.files:ReadFileNode",
+    "write-file": "runtrue.workflow.nodes.files:WriteFileNode",
+    "llm": "runtrue.workflow.nodes.llm:LlmNode",
+    "workflow": "runtrue.workflow.nodes.subworkflow:SubworkflowNode",
+}
+_MCP = "mcp-"
+
+
+class Registry:
+    """All node types that can be used from one directory."""
+
+    def __init__(
+        self,
+        home: Home,
+        directory: Path,
+        *,
+        types: Iterable[type[WorkflowNode[Any]]] = (),
+    ) -> None:
+        self.home = home
+        self.directory = directory
+        self._given = {cls.type: cls for cls in types}
+        self._made: dict[str, WorkflowNode[Any]] = {}
+
+    @classmethod
+    def here(cls, types: Iterable[type[WorkflowNode[Any]]] = ()) -> Registry:
+        """The types that can be used from the current directory, and these."""
+        return cls(Home.find(Path.cwd()), Path.cwd(), types=types)
+
+    @cached_property
+    def servers(self) -> Mapping[str, Server]:
+        """The configured MCP servers."""
+        from runtrue.workflow.mcp import load_servers
+
+        return load_servers(self.home, self.directory)
+
+    @cached_property
+    def catalog(self) -> Catalog:
+        """What tools the servers have."""
+        from runtrue.workflow.mcp import Catalog
+
+        return Catalog(self.home, self.servers)
+
+    def node(self, name: str) -> WorkflowNode[Any] | None:
+        """The node type of that name, ready to be used; None when there is none."""
+        if name not in self._made:
+            node = self._make(name)
+            if node is None:
+                return None
+            self._made[name] = node
+        return self._made[name]
+
+    def _make(self, name: str) -> WorkflowNode[Any] | None:
+        if name in self._given:
+            return self._given[name]()
+        if name in BUILT_IN:
+            module, _, attribute = BUILT_IN[name].partition(":")
+            made: WorkflowNode[Any] = getattr(importlib.import_module(module), attribute)()
+            return made
+        if name in self._entry_points:
+            return _load(self._entry_points[name])
+        if name.startswith(_MCP):
+            from runtrue.workflow.nodes.mcp import find_tool
+
+            return find_tool(name, self.catalog)
+        return None
+
+    @cached_property
+    def _entry_points(self) -> dict[str, metadata.EntryPoint]:
+        return {point.name: point for point in metadata.entry_points(group=GROUP)}
+
+    def names(self) -> list[str]:
+        """The names of all types, without starting any server to ask for its tools."""
+        own = dict.fromkeys([*BUILT_IN, *self._entry_points, *self._given])
+        return [*own, *(self.catalog.known_types() if self.servers else ())]
+
+    def interfaces(self) -> list[Interface]:
+        """What all types take and give, as `names` lists them."""
+        return [self._interface(name) for name in self.names()]
+
+    def _interface(self, name: str) -> Interface:
+        try:
+            node = self.node(name)
+        except UsageError as error:
+            # One that another package broke must not hide all others.
+            return Interface(type=name, description=str(error), params_schema={})
+        return Interface(name, "", {}) if node is None else node.interface
+
+    def suggest(self, name: str) -> str:
+        """What to say of a name that stands for nothing."""
+        names = self.names()
+        close = difflib.get_close_matches(name, names, n=1)
+        if close:
+            return f"there is no node type {name!r}; did you mean {close[0]!r}?"
+        if name.startswith(_MCP):
+            servers = ", ".join(self.servers) or "none; add one with `runtrue mcp add`"
+            return f"there is no node type {name!r}; the MCP servers are: {servers}"
+        return f"there is no node type {name!r}; there are: {', '.join(names)}"
+
+
+def _load(point: metadata.EntryPoint) -> WorkflowNode[Any]:
+    try:
+        loaded = point.load()
+    except Exception as error:
+        raise UsageError(
+            f"the node type {point.name!r} of {point.value!r} cannot be imported: "
+            f"{type(error).__name__}: {error}"
+        ) from error
+    if not (isinstance(loaded, type) and issubclass(loaded, WorkflowNode)):
+        raise UsageError(
+            f"the node type {point.name!r}: {point.value!r} is not a class derived from "
+            "runtrue.workflow.WorkflowNode"
+        )
+    return loaded()

@@ -1,0 +1,104 @@
+"""Reports: what a run of a workflow tells, as the data that `--json` prints."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import msgspec
+
+from runtrue.errors import NodeFailed
+from runtrue.flow import RunRow, RunState, StepRow
+from runtrue.loop import Fault, Finding, Location
+from runtrue.workflow.ir import NodeIR, WorkflowIR
+from runtrue.workflow.outputs import outputs_of
+from runtrue.workflow.step import Done, as_data
+
+
+def report_of(
+    run: RunRow, name: str, ir: WorkflowIR, store: dict[str, Any]
+) -> tuple[RunState, dict[str, Any]]:
+    """The outcome of a run that came to its end."""
+    try:
+        outputs, failure = outputs_of(ir, store), None
+    except NodeFailed as error:
+        outputs, failure = {}, {**as_data(error), "source": "outputs"}
+    state = RunState.FAILED if failure else RunState.PASSED
+    report = unfinished_report(run, name, ir, store, state, failure)
+    return state, {**report, "result": outputs}
+
+
+def unfinished_report(
+    run: RunRow,
+    name: str,
+    ir: WorkflowIR,
+    store: Mapping[str, Any],
+    state: RunState,
+    failure: Mapping[str, Any] | None,
+) -> dict[str, Any]:
+    """The report of a run as far as it has come; `failure` is what it stopped at."""
+    findings = [msgspec.to_builtins(finding_of(failure))] if failure else []
+    passed = state is RunState.PASSED
+    return {
+        "status": state,
+        "run_id": run.id,
+        "kind": run.kind,
+        "workflow": name,
+        "attempts": [
+            {"number": 1, "passed": passed, "fix": None, "verdicts": [], "findings": findings}
+        ],
+        "findings": findings,
+        "nodes": [_node(node, store, failure) for node in ir.nodes],
+        "result": {},
+        "error": failure["message"] if failure else run.error,
+        "resumable": False,
+        "seconds": round((run.ended_at or time.time()) - run.created_at, 3),
+    }
+
+
+def recorded_outputs(steps: Iterable[StepRow]) -> dict[str, Any]:
+    """The outputs of the nodes that finished, out of their recorded steps."""
+    store: dict[str, Any] = {}
+    for step in steps:
+        if step.result is not None:
+            done = msgspec.json.decode(step.result, type=Done)
+            failed = sum(item.failed for item in done.items or ())
+            counts = {"count": len(done.items), "error_count": failed} if done.items else {}
+            store[step.node] = {**done.outputs, **counts}
+    return store
+
+
+def finding_of(failure: Mapping[str, Any]) -> Finding:
+    """A recorded failure of a node as a finding."""
+    return Finding(
+        source=failure["source"],
+        category=failure["category"],
+        message=failure["message"],
+        fault=Fault(failure["fault"]),
+        location=Location(symbol=failure["node_id"]),
+        attempted=tuple(failure["attempted"]),
+        available=tuple(failure["available"]),
+        sample=failure["sample"],
+        data=failure["data"],
+        transient=failure["transient"],
+    )
+
+
+def _node(
+    node: NodeIR, store: Mapping[str, Any], failure: Mapping[str, Any] | None
+) -> dict[str, Any]:
+    """How one node ended: a failure that was handled, and items that failed, are told."""
+    outputs = store.get(node.id)
+    status, error = "not_run", None
+    # Of `outer.inner` it is the outer one that is a node here.
+    if failure and (failure["node_id"] or "").partition(".")[0] == node.id:
+        status, error = "failed", failure["message"]
+    elif outputs is not None and outputs.get("error"):
+        status, error = "handled", str(outputs["error"])
+    elif outputs is not None and node.batch and outputs.get("error_count"):
+        status = "handled"
+        error = f"{outputs['error_count']} of {outputs['count']} items failed"
+    elif outputs is not None:
+        status = "passed"
+    return {"id": node.id, "type": node.type, "status": status, "error": error}

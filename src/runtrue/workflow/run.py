@@ -1,0 +1,267 @@
+"""Running: a workflow with its inputs, in memory or as a durable run.
+
+A run of a workflow is deterministic: nothing is ever mended here. It ends with the outputs of the
+workflow, or at the first failure that no edge handles, with everything that came before it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from runtrue.errors import InvalidWorkflow, NodeFailed, UsageError
+from runtrue.flow import Journal, Listener, RunRow, RunState, Segment
+from runtrue.home import Home
+from runtrue.workflow.compile import assemble
+from runtrue.workflow.context import Context, Surroundings, entered, opened
+from runtrue.workflow.inputs import prepare_inputs
+from runtrue.workflow.ir import Workflow, WorkflowIR, parse_ir
+from runtrue.workflow.load import load_workflow
+from runtrue.workflow.outputs import outputs_of
+from runtrue.workflow.registry import Registry
+from runtrue.workflow.report import recorded_outputs, report_of, unfinished_report
+from runtrue.workflow.sealing import seal, texts, unseal
+from runtrue.workflow.secrets import Scrubber
+from runtrue.workflow.validate import validate_workflow
+from runtrue.workflow.waiting import wait_for
+
+KIND = "workflow"
+
+
+@dataclass(frozen=True, slots=True)
+class WorkflowResult:
+    """What running a workflow came to.
+
+    `outputs` are those that it declares, or else those of its last node; `store` holds every input
+    by its name and the outputs of each node that finished by its id, also when a later one failed.
+    """
+
+    status: RunState
+    outputs: dict[str, Any]
+    store: dict[str, Any]
+    error: NodeFailed | None = None
+
+    @property
+    def passed(self) -> bool:
+        """Whether it ran to its end."""
+        return self.status is RunState.PASSED
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkflowRequest:
+    """What a durable run is asked to do, as it is recorded: without secrets."""
+
+    name: str
+    path: str | None
+    directory: str
+    ir: dict[str, Any]
+    inputs: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Started:
+    """A run that was recorded, and the secrets that only this process has."""
+
+    run_id: str
+    secrets: Mapping[str, Any] = field(repr=False)
+
+
+def run_workflow(
+    ir: Mapping[str, Any],
+    params: Mapping[str, Any] | None = None,
+    *,
+    registry: Registry | None = None,
+    environment: Mapping[str, str] | None = None,
+    listeners: Iterable[Listener] = (),
+) -> WorkflowResult:
+    """Run a workflow once in memory, recording nothing, and wait for its end.
+
+    Raises `InvalidWorkflow` or `InputError` before anything is run. A node that fails is a result,
+    with `status` failed and the `error`.
+    """
+    running = execute_workflow(
+        ir, params, registry=registry, environment=environment, listeners=listeners
+    )
+    return wait_for(running)
+
+
+async def execute_workflow(
+    ir: Mapping[str, Any],
+    params: Mapping[str, Any] | None = None,
+    *,
+    registry: Registry | None = None,
+    environment: Mapping[str, str] | None = None,
+    listeners: Iterable[Listener] = (),
+) -> WorkflowResult:
+    """`run_workflow` for callers that are asynchronous themselves."""
+    registry = registry or Registry.here()
+    workflow, parsed = checked(ir, registry)
+    inputs = prepare_inputs(parsed.inputs, params or {}, stdin=None, from_text=False)
+    secrets = seal(workflow, parsed, inputs, registry).secrets
+    context = Context(_surroundings(registry, workflow.path, environment))
+    context.scrubber.add(*texts(secrets))
+    async with opened(context):
+        return await execute(parsed, inputs, context, listeners)
+
+
+async def execute(
+    parsed: WorkflowIR,
+    inputs: Mapping[str, Any],
+    context: Context,
+    listeners: Iterable[Listener] = (),
+) -> WorkflowResult:
+    """Run a valid workflow with valid inputs in memory, within `context`."""
+    store = dict(inputs)
+    scrub = context.scrubber.scrub
+    try:
+        with entered(context):
+            flow = assemble(parsed, context.surroundings)
+            await flow.run(store, listeners=listeners)
+            outputs = outputs_of(parsed, store)
+    except NodeFailed as error:
+        # Of `outer.inner` it is the outer one that is a node here.
+        failed = (error.node_id or "").partition(".")[0]
+        if error.outputs and failed:
+            store.pop(failed, None)
+            store[failed] = dict(error.outputs)
+        return WorkflowResult(RunState.FAILED, {}, scrub(store), error)
+    return WorkflowResult(RunState.PASSED, scrub(outputs), scrub(store))
+
+
+def start_workflow(
+    journal: Journal,
+    ir: Mapping[str, Any],
+    given: Mapping[str, Any],
+    *,
+    registry: Registry,
+    stdin: str | None = None,
+    from_text: bool = False,
+) -> Started:
+    """Record a new run of a valid workflow with inputs that fit, to be driven by a dispatcher.
+
+    With `from_text` the inputs are what a person typed, and are read by their declared types.
+    """
+    workflow, parsed = checked(ir, registry)
+    inputs = prepare_inputs(parsed.inputs, given, stdin=stdin, from_text=from_text)
+    sealed = seal(workflow, parsed, inputs, registry)
+    request = WorkflowRequest(
+        name=workflow.name,
+        path=str(workflow.path) if workflow.path else None,
+        directory=str(registry.directory),
+        ir=sealed.ir,
+        inputs=sealed.inputs,
+    )
+    run_id = journal.create(KIND, workflow.name, msgspec.to_builtins(request))
+    return Started(run_id, sealed.secrets)
+
+
+def prepare_workflow(
+    run: RunRow,
+    home: Home,
+    secrets: Mapping[str, Any] | None = None,
+    environment: Mapping[str, str] | None = None,
+) -> Segment:
+    """The flow of a recorded run, ready to be driven from wherever it stands."""
+    request = msgspec.convert(run.input, WorkflowRequest)
+    registry = Registry(home, Path(request.directory))
+    found = {**_written_secrets(request), **(secrets or {})}
+    try:
+        parsed = parse_ir(unseal(request.ir, found))
+        inputs = unseal(request.inputs, found)
+    except KeyError as error:
+        raise UsageError(_lost_secret(run, request, str(error.args[0]))) from error
+    path = Path(request.path) if request.path else None
+    surroundings = _surroundings(registry, path, environment)
+    scrubber = Scrubber(texts(found))
+
+    def around() -> AbstractAsyncContextManager[Context]:
+        context = Context(surroundings, run_id=run.id)
+        context.scrubber.add(*texts(found))
+        return opened(context)
+
+    def outcome(store: dict[str, Any]) -> tuple[RunState, dict[str, Any]]:
+        return report_of(run, request.name, parsed, scrubber.scrub(store))
+
+    return Segment(
+        flow=assemble(parsed, surroundings),
+        shared=dict(inputs),
+        around=around,
+        outcome=outcome,
+    )
+
+
+def report_so_far(journal: Journal, run: RunRow) -> dict[str, Any]:
+    """The report of a run that is not over: what has finished, and what it stopped at."""
+    request = msgspec.convert(run.input, WorkflowRequest)
+    failures = [event.data for _, event in journal.events(run.id) if event.kind == "node_failed"]
+    # Only the latest, and only while it stands: a run that was resumed has left it behind, and
+    # what it stopped at then need not be a node.
+    stands = failures and (run.error or "").endswith(failures[-1]["message"])
+    failure = failures[-1] if stands else None
+    recorded = recorded_outputs(journal.load(run.id))
+    ir = parse_ir(request.ir)
+    report = unfinished_report(run, request.name, ir, recorded, run.state, failure)
+    # Where the workflow itself is wrong, going on would only fail again.
+    can_go_on = run.state is RunState.FAILED and not (failure and failure["fixable"])
+    return {**report, "resumable": can_go_on}
+
+
+def checked(ir: Mapping[str, Any], registry: Registry) -> tuple[Workflow, WorkflowIR]:
+    """A workflow as it is and as typed data; `InvalidWorkflow` if it has any problems."""
+    workflow = Workflow.of(ir)
+    problems = validate_workflow(workflow, registry=registry)
+    if problems:
+        raise InvalidWorkflow(workflow.name, problems)
+    return workflow, parse_ir(workflow)
+
+
+def _surroundings(
+    registry: Registry, path: Path | None, environment: Mapping[str, str] | None
+) -> Surroundings:
+    base = path.parent if path else registry.directory
+    if environment is None:
+        return Surroundings(registry, base)
+    return Surroundings(registry, base, environment)
+
+
+def _lost_secret(run: RunRow, request: WorkflowRequest, seal: str) -> str:
+    kind, _, name = seal.partition(".")
+    if kind == "inputs" and "." not in name:
+        return (
+            f"run {run.id} was given a secret that is not kept: give it again with "
+            f"`runtrue runs resume {run.id} --input {name}=…`"
+        )
+    place = f"/{seal.replace('.', '/')}"
+    return (
+        f"run {run.id} needs the secret at {place} of {request.path or 'its workflow'}, which is "
+        "not kept and no longer there: start a new run"
+    )
+
+
+def _written_secrets(request: WorkflowRequest) -> dict[str, Any]:
+    """The secrets that stand in the file which the workflow was read from, if it is still there."""
+    if request.path is None:
+        return {}
+    try:
+        workflow = load_workflow(Path(request.path))
+    except UsageError:
+        return {}
+    found: dict[str, Any] = {}
+    _collect(request.ir, workflow, found)
+    return found
+
+
+def _collect(recorded: Any, written: Any, found: dict[str, Any]) -> None:
+    if isinstance(recorded, dict) and recorded.keys() == {"$sealed"}:
+        found[recorded["$sealed"]] = written
+    elif isinstance(recorded, dict) and isinstance(written, dict):
+        for key in recorded.keys() & written.keys():
+            _collect(recorded[key], written[key], found)
+    elif isinstance(recorded, list) and isinstance(written, list):
+        for inner, counterpart in zip(recorded, written, strict=False):
+            _collect(inner, counterpart, found)

@@ -1,0 +1,146 @@
+"""Sealing: what a run is recorded with, without the secrets that were given to it in the clear.
+
+`${env.NAME}` names a secret without holding it. A secret that is written into a workflow file, or
+given as an input that a secret param takes, is replaced by a seal before anything is recorded. The
+process that starts the run still has it; to resume the run elsewhere, it must be given again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from copy import deepcopy
+from dataclasses import dataclass
+from typing import Any
+
+from runtrue.workflow.ir import Workflow, WorkflowIR
+from runtrue.workflow.node import Place
+from runtrue.workflow.registry import Registry
+from runtrue.workflow.templates import compile_template
+
+_SEAL = "$sealed"
+
+
+@dataclass(frozen=True, slots=True)
+class Sealed:
+    """A workflow and its inputs as they may be recorded, and what was taken out, by its seal."""
+
+    ir: dict[str, Any]
+    inputs: dict[str, Any]
+    secrets: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Secret:
+    """A value of a secret param, as it is written, and the roots of the references in it."""
+
+    place: Place
+    value: Any
+    roots: frozenset[str]
+
+
+def seal(
+    ir: Mapping[str, Any], parsed: WorkflowIR, inputs: Mapping[str, Any], registry: Registry
+) -> Sealed:
+    """Take the secrets out of a valid workflow and its inputs."""
+    recorded = deepcopy(dict(ir))
+    kept = dict(inputs)
+    secrets: dict[str, Any] = {}
+    for secret in secrets_of(Workflow.of(ir), parsed, registry, inputs):
+        if not secret.roots:
+            secrets[_name(secret.place)] = secret.value
+            _put(recorded, secret.place, _sealed(secret.place))
+        for name in secret.roots & inputs.keys():
+            if inputs[name] is None:
+                continue
+            place: Place = ("inputs", name)
+            if inputs[name] == parsed.inputs[name].get("default"):
+                place = (*place, "default")
+            secrets[_name(place)] = inputs[name]
+            kept[name] = _sealed(place)
+    return Sealed(recorded, kept, secrets)
+
+
+def secrets_of(
+    workflow: Workflow,
+    parsed: WorkflowIR,
+    registry: Registry,
+    inputs: Mapping[str, Any] | None = None,
+) -> Iterator[Secret]:
+    """What secret params are given in a valid workflow, and the defaults of inputs among that.
+
+    Where a param is nothing but an input, what it holds tells whether it is a secret.
+    """
+    taken: dict[str, None] = {}
+    for n, node in enumerate(parsed.nodes):
+        kind = registry.node(node.type)
+        shown = {name: _given(value, inputs or {}) for name, value in node.params.items()}
+        places = kind.secret_places(shown, workflow, registry) if kind is not None else ()
+        for inner in places:
+            value, place = _written(node.params, inner)
+            if value is None:
+                continue
+            roots = frozenset(reference.root for reference in compile_template(value).references)
+            taken.update(dict.fromkeys(sorted(roots & parsed.inputs.keys())))
+            yield Secret(("nodes", n, "params", *place), value, roots)
+    for name in taken:
+        default = parsed.inputs[name].get("default")
+        if default is not None:
+            yield Secret(("inputs", name, "default"), default, frozenset())
+
+
+def _given(value: Any, inputs: Mapping[str, Any]) -> Any:
+    """A param as it is written or, where that is nothing but an input, what was given for it."""
+    template = compile_template(value)
+    if len(template.references) == 1 and template.references[0].root in inputs:
+        whole = isinstance(value, str) and len(template.split()) == 1
+        return template.render(inputs) if whole and not template.references[0].steps else value
+    return value
+
+
+def _written(params: Mapping[str, Any], place: Place) -> tuple[Any, Place]:
+    """What is written at a place of the params, or at the nearest one around it."""
+    value: Any = params
+    for depth, part in enumerate(place):
+        if isinstance(value, str):
+            return value, place[:depth]
+        value = value[part]
+    return value, place
+
+
+def unseal(value: Any, secrets: Mapping[str, Any]) -> Any:
+    """A recorded value with its secrets back in. Raises KeyError with the seal of a missing one."""
+    if isinstance(value, dict):
+        if value.keys() == {_SEAL}:
+            return secrets[value[_SEAL]]
+        return {key: unseal(inner, secrets) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [unseal(inner, secrets) for inner in value]
+    return value
+
+
+def texts(secrets: Mapping[str, Any]) -> Iterator[str]:
+    """The pieces of text in secrets, which must appear nowhere."""
+    for value in secrets.values():
+        yield from _texts(value)
+
+
+def _texts(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict | list):
+        for inner in value.values() if isinstance(value, dict) else value:
+            yield from _texts(inner)
+
+
+def _name(place: Place) -> str:
+    return ".".join(map(str, place))
+
+
+def _sealed(place: Place) -> dict[str, str]:
+    return {_SEAL: _name(place)}
+
+
+def _put(data: Any, place: Place, value: Any) -> None:
+    for part in place[:-1]:
+        data = data[part]
+    data[place[-1]] = value

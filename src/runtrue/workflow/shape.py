@@ -1,0 +1,78 @@
+"""Shape: where a value does not fit a JSON Schema, in plain words."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+from runtrue.workflow.node import Place, describe_type, kind_of
+
+if TYPE_CHECKING:
+    from jsonschema import ValidationError
+
+
+def schema_problems(value: Any, schema: dict[str, Any]) -> Iterator[tuple[Place, str]]:
+    """Where a value does not fit a JSON Schema, in plain words."""
+    from jsonschema import Draft202012Validator
+    from referencing import Registry as Schemas
+    from referencing.exceptions import Unresolvable
+
+    # With a registry of its own, nothing is fetched from anywhere.
+    validator = Draft202012Validator(schema, registry=Schemas())
+    with suppress(Unresolvable):
+        for error in validator.iter_errors(value):
+            yield from _explained(error)
+
+
+def _explained(error: ValidationError) -> Iterator[tuple[Place, str]]:
+    place: Place = tuple(error.absolute_path)
+    # Whatever a schema may hold; jsonschema types these as narrowly as it can.
+    instance: Any = error.instance
+    schema: Any = error.schema
+    wanted: Any = error.validator_value
+    if error.validator == "additionalProperties" and isinstance(instance, dict):
+        known = tuple(schema.get("properties", ()))
+        for name in instance.keys() - set(known):
+            yield (*place, name), f"unknown key {name!r}{close_to(name, known, known)}"
+    elif error.validator == "required":
+        missing = [name for name in wanted if name not in instance]
+        yield from ((place, f"the key {name!r} is missing") for name in missing)
+    elif error.validator == "enum":
+        yield place, f"{instance!r} is not one of: {', '.join(map(str, wanted))}"
+    elif error.validator == "const":
+        hint = schema.get("description", "").rstrip(".")
+        yield place, f"can only be {wanted!r}: {hint[:1].lower()}{hint[1:]}"
+    elif error.validator == "pattern" and place:
+        message = f"{instance!r} is not a usable name or version: it must match {wanted}"
+        yield place, message
+    elif error.validator in {"anyOf", "oneOf"} and error.context:
+        yield from _explained_options(error, place)
+    elif error.validator == "type":
+        kinds = " or ".join([wanted] if isinstance(wanted, str) else wanted)
+        yield place, f"is {kind_of(instance)} and should be {kinds}"
+    else:
+        yield place, error.message
+
+
+def _explained_options(error: ValidationError, place: Place) -> Iterator[tuple[Place, str]]:
+    """Why no option fits: what is wrong with the one that was meant, as its type tells."""
+    schema: Any = error.schema
+    options: dict[str | int, list[ValidationError]] = {}
+    for inner in error.context or ():
+        options.setdefault(inner.schema_path[0], []).append(inner)
+    for problems in options.values():
+        if not any(problem.validator == "type" and not problem.path for problem in problems):
+            for problem in problems:
+                yield from _explained(problem)
+            return
+    yield place, f"is {kind_of(error.instance)} and should be {describe_type(schema)}"
+
+
+def close_to(name: str, known: Iterable[str], listed: Iterable[str] = ()) -> str:
+    """What a sentence about an unknown name ends with: the one that was meant, or `listed`."""
+    close = difflib.get_close_matches(name, list(known), n=1)
+    if close:
+        return f"; did you mean {close[0]!r}?"
+    return f"; known here: {', '.join(listed)}" if listed else ""

@@ -1,0 +1,290 @@
+"""Steps: a workflow's node as a node of the kernel.
+
+`prep` fills the params in, `exec` lets the node type do its work and takes the secrets out of what
+comes back, `post` puts it into the store under the node's id and says where to go on.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from runtrue.errors import (
+    HostError,
+    JournalError,
+    NodeFailed,
+    RunError,
+    RuntimeValidationError,
+    RuntrueError,
+)
+from runtrue.flow import Node, emit, tell
+from runtrue.loop import Fault, fault_of_exception
+from runtrue.workflow import context as contexts
+from runtrue.workflow.context import Context
+from runtrue.workflow.ir import NodeIR, Retry
+from runtrue.workflow.node import WorkflowNode
+from runtrue.workflow.secrets import MissingSecret, reveal, sample_text
+from runtrue.workflow.templates import Template, Unresolved, compile_template
+
+Store = dict[str, Any]
+
+#: How often a node may run within one run, where edges lead back to it.
+MOST_VISITS = 1_000
+
+
+class Done(msgspec.Struct, frozen=True):
+    """How a node ended: its outputs and its action, or the failure that something handles."""
+
+    outputs: dict[str, Any]
+    action: str = "default"
+    failed: bool = False
+    #: Why an item of a batch failed.
+    failure: dict[str, Any] | None = None
+    #: How each item of a batch ended, where there is one.
+    items: list[Done] | None = None
+
+
+class Step(Node):
+    """One node of a workflow."""
+
+    # A workflow may end at any of its nodes; what an action without an edge means is told here.
+    terminal = True
+
+    def __init__(self, ir: NodeIR, kind: WorkflowNode[Any]) -> None:
+        super().__init__(ir.id)
+        self.ir = ir
+        self.kind = kind
+        self.side_effect = kind.has_side_effect(ir.params)
+        self._verbatim = {name: ir.params[name] for name in kind.verbatim & ir.params.keys()}
+        self._params = {
+            name: compile_template(value)
+            for name, value in ir.params.items()
+            if name not in kind.verbatim
+        }
+        self._has_secret = any(template.secret for template in self._params.values())
+        self._finishes = type(kind).finish is not WorkflowNode.finish
+
+    def prep(self, shared: Store) -> Any:
+        """The params, filled in. Secrets are still only named."""
+        with self._failing(shared):
+            self._count_visit()
+            return self._resolved(shared)
+
+    def _count_visit(self) -> None:
+        context = contexts.current()
+        if context is not None and context.visit(self.name) > MOST_VISITS:
+            raise NodeFailed(
+                f"has run {MOST_VISITS} times: its edges lead round and round",
+                category="endless_loop",
+            )
+
+    def _resolved(self, store: Mapping[str, Any]) -> Any:
+        try:
+            return {**self.kind.resolve(self._params, store), **self._verbatim}
+        except NodeFailed:
+            raise
+        except Unresolved as error:
+            raise _missing_reference(error, store) from error
+        except Exception as error:
+            raise _unforeseen(error) from error
+
+    async def exec(self, inputs: Any) -> Done:
+        """Run the node, as often as its retry says."""
+        context = contexts.needed()
+        try:
+            return await self._attempt(inputs, context, self.ir.retry)
+        except NodeFailed as error:
+            if not self._handles(error):
+                raise self._reported(error) from error.__cause__
+            return self._handled(error)
+
+    async def _attempt(self, inputs: dict[str, Any], context: Context, retry: Retry) -> Done:
+        for tries_left in reversed(range(retry.attempts)):
+            try:
+                return await self._once(inputs, context)
+            except NodeFailed as error:
+                if not tries_left or not _may_pass(error):
+                    raise
+                emit("node_retried", left=tries_left, error=error.message)
+                await asyncio.sleep(retry.wait)
+        raise AssertionError("a node is tried at least once")
+
+    async def _once(self, inputs: dict[str, Any], context: Context) -> Done:
+        """Run the node once; whatever comes of it has no secret in it any more."""
+        try:
+            if self._has_secret:
+                revealed: set[str] = set()
+                inputs = reveal(inputs, context.environment, revealed)
+                context.scrubber.add(*revealed)
+            result = await self.kind.run(self.kind.convert(inputs), context)
+        except NodeFailed as error:
+            raise _scrubbed(error, context) from error.__cause__
+        except MissingSecret as error:
+            raise NodeFailed(
+                f"the environment variable {error.name} is not set",
+                category="missing_secret",
+                fault=Fault.CREDENTIALS,
+                attempted=(error.name,),
+            ) from error
+        except (RunError, JournalError):
+            # Not of the node: this process may not go on.
+            raise
+        except Exception as error:
+            raise _scrubbed(_unforeseen(error), context) from error
+        scrub = context.scrubber.scrub
+        return Done(scrub(result.outputs), scrub(result.action))
+
+    def _handles(self, error: NodeFailed) -> bool:
+        if isinstance(error, RuntimeValidationError):
+            return False
+        return "error" in self.successors or self.ir.on_error == "continue"
+
+    def _handled(self, error: NodeFailed) -> Done:
+        tell("node_handled")
+        action = "error" if "error" in self.successors else "default"
+        outputs = {"error": error.message, **error.outputs}
+        return Done(outputs, action, failed=True)
+
+    def post(self, shared: Store, inputs: Any, result: Done) -> str:
+        """Put the outputs into the store and follow the action."""
+        with self._failing(shared):
+            done = self._settled(inputs, result)
+            self._write(shared, done.outputs)
+            return self._leading(done.action)
+
+    def _settled(self, inputs: Any, done: Done) -> Done:
+        """What is written and followed: worked up, unless that fails, which may be handled."""
+        try:
+            return Done(self._finished(inputs, done), done.action)
+        except NodeFailed as error:
+            if self._handles(error):
+                return self._handled(error)
+            raise
+
+    def _finished(self, inputs: Any, done: Done) -> dict[str, Any]:
+        if done.failed or not self._finishes:
+            return done.outputs
+        try:
+            return self.kind.finish(inputs, done.outputs)
+        except NodeFailed:
+            raise
+        except Exception as error:
+            raise _unforeseen(error) from error
+
+    def _write(self, shared: Store, outputs: Mapping[str, Any]) -> None:
+        # Taken out first, so that the store is always in the order in which nodes finished.
+        shared.pop(self.name, None)
+        shared[self.name] = dict(outputs)
+
+    def _leading(self, action: str) -> str:
+        if action != "default" and action not in self.successors:
+            known = tuple(self.successors)
+            raise RuntimeValidationError(
+                f"its action {action!r} leads nowhere; there are edges for: "
+                f"{', '.join(known) or 'none'}",
+                category="no_edge",
+                attempted=(action,),
+                available=known,
+            )
+        return action
+
+    def _failing(self, shared: Store) -> _Failing:
+        return _Failing(self, shared)
+
+    def _reported(self, error: NodeFailed) -> NodeFailed:
+        """The failure with its node's id, told to whoever listens and to the journal."""
+        error.node_id = ".".join(filter(None, [self.name, error.node_id]))
+        emit("node_failed", source=self.ir.type, **as_data(error))
+        return error
+
+
+class _Failing:
+    """Around the pure parts of a step: what fails there has a node, too, and leaves its outputs."""
+
+    def __init__(self, step: Step, shared: Store) -> None:
+        self._step = step
+        self._shared = shared
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, NodeFailed):
+            context = contexts.current()
+            if context is not None:
+                _scrub(error, context)
+            if error.outputs:
+                self._step._write(self._shared, error.outputs)
+            self._step._reported(error)
+
+
+def as_data(error: NodeFailed) -> dict[str, Any]:
+    """A failure as the plain data that is kept of it."""
+    return {
+        "node_id": error.node_id,
+        "message": error.message,
+        "category": error.category,
+        "fault": error.fault,
+        "attempted": list(error.attempted),
+        "available": list(error.available),
+        "sample": error.sample,
+        "data": error.data,
+        "outputs": error.outputs,
+        "transient": error.transient,
+        "fixable": isinstance(error, RuntimeValidationError),
+    }
+
+
+def rendered(template: Template, store: Mapping[str, Any]) -> Any:
+    """What a template gives, or the failure that it cannot."""
+    try:
+        return template.render(store)
+    except Unresolved as error:
+        raise _missing_reference(error, store) from error
+
+
+def _may_pass(error: NodeFailed) -> bool:
+    """Whether trying again can help: not where the workflow is wrong, or a key."""
+    return not isinstance(error, RuntimeValidationError) and error.fault != Fault.CREDENTIALS
+
+
+def _missing_reference(error: Unresolved, store: Mapping[str, Any]) -> RuntimeValidationError:
+    root = error.reference.root
+    return RuntimeValidationError(
+        str(error),
+        category="missing_template_path",
+        attempted=(f"${{{error.reference.text}}}",),
+        available=error.missing.available,
+        sample=sample_text(store[root]) if root in store else None,
+    )
+
+
+def _unforeseen(error: Exception) -> NodeFailed:
+    name = type(error).__name__
+    told = " ".join(str(error).split())
+    if isinstance(error, RuntrueError):
+        fault = Fault.ENVIRONMENT if isinstance(error, HostError) else Fault.CANDIDATE
+        return NodeFailed(told, category=name, fault=fault)
+    names = [cls.__name__ for cls in type(error).__mro__]
+    number = error.errno if isinstance(error, OSError) else None
+    fault = fault_of_exception(names, error_number=number)
+    return NodeFailed(f"{name}: {told}" if told else name, category=name, fault=fault)
+
+
+def _scrubbed(error: NodeFailed, context: Context) -> NodeFailed:
+    _scrub(error, context)
+    return error
+
+
+def _scrub(error: NodeFailed, context: Context) -> None:
+    scrub = context.scrubber.scrub
+    error.message = scrub(error.message)
+    error.args = (error.message,)
+    error.attempted = tuple(scrub(list(error.attempted)))
+    error.available = tuple(scrub(list(error.available)))
+    error.sample = scrub(error.sample)
+    error.data = scrub(error.data)
+    error.outputs = scrub(error.outputs)
