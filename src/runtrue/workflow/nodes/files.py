@@ -1,0 +1,306 @@
+"""File nodes: `read-file` and `write-file`."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import difflib
+import errno
+import json
+import os
+import stat
+import uuid
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from msgspec import Meta
+
+from runtrue.errors import NodeFailed, RuntimeValidationError
+from runtrue.loop import Fault, fault_of_exception
+from runtrue.workflow.node import Place, Result, WorkflowNode
+
+if TYPE_CHECKING:
+    from runtrue.workflow.context import Context
+
+LARGEST_FILE = 50 * 1024 * 1024
+#: How many names of a directory are told where one is missing.
+TOLD = 20
+
+FilePath = Annotated[
+    str, Meta(description="Path of the file, relative to the current directory; ~ is home")
+]
+Encoding = Annotated[str, Meta(description="Encoding of the text")]
+
+
+@dataclass(frozen=True, slots=True)
+class ReadFile:
+    """What to read."""
+
+    file_path: FilePath
+    encoding: Encoding = "utf-8"
+
+
+@dataclass(frozen=True, slots=True)
+class FileContent:
+    """What was read."""
+
+    content: Annotated[str, Meta(description="The text of the file, exactly as it is")]
+    error: Annotated[str, Meta(description="What went wrong, when it failed")]
+
+
+class ReadFileNode(WorkflowNode[ReadFile]):
+    """Read a text file."""
+
+    type = "read-file"
+    Params = ReadFile
+    Outputs = FileContent
+
+    async def run(self, params: ReadFile, context: Context) -> Result:
+        """Read the file in a thread."""
+        path = locate(params.file_path, context)
+        return Result({"content": await asyncio.to_thread(_read, path, params.encoding)})
+
+    def check(self, params: Mapping[str, Any]) -> Iterable[tuple[Place, str]]:
+        """Whether there is such an encoding."""
+        return _check_encoding(params)
+
+    def has_side_effect(self, params: Mapping[str, Any]) -> bool:
+        """Reading changes nothing."""
+        return False
+
+
+@dataclass(frozen=True, slots=True)
+class WriteFile:
+    """What to write, and where."""
+
+    file_path: FilePath
+    content: Annotated[
+        Any, Meta(description="Text, written as it is; anything else, null too, is written as JSON")
+    ]
+    encoding: Encoding = "utf-8"
+    append: Annotated[bool, Meta(description="Add to the file instead of replacing it")] = False
+
+
+@dataclass(frozen=True, slots=True)
+class FileWritten:
+    """What was written."""
+
+    written: Annotated[bool, Meta(description="Whether the content is in the file now")]
+    file_path: Annotated[str, Meta(description="The absolute path of the file")]
+    error: Annotated[str, Meta(description="What went wrong, when it failed")]
+
+
+class WriteFileNode(WorkflowNode[WriteFile]):
+    """Write a file, whole or not at all. Missing directories are made."""
+
+    type = "write-file"
+    Params = WriteFile
+    Outputs = FileWritten
+
+    async def run(self, params: WriteFile, context: Context) -> Result:
+        """Write the file in a thread."""
+        path = locate(params.file_path, context)
+        await asyncio.to_thread(_write, path, params)
+        return Result({"written": True, "file_path": str(path)})
+
+    def check(self, params: Mapping[str, Any]) -> Iterable[tuple[Place, str]]:
+        """Whether there is such an encoding."""
+        return _check_encoding(params)
+
+    def has_side_effect(self, params: Mapping[str, Any]) -> bool:
+        """Replacing a file twice is the same as once; appending is not."""
+        return params.get("append", False) is not False
+
+
+# -- paths --------------------------------------------------------------------------------------
+
+
+def locate(text: str, context: Context) -> Path:
+    """The absolute path that a param names."""
+    if not text or "\0" in text:
+        raise RuntimeValidationError(
+            f"{text!r} is no path of a file", category="bad_path", attempted=(text,)
+        )
+    first, _, rest = text.partition("/")
+    if first == "~" and (home := context.environment.get("HOME")):
+        return context.directory / home / rest
+    try:
+        return context.directory / Path(text).expanduser()
+    except RuntimeError as error:
+        raise RuntimeValidationError(
+            f"{text!r}: the home directory of {first!r} is not known",
+            category="bad_path",
+            attempted=(text,),
+        ) from error
+
+
+def names_in(directory: Path, like: str = "") -> tuple[str, ...]:
+    """Some of what there is in a directory, the names most alike to `like` first."""
+    try:
+        names = sorted(entry.name for entry in directory.iterdir())
+    except OSError:
+        return ()
+    close = difflib.get_close_matches(like, names, n=5)
+    return tuple(dict.fromkeys([*close, *names]))[:TOLD]
+
+
+# -- reading ------------------------------------------------------------------------------------
+
+
+def _read(path: Path, encoding: str) -> str:
+    _require_encoding(encoding)
+    try:
+        _require_regular(path.stat().st_mode, path)
+        with path.open("rb") as file:
+            data = file.read(LARGEST_FILE + 1)
+    except (FileNotFoundError, NotADirectoryError) as error:
+        raise _not_found(path) from error
+    except OSError as error:
+        raise _refused("read", path, error) from error
+    if len(data) > LARGEST_FILE:
+        message = f"{path} is larger than {LARGEST_FILE // 1024**2} MB"
+        raise _failed(message, "too_large", path)
+    try:
+        content = data.decode(encoding)
+        content.encode()  # Some encodings can spell halves of characters, which are no text.
+    except UnicodeError as error:
+        raise _failed(f"{path} is not text in {encoding}: {error}", "decoding", path) from error
+    return content
+
+
+def _not_found(path: Path) -> NodeFailed:
+    names = names_in(path.parent, path.name)
+    if names:
+        close = difflib.get_close_matches(path.name, names, n=1)
+        hint = f"; did you mean {close[0]!r}?" if close else ""
+    else:
+        empty = path.parent.is_dir()
+        hint = f"; {path.parent} {'is empty' if empty else 'is no directory that can be read'}"
+    return _failed(f"there is no file {path}{hint}", "file_not_found", path, available=names)
+
+
+# -- writing ------------------------------------------------------------------------------------
+
+
+def _write(path: Path, params: WriteFile) -> None:
+    _require_encoding(params.encoding)
+    text = params.content
+    if not isinstance(text, str):
+        text = json.dumps(text, indent=2, ensure_ascii=False)
+    try:
+        data = text.encode(params.encoding)
+    except UnicodeError as error:
+        message = f"the content cannot be written as {params.encoding}: {error}"
+        raise _failed(message, "encoding", path) from error
+    try:
+        # A link stays one: it is its target that is written.
+        target = Path(os.path.realpath(path))
+        target.parent.mkdir(parents=True, exist_ok=True)
+        (_append if params.append else _replace)(target, data)
+    except OSError as error:
+        raise _refused("written", path, error) from error
+
+
+def _append(path: Path, data: bytes) -> None:
+    if path.exists():
+        _require_regular(path.stat().st_mode, path)
+    descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
+    try:
+        # One write takes it all, so that those who append at the same time do not mix. When one
+        # does not, the disk is full as a rule, and the next one says so.
+        while data:
+            data = data[os.write(descriptor, data) :]
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _replace(path: Path, data: bytes) -> None:
+    """Put a complete file in the place of another one, which it is like but for its content."""
+    before = None
+    with contextlib.suppress(FileNotFoundError):
+        before = path.stat()
+    if before is not None:
+        _require_regular(before.st_mode, path)
+        if not os.access(path, os.W_OK, effective_ids=True):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+    beside = path.with_name(f".runtrue-{uuid.uuid4().hex}.tmp")
+    try:
+        with beside.open("xb") as file:
+            if before is not None:
+                with contextlib.suppress(PermissionError):
+                    os.fchown(file.fileno(), before.st_uid, before.st_gid)
+                os.fchmod(file.fileno(), stat.S_IMODE(before.st_mode))
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        beside.replace(path)
+    finally:
+        beside.unlink(missing_ok=True)
+
+
+# -- failures -----------------------------------------------------------------------------------
+
+
+def _require_regular(mode: int, path: Path) -> None:
+    if stat.S_ISDIR(mode):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+    if not stat.S_ISREG(mode):
+        raise _failed(f"{path} is not a regular file", "not_a_file", path)
+
+
+def _refused(done: str, path: Path, error: OSError) -> NodeFailed:
+    """What the system says to reading or writing, by its error number."""
+    number = error.errno or 0
+    if isinstance(error, IsADirectoryError):
+        names = names_in(path)
+        return _failed(f"{path} is a directory", "is_a_directory", path, available=names)
+    if isinstance(error, PermissionError):
+        message = f"{path} cannot be {done}: permission denied"
+        return _failed(message, "permission", path, fault=Fault.ENVIRONMENT)
+    if isinstance(error, FileExistsError | NotADirectoryError):
+        return _failed(f"{path}: a part of the path is not a directory", "not_a_directory", path)
+    fault = fault_of_exception([type(error).__name__], error_number=number)
+    category = errno.errorcode.get(number, "os_error").lower()
+    message = f"{path} cannot be {done}: {error.strerror or error}"
+    return _failed(message, category, path, fault=fault)
+
+
+def _failed(
+    message: str,
+    category: str,
+    path: Path,
+    *,
+    fault: Fault = Fault.CANDIDATE,
+    available: Iterable[str] = (),
+) -> NodeFailed:
+    return NodeFailed(
+        message,
+        category=category,
+        fault=fault,
+        attempted=(str(path),),
+        available=available,
+        outputs={"error": message},
+    )
+
+
+def _check_encoding(params: Mapping[str, Any]) -> Iterable[tuple[Place, str]]:
+    encoding = params.get("encoding")
+    if isinstance(encoding, str) and "${" not in encoding:
+        try:
+            _require_encoding(encoding)
+        except RuntimeValidationError as error:
+            yield ("encoding",), error.message
+
+
+def _require_encoding(name: str) -> None:
+    try:
+        "".encode(name)
+    except (LookupError, ValueError) as error:
+        raise RuntimeValidationError(
+            f"there is no text encoding {name!r}; utf-8, latin-1 and cp1252 are common ones",
+            category="unknown_encoding",
+            attempted=(name,),
+        ) from error

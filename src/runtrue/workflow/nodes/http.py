@@ -1,0 +1,214 @@
+"""The `http` node: sends a request, and gives what was answered."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from http import HTTPStatus
+from http.cookiejar import CookieJar, DefaultCookiePolicy
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+
+from msgspec import Meta
+
+from runtrue import __version__
+from runtrue.errors import NodeFailed
+from runtrue.loop import Fault, fault_of_status
+from runtrue.workflow.node import Place, Result, WorkflowNode
+from runtrue.workflow.nodes.extract import extract, path_problems
+from runtrue.workflow.nodes.http_exchange import Answer, Bounds, exchange
+from runtrue.workflow.nodes.http_params import (
+    AUTH_SECRETS,
+    SAFE,
+    HttpParams,
+    is_secret_header,
+    is_secret_name,
+    written_problems,
+)
+from runtrue.workflow.nodes.http_request import has_secret, make_request, show_url
+from runtrue.workflow.nodes.http_response import read_body, read_headers
+from runtrue.workflow.secrets import Scrubber, sample_text
+
+if TYPE_CHECKING:
+    import httpx
+
+    from runtrue.workflow.context import Context
+
+_CONNECTIONS = 100
+_LONGEST_NUMBER = 10
+_STATUSES = frozenset(HTTPStatus)
+#: The environment variables that httpx follows. (It reads no .netrc.)
+_SETTINGS = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "SSL_CERT_FILE", "SSL_CERT_DIR")
+_SECRETS_WITHIN: dict[str, Callable[[str], bool]] = {
+    "auth": AUTH_SECRETS.__contains__,
+    "headers": is_secret_header,
+    "params": is_secret_name,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HttpOutputs:
+    """What an `http` node gives."""
+
+    response: Annotated[
+        Any, Meta(description="The body: data when it is JSON, else text, or base64 when binary.")
+    ]
+    response_is_binary: Annotated[bool, Meta(description="Whether response is base64.")]
+    status_code: Annotated[int, Meta(description="The status, such as 200.")]
+    response_headers: Annotated[
+        dict[str, str], Meta(description="The headers, by their names in lower case.")
+    ]
+    response_time: Annotated[float, Meta(description="The seconds until all of it was there.")]
+    extracted: Annotated[
+        dict[str, Any] | None, Meta(description="What was asked for with extract, by name.")
+    ] = None
+    error: Annotated[str | None, Meta(description="What failed, only if something did.")] = None
+
+
+class HttpNode(WorkflowNode[HttpParams]):
+    """Send an HTTP request. Any status other than 2xx is a failure."""
+
+    type = "http"
+    Params = HttpParams
+    Outputs = HttpOutputs
+    secret_params: ClassVar[frozenset[str]] = frozenset({"auth_token", "api_key"})
+
+    async def run(self, params: HttpParams, context: Context) -> Result:
+        """Send the request and read the answer."""
+        request = make_request(params)
+        context.scrubber.add(*request.secrets)
+        bounds = Bounds(
+            timeout=params.timeout,
+            retries=params.retries,
+            max_bytes=params.max_bytes,
+            follow_redirects=params.follow_redirects,
+            holds_secret=lambda body: _holds_secret(body, context.scrubber),
+        )
+        if params.verify:
+            return _result(await exchange(context.http(), request, bounds), bounds)
+        async with make_client(verify=False) as client:
+            return _result(await exchange(client, request, bounds), bounds)
+
+    def finish(self, params: Mapping[str, Any], outputs: dict[str, Any]) -> dict[str, Any]:
+        """Pick out of the response what was asked for."""
+        wanted = params.get("extract")
+        return outputs if wanted is None else {**outputs, "extracted": extract(wanted, outputs)}
+
+    def has_side_effect(self, params: Mapping[str, Any]) -> bool:
+        """All methods have but those that only look."""
+        method = params.get("method")
+        if method is None:
+            return params.get("body") is not None or "json" in params
+        return not isinstance(method, str) or method.upper() not in SAFE
+
+    def check(self, params: Mapping[str, Any]) -> Iterator[tuple[Place, str]]:
+        """What is wrong with params, where it can be told from how they are written."""
+        yield from written_problems(params)
+        wanted = params.get("extract")
+        if isinstance(wanted, dict):
+            yield from ((("extract", name), problem) for name, problem in path_problems(wanted))
+
+    def secrets_in(self, params: Mapping[str, Any]) -> Iterator[Place]:
+        """The credentials, what headers and the query carry of them, a URL with a password."""
+        yield from super().secrets_in(params)
+        if isinstance(url := params.get("url"), str) and has_secret(url):
+            yield ("url",)
+        for param, is_secret in _SECRETS_WITHIN.items():
+            if isinstance(within := params.get(param), dict):
+                yield from ((param, name) for name in within if is_secret(name))
+
+
+def make_client(*, verify: bool = True) -> httpx.AsyncClient:
+    """The client that the requests of one run share. It keeps connections, and no cookies."""
+    import httpx
+
+    try:
+        return httpx.AsyncClient(
+            verify=verify,
+            headers={"User-Agent": f"runtrue/{__version__}"},
+            timeout=None,  # noqa: S113  # each request has its own limit, for all of it
+            limits=httpx.Limits(
+                max_connections=_CONNECTIONS, max_keepalive_connections=_CONNECTIONS
+            ),
+            # What one node was given must not change what another one gets.
+            cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
+        )
+    except (ImportError, ValueError, OSError, httpx.InvalidURL):
+        message = f"no request can be sent, since one of {', '.join(_SETTINGS)} cannot be used"
+        raise NodeFailed(
+            message,
+            category="http_settings",
+            fault=Fault.ENVIRONMENT,
+            available=_SETTINGS,
+            outputs={"error": message},
+        ) from None
+
+
+def _holds_secret(body: bytes, scrubber: Scrubber) -> bool:
+    text = body.decode("utf-8", "replace")
+    return scrubber.scrub(text) is not text
+
+
+def _result(answer: Answer, bounds: Bounds) -> Result:
+    headers = read_headers(answer.headers)
+    response, is_binary = read_body(answer.body, headers.get("content-type", ""))
+    outputs = {
+        "response": response,
+        "response_is_binary": is_binary,
+        "status_code": answer.status,
+        "response_headers": headers,
+        "response_time": round(answer.seconds, 6),
+    }
+    if not 200 <= answer.status < 300:
+        raise _bad_status(answer, outputs)
+    if not answer.complete:
+        raise _too_large(answer, outputs, bounds)
+    return Result(outputs)
+
+
+def _bad_status(answer: Answer, outputs: dict[str, Any]) -> NodeFailed:
+    status, url = answer.status, show_url(answer.url)
+    fault = fault_of_status(status)
+    phrase = HTTPStatus(status).phrase if status in _STATUSES else ""
+    return NodeFailed(
+        f"{answer.method} {url} answered {status} {phrase}".rstrip(),
+        category="http_status",
+        fault=fault,
+        sample=sample_text(outputs["response"]),
+        data={
+            "status": status,
+            "method": answer.method,
+            "url": url,
+            "retry_after": _retry_after(outputs["response_headers"]),
+        },
+        outputs={**outputs, "error": f"HTTP {status}"},
+        # Of the statuses, those are the environment's that may be gone in a moment.
+        transient=fault is Fault.ENVIRONMENT,
+    )
+
+
+def _retry_after(headers: Mapping[str, str]) -> float | None:
+    """The seconds that the server asks to wait."""
+    value = headers.get("retry-after", "")
+    if value.isdecimal() and len(value) < _LONGEST_NUMBER:
+        return float(value)
+    try:
+        return max(0.0, (parsedate_to_datetime(value) - datetime.now(UTC)).total_seconds())
+    except (ValueError, TypeError):
+        return None
+
+
+def _too_large(answer: Answer, outputs: dict[str, Any], bounds: Bounds) -> NodeFailed:
+    url = show_url(answer.url)
+    message = (
+        f"{answer.method} {url} answered with more than {bounds.max_bytes} bytes; "
+        "raise max_bytes to accept them"
+    )
+    kept = {name: outputs[name] for name in ("status_code", "response_headers", "response_time")}
+    return NodeFailed(
+        message,
+        category="response_too_large",
+        data={"status": answer.status, "method": answer.method, "url": url},
+        outputs={**kept, "error": message},
+    )

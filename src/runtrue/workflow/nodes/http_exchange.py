@@ -1,0 +1,209 @@
+"""HTTP exchanges: a request is sent, redirects are followed, the answer is read within bounds."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from runtrue.errors import NodeFailed
+from runtrue.loop import Fault
+from runtrue.workflow.nodes.http_params import IDEMPOTENT, url_problem
+from runtrue.workflow.nodes.http_request import Request, show_url
+
+if TYPE_CHECKING:
+    import httpx
+
+MOST_REDIRECTS = 10
+_FIRST_WAIT, _LONGEST_WAIT = 0.2, 2.0
+#: Up to here the body of a redirect is read, so that its connection can be used again.
+_REDIRECT_BYTES = 64 * 1024
+#: The only headers that go on to another origin: any other may be a secret.
+_FOR_ANYONE = frozenset(
+    {
+        *("accept", "accept-encoding", "accept-language", "connection", "host", "user-agent"),
+        *("content-length", "content-type", "transfer-encoding"),
+    }
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What came back in the end, from where; not `complete` when it was larger than allowed."""
+
+    method: str
+    url: str
+    status: int
+    headers: list[tuple[str, str]]
+    body: bytes
+    complete: bool
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bounds:
+    """How far an exchange may go. A body with a secret in it never goes to another origin."""
+
+    timeout: float
+    retries: int
+    max_bytes: int
+    follow_redirects: bool
+    holds_secret: Callable[[bytes], bool]
+
+
+async def exchange(client: httpx.AsyncClient, request: Request, bounds: Bounds) -> Answer:
+    """Send a request and read its answer. Raises NodeFailed when there is none."""
+    started = time.perf_counter()
+    retries = bounds.retries if request.method in IDEMPOTENT else 0
+    try:
+        async with asyncio.timeout(bounds.timeout):
+            for tried in range(retries):
+                try:
+                    return await _attempt(client, request, bounds, started)
+                except NodeFailed as failure:
+                    if not failure.transient:
+                        raise
+                await asyncio.sleep(min(_FIRST_WAIT * 2**tried, _LONGEST_WAIT))
+            return await _attempt(client, request, bounds, started)
+    except TimeoutError:
+        what = f"was not answered within {bounds.timeout:g} s"
+        url = str(request.url)
+        raise _failed(request.method, url, what, category="timeout", transient=True) from None
+
+
+async def _attempt(
+    client: httpx.AsyncClient, request: Request, bounds: Bounds, started: float
+) -> Answer:
+    """Send a request once, through all its redirects."""
+    import httpx
+
+    message = client.build_request(
+        request.method, request.url, headers=request.headers, content=request.content
+    )
+    redirects = None
+    try:
+        while True:
+            response = await client.send(message, stream=True)
+            try:
+                following = response.next_request if bounds.follow_redirects else None
+                if following is None:
+                    body, complete = await _read(response, bounds.max_bytes)
+                    return Answer(
+                        method=message.method,
+                        url=str(message.url),
+                        status=response.status_code,
+                        headers=response.headers.multi_items(),
+                        body=body,
+                        complete=complete,
+                        seconds=time.perf_counter() - started,
+                    )
+                await _read(response, _REDIRECT_BYTES)
+            finally:
+                await response.aclose()
+            redirects = redirects or _Redirects(request, message, bounds)
+            redirects.check(response, following)
+            message = following
+    except (httpx.RequestError, httpx.InvalidURL) as error:
+        from runtrue.workflow.nodes.http_failures import failure_of
+
+        failure = failure_of(error)
+        # Not chained: it would carry the request along, credentials and all.
+        raise _failed(
+            message.method,
+            str(message.url),
+            f"failed: {failure.what}",
+            category=failure.category,
+            transient=failure.transient,
+            exception=type(error).__name__,
+        ) from None
+
+
+async def _read(response: httpx.Response, limit: int) -> tuple[bytes, bool]:
+    """The body of a response, and whether that is all of it or only as much as allowed."""
+    headers = response.headers
+    announced = headers.get("content-length", "")
+    if announced.isdigit() and int(announced) > limit and response.request.method != "HEAD":
+        return b"", False
+    chunks: list[bytes] = []
+    size = 0
+    async for chunk in response.aiter_bytes():
+        size += len(chunk)
+        if size > limit:
+            return b"".join(chunks), False
+        chunks.append(chunk)
+    return b"".join(chunks), True
+
+
+class _Redirects:
+    """The redirects of one request: what they may take along, and how far they may lead."""
+
+    def __init__(self, request: Request, message: httpx.Request, bounds: Bounds) -> None:
+        import httpx
+
+        self._request = request
+        self._bounds = bounds
+        self._count = 0
+        self._cookie = message.headers.get("cookie")
+        # Cookies that are set on the way count on the way, as in a browser, and no longer.
+        self._set_cookies = httpx.Cookies()
+
+    def check(self, response: httpx.Response, following: httpx.Request) -> None:
+        """Take from the request that follows what must not go there; raise when it must not."""
+        self._count += 1
+        if self._count > MOST_REDIRECTS:
+            raise self._refused(following, f"those are more than {MOST_REDIRECTS} redirects")
+        problem = url_problem(str(following.url))
+        if problem:
+            raise self._refused(following, problem)
+        self._set_cookies.extract_cookies(response)
+        if not _is_same_party(response.request.url, following.url):
+            self._cookie = None
+            for name in set(following.headers) - _FOR_ANYONE:
+                del following.headers[name]
+            self._check_body(following)
+        if self._cookie is not None:
+            following.headers["cookie"] = self._cookie
+        else:
+            self._set_cookies.set_cookie_header(following)
+
+    def _check_body(self, following: httpx.Request) -> None:
+        content = self._request.content
+        if content and "content-length" in following.headers and self._bounds.holds_secret(content):
+            raise self._refused(following, "its body has a secret in it, which is not sent there")
+
+    def _refused(self, following: httpx.Request, why: str) -> NodeFailed:
+        location = show_url(str(following.url))
+        what = f"was redirected to {location}: {why}"
+        method, url = self._request.method, str(self._request.url)
+        return _failed(method, url, what, category="redirect", location=location)
+
+
+def _is_same_party(one: httpx.URL, other: httpx.URL) -> bool:
+    """Whether what was meant for one URL may go to the other: same origin, or its upgrade."""
+    if one.host != other.host:
+        return False
+    upgraded = one.scheme == "http" and other.scheme == "https" and not one.port and not other.port
+    return (one.scheme, one.port) == (other.scheme, other.port) or upgraded
+
+
+def _failed(
+    method: str,
+    url: str,
+    what: str,
+    *,
+    category: str,
+    transient: bool = False,
+    **data: str,
+) -> NodeFailed:
+    shown = show_url(url)
+    message = f"{method} {shown} {what}"
+    return NodeFailed(
+        message,
+        category=category,
+        fault=Fault.ENVIRONMENT,
+        data={"method": method, "url": shown, **data},
+        outputs={"error": message},
+        transient=transient,
+    )

@@ -1,0 +1,258 @@
+"""The `python` node: a function body in a process of its own, with JSON going in and out."""
+
+from __future__ import annotations
+
+import asyncio
+import keyword
+import signal
+import sys
+import tempfile
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import msgspec
+from msgspec import Meta
+
+from runtrue import process
+from runtrue.errors import NodeFailed, RuntimeValidationError
+from runtrue.loop import Fault, fault_of_exception
+from runtrue.workflow.node import Place, Result, WorkflowNode
+from runtrue.workflow.nodes import _python_runner
+from runtrue.workflow.templates import TemplateSyntaxError, compile_template
+
+if TYPE_CHECKING:
+    from runtrue.workflow.context import Context
+
+#: What is kept of each end of what the code prints.
+KEPT = 32 * 1024
+LARGEST_ANSWER = 50 * 1024 * 1024
+LONGEST_MESSAGE = 1_000
+
+_INHERITED = ("PATH", "LANG", "LC_ALL", "TZ")
+
+
+@dataclass(frozen=True, slots=True)
+class PythonParams:
+    """What to run, and with what."""
+
+    code: Annotated[
+        str,
+        Meta(
+            description="The body of a function: `return` gives the result, "
+            "`return route('action', value)` also says where to go on"
+        ),
+    ]
+    inputs: Annotated[
+        dict[str, Any], Meta(description="The values that the code finds under these names")
+    ] = field(default_factory=dict)
+    timeout: Annotated[float, Meta(description="Seconds that it may take", gt=0, le=86_400)] = 30
+
+
+@dataclass(frozen=True, slots=True)
+class PythonOutputs:
+    """What the code returned and printed."""
+
+    result: Annotated[Any, Meta(description="What the code returned; null when that is nothing")]
+    stdout: Annotated[str, Meta(description="What the code printed, up to 64 KB of it")]
+    error: Annotated[str, Meta(description="What went wrong, when it failed")]
+
+
+class PythonNode(WorkflowNode[PythonParams]):
+    """Run the body of a Python function in a process of its own, on JSON data.
+
+    The process has an empty directory and hardly any environment; it is not a sandbox.
+    """
+
+    type = "python"
+    Params = PythonParams
+    Outputs = PythonOutputs
+
+    async def run(self, params: PythonParams, context: Context) -> Result:
+        """Run the code and read its answer."""
+        for name in params.inputs:
+            if not _is_name(name):
+                raise RuntimeValidationError(
+                    f"the input {name!r} cannot be a variable: {_NAMES}",
+                    category="bad_param",
+                    attempted=(name,),
+                )
+        with (
+            # The code may leave what cannot be removed, which is no reason to fail.
+            tempfile.TemporaryDirectory(prefix="runtrue-", ignore_cleanup_errors=True) as work,
+            tempfile.NamedTemporaryFile(prefix="runtrue-") as answer,
+        ):
+            ended = await process.run(
+                [sys.executable, "-I", "-X", "utf8", _python_runner.__file__, answer.name],
+                cwd=Path(work),
+                env=_environment(work, context),
+                timeout=params.timeout,
+                stdin=msgspec.json.encode({"code": params.code, "inputs": params.inputs}),
+                keep=KEPT,
+            )
+            answered = await asyncio.to_thread(answer.read, LARGEST_ANSWER + 1)
+        return _result(ended, answered, params.timeout)
+
+    def check(self, params: Mapping[str, Any]) -> Iterable[tuple[Place, str]]:
+        """Whether the code can be compiled and its inputs be variables."""
+        inputs = params.get("inputs")
+        names = list(inputs) if isinstance(inputs, dict) else []
+        for name in names:
+            if not _is_name(name):
+                yield ("inputs", name), f"{name!r} cannot be a variable: {_NAMES}"
+        code = params.get("code")
+        if isinstance(code, str):
+            yield from _check_code(code, list(filter(_is_name, names)))
+
+    def has_side_effect(self, params: Mapping[str, Any]) -> bool:
+        """Its process has nothing to act on."""
+        return False
+
+
+_NAMES = "it must be a name of Python that is no keyword"
+
+
+def _is_name(name: str) -> bool:
+    return name.isidentifier() and not keyword.iskeyword(name)
+
+
+def _check_code(code: str, names: list[str]) -> Iterable[tuple[Place, str]]:
+    try:
+        template = compile_template(code)
+    except TemplateSyntaxError:
+        return  # It is told where all templates are looked at.
+    for reference in template.references:
+        yield (
+            ("code",),
+            f"{reference} stands in the code, where data would become code; give it a name in "
+            "`inputs` and use that (or write $${ for a literal ${)",
+        )
+        return
+    try:
+        _python_runner.compile_body(template.render({}), names)
+    except SyntaxError as error:
+        yield ("code",), f"line {error.lineno or 1} of the code: {error.msg}"
+    except (ValueError, RecursionError, MemoryError) as error:
+        yield ("code",), f"the code cannot be compiled: {str(error) or type(error).__name__}"
+
+
+def _environment(work: str, context: Context) -> dict[str, str]:
+    given = context.environment
+    own = {"HOME": work, "TMPDIR": work}
+    mark = {process.MARK: context.run_id} if context.run_id else {}
+    return {**{name: given[name] for name in _INHERITED if name in given}, **own, **mark}
+
+
+# -- what came of it ----------------------------------------------------------------------------
+
+
+class _Error(msgspec.Struct, frozen=True):
+    """What the runner tells of an exception."""
+
+    type: str
+    mro: list[str]
+    errno: int | None
+    message: str
+    exit: bool
+    line: int | None
+    source: str | None
+    traceback: list[str]
+
+
+class _Flaw(msgspec.Struct, frozen=True):
+    """Where the result is not JSON data."""
+
+    path: str
+    problem: str
+
+
+class _Answer(msgspec.Struct, frozen=True):
+    """What the runner writes: a result and an action, or why there is none."""
+
+    result: Any = None
+    action: str = "default"
+    flaw: _Flaw | None = None
+    error: _Error | None = None
+
+
+def _result(ended: process.Ended, answered: bytes, timeout: float) -> Result:
+    stdout = ended.stdout.text
+    if ended.timed_out:
+        raise _failed(f"the code did not end within {timeout:g} seconds", "timeout", stdout)
+    if len(answered) > LARGEST_ANSWER:
+        message = f"the result is larger than {LARGEST_ANSWER // 1024**2} MB"
+        raise _failed(message, "output_limit", stdout)
+    try:
+        answer = msgspec.json.decode(answered, type=_Answer)
+    except msgspec.DecodeError:
+        raise _unanswered(ended) from None
+    if answer.flaw is not None:
+        message = f"the result is not JSON data: {answer.flaw.path} {answer.flaw.problem}"
+        raise RuntimeValidationError(
+            message,
+            category="not_json",
+            attempted=(answer.flaw.path,),
+            outputs={"stdout": stdout, "error": message},
+        )
+    if answer.error is not None:
+        raise _raised(answer.error, stdout)
+    return Result({"result": answer.result, "stdout": stdout}, answer.action)
+
+
+def _unanswered(ended: process.Ended) -> NodeFailed:
+    """The process ended in the middle of the code."""
+    code = ended.exit_code or 0
+    sample = ended.stderr.text[-2_000:] or None
+    data = {"exit_code": code}
+    if code >= 0:
+        message = f"the code ended its process with exit code {code} instead of returning"
+        return _failed(message, "exit", ended.stdout.text, sample=sample, data=data)
+    # Out of memory, as a rule, when nobody says why.
+    fault = Fault.ENVIRONMENT if -code == signal.SIGKILL else Fault.CANDIDATE
+    message = f"the process of the code was killed by {_signal_name(-code)}"
+    return _failed(message, "killed", ended.stdout.text, fault=fault, sample=sample, data=data)
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
+
+
+def _raised(error: _Error, stdout: str) -> NodeFailed:
+    where = f" (line {error.line} of the code)" if error.line else ""
+    if error.exit:
+        category, what = "exit", f"the code called sys.exit({error.message}) instead of returning"
+    else:
+        category = error.type
+        said = " ".join(error.message.split())[:LONGEST_MESSAGE]
+        what = f"{error.type}: {said}" if said else error.type
+    return _failed(
+        f"{what}{where}",
+        category,
+        stdout,
+        fault=fault_of_exception(error.mro, error_number=error.errno),
+        sample=error.source,
+        data={"line": error.line, "traceback": error.traceback},
+    )
+
+
+def _failed(
+    message: str,
+    category: str,
+    stdout: str,
+    *,
+    fault: Fault = Fault.CANDIDATE,
+    sample: str | None = None,
+    data: Mapping[str, Any] | None = None,
+) -> NodeFailed:
+    return NodeFailed(
+        message,
+        category=category,
+        fault=fault,
+        sample=sample,
+        data=data,
+        outputs={"stdout": stdout, "error": message},
+    )
