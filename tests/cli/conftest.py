@@ -55,13 +55,17 @@ class Machine:
         return [sys.executable, "-m", "runtrue", *map(str, args)]
 
     def runtrue(
-        self, *args: str | Path, cwd: Path | None = None, env: Mapping[str, str] | None = None
+        self,
+        *args: str | Path,
+        cwd: Path | None = None,
+        env: Mapping[str, str] | None = None,
+        stdin: str = "",
     ) -> Done:
         done = subprocess.run(
             self.argv(*args),
             cwd=cwd or self.home,
             env={**self.env, **(env or {})},
-            stdin=subprocess.DEVNULL,
+            input=stdin,
             capture_output=True,
             text=True,
             timeout=120,

@@ -17,12 +17,14 @@ import click
 
 from runtrue import __version__
 from runtrue.checks import detect_checks
-from runtrue.cli.drive import print_json
+from runtrue.cli.show import print_json
 from runtrue.config import load_config
 from runtrue.errors import RuntrueError
 from runtrue.flow import Journal
 from runtrue.home import Home
+from runtrue.models import model_name, open_model
 from runtrue.sandbox import repository_of, search_path
+from runtrue.workflow import Registry
 
 _LITTLE_SPACE = 200 * 1024 * 1024
 
@@ -77,6 +79,8 @@ def _facts(project: Path) -> Iterator[Fact]:
     path = search_path(project, os.environ.get("PATH", os.defpath))
     for tool in ("pytest", "ruff", "mypy"):
         yield _tool(tool, path)
+    yield _model(project)
+    yield _servers(project)
     yield from _project(project)
 
 
@@ -114,6 +118,23 @@ def _sandbox(project: Path) -> Fact:
     return Fact("sandbox", True, f"git worktree of {top}" if top else f"copy of {project}")
 
 
+def _model(project: Path) -> Fact:
+    try:
+        name = model_name(os.environ, load_config(project).model.name)
+        return Fact("model", True, open_model(name, os.environ).name)
+    except RuntrueError as error:
+        return Fact("model", False, str(error))
+
+
+def _servers(project: Path) -> Fact:
+    try:
+        servers = Registry(Home.find(project), project).servers
+    except RuntrueError as error:
+        return Fact("mcp", False, str(error))
+    names = ", ".join(servers) or "no servers; add one with `runtrue mcp add NAME COMMAND`"
+    return Fact("mcp", bool(servers), names)
+
+
 def _tool(name: str, path: str) -> Fact:
     found = shutil.which(name, path=path)
     if found is None:
@@ -138,7 +159,6 @@ def _project(project: Path) -> Iterator[Fact]:
     )
     agent = config.fixers.agent.command
     yield Fact("agent", agent is not None, agent or "none configured ([fixers.agent] command)")
-    yield Fact("model", False, "language models are not part of this version of runtrue")
 
 
 def _version(command: list[str]) -> str:

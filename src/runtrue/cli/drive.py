@@ -4,46 +4,46 @@ from __future__ import annotations
 
 import asyncio
 import signal
+from collections.abc import Mapping
+from contextlib import closing
 from typing import Any
 
 import click
 
-from runtrue.cli.progress import open_progress
-from runtrue.cli.show import (
-    is_terminal,
-    print_diff,
-    print_proof,
-    print_question,
-    print_report,
-)
-from runtrue.errors import FlowError, SandboxError, UsageError
-from runtrue.flow import Journal, LocalDispatcher, RunRow, RunState, Segment, replay
+from runtrue.cli.kinds import Kind, kind_of
+from runtrue.cli.progress import open_display
+from runtrue.cli.show import is_terminal, print_json
+from runtrue.errors import FlowError, NodeFailed, SandboxError, SideEffectInterrupted
+from runtrue.flow import Journal, LocalDispatcher, RunRow, RunState
 from runtrue.home import Home
 
 EXIT_CODES = {RunState.PASSED: 0, RunState.WAITING: 3}
 
 
-def prepare(run: RunRow, home: Home) -> Segment:
-    """The flow of a run, by its kind."""
-    from runtrue.code import KIND, prepare_fix
-
-    if run.kind != KIND:
-        raise UsageError(
-            f"run {run.id} is of the kind {run.kind!r}, which this runtrue has not got"
-        )
-    return prepare_fix(run, home)
-
-
-def drive(journal: Journal, home: Home, run_id: str, *, as_json: bool, force: bool = False) -> int:
+def drive(
+    journal: Journal,
+    home: Home,
+    run_id: str,
+    *,
+    as_json: bool,
+    force: bool = False,
+    secrets: Mapping[str, Any] | None = None,
+) -> int:
     """Drive a run to its end or its next question, show what there is to show; the exit code."""
     run = journal.find(run_id)
+    kind = kind_of(run)
     click.echo(f"run {run.id}: {run.kind} {run.title}", err=True)
     asked = False
     while run.state is not RunState.WAITING or _ask_here(journal, home, run, as_json=as_json):
         asked = run.state is RunState.WAITING
         try:
-            run = _drive_segment(journal, home, run_id, plain=as_json, force=force)
-        except (SandboxError, FlowError) as error:
+            run = _drive_segment(
+                journal, home, run, kind, plain=as_json, force=force, secrets=secrets or {}
+            )
+        except NodeFailed:
+            run = journal.find(run_id)
+            break
+        except (SandboxError, FlowError, SideEffectInterrupted) as error:
             # The run broke off, and all it has come to is kept: it must not be lost here either.
             if not as_json:
                 raise
@@ -56,22 +56,31 @@ def drive(journal: Journal, home: Home, run_id: str, *, as_json: bool, force: bo
     if as_json:
         print_json(report)
     else:
-        print_report(report, with_diff=not asked)
+        kind.print_report(report, asked=asked)
         if run.state is RunState.WAITING:
-            print_question(run.id, journal.open_question(run.id))
+            kind.print_question(run.id, journal.open_question(run.id))
     return EXIT_CODES.get(run.state, 1)
 
 
 def _drive_segment(
-    journal: Journal, home: Home, run_id: str, *, plain: bool, force: bool
+    journal: Journal,
+    home: Home,
+    run: RunRow,
+    kind: Kind,
+    *,
+    plain: bool,
+    force: bool,
+    secrets: Mapping[str, Any],
 ) -> RunRow:
     try:
-        with open_progress(plain=plain) as progress:
-            dispatcher = LocalDispatcher(journal, lambda run: prepare(run, home), [progress])
-            return asyncio.run(_until_it_stops(dispatcher, run_id, force=force))
+        with open_display(plain=plain) as display, closing(kind.narrate(display)) as narrator:
+            dispatcher = LocalDispatcher(
+                journal, lambda run: kind.prepare(run, home, secrets), [narrator]
+            )
+            return asyncio.run(_until_it_stops(dispatcher, run.id, force=force))
     except (KeyboardInterrupt, asyncio.CancelledError):
         click.echo(
-            f"interrupted; nothing is lost: continue with `runtrue runs resume {run_id}`", err=True
+            f"interrupted; nothing is lost: continue with `runtrue runs resume {run.id}`", err=True
         )
         raise KeyboardInterrupt from None
 
@@ -87,18 +96,7 @@ def report_of_run(journal: Journal, home: Home, run: RunRow) -> dict[str, Any]:
     """The report of a run: as it was recorded at its end, or as far as it has come."""
     if run.result is not None:
         return run.result
-    from runtrue.code import report_of
-
-    segment = prepare(run, home)
-    asyncio.run(replay(segment.flow, segment.shared, journal.load(run.id)))
-    return {**report_of(segment.shared, run.state), "error": run.error}
-
-
-def print_json(document: Any) -> None:
-    """One JSON document on stdout."""
-    import msgspec
-
-    click.echo(msgspec.json.format(msgspec.json.encode(document), indent=2).decode())
+    return kind_of(run).report(journal, home, run)
 
 
 def _ask_here(journal: Journal, home: Home, run: RunRow, *, as_json: bool) -> bool:
@@ -106,8 +104,7 @@ def _ask_here(journal: Journal, home: Home, run: RunRow, *, as_json: bool) -> bo
     question = journal.open_question(run.id)
     if question is None or not question.question.get("apply") or as_json or not is_terminal():
         return False
-    print_diff(question.question["diff"])
-    print_proof(report_of_run(journal, home, run))
+    kind_of(run).print_offer(report_of_run(journal, home, run), question)
     try:
         yes = click.confirm("Apply these changes?", default=False, err=True)
     except click.Abort:

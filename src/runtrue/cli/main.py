@@ -15,6 +15,18 @@ from runtrue.errors import RuntrueError
 #: Every command: where it lives and what it does, so that `--help` need import none of them.
 COMMANDS = {
     "fix": ("runtrue.cli.fix:fix", "Make a project's checks pass, and show the diff that does it."),
+    "run": ("runtrue.cli.run:run", "Run a saved workflow, or one from a file."),
+    "check": (
+        "runtrue.cli.workflows:check",
+        "Find everything that is wrong with a workflow, without running it.",
+    ),
+    "save": ("runtrue.cli.workflows:save", "Save a workflow under a name, after checking it."),
+    "list": ("runtrue.cli.workflows:list_workflows", "The saved workflows."),
+    "show": ("runtrue.cli.workflows:show", "What a workflow asks for, does and gives."),
+    "history": ("runtrue.cli.workflows:history", "The latest runs of a workflow, newest first."),
+    "delete": ("runtrue.cli.workflows:delete", "Delete a saved workflow."),
+    "node": ("runtrue.cli.node:node", "List, show and try the types of nodes."),
+    "mcp": ("runtrue.cli.mcp:mcp", "Add, list and look into MCP servers."),
     "runs": ("runtrue.cli.runs:runs", "List, show, resume and cancel runs of every kind."),
     "doctor": ("runtrue.cli.doctor:doctor", "Tell what is available here and what is not."),
     "completion": ("runtrue.cli.completion:completion", "Print the completion script of a shell."),
@@ -65,6 +77,7 @@ def cli(ctx: click.Context) -> None:
       runtrue fix                      make this project's checks pass, then show the diff
       runtrue fix --apply              the same, and apply the diff
       runtrue fix --check "pytest -q"  with this check only
+      runtrue run weather city=Oslo    run a workflow, saved or from a file
       runtrue runs show                what happened in the latest run
     """
     if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":

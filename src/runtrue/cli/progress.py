@@ -6,23 +6,50 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from typing import Any
+from typing import Any, Protocol
 
 import click
 
-from runtrue.cli.show import counted, finding_line
-from runtrue.flow import Event, Listener
+from runtrue.flow import Event
+
+
+class Display(Protocol):
+    """Where a run's progress is shown."""
+
+    def line(self, text: str, style: str = "") -> None:
+        """Say that something has happened."""
+        ...
+
+    def doing(self, text: str) -> None:
+        """Say what is going on from now on."""
+        ...
+
+
+class Narrator:
+    """Turns a run's events into sentences: one method, `_on_<kind>`, for each kind of event."""
+
+    def __init__(self, display: Display) -> None:
+        self.display = display
+
+    def __call__(self, event: Event) -> None:
+        """Say what there is to say of an event."""
+        handler = getattr(self, f"_on_{event.kind}", None)
+        if handler is not None:
+            handler(event.data, event.node)
+
+    def close(self) -> None:
+        """Say what was held back, since nothing more will come."""
 
 
 @contextmanager
-def open_progress(*, plain: bool) -> Iterator[Listener]:
-    """A listener that shows a run's events on stderr: live on a terminal, unless `plain`."""
+def open_display(*, plain: bool) -> Iterator[Display]:
+    """A display on stderr: live on a terminal, unless `plain`."""
     if sys.stderr.isatty() and not plain:
         with _live() as display:
-            yield _Narrator(display)
+            yield display
     else:
         with closing(_Plain()) as display:
-            yield _Narrator(display)
+            yield display
 
 
 class _Plain:
@@ -87,65 +114,3 @@ def _live() -> Iterator[_Live]:
     columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
         yield _Live(progress)
-
-
-def _amount(data: dict[str, Any]) -> str:
-    """How much of a check failed: of its cases, where it has several, else its findings."""
-    if data["cases"] > 1 and data["failed_cases"]:
-        return f"{data['failed_cases']} of {data['cases']}"
-    return counted(data["findings"], "finding")
-
-
-class _Narrator:
-    """Turns events into sentences."""
-
-    def __init__(self, display: _Plain | _Live) -> None:
-        self._display = display
-        self._attempt = ""
-
-    def __call__(self, event: Event) -> None:
-        handler = getattr(self, f"_on_{event.kind}", None)
-        if handler is not None:
-            handler(event.data, event.node)
-
-    def _on_node_started(self, data: dict[str, Any], node: str) -> None:
-        what = {"open": "making the sandbox", "settle": "settling", "apply": "applying"}
-        if node in what:
-            self._display.doing(what[node])
-
-    def _on_attempt_started(self, data: dict[str, Any], node: str) -> None:
-        self._attempt = f"attempt {data['number']} of {data['limit']}"
-        self._display.line(self._attempt, "bold")
-
-    def _on_check_started(self, data: dict[str, Any], node: str) -> None:
-        self._display.doing(f"{self._attempt}: {data['check']}")
-
-    def _on_check_finished(self, data: dict[str, Any], node: str) -> None:
-        word, style = ("passed", "green") if data["passed"] else ("failed", "red")
-        if not data["passed"] and data["mode"] == "informational":
-            style = "yellow"
-        facts = [] if data["passed"] else [_amount(data)]
-        if data["mode"] == "informational":
-            facts.append("informational")
-        facts.append(f"{data['seconds']:.1f} s")
-        self._display.line(f"  {data['check']}: {word} ({', '.join(facts)})", style)
-        for finding in data["shown"]:
-            self._display.line(f"    {finding_line(finding, with_source=False)}")
-        more = data["findings"] - len(data["shown"])
-        if more > 0:
-            self._display.line(f"    … and {more} more", "dim")
-
-    def _on_fixer_started(self, data: dict[str, Any], node: str) -> None:
-        what = counted(data["findings"], "finding")
-        self._display.doing(f"fixing {what}: {data['fixer']}")
-
-    def _on_fixer_finished(self, data: dict[str, Any], node: str) -> None:
-        if data["failure"]:
-            text, style = f"failed itself: {data['failure']}", "red"
-        elif data["files"]:
-            text, style = f"changed {', '.join(data['files'])}", "cyan"
-        else:
-            text, style = "changed nothing", "yellow"
-        if data["restored"]:
-            text += f"; its edits to {', '.join(data['restored'])} were undone"
-        self._display.line(f"fix by {data['fixer']}: {text}", style)

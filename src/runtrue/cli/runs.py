@@ -11,8 +11,9 @@ from typing import Any
 
 import click
 
-from runtrue.cli.drive import drive, print_json, report_of_run
-from runtrue.cli.show import is_terminal, print_attempts, print_question, print_report
+from runtrue.cli.drive import EXIT_CODES, drive, report_of_run
+from runtrue.cli.kinds import kind_of
+from runtrue.cli.show import is_terminal, print_json
 from runtrue.errors import UnknownRun, UsageError
 from runtrue.flow import Journal, RunRow, RunState
 from runtrue.home import Home
@@ -71,15 +72,17 @@ def show(run_id: str | None, as_json: bool) -> int:
     with _journal(home) as journal:
         run = _find(journal, run_id)
         report = report_of_run(journal, home, run)
+        report |= {"status": run.state, "driven": run.is_driven}
         question = journal.open_question(run.id)
     if as_json:
-        print_json({**report, "status": run.state, "driven": run.is_driven})
+        print_json(report)
         return 0
     click.echo(f"run {run.id}: {run.kind} {run.title} ({_state(run)})")
-    print_attempts(report)
-    print_report({**report, "status": run.state})
+    kind = kind_of(run)
+    kind.print_details(report)
+    kind.print_report(report)
     if run.state is RunState.WAITING:
-        print_question(run.id, question)
+        kind.print_question(run.id, question)
     return 0
 
 
@@ -91,8 +94,17 @@ def show(run_id: str | None, as_json: bool) -> int:
     is_flag=True,
     help="End the process that drives it; fire an interrupted side effect again.",
 )
+@click.option(
+    "--input",
+    "secrets",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="A secret input of a workflow, which is not kept. Can be repeated.",
+)
 @_json
-def resume(run_id: str | None, answer: str | None, force: bool, as_json: bool) -> int:
+def resume(
+    run_id: str | None, answer: str | None, force: bool, secrets: tuple[str, ...], as_json: bool
+) -> int:
     """Continue a run that was interrupted or waits for an answer."""
     home = Home.find(Path.cwd())
     with _journal(home) as journal:
@@ -103,7 +115,15 @@ def resume(run_id: str | None, answer: str | None, force: bool, as_json: bool) -
             answer = _unsaid_answer(journal, run, can_ask=is_terminal() and not as_json)
         if answer is not None:
             journal.answer(run.id, answer)
-        return drive(journal, home, run.id, as_json=as_json, force=force)
+        given = {f"inputs.{name}": value for name, value in map(_pair, secrets)}
+        return drive(journal, home, run.id, as_json=as_json, force=force, secrets=given)
+
+
+def _pair(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not equals:
+        raise UsageError(f"--input {name!r} has no value; write NAME=VALUE")
+    return name, value
 
 
 def _unsaid_answer(journal: Journal, run: RunRow, *, can_ask: bool) -> str | None:
@@ -123,14 +143,12 @@ def _unsaid_answer(journal: Journal, run: RunRow, *, can_ask: bool) -> str | Non
 
 def _show_again(journal: Journal, home: Home, run: RunRow, *, as_json: bool) -> int:
     """A run that is over gives its result once more."""
-    from runtrue.cli.drive import EXIT_CODES
-
     report = {**report_of_run(journal, home, run), "status": run.state}
     if as_json:
         print_json(report)
     else:
         click.echo(f"run {run.id} has already ended", err=True)
-        print_report(report)
+        kind_of(run).print_report(report)
     return EXIT_CODES.get(run.state, 1)
 
 

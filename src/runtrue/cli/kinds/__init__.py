@@ -1,0 +1,56 @@
+"""Kinds of runs: one module for each, which knows how such a run is prepared, told and shown."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping
+from typing import Any, Protocol, cast
+
+from runtrue.cli.progress import Display, Narrator
+from runtrue.errors import UsageError
+from runtrue.flow import Journal, Question, RunRow, Segment
+from runtrue.home import Home
+
+#: Where each kind lives, by the name that is in the journal.
+KINDS = {"fix": "runtrue.cli.kinds.fix", "workflow": "runtrue.cli.kinds.workflow"}
+
+
+class Kind(Protocol):
+    """What a kind's module has."""
+
+    def prepare(self, run: RunRow, home: Home, secrets: Mapping[str, Any]) -> Segment:
+        """The flow of a run; `secrets` are what was given to it and is not kept."""
+        ...
+
+    def narrate(self, display: Display) -> Narrator:
+        """What tells the progress of such a run."""
+        ...
+
+    def report(self, journal: Journal, home: Home, run: RunRow) -> dict[str, Any]:
+        """The report of a run that is not over, as far as it has come."""
+        ...
+
+    def print_report(self, report: dict[str, Any], *, asked: bool = False) -> None:
+        """Show what a run came to; `asked` when a person has just seen what it is about."""
+        ...
+
+    def print_details(self, report: dict[str, Any]) -> None:
+        """Show what happened in a run, step by step."""
+        ...
+
+    def print_question(self, run_id: str, question: Question | None) -> None:
+        """Show what a waiting run wants."""
+        ...
+
+    def print_offer(self, report: dict[str, Any], question: Question) -> None:
+        """Show what a yes or no is about, before it is asked for."""
+        ...
+
+
+def kind_of(run: RunRow) -> Kind:
+    """The module of a run's kind."""
+    if run.kind not in KINDS:
+        raise UsageError(
+            f"run {run.id} is of the kind {run.kind!r}, which this runtrue has not got"
+        )
+    return cast(Kind, importlib.import_module(KINDS[run.kind]))

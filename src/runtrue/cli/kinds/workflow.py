@@ -1,0 +1,134 @@
+"""Runs of workflows: how they are prepared, narrated and shown."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from typing import Any
+
+import click
+
+from runtrue.cli.progress import Display, Narrator
+from runtrue.cli.values import print_value
+from runtrue.flow import Journal, Question, RunRow, Segment
+from runtrue.home import Home
+from runtrue.workflow import prepare_workflow, report_so_far
+
+_MOST_AVAILABLE = 20
+_MARKS = {"passed": ("✓", "green"), "failed": ("✗", "red"), "handled": ("!", "yellow")}
+
+
+def prepare(run: RunRow, home: Home, secrets: Mapping[str, Any]) -> Segment:
+    """The flow of a run."""
+    return prepare_workflow(run, home, secrets)
+
+
+def report(journal: Journal, home: Home, run: RunRow) -> dict[str, Any]:
+    """The report of a run that is not over: its finished nodes, and what it stopped at.
+
+    `begun` is a node with a side effect that may have happened: going on there takes `--force`.
+    """
+    begun = next((step.node for step in journal.load(run.id) if step.result is None), None)
+    return {**report_so_far(journal, run), "begun": begun}
+
+
+def print_report(report: dict[str, Any], *, asked: bool = False) -> None:
+    """The result on stdout, so that it can be piped; everything about the run on stderr."""
+    status = report["status"]
+    if status == "passed":
+        print_value(report["result"])
+    for finding in report["findings"]:
+        _print_finding(finding)
+    handled = [node for node in report["nodes"] if node["status"] == "handled"]
+    colour = {"passed": "green", "running": "yellow"}.get(status, "red")
+    head = click.style(status, fg="yellow" if handled and status == "passed" else colour, bold=True)
+    finished = sum(node["status"] in ("passed", "handled") for node in report["nodes"])
+    click.echo(f"{head}: {finished} of {len(report['nodes'])} nodes finished", err=True)
+    for node in handled:
+        click.echo(f"  {node['id']} failed, and the run went on: {node['error']}", err=True)
+    is_interrupted = status == "running" and not report.get("driven")
+    if report["resumable"] or is_interrupted:
+        begun = report.get("begun")
+        force = f" --force (which fires {begun} again)" if begun else ""
+        click.echo(f"  continue: runtrue runs resume {report['run_id']}{force}", err=True)
+    elif status == "failed":
+        click.echo("  the workflow is to be mended: nothing was changed in it", err=True)
+
+
+def print_details(report: dict[str, Any]) -> None:
+    """Every node and how it ended."""
+    for node in report["nodes"]:
+        mark, colour = _MARKS.get(node["status"], ("·", "bright_black"))
+        error = f"  {node['error']}" if node["error"] else ""
+        click.secho(f"  {mark} {node['id']} ({node['type']}){error}", fg=colour)
+
+
+def print_question(run_id: str, question: Question | None) -> None:
+    """A workflow asks nothing."""
+
+
+def print_offer(report: dict[str, Any], question: Question) -> None:
+    """A workflow asks nothing."""
+
+
+def _print_finding(finding: dict[str, Any]) -> None:
+    where = finding["location"]["symbol"]
+    place = f"{where}: " if where else ""
+    click.echo(f"{place}{finding['message']}", err=True)
+    available = finding["available"]
+    # Most messages name the nearest of what there is by themselves.
+    if available and not any(name in finding["message"] for name in available):
+        more = len(available) - _MOST_AVAILABLE
+        rest = f" … and {more} more" if more > 0 else ""
+        click.echo(f"  available: {', '.join(available[:_MOST_AVAILABLE])}{rest}", err=True)
+
+
+def narrate(display: Display) -> Narrator:
+    """Tell of nodes as they finish."""
+    return WorkflowNarrator(display)
+
+
+class WorkflowNarrator(Narrator):
+    """One line for each node, with its time."""
+
+    _began = 0.0
+    #: The node whose work is done and whose outputs are still to be looked at, and its time.
+    _done: tuple[str, float] | None = None
+    #: The node whose failure the workflow handles.
+    _handled: str | None = None
+
+    def close(self) -> None:
+        """Tell of the last node."""
+        if self._done is not None:
+            node, seconds = self._done
+            mark, colour = _MARKS["handled" if node == self._handled else "passed"]
+            self.display.line(f"  {mark} {node} ({seconds:.1f} s)", colour)
+        self._done = self._handled = None
+
+    def _on_node_started(self, data: dict[str, Any], node: str) -> None:
+        self.close()
+        self._began = time.monotonic()
+        self.display.doing(node)
+
+    def _on_item_finished(self, data: dict[str, Any], node: str) -> None:
+        self.display.doing(f"{node}: {data['done']} of {data['of']}")
+
+    def _on_node_retried(self, data: dict[str, Any], node: str) -> None:
+        if "left" in data:
+            self.display.line(f"  {node}: failed, trying again: {data['error']}", "yellow")
+
+    def _on_node_handled(self, data: dict[str, Any], node: str) -> None:
+        self._handled = node
+
+    def _on_node_finished(self, data: dict[str, Any], node: str) -> None:
+        self._done = node, time.monotonic() - self._began
+
+    def _on_node_replayed(self, data: dict[str, Any], node: str) -> None:
+        self.display.line(f"  ✓ {node} (done before)", "dim")
+
+    def _on_node_failed(self, data: dict[str, Any], node: str) -> None:
+        if self._done is not None and self._done[0] == node:
+            # What it did is recorded, and what came of it is not what the workflow assumed.
+            self._done = None
+        self.close()
+        self.display.line(f"  ✗ {node}", "red")

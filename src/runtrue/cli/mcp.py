@@ -1,0 +1,177 @@
+"""`runtrue mcp`: the MCP servers whose tools workflows can use."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import Any
+
+import click
+
+from runtrue.cli.run import pairs
+from runtrue.cli.show import print_json
+from runtrue.errors import HostError, UsageError
+from runtrue.home import Home
+from runtrue.workflow import (
+    HttpServer,
+    Registry,
+    StdioServer,
+    ToolError,
+    ToolInfo,
+    add_server,
+    remove_server,
+)
+
+_json = click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
+
+
+def _complete_server(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+    return [name for name in Registry.here().servers if name.startswith(incomplete)]
+
+
+_server = click.argument("server", metavar="SERVER", shell_complete=_complete_server)
+
+
+@click.group()
+def mcp() -> None:
+    """Add, list and look into MCP servers.
+
+    Servers are read from mcp.json in runtrue's home and from the nearest .mcp.json, both in the
+    usual form: {"mcpServers": {"time": {"command": "mcp-server-time"}}}.
+    """
+
+
+@mcp.command(context_settings={"ignore_unknown_options": True})
+@click.argument("name")
+@click.argument("command", nargs=-1, metavar="URL | COMMAND [ARG]...", type=click.UNPROCESSED)
+@click.option("--env", multiple=True, metavar="NAME=VALUE", help="A variable for the command.")
+@click.option("--header", multiple=True, metavar="NAME=VALUE", help="A header, with a URL.")
+@click.option("--force", is_flag=True, help="Replace a server of that name.")
+@_json
+def add(
+    name: str,
+    command: tuple[str, ...],
+    env: tuple[str, ...],
+    header: tuple[str, ...],
+    force: bool,
+    as_json: bool,
+) -> int:
+    """Add a server and ask it for its tools.
+
+    Write secrets as ${NAME}: they are read from the environment when the server is started.
+
+    \b
+    Examples:
+      runtrue mcp add time mcp-server-time
+      runtrue mcp add files npx -y @modelcontextprotocol/server-filesystem .
+      runtrue mcp add docs https://example.com/mcp --header 'Authorization=Bearer ${DOCS_TOKEN}'
+    """
+    if not command:
+        raise UsageError(f"say how to reach {name!r}: a URL, or a command with its arguments")
+    server: StdioServer | HttpServer
+    if command[0].startswith(("http://", "https://")):
+        if len(command) > 1 or env:
+            raise UsageError("a server with a URL takes --header, and neither arguments nor --env")
+        server = HttpServer(name=name, url=command[0], headers=pairs(header, "header"))
+    else:
+        if header:
+            raise UsageError("a server with a command takes --env, not --header")
+        variables = pairs(env, "variable")
+        server = StdioServer(name=name, command=command[0], args=command[1:], env=variables)
+    home = Home.find(Path.cwd())
+    path = add_server(home, name, server, replace=force)
+    click.echo(f"added {name} to {path}; asking it for its tools", err=True)
+    tools = _ask(name)
+    if as_json:
+        print_json({"status": "passed", "server": name, "path": str(path), "tools": len(tools)})
+    else:
+        click.echo(f"{name} has {len(tools)} tools: `runtrue mcp tools {name}` shows them")
+    return 0
+
+
+@mcp.command()
+@_server
+@_json
+def remove(server: str, as_json: bool) -> int:
+    """Remove a server from runtrue's home."""
+    path = remove_server(Home.find(Path.cwd()), server)
+    if as_json:
+        print_json({"status": "passed", "server": server, "path": str(path)})
+    else:
+        click.echo(f"removed {server} from {path}")
+    return 0
+
+
+@mcp.command("list")
+@_json
+def list_servers(as_json: bool) -> int:
+    """The configured servers, and how each is reached."""
+    servers = Registry.here().servers
+    if as_json:
+        print_json({"servers": [_as_data(server) for server in servers.values()]})
+    elif not servers:
+        click.echo("no MCP servers; add one with `runtrue mcp add NAME COMMAND`")
+    else:
+        width = max(map(len, servers))
+        for name, server in servers.items():
+            click.echo(f"{name:<{width}}  {_reached(server)}")
+    return 0
+
+
+@mcp.command()
+@_server
+@_json
+def tools(server: str, as_json: bool) -> int:
+    """The tools of a server, asked of it now.
+
+    \b
+    Examples:
+      runtrue mcp tools time
+      runtrue node show mcp-time-get_current_time
+    """
+    found = _ask(server)
+    if as_json:
+        print_json(
+            {
+                "server": server,
+                "tools": [
+                    {
+                        "name": tool.name,
+                        "type": f"mcp-{server}-{tool.name}",
+                        "description": tool.description,
+                        "input_schema": tool.input_schema,
+                        "output_schema": tool.output_schema,
+                    }
+                    for tool in found.values()
+                ],
+            }
+        )
+        return 0
+    width = max((len(name) for name in found), default=0) + len(f"mcp-{server}-")
+    for tool in found.values():
+        about = tool.description.strip().partition("\n")[0]
+        click.echo(f"{f'mcp-{server}-{tool.name}':<{width}}  {about}".rstrip())
+    return 0
+
+
+def _ask(server: str) -> dict[str, ToolInfo]:
+    registry = Registry.here()
+    try:
+        return registry.catalog.refresh(server)
+    except ToolError as error:
+        kind = UsageError if error.category == "unknown_server" else HostError
+        raise kind(error.message) from error
+
+
+def _reached(server: StdioServer | HttpServer) -> str:
+    if isinstance(server, HttpServer):
+        return server.url
+    return shlex.join([server.command, *server.args])
+
+
+def _as_data(server: StdioServer | HttpServer) -> dict[str, Any]:
+    """What may be shown of a server: the names of its variables and headers, not their values."""
+    data: dict[str, Any] = {"name": server.name, "source": str(server.source)}
+    if isinstance(server, HttpServer):
+        return {**data, "url": server.url, "headers": sorted(server.headers)}
+    return {**data, "command": server.command, "args": server.args, "env": sorted(server.env)}

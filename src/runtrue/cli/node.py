@@ -1,0 +1,151 @@
+"""`runtrue node`: the steps that workflows are made of."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from runtrue.cli.drive import drive
+from runtrue.cli.run import pairs
+from runtrue.cli.show import print_json, print_part
+from runtrue.errors import UsageError
+from runtrue.flow import Journal
+from runtrue.home import Home
+from runtrue.workflow import (
+    Interface,
+    Registry,
+    Workflow,
+    describe_type,
+    prepare_inputs,
+    start_workflow,
+)
+
+_json = click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
+
+
+def _complete_type(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+    return [name for name in Registry.here().names() if name.startswith(incomplete)]
+
+
+_type = click.argument("type", metavar="TYPE", shell_complete=_complete_type)
+
+
+@click.group()
+def node() -> None:
+    """List, show and try the types of nodes."""
+
+
+@node.command("list")
+@_json
+def list_types(as_json: bool) -> int:
+    """All node types, those of configured MCP servers included."""
+    registry = Registry.here()
+    interfaces = registry.interfaces()
+    for server in registry.servers.keys() - {interface.server for interface in interfaces}:
+        hint = f"the tools of {server} are not known yet; `runtrue mcp tools {server}` asks it"
+        click.echo(hint, err=True)
+    if as_json:
+        print_json({"nodes": [_as_data(interface) for interface in interfaces]})
+        return 0
+    width = max(len(interface.type) for interface in interfaces)
+    for interface in interfaces:
+        about = interface.description.strip().partition("\n")[0]
+        click.echo(f"{interface.type:<{width}}  {about}".rstrip())
+    return 0
+
+
+@node.command()
+@_type
+@_json
+def show(type: str, as_json: bool) -> int:
+    """What a node type takes and gives.
+
+    \b
+    Examples:
+      runtrue node show http
+      runtrue node show mcp-time-get_current_time
+    """
+    interface = _interface(Registry.here(), type)
+    if as_json:
+        print_json(_as_data(interface))
+        return 0
+    click.secho(interface.type, bold=True)
+    for line in interface.description.strip().splitlines():
+        click.echo(f"  {line}".rstrip())
+    print_part("params", [_param_line(interface, name) for name in interface.params])
+    lines = [
+        f"{name} ({output.type})" + (f": {output.description}" if output.description else "")
+        for name, output in interface.outputs.items()
+    ]
+    if interface.open_outputs:
+        lines.append("and whatever else comes")
+    print_part("outputs", lines)
+    return 0
+
+
+@node.command()
+@_type
+@click.argument("params", metavar="[KEY=VALUE]...", nargs=-1)
+@_json
+def run(type: str, params: tuple[str, ...], as_json: bool) -> int:
+    """Run one node by itself.
+
+    Values are read by the type of the param; objects and lists are given as JSON.
+
+    \b
+    Examples:
+      runtrue node run shell command="ls -l"
+      runtrue node run http url=https://example.com 'headers={"Accept": "text/html"}'
+    """
+    home = Home.find(Path.cwd())
+    registry = Registry(home, Path.cwd())
+    interface = _interface(registry, type)
+    texts = pairs(params, "param")
+    # Only what is given: what is missing or unknown is told by the check of the workflow.
+    declared = {name: _as_input(interface.params.get(name, {})) for name in texts}
+    given = prepare_inputs(declared, texts, stdin=None, from_text=True)
+    ir = Workflow({"nodes": [{"id": "node", "type": type, "params": given}]}, name=type)
+    with Journal(home.journal) as journal:
+        started = start_workflow(journal, ir, {}, registry=registry)
+        return drive(journal, home, started.run_id, as_json=as_json, secrets=started.secrets)
+
+
+def _as_input(schema: dict[str, Any]) -> dict[str, Any]:
+    """A param as an input: of a type where there is but one, besides null."""
+    options = [option.get("type") for option in schema.get("anyOf", [schema])]
+    kinds = [kind for kind in options if kind != "null"]
+    known = len(kinds) == 1 and isinstance(kinds[0], str)
+    return {"type": kinds[0]} if known else {}
+
+
+def _interface(registry: Registry, name: str) -> Interface:
+    found = registry.node(name)
+    if found is None:
+        raise UsageError(registry.suggest(name))
+    return found.interface
+
+
+def _as_data(interface: Interface) -> dict[str, Any]:
+    return {
+        "type": interface.type,
+        "description": interface.description,
+        "params": interface.params_schema,
+        "outputs": {
+            name: {"type": output.type, "description": output.description}
+            for name, output in interface.outputs.items()
+        },
+        "open_outputs": interface.open_outputs,
+    }
+
+
+def _param_line(interface: Interface, name: str) -> str:
+    schema = interface.params[name]
+    facts = [describe_type(schema)]
+    if name in interface.required:
+        facts.append("required")
+    elif schema.get("default") not in (None, "", [], {}):
+        facts.append(f"default {schema['default']}")
+    about = schema.get("description", "")
+    return f"{name} ({', '.join(facts)})" + (f": {about}" if about else "")

@@ -1,0 +1,77 @@
+"""`runtrue run`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from runtrue.cli.drive import drive
+from runtrue.cli.workflows import complete_workflow
+from runtrue.errors import UsageError
+from runtrue.flow import Journal
+from runtrue.home import Home
+from runtrue.workflow import Registry, Workflow, load_workflow, start_workflow
+
+
+@click.command()
+@click.argument("workflow", metavar="NAME|FILE", shell_complete=complete_workflow)
+@click.argument("inputs", metavar="[KEY=VALUE]...", nargs=-1)
+@click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
+def run(workflow: str, inputs: tuple[str, ...], as_json: bool) -> int:
+    """Run a saved workflow, or one from a file.
+
+    Inputs are given as KEY=VALUE and read by the type that the workflow declares; what is piped in
+    goes to the input that asks for it. The result goes to stdout, everything else to stderr. A run
+    is deterministic: nothing is ever mended. One that was interrupted, or that failed, is continued
+    at that node with `runtrue runs resume`.
+
+    \b
+    Exit codes: 0 passed, 1 a node failed, 2 bad input.
+
+    \b
+    Examples:
+      runtrue run weather city=Oslo
+      runtrue run report.yaml since=2026-01-01 --json
+      git log | runtrue run summarise
+    """
+    home = Home.find(Path.cwd())
+    registry = Registry(home, Path.cwd())
+    loaded = load_workflow(workflow, home=home)
+    with Journal(home.journal) as journal:
+        started = start_workflow(
+            journal,
+            loaded,
+            pairs(inputs),
+            registry=registry,
+            stdin=_piped(loaded),
+            from_text=True,
+        )
+        return drive(journal, home, started.run_id, as_json=as_json, secrets=started.secrets)
+
+
+def pairs(texts: tuple[str, ...], what: str = "input") -> dict[str, str]:
+    """`KEY=VALUE` arguments as what they say; `what` is what a message calls one of them."""
+    pairs: dict[str, str] = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not equals or not name:
+            raise UsageError(f"{text!r} gives no {what}: write KEY=VALUE")
+        if name in pairs:
+            raise UsageError(f"the {what} {name!r} is given twice")
+        pairs[name] = value
+    return pairs
+
+
+def _piped(workflow: Workflow) -> str | None:
+    """What is piped in, if an input asks for it and there is something."""
+    inputs = workflow.get("inputs")
+    specs = inputs.values() if isinstance(inputs, dict) else ()
+    wanted = any(isinstance(spec, dict) and spec.get("stdin") for spec in specs)
+    if not wanted or sys.stdin is None or sys.stdin.isatty():
+        return None
+    try:
+        return sys.stdin.buffer.read().decode() or None
+    except UnicodeDecodeError as error:
+        raise UsageError("what is piped in is not text in UTF-8") from error

@@ -1,0 +1,73 @@
+"""Values: results as a person wants to read them, and as a pipe wants to take them."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import click
+
+
+def print_value(outputs: dict[str, Any]) -> None:
+    """The outputs of a workflow on stdout: text as text, lists of objects as tables.
+
+    One output is printed by itself. Into a pipe, what is not text goes as JSON.
+    """
+    if len(outputs) == 1:
+        _print_one(next(iter(outputs.values())))
+        return
+    if not sys.stdout.isatty():
+        _print_json(outputs)
+        return
+    for name, value in outputs.items():
+        is_short = not isinstance(value, list | dict) and "\n" not in _plain(value)
+        if is_short:
+            click.echo(f"{click.style(name, bold=True)}: {_plain(value)}")
+        else:
+            click.secho(f"{name}:", bold=True)
+            _print_one(value)
+
+
+def _print_one(value: Any) -> None:
+    if isinstance(value, str):
+        click.echo(value, nl=not value.endswith("\n"))
+    elif sys.stdout.isatty() and _is_table(value):
+        _print_table(value)
+    elif isinstance(value, list | dict):
+        _print_json(value)
+    else:
+        click.echo(_plain(value))
+
+
+def _plain(value: Any) -> str:
+    import msgspec
+
+    return value if isinstance(value, str) else msgspec.json.encode(value).decode()
+
+
+def _print_json(value: Any) -> None:
+    import msgspec
+
+    click.echo(msgspec.json.format(msgspec.json.encode(value), indent=2).decode())
+
+
+def _is_table(value: Any) -> bool:
+    return (
+        isinstance(value, list)
+        and bool(value)
+        and all(isinstance(row, dict) for row in value)
+        and len({key for row in value for key in row}) <= 12
+    )
+
+
+def _print_table(rows: list[dict[str, Any]]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    columns = list(dict.fromkeys(key for row in rows for key in row))
+    table = Table(*columns, box=None, header_style="bold")
+    for row in rows:
+        cells = (Text(_plain(row[key]) if key in row else "") for key in columns)
+        table.add_row(*cells)
+    Console().print(table)

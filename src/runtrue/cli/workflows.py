@@ -1,0 +1,245 @@
+"""`runtrue check`, `save`, `list`, `show`, `history` and `delete`: workflows at rest."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any
+
+import click
+from click.shell_completion import CompletionItem
+
+from runtrue.cli.show import counted, print_json, print_part
+from runtrue.errors import InvalidWorkflow, Problem
+from runtrue.flow import Journal
+from runtrue.home import Home
+from runtrue.workflow import (
+    KIND,
+    Registry,
+    WorkflowStore,
+    checked,
+    load_workflow,
+    validate_workflow,
+)
+
+_json = click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
+
+
+def complete_workflow(
+    ctx: click.Context, param: click.Parameter, incomplete: str
+) -> list[CompletionItem]:
+    """The saved names and the files here that begin so, or else whatever files there are."""
+    saved = [s.name for s in WorkflowStore(Home.find(Path.cwd())).list()]
+    suffixes = (".json", ".yaml", ".yml")
+    files = [path.name for path in Path.cwd().iterdir() if path.suffix in suffixes]
+    found = [CompletionItem(name) for name in (*saved, *files) if name.startswith(incomplete)]
+    return found or [CompletionItem(incomplete, type="file")]
+
+
+_workflow = click.argument("workflow", metavar="NAME|FILE", shell_complete=complete_workflow)
+_name = click.argument("name", metavar="NAME", shell_complete=complete_workflow)
+
+
+@click.command()
+@_workflow
+@_json
+def check(workflow: str, as_json: bool) -> int:
+    """Find everything that is wrong with a workflow, without running it.
+
+    \b
+    Exit codes: 0 no problems, 1 problems, 2 it cannot be read.
+
+    \b
+    Examples:
+      runtrue check report.yaml
+      runtrue check report.yaml --json
+    """
+    home = Home.find(Path.cwd())
+    try:
+        loaded = load_workflow(workflow, home=home)
+        problems = validate_workflow(loaded, registry=Registry(home, Path.cwd()))
+    except InvalidWorkflow as error:
+        problems = error.problems
+    if as_json:
+        status = "failed" if problems else "passed"
+        print_json(
+            {
+                "status": status,
+                "run_id": None,
+                "attempts": [],
+                "findings": [_finding(workflow, problem) for problem in problems],
+            }
+        )
+    else:
+        for problem in problems:
+            place = f"{workflow}:{problem.line}" if problem.line else workflow
+            click.echo(f"{place}: {problem}")
+            if problem.available and len(problem.available) <= 20:
+                click.echo(f"    available: {', '.join(problem.available)}")
+        found = counted(len(problems), "problem") if problems else "no problems"
+        click.echo(f"{workflow}: {found}")
+    return 1 if problems else 0
+
+
+def _finding(workflow: str, problem: Problem) -> dict[str, Any]:
+    return {
+        "source": "check",
+        "category": "invalid_workflow",
+        "message": problem.message,
+        "fault": "candidate",
+        "location": {"file": workflow, "line": problem.line, "column": None, "symbol": None},
+        "pointer": problem.pointer,
+        "available": list(problem.available),
+    }
+
+
+@click.command()
+@click.argument("file", metavar="FILE", type=click.Path(path_type=Path))
+@click.option("--name", metavar="NAME", help="The name to save it under; else the file's.")
+@click.option("--force", is_flag=True, help="Replace a workflow of that name.")
+@_json
+def save(file: Path, name: str | None, force: bool, as_json: bool) -> int:
+    """Save a workflow under a name, after checking it.
+
+    \b
+    Examples:
+      runtrue save report.yaml
+      runtrue save report.yaml --name weekly-report --force
+    """
+    home = Home.find(Path.cwd())
+    loaded = load_workflow(file)
+    checked(loaded, Registry(home, Path.cwd()))
+    name = file.stem if name is None else name
+    path = WorkflowStore(home).save(name, dict(loaded), replace=force)
+    if as_json:
+        print_json({"status": "passed", "workflow": name, "path": str(path)})
+    else:
+        click.echo(f"saved as {name}; run it with `runtrue run {name}`")
+    return 0
+
+
+@click.command()
+@_name
+@_json
+def delete(name: str, as_json: bool) -> int:
+    """Delete a saved workflow. Its runs are kept."""
+    path = WorkflowStore(Home.find(Path.cwd())).delete(name)
+    if as_json:
+        print_json({"status": "passed", "workflow": name, "path": str(path)})
+    else:
+        click.echo(f"deleted {name}")
+    return 0
+
+
+@click.command("list")
+@_json
+def list_workflows(as_json: bool) -> int:
+    """The saved workflows."""
+    home = Home.find(Path.cwd())
+    saved = WorkflowStore(home).list()
+    if as_json:
+        print_json(
+            {
+                "workflows": [
+                    {
+                        "name": s.name,
+                        "description": s.description,
+                        "inputs": s.inputs,
+                        "path": str(s.path),
+                        "saved_at": s.saved_at,
+                        "problem": s.problem,
+                    }
+                    for s in saved
+                ]
+            }
+        )
+    elif not saved:
+        click.echo(f"no workflows in {home.path / 'workflows'}; `runtrue save FILE` saves one")
+    else:
+        width = max(len(s.name) for s in saved)
+        for s in saved:
+            about = f"cannot be read: {s.problem}" if s.problem else s.description or ""
+            click.echo(f"{s.name:<{width}}  {about}".rstrip())
+    return 0
+
+
+@click.command()
+@_workflow
+@_json
+def show(workflow: str, as_json: bool) -> int:
+    """What a workflow asks for, does and gives.
+
+    \b
+    Examples:
+      runtrue show weather
+      runtrue show report.yaml --json
+    """
+    loaded = load_workflow(workflow, home=Home.find(Path.cwd()))
+    if as_json:
+        print_json({"name": loaded.name, "path": str(loaded.path), "workflow": loaded})
+        return 0
+    checked(loaded, Registry.here())
+    click.secho(loaded.name, bold=True)
+    if loaded.get("description"):
+        click.echo(f"  {loaded['description']}")
+    print_part("inputs", [_input_line(n, spec) for n, spec in loaded.get("inputs", {}).items()])
+    print_part("nodes", [_node_line(node) for node in loaded["nodes"]])
+    outputs = loaded.get("outputs", {})
+    print_part("outputs", [_line(n, spec.get("description", "")) for n, spec in outputs.items()])
+    return 0
+
+
+def _line(name: str, text: str) -> str:
+    return f"{name}: {text}" if text else name
+
+
+def _input_line(name: str, spec: dict[str, Any]) -> str:
+    facts = [spec["type"]] if "type" in spec else []
+    if "default" in spec:
+        facts.append(f"default {spec['default']!r}")
+    elif not spec.get("required", True):
+        facts.append("optional")
+    if spec.get("stdin"):
+        facts.append("takes stdin")
+    return _line(f"{name} ({', '.join(facts)})" if facts else name, spec.get("description", ""))
+
+
+def _node_line(node: dict[str, Any]) -> str:
+    each = " for each item" if "batch" in node else ""
+    return _line(f"{node['id']} ({node['type']}{each})", node.get("purpose", ""))
+
+
+@click.command()
+@_name
+@click.option("--limit", type=click.IntRange(min=1), default=20, metavar="N", help="At most (20).")
+@_json
+def history(name: str, limit: int, as_json: bool) -> int:
+    """The latest runs of a workflow, newest first."""
+    home = Home.find(Path.cwd())
+    runs = []
+    if home.journal.exists():
+        with Journal(home.journal) as journal:
+            runs = journal.runs(limit=limit, kind=KIND, title=name)
+    if as_json:
+        print_json(
+            {
+                "runs": [
+                    {
+                        "run_id": run.id,
+                        "state": run.state,
+                        "created_at": run.created_at,
+                        "ended_at": run.ended_at,
+                        "error": run.error,
+                    }
+                    for run in runs
+                ]
+            }
+        )
+    elif not runs:
+        load_workflow(name, home=home)  # says so if there is no such workflow at all
+        click.echo(f"{name} has not been run yet")
+    else:
+        for run in runs:
+            when = time.strftime("%Y-%m-%d %H:%M", time.localtime(run.created_at))
+            click.echo(f"{run.id}  {run.state:<10} {when}  {run.error or ''}".rstrip())
+    return 0
