@@ -61,6 +61,39 @@ def test_nothing_off():
 """,
 }
 
+#: A workflow, and what it works on.
+STOCK = {
+    "low.yaml": """\
+description: Write down what has to be ordered
+inputs:
+  below: {type: integer, description: how few are too few}
+nodes:
+  - id: stock
+    type: read-file
+    params: {file_path: stock.json}
+  - id: low
+    type: python
+    params:
+      inputs: {items: "${stock.content}", below: "${below}"}
+      code: |
+        import json
+        return [item for item in json.loads(items) if item["left"] < below]
+  - id: first
+    type: shell
+    params: {command: "echo order ${low.result[0].name} first"}
+outputs:
+  low: {source: "${low.result}"}
+  first: {source: "${first.stdout}"}
+""",
+    "stock.json": """\
+[
+  {"name": "nuts; and bolts", "left": 3},
+  {"name": "washers", "left": 250},
+  {"name": "Müller's glue", "left": 9}
+]
+""",
+}
+
 #: In place of a real coding agent, so that the demo needs no network and no key. It gets the same
 #: prompt in the same way, and really edits the file that lies before it.
 STAND_IN = """\
@@ -184,7 +217,16 @@ def agent_repairs(stage: Stage) -> None:
     stage.run("runtrue runs list")
 
 
-SCENES = [tool_repairs, nobody_can, agent_repairs]
+def workflow_runs(stage: Stage) -> None:
+    """A workflow: checked, run, and stopped where it assumes what is not there."""
+    stage.project("stock", STOCK)
+    stage.run("cat low.yaml")
+    stage.run("runtrue check low.yaml")
+    stage.run("runtrue run low.yaml below=10")
+    stage.run("sed -i.old 's/].name/].title/' low.yaml && runtrue run low.yaml below=10", expect=1)
+
+
+SCENES = [tool_repairs, nobody_can, agent_repairs, workflow_runs]
 
 
 def bold(text: str) -> str:

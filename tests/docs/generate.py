@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +13,7 @@ from pathlib import Path
 import click
 
 from runtrue.cli.main import cli
+from runtrue.workflow.registry import BUILT_IN
 
 from .pages import DOCS, README, region
 from .sessions import SESSIONS, commands_of, console, normalised, play
@@ -85,13 +87,31 @@ def _prompt() -> str:
     return f"````markdown\n{prompt.rstrip()}\n````\n"
 
 
+def _node_types() -> str:
+    """What is said of each built-in type."""
+    sections = []
+    with tempfile.TemporaryDirectory() as home:
+        for name in BUILT_IN:
+            done = subprocess.run(
+                [sys.executable, "-m", "runtrue", "node", "show", name],
+                env={**os.environ, "NO_COLOR": "1", "RUNTRUE_HOME": home},
+                capture_output=True,
+                text=True,
+                check=True,
+            )
+            sections.append(f"## {name}\n\n```text\n{done.stdout}```\n")
+    return "\n" + "\n".join(sections) + "\n"
+
+
 SESSION_PARTS = [
     _session(README, "shop"),
     _session(DOCS / "loops" / "fix.md", "human"),
     _session(DOCS / "loops" / "fix.md", "regression"),
     _session(DOCS / "loops" / "fix.md", "judge"),
+    _session(DOCS / "workflows.md", "workflow"),
 ]
 OTHER_PARTS = [
     Part(DOCS / "reference" / "cli.md", "help", _command_line),
     Part(DOCS / "agents.md", "prompt", _prompt),
+    Part(DOCS / "reference" / "nodes.md", "nodes", _node_types),
 ]

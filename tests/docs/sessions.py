@@ -14,16 +14,16 @@ from pathlib import Path
 from .pages import ROOT
 
 
-def _demo_projects() -> tuple[dict[str, str], dict[str, str]]:
+def _demo_projects() -> tuple[dict[str, str], ...]:
     spec = importlib.util.spec_from_file_location("demo_run", ROOT / "demo" / "run.py")
     assert spec
     assert spec.loader
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    return module.SHOP, module.PRICES
+    return module.SHOP, module.PRICES, module.STOCK
 
 
-SHOP, PRICES = _demo_projects()
+SHOP, PRICES, STOCK = _demo_projects()
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +81,20 @@ SESSIONS = {
                 "git status --short",
             ),
             programs={"sly-agent": "#!/bin/sh\nsed -i 's/== 180/== -1800/' test_prices.py\n"},
+        ),
+        Session(
+            "workflow",
+            "stock",
+            STOCK,
+            (
+                "cat low.yaml",
+                "cat stock.json",
+                "runtrue check low.yaml",
+                "runtrue run low.yaml below=10",
+                "sed -i 's/].name/].title/' low.yaml",
+                "runtrue run low.yaml below=10",
+                "echo $?",
+            ),
         ),
     )
 }

@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from runtrue.config import load_config
+from runtrue.home import Home
+from runtrue.workflow import Registry, load_workflow, validate_workflow
 
 from .generate import SESSION_PARTS, Part, replayed
 from .pages import DOCS, README, ROOT, Block, all_blocks, pages
@@ -79,8 +81,16 @@ def test_pages_show_what_the_program_says(part: Part) -> None:
     assert normalised(part.shown()) == normalised(replayed(part)), "run scripts/docs"
 
 
+@pytest.mark.parametrize("block", all_blocks("yaml"), ids=str)
+def test_workflows_are_valid(block: Block, tmp_path: Path) -> None:
+    file = tmp_path / "workflow.yaml"
+    file.write_text(block.text)
+    registry = Registry(Home(tmp_path), tmp_path)
+    assert validate_workflow(load_workflow(file), registry=registry) == ()
+
+
 def test_code_blocks_are_of_kinds_that_are_tested() -> None:
-    known = {"python", "toml", "console", "sh", "text", "markdown"}
+    known = {"python", "toml", "yaml", "console", "sh", "text", "markdown"}
     languages = {
         match for page in pages() for match in re.findall(r"^```+(\w*)$", page.read_text(), re.M)
     }

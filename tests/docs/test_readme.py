@@ -13,7 +13,7 @@ import pytest
 
 from .generate import SESSION_PARTS, command_paths, replayed
 from .pages import README, ROOT, blocks
-from .sessions import SHOP, commands_of, normalised
+from .sessions import SHOP, STOCK, commands_of, normalised
 
 #: Commands that cannot be run here as they are written, and the test that stands for each.
 ELSEWHERE = {
@@ -47,7 +47,7 @@ def _commands() -> list[str]:
 def shop(tmp_path: Path) -> Path:
     project = tmp_path / "shop"
     project.mkdir()
-    for file, text in SHOP.items():
+    for file, text in (SHOP | STOCK).items():
         (project / file).write_text(text)
     subprocess.run(["git", "init", "--quiet"], cwd=project, check=True)
     return project

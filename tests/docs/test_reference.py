@@ -14,6 +14,7 @@ from runtrue.config import (
     CheckConfig,
     Config,
     FixersConfig,
+    ModelConfig,
     SandboxConfig,
 )
 from runtrue.loop import Limits
@@ -27,6 +28,7 @@ TABLES = {
     "[fixers.agent]": AgentConfig,
     "[policy]": Limits,
     "[sandbox]": SandboxConfig,
+    "[model]": ModelConfig,
 }
 PAGE = (DOCS / "reference" / "config.md").read_text()
 
