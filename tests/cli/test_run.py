@@ -451,3 +451,16 @@ def test_a_home_that_cannot_be_written_is_named(machine: Machine, here: Path) ->
     done: Done = machine.runtrue("run", "give.yaml", "value=x", cwd=here, env=env)
     assert done.code == 1
     assert "cannot be opened" in one_sentence(done)
+
+
+def test_the_problems_of_a_workflow_are_findings_with_their_places(
+    machine: Machine, here: Path
+) -> None:
+    write(here, INVALID)
+    done = machine.runtrue("run", "--json", "invalid.yaml", cwd=here)
+    assert done.code == 2
+    checked = machine.runtrue("check", "--json", "invalid.yaml", cwd=here).json
+    assert done.json["findings"] == checked["findings"]
+    assert all(
+        finding["pointer"] and finding["location"]["line"] for finding in checked["findings"]
+    )

@@ -6,7 +6,9 @@ import base64
 import json
 import os
 import signal
+import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, quote_plus
@@ -64,12 +66,22 @@ class Vault(Machine):
         assert leaked(done.said.encode()) == [], done.said
         return done
 
+    def rows(self) -> bytes:
+        """Everything that is in the journal."""
+        with closing(sqlite3.connect(self.journal)) as db:
+            tables = db.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
+            rows = [row for (name,) in tables for row in db.execute(f"SELECT * FROM {name}")]  # noqa: S608
+        values = [value for row in rows for value in row if value is not None]
+        return b"\n".join(v if isinstance(v, bytes) else str(v).encode() for v in values)
+
     def check_all(self) -> dict[str, Any]:
         """That neither the files at home nor the report of the latest run hold one; the report."""
         files = [path for path in (self.home / ".runtrue").rglob("*") if path.is_file()]
         assert self.journal in files
         found = {path.name: leaked(path.read_bytes()) for path in files}
         assert found == {name: [] for name in found}
+        # In the file, a long row is in pieces.
+        assert leaked(self.rows()) == []
         return self.tell("runs", "show", "--json").json
 
 
@@ -377,10 +389,4 @@ def test_what_servers_of_tools_are_given_is_not_in_their_answers(vault: Vault, h
     (finding,) = done.json["findings"]
     assert finding["category"] == "argument_mismatch"
     vault.check_all()
-    whole = json.loads(path.read_text())
-    whole["nodes"].pop()
-    path.write_text(json.dumps(whole))
-    passed = vault.tell("run", path, f"place={here}", cwd=here)
-    assert passed.code == 0, passed.said
-    assert "[redacted]" in passed.out
-    vault.check_all()
+    assert b'"API_TOKEN":"[redacted]"' in vault.rows()

@@ -5,12 +5,13 @@ from __future__ import annotations
 import importlib
 import os
 import sys
+from collections.abc import Sequence
 from typing import Any
 
 import click
 
 from runtrue import __version__
-from runtrue.errors import RuntrueError
+from runtrue.errors import InvalidWorkflow, RuntrueError
 
 #: Every command: where it lives and what it does, so that `--help` need import none of them.
 COMMANDS = {
@@ -94,6 +95,11 @@ def main() -> None:
         error.show()
         _say_as_json(error.format_message())
         sys.exit(error.exit_code)
+    except InvalidWorkflow as error:
+        from runtrue.cli.show import problem_as_finding
+
+        _say(str(error), [problem_as_finding(error.name, problem) for problem in error.problems])
+        sys.exit(error.exit_code)
     except RuntrueError as error:
         _say(str(error))
         sys.exit(error.exit_code)
@@ -123,15 +129,15 @@ def _give_up_stdout() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def _say(message: str) -> None:
+def _say(message: str, findings: Sequence[dict[str, Any]] = ()) -> None:
     click.echo(f"runtrue: {message}", err=True)
-    _say_as_json(message)
+    _say_as_json(message, findings)
 
 
-def _say_as_json(message: str) -> None:
+def _say_as_json(message: str, findings: Sequence[dict[str, Any]] = ()) -> None:
     """With `--json`, there is one document on stdout even when nothing could be run."""
     if "--json" in sys.argv[1:]:
         import json
 
-        empty: dict[str, Any] = {"run_id": None, "attempts": [], "findings": []}
-        click.echo(json.dumps({"status": "failed", **empty, "error": message}))
+        document = {"status": "failed", "run_id": None, "attempts": [], "findings": list(findings)}
+        click.echo(json.dumps({**document, "error": message}))

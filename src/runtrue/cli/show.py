@@ -7,6 +7,8 @@ from typing import Any
 
 import click
 
+from runtrue.errors import Problem
+
 
 def counted(number: int, noun: str) -> str:
     """`1 finding`, `2 findings`."""
@@ -44,3 +46,16 @@ def print_part(title: str, lines: list[str]) -> None:
         click.secho(title, bold=True)
         for line in lines:
             click.echo(f"  {line}")
+
+
+def problem_as_finding(workflow: str, problem: Problem) -> dict[str, Any]:
+    """A problem of a workflow in the form of all other findings."""
+    return {
+        "source": "check",
+        "category": "invalid_workflow",
+        "message": problem.message,
+        "fault": "candidate",
+        "location": {"file": workflow, "line": problem.line, "column": None, "symbol": None},
+        "pointer": problem.pointer,
+        "available": list(problem.available),
+    }

@@ -9,8 +9,8 @@ from typing import Any
 import click
 from click.shell_completion import CompletionItem
 
-from runtrue.cli.show import counted, print_json, print_part
-from runtrue.errors import InvalidWorkflow, Problem
+from runtrue.cli.show import counted, print_json, print_part, problem_as_finding
+from runtrue.errors import InvalidWorkflow
 from runtrue.flow import Journal
 from runtrue.home import Home
 from runtrue.workflow import (
@@ -67,7 +67,7 @@ def check(workflow: str, as_json: bool) -> int:
                 "status": status,
                 "run_id": None,
                 "attempts": [],
-                "findings": [_finding(workflow, problem) for problem in problems],
+                "findings": [problem_as_finding(workflow, problem) for problem in problems],
             }
         )
     else:
@@ -79,18 +79,6 @@ def check(workflow: str, as_json: bool) -> int:
         found = counted(len(problems), "problem") if problems else "no problems"
         click.echo(f"{workflow}: {found}")
     return 1 if problems else 0
-
-
-def _finding(workflow: str, problem: Problem) -> dict[str, Any]:
-    return {
-        "source": "check",
-        "category": "invalid_workflow",
-        "message": problem.message,
-        "fault": "candidate",
-        "location": {"file": workflow, "line": problem.line, "column": None, "symbol": None},
-        "pointer": problem.pointer,
-        "available": list(problem.available),
-    }
 
 
 @click.command()
