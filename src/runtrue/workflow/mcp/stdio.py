@@ -67,7 +67,16 @@ class StdioConnection:
     @property
     def alive(self) -> bool:
         """Whether the process runs, as far as can be seen at this very moment."""
-        return self._process is None or self._process.poll() is None
+        if self._process is None:
+            return True
+        if not hasattr(os, "waitid"):
+            return self._process.poll() is None
+        try:
+            # Not `poll`: while the thread that waits is about to know, that says it is alive.
+            options = os.WEXITED | os.WNOHANG | os.WNOWAIT
+            return os.waitid(os.P_PID, self._process.pid, options) is None
+        except ChildProcessError:
+            return False
 
     @asynccontextmanager
     async def open(self) -> AsyncIterator[Streams]:
