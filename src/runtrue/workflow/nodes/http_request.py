@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 _FORM = "application/x-www-form-urlencoded"
 #: What comes before the host of a URL, with a user in it.
-USERINFO = re.compile(r"([^/?#]*//)[^/?#]*@")
+USERINFO = re.compile(r"\A([^/?#]*//)[^/?#]*@")
 _LONGEST_SHOWN = 200
 #: Shorter ones are settings such as `dark`, which other texts may well hold.
 _SHORTEST_COOKIE = 8
