@@ -16,6 +16,7 @@ from tests.cli.conftest import Machine, write
 from tests.cli.test_bad_input import one_sentence
 from tests.workflow.mcp.support import MODULES, npm_server
 from tests.workflow.mcp.test_real_servers import Everything
+from tests.workflow.nodes.scripted_server import Received, ScriptedServer, response
 
 #: Says what it was given, and ends.
 DIES = "import os, sys; sys.exit('refused: ' + os.environ['API_TOKEN'])"
@@ -156,6 +157,23 @@ class TestSecrets:
             assert done.code == 1
             assert "it printed: refused: [redacted]" in done.err
             assert "planted" not in done.said
+
+    @pytest.mark.parametrize("header", ["Authorization=Bearer planted", "X-A=a ${OUTER} b"])
+    def test_a_server_that_answers_with_the_headers_it_was_sent(
+        self, header: str, machine: Machine
+    ) -> None:
+        def refuse(request: Received) -> bytes:
+            error = {"code": -32000, "message": f"no: {request.headers}"}
+            reply = {"jsonrpc": "2.0", "id": json.loads(request.body).get("id"), "error": error}
+            return response(json.dumps(reply), "Content-Type: application/json")
+
+        with ScriptedServer(refuse) as server:
+            args = ("add", "web", server.url, "--header", header)
+            done = machine.runtrue("mcp", *args, env={"OUTER": "planted"})
+        assert done.code == 1
+        assert "answered with error -32000" in done.err
+        assert "planted" in str(server.received[0].headers)
+        assert "planted" not in done.said
 
     def test_variables_and_headers_are_listed_by_name(self, machine: Machine) -> None:
         servers = {

@@ -253,3 +253,14 @@ def test_a_failing_reference_shows_nothing_of_a_secret_input(durable: Durable) -
         durable.drive(run_id, secrets=durable.started.secrets)
     assert caught.value.sample == '{"x": "[redacted]"}'
     assert KEY.encode() not in durable.written()
+
+
+@pytest.mark.parametrize(
+    "data", [{"$sealed": "inputs.t"}, {"$sealed": ["x"]}, [{"a": {"$sealed": {"$sealed": None}}}]]
+)
+def test_data_that_looks_like_a_seal_is_data(data: Any, bench: Bench) -> None:
+    ir = flow(node("a", value=data), inputs={"d": {}})
+    found = sealed(bench, ir, {"d": data})
+    assert found.secrets == {}
+    assert unseal(found.inputs, {"inputs.t": KEY}) == {"d": data}
+    assert unseal(found.ir, {"inputs.t": KEY}) == ir

@@ -245,7 +245,8 @@ def _lost_secret(run: RunRow, request: WorkflowRequest, seal: str) -> str:
 
 def _written_secrets(request: WorkflowRequest) -> dict[str, Any]:
     """The secrets that stand in the file which the workflow was read from, if it is still there."""
-    if request.path is None:
+    # A pipe that it was read from must not be read again.
+    if request.path is None or not Path(request.path).is_file():
         return {}
     try:
         workflow = load_workflow(Path(request.path))
@@ -258,7 +259,8 @@ def _written_secrets(request: WorkflowRequest) -> dict[str, Any]:
 
 def _collect(recorded: Any, written: Any, found: dict[str, Any]) -> None:
     if isinstance(recorded, dict) and recorded.keys() == {"$sealed"}:
-        found[recorded["$sealed"]] = written
+        if isinstance(recorded["$sealed"], str):
+            found[recorded["$sealed"]] = written
     elif isinstance(recorded, dict) and isinstance(written, dict):
         for key in recorded.keys() & written.keys():
             _collect(recorded[key], written[key], found)

@@ -42,8 +42,8 @@ def seal(
     ir: Mapping[str, Any], parsed: WorkflowIR, inputs: Mapping[str, Any], registry: Registry
 ) -> Sealed:
     """Take the secrets out of a valid workflow and its inputs."""
-    recorded = deepcopy(dict(ir))
-    kept = dict(inputs)
+    recorded: dict[str, Any] = _escaped(dict(ir))
+    kept: dict[str, Any] = _escaped(dict(inputs))
     secrets: dict[str, Any] = {}
     for secret in secrets_of(Workflow.of(ir), parsed, registry, inputs):
         if not secret.roots:
@@ -111,11 +111,22 @@ def unseal(value: Any, secrets: Mapping[str, Any]) -> Any:
     """A recorded value with its secrets back in. Raises KeyError with the seal of a missing one."""
     if isinstance(value, dict):
         if value.keys() == {_SEAL}:
-            return secrets[value[_SEAL]]
+            named = value[_SEAL]
+            # A seal is a name; anything else is data that looks like one.
+            return secrets[named] if isinstance(named, str) else {_SEAL: named[0]}
         return {key: unseal(inner, secrets) for key, inner in value.items()}
     if isinstance(value, list):
         return [unseal(inner, secrets) for inner in value]
     return value
+
+
+def _escaped(value: Any) -> Any:
+    """A copy in which nothing that was given can be taken for a seal."""
+    if isinstance(value, dict):
+        if value.keys() == {_SEAL}:
+            return {_SEAL: [deepcopy(value[_SEAL])]}
+        return {key: _escaped(inner) for key, inner in value.items()}
+    return [_escaped(inner) for inner in value] if isinstance(value, list) else value
 
 
 def texts(secrets: Mapping[str, Any]) -> Iterator[str]:

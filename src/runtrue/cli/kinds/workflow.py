@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Mapping
 from typing import Any
@@ -77,7 +78,7 @@ def _print_finding(finding: dict[str, Any]) -> None:
     click.echo(f"{place}{finding['message']}", err=True)
     available = finding["available"]
     # Most messages name the nearest of what there is by themselves.
-    if available and not any(name in finding["message"] for name in available):
+    if available and not set(available) & set(re.findall(r"[\w.-]+", finding["message"])):
         more = len(available) - _MOST_AVAILABLE
         rest = f" … and {more} more" if more > 0 else ""
         click.echo(f"  available: {', '.join(available[:_MOST_AVAILABLE])}{rest}", err=True)
