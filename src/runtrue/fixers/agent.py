@@ -13,6 +13,7 @@ from string import Template
 from runtrue import process
 from runtrue.checks import is_shell, output_of, trim
 from runtrue.loop import Attempt, Finding, Fix, FixTask, History, Proposal, Reason, Workplace
+from runtrue.models import fence
 
 #: How much a prompt may hold: findings, and characters for each of them.
 _MOST_FINDINGS = 20
@@ -105,19 +106,12 @@ def write_prompt(task: FixTask) -> str:
 def _finding(number: int, finding: Finding) -> str:
     where = " ".join(filter(None, [str(finding.location), finding.location.symbol]))
     lines = [f"### {number}. {finding.source}: {finding.category} at {where}"]
-    lines.append(_fenced(trim(finding.message, _SAMPLE // 2)))
+    lines.append(fence(finding.message, limit=_SAMPLE))
     if finding.available:
         lines.append(f"Available: {', '.join(finding.available)}")
     if finding.sample:
-        lines.append(_fenced(trim(finding.sample, _SAMPLE // 2)))
+        lines.append(fence(finding.sample, limit=_SAMPLE))
     return "\n".join(lines)
-
-
-def _fenced(text: str) -> str:
-    """Output of programs, in a fence that nothing within can close."""
-    longest = max((len(ticks) for ticks in re.findall(r"`+", text)), default=0)
-    fence = "`" * max(3, longest + 1)
-    return f"{fence}text\n{text}\n{fence}"
 
 
 def _earlier(history: History) -> str:
