@@ -8,7 +8,16 @@ from typing import Any
 import pytest
 
 from runtrue.errors import FenceLost, RunCancelled
-from runtrue.flow import Event, Flow, Journal, Node, RunState, emit
+from runtrue.flow import (
+    Event,
+    Flow,
+    Journal,
+    Node,
+    RunState,
+    emit,
+    held_emit,
+    held_tell,
+)
 from tests.flow.child import Child
 from tests.flow.nodes import Heard, Work, drive, new_claim
 
@@ -21,6 +30,39 @@ def _chatty(inputs: Any) -> str:
 
 def test_outside_of_any_run_emitting_does_nothing() -> None:
     emit("nobody hears this", data=1)
+
+
+def test_nothing_is_held_of_no_run() -> None:
+    held_emit()("nobody hears this", data=1)
+    held_tell()("nor this")
+
+
+def test_from_within_a_flow_in_a_node_the_run_around_it_can_be_told(journal: Journal) -> None:
+    inner_heard, heard = Heard(), Heard()
+
+    class Outer(Node):
+        terminal = True
+
+        async def exec(self, inputs: Any) -> None:
+            kept, told = held_emit(), held_tell()
+
+            def work(inputs: Any) -> str:
+                kept("kept", n=1)
+                told("told", n=2)
+                emit("inside")
+                return ""
+
+            await Flow(Work(work, "inner")).run(listeners=[inner_heard])
+
+    claim = new_claim(journal)
+    drive(journal, Flow(Outer()), claim=claim, listeners=[heard])
+    assert [kind for kind, node in inner_heard.kinds] == ["node_started", "inside", "node_finished"]
+    assert [event for event in heard.events if event.data] == [
+        Event("kept", "Outer", {"n": 1}),
+        Event("told", "Outer", {"n": 2}),
+    ]
+    events = [event for _, event in journal.events(claim.run_id)]
+    assert [event.kind for event in events if event.data.get("n")] == ["kept"]
 
 
 def test_listeners_hear_each_node_start_and_finish_in_order() -> None:

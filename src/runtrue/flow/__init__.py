@@ -5,7 +5,7 @@ It knows nothing of language models, code or workflows. `node` and `flow` are wh
 """
 
 from runtrue.flow.dispatch import Dispatcher, LocalDispatcher, Segment
-from runtrue.flow.events import Event, Listener, emit, tell
+from runtrue.flow.events import Event, Listener, emit, held_emit, held_tell, tell
 from runtrue.flow.flow import Flow
 from runtrue.flow.journal import Journal
 from runtrue.flow.node import Ask, Node
@@ -31,6 +31,8 @@ __all__ = [
     "Segment",
     "StepRow",
     "emit",
+    "held_emit",
+    "held_tell",
     "replay",
     "run_segment",
     "tell",

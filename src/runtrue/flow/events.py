@@ -47,3 +47,23 @@ def tell(kind: str, **data: Any) -> None:
     emitter = current_emitter.get(None)
     if emitter is not None:
         emitter(kind, data, False)
+
+
+def held_emit() -> Callable[..., None]:
+    """`emit` of the run that is driven here, also for use within a flow that this one runs."""
+    return _held(kept=True)
+
+
+def held_tell() -> Callable[..., None]:
+    """`tell` of the run that is driven here, also for use within a flow that this one runs."""
+    return _held(kept=False)
+
+
+def _held(*, kept: bool) -> Callable[..., None]:
+    emitter = current_emitter.get(None)
+
+    def held(kind: str, **data: Any) -> None:
+        if emitter is not None:
+            emitter(kind, data, kept)
+
+    return held

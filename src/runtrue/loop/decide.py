@@ -54,7 +54,8 @@ class Decision:
 
 def decide(policy: Policy, history: History) -> Decision:
     """What happens after `history` under `policy`. The same history gives the same decision."""
-    latest, best = history.latest, history.best
+    latest = history.latest
+    best = history.best if policy.keep_best else latest
     if latest.passed:
         return Decision(action=Action.ACCEPT, why=Why.PASSED, status=RunState.PASSED)
     regressions = history.regressions(latest)

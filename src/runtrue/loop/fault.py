@@ -16,6 +16,8 @@ class Fault(StrEnum):
     #: Network, disk, a package that is declared and not installed.
     ENVIRONMENT = "environment"
     CREDENTIALS = "credentials"
+    #: What a person asked for is not there, or was not said: only a person can tell what is meant.
+    HUMAN = "human"
 
 
 #: Of the standard library (and requests, which uses the same names), httpx, urllib3 and aiohttp.

@@ -35,6 +35,9 @@ class Policy(Limits):
 
     #: Ask a person when the loop can do no more, instead of stopping.
     ask_human: bool = False
+    #: Build each fix on the best attempt so far. Not where a run stops at its first failure: then
+    #: one attempt has fewer findings than another because it came less far.
+    keep_best: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
