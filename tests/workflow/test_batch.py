@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from runtrue.errors import NodeFailed, RuntimeValidationError
+from runtrue.workflow.step import as_data
 from tests.workflow.support import Bench, Durable, flow, node
 
 ITEMS = ["a", "b", "c"]
@@ -260,6 +261,15 @@ def test_an_item_is_tried_again_by_itself(
     store = bench.store(node("a", "fail", times="${item}", value="ok", batch=each, retry=retry))
     assert len(bench.calls) == 1 + tries
     assert (store["a"]["success_count"], store["a"]["error_count"]) == (1, 1)
+
+
+def test_the_first_item_that_the_run_goes_on_after_is_told(bench: Bench) -> None:
+    bench.store(broken(0, 9, 9, error_handling="continue"))
+    (handled,) = [event for event in bench.events if event.kind == "node_handled"]
+    told = {key: handled.data[key] for key in ("source", "node_id", "message", "category")}
+    assert told == {"source": "fail", "node_id": "a", "message": "it broke", "category": "broken"}
+    assert handled.data["data"]["index"] == 1
+    assert set(handled.data) == {"source", *as_data(NodeFailed("x"))}
 
 
 # -- reports ------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ import pytest
 from runtrue.errors import NodeFailed, RunCancelled, RuntimeValidationError
 from runtrue.workflow import Registry, Result, WorkflowNode, compile_workflow
 from runtrue.workflow.context import Context, Surroundings, opened
-from runtrue.workflow.step import MOST_VISITS
+from runtrue.workflow.step import MOST_VISITS, as_data
 from tests.workflow.support import Bench, Echo, EchoParams, flow, node, world_of
 
 # -- params -------------------------------------------------------------------------------------
@@ -248,6 +248,24 @@ def test_so_is_one_in_what_works_the_outputs_up(bench: Bench) -> None:
     assert result.store == {"a": {"value": 1}}
     handled = bench.store(node("b", "finish", value="bug", on_error="continue"))
     assert handled == {"b": {"error": "ValueError: a bug in finish"}}
+
+
+@pytest.mark.parametrize(
+    ("params", "kind"),
+    [({"type": "fail", "fault": "environment"}, "broken"), ({"type": "finish"}, "ValueError")],
+)
+def test_a_failure_that_is_handled_is_told_with_all_that_is_known_of_it(
+    bench: Bench, params: dict[str, Any], kind: str
+) -> None:
+    ir = flow(node("a", **{"value": "bug", **params}, on_error="continue"))
+    assert bench.run(ir).passed
+    (handled,) = [event for event in bench.events if event.kind == "node_handled"]
+    ir["nodes"][0].pop("on_error")
+    error = bench.run(ir).error
+    assert error is not None
+    assert error.category == kind
+    assert handled.node == "a"
+    assert handled.data == {"source": params["type"], **as_data(error)}
 
 
 @pytest.mark.parametrize(

@@ -2,9 +2,11 @@
 
 `files`, `ir` and `validate` are what a workflow is and whether it is well made; `paths` and
 `templates` how values are referred to; `node`, `registry` and `nodes` what its steps can be;
-`compile`, `step`, `batch` and `run` how it is run on the kernel; `store` where saved ones are.
+`compile`, `step`, `batch` and `run` how it is run on the kernel; `trial` and `calls` how one is
+that is still to be proven, perhaps more than once; `store` where saved ones are.
 """
 
+from runtrue.workflow.calls import Calls
 from runtrue.workflow.compile import compile_workflow
 from runtrue.workflow.inputs import InputError, prepare_inputs
 from runtrue.workflow.ir import Workflow, schema
@@ -18,7 +20,10 @@ from runtrue.workflow.mcp import (
     remove_server,
 )
 from runtrue.workflow.node import Interface, Result, WorkflowNode, describe_type
+from runtrue.workflow.paths import Missing, Path, PathSyntaxError, opened, parse_path
+from runtrue.workflow.references import Reference
 from runtrue.workflow.registry import Registry
+from runtrue.workflow.report import finding_of
 from runtrue.workflow.run import (
     KIND,
     Started,
@@ -30,36 +35,57 @@ from runtrue.workflow.run import (
     run_workflow,
     start_workflow,
 )
-from runtrue.workflow.store import WorkflowStore
+from runtrue.workflow.secrets import REDACTED, redact_by_name, sample_text
+from runtrue.workflow.step import as_data
+from runtrue.workflow.store import WorkflowStore, propose_name
+from runtrue.workflow.templates import TemplateSyntaxError, Unresolved, compile_template
+from runtrue.workflow.trial import try_workflow
 from runtrue.workflow.validate import validate_workflow
 
 __all__ = [
     "KIND",
+    "REDACTED",
+    "Calls",
     "HttpServer",
     "InputError",
     "Interface",
+    "Missing",
+    "Path",
+    "PathSyntaxError",
+    "Reference",
     "Registry",
     "Result",
     "Started",
     "StdioServer",
+    "TemplateSyntaxError",
     "ToolError",
     "ToolInfo",
+    "Unresolved",
     "Workflow",
     "WorkflowNode",
     "WorkflowResult",
     "WorkflowStore",
     "add_server",
+    "as_data",
     "checked",
+    "compile_template",
     "compile_workflow",
     "describe_type",
     "execute_workflow",
+    "finding_of",
     "load_workflow",
+    "opened",
+    "parse_path",
     "prepare_inputs",
     "prepare_workflow",
+    "propose_name",
+    "redact_by_name",
     "remove_server",
     "report_so_far",
     "run_workflow",
+    "sample_text",
     "schema",
     "start_workflow",
+    "try_workflow",
     "validate_workflow",
 ]

@@ -103,11 +103,19 @@ class BatchStep(Step):
         self, index: int, inputs: list[Item], done: list[Done | None], context: Context
     ) -> None:
         try:
-            done[index] = await self._attempt(inputs[index].params, context, self._item_retry)
+            done[index] = await self._attempt(
+                inputs[index].params, context, self._item_retry, index
+            )
         except NodeFailed as error:
             done[index] = _failed(error, error.outputs)
             if self.batch.error_handling == "fail_fast":
                 raise _of_item(error, index, len(inputs)) from error.__cause__
+
+    def goes_on_after(self, error: NodeFailed) -> bool:
+        """The same of an item, unless it may pass the next time."""
+        if self.batch.error_handling == "continue":
+            return not error.transient
+        return super().goes_on_after(error)
 
     def _finished(self, inputs: list[Item], done: Done) -> dict[str, Any]:
         if done.items is None:
@@ -127,6 +135,10 @@ class BatchStep(Step):
             raise first
         if finished and all(one.failed for one in finished):
             raise _all_failed([one.failure or {} for one in finished], together)
+        for index, one in enumerate(finished):
+            if one.failure is not None:
+                self._tell_handled({**one.failure, "data": {**one.failure["data"], "index": index}})
+                break
         return together
 
     def _together(self, inputs: list[Item], done: Sequence[Done | None]) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from runtrue.workflow.secrets import Scrubber
 if TYPE_CHECKING:
     import httpx
 
+    from runtrue.workflow.calls import Calls
     from runtrue.workflow.mcp import Sessions
     from runtrue.workflow.registry import Registry
 
@@ -43,9 +44,18 @@ class _Open:
 class Context:
     """The shared things of one run: the HTTP client, the sessions of MCP servers, the secrets."""
 
-    def __init__(self, surroundings: Surroundings, *, run_id: str = "", depth: int = 0) -> None:
+    def __init__(
+        self,
+        surroundings: Surroundings,
+        *,
+        run_id: str = "",
+        depth: int = 0,
+        calls: Calls | None = None,
+    ) -> None:
         self.surroundings = surroundings
         self.run_id = run_id
+        #: What earlier attempts have called, where this is one of several.
+        self.calls = calls
         #: How many workflows this one runs within.
         self.depth = depth
         self.scrubber = Scrubber(set())

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 import msgspec
 
 from runtrue.errors import RuntimeValidationError
+from runtrue.workflow.purpose import same_text
 from runtrue.workflow.references import Place
 
 if TYPE_CHECKING:
@@ -64,6 +65,14 @@ class WorkflowNode(Generic[P]):
     verbatim: ClassVar[frozenset[str]] = frozenset()
     #: Params whose values are secrets: never recorded, wherever they come from.
     secret_params: ClassVar[frozenset[str]] = frozenset()
+    #: Params that only say how the answer is read. Without them, a call is known by its params.
+    reading: ClassVar[frozenset[str]] = frozenset()
+    #: Params that say what a node is for: a repair changes nothing in them but their `${…}`.
+    purpose: ClassVar[frozenset[str]] = frozenset()
+    #: Running it is one call, which later attempts of a repair do not make again.
+    is_call: ClassVar[bool] = True
+    #: It changes something, also where `has_side_effect` says that this can be done twice.
+    writes: ClassVar[bool] = False
 
     def resolve(self, params: Mapping[str, Template], store: Mapping[str, Any]) -> dict[str, Any]:
         """Fill the params in, purely. Environment references stay markers until `run`."""
@@ -103,9 +112,28 @@ class WorkflowNode(Generic[P]):
         """What is wrong with params, as they are written, at this place."""
         return ()
 
+    def same_purpose(self, before: Mapping[str, Any], after: Mapping[str, Any]) -> str | None:
+        """Why params, as they are written, are for something else than before, or None.
+
+        A repair may only make changes that this has nothing against.
+        """
+        for name in sorted(self.purpose & (before.keys() | after.keys())):
+            if name not in before or name not in after:
+                return f"{name!r} was {'added' if name in after else 'removed'}"
+            if not same_text(before[name], after[name]):
+                return f"{name!r} was changed in more than its references"
+        acts, acted = self.has_side_effect(after), self.has_side_effect(before)
+        if acts != acted:
+            return f"it would {'now' if acts else 'no longer'} change something outside"
+        return None
+
     def secrets_in(self, params: Mapping[str, Any]) -> Iterable[Place]:
         """The places within `params`, as they are written, that hold secrets."""
         return ((name,) for name in self.secret_params if name in params)
+
+    def secret_part(self, place: Place, value: Any) -> Any:
+        """What of a value at a secret place, as it is written, is the secret: all, as a rule."""
+        return value
 
     def secret_places(
         self, params: Mapping[str, Any], workflow: Workflow, registry: Registry

@@ -6,7 +6,7 @@ They are the part of JSONPath (RFC 9535) that names a single value, with looser 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Literal
@@ -24,7 +24,7 @@ from runtrue.workflow.path_syntax import (
     unexpected,
 )
 
-__all__ = ["Missing", "Path", "PathSyntaxError", "missing", "opened", "parse_path"]
+__all__ = ["Missing", "Path", "PathSyntaxError", "missing", "opened", "parse_path", "sentences"]
 
 #: Text longer than this is not looked into for JSON.
 LONGEST_TEXT = 10_000_000
@@ -136,6 +136,21 @@ class Missing:
         names = {name.casefold(): name for name in self.available if len(name) <= 100}
         close = difflib.get_close_matches(self.part.casefold(), names, n=1)
         return f"; did you mean {shown(names[close[0]])}?" if close else ""
+
+
+def sentences(missing: Iterable[Missing]) -> list[str]:
+    """What is missing in words, with one sentence for all names that one object has not got."""
+    groups: dict[object, list[Missing]] = {}
+    for one in missing:
+        alike = one.kind == "key" and one.count and isinstance(one.part, str)
+        groups.setdefault(one.found if alike else id(one), []).append(one)
+    return [_together(group) if len(group) > 1 else str(group[0]) for group in groups.values()]
+
+
+def _together(group: list[Missing]) -> str:
+    parts = [shown_quoted(str(one.part)) for one in group]
+    names = f"{', '.join(parts[:-1])} and {parts[-1]}"
+    return f"{names} are not in {group[0].found}; available there: {group[0]._told()}"
 
 
 def missing(path: Path, depth: int, here: Any) -> Missing:

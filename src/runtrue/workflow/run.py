@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 
 from runtrue.errors import InvalidWorkflow, NodeFailed, UsageError
-from runtrue.flow import Journal, Listener, RunRow, RunState, Segment
+from runtrue.flow import Flow, Journal, Listener, RunRow, RunState, Segment
 from runtrue.home import Home
 from runtrue.workflow.compile import assemble
 from runtrue.workflow.context import Context, Surroundings, entered, opened
@@ -102,9 +102,8 @@ async def execute_workflow(
     registry = registry or Registry.here()
     workflow, parsed = checked(ir, registry)
     inputs = prepare_inputs(parsed.inputs, params or {}, stdin=None, from_text=False)
-    secrets = seal(workflow, parsed, inputs, registry).secrets
-    context = Context(_surroundings(registry, workflow.path, environment))
-    context.scrubber.add(*texts(secrets))
+    context = Context(surroundings_of(registry, workflow.path, environment))
+    context.scrubber.add(*texts(seal(workflow, parsed, inputs, registry).secrets))
     async with opened(context):
         return await execute(parsed, inputs, context, listeners)
 
@@ -116,13 +115,23 @@ async def execute(
     listeners: Iterable[Listener] = (),
 ) -> WorkflowResult:
     """Run a valid workflow with valid inputs in memory, within `context`."""
-    store = dict(inputs)
+    flow = assemble(parsed, context.surroundings)
+    with entered(context):
+        return await drive_to_end(flow, parsed, dict(inputs), context, listeners)
+
+
+async def drive_to_end(
+    flow: Flow,
+    parsed: WorkflowIR,
+    store: dict[str, Any],
+    context: Context,
+    listeners: Iterable[Listener],
+) -> WorkflowResult:
+    """Run a flow over `store`, within the context that was entered, and read the outputs."""
     scrub = context.scrubber.scrub
     try:
-        with entered(context):
-            flow = assemble(parsed, context.surroundings)
-            await flow.run(store, listeners=listeners)
-            outputs = outputs_of(parsed, store)
+        await flow.run(store, listeners=listeners)
+        outputs = outputs_of(parsed, store)
     except NodeFailed as error:
         # Of `outer.inner` it is the outer one that is a node here.
         failed = (error.node_id or "").partition(".")[0]
@@ -176,7 +185,7 @@ def prepare_workflow(
     except KeyError as error:
         raise UsageError(_lost_secret(run, request, str(error.args[0]))) from error
     path = Path(request.path) if request.path else None
-    surroundings = _surroundings(registry, path, environment)
+    surroundings = surroundings_of(registry, path, environment)
     scrubber = Scrubber(texts(found))
 
     def around() -> AbstractAsyncContextManager[Context]:
@@ -220,9 +229,10 @@ def checked(ir: Mapping[str, Any], registry: Registry) -> tuple[Workflow, Workfl
     return workflow, parse_ir(workflow)
 
 
-def _surroundings(
+def surroundings_of(
     registry: Registry, path: Path | None, environment: Mapping[str, str] | None
 ) -> Surroundings:
+    """Where a workflow runs that was read from the file `path`, or from none."""
     base = path.parent if path else registry.directory
     if environment is None:
         return Surroundings(registry, base)

@@ -73,13 +73,18 @@ def secrets_of(
     taken: dict[str, None] = {}
     for n, node in enumerate(parsed.nodes):
         kind = registry.node(node.type)
-        shown = {name: _given(value, inputs or {}) for name, value in node.params.items()}
+        verbatim = kind.verbatim if kind is not None else frozenset()
+        shown = {
+            name: value if name in verbatim else _given(value, inputs or {})
+            for name, value in node.params.items()
+        }
         places = kind.secret_places(shown, workflow, registry) if kind is not None else ()
         for inner in places:
             value, place = _written(node.params, inner)
             if value is None:
                 continue
-            roots = frozenset(reference.root for reference in compile_template(value).references)
+            part = value if kind is None else kind.secret_part(place, value)
+            roots = frozenset(reference.root for reference in compile_template(part).references)
             taken.update(dict.fromkeys(sorted(roots & parsed.inputs.keys())))
             yield Secret(("nodes", n, "params", *place), value, roots)
     for name in taken:

@@ -7,7 +7,7 @@ comes back, `post` puts it into the store under the node's id and says where to 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Awaitable, Mapping
 from typing import Any
 
 import msgspec
@@ -101,7 +101,26 @@ class Step(Node):
                 raise self._reported(error) from error.__cause__
             return self._handled(error)
 
-    async def _attempt(self, inputs: dict[str, Any], context: Context, retry: Retry) -> Done:
+    def _attempt(
+        self,
+        inputs: dict[str, Any],
+        context: Context,
+        retry: Retry,
+        item: int | None = None,
+    ) -> Awaitable[Done]:
+        """Run the node, unless an earlier attempt of this workflow has made the same call."""
+        if context.calls is None or not self.kind.is_call:
+            return self._tried(inputs, context, retry)
+        return context.calls.make(
+            self,
+            inputs,
+            lambda: self._tried(inputs, context, retry),
+            ready=lambda: self._ready(inputs, context),
+            item=item,
+            run_id=context.run_id,
+        )
+
+    async def _tried(self, inputs: dict[str, Any], context: Context, retry: Retry) -> Done:
         for tries_left in reversed(range(retry.attempts)):
             try:
                 return await self._once(inputs, context)
@@ -114,14 +133,25 @@ class Step(Node):
 
     async def _once(self, inputs: dict[str, Any], context: Context) -> Done:
         """Run the node once; whatever comes of it has no secret in it any more."""
+        params = self._ready(inputs, context)
+        try:
+            result = await self.kind.run(params, context)
+        except (RunError, JournalError):
+            # Not of the node: this process may not go on.
+            raise
+        except Exception as error:
+            raise _scrubbed(error, context) from _cause(error)
+        scrub = context.scrubber.scrub
+        return Done(scrub(result.outputs), scrub(result.action))
+
+    def _ready(self, inputs: dict[str, Any], context: Context) -> Any:
+        """The params as `run` takes them: with their secrets, and typed."""
         try:
             if self._has_secret:
                 revealed: set[str] = set()
                 inputs = reveal(inputs, context.environment, revealed)
                 context.scrubber.add(*revealed)
-            result = await self.kind.run(self.kind.convert(inputs), context)
-        except NodeFailed as error:
-            raise _scrubbed(error, context) from error.__cause__
+            return self.kind.convert(inputs)
         except MissingSecret as error:
             raise NodeFailed(
                 f"the environment variable {error.name} is not set",
@@ -129,13 +159,12 @@ class Step(Node):
                 fault=Fault.CREDENTIALS,
                 attempted=(error.name,),
             ) from error
-        except (RunError, JournalError):
-            # Not of the node: this process may not go on.
-            raise
         except Exception as error:
-            raise _scrubbed(_unforeseen(error), context) from error
-        scrub = context.scrubber.scrub
-        return Done(scrub(result.outputs), scrub(result.action))
+            raise _scrubbed(error, context) from _cause(error)
+
+    def goes_on_after(self, error: NodeFailed) -> bool:
+        """Whether the workflow goes on with what the failed call left."""
+        return self._handles(error)
 
     def _handles(self, error: NodeFailed) -> bool:
         if isinstance(error, RuntimeValidationError):
@@ -143,10 +172,14 @@ class Step(Node):
         return "error" in self.successors or self.ir.on_error == "continue"
 
     def _handled(self, error: NodeFailed) -> Done:
-        tell("node_handled")
+        self._tell_handled(as_data(error))
         action = "error" if "error" in self.successors else "default"
         outputs = {"error": error.message, **error.outputs}
         return Done(outputs, action, failed=True)
+
+    def _tell_handled(self, failure: dict[str, Any]) -> None:
+        node_id = self._full_id(failure["node_id"])
+        tell("node_handled", source=self.ir.type, **{**failure, "node_id": node_id})
 
     def post(self, shared: Store, inputs: Any, result: Done) -> str:
         """Put the outputs into the store and follow the action."""
@@ -196,9 +229,12 @@ class Step(Node):
 
     def _reported(self, error: NodeFailed) -> NodeFailed:
         """The failure with its node's id, told to whoever listens and to the journal."""
-        error.node_id = ".".join(filter(None, [self.name, error.node_id]))
+        error.node_id = self._full_id(error.node_id)
         emit("node_failed", source=self.ir.type, **as_data(error))
         return error
+
+    def _full_id(self, within: str | None) -> str:
+        return ".".join(filter(None, [self.name, within]))
 
 
 class _Failing:
@@ -238,6 +274,13 @@ def as_data(error: NodeFailed) -> dict[str, Any]:
     }
 
 
+def failure_of(data: Mapping[str, Any]) -> NodeFailed:
+    """The failure that `as_data` made this of."""
+    fields = {name: value for name, value in data.items() if name not in ("message", "fixable")}
+    kind = RuntimeValidationError if data["fixable"] else NodeFailed
+    return kind(data["message"], **fields)
+
+
 def rendered(template: Template, store: Mapping[str, Any]) -> Any:
     """What a template gives, or the failure that it cannot."""
     try:
@@ -274,9 +317,15 @@ def _unforeseen(error: Exception) -> NodeFailed:
     return NodeFailed(f"{name}: {told}" if told else name, category=name, fault=fault)
 
 
-def _scrubbed(error: NodeFailed, context: Context) -> NodeFailed:
-    _scrub(error, context)
-    return error
+def _scrubbed(error: Exception, context: Context) -> NodeFailed:
+    """What a node raised as a failure without secrets."""
+    failure = error if isinstance(error, NodeFailed) else _unforeseen(error)
+    _scrub(failure, context)
+    return failure
+
+
+def _cause(error: Exception) -> BaseException | None:
+    return error.__cause__ if isinstance(error, NodeFailed) else error
 
 
 def _scrub(error: NodeFailed, context: Context) -> None:

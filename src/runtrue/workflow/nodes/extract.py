@@ -7,7 +7,7 @@ from typing import Any
 
 from runtrue.errors import NodeFailed, RuntimeValidationError
 from runtrue.loop import Fault
-from runtrue.workflow.paths import Missing, Path, PathSyntaxError, opened, parse_path
+from runtrue.workflow.paths import Missing, Path, PathSyntaxError, opened, parse_path, sentences
 from runtrue.workflow.secrets import sample_text
 
 _MOST_AVAILABLE = 200
@@ -71,7 +71,7 @@ def _missing(
     outputs: Mapping[str, Any],
 ) -> RuntimeValidationError:
     paths = ", ".join(repr(wanted[name]) for name in missing)
-    reasons = dict.fromkeys(map(str, missing.values()))
+    reasons = dict.fromkeys(sentences(missing.values()))
     message = f"the response has nothing at {paths}: {'; '.join(reasons)}"
     return RuntimeValidationError(
         message,

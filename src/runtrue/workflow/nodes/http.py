@@ -26,8 +26,14 @@ from runtrue.workflow.nodes.http_params import (
     is_secret_name,
     written_problems,
 )
-from runtrue.workflow.nodes.http_request import has_secret, make_request, show_url
+from runtrue.workflow.nodes.http_request import (
+    has_secret,
+    make_request,
+    secret_parts,
+    show_url,
+)
 from runtrue.workflow.nodes.http_response import read_body, read_headers
+from runtrue.workflow.purpose import origin_of, same_text
 from runtrue.workflow.secrets import Scrubber, sample_text
 
 if TYPE_CHECKING:
@@ -40,6 +46,7 @@ _LONGEST_NUMBER = 10
 _STATUSES = frozenset(HTTPStatus)
 #: The environment variables that httpx follows. (It reads no .netrc.)
 _SETTINGS = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "SSL_CERT_FILE", "SSL_CERT_DIR")
+_CREDENTIALS = ("auth", "auth_token", "api_key", "api_key_header")
 _SECRETS_WITHIN: dict[str, Callable[[str], bool]] = {
     "auth": AUTH_SECRETS.__contains__,
     "headers": is_secret_header,
@@ -73,6 +80,10 @@ class HttpNode(WorkflowNode[HttpParams]):
     Params = HttpParams
     Outputs = HttpOutputs
     secret_params: ClassVar[frozenset[str]] = frozenset({"auth_token", "api_key"})
+    reading: ClassVar[frozenset[str]] = frozenset({"extract"})
+    purpose: ClassVar[frozenset[str]] = frozenset(
+        {*_CREDENTIALS, "method", "verify", "follow_redirects"}
+    )
 
     async def run(self, params: HttpParams, context: Context) -> Result:
         """Send the request and read the answer."""
@@ -117,6 +128,29 @@ class HttpNode(WorkflowNode[HttpParams]):
         for param, is_secret in _SECRETS_WITHIN.items():
             if isinstance(within := params.get(param), dict):
                 yield from ((param, name) for name in within if is_secret(name))
+
+    def secret_part(self, place: Place, value: Any) -> Any:
+        """Of a URL, the user and the secrets in its query."""
+        return secret_parts(value) if place == ("url",) and isinstance(value, str) else value
+
+    def same_purpose(self, before: Mapping[str, Any], after: Mapping[str, Any]) -> str | None:
+        """Besides the rest: where it goes, with what credentials, and what is asked of it."""
+        if reason := super().same_purpose(before, after):
+            return reason
+        if origin_of(before.get("url")) != origin_of(after.get("url")):
+            return "its url leads to another host"
+        if not same_text(self._credentials(before), self._credentials(after)):
+            return "it would authenticate itself in another way"
+        wanted, now = before.get("extract"), after.get("extract")
+        if not isinstance(wanted, dict) or not isinstance(now, dict):
+            return None if same_text(wanted, now) else "'extract' was added, removed or replaced"
+        others = sorted(wanted.keys() ^ now.keys())
+        return f"'extract' has other names than before: {', '.join(others)}" if others else None
+
+    def _credentials(self, params: Mapping[str, Any]) -> dict[Place, Any]:
+        """Those in headers and the query, by their places."""
+        places = (place for place in self.secrets_in(params) if len(place) > 1)
+        return {(param, name): params[str(param)][name] for param, name in places}
 
 
 def make_client(*, verify: bool = True) -> httpx.AsyncClient:

@@ -78,7 +78,13 @@ def show_url(url: str) -> str:
 
 def has_secret(url: str) -> bool:
     """Whether a URL, as it is written, has a user in it or a secret in its query."""
-    return USERINFO.match(url) is not None or any(_secrets_in(url.partition("?")[2]))
+    return bool(secret_parts(url))
+
+
+def secret_parts(url: str) -> list[str]:
+    """The user and the secrets in the query of a URL, as it is written."""
+    user = USERINFO.match(url)
+    return [*([user[0]] if user else []), *_secrets_in(url.partition("?")[2])]
 
 
 def _secrets_in(query: str) -> Iterator[str]:

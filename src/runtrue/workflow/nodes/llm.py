@@ -48,6 +48,7 @@ class LlmNode(WorkflowNode[LlmParams]):
     Params = LlmParams
     Outputs = LlmOutputs
     verbatim = frozenset({"schema"})
+    purpose = frozenset({"prompt", "system", "model", "schema"})
 
     def check(self, params: Mapping[str, Any]) -> Iterable[tuple[Place, str]]:
         """That the schema is one."""

@@ -68,6 +68,7 @@ class PythonNode(WorkflowNode[PythonParams]):
     type = "python"
     Params = PythonParams
     Outputs = PythonOutputs
+    purpose = frozenset({"code"})
 
     async def run(self, params: PythonParams, context: Context) -> Result:
         """Run the code and read its answer."""

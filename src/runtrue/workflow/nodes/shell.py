@@ -121,6 +121,7 @@ class ShellNode(WorkflowNode[Command]):
     type = "shell"
     Params = ShellParams
     Outputs = ShellOutputs
+    purpose = frozenset({"command", "cwd", "env", "ignore_errors", "raw"})
 
     def resolve(self, params: Mapping[str, Template], store: Mapping[str, Any]) -> dict[str, Any]:
         """Fill the params in; references of the command become variables."""

@@ -61,6 +61,9 @@ class SubworkflowNode(WorkflowNode[SubworkflowParams]):
     Outputs = SubworkflowOutputs
     open_outputs = True
     verbatim = frozenset({"workflow_ir"})
+    purpose = frozenset(_WAYS)
+    # It is made of calls, each of which is known by itself.
+    is_call = False
 
     def check(self, params: Mapping[str, Any]) -> Iterable[tuple[Place, str]]:
         """That one way to name the workflow is used."""

@@ -1,0 +1,130 @@
+"""Trying: a candidate run once as it is, to see what really happens.
+
+Nothing is checked before. What is wrong with the candidate, even that it is no workflow at all, is
+a result like any other.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict
+from typing import Any
+
+import msgspec
+
+from runtrue.errors import HostError, NodeFailed, RunError, RuntrueError, UsageError
+from runtrue.flow import Event, Listener, RunState
+from runtrue.loop import Fault
+from runtrue.workflow.calls import Calls
+from runtrue.workflow.compile import assemble
+from runtrue.workflow.context import Context, opened
+from runtrue.workflow.inputs import InputError, prepare_inputs
+from runtrue.workflow.ir import Workflow, WorkflowIR, parse_ir
+from runtrue.workflow.outputs import source_template
+from runtrue.workflow.registry import Registry
+from runtrue.workflow.run import WorkflowResult, drive_to_end, surroundings_of
+from runtrue.workflow.sealing import seal, texts
+from runtrue.workflow.templates import TemplateSyntaxError, compile_template
+
+
+async def try_workflow(
+    ir: object,
+    params: Mapping[str, Any],
+    *,
+    registry: Registry,
+    environment: Mapping[str, str] | None = None,
+    listeners: Iterable[Listener] = (),
+    calls: Calls | None = None,
+    seconds: float | None = None,
+    run_id: str = "",
+) -> WorkflowResult:
+    """Run a candidate once as it is, unchecked; whatever is wrong with it is in the result.
+
+    What cannot be put together fails with the category `compile`, inputs that do not fit with
+    `bad_input`, and what is not over after so many `seconds` with `deadline`; the store is then as
+    it was. This is one attempt of `calls`: what it holds is not called again.
+    """
+    workflow = Workflow.of(ir)
+    try:
+        parsed = parse_ir(workflow)
+        inputs = prepare_inputs(parsed.inputs, params, stdin=None, from_text=False)
+        surroundings = surroundings_of(registry, workflow.path, environment)
+        context = Context(surroundings, run_id=run_id, calls=calls)
+        context.scrubber.add(*texts(seal(workflow, parsed, inputs, registry).secrets))
+        flow = assemble(parsed, surroundings)
+        _check_names(parsed)
+    except InputError as error:
+        return _failed(_bad_input(error))
+    except Exception as error:
+        return _failed(_not_compiled(error))
+    if calls is not None:
+        calls.begin_attempt()
+    started: list[str] = []
+
+    def note(event: Event) -> None:
+        if event.kind == "node_started":
+            started.append(event.node)
+
+    store = dict(inputs)
+    limit = asyncio.timeout(seconds)
+    async with opened(context):
+        try:
+            async with limit:
+                result = await drive_to_end(flow, parsed, store, context, [note, *listeners])
+        except (RunError, HostError):
+            # Not of the candidate: this process may not go on.
+            raise
+        except Exception as error:
+            # The deadline, or what only the static check would have kept from being run.
+            result = _failed(_not_compiled(error), context.scrubber.scrub(store))
+    if calls is not None:
+        calls.settle()
+    if limit.expired() and not result.passed:
+        late = _late(seconds, started[-1] if started else None)
+        return _failed(late, context.scrubber.scrub(store))
+    return result
+
+
+def _failed(error: NodeFailed, store: dict[str, Any] | None = None) -> WorkflowResult:
+    return WorkflowResult(RunState.FAILED, {}, store or {}, error)
+
+
+def _check_names(parsed: WorkflowIR) -> None:
+    """Refuse what could be run and then not be read: the outputs, or who has produced them."""
+    for output in parsed.outputs.values():
+        if (source := output.get("source")) is not None:
+            compile_template(source_template(source))
+    both = sorted({node.id for node in parsed.nodes} & parsed.inputs.keys())
+    if both:
+        raise UsageError(f"{both[0]!r} is both an input and a node")
+
+
+def _bad_input(error: InputError) -> NodeFailed:
+    return NodeFailed(
+        "; ".join(map(str, error.problems)),
+        category="bad_input",
+        fault=Fault.CHECK,
+        attempted=[problem.name for problem in error.problems],
+        data={"problems": [asdict(problem) for problem in error.problems]},
+    )
+
+
+def _not_compiled(error: Exception) -> NodeFailed:
+    why = "; ".join(str(error).splitlines())
+    if isinstance(error, KeyError):
+        why = f"{error.args[0]!r} is named or needed, and not there"
+    elif not isinstance(error, RuntrueError | msgspec.ValidationError | TemplateSyntaxError):
+        why = f"{type(error).__name__}: {why}" if why else type(error).__name__
+    message = f"the workflow cannot be put together: {why}"
+    return NodeFailed(message, category="compile", fault=Fault.CHECK)
+
+
+def _late(seconds: float | None, node: str | None) -> NodeFailed:
+    return NodeFailed(
+        f"was still running when the {seconds:g} seconds for the whole run were over",
+        category="deadline",
+        fault=Fault.ENVIRONMENT,
+        node_id=node,
+        data={"seconds": seconds},
+    )
