@@ -1,0 +1,148 @@
+"""Shapes: what a value looks like, and whether that is what a question asks for."""
+
+from __future__ import annotations
+
+import re
+from enum import Enum
+
+__all__ = ["Shape", "Wanted", "fit", "shape_of"]
+
+
+class Shape(Enum):
+    """What one value looks like."""
+
+    NULL = "null"
+    FLAG = "flag"
+    WHOLE = "whole"
+    YEAR = "year"  # a whole number that would be a year of these centuries
+    REAL = "real"
+    DATE = "date"
+    EPOCH = "epoch"  # a number, or digits, that would be a time of these decades
+    URL = "url"
+    EMAIL = "email"
+    PHONE = "phone"
+    COLOR = "color"
+    DIGITS = "digits"  # a number written as text
+    CODE = "code"  # letters and digits that only machines read
+    WORD = "word"
+    TEXT = "text"
+    EMPTY = "empty"
+    LIST = "list"
+    OBJECT = "object"
+
+
+class Wanted(Enum):
+    """What a question asks for."""
+
+    COUNT = "count"
+    NUMBER = "number"
+    DATE = "date"
+    FLAG = "flag"
+    URL = "url"
+    EMAIL = "email"
+    PHONE = "phone"
+    PERSON = "person"
+    ID = "id"
+    TEXT = "text"
+
+
+#: Only the beginning of a text is looked at.
+_LOOKED_AT = 300
+_DATE = re.compile(
+    r"\d{4}-\d\d?(-\d\d?)?([T ].*)?$|\d{4}/\d\d?/\d\d?|\d\d?[./]\d\d?[./]\d{4}|\d\d?:\d\d(:\d\d)?"
+    r"|(mon|tue|wed|thu|fri|sat|sun)[a-z]*,? +\d|(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)"
+    r"[a-z]* +\d|\d\d? +(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)",
+    re.IGNORECASE,
+)
+_URL = re.compile(r"[a-z][a-z0-9+.-]*://|www\.|//[a-z]|git@|mailto:", re.IGNORECASE)
+_EMAIL = re.compile(r"[^@\s]+@[^@\s]+\.[a-z]{2,}$", re.IGNORECASE)
+_PHONE = re.compile(r"\+\d[\d ().-]{6,}$|\(?\d{3}\)?[ .-]\d{3}[ .-]\d{4}$")
+_COLOR = re.compile(r"#([0-9a-f]{3}|[0-9a-f]{6}|[0-9a-f]{8})$", re.IGNORECASE)
+_DIGITS = re.compile(r"[-+]?\d+([.,]\d+)*$")
+#: A number with its unit: `1.3 %`, `€5`, `170 min`, and the durations of ISO 8601.
+_MEASURE = re.compile(
+    r"[-+]?[$€£¥]?\d+([.,]\d+)*( ?%|°| [A-Za-z]{1,4})?$|P(\d+[YMWD])*(T(\d+[HMS])+)?$"
+)
+_CODE = re.compile(r"(?=\S*\d)(?=\S*[A-Za-z])[\w:=+/.-]{6,}$")
+
+_WORDS = {Shape.WORD, Shape.TEXT}
+
+
+def shape_of(value: object) -> Shape:
+    """What a value looks like."""
+    if value is None:
+        return Shape.NULL
+    if isinstance(value, bool):
+        return Shape.FLAG
+    if isinstance(value, int):
+        if 1800 <= value <= 2200:
+            return Shape.YEAR
+        return Shape.EPOCH if _is_epoch(value) else Shape.WHOLE
+    if isinstance(value, float):
+        return Shape.EPOCH if _is_epoch(value) else Shape.REAL
+    if isinstance(value, dict):
+        return Shape.OBJECT
+    if isinstance(value, list):
+        return Shape.LIST
+    return _shape_of_text(value) if isinstance(value, str) else Shape.TEXT
+
+
+def _shape_of_text(value: str) -> Shape:
+    text = value[:_LOOKED_AT].strip()
+    if not text:
+        return Shape.EMPTY
+    if _DIGITS.match(text):
+        whole = text.partition(".")[0]
+        return Shape.EPOCH if whole.isdecimal() and _is_epoch(int(whole)) else Shape.DIGITS
+    for pattern, shape in (
+        (_MEASURE, Shape.DIGITS),
+        (_URL, Shape.URL),
+        (_EMAIL, Shape.EMAIL),
+        (_DATE, Shape.DATE),
+        (_PHONE, Shape.PHONE),
+        (_COLOR, Shape.COLOR),
+        (_CODE, Shape.CODE),
+    ):
+        if pattern.match(text):
+            return shape
+    return Shape.TEXT if " " in text else Shape.WORD
+
+
+def _is_epoch(number: float) -> bool:
+    return 9.0e8 <= number <= 2.5e9 or 9.0e11 <= number <= 2.5e12
+
+
+_GOOD: dict[Wanted, set[Shape]] = {
+    Wanted.COUNT: {Shape.WHOLE, Shape.YEAR},
+    Wanted.NUMBER: {Shape.WHOLE, Shape.YEAR, Shape.REAL, Shape.DIGITS},
+    Wanted.DATE: {Shape.DATE, Shape.EPOCH, Shape.YEAR},
+    Wanted.FLAG: {Shape.FLAG},
+    Wanted.URL: {Shape.URL},
+    Wanted.EMAIL: {Shape.EMAIL},
+    Wanted.PHONE: {Shape.PHONE, Shape.DIGITS},
+    Wanted.PERSON: _WORDS,
+    Wanted.ID: {Shape.WHOLE, Shape.YEAR, Shape.DIGITS, Shape.CODE, Shape.EPOCH},
+    Wanted.TEXT: {*_WORDS, Shape.EMPTY},
+}
+_FAIR: dict[Wanted, set[Shape]] = {
+    Wanted.COUNT: {Shape.DIGITS, Shape.EPOCH},
+    Wanted.NUMBER: {Shape.EPOCH},
+    Wanted.DATE: {Shape.DIGITS},
+    Wanted.FLAG: {Shape.WORD, Shape.TEXT},
+    Wanted.URL: {Shape.TEXT, Shape.WORD, Shape.CODE, Shape.EMPTY},
+    Wanted.EMAIL: {Shape.EMPTY},
+    Wanted.PHONE: {Shape.WHOLE, Shape.TEXT, Shape.EMPTY},
+    Wanted.PERSON: {Shape.CODE, Shape.EMAIL, Shape.WHOLE, Shape.DIGITS, Shape.EMPTY},
+    Wanted.ID: {Shape.WORD, Shape.TEXT},
+    Wanted.TEXT: {Shape.CODE, Shape.DIGITS, Shape.WHOLE, Shape.YEAR, Shape.DATE, Shape.COLOR}
+    | {Shape.REAL, Shape.URL},
+}
+
+
+def fit(wanted: frozenset[Wanted], shape: Shape) -> float:
+    """From -1, another kind of value than what is asked for, to 1, the very kind."""
+    if not wanted or shape in (Shape.NULL, Shape.LIST, Shape.OBJECT):
+        return 0.0
+    if any(shape in _GOOD[kind] for kind in wanted):
+        return 1.0
+    return 0.0 if any(shape in _FAIR[kind] for kind in wanted) else -1.0
