@@ -9,6 +9,7 @@ import resource
 import shutil
 import stat
 import tempfile
+from base64 import b64encode
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -101,8 +102,9 @@ def test_what_read_file_takes_and_gives() -> None:
 def test_what_write_file_takes_and_gives() -> None:
     interface = WRITE.interface
     assert (interface.type, interface.required) == ("write-file", ("file_path", "content"))
-    assert list(interface.params) == ["file_path", "content", "encoding", "append"]
+    assert list(interface.params) == ["file_path", "content", "encoding", "append", "base64"]
     assert interface.params["append"]["default"] is False
+    assert interface.params["base64"]["default"] is False
     assert {name: output.type for name, output in interface.outputs.items()} == {
         **{"written": "boolean", "file_path": "string", "error": "string"}
     }
@@ -261,6 +263,24 @@ def test_missing_directories_are_made(tmp_path: Path) -> None:
     write(tmp_path, "d/e.txt", "x", append=True)
     assert (tmp_path / "a" / "b" / "c.txt").read_text() == "x"
     assert (tmp_path / "d" / "e.txt").read_text() == "x"
+
+
+def test_base64_is_written_as_the_bytes_that_it_stands_for(tmp_path: Path) -> None:
+    data = bytes(range(256))
+    write(tmp_path, "x", b64encode(data).decode(), base64=True)
+    write(tmp_path, "x", "Ag==", base64=True, append=True)
+    assert (tmp_path / "x").read_bytes() == data + b"\x02"
+    write(tmp_path, "x", "Ag==", base64=False)
+    assert (tmp_path / "x").read_text() == "Ag=="
+
+
+@pytest.mark.parametrize("content", ["a,b", "Ag=", "é", {"a": 1}, None, 5])
+def test_what_is_not_base64_is_not_written_as_such(content: Any, tmp_path: Path) -> None:
+    (tmp_path / "x").write_text("before")
+    failed = write_fails(tmp_path, "x", content, base64=True)
+    assert failed.category == "encoding"
+    assert "not base64" in failed.message
+    assert (tmp_path / "x").read_text() == "before"
 
 
 def test_appending_adds_to_the_end(tmp_path: Path) -> None:

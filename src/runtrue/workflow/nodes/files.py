@@ -10,6 +10,7 @@ import json
 import os
 import stat
 import uuid
+from base64 import b64decode
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -56,6 +57,7 @@ class ReadFileNode(WorkflowNode[ReadFile]):
     type = "read-file"
     Params = ReadFile
     Outputs = FileContent
+    purpose = frozenset({"file_path"})
 
     async def run(self, params: ReadFile, context: Context) -> Result:
         """Read the file in a thread."""
@@ -81,6 +83,9 @@ class WriteFile:
     ]
     encoding: Encoding = "utf-8"
     append: Annotated[bool, Meta(description="Add to the file instead of replacing it")] = False
+    base64: Annotated[
+        bool, Meta(description="Write the bytes that the content is the base64 of")
+    ] = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +103,8 @@ class WriteFileNode(WorkflowNode[WriteFile]):
     type = "write-file"
     Params = WriteFile
     Outputs = FileWritten
+    writes = True
+    purpose = frozenset({"file_path", "append", "base64"})
 
     async def run(self, params: WriteFile, context: Context) -> Result:
         """Write the file in a thread."""
@@ -186,14 +193,7 @@ def _not_found(path: Path) -> NodeFailed:
 
 def _write(path: Path, params: WriteFile) -> None:
     _require_encoding(params.encoding)
-    text = params.content
-    if not isinstance(text, str):
-        text = json.dumps(text, indent=2, ensure_ascii=False)
-    try:
-        data = text.encode(params.encoding)
-    except UnicodeError as error:
-        message = f"the content cannot be written as {params.encoding}: {error}"
-        raise _failed(message, "encoding", path) from error
+    data = _decoded(path, params.content) if params.base64 else _encoded(path, params)
     try:
         # A link stays one: it is its target that is written.
         target = Path(os.path.realpath(path))
@@ -201,6 +201,25 @@ def _write(path: Path, params: WriteFile) -> None:
         (_append if params.append else _replace)(target, data)
     except OSError as error:
         raise _refused("written", path, error) from error
+
+
+def _encoded(path: Path, params: WriteFile) -> bytes:
+    text = params.content
+    if not isinstance(text, str):
+        text = json.dumps(text, indent=2, ensure_ascii=False)
+    try:
+        return text.encode(params.encoding)
+    except UnicodeError as error:
+        message = f"the content cannot be written as {params.encoding}: {error}"
+        raise _failed(message, "encoding", path) from error
+
+
+def _decoded(path: Path, content: Any) -> bytes:
+    try:
+        return b64decode(content, validate=True)
+    except (TypeError, ValueError) as error:
+        message = f"the content for {path} is not base64: {error}"
+        raise _failed(message, "encoding", path) from error
 
 
 def _append(path: Path, data: bytes) -> None:

@@ -1,0 +1,325 @@
+"""Bounds: what differs between two workflows, and what of it a runtime fix may not do. Pure.
+
+A fix changes argument names, argument values and output paths. What runs, in which order, for what,
+from which inputs and towards which outputs stays as it was planned. So does all that is wanted: an
+error is not mended by leaving out what led to it, nor by telling a secret to one more node.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+import msgspec
+
+from runtrue.errors import UsageError
+from runtrue.workflow import Registry, TemplateSyntaxError, compile_template
+
+Place = tuple[str | int, ...]
+Difference = tuple[Place, Any, Any]
+
+_SHOWN = 80
+
+
+class _Absent:
+    def __repr__(self) -> str:
+        return "ABSENT"
+
+
+#: Stands for a value where there is none.
+ABSENT: Final = _Absent()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """One value that differs. `place` is its JSON pointer, `node_id` the node that it is in.
+
+    `before` or `after` is `ABSENT` where it was added or removed. `str()` is a line for people.
+    """
+
+    place: str
+    node_id: str | None
+    before: Any
+    after: Any
+
+    def __str__(self) -> str:
+        parts = [part.replace("~1", "/").replace("~0", "~") for part in self.place.split("/")[1:]]
+        if self.node_id is not None:
+            parts = parts[3:] if parts[2:3] == ["params"] else parts[2:]
+            parts[:1] = [f"{self.node_id}: {'.'.join(parts[:1])}".removesuffix(": ")]
+        where = _one_line(".".join(parts))
+        if self.before is ABSENT:
+            return f"{where}  added: {_shown(self.after)}"
+        if self.after is ABSENT:
+            return f"{where}  removed: {_shown(self.before)}"
+        return f"{where}  {_shown(self.before)} → {_shown(self.after)}"
+
+
+def changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[Change, ...]:
+    """Everything that differs, in the order of the workflow. Nodes are compared by their ids."""
+    return tuple(
+        Change(
+            place=_pointer(place),
+            node_id=_owner(place, after if old is ABSENT else before),
+            before=old,
+            after=new,
+        )
+        for place, old, new in _differences(before, after)
+    )
+
+
+def breaches(
+    before: Mapping[str, Any],
+    after: Mapping[str, Any],
+    registry: Registry,
+    done: Collection[str] = (),
+) -> tuple[str, ...]:
+    """One sentence for each thing that a runtime fix may not do and `after` does.
+
+    Of the nodes in `done`, whose side effects have happened, only how the answer is read may
+    change.
+    """
+    found = []
+    for place, old, new in _differences(before, after):
+        name = _owner(place, after if old is ABSENT else before)
+        breach = _breach(place, name, old, new)
+        if breach is not None:
+            found.append(breach)
+    for name, (kind, old, new) in _changed_params(before, after).items():
+        found.extend(f"node {name!r} {breach}" for breach in _of_params(kind, old, new, registry))
+        if name in done and _asks_otherwise(kind, old, new, registry):
+            found.append(
+                f"node {name!r} has done its work, and cannot do it again with other params: "
+                "only how its answer is read can be changed"
+            )
+    return tuple(dict.fromkeys(found))
+
+
+# -- differences --------------------------------------------------------------------------------
+
+
+def _differences(before: Any, after: Any) -> Iterator[Difference]:
+    """The places that differ. Not recursive: a proposal may be nested as deep as it likes."""
+    waiting: list[Difference] = [((), before, after)]
+    while waiting:
+        place, old, new = waiting.pop()
+        inner: list[Difference]
+        if place == ("nodes",) and _ids(old) != _ids(new):
+            whole, inner = _other_nodes(old, new)
+            yield from whole
+        elif isinstance(old, Mapping) and isinstance(new, Mapping):
+            keys = dict.fromkeys([*old, *new])
+            inner = [((*place, k), old.get(k, ABSENT), new.get(k, ABSENT)) for k in keys]
+        elif isinstance(old, list) and isinstance(new, list):
+            longest = range(max(len(old), len(new)))
+            inner = [((*place, n), _item(old, n), _item(new, n)) for n in longest]
+        else:
+            # 1 is not 1.0, nor true, to whoever is sent it.
+            if old is not new and (type(old) is not type(new) or old != new):
+                yield place, old, new
+            continue
+        waiting.extend(reversed(inner))
+
+
+def _item(values: list[Any], n: int) -> Any:
+    return values[n] if n < len(values) else ABSENT
+
+
+def _other_nodes(old: Any, new: Any) -> tuple[list[Difference], list[Difference]]:
+    """Of nodes that are not the same in the same order: what differs, what is to be compared."""
+    before, after = _ids(old), _ids(new)
+    if before is None or after is None:
+        return [(("nodes",), old, new)], []
+    whole: list[Difference] = [
+        (("nodes", n), old[n], ABSENT) for name, n in before.items() if name not in after
+    ]
+    whole += [(("nodes", n), ABSENT, new[n]) for name, n in after.items() if name not in before]
+    kept = [name for name in before if name in after]
+    order = [name for name in after if name in before]
+    if kept != order:
+        whole.append((("nodes",), kept, order))
+    return whole, [(("nodes", before[name]), old[before[name]], new[after[name]]) for name in kept]
+
+
+def _ids(nodes: Any) -> dict[str, int] | None:
+    """Where each node stands, by its id and in their order; None when that cannot be told."""
+    if not isinstance(nodes, list):
+        return None
+    ids = [node.get("id") if isinstance(node, Mapping) else None for node in nodes]
+    if not all(isinstance(name, str) for name in ids) or len(set(ids)) < len(ids):
+        return None
+    return {str(name): n for n, name in enumerate(ids)}
+
+
+def _owner(place: Place, workflow: Any) -> str | None:
+    if len(place) < 2 or place[0] != "nodes" or not isinstance(place[1], int):
+        return None
+    node = workflow["nodes"][place[1]]
+    name = node.get("id") if isinstance(node, Mapping) else None
+    return name if isinstance(name, str) else None
+
+
+# -- breaches -----------------------------------------------------------------------------------
+
+
+def _breach(place: Place, name: str | None, old: Any, new: Any) -> str | None:
+    """What is wrong with one difference; those of params are looked at together."""
+    how = "added" if old is ABSENT else "removed" if new is ABSENT else "changed"
+    match place:
+        case ("nodes", int(), "params", *_) if name is not None:
+            return None
+        case ("nodes", int(), "batch", "items", *_) if name is not None:
+            if _differs_in_paths(old, new):
+                return None
+            return f"node {name!r} would run for other items, not only for those at another path"
+        case ("nodes", int(), key, *_) if name is not None:
+            return f"the {key} of node {name!r} was {how}"
+        case ("nodes", int(n)):
+            return f"node {n if name is None else repr(name)} was {how}"
+        case ("nodes", *_):
+            return "the nodes were put in another order, or are no nodes with ids any more"
+        case ("outputs", output, "source") if new is not ABSENT:
+            if _differs_in_paths(_as_template(old), _as_template(new)):
+                return None
+            return f"the output {output!r} would come from something else, not from another path"
+        case ("outputs", output, key, *_):
+            return f"the {key} of output {output!r} was {how}"
+        case ("inputs" | "outputs" as part, declared):
+            return f"the {part[:-1]} {declared!r} was {how}"
+        case ("inputs", declared, *_):
+            return f"the input {declared!r} was changed"
+        case _:
+            return f"{place[0]!r} of the workflow was {how if len(place) == 1 else 'changed'}"
+
+
+def _as_template(source: Any) -> Any:
+    """The `source` of an output as a template: without `${` it is one reference."""
+    return f"${{{source}}}" if isinstance(source, str) and "${" not in source else source
+
+
+def _differs_in_paths(old: Any, new: Any) -> bool:
+    """Whether two texts are the same but for where in the same values their references lead."""
+    if not isinstance(new, str) or not (isinstance(old, str) or old is ABSENT):
+        return False
+    try:
+        parts = compile_template(new).split()
+        before = None if old is ABSENT else compile_template(old).split()
+    except TemplateSyntaxError:
+        return False
+    if before is None:
+        # Said for the first time where it comes from.
+        references = [part for part in parts if not isinstance(part, str)]
+        return bool(references) and not any(reference.secret for reference in references)
+    return list(map(_fixed, parts)) == list(map(_fixed, before))
+
+
+def _fixed(part: Any) -> tuple[bool, str]:
+    """What may not change of a part of a text: all of it, or where the reference begins."""
+    is_text = isinstance(part, str)
+    return is_text, part if is_text else str(part) if part.secret else part.root
+
+
+def _changed_params(
+    before: Mapping[str, Any], after: Mapping[str, Any]
+) -> dict[str, tuple[str, Mapping[str, Any], Mapping[str, Any]]]:
+    """The type, and the params before and after, of the nodes whose params differ."""
+    old, new = _ids(before.get("nodes")) or {}, _ids(after.get("nodes")) or {}
+    found = {}
+    for name in old.keys() & new.keys():
+        was, now = before["nodes"][old[name]], after["nodes"][new[name]]
+        params = _object(was.get("params")), _object(now.get("params"))
+        if next(_differences(*params), None) is not None:
+            found[name] = (str(was.get("type")), *params)
+    return dict(sorted(found.items(), key=lambda item: old[item[0]]))
+
+
+def _object(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
+
+
+def _of_params(
+    kind: str, old: Mapping[str, Any], new: Mapping[str, Any], registry: Registry
+) -> Iterator[str]:
+    """What follows "node 'x' " for each thing that its new params do and may not."""
+    try:
+        node = registry.node(kind)
+    except UsageError:
+        node = None
+    verbatim = frozenset() if node is None else node.verbatim
+    if node is not None and (reason := node.same_purpose(old, new)) is not None:
+        yield f"would be for something else: {reason}"
+    before, after = _Given.of(old, verbatim), _Given.of(new, verbatim)
+    yield from (f"would no longer use {name!r}" for name in before.roots if name not in after.roots)
+    for name in after.secrets:
+        if name not in before.secrets:
+            yield f"would be told the secret {name!r}, which it had no need of"
+    if after.values < before.values:
+        yield (
+            f"would be given {after.values} values, and was given {before.values}: "
+            "what is wanted cannot be left out"
+        )
+
+
+def _asks_otherwise(
+    kind: str, old: Mapping[str, Any], new: Mapping[str, Any], registry: Registry
+) -> bool:
+    """Whether more than the params differ that only say how an answer is read."""
+    node = registry.node(kind)
+    reading = frozenset() if node is None else node.reading
+    asked = ({k: v for k, v in params.items() if k not in reading} for params in (old, new))
+    return next(_differences(*asked), None) is not None
+
+
+@dataclass(frozen=True, slots=True)
+class _Given:
+    """What params hold: how many values, and what these refer to."""
+
+    values: int
+    roots: Counter[str]
+    secrets: Counter[str]
+
+    @classmethod
+    def of(cls, params: Mapping[str, Any], verbatim: frozenset[str]) -> _Given:
+        values, roots, secrets = 0, Counter[str](), Counter[str]()
+        waiting: list[tuple[Any, bool]] = [(v, name in verbatim) for name, v in params.items()]
+        while waiting:
+            value, is_verbatim = waiting.pop()
+            inner = value.values() if isinstance(value, Mapping) else value
+            if isinstance(value, Mapping | list) and inner:
+                waiting.extend((one, is_verbatim) for one in inner)
+                continue
+            values += 1
+            for reference in () if is_verbatim else _references(value):
+                named = secrets if reference.secret else roots
+                named[str(reference.steps[0]) if reference.secret else reference.root] += 1
+        return cls(values, roots, secrets)
+
+
+def _references(value: Any) -> Any:
+    try:
+        return compile_template(value).references
+    except TemplateSyntaxError:
+        return ()  # a matter of the static check
+
+
+# -- showing ------------------------------------------------------------------------------------
+
+
+def _pointer(place: Place) -> str:
+    return "".join(f"/{str(part).replace('~', '~0').replace('/', '~1')}" for part in place)
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, str):
+        return _one_line(value) if value.strip() else repr(value)
+    try:
+        return _one_line(msgspec.json.encode(value).decode())
+    except (TypeError, ValueError, RecursionError, OverflowError):
+        return f"a {type(value).__name__}"
+
+
+def _one_line(text: str) -> str:
+    line = "".join(c if c.isprintable() else repr(c)[1:-1] for c in text[:_SHOWN])
+    return f"{line}…" if len(text) > _SHOWN else line

@@ -1,0 +1,153 @@
+"""The draft: a workflow while it is being made, clause by clause."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from runtrue.planner.seams import Plan
+from runtrue.planner.tokens import Variable
+
+_RESERVED = frozenset({"env", "__index__"})
+_TYPES: dict[type, str] = {
+    **{bool: "boolean", int: "integer", float: "number"},
+    **{dict: "object", list: "array", str: "string"},
+}
+
+
+class CannotPlan(Exception):
+    """Why a task, or a part of it, cannot be planned; the message names the part."""
+
+
+class Form(StrEnum):
+    """What a value looks like, as far as it is known before a run."""
+
+    DATA = "data"
+    TEXT = "text"
+    TABLE = "table"
+    VALUE = "value"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Subject:
+    """What "it" is: what the last step gave.
+
+    `results` are the names of the draft's results that stand for it. `node` is the http node that
+    it is the response of, and `nouns` are the words that the task may call it by.
+    """
+
+    reference: str
+    form: Form
+    results: tuple[str, ...] = ()
+    node: dict[str, Any] | None = None
+    nouns: frozenset[str] = frozenset()
+    #: Those of them that are words for the whole of it.
+    own: frozenset[str] = frozenset()
+    #: Whether it should be a list.
+    collection: bool = False
+    #: Where it comes from, for operations that must know: the name of a file, a URL.
+    origin: str = ""
+
+
+@dataclass(slots=True)
+class Draft:
+    """Nodes, inputs and results so far. References never lead to what is not there."""
+
+    pairs: Mapping[str, Any] = field(default_factory=dict)
+    nodes: list[dict[str, Any]] = field(default_factory=list)
+    inputs: dict[str, dict[str, Any]] = field(default_factory=dict)
+    params: dict[str, Any] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+    #: What the workflow gives: references by name.
+    results: dict[str, str] = field(default_factory=dict)
+    #: Those that have been written to a file already.
+    saved: set[str] = field(default_factory=set)
+    #: Those that are the path of a file.
+    files: set[str] = field(default_factory=set)
+    #: Values that a later clause can refer to by name, such as `{id}` in a URL.
+    known: dict[str, str] = field(default_factory=dict)
+    subject: Subject | None = None
+    #: The pairs of the task that a `{name}` has taken.
+    used: set[str] = field(default_factory=set)
+
+    def node(self, name: str, kind: str, params: dict[str, Any]) -> dict[str, Any]:
+        """Add a node under this name, or one like it that is free."""
+        node = {"id": self._free(name), "type": kind, "params": params}
+        self.nodes.append(node)
+        return node
+
+    def input(self, name: str, value: Any, *, secret: bool = False, description: str = "") -> str:
+        """Add an input that the task gives a value for. The result refers to it."""
+        free = self._free(name)
+        spec: dict[str, Any] = {"type": _TYPES[type(value)]} if type(value) in _TYPES else {}
+        if description:
+            spec["description"] = description
+        if not secret:
+            spec["default"] = value
+        self.inputs[free] = spec
+        self.params[free] = value
+        return f"${{{free}}}"
+
+    def missing(self, name: str, description: str = "", kind: str | None = None) -> str:
+        """Add an input that the task gives no value for: whoever runs it is asked."""
+        if name in self.inputs:
+            return f"${{{name}}}"
+        free = self._free(name)
+        spec = {"type": kind, "description": description}
+        self.inputs[free] = {key: value for key, value in spec.items() if value}
+        return f"${{{free}}}"
+
+    def give(self, name: str, reference: str) -> str:
+        """Make something a result under this name, or one like it that is free."""
+        free = _unlike(name, self.results)
+        self.results[free] = reference
+        return free
+
+    def replace(self, names: Iterable[str]) -> None:
+        """Take back results that something else stands for now."""
+        for name in names:
+            self.results.pop(name, None)
+
+    def value(self, value: Any) -> Any:
+        """A value out of the task as a param: no reference in it means anything."""
+        if isinstance(value, Variable):
+            return f"${{env.{value.name}}}"
+        if isinstance(value, str):
+            return literal(value)
+        if isinstance(value, list):
+            return [self.value(inner) for inner in value]
+        if isinstance(value, dict):
+            return {key: self.value(inner) for key, inner in value.items()}
+        return value
+
+    def plan(self) -> Plan:
+        """The workflow, and what the task says for its inputs."""
+        workflow: dict[str, Any] = {}
+        if self.inputs:
+            workflow["inputs"] = self.inputs
+        workflow["nodes"] = self.nodes
+        if self.results:
+            results = self.results.items()
+            workflow["outputs"] = {name: {"source": reference} for name, reference in results}
+        return Plan(workflow=workflow, params=self.params, notes=tuple(self.notes))
+
+    def _free(self, name: str) -> str:
+        taken = {*self.inputs, *(node["id"] for node in self.nodes), *_RESERVED}
+        return _unlike(re.sub(r"[^A-Za-z0-9_]", "_", name).strip("_") or "value", taken)
+
+
+def literal(text: str) -> str:
+    """A template that renders to this very text."""
+    return text.replace("${", "$${")
+
+
+def _unlike(name: str, taken: Iterable[str]) -> str:
+    taken = set(taken)
+    name = f"_{name}" if name[:1].isdigit() else name
+    free, number = name, 2
+    while free in taken:
+        free, number = f"{name}_{number}", number + 1
+    return free

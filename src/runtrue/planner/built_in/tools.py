@@ -1,0 +1,221 @@
+"""Steps that call a tool of an MCP server: the one that every word of a clause is about."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from runtrue.planner.built_in.draft import CannotPlan, Draft, Form, Subject
+from runtrue.planner.built_in.speech import Argument, Speech
+from runtrue.planner.built_in.urls import is_secret
+from runtrue.planner.built_in.values import PREPOSITIONS, fill
+from runtrue.planner.built_in.words import FILLERS, singular, split_name
+from runtrue.planner.task import Clause
+from runtrue.planner.tokens import Kind, Token
+from runtrue.planner.verbs import ASK, FETCH, SHOW, TAKE, listed
+from runtrue.workflow import Interface
+
+#: Words that say that something is to be done, and not what.
+_PLAIN = FILLERS | PREPOSITIONS | SHOW | TAKE | {""}
+_PLAIN |= listed("ask use using via call get fetch retrieve mcp server tool now current currently")
+_PLAIN |= listed("this what's which one last latest recent right be s what many much through run")
+_REFERRING = listed("use using via with ask call through")
+#: What a tool must be ahead of the next one by, and what it needs when no server was named.
+_MARGIN = 1.0
+_LEAST = 3.0
+_NAME_WEIGHT, _SERVER_WEIGHT, _OTHER_WEIGHT, _VALUE_WEIGHT = 3.0, 2.0, 1.0, 1.0
+_MISSING_PENALTY, _UNSAID_PENALTY = 1.5, 1.0
+#: How the descriptions and the names of tools that only look begin, without their endings.
+_LOOKING = listed("get show list return read retriev fetch search find query queri look lookup")
+_LOOKING |= listed("describ count check display print report tell provid calculat comput the a an")
+_TYPES = listed("string number integer boolean object array")
+
+
+@dataclass(frozen=True, slots=True)
+class _Match:
+    interface: Interface
+    score: float
+    values: dict[str, Any]
+    #: Words that this tool gives no meaning to.
+    unexplained: tuple[str, ...]
+    #: Words of the tool's own name that were said.
+    hits: frozenset[str]
+    #: Whether all of that name was said, or goes without saying.
+    named: bool
+
+
+def names_server(clause: Clause, components: tuple[Interface, ...]) -> bool:
+    """Whether a clause calls one of the servers by its name, and means it."""
+    if _named_servers(clause, components):
+        return True
+    if _has_other_target(clause):
+        return False
+    words = {token.word for token in clause.tokens}
+    said = [tool for tool in components if tool.server and tool.server.lower() in words]
+    matches = [_match(clause, tool) for tool in said]
+    return any(m.hits and not m.unexplained and _is_meant(clause, m.interface) for m in matches)
+
+
+def _has_other_target(clause: Clause) -> bool:
+    return any(token.kind in (Kind.URL, Kind.COMMAND) for token in clause.tokens)
+
+
+def use(clause: Clause, draft: Draft, components: tuple[Interface, ...]) -> None:
+    """Call the tool that the clause is about, or say which ones it could have been."""
+    servers = _named_servers(clause, components)
+    tools = [tool for tool in components if tool.server is not None]
+    if servers:
+        tools = [tool for tool in tools if tool.server in servers]
+    matches = sorted((_match(clause, tool) for tool in tools), key=lambda m: -m.score)
+    eligible = [m for m in matches if not m.unexplained and _is_meant(clause, m.interface)]
+    sure = servers or (eligible and (eligible[0].named or eligible[0].score >= _LEAST))
+    if not eligible or not sure:
+        raise _refusal(clause, matches if servers else [m for m in matches if m.score > 0])
+    if len(eligible) > 1 and eligible[0].score - eligible[1].score < _MARGIN:
+        close = [m.interface.type for m in eligible if eligible[0].score - m.score < _MARGIN]
+        raise CannotPlan(f"{str(clause)!r} could mean several tools: {', '.join(close)}")
+    _call(eligible[0], draft)
+
+
+def _refusal(clause: Clause, near: list[_Match]) -> CannotPlan:
+    if not near:
+        asks = {"server", "mcp", "tool"} & {token.word for token in clause.tokens}
+        hint = "; `runtrue mcp list` shows the servers that there are" if asks else ""
+        return CannotPlan(f"what to do for {str(clause)!r} is not clear{hint}")
+    names = ", ".join(match.interface.type for match in near[:3])
+    words = " ".join(near[0].unexplained)
+    if not words:
+        return CannotPlan(
+            f"which tool {str(clause)!r} means is not clear; the nearest are: {names}"
+        )
+    return CannotPlan(f"{words!r} in {str(clause)!r} fits no tool; the nearest are: {names}")
+
+
+def _named_servers(clause: Clause, components: tuple[Interface, ...]) -> set[str]:
+    if _has_other_target(clause):
+        return set()
+    words = [clause.verb, *(token.word for token in clause.tokens)]
+    found = set()
+    for server in {tool.server for tool in components if tool.server is not None}:
+        name = server.lower()
+        for at, word in enumerate(words):
+            if word != name:
+                continue
+            before = [w for w in words[max(0, at - 2) : at] if w not in {"the", "my", "mcp"}]
+            after = words[at + 1 : at + 3]
+            if {"server", "mcp", "tool"} & set(after) or _REFERRING & set(before[-1:]):
+                found.add(server)
+    return found
+
+
+def _match(clause: Clause, tool: Interface) -> _Match:
+    spoken = _spoken(clause, tool)
+    speech = Speech(spoken)
+    arguments = _arguments(tool)
+    values = fill(arguments, speech)
+    server = {singular(word) for word in split_name(tool.server or "")}
+    named = {singular(word) for word in split_name(_own_name(tool))}
+    described = {singular(word) for word in split_name(tool.description)}
+    described |= {singular(word) for argument in arguments for word in argument.words}
+    stems = {_stem(word) for word in described | named}
+    score, unexplained, hits = _VALUE_WEIGHT * len(values), [], set()
+    for _, token in speech.free():
+        word = singular(token.word)
+        if word in named - server:
+            score += _NAME_WEIGHT
+            hits.add(word)
+        elif word and word in server:
+            score += _SERVER_WEIGHT if word in named else 0
+        elif word and (token.word in _PLAIN or token.kind is Kind.MARK):
+            continue
+        elif word and (word in described or _stem(word) in stems):
+            score += _OTHER_WEIGHT
+        else:
+            unexplained.append(token.text)
+    said = {singular(token.word) for token in spoken} | server | _PLAIN
+    said |= {"file"} if any(token.is_file for token in spoken) else set()
+    # What a server is called goes without saying, but it names no tool.
+    whole = named <= said and bool({singular(t.word) for t in spoken} & (named - _PLAIN))
+    score -= _UNSAID_PENALTY * len(named - said)
+    score -= _MISSING_PENALTY * len([name for name in tool.required if name not in values])
+    return _Match(tool, score, values, tuple(unexplained), frozenset(hits - _PLAIN), whole)
+
+
+def _arguments(tool: Interface) -> list[Argument]:
+    # What a server says of its arguments is not always what it should be.
+    params: dict[str, Any] = dict(tool.params)
+    return [
+        Argument(
+            name=name,
+            schema=schema if isinstance(schema, dict) else {},
+            required=name in tool.required,
+        )
+        for name, schema in params.items()
+    ]
+
+
+def _own_name(tool: Interface) -> str:
+    return tool.type.removeprefix(f"mcp-{tool.server}-")
+
+
+def _spoken(clause: Clause, tool: Interface) -> tuple[Token, ...]:
+    """The words of a clause with its verb, without the "to" of "use git to …"."""
+    spoken = [Token(Kind.WORD, clause.verb)] if clause.verb else []
+    callers = {(tool.server or "").lower(), "server", "tool"}
+    for at, token in enumerate(clause.tokens):
+        before = clause.tokens[at - 1].word if at else ""
+        if not (token.word == "to" and before in callers and clause.verb in ASK):
+            spoken.append(token)
+    return tuple(spoken)
+
+
+def _is_meant(clause: Clause, tool: Interface) -> bool:
+    """Whether a tool only looks, when looking is all that a clause asks for.
+
+    Its words may well fit one that changes something: "show the changes" is no reset.
+    """
+    wanted = clause.verb
+    if wanted in ASK:
+        spoken = [token.word for token in clause.tokens]
+        wanted = spoken[spoken.index("to") + 1] if "to" in spoken[:-1] else ""
+    if not wanted and clause.tokens and clause.verb not in ASK:
+        first = _stem(clause.tokens[0].word)
+        wanted = first if first in {_stem(word) for word in split_name(_own_name(tool))} else ""
+    if wanted and wanted not in SHOW | TAKE | FETCH:
+        return True
+    described = split_name(tool.description)[:1]
+    own = [
+        word for word in split_name(_own_name(tool)) if word not in split_name(tool.server or "")
+    ]
+    return bool(_LOOKING & {_stem(word) for word in (*described, *own[:1])})
+
+
+def _stem(word: str) -> str:
+    """A word without the endings that a verb or a participle has."""
+    for ending in ("ing", "ed", "es", "e", "s"):
+        if word.endswith(ending) and len(word) - len(ending) >= 3:
+            return word.removesuffix(ending)
+    return word
+
+
+def _call(match: _Match, draft: Draft) -> None:
+    tool = match.interface
+    params: dict[str, Any] = {}
+    for argument in _arguments(tool):
+        name = argument.name
+        if name in match.values:
+            value = match.values[name]
+            secret = is_secret(name)
+            params[name] = draft.input(name, value, secret=secret, description=argument.description)
+        elif argument.required:
+            kind = argument.type if argument.type in _TYPES else None
+            params[name] = draft.missing(name, argument.description, kind)
+    words = split_name(_own_name(tool))
+    node = draft.node("_".join(words) or "call", tool.type, params)
+    reference = f"${{{node['id']}.result}}"
+    draft.subject = Subject(
+        reference=reference,
+        form=Form.DATA,
+        results=(draft.give("result", reference),),
+        nouns=frozenset(singular(word) for word in words),
+    )

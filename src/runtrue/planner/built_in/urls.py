@@ -1,0 +1,189 @@
+"""URLs of a task as templates: what is an id in one becomes an input of the workflow."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+from runtrue.planner.built_in.draft import Draft, literal
+from runtrue.planner.built_in.words import is_plural, name_of, singular
+from runtrue.planner.verbs import listed
+from runtrue.workflow import redact_by_name
+
+_PLACEHOLDER = re.compile(r"(?<!\$)\{([A-Za-z_][\w-]*)\}")
+#: What stands where an id could and is none.
+_NO_IDS = listed(
+    "me self all new latest current search find count stats status recent popular random top "
+    "list query info export"
+)
+#: `:name`, as the routes of many servers are written.
+_ROUTE_NAME = re.compile(r"\A:([A-Za-z_][\w-]*)(?=\.|\Z)")
+_VARIABLE = re.compile(r"\$(?:([A-Z_][A-Z0-9_]*)|\{(?:env\.)?([A-Z_][A-Z0-9_]*)\})")
+#: Names of secrets beside those that are secrets anywhere.
+_SECRET = re.compile(r"(?:^|[_-])(?:key|sig|signature|pass)$")
+_NO_SECRET = re.compile(r"(?:sort|cache|idempotency|foreign|primary|public|partition)[_-]?key$")
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """A URL as a template, its query apart, and what the resource behind it is called."""
+
+    url: str
+    query: dict[str, Any]
+    #: The words that a task may use for the resource, in the singular.
+    nouns: frozenset[str]
+    #: Those of them that are words for the whole of it.
+    own: frozenset[str]
+    #: Whether the resource should be a list.
+    collection: bool
+    #: Who asks, when the URL says so: the parts of basic authentication.
+    auth: dict[str, Any]
+
+
+def read_url(url: str, draft: Draft) -> Address:
+    """Make inputs of the ids and the query values in a URL, and references of `{name}`."""
+    whole, _, fragment = url.partition("#")
+    base, _, query = whole.partition("?")
+    scheme, _, rest = base.partition("://")
+    host, *segments = rest.split("/")
+    segments = [_ROUTE_NAME.sub(r"{\1}", segment) for segment in segments]
+    userinfo, _, host = host.rpartition("@")
+    made = [f"{scheme}://{_filled(host, draft)}"]
+    nouns: set[str] = set()
+    own: set[str] = set()
+    collection = False
+    for at, segment in enumerate(segments):
+        before = segments[at - 1] if at else ""
+        if _is_id(segment, before):
+            made.append(draft.input(_name(before), segment))
+            nouns |= {segment.lower(), singular(before.lower())} - {""}
+            own, collection = _resource(before), False
+            continue
+        made.append(_filled(segment, draft))
+        if segment and not _PLACEHOLDER.search(segment):
+            words = name_of([segment.rpartition(".")[0] or segment], "-").split("-")
+            nouns |= {singular(word) for word in words}
+            collection = is_plural(words[-1])
+            own = {words[-1]} if collection else set()
+        elif segment:
+            own, collection = _resource(before), False
+    filled = "/".join(made) + (f"#{literal(fragment)}" if fragment else "")
+    hostname = urlsplit(url).hostname or ""
+    nouns |= set(hostname.split("."))
+    return Address(
+        url=filled,
+        query=_query(query, draft),
+        nouns=frozenset(nouns),
+        own=frozenset(own),
+        collection=collection,
+        auth=_auth(userinfo, draft) if userinfo else {},
+    )
+
+
+def _resource(before: str) -> set[str]:
+    """What `/users/5` is: a user. Behind `/price/5` there may be anything."""
+    return {singular(before.lower())} if is_plural(before.lower()) else set()
+
+
+def _auth(userinfo: str, draft: Draft) -> dict[str, Any]:
+    name, _, password = userinfo.partition(":")
+    auth = {"type": "basic", "username": _credential("username", name, draft)}
+    return auth | ({"password": _credential("password", password, draft)} if password else {})
+
+
+def _credential(name: str, text: str, draft: Draft) -> str:
+    if variable := _variable(text):
+        return variable
+    if _PLACEHOLDER.search(text):
+        return _filled(text, draft)
+    return draft.input(name, unquote(text), secret=is_secret(name))
+
+
+def _variable(text: str) -> str | None:
+    """The environment variable that a text is."""
+    found = _VARIABLE.fullmatch(text)
+    return f"${{env.{found[1] or found[2]}}}" if found else None
+
+
+def _is_id(segment: str, before: str) -> bool:
+    if not segment or "{" in segment or "$" in segment:
+        return False
+    if re.fullmatch(r"\d+", segment):
+        return True
+    if not re.fullmatch(r"[A-Za-z_-]+", before) or not is_plural(before.lower()):
+        return False
+    return segment.lower() not in _NO_IDS
+
+
+def _name(before: str) -> str:
+    words = before.lower()
+    return singular(words) if re.fullmatch(r"[a-z][a-z_-]*", words) else "id"
+
+
+def _query(text: str, draft: Draft) -> dict[str, Any]:
+    query: dict[str, Any] = {}
+    for key, value in parse_qsl(text, keep_blank_values=True):
+        found = _PLACEHOLDER.fullmatch(value)
+        if variable := _variable(value):
+            made = variable
+        elif found:
+            made = _reference(found[1], draft)
+        elif "{" in value or "$" in value or not key.isascii():
+            made = _filled(value, draft)
+        else:
+            made = draft.input(key, value, secret=is_secret(key))
+        if key in query:
+            before = query[key]
+            query[key] = [*(before if isinstance(before, list) else [before]), made]
+        else:
+            query[key] = made
+    return query
+
+
+def is_secret(name: str) -> bool:
+    """Whether a name says that its value should not be kept in a file."""
+    folded = name.lower()
+    listed_here = _SECRET.search(folded) and not _NO_SECRET.search(folded)
+    return bool(listed_here) or bool(redact_by_name({name: ""})[name])
+
+
+def inputs_of(pairs: dict[str, Any], draft: Draft) -> dict[str, Any]:
+    """Values by name, each as an input that has it as its default."""
+    return {
+        key: draft.input(key, value, secret=is_secret(key))
+        if isinstance(value, str | int | float)
+        else draft.value(value)
+        for key, value in pairs.items()
+    }
+
+
+def _filled(text: str, draft: Draft) -> str:
+    """Text with its `{name}`s as references."""
+    parts = _PLACEHOLDER.split(text)
+    made = ""
+    for at, part in enumerate(parts):
+        if at % 2 == 0:
+            made += literal(part)
+        else:
+            # A `$` before a reference would make it literal; what it is in a URL is `%24`.
+            made = made[:-1] + "%24" if made.endswith("$") else made
+            made += _reference(part, draft)
+    return made
+
+
+def _reference(name: str, draft: Draft) -> str:
+    """What `{name}` stands for: a value that was taken before, or one that is given or asked."""
+    key = name_of([name])
+    if key in draft.known:
+        # It was only wanted for this.
+        draft.replace([key])
+        return draft.known[key]
+    for given, value in draft.pairs.items():
+        if name_of([given]) == key:
+            draft.used.add(given)
+            if f"{name}" in draft.inputs:
+                return f"${{{name}}}"
+            return draft.input(name, value, secret=is_secret(name))
+    return draft.missing(name, f"the value for {{{name}}} in the URL")

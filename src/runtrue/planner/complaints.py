@@ -1,0 +1,94 @@
+"""Complaints: which fields the body of a refused request names. By structure, not by words."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+#: The keys under which error formats put the name of a field, or the way to it: RFC 9457,
+#: JSON:API, and the validators of the usual web frameworks.
+_NAMING = frozenset(
+    {
+        *("field", "fields", "fieldname", "param", "params", "parameter", "property", "attribute"),
+        *("argument", "loc", "pointer", "instancepath", "propertypath"),
+    }
+)
+#: These name a field in an entry of a list of errors, and elsewhere often something else: the path
+#: of the request, for one.
+_NAMING_IN_LISTS = frozenset({"path", "key", "name"})
+#: Objects under these keys have the names of fields for keys.
+_BY_NAME = frozenset(
+    {
+        *("errors", "fielderrors", "field_errors", "validation_errors", "validationerrors"),
+        *("invalid_params", "invalidparams", "invalid_fields", "violations", "fieldviolations"),
+    }
+)
+#: What such a body says about no field, or about all of them.
+_NO_FIELDS = (
+    _BY_NAME
+    | _NAMING
+    | {
+        *("error", "message", "messages", "detail", "details", "warnings", "non_field_errors"),
+        *("nonfielderrors", "__all__"),
+    }
+)
+_MOST_LOOKED_AT, _MOST_NAMED, _DEEPEST = 500, 20, 8
+_NAME = re.compile(r"[A-Za-z_][\w -]{0,60}")
+
+
+def named_fields(body: Any) -> tuple[str, ...]:
+    """The fields that an error's body complains of, each once, in its order."""
+    names: dict[str, None] = {}
+    budget = [_MOST_LOOKED_AT]
+    for name in (*_told(body), *_walk(body, budget, 0, in_list=False)):
+        names[name] = None
+        if len(names) >= _MOST_NAMED:
+            break
+    return tuple(names)
+
+
+def _told(body: Any) -> Iterator[str]:
+    """`{"title": ["is required"], "name": [...]}`: what is wrong with each field, and no more."""
+    if not isinstance(body, Mapping) or len(body) > _MOST_LOOKED_AT:
+        return
+    told = [isinstance(t, list) and t and all(isinstance(m, str) for m in t) for t in body.values()]
+    names = [str(name) for name in body]
+    if told and all(told) and all(_NAME.fullmatch(name) for name in names):
+        yield from (name for name in names if name.casefold() not in _NO_FIELDS)
+
+
+def _walk(value: Any, budget: list[int], depth: int, *, in_list: bool) -> Iterator[str]:
+    budget[0] -= 1
+    if budget[0] < 0 or depth > _DEEPEST:
+        return
+    if isinstance(value, list):
+        for one in value[:_MOST_NAMED]:
+            yield from _walk(one, budget, depth + 1, in_list=True)
+    if not isinstance(value, Mapping):
+        return
+    for key, inner in value.items():
+        folded = str(key).casefold()
+        if folded in _NAMING or (in_list and folded in _NAMING_IN_LISTS):
+            yield from _named(inner)
+        elif folded in _BY_NAME and isinstance(inner, Mapping):
+            # `{"errors": {"title": ["is missing"]}}`, and not `{"errors": {"message": "…"}}`.
+            yield from (
+                str(name)
+                for name, told in inner.items()
+                if isinstance(told, list) and _NAME.fullmatch(str(name))
+            )
+        yield from _walk(inner, budget, depth + 1, in_list=False)
+
+
+def _named(value: Any) -> Iterator[str]:
+    """`title`, `/data/attributes/title`, `body.title`, `["body", "title"]`: the last name of it."""
+    if isinstance(value, list):
+        names = [name for name in value if isinstance(name, str)]
+        # A way leads to one field, from the part of the request to the name in it.
+        value = names[-1] if names else None
+    if isinstance(value, str):
+        last = re.split(r"[./]", value.rstrip("./"))[-1]
+        last = re.sub(r"\[\w*\]$", "", last)
+        if _NAME.fullmatch(last):
+            yield last

@@ -1,0 +1,222 @@
+"""Paths: what an extraction or a reference that found nothing was meant to find."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from runtrue.fields import SURE, Ranked, rank_paths
+from runtrue.loop import Finding
+from runtrue.planner.repair.draft import Draft, Intents, Mended, candidates, params_of
+from runtrue.planner.repair.references import redirect
+from runtrue.planner.repair.requests import in_answer, url_of
+from runtrue.planner.seams import Doubt
+from runtrue.workflow import (
+    Missing,
+    Path,
+    PathSyntaxError,
+    Reference,
+    TemplateSyntaxError,
+    Unresolved,
+    compile_template,
+    opened,
+    parse_path,
+)
+
+_SHOWN = 3
+#: How many of what was missed are looked for at once: nobody reads more candidates.
+_MOST_RANKED = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """One thing that is wanted: what it is called, and where it was looked for."""
+
+    name: str
+    guess: str
+
+
+# -- extraction ---------------------------------------------------------------------------------
+
+
+def mend_extraction(finding: Finding, draft: Draft) -> Mended | None:
+    """Mend the paths of `extract` that led nowhere; None where there is nothing to go by."""
+    node = draft.node(finding.location.symbol)
+    missing = finding.data.get("missing")
+    if node is None or not isinstance(missing, list):
+        return None
+    outputs, item = _answer(node, draft.request.store, finding)
+    extract = params_of(node).get("extract")
+    if "response" not in outputs or not isinstance(extract, dict):
+        return None
+    body = _opened(outputs["response"])
+    scope = draft.scope(node, item)
+    url = url_of(node, draft.request.store, item=item) or ""
+    wanted = [Wanted(str(one["name"]), str(one["path"])) for one in missing]
+    found = {
+        one.name: path
+        for one in wanted
+        if (path := draft.recall(scope, one.guess)) is not None and _leads(path, body)
+    }
+    fixers = {"memory"} if found else set()
+    intents = Intents(draft.request.task, extract)
+    open_ones = [one for one in wanted if one.name not in found]
+    ranked: dict[str, list[Ranked]] = {one.name: [] for one in open_ones}
+    for one in open_ones[:_MOST_RANKED]:
+        guess = _guess(one, draft.recall(scope, one.name))
+        ranked[one.name] = rank_paths(guess, intents.of(one.name), url, body)
+    missed = {one.name for one in wanted}
+    taken = [path for name, path in extract.items() if name not in missed]
+    guesses = {one.name: one.guess for one in wanted}
+    if assigned := assign(guesses, ranked, [*taken, *found.values()]):
+        fixers.add("fields")
+    found |= assigned
+    extract.update(found)
+    doubts = tuple(
+        Doubt(
+            node_id=node["id"],
+            attempted=guesses[name],
+            candidates=candidates(options[:_SHOWN]),
+        )
+        for name, options in ranked.items()
+        if name not in assigned
+    )
+    settled = tuple(f"{guesses[name]} → {path}" for name, path in found.items())
+    return Mended(settled, doubts, frozenset(fixers))
+
+
+def _guess(wanted: Wanted, remembered: str | None) -> str:
+    """What to go by: a path that came out of memory, and is gone, was no guess of the name."""
+    return f"$.{wanted.name}" if remembered == wanted.guess else wanted.guess
+
+
+def assign(
+    guesses: Mapping[str, str], ranked: Mapping[str, list[Ranked]], taken: Iterable[str] = ()
+) -> dict[str, str]:
+    """A path for each name that one is sure of.
+
+    Two names get one path only where one and the same thing was guessed for both: elsewhere the
+    more confident one keeps it, and the other one has to be as sure of another.
+    """
+    assigned: dict[str, str] = {}
+    gone = set(taken)
+    sure = {n: [r for r in options if r.confidence >= SURE] for n, options in ranked.items()}
+    names = [name for name, options in sure.items() if options]
+    for name in sorted(names, key=lambda one: -sure[one][0].confidence):
+        path = next((one.path for one in sure[name] if one.path not in gone), None)
+        if path is not None and name not in assigned:
+            gone.add(path)
+            assigned |= {one: path for one in ranked if guesses[one] == guesses[name]}
+    return assigned
+
+
+def _answer(
+    node: Mapping[str, Any], store: Mapping[str, Any], finding: Finding
+) -> tuple[Mapping[str, Any], Any]:
+    """The outputs that a finding is about and, in a batch, the item that they are of."""
+    outputs = store.get(node["id"])
+    if not isinstance(outputs, Mapping):
+        return {}, None
+    if not node.get("batch"):
+        return outputs, None
+    results, index = outputs.get("results"), finding.data.get("index", 0)
+    one = results[index] if isinstance(results, list) and index < len(results) else None
+    return (one, one.get("item")) if isinstance(one, Mapping) else ({}, None)
+
+
+# -- references ---------------------------------------------------------------------------------
+
+
+def mend_reference(finding: Finding, draft: Draft) -> Mended | None:
+    """Mend a `${node.field…}` that led nowhere, wherever it stands."""
+    reference = _reference(finding)
+    # Without a path, one of its steps is a reference itself.
+    if reference is None or reference.path is None:
+        return None
+    whole = _referred(reference.root, finding, draft)
+    if not isinstance(whole, Mapping):
+        return None
+    # The item of a batch is another one in another node; all else is mended wherever it stands.
+    only = None if reference.root in draft.request.store else finding.location.symbol
+    if not draft.first_sight(reference.text, only):
+        return Mended()
+    producer = draft.node(reference.root)
+    base, body, guess = _base(reference.path.steps, whole, producer)
+    scope = url = None
+    if producer is not None:
+        url = url_of(producer, draft.request.store)
+        if in_answer(reference, producer) == guess:
+            scope = draft.scope(producer)
+    prefix = f"{reference.root}{base}"
+    path = draft.recall(scope, guess)
+    fixer = "memory"
+    if path is None or not _leads(path, body):
+        ranked = rank_paths(guess, draft.request.task, url or "", body)
+        if not ranked or ranked[0].confidence < SURE:
+            doubt = Doubt(
+                node_id=finding.location.symbol or "",
+                attempted=str(reference),
+                candidates=candidates(ranked[:_SHOWN], prefix),
+            )
+            return Mended(doubts=(doubt,))
+        path, fixer = ranked[0].path, "fields"
+    found = f"{prefix}{str(parse_path(path))[1:]}"
+    if not redirect(draft.workflow, reference.text, found, only=only):
+        return None
+    return Mended((f"{reference} → ${{{found}}}",), fixers=frozenset({fixer}))
+
+
+def _reference(finding: Finding) -> Reference | None:
+    """The reference that was attempted."""
+    try:
+        references = compile_template(finding.attempted[0]).references
+    except (IndexError, TemplateSyntaxError):
+        return None
+    return references[0] if references else None
+
+
+def _referred(root: str, finding: Finding, draft: Draft) -> Any:
+    """The value that a reference goes into: the outputs of a node, or an item of a batch."""
+    store = draft.request.store
+    if root in store:
+        return _opened(store[root])
+    node = draft.node(finding.location.symbol) or {}
+    batch = node.get("batch")
+    if not isinstance(batch, dict) or batch.get("as", "item") != root:
+        return None
+    try:
+        items = _opened(compile_template(batch.get("items")).render(store))
+    except (TemplateSyntaxError, Unresolved):
+        return None
+    index = finding.data.get("index", 0)
+    return _opened(items[index]) if isinstance(items, list) and index < len(items) else None
+
+
+def _base(
+    steps: tuple[str | int, ...], whole: Mapping[str, Any], producer: Mapping[str, Any] | None
+) -> tuple[str, Any, str]:
+    """Where to look: within the output that was meant, or else among all of them.
+
+    Gives how that place is spelled after the root, what is there, and the guess within it.
+    """
+    first = steps[0] if steps else None
+    if producer is not None and len(steps) > 1 and isinstance(first, str) and first in whole:
+        return str(Path((first,)))[1:], _opened(whole[first]), str(Path(steps[1:]))
+    body = {name: _opened(value) for name, value in whole.items() if name != "error"}
+    if producer is not None and isinstance(body.get("result"), dict):
+        # The fields of a tool's result are outputs, too: each would be there twice.
+        del body["result"]
+    return "", body, str(Path(steps))
+
+
+def _leads(path: str, body: Any) -> bool:
+    """Whether there is something at a path; `null` is something."""
+    try:
+        return not isinstance(parse_path(path).find(body), Missing)
+    except PathSyntaxError:
+        return False
+
+
+def _opened(value: Any) -> Any:
+    return opened(value) if isinstance(value, str) else value

@@ -1,0 +1,110 @@
+"""Requests: what a node asked whom for, as the run filled it in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+from urllib.parse import urlencode, urlsplit
+
+import msgspec
+
+from runtrue.memory import ANY, Scope, scope_of
+from runtrue.workflow import (
+    Interface,
+    Path,
+    Reference,
+    TemplateSyntaxError,
+    Unresolved,
+    compile_template,
+)
+
+_MCP = "mcp-"
+#: The parts of an HTTP request that are sent by name.
+SENT = ("json", "body", "params")
+#: Under which outputs an operation's answer is found. The fields of a tool's are outputs, too.
+_ANSWERS = {"http": ("response",), "mcp": ("result",)}
+
+
+def family(node: Mapping[str, Any]) -> str:
+    """What kind of operation a node calls: `http`, `mcp`, or that of its own type."""
+    kind = str(node.get("type"))
+    return "mcp" if kind.startswith(_MCP) else kind
+
+
+def in_answer(reference: Reference, producer: Mapping[str, Any]) -> str | None:
+    """The path within the answer to its operation that a reference to a node's outputs has."""
+    steps = () if reference.path is None else reference.path.steps
+    answers = _ANSWERS.get(family(producer), ())
+    if producer.get("batch") or len(steps) == 0:
+        return None
+    if steps[0] in answers and len(steps) > 1:
+        return str(Path(steps[1:]))
+    return str(Path(steps)) if family(producer) == "mcp" and steps[0] not in answers else None
+
+
+def scope_of_node(
+    node: Mapping[str, Any],
+    store: Mapping[str, Any],
+    components: Iterable[Interface] = (),
+    *,
+    item: Any = None,
+) -> Scope | None:
+    """Where repairs of what a node does hold; None where none could be found again."""
+    kind, params = str(node.get("type")), _object(node.get("params"))
+    if family(node) == "http":
+        # Without what `params` adds: whoever recalls before the first guess has no such names.
+        url = url_of({**node, "params": {**params, "params": None}}, store, item=item)
+        return None if url is None else scope_of(_method(params), url)
+    if family(node) == "mcp":
+        for component in components:
+            if component.type == kind and component.server:
+                tool = kind.removeprefix(f"{_MCP}{component.server}-")
+                return Scope.of_tool(component.server, tool)
+    return None
+
+
+def url_of(node: Mapping[str, Any], store: Mapping[str, Any], *, item: Any = None) -> str | None:
+    """The URL that an `http` node was sent to, with its query; secrets in it are left out.
+
+    In a batch it is that of an item, of the first one where none is given.
+    """
+    params = _object(node.get("params"))
+    batch = _object(node.get("batch"))
+    if batch:
+        item = _first_item(node, store) if item is None else item
+        store = {**store, str(batch.get("as", "item")): item}
+    url = _filled(params.get("url"), store)
+    query = _object(params.get("params"))
+    if url is None or not query:
+        return url
+    pairs = [(name, _filled(value, store) or "") for name, value in query.items()]
+    return f"{url}{'&' if urlsplit(url).query else '?'}{urlencode(pairs, safe='{}')}"
+
+
+def _first_item(node: Mapping[str, Any], store: Mapping[str, Any]) -> Any:
+    results = _object(store.get(str(node.get("id")))).get("results")
+    first = results[0] if isinstance(results, list) and results else None
+    return _object(first).get("item")
+
+
+def _method(params: Mapping[str, Any]) -> str:
+    sends = params.get("body") is not None or "json" in params
+    return str(params.get("method") or ("POST" if sends else "GET"))
+
+
+def _filled(text: Any, store: Mapping[str, Any]) -> str | None:
+    if not isinstance(text, str):
+        return None if text is None else msgspec.json.encode(text).decode()
+    try:
+        parts = compile_template(text).split()
+        values = [
+            part if isinstance(part, str) else ANY if part.secret else part.resolve(store)
+            for part in parts
+        ]
+    except (TemplateSyntaxError, Unresolved):
+        return None
+    return "".join(v if isinstance(v, str) else msgspec.json.encode(v).decode() for v in values)
+
+
+def _object(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}

@@ -1,0 +1,167 @@
+"""Durable runs of the planner: how one is recorded, prepared, and told of."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from runtrue.errors import UsageError
+from runtrue.flow import Event, Journal, RunRow, RunState, Segment
+from runtrue.home import Home
+from runtrue.loop import Attempt, Finding, History
+from runtrue.models import Usage
+from runtrue.planner.flow import create_planner_flow
+from runtrue.planner.planning import Planning
+from runtrue.workflow import Calls, Registry, WorkflowStore, redact_by_name
+
+KIND = "do"
+#: Longer than any task that a person writes; a file belongs into a file.
+LONGEST_TASK = 20_000
+_SHOWN_TITLE = 60
+
+Shared = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskRequest:
+    """What a run was asked to do, and where."""
+
+    task: str
+    directory: str
+    #: The name to save the workflow under, and whether it may replace one of that name.
+    save: str | None = None
+    replace: bool = False
+
+
+def start_task(
+    journal: Journal,
+    task: str,
+    directory: Path,
+    *,
+    save: str | None = None,
+    replace: bool = False,
+) -> str:
+    """Record a new run for a task; the result is its id.
+
+    What it comes to is to be saved under the name `save`, also if another process ends it.
+    """
+    task = task.strip()
+    if not task:
+        raise UsageError('say what is to be done: runtrue do "fetch URL and extract NAME"')
+    if len(task) > LONGEST_TASK:
+        raise UsageError(
+            f"the task has {len(task)} characters, and at most {LONGEST_TASK} are read: put long "
+            "material into a file and name that"
+        )
+    request = TaskRequest(task=task, directory=str(directory), save=save, replace=replace)
+    line = " ".join(task.split())
+    title = line if len(line) <= _SHOWN_TITLE else f"{line[: _SHOWN_TITLE - 1]}…"
+    return journal.create(KIND, title, msgspec.to_builtins(request))
+
+
+def save_task(run: RunRow, home: Home, report: dict[str, Any]) -> str | None:
+    """Save what a task came to under the name that was asked for; the name, if it was."""
+    request = msgspec.convert(run.input, TaskRequest)
+    if request.save is None or report["status"] != RunState.PASSED or report["found"]:
+        return None
+    WorkflowStore(home).save(request.save, report["workflow"], replace=request.replace)
+    return request.save
+
+
+def prepare_task(
+    run: RunRow, home: Home, events: Iterable[Event] = (), *, force: bool = False
+) -> Segment:
+    """The flow of a recorded run. `events` are those of its journal: which calls were made.
+
+    `force` allows a call with a side effect that was interrupted to be made again.
+    """
+    request = msgspec.convert(run.input, TaskRequest)
+    planning = Planning(
+        Registry(home, Path(request.directory)),
+        calls=Calls.of(events, force=force),
+        run_id=run.id,
+    )
+
+    def outcome(shared: Shared) -> tuple[RunState, dict[str, Any]]:
+        success = shared["planner_output"]["success"]
+        status = RunState.PASSED if success else RunState.FAILED
+        return status, report_of(run, shared, status)
+
+    return Segment(
+        flow=create_planner_flow(planning), shared={"task": request.task}, outcome=outcome
+    )
+
+
+def report_of(run: RunRow, shared: Shared, status: RunState) -> dict[str, Any]:
+    """The report of a run from its shared store, finished or not."""
+    history: History = shared.get("history", History())
+    output = shared.get("planner_output", {})
+    metadata = shared.get("workflow_metadata") or {}
+    passed = status is RunState.PASSED
+    findings: tuple[Finding, ...] = () if passed else shared.get("runtime_findings", ())
+    return {
+        "status": status,
+        "run_id": run.id,
+        "kind": KIND,
+        "task": shared["task"],
+        "workflow": output.get("workflow_ir", shared.get("generated_workflow")),
+        "name": shared.get("found_workflow") or metadata.get("name"),
+        "found": "found_workflow" in shared,
+        "parameters": redact_by_name(
+            output.get("execution_params", shared.get("execution_params", {}))
+        ),
+        "missing": list(shared.get("missing_params", ())),
+        "attempts": [_attempt(a, shared.get("changes", {})) for a in history.attempts],
+        "rejected": list(shared.get("rejected", ())),
+        "findings": _plain(findings),
+        "candidates": [] if passed else _plain(shared.get("doubts", ())),
+        "notes": list(shared.get("notes", ())),
+        "silent_servers": list(shared.get("silent_servers", ())),
+        "generation_attempts": shared.get("generation_attempts", 0),
+        "runtime_attempts": shared.get("runtime_attempts", 0),
+        "done": list(shared.get("done", ())),
+        "result": output.get("result"),
+        "cost": _cost(shared.get("usage", ())),
+        "error": shared.get("planner_error") if not passed else None,
+        "resumable": False,
+        "seconds": round((run.ended_at or time.time()) - run.created_at, 3),
+    }
+
+
+def _attempt(attempt: Attempt, changes: dict[int, Any]) -> dict[str, Any]:
+    fix = attempt.fix
+    return {
+        "number": attempt.number,
+        "candidate": attempt.candidate,
+        "passed": attempt.passed,
+        "fix": None if fix is None else _plain(fix.parts[0]),
+        "changes": changes.get(attempt.number, []),
+        "verdicts": [
+            {"check": v.check, "passed": v.passed, "seconds": round(v.seconds, 3)}
+            for v in attempt.verdicts
+        ],
+        "findings": _plain(attempt.blocking),
+    }
+
+
+def _cost(usages: Iterable[Usage]) -> dict[str, Any]:
+    """What models used up. The price is unknown as soon as that of one answer is."""
+    used = tuple(usages)
+    prices = [usage.cost for usage in used]
+    known = [price for price in prices if price is not None]
+    return {
+        "models": sorted({usage.model for usage in used}),
+        "requests": sum(usage.requests for usage in used),
+        "input_tokens": sum(usage.input_tokens for usage in used),
+        "output_tokens": sum(usage.output_tokens for usage in used),
+        "cost": sum(known) if len(known) == len(prices) else None,
+    }
+
+
+def _plain(value: Any) -> Any:
+    return msgspec.to_builtins(value)

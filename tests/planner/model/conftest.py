@@ -1,0 +1,14 @@
+from __future__ import annotations
+
+import pytest
+
+from runtrue.models import open_model
+from runtrue.planner.model import ModelGenerator
+from tests.models.openai_server import OpenAIServer, openai_server
+
+__all__ = ["openai_server"]
+
+
+@pytest.fixture
+def generator(openai_server: OpenAIServer) -> ModelGenerator:
+    return ModelGenerator(open_model("openai:gpt-4o", openai_server.environment))
