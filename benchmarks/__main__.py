@@ -17,6 +17,8 @@ from benchmarks.measure import Table, as_data, missed, print_table
 #: Every benchmark and what it measures; each is the module of that name.
 BENCHMARKS = {
     "flow": "cost per step of a check/fix cycle, in memory and durable, beside other engines",
+    "fields": "how well a missed field is found again, and how fast",
+    "planner": "what runtime validation adds to the nodes' own time",
     "startup": "start-up of the command line, beside that of the bare interpreter",
     "workflow": "workflows: a chain of nodes, references, a batch of requests, start-up",
 }

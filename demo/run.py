@@ -4,11 +4,16 @@ One function per scene. Each command is printed as it would be typed, then reall
 code must be the one that the scene tells of: the demo ends with 0 only if everything was true.
 """
 
+import contextlib
+import json
 import os
 import signal
 import subprocess
 import sys
 import tempfile
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 COLOUR = sys.stdout.isatty() and "NO_COLOR" not in os.environ
@@ -92,6 +97,12 @@ outputs:
   {"name": "Müller's glue", "left": 9}
 ]
 """,
+}
+
+#: What an API answers whose fields nobody has told us of.
+USERS: dict[str, dict[str, object]] = {
+    "torvalds": {"name": "Linus Torvalds", "bio": "I wrote a kernel, once.", "followers": 230000},
+    "gvanrossum": {"name": "Guido van Rossum", "bio": None, "followers": 24000},
 }
 
 #: In place of a real coding agent, so that the demo needs no network and no key. It gets the same
@@ -226,7 +237,45 @@ def workflow_runs(stage: Stage) -> None:
     stage.run("sed -i.old 's/].name/].title/' low.yaml && runtrue run low.yaml below=10", expect=1)
 
 
-SCENES = [tool_repairs, nobody_can, agent_repairs, workflow_runs]
+def task_is_done(stage: Stage) -> None:
+    """A task in plain words: the guessed names are wrong, and are mended from what came back."""
+    stage.directory = stage.home
+    with users_api() as address:
+        url = f"{address}/users/torvalds"
+        task = f"fetch {url} and extract username and biography"
+        stage.run(f'runtrue do "{task}" --save github-user')
+        stage.run("runtrue show github-user")
+        stage.run("runtrue run github-user user=gvanrossum")
+        stage.run(f'runtrue do "fetch {url} and extract shoe size"', expect=1)
+
+
+@contextlib.contextmanager
+def users_api() -> Iterator[str]:
+    """An API on loopback, in the shape of a well-known one."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            login = self.path.removeprefix("/users/")
+            known = login in USERS
+            answer = {"login": login, "id": len(login), "type": "User", **USERS.get(login, {})}
+            body = json.dumps(answer if known else {"message": "Not Found"}, indent=1) + "\n"
+            self.send_response(200 if known else 404)
+            self.send_header("Content-Type", "application/json")
+            self.end_headers()
+            self.wfile.write(body.encode())
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        try:
+            yield f"http://127.0.0.1:{server.server_address[1]}"
+        finally:
+            server.shutdown()
+
+
+SCENES = [tool_repairs, nobody_can, agent_repairs, workflow_runs, task_is_done]
 
 
 def bold(text: str) -> str:

@@ -104,6 +104,7 @@ def _node_types() -> str:
 
 
 SESSION_PARTS = [
+    _session(README, "task"),
     _session(README, "shop"),
     _session(DOCS / "loops" / "fix.md", "human"),
     _session(DOCS / "loops" / "fix.md", "regression"),

@@ -8,22 +8,27 @@ import re
 import subprocess
 import sys
 import tempfile
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import ModuleType
 
 from .pages import ROOT
 
 
-def _demo_projects() -> tuple[dict[str, str], ...]:
+def _demo() -> ModuleType:
     spec = importlib.util.spec_from_file_location("demo_run", ROOT / "demo" / "run.py")
     assert spec
     assert spec.loader
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    return module.SHOP, module.PRICES, module.STOCK
+    return module
 
 
-SHOP, PRICES, STOCK = _demo_projects()
+DEMO = _demo()
+SHOP, PRICES, STOCK = DEMO.SHOP, DEMO.PRICES, DEMO.STOCK
+#: Where the pages say that the demo's API is; a session has its own, on a free port.
+API = "http://localhost:8000"
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,11 +41,24 @@ class Session:
     commands: tuple[str, ...]
     #: Programs beside the project, in ~/bin.
     programs: dict[str, str] = field(default_factory=dict)
+    #: The API of the demo is there while it is played.
+    api: bool = False
 
 
 SESSIONS = {
     session.name: session
     for session in (
+        Session(
+            "task",
+            "somewhere",
+            {"README": "A project of yours.\n"},
+            (
+                f'runtrue do "fetch {API}/users/torvalds and extract username and biography" '
+                "--save fetch-user",
+                "runtrue run fetch-user user=gvanrossum",
+            ),
+            api=True,
+        ),
         Session(
             "shop",
             "shop",
@@ -102,7 +120,7 @@ SESSIONS = {
 
 def play(session: Session, commands: tuple[str, ...]) -> str:
     """Type the commands in a fresh copy of the project; return what a terminal would show."""
-    with tempfile.TemporaryDirectory(prefix="runtrue-docs-") as temporary:
+    with tempfile.TemporaryDirectory(prefix="runtrue-docs-") as temporary, _api(session) as address:
         home = Path(temporary).resolve()
         project = home / session.project
         for file, text in session.files.items():
@@ -115,7 +133,7 @@ def play(session: Session, commands: tuple[str, ...]) -> str:
             subprocess.run(["git", *git], cwd=project, env=environment, check=True)
         done = subprocess.run(
             ["/bin/sh"],
-            input=_script(commands),
+            input=_script(commands).replace(API, address),
             cwd=project,
             env=environment,
             stdout=subprocess.PIPE,
@@ -127,7 +145,12 @@ def play(session: Session, commands: tuple[str, ...]) -> str:
         assert len(outputs) == len(commands) + 1, done.stdout
         shown = (f"$ {c}\n{o}" for c, o in zip(commands, outputs, strict=False))
         # On a slow machine a check may be named again while it runs; a page does not show that.
-        return re.sub(r".*: not done after \d+ s\n", "", "".join(shown)).replace(str(home), "~")
+        told = re.sub(r".*: not done after \d+ s\n", "", "".join(shown))
+        return told.replace(str(home), "~").replace(address, API)
+
+
+def _api(session: Session) -> AbstractContextManager[str]:
+    return DEMO.users_api() if session.api else nullcontext(API)
 
 
 def console(session: Session) -> str:

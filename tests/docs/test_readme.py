@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from .generate import SESSION_PARTS, command_paths, replayed
+from .generate import SESSION_PARTS, Part, command_paths, replayed
 from .pages import README, ROOT, blocks
 from .sessions import SHOP, STOCK, commands_of, normalised
 
@@ -24,15 +24,20 @@ ELSEWHERE = {
 }
 
 
-def test_example_is_what_the_program_prints() -> None:
-    (part,) = (part for part in SESSION_PARTS if part.page == README)
+TASK, SHOP_PART = (part for part in SESSION_PARTS if part.page == README)
+
+
+@pytest.mark.parametrize("part", [TASK, SHOP_PART], ids=lambda part: str(part.name))
+def test_example_is_what_the_program_prints(part: Part) -> None:
     assert normalised(part.shown()) == normalised(replayed(part)), "run scripts/docs"
 
 
 def test_example_is_on_the_first_screen_and_complete() -> None:
-    (part,) = (part for part in SESSION_PARTS if part.page == README)
     lines = README.read_text().splitlines()
     assert lines.index("```console") < 10
+    for text in ("✗", "changed", "running again", '"username": "torvalds"', "saved as fetch-user"):
+        assert text in TASK.shown()
+    part = SHOP_PART
     shown = commands_of(part.shown())
     assert {f"cat {file}" for file in SHOP} <= set(shown), "a reader cannot make the project"
     for text in ("attempt 1", ": failed (", "fix by tool", "+++ b/shop.py", "passed: "):
@@ -102,7 +107,8 @@ def test_every_runtrue_command_in_it_is_understood(tmp_path: Path) -> None:
     for command in sorted(inline):
         words = [word.strip("[]") for word in shlex.split(command)]
         # Placeholders are left out, and so are the options that want one.
-        kept = [w for w in words if not w.isupper() and w not in ("--check", "--agent", "--answer")]
+        wanting = ("--check", "--agent", "--answer", "--save", "--run")
+        kept = [w for w in words if not w.isupper() and w not in wanting]
         done = _run(f"{shlex.join(kept)} --help", tmp_path)
         assert done.returncode == 0, f"{command}: {done.stderr}"
 

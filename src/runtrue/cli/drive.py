@@ -52,14 +52,15 @@ def drive(
             return error.exit_code
         if run.is_over:
             break
-    report = report_of_run(journal, home, run)
+    report = kind.settle(run, home, report_of_run(journal, home, run))
     if as_json:
         print_json(report)
     else:
         kind.print_report(report, asked=asked)
         if run.state is RunState.WAITING:
             kind.print_question(run.id, journal.open_question(run.id))
-    return EXIT_CODES.get(run.state, 1)
+        kind.conclude(home, report)
+    return 1 if report.get("save_error") else EXIT_CODES.get(run.state, 1)
 
 
 def _drive_segment(
@@ -75,7 +76,7 @@ def _drive_segment(
     try:
         with open_display(plain=plain) as display, closing(kind.narrate(display)) as narrator:
             dispatcher = LocalDispatcher(
-                journal, lambda run: kind.prepare(run, home, secrets), [narrator]
+                journal, lambda run: kind.prepare(run, home, secrets, force=force), [narrator]
             )
             return asyncio.run(_until_it_stops(dispatcher, run.id, force=force))
     except (KeyboardInterrupt, asyncio.CancelledError):

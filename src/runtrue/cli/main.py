@@ -15,6 +15,7 @@ from runtrue.errors import InvalidWorkflow, RuntrueError
 
 #: Every command: where it lives and what it does, so that `--help` need import none of them.
 COMMANDS = {
+    "do": ("runtrue.cli.do:do", "Do a task: plan a workflow, run it, mend it, offer to save it."),
     "fix": ("runtrue.cli.fix:fix", "Make a project's checks pass, and show the diff that does it."),
     "run": ("runtrue.cli.run:run", "Run a saved workflow, or one from a file."),
     "check": (
@@ -53,6 +54,9 @@ class LazyGroup(click.Group):
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
         """Suggest the nearest name for one that does not exist."""
+        if args and " " in args[0].strip() and args[0] not in COMMANDS:
+            # More than a word is no command but a task.
+            return super().resolve_command(ctx, ["do", *args])
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
             import difflib
 
@@ -75,6 +79,7 @@ def cli(ctx: click.Context) -> None:
 
     \b
     Examples:
+      runtrue do "fetch URL and extract name and email"
       runtrue fix                      make this project's checks pass, then show the diff
       runtrue fix --apply              the same, and apply the diff
       runtrue fix --check "pytest -q"  with this check only

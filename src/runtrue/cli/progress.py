@@ -10,6 +10,7 @@ from typing import Any, Protocol
 
 import click
 
+from runtrue.cli.show import printable
 from runtrue.flow import Event
 
 
@@ -65,7 +66,7 @@ class _Plain:
 
     def line(self, text: str, style: str = "") -> None:
         self.close()
-        click.echo(text, err=True)
+        click.echo(printable(text), err=True)
 
     def doing(self, text: str) -> None:
         self.close()
@@ -100,7 +101,9 @@ class _Live:
         self._task = progress.add_task("starting", total=None)
 
     def line(self, text: str, style: str = "") -> None:
-        self._progress.console.print(text, style=style or None, markup=False, highlight=False)
+        self._progress.console.print(
+            printable(text), style=style or None, markup=False, highlight=False
+        )
 
     def doing(self, text: str) -> None:
         self._progress.reset(self._task, description=text, total=None)

@@ -12,7 +12,8 @@ from runtrue.errors import Problem
 
 def counted(number: int, noun: str) -> str:
     """`1 finding`, `2 findings`."""
-    return f"{number} {noun}{'' if number == 1 else 's'}"
+    ending = "es" if noun.endswith(("x", "s")) else "s"
+    return f"{number} {noun}{'' if number == 1 else ending}"
 
 
 def finding_line(finding: dict[str, Any], *, with_source: bool = True) -> str:
@@ -26,6 +27,13 @@ def finding_line(finding: dict[str, Any], *, with_source: bool = True) -> str:
     source = f"{finding['source']}: " if with_source else ""
     place = f"{where} " if where else ""
     return f"{source}{place}{finding['category']} {message[0][:160]}{named}"
+
+
+def printable(text: str) -> str:
+    """A text with its control characters shown, so that none of them reaches a terminal."""
+    return "".join(
+        c if c.isprintable() or c in "\n\t" else c.encode("unicode_escape").decode() for c in text
+    )
 
 
 def is_terminal() -> bool:

@@ -7,6 +7,8 @@ from typing import Any
 
 import click
 
+from runtrue.cli.show import printable
+
 
 def print_value(outputs: dict[str, Any]) -> None:
     """The outputs of a workflow on stdout: text as text, lists of objects as tables.
@@ -22,7 +24,7 @@ def print_value(outputs: dict[str, Any]) -> None:
     for name, value in outputs.items():
         is_short = not isinstance(value, list | dict) and "\n" not in _plain(value)
         if is_short:
-            click.echo(f"{click.style(name, bold=True)}: {_plain(value)}")
+            click.echo(f"{click.style(name, bold=True)}: {printable(_plain(value))}")
         else:
             click.secho(f"{name}:", bold=True)
             _print_one(value)
@@ -30,7 +32,9 @@ def print_value(outputs: dict[str, Any]) -> None:
 
 def _print_one(value: Any) -> None:
     if isinstance(value, str):
-        click.echo(value, nl=not value.endswith("\n"))
+        # Into a pipe or a file it goes as it is; a terminal would obey what is in it.
+        text = printable(value) if sys.stdout.isatty() else value
+        click.echo(text, nl=not value.endswith("\n"))
     elif sys.stdout.isatty() and _is_table(value):
         _print_table(value)
     elif isinstance(value, list | dict):
@@ -68,6 +72,6 @@ def _print_table(rows: list[dict[str, Any]]) -> None:
     columns = list(dict.fromkeys(key for row in rows for key in row))
     table = Table(*columns, box=None, header_style="bold")
     for row in rows:
-        cells = (Text(_plain(row[key]) if key in row else "") for key in columns)
+        cells = (Text(printable(_plain(row[key])) if key in row else "") for key in columns)
         table.add_row(*cells)
     Console().print(table)

@@ -10,12 +10,13 @@ import click
 from click.shell_completion import CompletionItem
 
 from runtrue.cli.show import counted, print_json, print_part, problem_as_finding
-from runtrue.errors import InvalidWorkflow
-from runtrue.flow import Journal
+from runtrue.errors import InvalidWorkflow, UsageError
+from runtrue.flow import Journal, RunState
 from runtrue.home import Home
 from runtrue.workflow import (
     KIND,
     Registry,
+    Workflow,
     WorkflowStore,
     checked,
     load_workflow,
@@ -82,28 +83,47 @@ def check(workflow: str, as_json: bool) -> int:
 
 
 @click.command()
-@click.argument("file", metavar="FILE", type=click.Path(path_type=Path))
+@click.argument("file", metavar="[FILE]", type=click.Path(path_type=Path), required=False)
+@click.option("--run", "run_id", metavar="RUN", help="Save what `runtrue do` made in this run.")
 @click.option("--name", metavar="NAME", help="The name to save it under; else the file's.")
 @click.option("--force", is_flag=True, help="Replace a workflow of that name.")
 @_json
-def save(file: Path, name: str | None, force: bool, as_json: bool) -> int:
-    """Save a workflow under a name, after checking it.
+def save(
+    file: Path | None, run_id: str | None, name: str | None, force: bool, as_json: bool
+) -> int:
+    """Save a workflow under a name, after checking it: a file, or what a task came to.
 
     \b
     Examples:
       runtrue save report.yaml
       runtrue save report.yaml --name weekly-report --force
+      runtrue save --run 7c1e --name fetch-user
     """
     home = Home.find(Path.cwd())
-    loaded = load_workflow(file)
+    if (file is None) == (run_id is None):
+        raise UsageError("give a workflow's FILE, or with --run a run of `runtrue do`")
+    if file is not None:
+        loaded, proposed = load_workflow(file), file.stem
+    else:
+        loaded, proposed = _made_in(home, str(run_id))
     checked(loaded, Registry(home, Path.cwd()))
-    name = file.stem if name is None else name
+    name = proposed if name is None else name
     path = WorkflowStore(home).save(name, dict(loaded), replace=force)
     if as_json:
         print_json({"status": "passed", "workflow": name, "path": str(path)})
     else:
         click.echo(f"saved as {name}; run it with `runtrue run {name}`")
     return 0
+
+
+def _made_in(home: Home, run_id: str) -> tuple[Workflow, str]:
+    """The workflow that a run of `runtrue do` came to, and its proposed name."""
+    with Journal(home.journal) as journal:
+        run = journal.find(run_id)
+    report = run.result or {}
+    if run.kind != "do" or run.state is not RunState.PASSED:
+        raise UsageError(f"run {run.id} is no task that was done: there is nothing to save of it")
+    return Workflow(report["workflow"]), str(report["name"])
 
 
 @click.command()

@@ -12,14 +12,23 @@ from runtrue.flow import Journal, Question, RunRow, Segment
 from runtrue.home import Home
 
 #: Where each kind lives, by the name that is in the journal.
-KINDS = {"fix": "runtrue.cli.kinds.fix", "workflow": "runtrue.cli.kinds.workflow"}
+KINDS = {
+    "do": "runtrue.cli.kinds.do",
+    "fix": "runtrue.cli.kinds.fix",
+    "workflow": "runtrue.cli.kinds.workflow",
+}
 
 
 class Kind(Protocol):
     """What a kind's module has."""
 
-    def prepare(self, run: RunRow, home: Home, secrets: Mapping[str, Any]) -> Segment:
-        """The flow of a run; `secrets` are what was given to it and is not kept."""
+    def prepare(
+        self, run: RunRow, home: Home, secrets: Mapping[str, Any], *, force: bool
+    ) -> Segment:
+        """The flow of a run; `secrets` are what was given to it and is not kept.
+
+        `force` allows what was interrupted in the middle to be done again.
+        """
         ...
 
     def narrate(self, display: Display) -> Narrator:
@@ -28,6 +37,14 @@ class Kind(Protocol):
 
     def report(self, journal: Journal, home: Home, run: RunRow) -> dict[str, Any]:
         """The report of a run that is not over, as far as it has come."""
+        ...
+
+    def settle(self, run: RunRow, home: Home, report: dict[str, Any]) -> dict[str, Any]:
+        """Do what is left to do when a run has stopped; the report with what was done."""
+        ...
+
+    def conclude(self, home: Home, report: dict[str, Any]) -> None:
+        """Say what is to be said after the report, or ask."""
         ...
 
     def print_report(self, report: dict[str, Any], *, asked: bool = False) -> None:

@@ -30,7 +30,7 @@ _WHY = {
 _COLOURS = {"passed": "green", "waiting": "yellow", "running": "yellow"}
 
 
-def prepare(run: RunRow, home: Home, secrets: Mapping[str, Any]) -> Segment:
+def prepare(run: RunRow, home: Home, secrets: Mapping[str, Any], *, force: bool) -> Segment:
     """The flow of a run. It is given no secrets."""
     return prepare_fix(run, home)
 
@@ -40,6 +40,15 @@ def report(journal: Journal, home: Home, run: RunRow) -> dict[str, Any]:
     segment = prepare_fix(run, home)
     asyncio.run(replay(segment.flow, segment.shared, journal.load(run.id)))
     return {**report_of(segment.shared, run.state), "error": run.error}
+
+
+def settle(run: RunRow, home: Home, report: dict[str, Any]) -> dict[str, Any]:
+    """Nothing is left to do."""
+    return report
+
+
+def conclude(home: Home, report: dict[str, Any]) -> None:
+    """Nothing is left to say."""
 
 
 def print_report(report: dict[str, Any], *, asked: bool = False) -> None:

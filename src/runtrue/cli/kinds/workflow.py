@@ -10,16 +10,17 @@ from typing import Any
 import click
 
 from runtrue.cli.progress import Display, Narrator
+from runtrue.cli.show import printable
 from runtrue.cli.values import print_value
 from runtrue.flow import Journal, Question, RunRow, Segment
 from runtrue.home import Home
 from runtrue.workflow import prepare_workflow, report_so_far
 
-_MOST_AVAILABLE = 20
+_MOST_AVAILABLE, _LONGEST_SAID = 20, 200
 _MARKS = {"passed": ("✓", "green"), "failed": ("✗", "red"), "handled": ("!", "yellow")}
 
 
-def prepare(run: RunRow, home: Home, secrets: Mapping[str, Any]) -> Segment:
+def prepare(run: RunRow, home: Home, secrets: Mapping[str, Any], *, force: bool) -> Segment:
     """The flow of a run."""
     return prepare_workflow(run, home, secrets)
 
@@ -33,13 +34,22 @@ def report(journal: Journal, home: Home, run: RunRow) -> dict[str, Any]:
     return {**report_so_far(journal, run), "begun": begun}
 
 
+def settle(run: RunRow, home: Home, report: dict[str, Any]) -> dict[str, Any]:
+    """Nothing is left to do."""
+    return report
+
+
+def conclude(home: Home, report: dict[str, Any]) -> None:
+    """Nothing is left to say."""
+
+
 def print_report(report: dict[str, Any], *, asked: bool = False) -> None:
     """The result on stdout, so that it can be piped; everything about the run on stderr."""
     status = report["status"]
     if status == "passed":
         print_value(report["result"])
     for finding in report["findings"]:
-        _print_finding(finding)
+        print_finding(finding)
     handled = [node for node in report["nodes"] if node["status"] == "handled"]
     colour = {"passed": "green", "running": "yellow"}.get(status, "red")
     head = click.style(status, fg="yellow" if handled and status == "passed" else colour, bold=True)
@@ -72,16 +82,22 @@ def print_offer(report: dict[str, Any], question: Question) -> None:
     """A workflow asks nothing."""
 
 
-def _print_finding(finding: dict[str, Any]) -> None:
+def print_finding(finding: dict[str, Any]) -> None:
+    """What was wrong at a node, and what there was instead, on stderr."""
     where = finding["location"]["symbol"]
     place = f"{where}: " if where else ""
-    click.echo(f"{place}{finding['message']}", err=True)
+    click.echo(printable(f"{place}{finding['message']}"), err=True)
+    if "status" in finding["data"] and finding["sample"]:
+        said = " ".join(finding["sample"].split())
+        cut = "…" if len(said) > _LONGEST_SAID else ""
+        click.echo(printable(f"  it said: {said[:_LONGEST_SAID]}{cut}"), err=True)
     available = finding["available"]
     # Most messages name the nearest of what there is by themselves.
     if available and not set(available) & set(re.findall(r"[\w.-]+", finding["message"])):
         more = len(available) - _MOST_AVAILABLE
         rest = f" … and {more} more" if more > 0 else ""
-        click.echo(f"  available: {', '.join(available[:_MOST_AVAILABLE])}{rest}", err=True)
+        names = ", ".join(available[:_MOST_AVAILABLE])
+        click.echo(printable(f"  available: {names}{rest}"), err=True)
 
 
 def narrate(display: Display) -> Narrator:
@@ -97,14 +113,18 @@ class WorkflowNarrator(Narrator):
     _done: tuple[str, float] | None = None
     #: The node whose failure the workflow handles.
     _handled: str | None = None
+    #: Whether an earlier attempt has made the call that the node makes.
+    _replayed = False
 
     def close(self) -> None:
         """Tell of the last node."""
         if self._done is not None:
             node, seconds = self._done
             mark, colour = _MARKS["handled" if node == self._handled else "passed"]
-            self.display.line(f"  {mark} {node} ({seconds:.1f} s)", colour)
+            how = "as before, not called again" if self._replayed else f"{seconds:.1f} s"
+            self.display.line(f"  {mark} {node} ({how})", colour)
         self._done = self._handled = None
+        self._replayed = False
 
     def _on_node_started(self, data: dict[str, Any], node: str) -> None:
         self.close()
@@ -126,6 +146,13 @@ class WorkflowNarrator(Narrator):
 
     def _on_node_replayed(self, data: dict[str, Any], node: str) -> None:
         self.display.line(f"  ✓ {node} (done before)", "dim")
+
+    def _on_call_replayed(self, data: dict[str, Any], node: str) -> None:
+        self._replayed = True
+
+    def forget(self) -> None:
+        """Say nothing of the node whose work is done: what came of it is told elsewhere."""
+        self._done = None
 
     def _on_node_failed(self, data: dict[str, Any], node: str) -> None:
         if self._done is not None and self._done[0] == node:

@@ -1,0 +1,58 @@
+"""`runtrue do`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from runtrue.cli.drive import drive
+from runtrue.errors import UsageError
+from runtrue.flow import Journal
+from runtrue.home import Home
+from runtrue.planner import start_task
+from runtrue.workflow import WorkflowStore
+
+
+@click.command()
+@click.argument("task", metavar='"TASK"', nargs=-1, required=True)
+@click.option("--save", "name", metavar="NAME", help="Save the workflow under this name.")
+@click.option("--force", is_flag=True, help="Replace a workflow of that name.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
+def do(task: tuple[str, ...], name: str | None, force: bool, as_json: bool) -> int:
+    """Do a task: plan a workflow, run it, mend what it got wrong, and offer to save it.
+
+    A saved workflow that does the task is run as it is. Otherwise one is made, by the model that
+    RUNTRUE_MODEL or [model] names, or without any by the built-in planner, which understands tasks
+    that name a URL, a file, a command in backticks, an MCP tool or a saved workflow. It is run
+    once; where a field or an argument has another name than was guessed, the workflow is mended
+    from what really came back and run again, at most three times. What was already sent is not
+    sent again.
+
+    The result goes to stdout, everything else to stderr. What you type is recorded: name secrets
+    by their variables, as in "with token from $TOKEN" (in single quotes).
+
+    \b
+    Exit codes: 0 done, 1 not done, 2 bad input.
+
+    \b
+    Examples:
+      runtrue do "fetch https://api.github.com/users/torvalds and extract username and biography"
+      runtrue do "ask the time server for the time in Tokyo" --save tokyo-time
+      runtrue do 'run `df -h` and save the output to disk.txt' --json
+    """
+    home = Home.find(Path.cwd())
+    if name is not None:
+        _must_be_free(home, name, force)
+    with Journal(home.journal) as journal:
+        run_id = start_task(journal, " ".join(task), Path.cwd(), save=name, replace=force)
+        return drive(journal, home, run_id, as_json=as_json)
+
+
+def _must_be_free(home: Home, name: str, force: bool) -> None:
+    """Refuse a name before anything is run rather than after all was done."""
+    taken = WorkflowStore(home).find(name)
+    if taken and not force:
+        raise UsageError(
+            f"a workflow {name!r} is already saved; replace it with --force, or choose another name"
+        )

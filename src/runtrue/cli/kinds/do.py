@@ -1,0 +1,266 @@
+"""Runs of `runtrue do`: how they are prepared, narrated and shown."""
+
+from __future__ import annotations
+
+import asyncio
+import shlex
+from collections.abc import Mapping
+from typing import Any
+
+import click
+import msgspec
+
+from runtrue.cli.kinds.workflow import WorkflowNarrator, print_finding
+from runtrue.cli.progress import Display, Narrator
+from runtrue.cli.show import counted, is_terminal, printable
+from runtrue.cli.values import print_value
+from runtrue.errors import RuntrueError
+from runtrue.flow import Event, Journal, Question, RunRow, RunState, Segment, replay
+from runtrue.home import Home
+from runtrue.planner import prepare_task, report_of, save_task
+from runtrue.workflow import REDACTED, WorkflowStore, propose_name
+
+#: Less than this is no better than chance: to show it would only send people the wrong way.
+_LEAST_CONFIDENCE = 0.03
+_MOST_CANDIDATES = 5
+_COLOURS = {"passed": "green", "running": "yellow"}
+
+
+def prepare(run: RunRow, home: Home, secrets: Mapping[str, Any], *, force: bool) -> Segment:
+    """The flow of a run, which knows what calls the run has already made."""
+    with Journal(home.journal) as journal:
+        return prepare_task(run, home, _events(journal, run), force=force)
+
+
+def report(journal: Journal, home: Home, run: RunRow) -> dict[str, Any]:
+    """The report of a run that is not over, out of its replayed steps."""
+    segment = prepare_task(run, home, _events(journal, run))
+    asyncio.run(replay(segment.flow, segment.shared, journal.load(run.id)))
+    told = report_of(run, segment.shared, run.state)
+    can_go_on = run.state is RunState.FAILED
+    return {**told, "error": told["error"] or run.error, "resumable": can_go_on}
+
+
+def _events(journal: Journal, run: RunRow) -> list[Event]:
+    return [event for _, event in journal.events(run.id)]
+
+
+def settle(run: RunRow, home: Home, report: dict[str, Any]) -> dict[str, Any]:
+    """Save the workflow, if that was asked for. A result is not lost because that fails."""
+    try:
+        return {**report, "saved": save_task(run, home, report), "save_error": None}
+    except RuntrueError as error:
+        return {**report, "saved": None, "save_error": str(error)}
+
+
+def conclude(home: Home, report: dict[str, Any]) -> None:
+    """How to run the workflow again, or to keep it; a person at a terminal is asked."""
+    if report["status"] != "passed":
+        return
+    if report["save_error"]:
+        _say(f"not saved: {report['save_error']}")
+    name = report["saved"] or (report["name"] if report["found"] else None)
+    name = name or _offered(home, report)
+    if name is None:
+        free = free_name(home, report["name"])
+        _say(f"  keep it: runtrue save --run {report['run_id']} --name {free}")
+        return
+    given = report["parameters"].items()
+    values = "".join(f" {shlex.quote(f'{key}={_typed(value)}')}" for key, value in given)
+    _say(f"  run it again: runtrue run {name}{values}")
+
+
+def _offered(home: Home, report: dict[str, Any]) -> str | None:
+    """Offer to save the workflow to the person at the terminal; the name, if it was accepted."""
+    if not is_terminal() or report["save_error"]:
+        return None
+    name = free_name(home, report["name"])
+    try:
+        if not click.confirm(f"Save this workflow as {name!r}?", default=True, err=True):
+            return None
+        WorkflowStore(home).save(name, report["workflow"])
+    except click.Abort:
+        click.echo(err=True)
+        return None
+    except RuntrueError as error:
+        _say(f"not saved: {error}")
+        return None
+    return name
+
+
+def free_name(home: Home, proposed: str | None) -> str:
+    """The proposed name, with a number where it is taken."""
+    store = WorkflowStore(home)
+    proposed = name = propose_name(proposed or "workflow")
+    number = 2
+    while store.find(name):
+        name = propose_name(f"{proposed[:56]}-{number}")
+        number += 1
+    return name
+
+
+def _typed(value: Any) -> str:
+    """A value as it is typed for `runtrue run`; a secret is left for the user to type."""
+    if value == REDACTED:
+        return "…"
+    return value if isinstance(value, str) else msgspec.json.encode(value).decode()
+
+
+def print_report(report: dict[str, Any], *, asked: bool = False) -> None:
+    """The result on stdout, so that it can be piped; everything about the run on stderr."""
+    status = report["status"]
+    if status == "passed":
+        print_value(report["result"])
+    for finding in report["findings"]:
+        print_finding(finding)
+    for doubt in report["candidates"]:
+        _print_candidates(doubt)
+    for missing in report["missing"]:
+        _say(f"missing: {missing['name']}{_about(missing)}")
+    if report["missing"]:
+        _say("  say it in the task and try again")
+    if report["error"]:
+        _say(report["error"])
+    for server in report["silent_servers"]:
+        _say(f"  the MCP server {server!r} could not be asked for its tools: runtrue mcp tools")
+    head = click.style(status, fg=_COLOURS.get(status, "red"), bold=True)
+    click.echo(f"{head}: {_summary(report)}", err=True)
+    if report["done"] and status != "passed":
+        _say(f"  already done: {', '.join(report['done'])}; a new run does it again")
+    if status == "failed" and report["resumable"]:
+        _say(f"  continue: runtrue runs resume {report['run_id']}")
+    if report["saved"]:
+        _say(f"  saved as {report['saved']}")
+
+
+def _say(text: str) -> None:
+    click.echo(printable(text), err=True)
+
+
+def _about(missing: dict[str, Any]) -> str:
+    parts = [part for part in (missing["type"], missing["description"]) if part]
+    return f" ({', '.join(parts)})" if parts else ""
+
+
+def _print_candidates(doubt: dict[str, Any]) -> None:
+    told = [one for one in doubt["candidates"] if one["confidence"] >= _LEAST_CONFIDENCE]
+    candidates = told[:_MOST_CANDIDATES]
+    if not candidates:
+        _say(f"  {doubt['node_id']}: nothing that came back resembles {doubt['attempted']}")
+        return
+    _say(f"  {doubt['node_id']}: {doubt['attempted']} could be:")
+    width = max(len(candidate["text"]) for candidate in candidates)
+    for candidate in candidates:
+        sample = f"  {candidate['sample']}" if candidate["sample"] else ""
+        _say(f"    {candidate['text']:<{width}}  {candidate['confidence']:4.0%}{sample}")
+
+
+def _summary(report: dict[str, Any]) -> str:
+    runs = len(report["attempts"])
+    cost = report["cost"]
+    spent = [f"{report['seconds']:.1f} s"]
+    if runs:
+        spent.insert(0, "run once" if runs == 1 else f"run {runs} times")
+    if cost["requests"]:
+        asked = f"{counted(cost['requests'], 'question')} to {', '.join(cost['models'])}"
+        price = "" if cost["cost"] is None else f", ${cost['cost']:.4f}"
+        spent.append(f"{asked}{price}")
+    fixes = sum(attempt["fix"] is not None for attempt in report["attempts"])
+    mended = f" after {counted(fixes, 'fix')}" if fixes else ""
+    what = f"the saved workflow {report['name']}" if report["found"] else "the task"
+    done = "is done" if report["status"] == "passed" else "is not done"
+    if report["found"]:
+        done = "has run" if report["status"] == "passed" else "has failed"
+    return f"{what} {done}{mended} ({', '.join(spent)})"
+
+
+def print_details(report: dict[str, Any]) -> None:
+    """Every attempt: what was changed before it, and what was wrong."""
+    for attempt in report["attempts"]:
+        click.secho(f"run {attempt['number']}", bold=True)
+        if attempt["fix"]:
+            click.echo(f"  changed by {attempt['fix']['fixer']}: {attempt['fix']['description']}")
+        if attempt["passed"]:
+            click.secho("  ✓ nothing was wrong", fg="green")
+        for finding in attempt["findings"]:
+            where = finding["location"]["symbol"]
+            click.secho(f"  ✗ {where}: {finding['message']}", fg="red")
+    for reason in report["rejected"]:
+        click.echo(f"  not run: {reason}")
+
+
+def print_question(run_id: str, question: Question | None) -> None:
+    """The planner asks nothing."""
+
+
+def print_offer(report: dict[str, Any], question: Question) -> None:
+    """The planner asks nothing."""
+
+
+def narrate(display: Display) -> Narrator:
+    """Tell of planning, running, what was wrong, what was changed."""
+    return DoNarrator(display)
+
+
+class DoNarrator(Narrator):
+    """A line for each thing that a person would want to know."""
+
+    def __init__(self, display: Display) -> None:
+        super().__init__(display)
+        self._steps = WorkflowNarrator(display)
+
+    def close(self) -> None:
+        """Tell of the last step."""
+        self._steps.close()
+
+    def _on_planning(self, data: dict[str, Any], node: str) -> None:
+        self.display.doing(f"planning ({data['generator']})")
+
+    def _on_found_existing(self, data: dict[str, Any], node: str) -> None:
+        self.display.line(f"found the saved workflow {data['name']}", "green")
+
+    def _on_workflow_made(self, data: dict[str, Any], node: str) -> None:
+        if data["nodes"]:
+            self.display.line(f"planned: {' → '.join(data['nodes'])}")
+
+    def _on_invalid_workflow(self, data: dict[str, Any], node: str) -> None:
+        self.display.line(f"  planned wrongly: {data['problems'][0]}", "yellow")
+
+    def _on_node_started(self, data: dict[str, Any], node: str) -> None:
+        doing = {
+            "component_browsing": "looking at what can be used",
+            "workflow_generator": "planning",
+            "workflow_run": "running",
+        }.get(node)
+        if doing:
+            self.display.doing(doing)
+
+    def _on_attempt_started(self, data: dict[str, Any], node: str) -> None:
+        again = "" if data["number"] == 1 else " again"
+        self.display.line(f"running{again} ({data['number']} of at most {data['limit']})")
+
+    def _on_workflow_event(self, data: dict[str, Any], node: str) -> None:
+        if data["event"] == "node_failed":
+            # What was wrong is told when the run is over, all of it together.
+            self._steps.forget()
+        else:
+            self._steps(Event(data["event"], data["step"], data["data"]))
+
+    def _on_attempt_finished(self, data: dict[str, Any], node: str) -> None:
+        self._steps.close()
+        for finding in data["findings"]:
+            where = f"{finding['node_id']}: " if finding["node_id"] else ""
+            what = finding["category"].replace("_", " ")
+            about = f" {', '.join(finding['attempted'])}" if finding["attempted"] else ""
+            self.display.line(f"  ✗ {where}{what}{about}", "red")
+
+    def _on_memory_trouble(self, data: dict[str, Any], node: str) -> None:
+        self.display.line(f"  {data['message']}", "yellow")
+
+    def _on_fix_proposed(self, data: dict[str, Any], node: str) -> None:
+        for change in data["changes"]:
+            self.display.line(f"  changed ({data['fixer']}): {change}", "yellow")
+
+    def _on_fix_rejected(self, data: dict[str, Any], node: str) -> None:
+        for reason in data["reasons"]:
+            self.display.line(f"  not run ({data['fixer']}): {reason}", "yellow")
