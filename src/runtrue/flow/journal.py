@@ -21,6 +21,7 @@ from typing import Any
 
 import msgspec
 
+from runtrue import database
 from runtrue.errors import (
     FenceLost,
     FlowChanged,
@@ -69,7 +70,7 @@ class Journal:
             path.parent.mkdir(parents=True, exist_ok=True)
             self._db = sqlite3.connect(path, timeout=_PATIENCE, isolation_level=None)
             try:
-                _use_wal(self._db)
+                database.use_wal(self._db, patience=_PATIENCE)
                 self._db.execute("PRAGMA synchronous = NORMAL")
                 self._db.execute("PRAGMA foreign_keys = OFF")
                 migrate(self._db)
@@ -395,20 +396,3 @@ class Journal:
             raise JournalError(
                 f"the journal {self.path} is damaged: {error}; move it away, and a new one is made"
             ) from error
-
-
-def _use_wal(db: sqlite3.Connection) -> None:
-    """Switch to write-ahead logging.
-
-    SQLite does not wait here as it does elsewhere: when several processes open a new file at
-    once, all but one are told at once that it is locked.
-    """
-    give_up = time.monotonic() + _PATIENCE
-    while True:
-        try:
-            db.execute("PRAGMA journal_mode = WAL")
-            return
-        except sqlite3.OperationalError as error:
-            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > give_up:
-                raise
-        time.sleep(0.01)

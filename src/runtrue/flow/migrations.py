@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 
+from runtrue import database
 from runtrue.errors import JournalError
 
 MIGRATIONS = [
@@ -58,31 +59,11 @@ MIGRATIONS = [
 
 
 def migrate(connection: sqlite3.Connection) -> None:
-    """Bring the tables up to date, one transaction for each migration."""
-    version = _version(connection)
-    if version > len(MIGRATIONS):
+    """Bring the tables up to date."""
+    try:
+        database.migrate(connection, MIGRATIONS)
+    except database.NewerFile as error:
         raise JournalError(
-            f"the journal was written by a newer runtrue (schema {version}, this one knows "
-            f"{len(MIGRATIONS)}); upgrade runtrue or set RUNTRUE_HOME to another directory"
-        )
-    while version < len(MIGRATIONS):
-        connection.execute("BEGIN IMMEDIATE")
-        try:
-            # Another process may have migrated while this one waited for the lock.
-            version = _version(connection)
-            if version < len(MIGRATIONS):
-                for statement in MIGRATIONS[version].split(";\n"):
-                    connection.execute(statement)
-                version += 1
-                connection.execute(f"PRAGMA user_version = {version}")
-            connection.execute("COMMIT")
-        except BaseException:
-            # SQLite has already rolled back after some errors, a full disk among them.
-            if connection.in_transaction:
-                connection.execute("ROLLBACK")
-            raise
-
-
-def _version(connection: sqlite3.Connection) -> int:
-    (version,) = connection.execute("PRAGMA user_version").fetchone()
-    return int(version)
+            f"the journal cannot be used: {error}; upgrade runtrue or set RUNTRUE_HOME to another "
+            "directory"
+        ) from error

@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
-from runtrue.memory.migrations import NewerFile, migrate
+from runtrue import database
+from runtrue.memory.migrations import MIGRATIONS
 from runtrue.memory.scope import Scope
 
 T = TypeVar("T")
@@ -138,9 +139,9 @@ class Memory:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             db = sqlite3.connect(self.path, timeout=_PATIENCE, isolation_level=None)
             try:
-                _use_wal(db)
+                database.use_wal(db, patience=_PATIENCE)
                 db.execute("PRAGMA synchronous = NORMAL")
-                migrate(db)
+                database.migrate(db, MIGRATIONS)
             except BaseException:
                 db.close()
                 raise
@@ -153,7 +154,7 @@ class Memory:
             return None
         try:
             return work()
-        except (sqlite3.Error, OSError, NewerFile) as error:
+        except (sqlite3.Error, OSError, database.NewerFile) as error:
             self.trouble = (
                 f"the memory {self.path} cannot be {verb}: {error}; runs go on without it, "
                 "until it is mended, moved away, or RUNTRUE_HOME names another directory"
@@ -173,20 +174,3 @@ def _key(kind: str, scope: Scope, wanted: str) -> tuple[str, ...]:
 def _storable(text: str) -> str:
     """Text without halves of surrogate pairs, which SQLite refuses."""
     return text.encode(errors="replace").decode()
-
-
-def _use_wal(db: sqlite3.Connection) -> None:
-    """Switch to write-ahead logging.
-
-    SQLite does not wait here as it does elsewhere: when several processes open a new file at
-    once, all but one are told at once that it is locked.
-    """
-    give_up = time.monotonic() + _PATIENCE
-    while True:
-        try:
-            db.execute("PRAGMA journal_mode = WAL")
-            return
-        except sqlite3.OperationalError as error:
-            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > give_up:
-                raise
-        time.sleep(0.01)
