@@ -113,6 +113,19 @@ def test_the_result_goes_to_stdout_and_the_story_to_stderr(
     assert -1 not in places, story
 
 
+def test_what_happened_can_be_looked_at_later(machine: Machine, api: Api, task: str) -> None:
+    machine.runtrue("do", task)
+    passed = machine.runtrue("runs", "show")
+    assert passed.code == 0
+    assert "changed by fields: fetch: extract.username  $.username → $.login" in passed.out
+    assert '"username": "torvalds"' in passed.out
+    machine.runtrue("do", task.replace("biography", "shoe size"))
+    failed = machine.runtrue("runs", "show")
+    assert failed.code == 0
+    assert "$.shoe_size" in failed.said
+    assert machine.runtrue("runs", "show", "--json").json["status"] == "failed"
+
+
 def test_what_was_made_can_be_saved_afterwards(machine: Machine, api: Api, task: str) -> None:
     machine.runtrue("do", task)
     run_id = machine.runtrue("runs", "list", "--json").json["runs"][0]["run_id"]

@@ -59,6 +59,8 @@ def conclude(home: Home, report: dict[str, Any]) -> None:
         return
     if report["save_error"]:
         _say(f"not saved: {report['save_error']}")
+    if report["saved"]:
+        _say(f"  saved as {report['saved']}")
     name = report["saved"] or (report["name"] if report["found"] else None)
     name = name or _offered(home, report)
     if name is None:
@@ -129,8 +131,6 @@ def print_report(report: dict[str, Any], *, asked: bool = False) -> None:
         _say(f"  already done: {', '.join(report['done'])}; a new run does it again")
     if status == "failed" and report["resumable"]:
         _say(f"  continue: runtrue runs resume {report['run_id']}")
-    if report["saved"]:
-        _say(f"  saved as {report['saved']}")
 
 
 def _say(text: str) -> None:
