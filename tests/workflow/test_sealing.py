@@ -264,3 +264,21 @@ def test_data_that_looks_like_a_seal_is_data(data: Any, bench: Bench) -> None:
     assert found.secrets == {}
     assert unseal(found.inputs, {"inputs.t": KEY}) == {"d": data}
     assert unseal(found.ir, {"inputs.t": KEY}) == ir
+
+
+@pytest.mark.parametrize(
+    ("url", "secrets"),
+    [
+        ("http://joe:pass@h.example/users/${user}", set()),
+        ("http://h.example/users/${user}?token=${token}", {"token"}),
+        ("http://${token}@h.example/users/${user}", {"token"}),
+        ("http://h.example/users/${user}", set()),
+    ],
+)
+def test_of_a_url_only_the_user_and_the_secrets_in_its_query_are_sealed(
+    bench: Bench, url: str, secrets: set[str]
+) -> None:
+    inputs = {"user": "torvalds", "token": "s3cr3t"}
+    ir = flow(node("a", "http", url=url), inputs={name: {} for name in inputs})
+    kept = sealed(bench, ir, inputs).inputs
+    assert {name for name, value in kept.items() if value != inputs[name]} == secrets

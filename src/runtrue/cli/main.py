@@ -15,14 +15,20 @@ from runtrue.errors import InvalidWorkflow, RuntrueError
 
 #: Every command: where it lives and what it does, so that `--help` need import none of them.
 COMMANDS = {
-    "do": ("runtrue.cli.do:do", "Do a task: plan a workflow, run it, mend it, offer to save it."),
+    "do": (
+        "runtrue.cli.do:do",
+        "Do a task: plan a workflow, run it, mend what it got wrong, and offer to save it.",
+    ),
     "fix": ("runtrue.cli.fix:fix", "Make a project's checks pass, and show the diff that does it."),
     "run": ("runtrue.cli.run:run", "Run a saved workflow, or one from a file."),
     "check": (
         "runtrue.cli.workflows:check",
         "Find everything that is wrong with a workflow, without running it.",
     ),
-    "save": ("runtrue.cli.workflows:save", "Save a workflow under a name, after checking it."),
+    "save": (
+        "runtrue.cli.workflows:save",
+        "Save a workflow under a name, after checking it: a file, or what a task came to.",
+    ),
     "list": ("runtrue.cli.workflows:list_workflows", "The saved workflows."),
     "show": ("runtrue.cli.workflows:show", "What a workflow asks for, does and gives."),
     "history": ("runtrue.cli.workflows:history", "The latest runs of a workflow, newest first."),

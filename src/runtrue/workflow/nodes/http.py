@@ -130,8 +130,10 @@ class HttpNode(WorkflowNode[HttpParams]):
                 yield from ((param, name) for name in within if is_secret(name))
 
     def secret_part(self, place: Place, value: Any) -> Any:
-        """Of a URL, the user and the secrets in its query."""
-        return secret_parts(value) if place == ("url",) and isinstance(value, str) else value
+        """Of a URL, the user and the secrets in its query; all of one that is not written here."""
+        if place != ("url",) or not isinstance(value, str):
+            return value
+        return secret_parts(value) or value
 
     def same_purpose(self, before: Mapping[str, Any], after: Mapping[str, Any]) -> str | None:
         """Besides the rest: where it goes, with what credentials, and what is asked of it."""
