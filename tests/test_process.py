@@ -295,9 +295,24 @@ class TestLeftovers:
             others.wait()
 
     def test_killed_processes_are_counted(self, mark: dict[str, str]) -> None:
-        children = [subprocess.Popen(["sleep", "600"], env=mark) for _ in range(3)]
-        assert process.kill_marked(f"{MARK}={mark[MARK]}") == 3
-        assert [child.wait() for child in children] == [-signal.SIGKILL] * 3
+        with contextlib.ExitStack() as stack:
+            children = [
+                stack.enter_context(
+                    subprocess.Popen(
+                        ["sh", "-c", "echo ready; read _"],
+                        env=mark,
+                        stdin=subprocess.PIPE,
+                        stdout=subprocess.PIPE,
+                    )
+                )
+                for _ in range(3)
+            ]
+            for child in children:
+                # Until it has begun to run, its environment cannot be read by others.
+                assert child.stdout
+                assert child.stdout.readline() == b"ready\n"
+            assert process.kill_marked(f"{MARK}={mark[MARK]}") == 3
+            assert [child.wait() for child in children] == [-signal.SIGKILL] * 3
 
 
 class TestCancellation:
