@@ -256,6 +256,16 @@ def test_credentials_that_are_refused_are_told_and_not_retried(machine: Machine,
     assert api.count("GET /private") == 1
 
 
+def test_a_variable_that_is_not_set_is_noted(machine: Machine, api: Api) -> None:
+    url = api.on(USER, TORVALDS)
+    task = f"fetch {url} with token from $NO_SUCH_TOKEN and extract login"
+    report = machine.runtrue("do", task, "--json").json
+    assert report["notes"] == ["the environment variable NO_SUCH_TOKEN is not set"]
+    assert [finding["fault"] for finding in report["findings"]] == ["credentials"]
+    assert "note: the environment variable" in machine.runtrue("do", task).err
+    assert api.asked == []
+
+
 def test_fixes_end_after_three_and_what_remains_is_told(machine: Machine, api: Api) -> None:
     """An API whose field is called otherwise each time it is asked can never be satisfied."""
     names = iter(["user_name", "userName", "login_name", "username2", "usr"])

@@ -56,7 +56,7 @@ class Planning:
         if name is None:
             from runtrue.planner.built_in import BuiltInGenerator
 
-            return BuiltInGenerator(memory=self.memory)
+            return BuiltInGenerator(memory=self.memory, environment=self.environment)
         from runtrue.planner.model import ModelGenerator
 
         try:

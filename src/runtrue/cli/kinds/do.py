@@ -123,6 +123,8 @@ def print_report(report: dict[str, Any], *, asked: bool = False) -> None:
         _say("  say it in the task and try again")
     if report["error"]:
         _say(report["error"])
+    for note in report["notes"]:
+        _say(f"  note: {note}")
     for server in report["silent_servers"]:
         _say(f"  the MCP server {server!r} could not be asked for its tools: runtrue mcp tools")
     head = click.style(status, fg=_COLOURS.get(status, "red"), bold=True)

@@ -98,15 +98,17 @@ class WorkflowGeneratorNode(PlannerNode):
     async def _mended(self, request: FixRequest, tried: tuple[dict[str, Any], ...]) -> Generated:
         rejected: list[str] = []
         used: list[Usage] = []
+        doubts: tuple[Doubt, ...] = ()
         for _ in range(1 + MOST_REJECTIONS):
             asked = replace(request, rejected=(*request.rejected, *rejected))
             answer = await self.planning.generator.fix(asked)
             used += _used(answer.usage)
+            doubts = answer.doubts or doubts
             if isinstance(answer, NoProposal):
                 _go_on_later(answer)
                 return Generated(
                     reason=answer.reason,
-                    doubts=answer.doubts,
+                    doubts=doubts,
                     rejected=tuple(rejected),
                     usage=tuple(used),
                 )
@@ -126,7 +128,7 @@ class WorkflowGeneratorNode(PlannerNode):
             emit("fix_rejected", fixer=answer.fixer, reasons=list(objections))
             rejected += objections
         reason = "no proposal could be run: " + "; ".join(dict.fromkeys(rejected))
-        return Generated(reason=reason, rejected=tuple(rejected), usage=tuple(used))
+        return Generated(reason=reason, doubts=doubts, rejected=tuple(rejected), usage=tuple(used))
 
     def _objections(
         self,
