@@ -74,11 +74,17 @@ PUBLIC: dict[str, list[str]] = {
     "runtrue.checks": [
         "CommandCheck",
         "Detected",
+        "Framework",
+        "Language",
+        "Totals",
         "detect_checks",
         "find_program",
+        "framework_of",
         "is_shell",
+        "language_of",
         "output_of",
         "tool_of",
+        "totals",
         "trim",
     ],
     "runtrue.fixers": [

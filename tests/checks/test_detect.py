@@ -119,6 +119,63 @@ def test_a_setting_that_is_no_table_is_one_all_the_same(tmp_path: Path) -> None:
     assert commands(tmp_path) == {"mypy": "mypy ."}
 
 
+@pytest.mark.parametrize(
+    ("files", "name", "command", "because"),
+    [
+        (
+            {"package.json": '{"scripts": {"test": "jest --ci"}, "dependencies": {"jest": "1"}}'},
+            *("jest", "npm test", 'the script "test" in package.json'),
+        ),
+        (
+            {"package.json": '{"scripts": {"test": "vitest"}}', "pnpm-lock.yaml": ""},
+            *("vitest", "pnpm test", 'the script "test" in package.json'),
+        ),
+        (
+            {"package.json": '{"scripts": {"test": "ava"}}', "yarn.lock": ""},
+            *("yarn-test", "yarn test", 'the script "test" in package.json'),
+        ),
+        (
+            {
+                "package.json": '{"scripts": {"test": '
+                '"echo \\"Error: no test specified\\" && exit 1"}}'
+            },
+            *(None, None, None),
+        ),
+        (
+            {"package.json": '{"devDependencies": {"vitest": "1"}}'},
+            *("vitest", "npx --no-install vitest run", '"vitest" in package.json'),
+        ),
+        (
+            {"package.json": '{"jest": {}}'},
+            *("jest", "npx --no-install jest", '"jest" in package.json'),
+        ),
+        (
+            {"package.json": "{}", ".mocharc.yml": ""},
+            *("mocha", "npx --no-install mocha", ".mocharc.yml"),
+        ),
+        ({"package.json": "{}"}, None, None, None),
+        ({"go.mod": "", "a/b_test.go": ""}, "go_test", "go test ./...", "go.mod"),
+        ({"go.mod": "", "a/b.go": ""}, None, None, None),
+        ({"Cargo.toml": ""}, "cargo_test", "cargo test", "Cargo.toml"),
+        ({"pom.xml": ""}, "junit", "mvn -B test", "pom.xml"),
+        ({"pom.xml": "", "mvnw": ""}, "junit", "./mvnw -B test", "pom.xml"),
+        ({"build.gradle": ""}, "junit", "gradle test", "build.gradle"),
+        ({"build.gradle.kts": "", "gradlew": ""}, "junit", "./gradlew test", "build.gradle.kts"),
+    ],
+)
+def test_the_tests_of_other_languages_are_found(
+    tmp_path: Path,
+    files: dict[str, str],
+    name: str | None,
+    command: str | None,
+    because: str | None,
+) -> None:
+    for file, text in files.items():
+        write(tmp_path, file, text)
+    assert found(tmp_path) == ({name: because} if name else {})
+    assert commands(tmp_path) == ({name: command} if name else {})
+
+
 class TestPython:
     @pytest.fixture(autouse=True)
     def _test(self, tmp_path: Path) -> None:

@@ -1,16 +1,25 @@
 """Checks: run a command, read its report, give a verdict with structured findings."""
 
-from runtrue.checks.check import CommandCheck, find_program, is_shell, tool_of
+from runtrue.checks.check import CommandCheck, find_program
 from runtrue.checks.detect import Detected, detect_checks
+from runtrue.checks.framework import Framework, Language, framework_of, language_of, tool_of
+from runtrue.checks.line import is_shell
 from runtrue.checks.reader import output_of, trim
+from runtrue.checks.totals import Totals, totals
 
 __all__ = [
     "CommandCheck",
     "Detected",
+    "Framework",
+    "Language",
+    "Totals",
     "detect_checks",
     "find_program",
+    "framework_of",
     "is_shell",
+    "language_of",
     "output_of",
     "tool_of",
+    "totals",
     "trim",
 ]

@@ -4,28 +4,40 @@ from __future__ import annotations
 
 import difflib
 import os
-import re
-import shlex
 import shutil
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
 from runtrue import process
+from runtrue.checks.cargo_reader import CargoReader
+from runtrue.checks.case import CaseReader
+from runtrue.checks.framework import Framework, tool_of
+from runtrue.checks.go_reader import GoReader
+from runtrue.checks.javascript_readers import JestReader, MochaReader, VitestReader
+from runtrue.checks.junit_reader import JunitReader
+from runtrue.checks.line import argv_of, is_shell
 from runtrue.checks.lint_readers import MypyReader, RuffReader
+from runtrue.checks.other_reader import OtherReader
 from runtrue.checks.pytest_reader import PytestReader
+from runtrue.checks.reach import reach_of
 from runtrue.checks.reader import Reader, Reading, output_of
 from runtrue.loop import Fault, Finding, Location, Mode, Verdict, Workplace, fault_of_exception
 
-#: mypy's report is its output, which must therefore be kept whole, within reason.
+#: The report of some tools is their output, which must therefore be kept whole, within reason.
 _KEEP = 4 * 1024 * 1024
-#: What only a shell understands; a command with none of it is run directly.
-_SHELL = re.compile(r"[|&;<>()$`\n*?~{}\[\]]|^\s*\w+=")
+_RUNNERS: dict[str, type[CaseReader]] = {
+    Framework.JEST: JestReader,
+    Framework.VITEST: VitestReader,
+    Framework.MOCHA: MochaReader,
+    Framework.GO_TEST: GoReader,
+    Framework.CARGO_TEST: CargoReader,
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommandCheck:
-    """Any command; those of pytest, ruff and mypy are read from their reports."""
+    """Any command; those of test frameworks, ruff and mypy are read from their reports."""
 
     name: str
     command: str
@@ -35,9 +47,7 @@ class CommandCheck:
     @property
     def argv(self) -> tuple[str, ...]:
         """The command as it is started."""
-        if is_shell(self.command):
-            return ("/bin/sh", "-c", self.command)
-        return tuple(shlex.split(self.command))
+        return argv_of(self.command, shell=is_shell(self.command))
 
     @property
     def tool(self) -> str | None:
@@ -46,7 +56,7 @@ class CommandCheck:
 
     async def run(self, workplace: Workplace) -> Verdict:
         """Run the command in the workplace. What goes wrong becomes a finding."""
-        reader = _reader(self)
+        reader = reader_of(self, workplace.directory)
         call = reader.prepare(self.argv, workplace.environment, workplace.scratch)
         try:
             ended = await process.run(
@@ -92,34 +102,19 @@ class CommandCheck:
         )
 
 
-def is_shell(command: str) -> bool:
-    """Whether a command needs a shell."""
-    return _SHELL.search(command) is not None
-
-
-def tool_of(command: str) -> str | None:
-    """`pytest`, `ruff` or `mypy`, when the command runs it in a way whose report can be had.
-
-    pytest is reached through its environment variable, even from within a line for the shell;
-    the others need an argument of their own.
-    """
-    if is_shell(command):
-        return "pytest" if re.search(r"\b(pytest|py\.test)\b", command) else None
-    words = shlex.split(command)
-    names = [Path(word).name for word in words]
-    for index, name in enumerate(names):
-        if name in ("pytest", "py.test"):
-            return "pytest"
-        if name == "mypy":
-            return "mypy"
-        if name == "ruff" and "check" in words[index + 1 :]:
-            return "ruff"
-    return None
-
-
-def _reader(check: CommandCheck) -> Reader:
-    kinds = {"pytest": PytestReader, "ruff": RuffReader, "mypy": MypyReader}
-    return kinds.get(check.tool or "", Reader)(check.name, is_shell=is_shell(check.command))
+def reader_of(check: CommandCheck, directory: Path) -> Reader:
+    """The reader for what the command comes to in a directory."""
+    shell = is_shell(check.command)
+    plain = {"pytest": PytestReader, "ruff": RuffReader, "mypy": MypyReader}
+    tool = tool_of(check.command, directory)
+    if tool in plain:
+        return plain[tool](check.name, is_shell=shell)
+    reach = reach_of(check.command, directory)
+    if reach is None:
+        return OtherReader(check.name, is_shell=shell, command=check.command, directory=directory)
+    if reach.tool == Framework.JUNIT:
+        return JunitReader(check.name, is_shell=shell, reach=reach, directory=directory)
+    return _RUNNERS[reach.tool](check.name, is_shell=shell, reach=reach)
 
 
 def _programs(path: str) -> Iterable[str]:

@@ -12,6 +12,20 @@ from pathlib import Path
 from typing import Any
 
 from runtrue.checks.check import CommandCheck
+from runtrue.checks.framework import Framework, framework_of
+from runtrue.checks.package import Package
+from runtrue.checks.places import files_below
+
+#: What `npm init` writes where there is no test yet.
+_NO_TEST = 'echo "Error: no test specified" && exit 1'
+#: The lock file of each package manager other than npm.
+_LOCKS = {"pnpm-lock.yaml": "pnpm", "yarn.lock": "yarn"}
+#: JavaScript's runners: the beginnings of their configuration files, and how they are run once.
+_RUNNERS = {
+    "vitest": (("vitest.config.", "vitest.workspace."), "vitest run"),
+    "jest": (("jest.config.",), "jest"),
+    "mocha": ((".mocharc.",), "mocha"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +38,8 @@ class Detected:
 
 def detect_checks(project: Path) -> list[Detected]:
     """The checks of a project: tests first, then types, then lint."""
-    return [*_pytest(project), *_mypy(project), *_ruff(project)]
+    tests = (_pytest, _javascript, _go, _cargo, _java)
+    return [found for find in (*tests, _mypy, _ruff) for found in find(project)]
 
 
 def _pytest(project: Path) -> Iterator[Detected]:
@@ -44,6 +59,57 @@ def _python(project: Path) -> str:
     return (
         "python" if shutil.which("python", path=path) or not shutil.which("python3") else "python3"
     )
+
+
+def _javascript(project: Path) -> Iterator[Detected]:
+    """The project's own script, else a runner that it has settings for or depends on."""
+    package = Package.read(project)
+    if package.scripts.get("test", _NO_TEST) != _NO_TEST:
+        manager = next((m for lock, m in _LOCKS.items() if (project / lock).is_file()), "npm")
+        command = f"{manager} test"
+        framework = framework_of(command, project)
+        name = f"{manager}-test" if framework is Framework.OTHER else framework.value
+        yield Detected(
+            CommandCheck(name=name, command=command), 'the script "test" in package.json'
+        )
+        return
+    for tool, (beginnings, command) in _RUNNERS.items():
+        names = sorted(path.name for path in project.iterdir()) if project.is_dir() else []
+        because = next((name for name in names if name.startswith(beginnings)), None)
+        if because is None and tool in package.settings | package.dependencies:
+            because = f'"{tool}" in package.json'
+        if because:
+            yield Detected(CommandCheck(name=tool, command=f"npx --no-install {command}"), because)
+
+
+def _go(project: Path) -> Iterator[Detected]:
+    if not (project / "go.mod").is_file():
+        return
+    if any(file.name.endswith("_test.go") for file in files_below(project)):
+        yield Detected(
+            CommandCheck(name=Framework.GO_TEST.value, command="go test ./..."), "go.mod"
+        )
+
+
+def _cargo(project: Path) -> Iterator[Detected]:
+    if (project / "Cargo.toml").is_file():
+        check = CommandCheck(name=Framework.CARGO_TEST.value, command="cargo test")
+        yield Detected(check, "Cargo.toml")
+
+
+def _java(project: Path) -> Iterator[Detected]:
+    """Maven or Gradle; a project's own copy of it comes before the one on PATH."""
+    builders = (
+        ("pom.xml", "mvn", "mvnw", "-B test"),
+        ("build.gradle", "gradle", "gradlew", "test"),
+        ("build.gradle.kts", "gradle", "gradlew", "test"),
+    )
+    for file, program, own, arguments in builders:
+        if (project / file).is_file():
+            start = f"./{own}" if (project / own).is_file() else program
+            check = CommandCheck(name=Framework.JUNIT.value, command=f"{start} {arguments}")
+            yield Detected(check, file)
+            return
 
 
 def _mypy(project: Path) -> Iterator[Detected]:

@@ -94,8 +94,8 @@ def _choose(project: Path, config: Config, named: Sequence[str]) -> dict[str, Ch
         return chosen
     if not own:
         raise UsageError(
-            f"no check was found in {project}: there is no configuration of pytest, ruff or mypy "
-            'and no test file; name one with --check "COMMAND"'
+            f"no check was found in {project}: nothing there names a test framework, ruff or mypy, "
+            'and there is no test file; name one with --check "COMMAND"'
         )
     return own
 

@@ -9,14 +9,18 @@ from collections.abc import Iterable
 from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
 
+_JAVASCRIPT = ("js", "jsx", "mjs", "cjs", "ts", "tsx", "mts", "cts")
+
 #: Tests, what runs before and around them, and the configuration of checks, by file name.
 NAMES = (
     *("test_*.py", "*_test.py", "tests.py", "conftest.py", "pytest.ini", ".pytest.ini"),
     *("pytest.toml", ".pytest.toml", ".flake8", ".pylintrc", "pylintrc"),
     *("tox.ini", "setup.cfg", "pyproject.toml", "noxfile.py", ".coveragerc"),
     *("ruff.toml", ".ruff.toml", "mypy.ini", ".mypy.ini", "runtrue.toml"),
-    *("*.test.js", "*.test.ts", "*.test.jsx", "*.test.tsx", "*.spec.js", "*.spec.ts"),
-    *(".eslintrc*", "eslint.config.*", ".prettierrc*", "jest.config.*", "vitest.config.*"),
+    *(f"*.{word}.{end}" for word in ("test", "spec") for end in _JAVASCRIPT),
+    *(".eslintrc*", "eslint.config.*", ".prettierrc*", "jest.config.*", ".mocharc.*"),
+    *("vitest.config.*", "vitest.workspace.*", "vite.config.*"),
+    *("build.gradle*", "settings.gradle*"),
     *("*_test.go", "*Test.java", "*Tests.java", "*IT.java"),
     # Imported by every Python interpreter that starts, before anything else.
     *("sitecustomize.py", "usercustomize.py", "*.pth"),

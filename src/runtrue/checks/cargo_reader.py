@@ -1,0 +1,219 @@
+"""cargo test: compiler messages read as JSON, tests from the lines that libtest prints.
+
+libtest's own JSON is not stable; its text is, and comes on the same stream as the compiler's JSON.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from runtrue.checks.case import Case, CaseReader
+from runtrue.checks.places import Place, own_file, places_in, plain
+from runtrue.checks.reader import Call, relative
+from runtrue.loop import Finding, Outcome, Workplace
+from runtrue.process import Ended
+
+_OUTCOMES = {"ok": Outcome.PASSED, "FAILED": Outcome.FAILED, "ignored": Outcome.SKIPPED}
+#: What cargo says before each test program, of its source and of the program itself.
+_RUNNING = re.compile(
+    r"^ +Running (?:unittests )?(?P<source>\S+) \((?P<program>.+)\)$|^ +Doc-tests "
+)
+_TEST = re.compile(
+    r"^test (?P<name>.+?)(?: - should panic)? \.\.\. (?P<outcome>ok|FAILED|ignored)(?:, .*)?$"
+)
+_OUTPUT = re.compile(r"^---- (?P<name>.+) stdout ----$")
+#: Since Rust 1.73 the message follows on its own lines; before, it came first, in quotes.
+_PANIC = re.compile(
+    r"^thread '.*' (?:\(\d+\) )?panicked at "
+    r"(?:'(?P<old>.*)', )?(?P<file>[^\s:]+):(?P<line>\d+):(?P<column>\d+):?\n?(?P<message>.*)",
+    re.MULTILINE | re.DOTALL,
+)
+_BACKTRACE = re.compile(r"^(?:stack backtrace:|note: ).*", re.MULTILINE | re.DOTALL)
+_COMPARED = re.compile(
+    r"\bleft (?P<operator>\S+) right\b.*\n *left: (?P<left>.*)\n *right: (?P<right>.*)$",
+    re.MULTILINE,
+)
+#: A doc test is named after its file and line.
+_DOC = re.compile(r"^(?P<file>.+\.(?:rs|md)) - (?P<item>.*)\(line (?P<line>\d+)\)")
+
+
+@dataclass(slots=True)
+class _Program:
+    """One test program: what it ran, and what the tests that failed printed."""
+
+    outcomes: dict[str, Outcome] = field(default_factory=dict)
+    outputs: dict[str, str] = field(default_factory=dict)
+    is_finished: bool = False
+
+
+class CargoReader(CaseReader):
+    """`cargo test`: a macro of the `assert` family fails a test, any other panic is an error."""
+
+    title = "cargo test"
+
+    def options(self, scratch: Path) -> tuple[str, ...]:
+        """All test programs, and what the compiler has to say as data."""
+        wanted = ("--no-fail-fast", "--message-format=json")
+        given = {word.partition("=")[0] for word in self.reach.words}
+        return tuple(word for word in wanted if word.partition("=")[0] not in given)
+
+    def prepare(self, argv: Sequence[str], environment: Mapping[str, str], scratch: Path) -> Call:
+        """No colours, and the lines that say which program is run."""
+        call = super().prepare(argv, environment, scratch)
+        variables = {"CARGO_TERM_COLOR": "never", "CARGO_TERM_QUIET": "false"}
+        return replace(call, environment={**call.environment, **variables})
+
+    def cases(self, ended: Ended, workplace: Workplace) -> list[Case] | None:
+        """The tests of every program that ran."""
+        programs = list(_programs(ended.stdout.text))
+        if not programs and not _messages(ended.stdout.text):
+            return None
+        sources = list(_sources(ended, workplace))
+        sources += [None] * (len(programs) - len(sources))
+        return [
+            self._case(name, outcome, program, source, workplace)
+            for program, source in zip(programs, sources, strict=False)
+            for name, outcome in program.outcomes.items()
+        ]
+
+    def outside(self, ended: Ended, workplace: Workplace) -> list[Finding]:
+        """What the compiler rejected, and programs that died."""
+        found = []
+        for message in _messages(ended.stdout.text):
+            if message.get("reason") == "compiler-message":
+                error = message["message"]
+                if error["level"] == "error" and (span := _primary(error)):
+                    file = own_file(span["file_name"], workplace) or span["file_name"]
+                    place = Place(file, span["line_start"], span["column_start"])
+                    code = (error.get("code") or {}).get("code") or "build"
+                    found.append(
+                        self.at(place, code, error["message"], error.get("rendered") or "")
+                    )
+        # The same mistake is told once for each target that it is compiled into.
+        unique = {(f.category, f.message, f.location): f for f in found}
+        if not all(program.is_finished for program in _programs(ended.stdout.text)):
+            died = self.finding(
+                "died",
+                "a test program ended before its tests did",
+                sample=ended.stderr.text[-2_000:],
+            )
+            return [*unique.values(), died]
+        return list(unique.values())
+
+    def _case(
+        self,
+        name: str,
+        outcome: Outcome,
+        program: _Program,
+        source: str | None,
+        workplace: Workplace,
+    ) -> Case:
+        doc = _DOC.match(name)
+        file = (own_file(doc["file"], workplace) or doc["file"]) if doc else source
+        # Its line is no part of the name: a fix further up would make it another test.
+        test = f"{doc['item']}(doc test)" if doc else name
+        full = f"{file}::{test}" if file else test
+        if outcome is not Outcome.FAILED:
+            return Case(name=full, outcome=outcome)
+        output = program.outputs.get(name, "").strip()
+        default = Place(file, int(doc["line"]) if doc else None) if file else None
+        panic = _PANIC.search(output)
+        if panic is None:
+            # A test that returned an error, or that should have panicked.
+            place = next(places_in(output, workplace), default)
+            return Case(
+                name=full, outcome=outcome, message=output or "failed", place=place, stack=output
+            )
+        message = panic["old"] or _BACKTRACE.sub("", panic["message"]).strip()
+        where = Place(panic["file"], int(panic["line"]), int(panic["column"]))
+        compared = _COMPARED.search(message)
+        equated = compared if compared and compared["operator"] == "==" else None
+        is_assertion = bool(compared) or _is_assertion(where, workplace)
+        own = own_file(where.file, workplace)
+        return Case(
+            name=full,
+            outcome=Outcome.FAILED if is_assertion else Outcome.ERROR,
+            category="assertion" if is_assertion else "panic",
+            message=message,
+            place=replace(where, file=own) if own and not doc else default,
+            stack=output,
+            # The two sides have no fixed roles; what is tested is by custom on the left.
+            actual=equated["left"] if equated else None,
+            expected=equated["right"] if equated else None,
+        )
+
+
+def _is_assertion(place: Place, workplace: Workplace) -> bool:
+    """Whether a panic came out of an `assert` macro: the place is where its name begins."""
+    try:
+        text = (workplace.directory / place.file).read_text(encoding="utf-8", errors="replace")
+        line = text.splitlines()[(place.line or 1) - 1]
+    except (OSError, IndexError):
+        return False
+    return line[(place.column or 1) - 1 :].startswith(("assert", "debug_assert"))
+
+
+def _programs(text: str) -> Iterator[_Program]:
+    """The parts of the output that came from test programs."""
+    program: _Program | None = None
+    reading: str | None = None
+    in_outputs = False
+    for line in plain(text).splitlines():
+        if re.match(r"^running \d+ tests?$", line) and not reading:
+            if program:
+                yield program
+            program, in_outputs = _Program(), False
+        elif program is None:
+            continue
+        elif line.startswith("test result: "):
+            program.is_finished = True
+            yield program
+            program, reading = None, None
+        elif line == "failures:":
+            # Once before what they printed, and once more before their names.
+            in_outputs, reading = not in_outputs, None
+        elif in_outputs and (output := _OUTPUT.match(line)):
+            reading = output["name"]
+            program.outputs[reading] = ""
+        elif reading:
+            program.outputs[reading] += f"{line}\n"
+        elif not in_outputs and (test := _TEST.match(line)):
+            program.outcomes[test["name"]] = _OUTCOMES[test["outcome"]]
+    if program:
+        yield program
+
+
+def _sources(ended: Ended, workplace: Workplace) -> Iterator[str | None]:
+    """The main file of each test program, in the order in which they ran."""
+    sources = {
+        Path(message["executable"]).name: message["target"]["src_path"]
+        for message in _messages(ended.stdout.text)
+        if message.get("reason") == "compiler-artifact" and message.get("executable")
+    }
+    for line in plain(ended.stderr.text).splitlines():
+        running = _RUNNING.match(line)
+        if running:
+            program = Path(running["program"]).name if running["program"] else ""
+            source = sources.get(program) or running["source"]
+            yield relative(source, workplace) if source else None
+
+
+def _messages(text: str) -> list[dict[str, Any]]:
+    found = []
+    for line in text.splitlines():
+        if line.startswith('{"reason":'):
+            try:
+                found.append(json.loads(line))
+            except ValueError:
+                continue
+    return found
+
+
+def _primary(message: dict[str, Any]) -> dict[str, Any] | None:
+    spans: list[dict[str, Any]] = message.get("spans") or []
+    return next((span for span in spans if span.get("is_primary")), None)

@@ -1,0 +1,62 @@
+"""Lines: the words of a command line, and the commands that it is made of."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+
+#: What only a shell understands; a command with none of it is run directly.
+_SHELL = re.compile(r"[|&;<>()$`\n*?~{}\[\]]|^\s*\w+=")
+_TOKEN = re.compile(
+    r"""(?P<word>(?:[^\s;&|()<>'"\\]|\\.|'[^']*'|"(?:\\.|[^"\\])*")+)"""
+    r"""|(?P<redirection>[<>]+&?)|(?P<end>[;&|()\n]+)""",
+    re.DOTALL,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """One word of a line, without its quotes, and where it begins and ends there."""
+
+    text: str
+    start: int
+    end: int
+
+    @property
+    def name(self) -> str:
+        """What a program is called, however it is found: `node_modules/.bin/jest` is `jest`."""
+        path = PurePosixPath(self.text)
+        return path.stem if path.suffix in (".js", ".cjs", ".mjs") else path.name
+
+
+def is_shell(command: str) -> bool:
+    """Whether a command needs a shell."""
+    return _SHELL.search(command) is not None
+
+
+def argv_of(command: str, *, shell: bool) -> tuple[str, ...]:
+    """A command as it is started."""
+    return ("/bin/sh", "-c", command) if shell else tuple(shlex.split(command))
+
+
+def commands_of(line: str) -> Iterator[tuple[Word, ...]]:
+    """The words of each command in a line; what follows a quote that never ends is left out."""
+    words: list[Word] = []
+    for token in _TOKEN.finditer(line):
+        if token["word"] is not None:
+            words.append(Word(_unquoted(token["word"]), token.start(), token.end()))
+        elif token["end"] is not None and words:
+            yield tuple(words)
+            words = []
+    if words:
+        yield tuple(words)
+
+
+def _unquoted(word: str) -> str:
+    try:
+        return "".join(shlex.split(word, comments=False))
+    except ValueError:
+        return word

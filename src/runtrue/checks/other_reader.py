@@ -1,0 +1,82 @@
+"""Any other test command: its exit code, and whatever JUnit XML or TAP it left or printed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from runtrue.checks.case import Case, CaseReader
+from runtrue.checks.junit_reader import read_junit
+from runtrue.checks.places import files_below
+from runtrue.checks.reach import Reach
+from runtrue.checks.reader import Call, Reader, Reading
+from runtrue.checks.tap import Tap, read_tap
+from runtrue.loop import Fault, Finding, Workplace
+from runtrue.process import Ended
+
+_SUFFIXES = frozenset({".xml", ".tap"})
+#: How far into an XML file the first test suite may begin.
+_HEAD = 4_096
+
+
+class OtherReader(CaseReader):
+    """Looks for reports that the command wrote anew; without any, the exit code decides."""
+
+    title = "its report"
+
+    def __init__(self, check: str, *, is_shell: bool, command: str, directory: Path) -> None:
+        reach = Reach(line=command, tool="other", at=len(command))
+        super().__init__(check, is_shell=is_shell, reach=reach)
+        self.directory = directory
+        self._before: dict[Path, tuple[int, ...]] = {}
+
+    def prepare(self, argv: Sequence[str], environment: Mapping[str, str], scratch: Path) -> Call:
+        """The command as it is; what is there already was left by others."""
+        self._before = self._files()
+        return Call(argv=tuple(argv), environment=dict(environment))
+
+    def read(self, ended: Ended, workplace: Workplace) -> Reading:
+        """The verdict from all reports together, or from the exit code alone."""
+        left = [file for file, state in self._files().items() if self._before.get(file) != state]
+        cases: list[Case] = []
+        outside: list[Finding] = []
+        taps = [read_tap(_text(file), workplace) for file in left if file.suffix == ".tap"]
+        for tap in (read_tap(ended.stdout.text, workplace), *taps):
+            if tap:
+                cases += tap.cases
+                outside += self._broken_off(tap)
+        for file in left:
+            if file.suffix == ".xml" and "<testsuite" in _text(file)[:_HEAD]:
+                try:
+                    cases += read_junit(file, workplace)
+                except ValueError as error:
+                    outside.append(self.finding("no_report", str(error), Fault.CHECK))
+        if not cases and not outside:
+            return Reader.read(self, ended, workplace)
+        return self.judge(ended, workplace, cases, outside)
+
+    def _broken_off(self, tap: Tap) -> list[Finding]:
+        if tap.bailed_out is not None:
+            return [self.finding("bail_out", f"bailed out: {tap.bailed_out}")]
+        if tap.planned is not None and tap.planned != tap.reported:
+            message = f"planned {tap.planned} tests and reported {tap.reported}"
+            return [self.finding("plan", message)]
+        return []
+
+    def _files(self) -> dict[Path, tuple[int, ...]]:
+        found: dict[Path, tuple[int, ...]] = {}
+        for file in files_below(self.directory):
+            if file.suffix in _SUFFIXES:
+                try:
+                    state = file.stat()
+                except OSError:
+                    continue
+                found[file] = (state.st_ino, state.st_size, state.st_mtime_ns, state.st_ctime_ns)
+        return found
+
+
+def _text(file: Path) -> str:
+    try:
+        return file.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""

@@ -1,0 +1,1 @@
+test("is cut off", () => {

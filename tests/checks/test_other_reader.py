@@ -1,0 +1,132 @@
+"""Any other command is judged by its exit code and the TAP or JUnit XML that it leaves."""
+
+from __future__ import annotations
+
+import pytest
+
+from runtrue.checks import totals
+from runtrue.loop import Fault
+from tests.checks.support import Project, only
+
+REPORT = """
+<testsuites>
+  <testsuite name="outer" tests="4">
+    <testsuite name="inner">
+      <testcase name="adds" classname="total" file="total.sh" line="7">
+        <failure message="4 is not 3">at total.sh:8</failure>
+      </testcase>
+    </testsuite>
+    <testcase name="passes" classname="total"/>
+    <testcase name="waits" classname="total"><skipped/></testcase>
+    <testcase name="breaks" classname="total"><error type="os.Trouble">went away</error></testcase>
+  </testsuite>
+</testsuites>
+"""
+
+
+def printing(project: Project, tap: str, code: int = 0) -> str:
+    """A command that prints a report and ends with a code."""
+    project.write("report.txt", tap)
+    project.write("run.sh", f"cat report.txt\nexit {code}\n")
+    return "sh run.sh"
+
+
+class TestTap:
+    @pytest.mark.parametrize(
+        ("tap", "cases"),
+        [
+            ("1..1\nok 1 - adds\n", {"adds": "passed"}),
+            ("ok\nok\n1..2\n", {"test ?": "passed"}),
+            ("TAP version 14\nok 1 adds\n", {"adds": "passed"}),
+            ("1..1\nok 1 - a # SKIP no\n", {"a": "skipped"}),
+            ("1..1\nnot ok 1 - a # TODO yes\n", {"a": "skipped"}),
+            ("1..1\nok 1 - \\# of items\n", {"# of items": "passed"}),
+            ("1..1\n# Subtest: a\n    ok 1 - b\n    1..1\nok 1 - a\n", {"a b": "passed"}),
+        ],
+    )  # fmt: skip
+    def test_its_results_are_cases(self, project: Project, tap: str, cases: dict[str, str]) -> None:
+        verdict = project.check(printing(project, tap))
+        assert verdict.passed
+        assert verdict.cases == cases
+
+    def test_a_failure_tells_what_its_yaml_tells(self, project: Project) -> None:
+        project.write("total.js", "")
+        tap = """
+            1..1
+            not ok 1 - adds
+              ---
+              message: 4 is not 3
+              wanted: 3
+              found: 4
+              at: total.js:12:5
+              ...
+        """
+        finding = only(project.check(printing(project, tap, 1)))
+        assert (finding.category, finding.message) == ("failure", "4 is not 3")
+        assert str(finding.location) == "total.js:12:5"
+        assert (finding.data["expected"], finding.data["actual"]) == ("3", "4")
+
+    def test_yaml_that_is_none_is_kept_as_text(self, project: Project) -> None:
+        tap = "1..1\nnot ok 1 - adds\n  ---\n  a: [\n  ...\n"
+        finding = only(project.check(printing(project, tap, 1)))
+        assert finding.message == "adds"
+        assert finding.data["stack_trace"] == "a: ["
+
+    @pytest.mark.parametrize(
+        ("tap", "category", "message"),
+        [
+            ("1..3\nok 1 - a\n", "plan", "planned 3 tests and reported 1"),
+            ("1..3\nok 1 - a\nBail out! no disk\n", "bail_out", "bailed out: no disk"),
+            ("TAP version 13\nBail out!\n", "bail_out", "bailed out: no reason given"),
+        ],
+    )
+    def test_a_run_that_broke_off_fails(
+        self, project: Project, tap: str, category: str, message: str
+    ) -> None:
+        finding = only(project.check(printing(project, tap, 1)))
+        assert (finding.category, finding.message) == (category, message)
+
+    @pytest.mark.parametrize(
+        "text", ["ok then\n", "not ok with me\n", "1..9 items\n", "1..0 # SKIP\n", ""]
+    )
+    def test_what_only_looks_like_it_is_none(self, project: Project, text: str) -> None:
+        verdict = project.check(printing(project, text))
+        assert verdict.passed
+        assert verdict.cases == {"tests": "passed"}
+
+
+class TestJunitXml:
+    def test_what_the_command_left_is_read(self, project: Project) -> None:
+        project.write("report.xml", REPORT)
+        verdict = project.check("sh -c 'mkdir out; cp report.xml out/results.xml; exit 1'")
+        assert verdict.cases == {
+            "total.sh::adds": "failed",
+            "total::passes": "passed",
+            "total::waits": "skipped",
+            "total::breaks": "error",
+        }
+        error, failure = verdict.findings
+        assert (failure.category, failure.message) == ("failure", "4 is not 3")
+        assert str(failure.location) == "total.sh:7"
+        assert (error.category, error.message) == ("Trouble", "went away")
+        assert totals(verdict).errors == 1
+
+    def test_what_was_there_before_is_not(self, project: Project) -> None:
+        project.write("report.xml", REPORT)
+        assert project.check("true").cases == {"tests": "passed"}
+
+    def test_other_xml_is_not(self, project: Project) -> None:
+        assert project.check("sh -c 'echo \"<html/>\" > page.xml'").passed
+
+    def test_one_that_is_cut_off_proves_nothing(self, project: Project) -> None:
+        finding = next(
+            iter(project.check("sh -c 'echo \"<testsuite><testcase\" > report.xml'").findings)
+        )
+        assert (finding.category, finding.fault) == ("no_report", Fault.CHECK)
+
+
+def test_an_exit_code_outweighs_a_report_without_failures(project: Project) -> None:
+    finding = only(project.check(printing(project, "1..1\nok 1 - adds\n", 3)))
+    assert finding.category == "exit_code"
+    assert finding.message == "exited with code 3 although its report reports no failure"
+    assert finding.fault is Fault.CANDIDATE
