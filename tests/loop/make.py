@@ -5,6 +5,8 @@ from __future__ import annotations
 from runtrue.loop import (
     Answer,
     Attempt,
+    Condition,
+    Escalation,
     Fault,
     Finding,
     Fix,
@@ -15,6 +17,8 @@ from runtrue.loop import (
     Outcome,
     Reason,
     Rejection,
+    Response,
+    Trigger,
     Verdict,
 )
 
@@ -26,13 +30,15 @@ def finding(
     transient: bool = False,
     source: str = "tests",
     file: str | None = "a.py",
+    category: str = "AssertionError",
+    symbol: str | None = None,
 ) -> Finding:
     return Finding(
         source=source,
-        category="AssertionError",
+        category=category,
         message=message,
         fault=fault,
-        location=Location(file=file),
+        location=Location(file=file, symbol=symbol),
         transient=transient,
     )
 
@@ -49,6 +55,7 @@ def verdict(
     cases: dict[str, Outcome] | None = None,
     passed: bool | None = None,
     seconds: float = 0.0,
+    flaky: tuple[Finding, ...] = (),
 ) -> Verdict:
     """A verdict that failed if there are findings."""
     return Verdict(
@@ -58,6 +65,7 @@ def verdict(
         findings=findings,
         cases=cases or {},
         seconds=seconds,
+        flaky=flaky,
     )
 
 
@@ -77,22 +85,48 @@ def attempt(
     )
 
 
-def fix(candidate: str = "c1", base: str = "c1", *, seconds: float = 0.0) -> Fix:
-    part = FixPart(fixer="agent", findings=(), description="", seconds=seconds)
+def fix(candidate: str = "c1", base: str = "c1", *, seconds: float = 0.0, by: str = "agent") -> Fix:
+    part = FixPart(fixer=by, findings=(), description="", seconds=seconds)
     return Fix(base=base, candidate=candidate, parts=(part,))
 
 
-def rejection(reason: Reason, after: int = 1, *, seconds: float = 0.0) -> Rejection:
-    return Rejection(after=after, fix=fix(seconds=seconds), reason=reason)
+def rejection(
+    reason: Reason, after: int = 1, *, seconds: float = 0.0, by: str = "agent"
+) -> Rejection:
+    return Rejection(after=after, fix=fix(seconds=seconds, by=by), reason=reason)
 
 
 def history(
     *attempts: Attempt,
     rejections: tuple[Rejection, ...] = (),
     answers: tuple[Answer, ...] = (),
+    escalations: tuple[Escalation, ...] = (),
+    before: tuple[Verdict, ...] = (),
 ) -> History:
-    return History(attempts=attempts, rejections=rejections, answers=answers)
+    return History(
+        attempts=attempts,
+        rejections=rejections,
+        answers=answers,
+        escalations=escalations,
+        before=before,
+    )
 
 
 def answer(attempts: int, rejections: int = 0, text: str = "try this") -> Answer:
     return Answer(text=text, attempts=attempts, rejections=rejections)
+
+
+def trigger(condition: str, action: str) -> Trigger:
+    return Trigger(condition=Condition(condition), action=Response(action))
+
+
+def escalation(
+    action: str,
+    attempts: int,
+    rejections: int = 0,
+    *,
+    above: str | None = None,
+    condition: str = "max_attempts_reached",
+) -> Escalation:
+    fired = trigger(condition, action)
+    return Escalation(trigger=fired, attempts=attempts, rejections=rejections, above=above)

@@ -11,10 +11,16 @@ from dataclasses import replace
 from hypothesis import strategies as st
 
 from runtrue.loop import (
+    COVERAGE_UNMET,
+    SECURITY_ISSUE,
+    TIMEOUT,
     Action,
     Answer,
     Attempt,
+    Backoff,
+    Condition,
     Decision,
+    Escalation,
     Fault,
     Finding,
     Fix,
@@ -26,11 +32,19 @@ from runtrue.loop import (
     Policy,
     Reason,
     Rejection,
+    Response,
+    Trigger,
     Verdict,
     decide,
 )
 
 CHECKS = {"tests": Mode.REQUIRED, "types": Mode.REQUIRED, "lint": Mode.INFORMATIONAL}
+
+RUNGS = ("tool", "model", "agent", "human")
+
+triggers = st.builds(
+    Trigger, condition=st.sampled_from(Condition), action=st.sampled_from(Response)
+)
 
 policies = st.builds(
     Policy,
@@ -41,15 +55,28 @@ policies = st.builds(
     abort_on_regression=st.booleans(),
     ask_human=st.booleans(),
 )
+#: The same with any triggers, several for one condition among them.
+escalating = st.builds(
+    replace,
+    policies,
+    triggers=st.lists(triggers, max_size=6).map(tuple),
+    escalation_on_max=st.booleans(),
+    keep_best=st.booleans(),
+    backoff=st.sampled_from(Backoff),
+    rungs=st.sampled_from([RUNGS[:n] for n in range(5)]),
+)
 
 seconds = st.sampled_from([0.0, 0.5, 100.0])
 
+
+#: What may be told of an error's type, and what a gate finds.
+CATEGORIES = ("KeyError", "exit_code", TIMEOUT, SECURITY_ISSUE, COVERAGE_UNMET)
 
 #: One of every kind that makes a difference to a decision.
 FINDINGS = [
     Finding(
         source="check",
-        category="KeyError",
+        category=category,
         message=message,
         fault=fault,
         location=Location(file=file),
@@ -59,6 +86,7 @@ FINDINGS = [
     for transient in ((False, True) if fault is Fault.ENVIRONMENT else (False,))
     for message in ("a", "b")
     for file in ("a.py", "b.py")
+    for category in CATEGORIES
 ]
 CASES: list[dict[str, Outcome]] = [
     {},
@@ -96,12 +124,13 @@ def verdict_lists(draw: st.DrawFn, faults: tuple[Fault, ...] = tuple(Fault)) -> 
 
 
 fixes = st.builds(
-    lambda candidate, time: Fix(
+    lambda candidate, fixer, time: Fix(
         base="c0",
         candidate=candidate,
-        parts=(FixPart(fixer="agent", findings=(), description="", seconds=time),),
+        parts=(FixPart(fixer=fixer, findings=(), description="", seconds=time),),
     ),
     st.sampled_from(["c0", "c1"]),
+    st.sampled_from(RUNGS),
     seconds,
 )
 
@@ -146,6 +175,24 @@ def histories(draw: st.DrawFn, faults: tuple[Fault, ...] = tuple(Fault)) -> Hist
     )
 
 
+@st.composite
+def escalated(draw: st.DrawFn) -> History:
+    """The same with any escalations that fit it, and any baseline before the first attempt."""
+    told = draw(histories())
+    escalations = st.builds(
+        Escalation,
+        trigger=triggers,
+        attempts=st.integers(1, len(told.attempts)),
+        rejections=st.integers(0, len(told.rejections)),
+        above=st.none() | st.sampled_from(RUNGS),
+    )
+    return replace(
+        told,
+        escalations=tuple(draw(st.lists(escalations, max_size=3))),
+        before=draw(st.just(()) | verdict_lists()),
+    )
+
+
 #: More steps than any loop can take: whoever gets here is going round in circles.
 ENDLESS = 500
 
@@ -159,11 +206,14 @@ def plays(draw: st.DrawFn, policy: Policy, most_answers: int = 2) -> list[tuple[
     while len(trail) < ENDLESS:
         decision = decide(policy, history)
         trail.append((history, decision))
+        if decision.escalation:
+            escalations = (*history.escalations, decision.escalation)
+            history = replace(history, escalations=escalations)
         match decision.action:
             case Action.ACCEPT | Action.STOP:
                 return trail
             case Action.FIX:
-                history = draw(_fixed(history))
+                history = draw(_fixed(policy, history))
             case Action.RECHECK:
                 history = _checked(history, draw(verdict_lists()), recheck=True)
             case Action.ASK:
@@ -178,11 +228,20 @@ def plays(draw: st.DrawFn, policy: Policy, most_answers: int = 2) -> list[tuple[
 
 
 @st.composite
-def _fixed(draw: st.DrawFn, history: History) -> History:
-    reason = draw(st.none() | st.sampled_from(Reason))
+def _fixed(draw: st.DrawFn, policy: Policy, history: History) -> History:
+    """One climb of the ladder, of the rungs that may be climbed, and what came of it."""
+    above = history.senior.above if history.senior else None
+    rungs = [rung for rung in policy.rungs if rung != "human"] or ["agent"]
+    rungs = rungs[rungs.index(above) + 1 :] if above in rungs else rungs
+    nobody = Reason.NO_FIXER if above is None else Reason.NOBODY_STRONGER
+    reasons = [nobody, Reason.FIXER_FAILED, Reason.UNCHANGED, Reason.REPEATED]
+    reason = draw(st.none() | st.sampled_from(reasons)) if rungs else nobody
+    tried = [] if reason is nobody else draw(st.lists(st.sampled_from(rungs), min_size=1))
+    parts = (FixPart(fixer=rung, findings=(), description="") for rung in tried)
+    fix = replace(draw(fixes), parts=tuple(parts))
     if reason is None:
-        return _checked(history, draw(verdict_lists()), fix=draw(fixes))
-    rejection = Rejection(after=history.latest.number, fix=draw(fixes), reason=reason)
+        return _checked(history, draw(verdict_lists()), fix=fix)
+    rejection = Rejection(after=history.latest.number, fix=fix, reason=reason)
     return replace(history, rejections=(*history.rejections, rejection))
 
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from pathlib import Path
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -13,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from runtrue.errors import SideEffectInterrupted
-from runtrue.flow import Claim, Flow, Journal, Owner, Parked, RunState, run_segment
+from runtrue.flow import Journal, RunState
 from runtrue.loop import (
     Action,
     Budget,
@@ -30,37 +28,24 @@ from runtrue.loop import (
 from tests.loop.make import NETWORK, NO_KEY, finding
 from tests.loop.strategies import policies
 from tests.loop.workshop import (
+    Durable,
     Edit,
     Files,
-    Judge,
+    Killed,
     MemoryCheck,
     MemoryFixer,
     MemorySandbox,
     build,
     nothing,
     run,
+    says,
     write,
 )
-
-
-def says(file: str, text: str) -> Judge:
-    """A judge who wants `file` to say `text`, and has one finding otherwise."""
-
-    def judge(files: Files) -> Iterator[Finding]:
-        if files.get(f"{file}.py") != text:
-            yield finding(f"{file} does not say {text}", file=f"{file}.py")
-
-    return judge
 
 
 def verdicts_of(history: History) -> list[list[tuple[str, bool]]]:
     """For each attempt, which checks ran, in order, and whether they passed."""
     return [[(v.check, v.passed) for v in attempt.verdicts] for attempt in history.attempts]
-
-
-@pytest.fixture
-def sandbox() -> MemorySandbox:
-    return MemorySandbox({"a.py": "bad", "b.py": "bad", "test_a.py": "strict"})
 
 
 # -- checking -----------------------------------------------------------------------------------
@@ -535,36 +520,6 @@ def test_progress_tells_of_attempts_checks_and_fixers_in_order(sandbox: MemorySa
 # -- durable: asking, and going on after a crash ------------------------------------------------
 
 
-@pytest.fixture
-def journal(tmp_path: Path) -> Iterator[Journal]:
-    with Journal(tmp_path / "journal.db") as journal:
-        yield journal
-
-
-@dataclass
-class Durable:
-    """One run of a cycle in a journal, driven segment by segment, each from a fresh store."""
-
-    journal: Journal
-    sandbox: MemorySandbox
-    flow: Flow
-
-    def __post_init__(self) -> None:
-        self.run_id = self.journal.create("test", "", {})
-
-    def drive(self, *, force: bool = False) -> dict[str, Any]:
-        claim: Claim = self.journal.claim(self.run_id, Owner.this_process(), force=True)
-        shared: dict[str, Any] = {"candidate": self.sandbox.first}
-        segment = run_segment(self.flow, shared, journal=self.journal, claim=claim, force=force)
-        asyncio.run(segment)
-        return shared
-
-    def drive_to_question(self) -> Any:
-        with pytest.raises(Parked) as parked:
-            self.drive()
-        return parked.value.question
-
-
 ASKING = Policy(max_attempts=2, ask_human=True)
 
 
@@ -638,10 +593,6 @@ def test_asked_again_and_again_a_run_waits_each_time_and_remembers_every_answer(
     shared = durable.drive()
     assert shared["decision"].action is Action.ACCEPT
     assert [a.text for a in shared["history"].answers] == ["advice 0", "advice 1", "advice 2"]
-
-
-class Killed(BaseException):
-    """Stands for the end of the process: nothing in the cycle may catch it."""
 
 
 def test_after_a_crash_attempts_and_budgets_are_what_they_were(

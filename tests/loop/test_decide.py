@@ -14,6 +14,7 @@ from runtrue.flow import RunState
 from runtrue.loop import (
     Action,
     Budget,
+    Condition,
     Decision,
     Fault,
     Finding,
@@ -22,6 +23,7 @@ from runtrue.loop import (
     Outcome,
     Policy,
     Reason,
+    Response,
     Why,
     decide,
 )
@@ -38,6 +40,8 @@ from tests.loop.make import (
 )
 from tests.loop.strategies import (
     ENDLESS,
+    escalated,
+    escalating,
     findings,
     histories,
     plays,
@@ -198,6 +202,7 @@ def test_a_regression_aborts_and_names_itself_under_abort_on_regression(ask_huma
     assert decision == Decision(
         action=Action.STOP,
         why=Why.REGRESSION,
+        candidate="c1",
         findings=(BUG,),
         regressions=("good",),
         status=RunState.ABORTED,
@@ -276,7 +281,12 @@ def test_rule_15_any_fixable_finding_with_budget_left_gives_a_fix(
     free = not (told.latest.passed or aborts or no_fixer or unsure)
     if fixable and has_budget and free:
         decision = decide(policy, told)
-        assert decision == Decision(action=Action.FIX, why=Why.FIXABLE, findings=fixable)
+        assert decision == Decision(
+            action=Action.FIX,
+            why=Why.FIXABLE,
+            candidate=told.best.candidate,
+            findings=fixable,
+        )
 
 
 @given(st.lists(findings(), max_size=3), findings((Fault.CANDIDATE,)), st.data())
@@ -295,7 +305,9 @@ def test_a_passing_history_is_accepted_with_no_stale_finding_left_in_it(
 ) -> None:
     passing = attempt(told.latest.number + 1, verdict(), candidate="good")
     decision = decide(policy, replace(told, attempts=(*told.attempts, passing)))
-    assert decision == Decision(action=Action.ACCEPT, why=Why.PASSED, status=RunState.PASSED)
+    assert decision == Decision(
+        action=Action.ACCEPT, why=Why.PASSED, candidate="good", status=RunState.PASSED
+    )
     assert decision.findings == ()
 
 
@@ -380,6 +392,105 @@ def test_an_answer_opens_a_fresh_budget_whatever_was_spent_before(
         format_retries=policy.format_retries,
         seconds=policy.max_time - time,
     )
+
+
+# -- properties of any history under any triggers -----------------------------------------------
+
+
+@given(escalating, escalated())
+def test_under_any_triggers_the_same_history_gives_the_same_decision(
+    policy: Policy, told: History
+) -> None:
+    decision = decide(policy, told)
+    read_again = msgspec.json.decode(msgspec.json.encode(told), type=History)
+    same_policy = msgspec.json.decode(msgspec.json.encode(policy), type=Policy)
+    assert read_again == told
+    assert decide(same_policy, read_again) == decision
+    assert msgspec.json.decode(msgspec.json.encode(decision), type=Decision) == decision
+
+
+@given(escalating, escalated())
+def test_under_any_triggers_a_decision_is_whole(policy: Policy, told: History) -> None:
+    decision = decide(policy, told)
+    ends = decision.action in (Action.ACCEPT, Action.STOP)
+    assert (decision.status is not None) is ends
+    assert decision.candidate in {a.candidate for a in told.attempts}
+    if decision.action is Action.FIX:
+        assert decision.findings
+        assert {found.fault for found in decision.findings} == {Fault.CANDIDATE}
+        assert Budget.left(policy, told).seconds > 0
+    if decision.escalation:
+        assert decision.escalation.trigger in policy.triggers
+        assert decision.action is not Action.ACCEPT
+        assert decision.escalation.attempts == len(told.attempts)
+        assert decision.escalation.rejections == len(told.rejections)
+
+
+@given(escalating, escalated())
+def test_under_any_triggers_what_is_accepted_passed_or_has_only_flagged_findings_of_gates(
+    policy: Policy, told: History
+) -> None:
+    decision = decide(policy, told)
+    if told.latest.passed:
+        assert (decision.action, decision.why) == (Action.ACCEPT, Why.PASSED)
+    elif decision.action is Action.ACCEPT:
+        assert decision.why is Why.FLAGGED
+        best = told.best if policy.keep_best else told.latest
+        assert decision.candidate == best.candidate
+        assert best.works
+        assert decision.flags
+
+
+@given(escalating, escalated())
+def test_only_what_the_policy_flags_is_flagged_and_nothing_flagged_escalates(
+    policy: Policy, told: History
+) -> None:
+    first: dict[Condition, Response] = {}
+    for rule in policy.triggers:
+        first.setdefault(rule.condition, rule.action)
+    flagged = {c for c, action in first.items() if action is Response.FLAG_AND_CONTINUE}
+    decision = decide(policy, told)
+    assert set(decision.flags) <= flagged
+    if decision.escalation:
+        assert decision.escalation.trigger.condition not in flagged
+        # Of several triggers for a condition, the first one counts.
+        rule = decision.escalation.trigger
+        assert rule.action is first[rule.condition]
+
+
+@given(st.data(), escalating)
+def test_every_loop_ends_under_any_triggers(data: st.DataObject, policy: Policy) -> None:
+    trail = data.draw(plays(policy))
+    assert len(trail) < ENDLESS
+    told, last = trail[-1]
+    assert last.action in (Action.ACCEPT, Action.STOP, Action.ASK)
+    # Each rung above the weakest may be asked once more, and may be found not to take it on.
+    each = policy.max_attempts + policy.transport_retries + policy.format_retries + 4
+    assert len(trail) <= (each + 3 * len(policy.rungs)) * (len(told.answers) + 1)
+
+
+@given(st.data(), escalating)
+def test_a_stronger_fixer_adds_one_attempt_and_is_stronger_than_all_that_tried(
+    data: st.DataObject, policy: Policy
+) -> None:
+    trail = data.draw(plays(policy))
+    told, _ = trail[-1]
+    bounds = [0, *(said.attempts for said in told.answers), len(told.attempts)]
+    for begin, end in pairwise(bounds):
+        segment = [a for a in told.attempts[begin:end] if not a.recheck]
+        seniors = [
+            e
+            for e in told.escalations
+            if e.trigger.action is Response.SENIOR_AGENT and begin < e.attempts <= end
+        ]
+        assert len(segment) <= policy.max_attempts + len(seniors)
+    for before, decision in trail:
+        if decision.action is Action.FIX and decision.escalation:
+            fixes = [a.fix for a in before.attempts] + [r.fix for r in before.rejections]
+            tried = {part.fixer for fix in fixes if fix for part in fix.parts} - {"human"}
+            above = decision.escalation.above
+            assert tried.isdisjoint(policy.rungs[policy.rungs.index(above) + 1 :] if above else [])
+            assert above is None or above in tried
 
 
 # -- properties of a loop played to its end -----------------------------------------------------

@@ -2,15 +2,36 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import msgspec
 import pytest
 
-from runtrue.loop import Fault, Fix, FixPart, History, Mode, Outcome, Reason, Verdict, still_judged
+from runtrue.loop import (
+    COVERAGE_UNMET,
+    SECURITY_ISSUE,
+    TESTS_MISSING,
+    Analysis,
+    Fault,
+    Finding,
+    Fix,
+    FixPart,
+    History,
+    Mode,
+    Outcome,
+    Reason,
+    Verdict,
+    is_one_of,
+    steady,
+    still_judged,
+    within_task,
+)
 from tests.loop.make import (
     NETWORK,
     NO_PROGRAM,
     answer,
     attempt,
+    escalation,
     finding,
     fix,
     history,
@@ -166,12 +187,16 @@ def test_a_fix_names_the_files_of_all_its_parts_once() -> None:
 
 
 def test_a_history_survives_the_journal_with_everything_in_it() -> None:
+    judged = replace(verdict(A, flaky=(B,)), known=(C,), coverage={"a.py": (3, 4)})
+    analysis = Analysis(root_cause="a", confidence=0.5, patterns_matched=("p1",))
     told = history(
         attempt(1, verdict(A, finding("no", Fault.CHECK), cases={"t": SKIPPED})),
-        attempt(1, verdict(A), candidate="c1", recheck=True),
-        attempt(2, verdict(), fix=fix("c2")),
-        rejections=(rejection(Reason.REPEATED),),
+        attempt(1, judged, candidate="c1", recheck=True),
+        replace(attempt(2, verdict(), fix=fix("c2")), at=1.5, analysis=analysis),
+        rejections=(rejection(Reason.NOBODY_STRONGER),),
         answers=(answer(2, 1),),
+        escalations=(escalation("senior_agent", 2, 1, above="tool"),),
+        before=(verdict(A, cases={"t": ERROR}),),
     )
     assert msgspec.json.decode(msgspec.json.encode(told), type=History) == told
 
@@ -246,3 +271,224 @@ def test_the_baseline_of_a_check_that_was_run_again_is_its_last_verdict() -> Non
     )
     assert told.baseline == (again,)
     assert told.regressions(told.latest) == ("t1",)
+
+
+# -- the best attempt, with gates ---------------------------------------------------------------
+
+HOLE, UNCOVERED, UNTESTED = (
+    finding(category, category=category)
+    for category in (SECURITY_ISSUE, COVERAGE_UNMET, TESTS_MISSING)
+)
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "best"),
+    [
+        # What works and lacks something is better than what fails, however little is wrong.
+        ([verdict(A), verdict(HOLE, UNCOVERED, UNTESTED)], 2),
+        ([verdict(HOLE, UNCOVERED, UNTESTED), verdict(A)], 1),
+        ([verdict(HOLE, UNCOVERED), verdict(HOLE)], 2),
+        ([verdict(HOLE), verdict(HOLE, A)], 1),
+        ([verdict(UNCOVERED), verdict()], 2),
+        ([verdict(UNCOVERED), verdict(UNCOVERED)], 1),
+    ],
+    ids=["works", "worked", "fewer", "a bug more", "passed", "the same"],
+)
+def test_of_two_attempts_the_one_that_works_is_better(verdicts: list[Verdict], best: int) -> None:
+    attempts = [attempt(n, v) for n, v in enumerate(verdicts, 1)]
+    assert history(*attempts).best.number == best
+
+
+def test_code_that_works_by_breaking_something_is_not_better() -> None:
+    base = attempt(1, verdict(A, cases={"t": PASSED}))
+    broke = attempt(2, verdict(UNCOVERED, cases={"t": FAILED}))
+    assert history(base, broke).best is base
+
+
+# -- the baseline of before ---------------------------------------------------------------------
+
+
+def test_what_the_checks_said_before_a_generator_changed_the_code_is_the_baseline() -> None:
+    old = verdict(A, cases={"t": PASSED, "u": FAILED})
+    first = attempt(1, verdict(A, cases={"t": FAILED, "u": FAILED}))
+    told = history(first, before=(old,))
+    assert told.baseline == (old,)
+    assert told.regressions(first) == ("t",)
+    assert history(first).regressions(first) == ()
+
+
+def test_a_case_that_was_flaky_in_the_baseline_is_no_regression() -> None:
+    odd = finding("t", symbol="t")
+    base = attempt(1, verdict(A, cases={"t": PASSED, "u": PASSED}, flaky=(odd,)))
+    now = attempt(2, verdict(A, cases={"t": FAILED, "u": FAILED}))
+    assert history(base, now).regressions(now) == ("u",)
+
+
+def test_confirmed_are_the_cases_that_failed_before_or_in_any_attempt_of_that_check() -> None:
+    told = history(
+        attempt(1, verdict(A, cases={"t": FAILED, "u": PASSED}), verdict(check="more")),
+        attempt(2, verdict(A, check="more", cases={"w": FAILED})),
+        before=(verdict(A, cases={"v": ERROR}), verdict(A, check="more", cases={"x": FAILED})),
+    )
+    assert told.confirmed("tests") == {"t", "v"}
+    assert told.confirmed("more") == {"w", "x"}
+    assert told.confirmed("other") == frozenset()
+
+
+# -- escalations --------------------------------------------------------------------------------
+
+
+def test_an_escalation_to_stronger_fixers_lasts_until_there_is_an_attempt_or_nobody() -> None:
+    asked = escalation("senior_agent", 1, 1, above="tool")
+    told = history(
+        attempt(1, verdict(A)),
+        rejections=(rejection(Reason.REPEATED),),
+        escalations=(asked,),
+    )
+    assert told.senior is asked
+    again = replace(told, rejections=(*told.rejections, rejection(Reason.UNCHANGED)))
+    assert again.senior is asked
+    in_vain = replace(again, rejections=(*again.rejections, rejection(Reason.NOBODY_STRONGER)))
+    assert (in_vain.senior, in_vain.in_vain(asked)) == (None, True)
+    tried = replace(told, attempts=(*told.attempts, attempt(2, verdict(A))))
+    assert (tried.senior, tried.in_vain(asked)) == (None, False)
+    assert replace(told, escalations=(escalation("human_review", 1, 1),)).senior is None
+    assert replace(told, escalations=()).senior is None
+
+
+def test_since_the_last_answer_only_escalations_after_it_count() -> None:
+    told = history(
+        *(attempt(n, verdict(A)) for n in (1, 2, 3)),
+        escalations=tuple(escalation("senior_agent", n) for n in (1, 2, 3)),
+        answers=(answer(2),),
+    )
+    assert [e.attempts for e in told.since_last_answer().escalations] == [3]
+
+
+# -- steady -------------------------------------------------------------------------------------
+
+
+def _tested(**outcomes: Outcome) -> Verdict:
+    """A run of tests, with a finding for each that failed."""
+    bad = [case for case, outcome in outcomes.items() if outcome in (FAILED, ERROR)]
+    found = (finding(f"{case} failed", symbol=case) for case in bad)
+    return verdict(*found, cases=outcomes, seconds=1.0)
+
+
+def _symbols(findings: tuple[Finding, ...]) -> list[str | None]:
+    return [found.location.symbol for found in findings]
+
+
+@pytest.mark.parametrize(
+    ("runs", "left", "flaky"),
+    [
+        ([{"t": FAILED}, {"t": FAILED}], ["t"], []),
+        ([{"t": FAILED}, {"t": ERROR}], ["t"], []),
+        ([{"t": FAILED}, {"t": PASSED}], [], ["t"]),
+        ([{"t": FAILED}, {"t": SKIPPED}], [], ["t"]),
+        ([{"t": FAILED}, {}], [], ["t"]),
+        ([{"t": FAILED, "u": FAILED}, {"t": PASSED, "u": FAILED}], ["u"], ["t"]),
+        ([{"t": FAILED, "u": PASSED}, {"t": PASSED, "u": FAILED}], [], ["t", "u"]),
+        ([{"t": FAILED, "u": PASSED}, {"t": FAILED, "u": FAILED}], ["t"], ["u"]),
+        # One that is flaky in an earlier pair of runs stays so.
+        (
+            [
+                {"t": FAILED, "u": FAILED, "v": FAILED},
+                {"t": PASSED, "u": FAILED, "v": FAILED},
+                {"t": PASSED, "u": PASSED, "v": FAILED},
+            ],
+            ["v"],
+            ["t", "u"],
+        ),
+        (
+            [
+                {"t": FAILED, "u": FAILED},
+                {"t": PASSED, "u": FAILED},
+                {"t": FAILED, "u": FAILED},
+            ],
+            ["u"],
+            ["t"],
+        ),
+    ],
+    ids=str,
+)
+def test_what_holds_of_several_runs_is_what_failed_in_all_of_them(
+    runs: list[dict[str, Outcome]], left: list[str], flaky: list[str]
+) -> None:
+    held, *others = [_tested(**outcomes) for outcomes in runs]
+    for other in others:
+        held = steady(held, other)
+    assert (_symbols(held.findings), _symbols(held.flaky)) == (left, flaky)
+    assert held.passed is (not left)
+    assert held.seconds == len(runs)
+    assert [c for c, outcome in held.cases.items() if outcome in (FAILED, ERROR)] == left
+
+
+def test_a_case_that_was_skipped_the_second_time_is_not_said_to_have_passed() -> None:
+    assert steady(_tested(t=FAILED), _tested(t=SKIPPED)).cases == {"t": SKIPPED}
+
+
+def test_a_run_that_broke_off_says_nothing_about_the_cases_of_the_one_before() -> None:
+    died = verdict(finding("died", symbol="tests", category="died"))
+    held = steady(_tested(t=FAILED), died)
+    assert (held.passed, held.findings, held.flaky) == (False, died.findings, ())
+
+
+# -- within the task ----------------------------------------------------------------------------
+
+OURS, THEIRS = "tests/test_ours.py::test_a", "tests/test_theirs.py::test_b"
+
+
+@pytest.mark.parametrize(
+    ("baseline", "left", "known"),
+    [
+        (None, [OURS], [THEIRS]),
+        ({THEIRS: FAILED}, [OURS], [THEIRS]),
+        ({THEIRS: ERROR}, [OURS], [THEIRS]),
+        ({THEIRS: PASSED}, [OURS, THEIRS], []),
+        ({THEIRS: SKIPPED}, [OURS, THEIRS], []),
+        ({}, [OURS, THEIRS], []),
+    ],
+    ids=["first", "failed", "error", "passed", "skipped", "new"],
+)
+def test_failures_of_other_files_block_unless_they_were_there_before(
+    baseline: dict[str, Outcome] | None, left: list[str], known: list[str]
+) -> None:
+    tested = _tested(**{OURS: FAILED, THEIRS: FAILED})
+    before = None if baseline is None else verdict(cases=baseline)
+    judged = within_task(tested, ("tests/test_ours.py",), before)
+    assert (_symbols(judged.findings), _symbols(judged.known)) == (left, known)
+    assert not judged.passed
+    assert judged.cases == tested.cases
+
+
+def test_with_nothing_but_failures_of_other_files_a_check_passes() -> None:
+    judged = within_task(_tested(**{THEIRS: FAILED}), ("test_ours.py",), None)
+    assert (judged.passed, _symbols(judged.known)) == (True, [THEIRS])
+
+
+@pytest.mark.parametrize(
+    "found",
+    [finding("exit code 1", symbol="tests"), finding("syntax", symbol="tests/test_theirs.py")],
+    ids=lambda found: found.message,
+)
+def test_what_is_no_failure_of_a_case_blocks_wherever_it_is(found: Finding) -> None:
+    failed = verdict(found)
+    assert within_task(failed, ("test_ours.py",), None) is failed
+
+
+@pytest.mark.parametrize(
+    ("file", "names", "expected"),
+    [
+        ("tests/test_a.py", ("tests/test_a.py",), True),
+        ("part/tests/test_a.py", ("tests/test_a.py",), True),
+        ("test_a.py", ("tests/test_a.py",), True),
+        ("tests/latest_a.py", ("test_a.py",), False),
+        ("tests/test_b.py", ("tests/test_a.py",), False),
+        ("tests/test_a.py", (), False),
+    ],
+)
+def test_a_file_is_known_by_any_name_it_may_have(
+    file: str, names: tuple[str, ...], expected: bool
+) -> None:
+    assert is_one_of(file, names) is expected

@@ -7,8 +7,8 @@ from dataclasses import replace
 import msgspec
 import pytest
 
-from runtrue.loop import Budget, Policy, Reason
-from tests.loop.make import answer, attempt, finding, history, rejection, verdict
+from runtrue.loop import Backoff, Budget, Policy, Reason
+from tests.loop.make import answer, attempt, escalation, finding, history, rejection, verdict
 
 POLICY = Policy(max_attempts=5, transport_retries=4, format_retries=3, max_time=100.0)
 BASELINE = attempt(1, verdict(finding(), seconds=1.0))
@@ -19,6 +19,8 @@ def test_the_defaults_are_those_that_are_documented() -> None:
     policy = Policy()
     assert (policy.max_attempts, policy.transport_retries, policy.format_retries) == (3, 2, 1)
     assert (policy.max_time, policy.abort_on_regression, policy.ask_human) == (3600.0, True, False)
+    assert (policy.backoff, policy.escalation_on_max) == (Backoff.NONE, True)
+    assert (policy.flaky_reruns, policy.triggers) == (1, ())
 
 
 @pytest.mark.parametrize(
@@ -32,6 +34,14 @@ def test_the_defaults_are_those_that_are_documented() -> None:
         {"max_time": 0},
         {"max_attempts": 1.5},
         {"max_attempts": "3"},
+        {"backoff": "quadratic"},
+        {"backoff_seconds": 0},
+        {"backoff_seconds": 61},
+        {"flaky_reruns": -1},
+        {"flaky_reruns": 4},
+        {"triggers": [{"condition": "full_moon", "action": "human_review"}]},
+        {"triggers": [{"condition": "timeout_exceeded", "action": "panic"}]},
+        {"triggers": [{"condition": "timeout_exceeded"}]},
     ],
     ids=str,
 )
@@ -89,3 +99,42 @@ def test_an_answer_opens_a_fresh_budget() -> None:
         attempts=-3, transport_retries=1, format_retries=0, seconds=-21.0
     )
     assert Budget.left(POLICY, after) == FULL
+
+
+@pytest.mark.parametrize(
+    ("action", "reason", "attempts"),
+    [
+        ("senior_agent", None, 5),
+        ("senior_agent", Reason.UNCHANGED, 5),
+        ("senior_agent", Reason.NOBODY_STRONGER, 4),
+        ("human_review", None, 4),
+        ("abort_with_report", None, 4),
+    ],
+)
+def test_a_stronger_fixer_gets_one_more_attempt_unless_there_is_none(
+    action: str, reason: Reason | None, attempts: int
+) -> None:
+    told = history(
+        BASELINE,
+        rejections=(rejection(reason),) if reason else (),
+        escalations=(escalation(action, 1, above="tool"),),
+    )
+    assert Budget.left(POLICY, told).attempts == attempts
+
+
+@pytest.mark.parametrize(
+    ("backoff", "waits"),
+    [
+        (Backoff.NONE, [0, 0, 0, 0, 0]),
+        (Backoff.LINEAR, [0, 5, 10, 15, 20]),
+        (Backoff.EXPONENTIAL, [0, 5, 10, 20, 40]),
+    ],
+)
+def test_the_wait_grows_from_round_to_round(backoff: Backoff, waits: list[float]) -> None:
+    policy = Policy(backoff=backoff, backoff_seconds=5.0)
+    assert [policy.wait(rounds) for rounds in range(5)] == waits
+
+
+@pytest.mark.parametrize("backoff", [Backoff.LINEAR, Backoff.EXPONENTIAL])
+def test_no_wait_is_longer_than_a_minute(backoff: Backoff) -> None:
+    assert Policy(backoff=backoff, backoff_seconds=60.0).wait(40) == 60.0

@@ -5,28 +5,45 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from runtrue.flow import Event, Flow, Listener, Node
+import pytest
+
+from runtrue.flow import (
+    Claim,
+    Event,
+    Flow,
+    Journal,
+    Listener,
+    Node,
+    Owner,
+    Parked,
+    run_segment,
+)
 from runtrue.loop import (
-    Action,
+    Analysis,
+    Attempt,
     Decision,
+    Escalation,
     Finding,
     FixTask,
     History,
     Mode,
+    Notice,
     Outcome,
     Policy,
     Proposal,
     Skip,
+    Trial,
     Verdict,
     Workplace,
     Workshop,
     repair_cycle,
 )
+from tests.loop.make import finding
 
 Files = dict[str, str]
 
@@ -68,12 +85,29 @@ class MemorySandbox:
     def protected(self, files: tuple[str, ...]) -> tuple[str, ...]:
         return tuple(file for file in files if file.startswith("test"))
 
+    def content_hash(self, file: str, candidate: str) -> str | None:
+        text = self.kept[candidate].get(file)
+        return None if text is None else hashlib.sha256(text.encode()).hexdigest()
+
+    def may_add(self, file: str, candidate: str) -> bool:
+        return file.startswith("test") and file not in self.kept[candidate]
+
     def workplace(self) -> Workplace:
         here = Path("sandbox")
         return Workplace(directory=here, root=here, scratch=here, environment={})
 
 
 Judge = Callable[[Files], Iterable[Finding]]
+
+
+def says(file: str, text: str) -> Judge:
+    """A judge who wants `file` to say `text`, and has one finding otherwise."""
+
+    def judge(files: Files) -> Iterator[Finding]:
+        if files.get(f"{file}.py") != text:
+            yield finding(f"{file} does not say {text}", file=f"{file}.py")
+
+    return judge
 
 
 @dataclass
@@ -102,6 +136,86 @@ class MemoryCheck:
             findings=found,
             cases=self.cases(self.sandbox.files),
         )
+
+
+#: How the cases of one run of a test command end; a finding stands for one without cases.
+Script = list[dict[str, Outcome] | Finding]
+
+
+@dataclass
+class ScriptedTests:
+    """A test command that ends each time as written down, the last way for ever."""
+
+    runs: Script
+    name: str = "tests"
+    mode: Mode = Mode.REQUIRED
+    command: str = "run tests"
+    count: int = 0
+
+    async def run(self, workplace: Workplace) -> Verdict:
+        await asyncio.sleep(0)
+        said = self.runs[min(self.count, len(self.runs) - 1)]
+        self.count += 1
+        if isinstance(said, Finding):
+            return Verdict(check=self.name, mode=self.mode, passed=False, findings=(said,))
+        bad = [c for c, outcome in said.items() if outcome in (Outcome.FAILED, Outcome.ERROR)]
+        found = tuple(finding(f"{case} failed", symbol=case) for case in bad)
+        return Verdict(
+            check=self.name,
+            mode=self.mode,
+            passed=not found,
+            findings=found,
+            cases=dict(said),
+            seconds=1.0,
+        )
+
+
+@dataclass
+class MemoryGate:
+    """Gives the findings that its judge finds in the files, and remembers what it was told."""
+
+    sandbox: MemorySandbox
+    judge_files: Judge
+    name: str = "coverage"
+    mode: Mode = Mode.REQUIRED
+    trials: list[Trial] = field(default_factory=list)
+
+    async def judge(self, workplace: Workplace, trial: Trial) -> Verdict:
+        await asyncio.sleep(0)
+        self.trials.append(trial)
+        found = tuple(self.judge_files(self.sandbox.files))
+        return Verdict(check=self.name, mode=self.mode, passed=not found, findings=found)
+
+
+@dataclass
+class MemoryAnalyst:
+    """Counts the findings, and remembers what it was asked."""
+
+    asked: list[tuple[Attempt, History]] = field(default_factory=list)
+
+    def analyse(self, attempt: Attempt, history: History) -> Analysis:
+        self.asked.append((attempt, history))
+        return Analysis(root_cause=f"{len(attempt.blocking)} in attempt {attempt.number}")
+
+
+@dataclass
+class MemoryEscalator:
+    """Remembers what was escalated, and dies of it as often as `crashes` says."""
+
+    told: list[tuple[Escalation, History]] = field(default_factory=list)
+    crashes: int = 0
+
+    async def escalate(self, escalation: Escalation, history: History) -> Notice:
+        await asyncio.sleep(0)
+        self.told.append((escalation, history))
+        if len(self.told) <= self.crashes:
+            raise Killed
+        report = f"{escalation.trigger.condition}-{escalation.attempts}"
+        return Notice(report=report, channel="cli", delivered=True, detail="")
+
+
+class Killed(BaseException):
+    """Stands for the end of the process: nothing in the cycle may catch it."""
 
 
 Edit = Callable[[Files], str | None]
@@ -153,18 +267,22 @@ class End(Node):
     terminal = True
 
 
+AnyCheck = MemoryCheck | ScriptedTests
+
+
 def build(
     sandbox: MemorySandbox,
-    checks: Iterable[MemoryCheck],
+    checks: Iterable[AnyCheck],
     ladder: Iterable[MemoryFixer | Skip],
     policy: Policy,
+    **options: Any,
 ) -> Flow:
-    """The cycle, ending where the loop that uses it would go on."""
-    workshop = Workshop(sandbox=sandbox, checks=tuple(checks), ladder=tuple(ladder), policy=policy)
-    check, decision = repair_cycle(workshop)
-    end = End("end")
-    decision - Action.ACCEPT >> end
-    decision - Action.STOP >> end
+    """The cycle, ending where the loop that uses it would go on; `options` are the workshop's."""
+    workshop = Workshop(
+        sandbox=sandbox, checks=tuple(checks), ladder=tuple(ladder), policy=policy, **options
+    )
+    check, out = repair_cycle(workshop)
+    out >> End("end")
     return Flow(check)
 
 
@@ -185,16 +303,50 @@ class Told:
         decision: Decision = self.shared["decision"]
         return decision
 
+    def of_kind(self, kind: str) -> list[dict[str, Any]]:
+        """What the events of a kind tell."""
+        return [event.data for event in self.events if event.kind == kind]
+
 
 def run(
     sandbox: MemorySandbox,
-    checks: Iterable[MemoryCheck],
+    checks: Iterable[AnyCheck],
     ladder: Iterable[MemoryFixer | Skip],
     policy: Policy | None = None,
+    *,
+    before: tuple[Verdict, ...] = (),
+    **options: Any,
 ) -> Told:
     """Drive the cycle in memory to its end."""
     events: list[Event] = []
     listener: Listener = events.append
-    flow = build(sandbox, checks, ladder, policy or Policy())
-    shared = asyncio.run(flow.run({"candidate": sandbox.first}, listeners=[listener]))
+    flow = build(sandbox, checks, ladder, policy or Policy(), **options)
+    shared: dict[str, Any] = {"candidate": sandbox.first}
+    if before:
+        shared["history"] = History(before=before)
+    shared = asyncio.run(flow.run(shared, listeners=[listener]))
     return Told(shared, events)
+
+
+@dataclass
+class Durable:
+    """One run of a cycle in a journal, driven segment by segment, each from a fresh store."""
+
+    journal: Journal
+    sandbox: MemorySandbox
+    flow: Flow
+
+    def __post_init__(self) -> None:
+        self.run_id = self.journal.create("test", "", {})
+
+    def drive(self, *, force: bool = False) -> dict[str, Any]:
+        claim: Claim = self.journal.claim(self.run_id, Owner.this_process(), force=True)
+        shared: dict[str, Any] = {"candidate": self.sandbox.first}
+        segment = run_segment(self.flow, shared, journal=self.journal, claim=claim, force=force)
+        asyncio.run(segment)
+        return shared
+
+    def drive_to_question(self) -> Any:
+        with pytest.raises(Parked) as parked:
+            self.drive()
+        return parked.value.question

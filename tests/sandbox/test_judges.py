@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from runtrue.sandbox import is_judge, judges_of_command
+from runtrue.sandbox import is_judge, is_test, judges_of_command
 from tests.sandbox.support import write_files
 
 
@@ -134,3 +134,60 @@ def test_a_file_that_a_runner_would_prefer_judges_before_it_is_there(tmp_path: P
 )
 def test_what_would_stand_in_for_the_test_runner_is_a_judge(file: str) -> None:
     assert is_judge(file)
+
+
+@pytest.mark.parametrize(
+    "file",
+    [
+        "test_app.py",
+        "pkg/app_test.py",
+        "tests/test_helpers.py",
+        "tests/unit/checkout.py",
+        "main_test.go",
+        "src/test/java/shop/BasketTest.java",
+        "src/test/java/shop/Basket.java",
+        "tests/it_works.rs",
+        "web/button.test.tsx",
+        "web/setup.spec.ts",
+        "web/__tests__/button.js",
+        "test/basket.mjs",
+        "tests/modules.py",
+    ],
+)
+def test_a_file_of_tests_is_known_by_its_name_or_its_place(file: str) -> None:
+    assert is_test(file)
+    assert is_judge(file)
+
+
+@pytest.mark.parametrize(
+    "file",
+    [
+        "app.py",
+        "tests",
+        "tests/data.json",
+        "tests/README.md",
+        # What prepares tests.
+        "tests/conftest.py",
+        "tests/__init__.py",
+        "tests/helpers.py",
+        "tests/helper_functions.py",
+        "tests/setup_db.py",
+        "test/setup.js",
+        "__tests__/setupTests.ts",
+        "tests/common/mod.rs",
+        # Configuration, in whatever language.
+        "tests/jest.config.js",
+        "tests/vitest.config.ts",
+        "tests/eslint.config.mjs",
+        "tests/noxfile.py",
+        "test/.mocharc.js",
+        # What would stand in for the test runner, or runs before it.
+        "tests/pytest.py",
+        "tests/runtrue_report.py",
+        "tests/sitecustomize.py",
+        "_pytest/reports.py",
+        "pytest/main.py",
+    ],
+)
+def test_what_prepares_tests_or_configures_them_holds_none(file: str) -> None:
+    assert not is_test(file)

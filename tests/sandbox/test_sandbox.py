@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import os
 import shutil
 import socket
@@ -890,3 +891,115 @@ class TestWorkplace:
         assert workplace.scratch.is_dir()
         assert not workplace.scratch.is_relative_to(sandbox.directory)
         assert workplace.environment[MARK] == sandbox.directory.parent.name
+
+
+class TestTestsThatMayBeAdded:
+    def test_a_test_may_be_added_and_one_that_is_there_may_not(self, repository: Path) -> None:
+        sandbox, base = opened(repository)
+        write_files(sandbox.directory, {"tests/test_new.py": ""})
+        added = sandbox.snapshot()
+        assert sandbox.may_add("tests/test_new.py", base)
+        assert not sandbox.may_add("tests/test_new.py", added)
+        assert not sandbox.may_add("tests/test_app.py", base)
+
+    @pytest.mark.parametrize("file", ["new.py", "tests/conftest.py", "tests/data.json"])
+    def test_nothing_but_tests_may_be_added(self, repository: Path, file: str) -> None:
+        sandbox, base = opened(repository)
+        assert not sandbox.may_add(file, base)
+
+
+class TestChangedLines:
+    TEN: str = "".join(f"{n}\n" for n in range(1, 11))
+
+    @pytest.mark.parametrize("kind", KINDS)
+    @pytest.mark.parametrize(
+        ("new", "lines"),
+        [
+            (TEN.replace("3\n", "three\n"), {3}),
+            (TEN.replace("3\n", "three\n").replace("5\n", "five\n"), {3, 5}),
+            (TEN.replace("3\n", "3\nand\nmore\n"), {4, 5}),
+            (TEN.replace("3\n", ""), set()),
+            (f"0\n{TEN}", {1}),
+            (f"{TEN}11", {11}),
+            (f"{TEN}@@ -1 +7 @@\n", {11}),
+            ("", set()),
+        ],
+        ids=["one", "two", "added", "removed", "first", "last", "like a hunk", "emptied"],
+    )
+    def test_they_are_those_that_the_users_file_has_not(
+        self, tmp_path: Path, kind: str, new: str, lines: set[int]
+    ) -> None:
+        sandbox, _ = opened(make_repository(tmp_path / "project", {"a.py": self.TEN}), kind)
+        write_files(sandbox.directory, {"a.py": new})
+        assert sandbox.changed_lines(sandbox.snapshot()) == {"a.py": lines}
+
+    def test_of_a_new_file_all_are_and_of_a_deleted_or_equal_one_none(
+        self, repository: Path
+    ) -> None:
+        sandbox, base = opened(repository)
+        assert sandbox.changed_lines(base) == {}
+        write_files(sandbox.directory, {"new dir/ünï\t[a]*.py": "a\nb\n"})
+        (sandbox.directory / "app.py").unlink()
+        assert sandbox.changed_lines(sandbox.snapshot()) == {
+            "new dir/ünï\t[a]*.py": {1, 2},
+            "app.py": set(),
+        }
+
+    def test_they_count_from_what_the_user_has_not_from_the_last_commit(
+        self, repository: Path
+    ) -> None:
+        write_files(repository, {"app.py": "x = 1\ny = 2\n"})
+        sandbox, _ = opened(repository)
+        write_files(sandbox.directory, {"app.py": "x = 1\ny = 2\nz = 3\n"})
+        assert sandbox.changed_lines(sandbox.snapshot()) == {"app.py": {3}}
+
+    @pytest.mark.parametrize(
+        ("key", "value"),
+        [
+            ("diff.interHunkContext", "5"),
+            ("diff.context", "5"),
+            ("diff.external", "false"),
+            ("diff.renames", "copies"),
+            ("color.ui", "always"),
+            ("diff.noprefix", "true"),
+        ],
+    )
+    def test_no_setting_of_the_users_changes_them(
+        self, tmp_path: Path, key: str, value: str
+    ) -> None:
+        project = make_repository(tmp_path / "project", {"a.py": self.TEN})
+        git(project, "config", key, value)
+        sandbox, _ = opened(project, "worktree")
+        new = self.TEN.replace("3\n", "three\n").replace("7\n", "seven\n")
+        write_files(sandbox.directory, {"a.py": new})
+        assert sandbox.changed_lines(sandbox.snapshot()) == {"a.py": {3, 7}}
+
+    @pytest.mark.parametrize("attribute", ["-diff", "binary", "diff=python"])
+    def test_no_attribute_of_the_projects_hides_them(self, tmp_path: Path, attribute: str) -> None:
+        project = make_repository(
+            tmp_path / "project", {"a.py": self.TEN, ".gitattributes": f"*.py {attribute}\n"}
+        )
+        sandbox, _ = opened(project)
+        write_files(sandbox.directory, {"a.py": self.TEN.replace("3\n", "three\n")})
+        assert sandbox.changed_lines(sandbox.snapshot()) == {"a.py": {3}}
+
+
+class TestContent:
+    @pytest.mark.parametrize("kind", KINDS)
+    def test_a_file_is_named_from_the_project_wherever_that_lies(
+        self, tmp_path: Path, kind: str
+    ) -> None:
+        repository = make_repository(tmp_path / "all", {"part/a.bin": bytes(range(256)), "b": ""})
+        sandbox, base = opened(repository / "part", kind)
+        assert sandbox.base == base
+        assert sandbox.content("a.bin", base) == bytes(range(256))
+        assert sandbox.content("b", base) is None
+        assert sandbox.rooted("a.bin") == ("part/a.bin" if kind == "worktree" else "a.bin")
+
+    def test_its_hash_is_that_of_the_candidates_bytes(self, repository: Path) -> None:
+        sandbox, base = opened(repository)
+        write_files(sandbox.directory, {"app.py": "x = 2\n"})
+        new = sandbox.snapshot()
+        hashes = [sandbox.content_hash("app.py", candidate) for candidate in (base, new)]
+        assert hashes == [hashlib.sha256(t).hexdigest() for t in (b"x = 1\n", b"x = 2\n")]
+        assert sandbox.content_hash("missing.py", new) is None

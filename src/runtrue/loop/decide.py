@@ -2,14 +2,27 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from runtrue.flow import RunState
+from runtrue.loop.cause import (
+    COVERAGE_UNMET,
+    SECURITY_ISSUE,
+    TESTS_MISSING,
+    TIMEOUT,
+    Cause,
+    cause_of,
+)
+from runtrue.loop.escalation import Condition, Escalation, Response, Trigger
 from runtrue.loop.fault import Fault
 from runtrue.loop.finding import Finding
 from runtrue.loop.history import Attempt, History, Reason
 from runtrue.loop.policy import Budget, Policy
+
+#: What a person answers to accept a candidate in spite of what gates have against it.
+ACCEPT_ANSWER = "accept"
 
 
 class Action(StrEnum):
@@ -27,6 +40,10 @@ class Why(StrEnum):
     """The fact that led to a decision."""
 
     PASSED = "passed"
+    #: Only what the policy flags, and goes on with, is left.
+    FLAGGED = "flagged"
+    #: Only what gates found is left, and a person said to accept that.
+    ALLOWED = "allowed"
     FIXABLE = "fixable"
     TRANSIENT = "transient"
     REGRESSION = "regression"
@@ -36,48 +53,96 @@ class Why(StrEnum):
     NO_FIXER = "no_fixer"
     FIXER_FAILED = "fixer_failed"
     NOTHING_USABLE = "nothing_usable"
+    #: A trigger fired that does not wait until nothing else can be done.
+    TRIGGERED = "triggered"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decision:
-    """What happens next and why; `findings` are those it is about.
+    """What happens next and why; `findings` are those it is about, `candidate` what it is done to.
 
-    `status` is how the run ends: set for `accept` and `stop` only.
+    `status` is how the run ends: set for `accept` and `stop` only. `flags` are conditions that
+    hold and that the policy does nothing about but to say so.
     """
 
     action: Action
     why: Why
+    candidate: str
     findings: tuple[Finding, ...] = ()
     regressions: tuple[str, ...] = ()
     status: RunState | None = None
+    escalation: Escalation | None = None
+    flags: tuple[Condition, ...] = ()
 
 
 def decide(policy: Policy, history: History) -> Decision:
     """What happens after `history` under `policy`. The same history gives the same decision."""
+    decision = _unescalated(policy, history)
+    conditions = set(_conditions(policy, history, decision))
+    flags = _flags(policy, history, conditions)
+    for condition, trigger in _rules(policy).items():
+        if condition in conditions and trigger.action is not Response.FLAG_AND_CONTINUE:
+            escalated = _escalated(trigger, decision, policy, history)
+            if escalated is not None:
+                return replace(escalated, flags=flags)
+    return replace(decision, flags=flags)
+
+
+# -- what the loop does by itself ---------------------------------------------------------------
+
+
+def _unescalated(policy: Policy, history: History) -> Decision:
     latest = history.latest
     best = history.best if policy.keep_best else latest
     if latest.passed:
-        return Decision(action=Action.ACCEPT, why=Why.PASSED, status=RunState.PASSED)
+        return Decision(
+            action=Action.ACCEPT,
+            why=Why.PASSED,
+            candidate=latest.candidate,
+            status=RunState.PASSED,
+        )
+    if latest.works and _is_allowed(history):
+        return Decision(
+            action=Action.ACCEPT,
+            why=Why.ALLOWED,
+            candidate=latest.candidate,
+            findings=latest.blocking,
+            status=RunState.PASSED,
+        )
     regressions = history.regressions(latest)
-    if regressions and policy.abort_on_regression:
+    goes_on = _is_flagged(policy, Condition.REGRESSION_DETECTED)
+    if regressions and policy.abort_on_regression and not goes_on:
         return Decision(
             action=Action.STOP,
             why=Why.REGRESSION,
+            candidate=best.candidate,
             findings=best.blocking,
             regressions=regressions,
             status=RunState.ABORTED,
         )
     budget = Budget.left(policy, history)
     if budget.seconds <= 0:
-        return _give_up(policy, Why.TIME_SPENT, best.blocking)
+        return _give_up(policy, Why.TIME_SPENT, best)
     if budget.transport_retries > 0 and _may_pass_by_itself(latest):
-        return Decision(action=Action.RECHECK, why=Why.TRANSIENT, findings=latest.blocking)
+        return Decision(
+            action=Action.RECHECK,
+            why=Why.TRANSIENT,
+            candidate=latest.candidate,
+            findings=latest.blocking,
+        )
     fixable = tuple(f for f in best.blocking if f.fault is Fault.CANDIDATE)
     if not fixable:
-        return _give_up(policy, Why.NOT_THE_CANDIDATE, best.blocking)
+        return _give_up(policy, Why.NOT_THE_CANDIDATE, best)
     if obstacle := _obstacle(budget, history):
-        return _give_up(policy, obstacle, best.blocking)
-    return Decision(action=Action.FIX, why=Why.FIXABLE, findings=fixable)
+        return _give_up(policy, obstacle, best)
+    return Decision(action=Action.FIX, why=Why.FIXABLE, candidate=best.candidate, findings=fixable)
+
+
+def _is_allowed(history: History) -> bool:
+    """Whether a person, asked just before the latest attempt, said to accept what gates found."""
+    last = history.answers[-1] if history.answers else None
+    asked_before_it = last is not None and last.attempts == len(history.attempts) - 1
+    return last is not None and asked_before_it and last.text.strip().lower() == ACCEPT_ANSWER
 
 
 def _may_pass_by_itself(attempt: Attempt) -> bool:
@@ -89,9 +154,15 @@ def _may_pass_by_itself(attempt: Attempt) -> bool:
 def _obstacle(budget: Budget, history: History) -> Why | None:
     """What stands in the way of one more fix."""
     since = history.since_last_answer()
-    rejections = [r for r in since.rejections if r.after == history.latest.number]
-    if rejections:
-        match rejections[-1].reason:
+    reasons = [
+        rejection.reason
+        for rejection in since.rejections
+        # That nobody stronger took it on says nothing about the others.
+        if rejection.after == history.latest.number
+        and rejection.reason is not Reason.NOBODY_STRONGER
+    ]
+    if reasons:
+        match reasons[-1]:
             case Reason.NO_FIXER:
                 return Why.NO_FIXER
             case Reason.FIXER_FAILED if budget.transport_retries < 0:
@@ -101,9 +172,158 @@ def _obstacle(budget: Budget, history: History) -> Why | None:
     return Why.ATTEMPTS_SPENT if budget.attempts <= 0 else None
 
 
-def _give_up(policy: Policy, why: Why, findings: tuple[Finding, ...]) -> Decision:
+def _give_up(policy: Policy, why: Why, best: Attempt) -> Decision:
+    findings = best.blocking
+    if findings and all(_is_flagged(policy, _gate_of(finding)) for finding in findings):
+        return Decision(
+            action=Action.ACCEPT,
+            why=Why.FLAGGED,
+            candidate=best.candidate,
+            findings=findings,
+            status=RunState.PASSED,
+        )
     if policy.ask_human:
-        return Decision(action=Action.ASK, why=why, findings=findings)
+        return Decision(action=Action.ASK, why=why, candidate=best.candidate, findings=findings)
     # What no change to the candidate can mend is for a person; the rest simply failed.
     status = RunState.ESCALATED if why is Why.NOT_THE_CANDIDATE else RunState.FAILED
-    return Decision(action=Action.STOP, why=why, findings=findings, status=status)
+    return Decision(
+        action=Action.STOP, why=why, candidate=best.candidate, findings=findings, status=status
+    )
+
+
+# -- escalation ---------------------------------------------------------------------------------
+
+
+def _conditions(policy: Policy, history: History, decision: Decision) -> Iterator[Condition]:
+    """The conditions that hold now."""
+    if decision.why in (Why.PASSED, Why.ALLOWED):
+        return
+    yield from (condition for condition in _AT_ONCE if _signs(condition, history, history.latest))
+    # As long as something can be tried, these two may go away by themselves.
+    if decision.why in (Why.FIXABLE, Why.TRANSIENT, Why.REGRESSION):
+        return
+    if {finding.category for finding in decision.findings} & {COVERAGE_UNMET, TESTS_MISSING}:
+        yield Condition.COVERAGE_THRESHOLD_UNMET
+    if decision.why is Why.ATTEMPTS_SPENT and policy.escalation_on_max:
+        yield Condition.MAX_ATTEMPTS_REACHED
+
+
+def _escalated(
+    trigger: Trigger, decision: Decision, policy: Policy, history: History
+) -> Decision | None:
+    """What a trigger makes of a decision; nothing when it has done all that it can."""
+    findings = decision.findings or history.latest.blocking
+    escalation = Escalation(
+        trigger=trigger, attempts=len(history.attempts), rejections=len(history.rejections)
+    )
+    at_the_end = decision.action not in (Action.ACCEPT, Action.FIX, Action.RECHECK)
+    why = decision.why if at_the_end else Why.TRIGGERED
+    turned = replace(decision, why=why, findings=findings, status=None, escalation=escalation)
+    match trigger.action:
+        case Response.HUMAN_REVIEW:
+            # What somebody has answered to is first worked on, with what they said.
+            if not at_the_end and _is_answered(trigger.condition, history):
+                return None
+            return replace(turned, action=Action.ASK)
+        case Response.SENIOR_AGENT:
+            above = _strongest(policy, history)
+            fixable = tuple(f for f in findings if f.fault is Fault.CANDIDATE)
+            if fixable and _can_be_asked(above, policy, history):
+                return replace(
+                    turned,
+                    action=Action.FIX,
+                    findings=fixable,
+                    escalation=replace(escalation, above=above),
+                )
+            # There is nobody stronger: go on as far as it goes, then it is for a person.
+            if not at_the_end:
+                return None
+            if decision.action is Action.ASK:
+                return turned
+            return replace(turned, action=Action.STOP, status=RunState.ESCALATED)
+        case _:
+            return replace(turned, action=Action.STOP, status=RunState.ABORTED)
+
+
+def _strongest(policy: Policy, history: History) -> str | None:
+    """The strongest fixer that has tried."""
+    fixes = [*(a.fix for a in history.attempts), *(r.fix for r in history.rejections)]
+    tried = {part.fixer for fix in fixes if fix for part in fix.parts}
+    # A person who edited the candidate, or answered, leaves all fixers below them to be asked.
+    rungs = [rung for rung in policy.rungs if rung != "human"]
+    return next((rung for rung in reversed(rungs) if rung in tried), None)
+
+
+def _can_be_asked(above: str | None, policy: Policy, history: History) -> bool:
+    """Whether there is time, and a stronger fixer that has not been asked already."""
+    asked = history.senior is not None or any(
+        escalation.above == above and history.in_vain(escalation)
+        for escalation in history.escalations
+    )
+    stronger = policy.rungs[policy.rungs.index(above) + 1 :] if above else policy.rungs
+    in_time = Budget.left(policy, history).seconds > 0
+    return in_time and not asked and any(rung != "human" for rung in stronger)
+
+
+def _is_answered(condition: Condition, history: History) -> bool:
+    """Whether all that a condition holds for now was there when a person last answered."""
+    if not history.answers:
+        return False
+    before = history.attempts[: history.answers[-1].attempts]
+    seen = {sign for attempt in before for sign in _signs(condition, history, attempt)}
+    return seen.issuperset(_signs(condition, history, history.latest))
+
+
+def _flags(policy: Policy, history: History, conditions: set[Condition]) -> tuple[Condition, ...]:
+    """What holds, or held after an earlier attempt, and is only flagged."""
+    held = {c for c in _AT_ONCE for a in history.attempts if _signs(c, history, a)}
+    return tuple(c for c in Condition if c in conditions | held and _is_flagged(policy, c))
+
+
+#: The conditions that do not wait until nothing else can be done.
+_AT_ONCE = (
+    Condition.REGRESSION_DETECTED,
+    Condition.SECURITY_ISSUE_FOUND,
+    Condition.TIMEOUT_EXCEEDED,
+    Condition.UNKNOWN_ERROR_TYPE,
+)
+
+
+def _signs(condition: Condition, history: History, attempt: Attempt) -> set[tuple[str, str | None]]:
+    """What a condition holds for in an attempt: cases, or findings by fingerprint and file."""
+    if condition is Condition.REGRESSION_DETECTED:
+        return {(case, None) for case in history.regressions(attempt)}
+    return {(f.fingerprint, f.location.file) for f in attempt.blocking if _sign_of(f) is condition}
+
+
+def _sign_of(finding: Finding) -> Condition | None:
+    if finding.category == SECURITY_ISSUE:
+        return Condition.SECURITY_ISSUE_FOUND
+    if finding.category == TIMEOUT:
+        return Condition.TIMEOUT_EXCEEDED
+    unknown = finding.fault is Fault.CANDIDATE and cause_of(finding) is Cause.UNKNOWN
+    return Condition.UNKNOWN_ERROR_TYPE if unknown else None
+
+
+def _gate_of(finding: Finding) -> Condition | None:
+    """The condition that a gate's finding stands for."""
+    gates = {
+        SECURITY_ISSUE: Condition.SECURITY_ISSUE_FOUND,
+        COVERAGE_UNMET: Condition.COVERAGE_THRESHOLD_UNMET,
+        TESTS_MISSING: Condition.COVERAGE_THRESHOLD_UNMET,
+    }
+    return gates.get(finding.category)
+
+
+def _is_flagged(policy: Policy, condition: Condition | None) -> bool:
+    """Whether a condition is only flagged."""
+    rules = _rules(policy)
+    return condition in rules and rules[condition].action is Response.FLAG_AND_CONTINUE
+
+
+def _rules(policy: Policy) -> dict[Condition, Trigger]:
+    """The trigger of each condition, in order; of several for the same one, the first."""
+    rules: dict[Condition, Trigger] = {}
+    for trigger in policy.triggers:
+        rules.setdefault(trigger.condition, trigger)
+    return rules

@@ -73,6 +73,9 @@ class Verdict:
 
     `passed` comes from the exit code and the structured report together. `cases` holds the named
     cases of the check, where it has any, and how each ended. `output` is trimmed head and tail.
+    `flaky` are failures that were gone, or came, when the same candidate was checked again.
+    `known` are failures of tests outside of the task that were there before.
+    `coverage` is, where it was measured, how many lines of each file ran, and of how many.
     """
 
     check: str
@@ -83,6 +86,9 @@ class Verdict:
     exit_code: int | None = None
     seconds: float = 0.0
     output: str = ""
+    flaky: tuple[Finding, ...] = ()
+    known: tuple[Finding, ...] = ()
+    coverage: dict[str, tuple[int, int]] | None = None
 
     @property
     def blocks(self) -> bool:

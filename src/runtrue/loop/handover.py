@@ -37,10 +37,14 @@ class AskNode(Ask):
     def prep(self, shared: Shared) -> dict[str, Any]:
         """What is known, and where the candidate lies."""
         decision: Decision = shared["decision"]
+        history: History = shared["history"]
         return {
             "why": decision.why,
+            "condition": decision.escalation.trigger.condition if decision.escalation else None,
             "findings": decision.findings,
             "sandbox": shared["handed_over"],
+            # Whether the answer `accept` would be heard.
+            "acceptable": history.best.works,
         }
 
     def post(self, shared: Shared, inputs: dict[str, Any], result: Any) -> None:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import StrEnum
 
+from runtrue.loop.analysis import Analysis
+from runtrue.loop.cause import COVERAGE_UNMET, SECURITY_ISSUE, TESTS_MISSING
+from runtrue.loop.escalation import Escalation, Response
 from runtrue.loop.fault import Fault
-from runtrue.loop.finding import Finding, Location, Mode, Outcome, Verdict
+from runtrue.loop.finding import Finding, Mode, Outcome, Verdict
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,6 +26,9 @@ class FixPart:
     seconds: float = 0.0
     #: Why it gave nothing: the fixer itself failed, for reasons outside of the candidate.
     failure: str | None = None
+    analysis: Analysis | None = None
+    #: What it used up, where that is known: requests, tokens, money.
+    usage: dict[str, float] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,6 +66,8 @@ class Reason(StrEnum):
 
     #: No fixer took on any of the findings.
     NO_FIXER = "no_fixer"
+    #: It was escalated to fixers stronger than those that tried, and none took it on.
+    NOBODY_STRONGER = "nobody_stronger"
     #: A fixer failed for reasons of its own: its program broke, timed out, was refused.
     FIXER_FAILED = "fixer_failed"
     #: The fixers left the candidate as it was.
@@ -81,8 +89,8 @@ class Rejection:
 class Attempt:
     """One execution of the checks on one candidate. The first has no fix: it is the baseline.
 
-    `recheck` marks one that ran the same candidate again because of a transient fault; it has the
-    number of the attempt that it repeats.
+    `at` is when it began. `recheck` marks one that ran the same candidate again because of a
+    transient fault; it has the number of the attempt that it repeats.
     """
 
     number: int
@@ -90,6 +98,10 @@ class Attempt:
     verdicts: tuple[Verdict, ...]
     fix: Fix | None = None
     recheck: bool = False
+    at: float = 0.0
+    #: The SHA-256 of the file that the task is about, where it is about one.
+    code_hash: str | None = None
+    analysis: Analysis | None = None
 
     @property
     def blocking(self) -> tuple[Finding, ...]:
@@ -100,6 +112,12 @@ class Attempt:
     def passed(self) -> bool:
         """Whether every required check that was run passed."""
         return not any(verdict.blocks for verdict in self.verdicts)
+
+    @property
+    def works(self) -> bool:
+        """Whether all that still blocks was found by gates, on code that passes its checks."""
+        gates = (COVERAGE_UNMET, SECURITY_ISSUE, TESTS_MISSING)
+        return all(finding.category in gates for finding in self.blocking)
 
     def verdict(self, check: str) -> Verdict | None:
         """What the named check said, if it was run."""
@@ -122,6 +140,10 @@ class History:
     attempts: tuple[Attempt, ...] = ()
     rejections: tuple[Rejection, ...] = ()
     answers: tuple[Answer, ...] = ()
+    #: The triggers that fired.
+    escalations: tuple[Escalation, ...] = ()
+    #: What the checks said of the code before a generator changed it, where one did.
+    before: tuple[Verdict, ...] = ()
 
     @property
     def latest(self) -> Attempt:
@@ -143,11 +165,17 @@ class History:
                 best = attempt
         return best
 
-    def _rank(self, attempt: Attempt) -> tuple[int, bool, bool, int]:
+    def _rank(self, attempt: Attempt) -> tuple[int, bool, bool, bool, int]:
         # What could not be judged is not better than what was judged and failed.
         unknown = any(finding.fault is not Fault.CANDIDATE for finding in attempt.blocking)
         regressions = len(self.regressions(attempt))
-        return regressions, not attempt.passed, unknown, len(attempt.blocking)
+        return (
+            regressions,
+            not attempt.passed,
+            not attempt.works,
+            unknown,
+            len(attempt.blocking),
+        )
 
     @property
     def seconds(self) -> float:
@@ -163,7 +191,9 @@ class History:
 
     @property
     def baseline(self) -> tuple[Verdict, ...]:
-        """What the checks said before the first fix; of a check that was run again, the last."""
+        """What the checks said before the first change; of a check that was run again, the last."""
+        if self.before:
+            return self.before
         first = [attempt for attempt in self.attempts if attempt.number == 1]
         return tuple({v.check: v for attempt in first for v in attempt.verdicts}.values())
 
@@ -183,7 +213,44 @@ class History:
             for before in self.baseline
             if before.mode is Mode.REQUIRED and (now := attempt.verdict(before.check))
             for case, outcome in before.cases.items()
-            if outcome is Outcome.PASSED and now.cases.get(case) in broken
+            if outcome is Outcome.PASSED
+            and now.cases.get(case) in broken
+            and not any(finding.location.symbol == case for finding in before.flaky)
+        )
+
+    def confirmed(self, check: str) -> frozenset[str]:
+        """The cases of a check that are known to fail, and not only now and then."""
+        verdicts = [a.verdict(check) for a in self.attempts]
+        before = [v for v in self.before if v.check == check]
+        return frozenset(
+            case
+            for verdict in (*before, *filter(None, verdicts))
+            for case, outcome in verdict.cases.items()
+            if outcome in (Outcome.FAILED, Outcome.ERROR)
+        )
+
+    @property
+    def senior(self) -> Escalation | None:
+        """The escalation to stronger fixers that is still to lead to an attempt, if there is one.
+
+        Until then, whatever is tried again is tried by them.
+        """
+        last = self.escalations[-1] if self.escalations else None
+        if (
+            last is None
+            or last.trigger.action is not Response.SENIOR_AGENT
+            or last.attempts != len(self.attempts)
+            or self.in_vain(last)
+        ):
+            return None
+        return last
+
+    def in_vain(self, escalation: Escalation) -> bool:
+        """Whether no stronger fixer took on what was escalated."""
+        number = self.attempts[escalation.attempts - 1].number
+        return any(
+            rejection.reason is Reason.NOBODY_STRONGER and rejection.after == number
+            for rejection in self.rejections[escalation.rejections :]
         )
 
     def since_last_answer(self) -> History:
@@ -194,34 +261,8 @@ class History:
         return History(
             attempts=self.attempts[last.attempts :],
             rejections=self.rejections[last.rejections :],
+            escalations=tuple(e for e in self.escalations if e.attempts > last.attempts),
         )
-
-
-def still_judged(baseline: Verdict, verdict: Verdict) -> Verdict:
-    """`verdict`, failed when cases that the baseline ran were quietly not run this time.
-
-    A candidate must not pass by having its tests skipped, deselected or made to vanish.
-    """
-    ran = (Outcome.PASSED, Outcome.FAILED)
-    dodged = [
-        case
-        for case, outcome in baseline.cases.items()
-        if outcome in ran and verdict.cases.get(case) not in (*ran, Outcome.ERROR)
-    ]
-    if not verdict.passed or not dodged:
-        return verdict
-    findings = (_not_run(verdict.check, case) for case in dodged)
-    return replace(verdict, passed=False, findings=tuple(findings))
-
-
-def _not_run(check: str, case: str) -> Finding:
-    return Finding(
-        source=check,
-        category="not_run",
-        message="ran before the fix and is skipped or gone after it",
-        fault=Fault.CANDIDATE,
-        location=Location(symbol=case),
-    )
 
 
 def _failures(attempt: Attempt) -> Counter[tuple[str, str | None]]:

@@ -3,11 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Annotated
 
 from msgspec import Meta
 
+from runtrue.loop.escalation import Response, Trigger
 from runtrue.loop.history import History, Reason
+
+#: No wait between attempts is longer, in seconds.
+_LONGEST_WAIT = 60.0
+
+
+class Backoff(StrEnum):
+    """How the wait before a fix grows from round to round."""
+
+    NONE = "none"
+    LINEAR = "linear"
+    EXPONENTIAL = "exponential"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,6 +40,24 @@ class Limits:
     max_time: Annotated[float, Meta(gt=0, le=86_400)] = 3600.0
     #: Roll back and stop when a fix breaks what worked before.
     abort_on_regression: bool = True
+    #: Let the trigger `max_attempts_reached` fire when the attempts are used up.
+    escalation_on_max: bool = True
+    backoff: Backoff = Backoff.NONE
+    #: Seconds of the first wait.
+    backoff_seconds: Annotated[float, Meta(gt=0, le=60)] = 1.0
+    #: How often a new failure is run again, unchanged, to see whether it stays.
+    flaky_reruns: Annotated[int, Meta(ge=0, le=3)] = 1
+
+    def wait(self, rounds: int) -> float:
+        """Seconds to wait before a fix when so many rounds of fixing went before."""
+        match self.backoff:
+            case Backoff.LINEAR:
+                seconds = self.backoff_seconds * rounds
+            case Backoff.EXPONENTIAL:
+                seconds = self.backoff_seconds * 2 ** (rounds - 1) if rounds else 0.0
+            case _:
+                seconds = 0.0
+        return min(seconds, _LONGEST_WAIT)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,6 +69,10 @@ class Policy(Limits):
     #: Build each fix on the best attempt so far. Not where a run stops at its first failure: then
     #: one attempt has fewer findings than another because it came less far.
     keep_best: bool = True
+    #: When to turn to somebody else; of several that hold, the first that can do something.
+    triggers: tuple[Trigger, ...] = ()
+    #: The names of the ladder's rungs, weakest first.
+    rungs: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,9 +92,16 @@ class Budget:
         """What `policy` still allows after `history`."""
         since = history.since_last_answer()
         spent = [rejection.reason for rejection in since.rejections]
+        seniors = [
+            escalation
+            for escalation in since.escalations
+            if escalation.trigger.action is Response.SENIOR_AGENT
+            and not history.in_vain(escalation)
+        ]
         return cls(
             attempts=(
                 policy.max_attempts
+                + len(seniors)
                 - (len(since.attempts) - since.rechecks)
                 - spent.count(Reason.REPEATED)
             ),

@@ -6,8 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from runtrue.loop.analysis import Analysis
+from runtrue.loop.escalation import Escalation
 from runtrue.loop.finding import Finding, Mode, Verdict
-from runtrue.loop.history import History
+from runtrue.loop.history import Attempt, History
 
 
 class Check(Protocol):
@@ -31,6 +33,36 @@ class Check(Protocol):
     async def run(self, workplace: Workplace) -> Verdict:
         """Check the candidate that lies in the workplace now."""
         ...
+
+
+class Gate(Protocol):
+    """A check that says something only about a candidate that has passed all others.
+
+    It is given what the checks have just said: the coverage of tests that failed means nothing.
+    """
+
+    @property
+    def name(self) -> str:
+        """Unique among the checks and gates of one loop."""
+        ...
+
+    @property
+    def mode(self) -> Mode:
+        """Whether its failure blocks."""
+        ...
+
+    async def judge(self, workplace: Workplace, trial: Trial) -> Verdict:
+        """Judge the candidate that lies in the workplace now."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trial:
+    """What a gate is told: the candidate, what the checks said of it, and all attempts before."""
+
+    candidate: str
+    verdicts: tuple[Verdict, ...]
+    history: History
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,6 +100,10 @@ class Proposal:
 
     description: str
     failure: str | None = None
+    #: What the fixer found out about the failure, where it says so.
+    analysis: Analysis | None = None
+    #: What it used up, where that is known: requests, tokens, money.
+    usage: dict[str, float] | None = None
 
 
 class Fixer(Protocol):
@@ -106,6 +142,32 @@ class Fixer(Protocol):
         ...
 
 
+class Analyst(Protocol):
+    """Finds out why an attempt failed, and keeps it for later."""
+
+    def analyse(self, attempt: Attempt, history: History) -> Analysis:
+        """Analyse the failures of an attempt, the last of `history`. Asked twice, nothing more."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Notice:
+    """What came of an escalation: where its report lies, and whether anybody was told."""
+
+    report: str
+    channel: str
+    delivered: bool
+    detail: str
+
+
+class Escalator(Protocol):
+    """Writes the report of an escalation and tells those who are to know."""
+
+    async def escalate(self, escalation: Escalation, history: History) -> Notice:
+        """Report on the last attempt of `history`. A failure to tell is in the notice."""
+        ...
+
+
 class Sandbox(Protocol):
     """Where candidates live, each under an id that is the same for the same content."""
 
@@ -131,6 +193,14 @@ class Sandbox(Protocol):
 
     def protected(self, files: tuple[str, ...]) -> tuple[str, ...]:
         """Those of `files` that judge the candidate: tests and the configuration of checks."""
+        ...
+
+    def content_hash(self, file: str, candidate: str) -> str | None:
+        """The SHA-256 of a file of the project's in a candidate, if it is there."""
+        ...
+
+    def may_add(self, file: str, candidate: str) -> bool:
+        """Whether a file is a test that a candidate has not got, so that it may be added."""
         ...
 
     def workplace(self) -> Workplace:

@@ -8,7 +8,7 @@ from typing import Any
 from runtrue.flow import Node
 from runtrue.loop.history import Skip
 from runtrue.loop.policy import Policy
-from runtrue.loop.seams import Check, Fixer, Sandbox
+from runtrue.loop.seams import Analyst, Check, Escalator, Fixer, Gate, Sandbox
 
 Shared = dict[str, Any]
 
@@ -21,6 +21,13 @@ class Workshop:
     checks: tuple[Check, ...]
     ladder: tuple[Fixer | Skip, ...]
     policy: Policy
+    gates: tuple[Gate, ...] = ()
+    analyst: Analyst | None = None
+    escalator: Escalator | None = None
+    #: The file that the task is about, where it is about one.
+    artifact: str | None = None
+    #: The tests that the task is about, where that is not all of them.
+    tests: tuple[str, ...] = ()
 
     @property
     def fixers(self) -> tuple[Fixer, ...]:

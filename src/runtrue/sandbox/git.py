@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import shutil
 import stat
 import subprocess
@@ -28,6 +29,9 @@ JUNK = (
 INSTALLED = (".venv", "venv", "node_modules")
 
 _KEPT_KINDS = (stat.S_IFREG, stat.S_IFLNK)
+
+#: Where a hunk of a patch begins, and its lines in the new file.
+_HUNK = re.compile(r"^@@ -\S+ \+(\d+)(?:,(\d+))? @@", re.MULTILINE)
 
 _QUIET = {
     # Hooks, signing, fsmonitor daemons and pagers are the user's; none may act on our behalf.
@@ -113,6 +117,11 @@ class Tree:
         """All files of `tree`."""
         return _names(self.git("ls-tree", "-r", "-z", "--name-only", tree))
 
+    def content(self, file: str, tree: str) -> bytes:
+        """What a file of `tree` holds."""
+        text = self.git("cat-file", "blob", f"{tree}:{file}")
+        return text.encode("utf-8", "surrogateescape")
+
     def changed(self, old: str, new: str) -> tuple[str, ...]:
         """The files that differ between two states."""
         options = ("-r", "-z", "--name-only", "--no-renames")
@@ -125,6 +134,20 @@ class Tree:
         options = ("--no-color", "--no-ext-diff", "--no-textconv", "--binary", "--no-renames")
         form = ("--src-prefix=a/", "--dst-prefix=b/", "--unified=3", "--no-relative")
         return self.git("--literal-pathspecs", "diff", *options, *form, old, new, *paths)
+
+    def changed_lines(self, old: str, new: str) -> dict[str, frozenset[int]]:
+        """The lines of `new`, by file, that are not so in `old`."""
+        options = (
+            *("--no-color", "--no-ext-diff", "--no-textconv", "--no-renames", "--no-relative"),
+            # Neither may a setting join hunks, nor an attribute call a program binary.
+            *("--unified=0", "--inter-hunk-context=0", "--text"),
+        )
+        lines: dict[str, frozenset[int]] = {}
+        for file in self.changed(old, new):
+            # One file at a time: the names in a patch of several may be quoted in any way.
+            patch = self.git("--literal-pathspecs", "diff", *options, old, new, "--", file)
+            lines[file] = changed_lines_in(patch)
+        return lines
 
     def count_lines(self, old: str, new: str) -> tuple[int, int]:
         """How many lines were added and removed; binary files count as none."""
@@ -205,6 +228,12 @@ def run_git(
         verb = next((arg for arg in args if not arg.startswith("-")), "git")
         raise SandboxError(f"git {verb} failed in {cwd}: {complaint}")
     return done.stdout.decode("utf-8", "surrogateescape")
+
+
+def changed_lines_in(patch: str) -> frozenset[int]:
+    """The lines of the new file that a patch without context, of one file, gives."""
+    hunks = [(int(start), int(count or 1)) for start, count in _HUNK.findall(patch)]
+    return frozenset(line for start, count in hunks for line in range(start, start + count))
 
 
 def is_junk(name: str) -> bool:

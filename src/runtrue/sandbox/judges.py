@@ -11,17 +11,27 @@ from pathlib import Path, PurePosixPath
 
 _JAVASCRIPT = ("js", "jsx", "mjs", "cjs", "ts", "tsx", "mts", "cts")
 
-#: Tests, what runs before and around them, and the configuration of checks, by file name.
-NAMES = (
-    *("test_*.py", "*_test.py", "tests.py", "conftest.py", "pytest.ini", ".pytest.ini"),
-    *("pytest.toml", ".pytest.toml", ".flake8", ".pylintrc", "pylintrc"),
+#: Tests, by file name.
+TESTS = (
+    *("test_*.py", "*_test.py", "tests.py"),
+    *(f"*.{word}.{end}" for word in ("test", "spec") for end in _JAVASCRIPT),
+    *("*_test.go", "*Test.java", "*Tests.java", "*IT.java"),
+)
+#: What is code below a directory of tests, and what there is no test but prepares them.
+_CODE = frozenset({".py", ".go", ".rs", ".java", *(f".{end}" for end in _JAVASCRIPT)})
+_PREPARES = re.compile(
+    r"(__init__|set_?up(tests)?|tear_?down|helpers?|fixtures?|mod)[._-].*", re.IGNORECASE
+)
+
+#: What runs before and around tests, and the configuration of checks, by file name.
+_AROUND = (
+    *("conftest.py", "pytest.ini", ".pytest.ini"),
+    *("pytest.toml", ".pytest.toml", ".flake8", ".pylintrc", "pylintrc", ".bandit"),
     *("tox.ini", "setup.cfg", "pyproject.toml", "noxfile.py", ".coveragerc"),
     *("ruff.toml", ".ruff.toml", "mypy.ini", ".mypy.ini", "runtrue.toml"),
-    *(f"*.{word}.{end}" for word in ("test", "spec") for end in _JAVASCRIPT),
     *(".eslintrc*", "eslint.config.*", ".prettierrc*", "jest.config.*", ".mocharc.*"),
     *("vitest.config.*", "vitest.workspace.*", "vite.config.*"),
     *("build.gradle*", "settings.gradle*"),
-    *("*_test.go", "*Test.java", "*Tests.java", "*IT.java"),
     # Imported by every Python interpreter that starts, before anything else.
     *("sitecustomize.py", "usercustomize.py", "*.pth"),
     # Would be imported in place of pytest, or of what runtrue reads its verdict from.
@@ -30,8 +40,10 @@ NAMES = (
     *(".gitignore", ".ignore", ".eslintignore", ".prettierignore"),
     *(".gitattributes",),
 )
+NAMES = (*TESTS, *_AROUND)
+_TEST_DIRECTORIES = frozenset({"tests", "test", "__tests__", "spec"})
 #: Everything below a directory of these names.
-DIRECTORIES = frozenset({"tests", "test", "__tests__", "spec", "pytest", "_pytest"})
+DIRECTORIES = _TEST_DIRECTORIES | {"pytest", "_pytest"}
 
 #: What a runner reads to find out what to run.
 _RUNNER_FILES = {
@@ -53,6 +65,17 @@ def is_judge(file: str, patterns: Iterable[str] = ()) -> bool:
         or not DIRECTORIES.isdisjoint(path.parts[:-1])
         or any(fnmatchcase(file, pattern) for pattern in patterns)
     )
+
+
+def is_test(file: str) -> bool:
+    """Whether `file` holds tests, by its name: not what prepares them, and no configuration."""
+    path = PurePosixPath(file)
+    if any(fnmatchcase(path.name, name) for name in _AROUND):
+        return False
+    if any(fnmatchcase(path.name, name) for name in TESTS):
+        return True
+    below = not _TEST_DIRECTORIES.isdisjoint(path.parts[:-1])
+    return below and path.suffix in _CODE and not _PREPARES.fullmatch(path.name)
 
 
 def judges_of_command(command: str, directory: Path) -> tuple[str, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import glob
+import hashlib
 import os
 import shutil
 from dataclasses import dataclass
@@ -16,7 +17,7 @@ from runtrue.process import MARK, kill_marked
 from runtrue.sandbox.environment import allowed, python_path, search_path
 from runtrue.sandbox.extras import Extras, bring_extras, put_extras
 from runtrue.sandbox.git import Tree, make_readable, remove, run_git
-from runtrue.sandbox.judges import is_judge
+from runtrue.sandbox.judges import is_judge, is_test
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -164,10 +165,48 @@ class GitSandbox:
         patterns = [f"{prefix}{pattern}" for pattern in self._judges]
         return tuple(file for file in files if is_judge(file, patterns))
 
+    def rooted(self, file: str) -> str:
+        """A file of the project's, as seen from the root that paths are relative to."""
+        return (self._project.relative_to(self._site.top) / file).as_posix()
+
+    def content(self, file: str, candidate: str) -> bytes | None:
+        """What a file of the project's holds in a candidate, if it is there."""
+        file = self.rooted(file)
+        if file not in self._tree.files(candidate):
+            return None
+        return self._tree.content(file, candidate)
+
+    def original(self, file: str) -> bytes | None:
+        """What a file, as seen from the root, held when the run began, if it was there."""
+        base = self._site.base
+        return self._tree.content(file, base) if file in self._tree.files(base) else None
+
+    def content_hash(self, file: str, candidate: str) -> str | None:
+        """The SHA-256 of a file of the project's in a candidate, if it is there."""
+        content = self.content(file, candidate)
+        return None if content is None else hashlib.sha256(content).hexdigest()
+
+    def may_add(self, file: str, candidate: str) -> bool:
+        """Whether a file is a test that a candidate has not got, so that it may be added."""
+        return is_test(file) and file not in self._tree.files(candidate)
+
+    def changed_lines(self, candidate: str) -> dict[str, frozenset[int]]:
+        """The lines, by file, that a candidate has and the user's tree has not."""
+        return self._tree.changed_lines(self._site.base, candidate)
+
+    @property
+    def base(self) -> str:
+        """The candidate that it began with."""
+        return self._site.base
+
     @property
     def top(self) -> Path:
         """The directory of the user's that paths in diffs are relative to."""
         return Path(self._site.top)
+
+    def difference(self, old: str, new: str) -> str:
+        """The patch from one candidate to another."""
+        return self._tree.diff(old, new)
 
     def diff(self, candidate: str) -> str:
         """The patch from what the user has to a candidate."""

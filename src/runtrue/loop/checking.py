@@ -1,0 +1,163 @@
+"""Checking: every check on one candidate, in the light of the baseline, then the gates."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, replace
+from typing import Any
+
+from runtrue.flow import emit
+from runtrue.loop.cause import TIMEOUT
+from runtrue.loop.comparison import steady, still_judged, within_task
+from runtrue.loop.decide import Action
+from runtrue.loop.fault import Fault
+from runtrue.loop.finding import Mode, Outcome, Verdict
+from runtrue.loop.history import Attempt, History
+from runtrue.loop.policy import Budget
+from runtrue.loop.seams import Check, Trial
+from runtrue.loop.workshop import Shared, WorkshopNode
+
+
+@dataclass(frozen=True, slots=True)
+class CheckInputs:
+    """Which candidate is checked, as which attempt, and which checks come first."""
+
+    number: int
+    candidate: str
+    first: tuple[str, ...]
+    baseline: tuple[Verdict, ...]
+    history: History
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """What the checks said, and when they began."""
+
+    at: float
+    verdicts: tuple[Verdict, ...]
+    code_hash: str | None = None
+
+
+class CheckNode(WorkshopNode):
+    """Runs the checks: first what failed before, then, if that passes, every other one."""
+
+    def prep(self, shared: Shared) -> CheckInputs:
+        """Find out what failed on the candidate that this one was made from."""
+        history: History = shared.get("history", History())
+        if not history.attempts:
+            return CheckInputs(1, shared["candidate"], (), history.baseline, history)
+        repeated = shared["decision"].action is Action.RECHECK
+        number = history.latest.number + (0 if repeated else 1)
+        return CheckInputs(
+            number=number,
+            candidate=shared["candidate"],
+            first=tuple(v.check for v in history.best.verdicts if v.blocks),
+            # The first attempt, run again, is the baseline itself.
+            baseline=history.baseline if number > 1 else history.before,
+            history=history,
+        )
+
+    async def exec(self, inputs: CheckInputs) -> Checked:
+        """Run the checks on exactly this candidate, whatever was left in the sandbox."""
+        at = time.time()
+        self.workshop.sandbox.restore(inputs.candidate)
+        left = Budget.left(self.workshop.policy, inputs.history).attempts
+        limit = max(inputs.number, len(inputs.history.attempts) - inputs.history.rechecks + left)
+        emit("attempt_started", number=inputs.number, limit=limit)
+        verdicts: list[Verdict] = []
+        for group in self._groups(inputs.first):
+            for check in group:
+                verdict = await self._verdict(check, inputs)
+                emit("check_finished", number=inputs.number, **_summary(verdict))
+                verdicts.append(verdict)
+            if inputs.number > 1 and any(verdict.blocks for verdict in verdicts):
+                break
+        if not any(verdict.blocks for verdict in verdicts):
+            for gate in self.workshop.gates:
+                emit("check_started", check=gate.name)
+                workplace = self.workshop.sandbox.workplace()
+                trial = Trial(
+                    candidate=inputs.candidate, verdicts=tuple(verdicts), history=inputs.history
+                )
+                verdict = await gate.judge(workplace, trial)
+                emit("check_finished", number=inputs.number, **_summary(verdict))
+                verdicts.append(verdict)
+        artifact, sandbox = self.workshop.artifact, self.workshop.sandbox
+        code_hash = sandbox.content_hash(artifact, inputs.candidate) if artifact else None
+        return Checked(at, tuple(verdicts), code_hash)
+
+    async def _verdict(self, check: Check, inputs: CheckInputs) -> Verdict:
+        """What a check says, in the light of the baseline."""
+        baseline = next((v for v in inputs.baseline if v.check == check.name), None)
+        verdict = await self._run(check, inputs)
+        verdict = within_task(verdict, self.workshop.tests, baseline)
+        if baseline is not None:
+            verdict = still_judged(baseline, verdict)
+        return verdict
+
+    def _groups(self, first: tuple[str, ...]) -> list[list[Check]]:
+        checks = self.workshop.checks
+        required = [c for c in checks if c.mode is Mode.REQUIRED]
+        return [
+            [c for c in required if c.name in first],
+            [c for c in required if c.name not in first],
+            [c for c in checks if c.mode is Mode.INFORMATIONAL],
+        ]
+
+    async def _run(self, check: Check, inputs: CheckInputs) -> Verdict:
+        """Run a check, and again where it failed in a way not known yet: that may be chance."""
+        emit("check_started", check=check.name)
+        sandbox = self.workshop.sandbox
+        verdict = await check.run(sandbox.workplace())
+        confirmed = inputs.history.confirmed(check.name)
+        for _ in range(self.workshop.policy.flaky_reruns):
+            if not _may_be_chance(verdict, confirmed):
+                break
+            emit("check_repeated", check=check.name)
+            sandbox.restore(inputs.candidate)
+            verdict = steady(verdict, await check.run(sandbox.workplace()))
+        return verdict
+
+    def post(self, shared: Shared, inputs: CheckInputs, result: Checked) -> None:
+        """Add the attempt to the history."""
+        history: History = shared.get("history", History())
+        again = bool(history.attempts) and history.latest.number == inputs.number
+        attempt = Attempt(
+            number=inputs.number,
+            candidate=inputs.candidate,
+            verdicts=result.verdicts,
+            fix=shared.pop("fix", None),
+            recheck=again,
+            at=result.at,
+            code_hash=result.code_hash,
+        )
+        shared["history"] = replace(history, attempts=(*history.attempts, attempt))
+
+
+def _may_be_chance(verdict: Verdict, confirmed: frozenset[str]) -> bool:
+    """Whether tests failed that were not known to, by the candidate's fault, within their time."""
+    blamed = {f.location.symbol for f in verdict.findings if f.fault is Fault.CANDIDATE}
+    bad = (Outcome.FAILED, Outcome.ERROR)
+    failed = {case for case, o in verdict.cases.items() if o in bad and case in blamed}
+    timed_out = any(finding.category == TIMEOUT for finding in verdict.findings)
+    return verdict.blocks and not timed_out and not failed <= confirmed
+
+
+#: How many findings of a verdict an event shows; all of them are in the attempt.
+_SHOWN = 5
+
+
+def _summary(verdict: Verdict) -> dict[str, Any]:
+    bad = (Outcome.FAILED, Outcome.ERROR)
+    return {
+        "check": verdict.check,
+        "mode": verdict.mode,
+        "passed": verdict.passed,
+        "findings": len(verdict.findings),
+        "shown": verdict.findings[:_SHOWN],
+        "cases": len(verdict.cases),
+        "flaky": [finding.location.symbol for finding in verdict.flaky],
+        "known": len(verdict.known),
+        "failed_cases": sum(outcome in bad for outcome in verdict.cases.values()),
+        "seconds": verdict.seconds,
+    }

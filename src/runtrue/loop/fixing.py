@@ -1,0 +1,182 @@
+"""Fixing: one climb up the ladder, and what it made of the candidate, seen from the files."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from dataclasses import dataclass, replace
+
+from runtrue.flow import emit
+from runtrue.loop.cause import COVERAGE_UNMET, TESTS_MISSING
+from runtrue.loop.comparison import is_one_of
+from runtrue.loop.decide import Decision
+from runtrue.loop.finding import Finding
+from runtrue.loop.history import Fix, FixPart, History, Reason, Rejection, Skip
+from runtrue.loop.seams import Fixer, FixTask
+from runtrue.loop.workshop import Shared, Workshop, WorkshopNode, readable
+
+
+@dataclass(frozen=True, slots=True)
+class FixInputs:
+    """The candidate to mend, and what is wrong with it."""
+
+    base: str
+    findings: tuple[Finding, ...]
+    history: History
+    #: Only fixers stronger than this one are asked.
+    above: str | None
+
+
+class FixNode(WorkshopNode):
+    """Climbs the ladder: each fixer, cheapest first, takes on the findings that are left."""
+
+    def __init__(self, name: str, workshop: Workshop) -> None:
+        super().__init__(name, workshop)
+        self.side_effect = any(fixer.side_effect for fixer in workshop.fixers)
+
+    def prep(self, shared: Shared) -> FixInputs:
+        """The findings that the decision is about, on the best candidate so far."""
+        decision: Decision = shared["decision"]
+        history: History = shared["history"]
+        above = history.senior.above if history.senior else None
+        return FixInputs(shared["candidate"], decision.findings, history, above)
+
+    async def exec(self, inputs: FixInputs) -> Fix:
+        """Let the fixers edit the candidate, and see from the files what they did."""
+        await self._wait(inputs.history)
+        sandbox = self.workshop.sandbox
+        sandbox.restore(inputs.base)
+        candidate, left = inputs.base, inputs.findings
+        parts: list[FixPart] = []
+        skipped: list[Skip] = []
+        for rung in _above(inputs.above, self.workshop.ladder):
+            taken = _take_on(rung, left)
+            if isinstance(taken, Skip):
+                skipped.append(taken)
+                continue
+            fixer, mine = taken
+            part, candidate = await self._climb(fixer, mine, candidate, inputs.history)
+            parts.append(part)
+            if part.files:
+                left = tuple(finding for finding in left if finding not in mine)
+            if not left:
+                break
+        added, removed = sandbox.count_lines(inputs.base, candidate)
+        return Fix(
+            base=inputs.base,
+            candidate=candidate,
+            parts=tuple(parts),
+            skipped=tuple(skipped),
+            added=added,
+            removed=removed,
+        )
+
+    async def _wait(self, history: History) -> None:
+        since = history.since_last_answer()
+        # The first attempt of a budget was not made by a fixer.
+        rounds = len(since.attempts) - since.rechecks - 1
+        seconds = self.workshop.policy.wait(rounds + len(since.rejections))
+        if seconds:
+            emit("backing_off", seconds=seconds)
+            await asyncio.sleep(seconds)
+
+    async def _climb(
+        self, fixer: Fixer, findings: tuple[Finding, ...], before: str, history: History
+    ) -> tuple[FixPart, str]:
+        sandbox = self.workshop.sandbox
+        emit("fixer_started", fixer=fixer.name, findings=len(findings))
+        started = time.monotonic()
+        sources = {finding.source for finding in findings}
+        task = FixTask(
+            findings=findings,
+            history=history,
+            commands=tuple(c.command for c in self.workshop.checks if c.name in sources),
+        )
+        proposal = await fixer.propose(task, sandbox.workplace())
+        if proposal.failure is not None:
+            # Half-done edits of a fixer that broke prove nothing and would only mislead the next.
+            sandbox.restore(before)
+        after = sandbox.snapshot()
+        changed = sandbox.changed(before, after)
+        restored = () if fixer.trusted else self._judges(changed, history)
+        if any(finding.category in (COVERAGE_UNMET, TESTS_MISSING) for finding in findings):
+            # What is wanted are tests: they may be added, and none that is there may be changed.
+            restored = tuple(file for file in restored if not sandbox.may_add(file, before))
+        if restored:
+            sandbox.put_back(restored, before)
+            after = sandbox.snapshot()
+        if not fixer.repeatable and any(a.candidate == after for a in history.attempts):
+            # It would give the same for ever, and keep the findings from the rungs above.
+            sandbox.restore(before)
+            after = before
+        part = FixPart(
+            fixer=fixer.name,
+            findings=tuple(finding.fingerprint for finding in findings),
+            description=proposal.description,
+            files=readable(sandbox.changed(before, after)),
+            restored=readable(restored),
+            seconds=time.monotonic() - started,
+            failure=proposal.failure,
+            analysis=proposal.analysis,
+            usage=proposal.usage,
+        )
+        emit(
+            "fixer_finished",
+            fixer=part.fixer,
+            files=part.files,
+            restored=part.restored,
+            failure=part.failure,
+        )
+        return part, after
+
+    def _judges(self, files: tuple[str, ...], history: History) -> tuple[str, ...]:
+        """Those of `files` that judge: by their names, or because tests ran from them."""
+        by_name = self.workshop.sandbox.protected(files)
+        ran = history.test_files()
+        return tuple(file for file in files if file in by_name or is_one_of(file, ran))
+
+    def post(self, shared: Shared, inputs: FixInputs, result: Fix) -> str:
+        """Hand a new candidate to the checks, or note why there is none worth running."""
+        history: History = shared["history"]
+        reason = self._rejected(result, inputs)
+        if reason is None:
+            shared["fix"], shared["candidate"] = result, result.candidate
+            return "proposed"
+        rejection = Rejection(after=history.latest.number, fix=result, reason=reason)
+        shared["history"] = replace(history, rejections=(*history.rejections, rejection))
+        return "rejected"
+
+    def _rejected(self, fix: Fix, inputs: FixInputs) -> Reason | None:
+        if fix.candidate != fix.base:
+            seen = any(a.candidate == fix.candidate for a in inputs.history.attempts)
+            return Reason.REPEATED if seen else None
+        if any(part.failure is not None for part in fix.parts):
+            return Reason.FIXER_FAILED
+        repeatable = {fixer.name for fixer in self.workshop.fixers if fixer.repeatable}
+        if any(part.fixer in repeatable for part in fix.parts):
+            return Reason.UNCHANGED
+        return Reason.NO_FIXER if inputs.above is None else Reason.NOBODY_STRONGER
+
+
+def _above(name: str | None, ladder: tuple[Fixer | Skip, ...]) -> tuple[Fixer | Skip, ...]:
+    """The rungs of the ladder, those up to a weaker fixer passed over."""
+    names = [rung.fixer if isinstance(rung, Skip) else rung.name for rung in ladder]
+    if name not in names:
+        return ladder
+    passed = names.index(name) + 1
+    reason = "it has tried, and this was escalated to a stronger one"
+    return (*(Skip(fixer=rung, reason=reason) for rung in names[:passed]), *ladder[passed:])
+
+
+def _take_on(
+    rung: Fixer | Skip, findings: tuple[Finding, ...]
+) -> tuple[Fixer, tuple[Finding, ...]] | Skip:
+    """The findings that a rung takes on, or why it takes none."""
+    if isinstance(rung, Skip):
+        return rung
+    if reason := rung.unavailable():
+        return Skip(fixer=rung.name, reason=reason)
+    mine = tuple(finding for finding in findings if rung.accepts(finding))
+    if not mine:
+        return Skip(fixer=rung.name, reason="it takes none of these findings on")
+    return rung, mine
