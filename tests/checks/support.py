@@ -8,7 +8,7 @@ import sys
 import textwrap
 from pathlib import Path
 
-from runtrue.checks import CommandCheck
+from runtrue.checks import CommandCheck, Coverage, Measured, load_measured
 from runtrue.loop import Finding, Verdict, Workplace
 
 PATH = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
@@ -47,9 +47,46 @@ class Project:
             environment=self.environment,
         )
 
-    def check(self, command: str, *, timeout: float = 60, name: str = "tests") -> Verdict:
-        check = CommandCheck(name=name, command=command, timeout=timeout)
+    def check(
+        self,
+        command: str,
+        *,
+        timeout: float = 60,
+        name: str = "tests",
+        directory: str = ".",
+        env: dict[str, str] | None = None,
+        cover: bool = False,
+        fail_fast: bool = False,
+        verbose: bool = False,
+    ) -> Verdict:
+        check = CommandCheck(
+            name=name,
+            command=command,
+            timeout=timeout,
+            directory=directory,
+            env=env or {},
+            cover=cover,
+            fail_fast=fail_fast,
+            verbose=verbose,
+        )
         return asyncio.run(check.run(self.workplace))
+
+    def measured(self, name: str = "tests") -> Measured:
+        """What the last check measured."""
+        measured = load_measured(self.scratch, name)
+        assert measured is not None
+        return measured
+
+    def lines(self, name: str = "tests") -> dict[str, tuple[list[int], list[int]]]:
+        """By file, the lines that ran and those that did not."""
+        coverage = self.measured(name).coverage
+        assert coverage is not None, self.measured(name).why_not
+        return lines_of(coverage)
+
+
+def lines_of(coverage: Coverage) -> dict[str, tuple[list[int], list[int]]]:
+    """By file, the lines that ran and those that did not."""
+    return {f: (sorted(c.executed), sorted(c.missing)) for f, c in coverage.files.items()}
 
 
 def only(verdict: Verdict) -> Finding:

@@ -5,10 +5,13 @@ from __future__ import annotations
 import ast
 import importlib.resources
 
+import pytest
 
-def test_an_old_python_can_read_it() -> None:
+
+@pytest.mark.parametrize("name", ["runtrue_report", "runtrue_coverage"])
+def test_an_old_python_can_read_it(name: str) -> None:
     package = importlib.resources.files("runtrue.checks")
-    source = package.joinpath("pytest_plugin/runtrue_report.py").read_text(encoding="utf-8")
+    source = package.joinpath(f"pytest_plugin/{name}.py").read_text(encoding="utf-8")
     tree = ast.parse(source, feature_version=(3, 7))
     imports = [node for node in tree.body if isinstance(node, ast.ImportFrom)]
     assert imports[0].module == "__future__", "annotations are newer than that"

@@ -1,6 +1,8 @@
 """Checks: run a command, read its report, give a verdict with structured findings."""
 
+from runtrue.checks.case_info import CaseInfo, load_cases
 from runtrue.checks.check import CommandCheck, find_program
+from runtrue.checks.coverage import Coverage, FileCoverage, Measured, load_measured
 from runtrue.checks.detect import Detected, detect_checks
 from runtrue.checks.framework import Framework, Language, framework_of, language_of, tool_of
 from runtrue.checks.line import is_shell
@@ -8,16 +10,22 @@ from runtrue.checks.reader import output_of, trim
 from runtrue.checks.totals import Totals, totals
 
 __all__ = [
+    "CaseInfo",
     "CommandCheck",
+    "Coverage",
     "Detected",
+    "FileCoverage",
     "Framework",
     "Language",
+    "Measured",
     "Totals",
     "detect_checks",
     "find_program",
     "framework_of",
     "is_shell",
     "language_of",
+    "load_cases",
+    "load_measured",
     "output_of",
     "tool_of",
     "totals",

@@ -6,18 +6,24 @@ libtest's own JSON is not stable; its text is, and comes on the same stream as t
 from __future__ import annotations
 
 import json
+import os
 import re
+import shlex
+import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from runtrue.checks.case import Case, CaseReader
-from runtrue.checks.places import Place, own_file, places_in, plain
-from runtrue.checks.reader import Call, relative
+from runtrue.checks.places import Place, own_file, places_in, plain, relative
+from runtrue.checks.reach import Reach
+from runtrue.checks.reader import Call
 from runtrue.loop import Finding, Outcome, Workplace
 from runtrue.process import Ended
 
+#: How the tests are begun, by itself or through the extension.
+_CALLED = re.compile(r"\bcargo(?:\s+[-+]\S+)*\s+(?:llvm-cov\s+)?(?P<test>t|test)$")
 _OUTCOMES = {"ok": Outcome.PASSED, "FAILED": Outcome.FAILED, "ignored": Outcome.SKIPPED}
 #: What cargo says before each test program, of its source and of the program itself.
 _RUNNING = re.compile(
@@ -55,18 +61,53 @@ class CargoReader(CaseReader):
     """`cargo test`: a macro of the `assert` family fails a test, any other panic is an error."""
 
     title = "cargo test"
+    coverage_report = "lcov.info"
+    #: Where programs are looked for, which cargo's own extensions are.
+    _path = ""
 
     def options(self, scratch: Path) -> tuple[str, ...]:
         """All test programs, and what the compiler has to say as data."""
-        wanted = ("--no-fail-fast", "--message-format=json")
+        # Stopping after the first program that fails is what cargo does by itself; libtest cannot.
+        wanted = (*([] if self.manner.fail_fast else ["--no-fail-fast"]), "--message-format=json")
         given = {word.partition("=")[0] for word in self.reach.words}
         return tuple(word for word in wanted if word.partition("=")[0] not in given)
 
     def prepare(self, argv: Sequence[str], environment: Mapping[str, str], scratch: Path) -> Call:
         """No colours, and the lines that say which program is run."""
+        home = environment.get("CARGO_HOME") or f"{environment.get('HOME', '')}/.cargo"
+        self._path = f"{environment.get('PATH', '')}{os.pathsep}{home}/bin"
+        if self.manner.cover and not self.cannot_cover():
+            self.reach = _through_llvm_cov(self.reach)
         call = super().prepare(argv, environment, scratch)
         variables = {"CARGO_TERM_COLOR": "never", "CARGO_TERM_QUIET": "false"}
+        if self.manner.verbose:
+            variables["RUST_BACKTRACE"] = "1"
         return replace(call, environment={**call.environment, **variables})
+
+    def cannot_cover(self) -> str | None:
+        """Coverage is the work of an extension of cargo's."""
+        if shutil.which("cargo-llvm-cov", path=self._path) is None:
+            return "cargo's coverage needs cargo-llvm-cov: cargo install cargo-llvm-cov"
+        if not _CALLED.search(self.reach.line[: self.reach.at]):
+            return "cargo's coverage needs a command that names `cargo test` itself"
+        return None
+
+    def covering(self, reports: Path) -> tuple[str, ...]:
+        """No report yet: with it there would be none of failing tests, or else no exit code."""
+        return ("--no-report",)
+
+    def under_cover(self, call: Call, reports: Path) -> Call:
+        """Have the report made after the tests, however they ended."""
+        if self.cannot_cover():
+            return call
+        line = call.argv[-1] if self.is_shell else shlex.join(call.argv)
+        toolchain = [word for word in self.reach.words[:1] if word.startswith("+")]
+        output = f"--output-path={reports / self.coverage_report}"
+        report = shlex.join(
+            [self.reach.program, *toolchain, "llvm-cov", "report", "--lcov", output]
+        )
+        script = f'{line}\ncode=$?\n{report} >/dev/null 2>&1\nexit "$code"'
+        return replace(call, argv=("/bin/sh", "-c", script))
 
     def cases(self, ended: Ended, workplace: Workplace) -> list[Case] | None:
         """The tests of every program that ran."""
@@ -146,6 +187,14 @@ class CargoReader(CaseReader):
             actual=equated["left"] if equated else None,
             expected=equated["right"] if equated else None,
         )
+
+
+def _through_llvm_cov(reach: Reach) -> Reach:
+    """`cargo test` as `cargo llvm-cov test`."""
+    called = _CALLED.search(reach.line[: reach.at])
+    before = reach.line[: called.start("test")] if called else reach.line[: reach.at]
+    begun = f"{before}llvm-cov test"
+    return replace(reach, line=f"{begun}{reach.line[reach.at :]}", at=len(begun))
 
 
 def _is_assertion(place: Place, workplace: Workplace) -> bool:

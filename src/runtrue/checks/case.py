@@ -5,15 +5,21 @@ from __future__ import annotations
 import errno
 import os
 import re
+import shutil
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from runtrue.checks.coverage import Coverage, Measured
 from runtrue.checks.places import Place, complaints_in, places_in, plain
 from runtrue.checks.reach import Reach
-from runtrue.checks.reader import Call, Reader, Reading, output_of, trim
+from runtrue.checks.reader import Call, Manner, Reader, Reading, output_of, trim
 from runtrue.loop import Fault, Finding, Location, Outcome, Workplace, fault_of_exception
 from runtrue.process import Ended
+
+if TYPE_CHECKING:
+    from runtrue.checks.coverage.left import LeftReports
 
 #: Which outcome stays when several tests have one name.
 WEIGHT = {Outcome.SKIPPED: 0, Outcome.PASSED: 1, Outcome.FAILED: 2, Outcome.ERROR: 3}
@@ -22,6 +28,8 @@ BAD = (Outcome.FAILED, Outcome.ERROR)
 _STACK = 1_500
 #: More complaints than these help nobody.
 _COMPLAINTS = 20
+#: Where in the scratch directory a runner writes its coverage.
+_COVERAGE = "coverage"
 #: How interpreters begin to tell of an error: its type, then what it says.
 _ERROR_LINE = re.compile(
     r"^([A-Za-z_][\w.$]*(?:Error|Exception))(?: \[\w+\])?: (.*)$", re.MULTILINE
@@ -45,26 +53,86 @@ class Case:
     code: str | None = None
 
 
+def without_tests(coverage: Coverage) -> Coverage:
+    """The coverage of what is tested: tests run as a whole, or not at all."""
+    from runtrue.sandbox import is_judge
+
+    return Coverage({file: lines for file, lines in coverage.files.items() if not is_judge(file)})
+
+
 class CaseReader(Reader):
     """A test runner: passes only when its report, complete, and its exit code both say so."""
 
     #: What the runner is called in messages.
     title = "the test runner"
+    #: Its options for stopping at the first failure, and for saying all there is about one.
+    fail_fast: tuple[str, ...] = ()
+    verbose: tuple[str, ...] = ()
+    #: What it calls the report of its coverage.
+    coverage_report = ""
 
-    def __init__(self, check: str, *, is_shell: bool, reach: Reach) -> None:
-        super().__init__(check, is_shell=is_shell)
+    def __init__(
+        self, check: str, *, is_shell: bool, reach: Reach, directory: Path, manner: Manner
+    ) -> None:
+        super().__init__(check, is_shell=is_shell, manner=manner)
         self.reach = reach
+        self.directory = directory
+        self._left: LeftReports | None = None
 
     def options(self, scratch: Path) -> tuple[str, ...]:
         """What makes the runner write its report into `scratch`, or print it."""
         return ()
 
+    def covering(self, reports: Path) -> tuple[str, ...]:
+        """What makes the runner write its coverage into `reports`."""
+        return ()
+
+    def cannot_cover(self) -> str | None:
+        """Why the runner cannot be made to, and what would help."""
+        return None
+
     def prepare(self, argv: Sequence[str], environment: Mapping[str, str], scratch: Path) -> Call:
-        """Have the report written, and nothing coloured."""
-        return Call(
-            argv=self.reach.argv(*self.options(scratch)),
+        """Have the reports written, and nothing coloured."""
+        options = [*self.options(scratch)]
+        if self.manner.fail_fast:
+            options += self.fail_fast
+        if self.manner.verbose:
+            options += self.verbose
+        if self.manner.cover:
+            from runtrue.checks.coverage.left import LeftReports
+
+            shutil.rmtree(scratch / _COVERAGE, ignore_errors=True)
+            (scratch / _COVERAGE).mkdir()
+            self._left = LeftReports(self.directory)
+            if not self.cannot_cover():
+                options += self.covering(scratch / _COVERAGE)
+        call = Call(
+            argv=self.reach.argv(*options),
             environment={**environment, "NO_COLOR": "1"},
         )
+        return self.under_cover(call, scratch / _COVERAGE) if self.manner.cover else call
+
+    def under_cover(self, call: Call, reports: Path) -> Call:
+        """The command as it is to be run for its coverage, where options do not suffice."""
+        return call
+
+    def measured(self, workplace: Workplace) -> Measured:
+        """From what the runner was told to write, or else from what it was going to anyway."""
+        coverage = self.own_coverage(workplace)
+        if coverage is None and self._left:
+            coverage = self._left.coverage(workplace)
+        if coverage is not None:
+            return Measured(coverage=without_tests(coverage))
+        why_not = f"{self.title} left no coverage report that can be read: see what it printed"
+        return Measured(why_not=self.cannot_cover() or why_not)
+
+    def own_coverage(self, workplace: Workplace) -> Coverage | None:
+        """What the report says that the runner was told to write."""
+        from runtrue.checks.coverage.report import read_report
+
+        if not self.coverage_report:
+            return None
+        return read_report(workplace.scratch / _COVERAGE / self.coverage_report, workplace)
 
     def read(self, ended: Ended, workplace: Workplace) -> Reading:
         """The verdict from the report's cases and the exit code."""

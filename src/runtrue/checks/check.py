@@ -6,12 +6,14 @@ import difflib
 import os
 import shutil
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from runtrue import process
 from runtrue.checks.cargo_reader import CargoReader
 from runtrue.checks.case import CaseReader
+from runtrue.checks.case_info import forget_cases, keep_cases
+from runtrue.checks.coverage import Measured, forget_measured, keep_measured
 from runtrue.checks.framework import Framework, tool_of
 from runtrue.checks.go_reader import GoReader
 from runtrue.checks.javascript_readers import JestReader, MochaReader, VitestReader
@@ -19,9 +21,10 @@ from runtrue.checks.junit_reader import JunitReader
 from runtrue.checks.line import argv_of, is_shell
 from runtrue.checks.lint_readers import MypyReader, RuffReader
 from runtrue.checks.other_reader import OtherReader
+from runtrue.checks.places import relative
 from runtrue.checks.pytest_reader import PytestReader
 from runtrue.checks.reach import reach_of
-from runtrue.checks.reader import Reader, Reading, output_of
+from runtrue.checks.reader import Manner, Reader, Reading, output_of
 from runtrue.loop import Fault, Finding, Location, Mode, Verdict, Workplace, fault_of_exception
 
 #: The report of some tools is their output, which must therefore be kept whole, within reason.
@@ -32,17 +35,30 @@ _RUNNERS: dict[str, type[CaseReader]] = {
     Framework.MOCHA: MochaReader,
     Framework.GO_TEST: GoReader,
     Framework.CARGO_TEST: CargoReader,
+    Framework.JUNIT: JunitReader,
 }
+_LINTERS: dict[str, type[Reader]] = {"ruff": RuffReader, "mypy": MypyReader}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommandCheck:
-    """Any command; those of test frameworks, ruff and mypy are read from their reports."""
+    """Any command; those of test frameworks, ruff and mypy are read from their reports.
+
+    `env` is what it gets beside, or in place of, the workplace's environment, and `directory` where
+    in the workplace it runs. Of a test framework, `cover` measures the coverage and leaves it, and
+    what is known of the cases, in the scratch directory; `fail_fast` stops at the first failure;
+    `verbose` makes what is said of failures complete.
+    """
 
     name: str
     command: str
     mode: Mode = Mode.REQUIRED
     timeout: float = 300.0
+    env: dict[str, str] = field(default_factory=dict, hash=False)
+    directory: str = "."
+    cover: bool = False
+    fail_fast: bool = False
+    verbose: bool = False
 
     @property
     def argv(self) -> tuple[str, ...]:
@@ -56,8 +72,16 @@ class CommandCheck:
 
     async def run(self, workplace: Workplace) -> Verdict:
         """Run the command in the workplace. What goes wrong becomes a finding."""
+        if self.cover:
+            forget_measured(workplace.scratch, self.name)
+            forget_cases(workplace.scratch, self.name)
+        if self.directory != ".":
+            workplace = replace(workplace, directory=workplace.directory / self.directory)
+            if not workplace.directory.is_dir() or relative(".", workplace) is None:
+                return self._unrun(self._nowhere(), workplace)
         reader = reader_of(self, workplace.directory)
-        call = reader.prepare(self.argv, workplace.environment, workplace.scratch)
+        environment = {**workplace.environment, **self.env}
+        call = reader.prepare(self.argv, environment, workplace.scratch)
         try:
             ended = await process.run(
                 call.argv,
@@ -67,11 +91,21 @@ class CommandCheck:
                 keep=_KEEP,
             )
         except OSError as error:
-            return self._verdict(
-                Reading(passed=False, findings=(self._not_started(error, call.environment),))
-            )
+            return self._unrun(self._not_started(error, call.environment), workplace)
         reading = reader.read(ended, workplace)
-        return self._verdict(reading, ended)
+        if not self.cover:
+            return self._verdict(reading, ended)
+        keep_cases(reader.case_infos(reading.cases, workplace), workplace.scratch, self.name)
+        measured = reader.measured(workplace)
+        keep_measured(measured, workplace.scratch, self.name)
+        coverage = measured.coverage.counts if measured.coverage else None
+        return replace(self._verdict(reading, ended), coverage=coverage)
+
+    def _unrun(self, finding: Finding, workplace: Workplace) -> Verdict:
+        if self.cover:
+            why_not = "the command could not be run: see its finding"
+            keep_measured(Measured(why_not=why_not), workplace.scratch, self.name)
+        return self._verdict(Reading(passed=False, findings=(finding,)))
 
     def _verdict(self, reading: Reading, ended: process.Ended | None = None) -> Verdict:
         return Verdict(
@@ -83,6 +117,17 @@ class CommandCheck:
             exit_code=ended.exit_code if ended else None,
             seconds=ended.seconds if ended else 0.0,
             output=output_of(ended) if ended else "",
+        )
+
+    def _nowhere(self) -> Finding:
+        """The directory that the command is to run in is not there, or not the sandbox's."""
+        return Finding(
+            source=self.name,
+            category="not_runnable",
+            message=f"the directory {self.directory!r} is not in the project",
+            fault=Fault.CHECK,
+            location=Location(symbol=self.name),
+            attempted=(self.directory,),
         )
 
     def _not_started(self, error: OSError, environment: dict[str, str]) -> Finding:
@@ -105,16 +150,20 @@ class CommandCheck:
 def reader_of(check: CommandCheck, directory: Path) -> Reader:
     """The reader for what the command comes to in a directory."""
     shell = is_shell(check.command)
-    plain = {"pytest": PytestReader, "ruff": RuffReader, "mypy": MypyReader}
+    manner = Manner(cover=check.cover, fail_fast=check.fail_fast, verbose=check.verbose)
     tool = tool_of(check.command, directory)
-    if tool in plain:
-        return plain[tool](check.name, is_shell=shell)
+    if tool == Framework.PYTEST:
+        return PytestReader(check.name, is_shell=shell, manner=manner, directory=directory)
+    if tool in _LINTERS:
+        return _LINTERS[tool](check.name, is_shell=shell)
     reach = reach_of(check.command, directory)
     if reach is None:
-        return OtherReader(check.name, is_shell=shell, command=check.command, directory=directory)
-    if reach.tool == Framework.JUNIT:
-        return JunitReader(check.name, is_shell=shell, reach=reach, directory=directory)
-    return _RUNNERS[reach.tool](check.name, is_shell=shell, reach=reach)
+        return OtherReader(
+            check.name, is_shell=shell, command=check.command, directory=directory, manner=manner
+        )
+    return _RUNNERS[reach.tool](
+        check.name, is_shell=shell, reach=reach, directory=directory, manner=manner
+    )
 
 
 def _programs(path: str) -> Iterable[str]:

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from runtrue.checks.case import BAD, Case, CaseReader
-from runtrue.checks.places import Place, complaints_in, files_below, places_in
-from runtrue.checks.reader import relative
+from runtrue.checks.go_modules import Modules
+from runtrue.checks.places import Place, complaints_in, places_in
 from runtrue.loop import Finding, Outcome, Workplace
 from runtrue.process import Ended
 
@@ -22,8 +22,6 @@ _LOGGED = re.compile(r"^ +(?P<file>[\w.-]+\.go):(?P<line>\d+): (?P<message>.*)$"
 _FRAMING = re.compile(r"^\s*(=== (RUN|PAUSE|CONT|NAME)|--- (PASS|FAIL|SKIP):) ")
 _NOT_BUILT = re.compile(r"^FAIL\t(?P<package>\S+) \[(?:build|setup) failed\]$", re.MULTILINE)
 _PANIC = re.compile(r"^panic: (?P<message>.*?)(?: \[recovered.*\])?$")
-_FUNCTION = re.compile(r"^func (?P<name>(?:Test|Fuzz|Example|Benchmark)\w*)\(", re.MULTILINE)
-_MODULE = re.compile(r"^module\s+\"?([^\s\"]+)", re.MULTILINE)
 
 
 @dataclass(slots=True)
@@ -38,10 +36,19 @@ class GoReader(CaseReader):
     """`go test`: a panic is an error, everything else that a test complains of a failure."""
 
     title = "go test"
+    fail_fast = ("-failfast",)
+    verbose = ("-v",)
+    coverage_report = "cover.out"
 
     def options(self, scratch: Path) -> tuple[str, ...]:
         """Events in place of text."""
         return () if {"-json", "--json"} & set(self.reach.words) else ("-json",)
+
+    def covering(self, reports: Path) -> tuple[str, ...]:
+        """A profile of all packages, whichever of them a test is in."""
+        given = {word.lstrip("-").partition("=")[0] for word in self.reach.words}
+        wanted = {"coverpkg": "./...", "coverprofile": str(reports / self.coverage_report)}
+        return tuple(f"-{name}={value}" for name, value in wanted.items() if name not in given)
 
     def cases(self, ended: Ended, workplace: Workplace) -> list[Case] | None:
         """Every test that was begun; one with subtests is told by them."""
@@ -49,9 +56,9 @@ class GoReader(CaseReader):
         if not events:
             return None
         tests = _tests(events)
-        directories = _Directories(workplace)
+        modules = Modules(workplace)
         return [
-            self._case(test, directories)
+            self._case(test, modules)
             for test in tests.values()
             if not _is_told_by_its_parts(test, tests)
         ]
@@ -77,10 +84,10 @@ class GoReader(CaseReader):
         complaints = complaints_in(told, workplace)
         if complaints:
             return [self.at(c.place, "build", c.message, told) for c in complaints]
-        directories = _Directories(workplace)
+        modules = Modules(workplace)
         return [
             self.at(
-                Place(directories.file(package) or package),
+                Place(modules.file(package) or package),
                 "package",
                 printed[package].strip() or "failed without a word",
                 told,
@@ -89,8 +96,8 @@ class GoReader(CaseReader):
             for package in sorted(broken)
         ]
 
-    def _case(self, test: _Test, directories: _Directories) -> Case:
-        file = directories.file(test.package, test.name.partition("/")[0])
+    def _case(self, test: _Test, modules: Modules) -> Case:
+        file = modules.file(test.package, test.name.partition("/")[0])
         name = f"{file or test.package}::{test.name}"
         if test.outcome not in (None, Outcome.FAILED):
             return Case(name=name, outcome=test.outcome)
@@ -98,7 +105,7 @@ class GoReader(CaseReader):
         panic = next((m for line in lines if (m := _PANIC.match(line))), None)
         text = "\n".join(lines)
         if panic or test.outcome is None:
-            place = next(places_in(text, directories.workplace), None)
+            place = next(places_in(text, modules.workplace), None)
             return Case(
                 name=name,
                 outcome=Outcome.ERROR,
@@ -108,9 +115,7 @@ class GoReader(CaseReader):
                 stack=text,
             )
         logged = next((m for line in lines if (m := _LOGGED.match(line))), None)
-        place = (
-            directories.place(test.package, logged["file"], int(logged["line"])) if logged else None
-        )
+        place = modules.place(test.package, logged["file"], int(logged["line"])) if logged else None
         message = "\n".join(
             m["message"] if (m := _LOGGED.match(line)) else line.strip() for line in lines
         )
@@ -146,56 +151,6 @@ def _is_told_by_its_parts(test: _Test, tests: dict[tuple[str, str], _Test]) -> b
     ]
     is_bad = test.outcome in BAD
     return bool(parts) and (not is_bad or any(part.outcome in BAD for part in parts))
-
-
-class _Directories:
-    """Where packages and their tests lie: the events name packages by their import paths."""
-
-    def __init__(self, workplace: Workplace) -> None:
-        self.workplace = workplace
-        above = (workplace.directory, *workplace.directory.parents)
-        inside = [d for d in above if d.is_relative_to(workplace.root)]
-        below = [file for file in files_below(workplace.directory) if file.name == "go.mod"]
-        files = [*below, *(directory / "go.mod" for directory in inside)]
-        self._modules = {}
-        for file in files:
-            try:
-                module = _MODULE.search(file.read_text(encoding="utf-8", errors="replace"))
-            except OSError:
-                continue
-            if module:
-                self._modules[module[1]] = file.parent
-        self._tests: dict[Path, dict[str, str]] = {}
-
-    def directory(self, package: str) -> Path | None:
-        """The directory of a package."""
-        for module in sorted(self._modules, key=len, reverse=True):
-            if package == module or package.startswith(f"{module}/"):
-                return self._modules[module] / package[len(module) :].lstrip("/")
-        return None
-
-    def place(self, package: str, file: str, line: int | None = None) -> Place | None:
-        """A line in a file of a package."""
-        directory = self.directory(package)
-        name = relative(str(directory / file), self.workplace) if directory else None
-        return Place(name, line) if name else None
-
-    def file(self, package: str, test: str = "") -> str | None:
-        """The file that a test is written in; the directory where no test is named."""
-        directory = self.directory(package)
-        if directory is None:
-            return None
-        if not test:
-            return relative(str(directory), self.workplace)
-        if directory not in self._tests:
-            self._tests[directory] = {
-                match["name"]: file.name
-                for file in sorted(directory.glob("*_test.go"))
-                for match in _FUNCTION.finditer(file.read_text(encoding="utf-8", errors="replace"))
-            }
-        name = self._tests[directory].get(test)
-        place = self.place(package, name) if name else None
-        return place.file if place else None
 
 
 def _events(text: str) -> list[dict[str, Any]]:

@@ -5,15 +5,19 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from runtrue.checks.case import Case, CaseReader
-from runtrue.checks.places import Place, places_in
-from runtrue.checks.reader import Call, relative
+from runtrue.checks.places import Place, places_in, relative
+from runtrue.checks.reader import Call
 from runtrue.loop import Finding, Outcome, Workplace
 from runtrue.process import Ended
 
+#: Programs that measure the coverage of what they run, and where each is told to keep its data.
+_COVERING = {"c8": ("--temp-directory",), "nyc": ("--temp-dir", "--cache-dir")}
+_JEST_REPORTER = Path(__file__).with_name("jest_reporter") / "runtrue-report.cjs"
 #: How V8 begins a stack: the type of the error, a code perhaps, what it says.
 _HEAD = re.compile(r"^(?P<type>[A-Za-z_$][\w.$]*)(?: \[\w+\])?(?:: (?P<message>.*))?$", re.DOTALL)
 _FRAME = re.compile(r"^\s+at .*$", re.MULTILINE)
@@ -27,6 +31,17 @@ class JavascriptReader(CaseReader):
     """What the three have in common: a JSON file with errors as V8 writes them."""
 
     report = ""
+    coverage_report = "coverage-final.json"
+
+    def installed(self, path: str) -> Path | None:
+        """Where something is in the packages of the project, which may be those of one above."""
+        directory = (self.reach.directory or self.directory).absolute()
+        places = (d / "node_modules" / path for d in (directory, *directory.parents))
+        return next((place for place in places if place.exists()), None)
+
+    def is_given(self, *options: str) -> bool:
+        """Whether the command itself has one of some options."""
+        return any(word.partition("=")[0] in options for word in self.reach.words)
 
     def prepare(self, argv: Sequence[str], environment: Mapping[str, str], scratch: Path) -> Call:
         """Have the report written anew."""
@@ -73,6 +88,24 @@ class JestReader(JavascriptReader):
 
     title = "jest"
     report = "jest.json"
+    # It is gone before it has written its report, unless that is the work of a reporter.
+    fail_fast: tuple[str, ...] = ("--bail", "--reporters=default", f"--reporters={_JEST_REPORTER}")
+    verbose = ("--expand",)
+
+    def prepare(self, argv: Sequence[str], environment: Mapping[str, str], scratch: Path) -> Call:
+        """Tell the reporter where to write."""
+        call = super().prepare(argv, environment, scratch)
+        variables = {"RUNTRUE_REPORT": str(scratch / self.report)} if self.manner.fail_fast else {}
+        return replace(call, environment={**call.environment, **variables})
+
+    def covering(self, reports: Path) -> tuple[str, ...]:
+        """Istanbul's report; thresholds are for the project's own runs with coverage."""
+        wanted = ["--coverageReporters=json"]
+        if not self.is_given("--coverageDirectory"):
+            wanted.append(f"--coverageDirectory={reports}")
+        if not self.is_given("--coverage", "--collectCoverage"):
+            wanted += ["--coverage", "--coverageThreshold={}"]
+        return tuple(wanted)
 
     def options(self, scratch: Path) -> tuple[str, ...]:
         """The report, with where each test is."""
@@ -117,6 +150,37 @@ class VitestReader(JestReader):
 
     title = "vitest"
     report = "vitest.json"
+    fail_fast = ("--bail=1",)
+    verbose = ("--expandSnapshotDiff",)
+
+    def cannot_cover(self) -> str | None:
+        """Coverage is the work of a package of its own."""
+        if self._provider:
+            return None
+        return (
+            "vitest's coverage needs @vitest/coverage-v8 in node_modules:"
+            " npm install --save-dev @vitest/coverage-v8"
+        )
+
+    @property
+    def _provider(self) -> str | None:
+        names = ("v8", "istanbul")
+        return next((n for n in names if self.installed(f"@vitest/coverage-{n}")), None)
+
+    def covering(self, reports: Path) -> tuple[str, ...]:
+        """Istanbul's report, of failing tests too."""
+        always = (
+            "--coverage.enabled",
+            f"--coverage.provider={self._provider}",
+            "--coverage.reporter=json",
+            f"--coverage.reportsDirectory={reports}",
+            "--coverage.reportOnFailure",
+        )
+        if any(word.startswith("--coverage") for word in self.reach.words):
+            return always
+        # Thresholds are for the project's own runs with coverage.
+        kinds = ("lines", "functions", "branches", "statements")
+        return (*always, *(f"--coverage.thresholds.{kind}=0" for kind in kinds))
 
     def options(self, scratch: Path) -> tuple[str, ...]:
         """Once, not watching, and with a report beside those that the project wants."""
@@ -128,6 +192,39 @@ class MochaReader(JavascriptReader):
 
     title = "mocha"
     report = "mocha.json"
+    fail_fast = ("--bail",)
+
+    def cannot_cover(self) -> str | None:
+        """Coverage is the work of a program that runs mocha."""
+        if self._own_program:
+            return (
+                f"{self._own_program} wrote no coverage report that can be read:"
+                " give it the option --reporter=json"
+            )
+        if self._program:
+            return None
+        return "mocha's coverage needs c8 or nyc in node_modules: npm install --save-dev c8"
+
+    @property
+    def _own_program(self) -> str | None:
+        """The program that the command itself runs mocha with."""
+        return next((name for name in self.reach.launchers if name in _COVERING), None)
+
+    @property
+    def _program(self) -> Path | None:
+        return next((p for name in _COVERING if (p := self.installed(f".bin/{name}"))), None)
+
+    def under_cover(self, call: Call, reports: Path) -> Call:
+        """Have the whole command run by the program."""
+        if self._own_program or self._program is None:
+            return call
+        options = (
+            "--reporter=json",
+            f"--report-dir={reports}",
+            "--check-coverage=false",
+            *(f"{option}={reports / 'raw'}" for option in _COVERING[self._program.name]),
+        )
+        return replace(call, argv=(str(self._program), *options, *call.argv))
 
     def options(self, scratch: Path) -> tuple[str, ...]:
         """The report, with paths in the stacks that do not depend on where mocha was started."""

@@ -4,39 +4,31 @@ from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cached_property
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Any
 from xml.etree.ElementTree import ParseError
 
 from runtrue.checks.case import Case, CaseReader
-from runtrue.checks.places import Place, files_below
-from runtrue.checks.reach import Reach
-from runtrue.checks.reader import Call, relative
+from runtrue.checks.java_sources import Sources
+from runtrue.checks.places import Place, files_below, relative
+from runtrue.checks.reader import Call
 from runtrue.loop import Outcome, Workplace
 from runtrue.process import Ended
 
 _REPORTS = "junit"
+_MAVEN = frozenset({"mvn", "mvnw", "mvnd"})
 #: Where the builders leave their reports, whichever module of the project it is.
 _LEFT = frozenset({"surefire-reports", "failsafe-reports", "test-results"})
-_FRAME = re.compile(
-    r"^\s*at (?:[\w.-]+/)*(?P<method>[\w.$<>]+)\((?P<file>[\w$-]+\.\w+):(?P<line>\d+)\)"
-)
 #: JUnit 5 and JUnit 4, each with its own spaces.
 _COMPARED = re.compile(r"expected: ?<(?P<expected>.*)> but was: ?<(?P<actual>.*)>$", re.DOTALL)
-_SOURCES = frozenset({".java", ".kt", ".groovy", ".scala"})
 
 
 class JunitReader(CaseReader):
     """Maven, Gradle and the console launcher."""
 
     title = "JUnit"
-
-    def __init__(self, check: str, *, is_shell: bool, reach: Reach, directory: Path) -> None:
-        super().__init__(check, is_shell=is_shell, reach=reach)
-        self.directory = directory
 
     @property
     def _is_console(self) -> bool:
@@ -46,9 +38,23 @@ class JunitReader(CaseReader):
 
     def options(self, scratch: Path) -> tuple[str, ...]:
         """The builders write reports unasked, the console launcher must be told where."""
+        if Path(self.reach.program).name in _MAVEN:
+            wished = (
+                ("-Dsurefire.skipAfterFailureCount=1", self.manner.fail_fast),
+                ("-DtrimStackTrace=false", self.manner.verbose),
+            )
+            return tuple(option for option, is_wished in wished if is_wished)
         if not self._is_console or self._own_directory:
             return ()
         return (f"--reports-dir={scratch / _REPORTS}",)
+
+    def cannot_cover(self) -> str | None:
+        """What runs inside of the builders is theirs to say; JaCoCo is what they have for it."""
+        return (
+            "the build left no JaCoCo report: have it write target/site/jacoco/jacoco.xml"
+            " (Maven: jacoco:report) or build/reports/jacoco/test/jacocoTestReport.xml"
+            " (Gradle: jacocoTestReport)"
+        )
 
     @property
     def _own_directory(self) -> str | None:
@@ -143,50 +149,3 @@ def _shortened(owner: str, file: str) -> str:
 
 def _head(text: str) -> str:
     return "\n".join(line for line in text.splitlines() if not line.lstrip().startswith("at "))
-
-
-class Sources:
-    """The project's source files, which Java's reports name by class or by bare name."""
-
-    def __init__(self, workplace: Workplace) -> None:
-        self.workplace = workplace
-
-    @cached_property
-    def _files(self) -> dict[str, list[str]]:
-        found: dict[str, list[str]] = {}
-        for file in files_below(self.workplace.directory):
-            if file.suffix in _SOURCES:
-                name = relative(str(file), self.workplace)
-                if name:
-                    found.setdefault(file.name, []).append(name)
-        return found
-
-    def of_class(self, name: str) -> str | None:
-        """The file that a class is written in, by the custom that they have one name."""
-        top = name.partition("$")[0].replace(".", "/")
-        base = top.rpartition("/")[2]
-        named = (f"{base}{suffix}" for suffix in _SOURCES)
-        return self._best(top, chain.from_iterable(self._files.get(n, ()) for n in named))
-
-    def frames(self, stack: str) -> Iterator[tuple[str, Place]]:
-        """The frames of a stack that are in the project's own files, and where."""
-        for line in stack.splitlines():
-            frame = _FRAME.match(line)
-            if frame:
-                package = frame["method"].rpartition(".")[0].rpartition(".")[0].replace(".", "/")
-                found = self._best(
-                    f"{package}/{Path(frame['file']).stem}", self._files.get(frame["file"], ())
-                )
-                if found:
-                    yield line, Place(found, int(frame["line"]))
-
-    @staticmethod
-    def _best(path: str, files: Iterable[str]) -> str | None:
-        """The file that agrees with a path from its end for longest."""
-
-        def agreement(file: str) -> int:
-            theirs, ours = (reversed(Path(p).with_suffix("").parts) for p in (file, path))
-            same = [a == b for a, b in zip(theirs, ours, strict=False)]
-            return same.index(False) if False in same else len(same)
-
-        return max(files, key=agreement, default=None)

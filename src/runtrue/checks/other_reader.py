@@ -7,9 +7,9 @@ from pathlib import Path
 
 from runtrue.checks.case import Case, CaseReader
 from runtrue.checks.junit_reader import read_junit
-from runtrue.checks.places import files_below
+from runtrue.checks.places import State, files_below, state_of
 from runtrue.checks.reach import Reach
-from runtrue.checks.reader import Call, Reader, Reading
+from runtrue.checks.reader import Call, Manner, Reader, Reading
 from runtrue.checks.tap import Tap, read_tap
 from runtrue.loop import Fault, Finding, Workplace
 from runtrue.process import Ended
@@ -24,16 +24,25 @@ class OtherReader(CaseReader):
 
     title = "its report"
 
-    def __init__(self, check: str, *, is_shell: bool, command: str, directory: Path) -> None:
+    def __init__(
+        self, check: str, *, is_shell: bool, command: str, directory: Path, manner: Manner
+    ) -> None:
         reach = Reach(line=command, tool="other", at=len(command))
-        super().__init__(check, is_shell=is_shell, reach=reach)
-        self.directory = directory
-        self._before: dict[Path, tuple[int, ...]] = {}
+        super().__init__(check, is_shell=is_shell, reach=reach, directory=directory, manner=manner)
+        self._before: dict[Path, State] = {}
 
     def prepare(self, argv: Sequence[str], environment: Mapping[str, str], scratch: Path) -> Call:
         """The command as it is; what is there already was left by others."""
         self._before = self._files()
+        super().prepare(argv, environment, scratch)
         return Call(argv=tuple(argv), environment=dict(environment))
+
+    def cannot_cover(self) -> str | None:
+        """How a tool that nothing is known of is made to measure, its users know."""
+        from runtrue.checks.coverage.left import NAMES
+
+        names = ", ".join(NAMES)
+        return f"the command left no coverage report: have it write one of {names}"
 
     def read(self, ended: Ended, workplace: Workplace) -> Reading:
         """The verdict from all reports together, or from the exit code alone."""
@@ -63,16 +72,9 @@ class OtherReader(CaseReader):
             return [self.finding("plan", message)]
         return []
 
-    def _files(self) -> dict[Path, tuple[int, ...]]:
-        found: dict[Path, tuple[int, ...]] = {}
-        for file in files_below(self.directory):
-            if file.suffix in _SUFFIXES:
-                try:
-                    state = file.stat()
-                except OSError:
-                    continue
-                found[file] = (state.st_ino, state.st_size, state.st_mtime_ns, state.st_ctime_ns)
-        return found
+    def _files(self) -> dict[Path, State]:
+        files = (file for file in files_below(self.directory) if file.suffix in _SUFFIXES)
+        return {file: state for file in files if (state := state_of(file))}
 
 
 def _text(file: Path) -> str:

@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from runtrue.checks.reader import relative
 from runtrue.loop import Workplace
 
 #: Where a project's own directory holds the code of others, or git's.
@@ -22,6 +21,9 @@ _PLACE = re.compile(
 _COMPLAINT = re.compile(
     rf"^(?:\[ERROR\] |e: )?{_PLACE.pattern}:? (?:error: )?(?P<message>\S.*)$", re.MULTILINE
 )
+
+#: What changes of a file when it is written, if only with the same content.
+State = tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +66,15 @@ def complaints_in(text: str, workplace: Workplace) -> list[Complaint]:
     return list(found)
 
 
+def relative(file: str, workplace: Workplace) -> str | None:
+    """`file` as seen from the root of the sandbox, or None when it lies outside."""
+    path = Path(os.path.normpath(workplace.directory / file))
+    for root in (workplace.root, workplace.root.resolve()):
+        if path.is_relative_to(root):
+            return path.relative_to(root).as_posix()
+    return None
+
+
 def own_file(name: str, workplace: Workplace) -> str | None:
     """A file of the project's, as seen from the root; None for one installed, absent, outside."""
     file = relative(name, workplace)
@@ -77,3 +88,12 @@ def files_below(directory: Path) -> Iterator[Path]:
     for place, directories, files in os.walk(directory):
         directories[:] = sorted(set(directories) - _INSTALLED)
         yield from (Path(place, file) for file in files)
+
+
+def state_of(file: Path) -> State | None:
+    """The state of a file; None when there is none."""
+    try:
+        found = file.stat()
+    except OSError:
+        return None
+    return (found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
-from collections.abc import Mapping, Sequence
+import shutil
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from runtrue.checks.case import without_tests
+from runtrue.checks.case_info import CaseInfo
+from runtrue.checks.coverage import Measured
 from runtrue.checks.dependencies import is_declared
-from runtrue.checks.reader import Call, Reader, Reading, output_of, relative, trim
+from runtrue.checks.places import relative
+from runtrue.checks.reader import Call, Manner, Reader, Reading, output_of, trim
 from runtrue.loop import Fault, Finding, Location, Outcome, Workplace, fault_of_exception
 from runtrue.process import Ended
 
 _PLUGIN = Path(__file__).with_name("pytest_plugin")
 _REPORT = "pytest.jsonl"
+_COVERAGE = "coverage"
 #: pytest's exit codes beyond passed and failed.
 _INTERNAL_ERROR, _USAGE_ERROR, _NOTHING_COLLECTED = 3, 4, 5
 #: What they mean, as category and message, when no test is to blame.
@@ -36,24 +43,48 @@ _WEIGHT = {Outcome.SKIPPED: 0, Outcome.PASSED: 1, Outcome.FAILED: 2, Outcome.ERR
 class PytestReader(Reader):
     """Passes only when the exit code is 0 and the report, complete, says the same."""
 
+    def __init__(self, check: str, *, is_shell: bool, manner: Manner, directory: Path) -> None:
+        super().__init__(check, is_shell=is_shell, manner=manner)
+        self.directory = directory
+        self._report = _Report(())
+
     def prepare(self, argv: Sequence[str], environment: Mapping[str, str], scratch: Path) -> Call:
         """Load the plugin through the environment, so that any way of calling pytest gets it."""
         report = scratch / _REPORT
         report.unlink(missing_ok=True)
         plugin_first = [str(_PLUGIN), *filter(None, [environment.get("PYTHONPATH")])]
+        options = [environment.get("PYTEST_ADDOPTS", ""), "-p runtrue_report"]
+        options += ["-x"] if self.manner.fail_fast else []
+        # As often as outweighs a `-q` in the command: differences are told whole from the second.
+        options += ["-vvv"] if self.manner.verbose else []
         return Call(
             argv=tuple(argv),
             environment={
                 **environment,
                 "PYTHONPATH": os.pathsep.join(plugin_first),
-                "PYTEST_ADDOPTS": f"{environment.get('PYTEST_ADDOPTS', '')} -p runtrue_report",
+                "PYTEST_ADDOPTS": " ".join(options),
                 "RUNTRUE_REPORT": str(report),
+                **(self._covering(report, scratch / _COVERAGE) if self.manner.cover else {}),
             },
         )
 
+    def _covering(self, report: Path, reports: Path) -> dict[str, str]:
+        """What the plugin is told to measure coverage."""
+        shutil.rmtree(reports, ignore_errors=True)
+        reports.mkdir()
+        # Found, not imported: it is lent to a project that has none.
+        spec = importlib.util.find_spec("coverage")
+        wanted = {
+            "reports": str(reports),
+            "report": str(report),
+            "source": str(self.directory),
+            "lent": str(Path(spec.origin).parent) if spec and spec.origin else None,
+        }
+        return {"RUNTRUE_COVERAGE": json.dumps(wanted)}
+
     def read(self, ended: Ended, workplace: Workplace) -> Reading:
         """The verdict from the report's lines and the exit code."""
-        report = _Report.read(workplace.scratch / _REPORT)
+        report = self._report = _Report.read(workplace.scratch / _REPORT)
         if not report.count("start"):
             return self._never_started(ended, workplace)
         cases: dict[str, Outcome] = {}
@@ -72,6 +103,35 @@ class PytestReader(Reader):
         ):
             findings.append(self._without_findings(ended, report, workplace))
         return Reading(passed=not findings, findings=tuple(findings), cases=cases)
+
+    def measured(self, workplace: Workplace) -> Measured:
+        """What the plugin, or pytest-cov at its bidding, has written."""
+        from runtrue.checks.coverage.report import read_report
+
+        told = self._report.last("coverage")
+        if told is None:
+            why_not = "pytest did not come to its end, and so left no coverage: see its findings"
+            return Measured(why_not=why_not)
+        if told["why_not"]:
+            return Measured(why_not=told["why_not"])
+        file = workplace.scratch / _COVERAGE / "coverage.json"
+        coverage = read_report(file, workplace, Path(told["directory"]))
+        if coverage is None:
+            return Measured(why_not="coverage.py left no report that can be read: see its output")
+        return Measured(coverage=without_tests(coverage))
+
+    def case_infos(self, cases: Iterable[str], workplace: Workplace) -> dict[str, CaseInfo]:
+        """As the plugin tells of every test that was collected."""
+        infos = {
+            item["id"]: CaseInfo(
+                file=relative(item["file"], workplace),
+                line=item["line"],
+                markers=tuple(item["markers"]),
+            )
+            for item in self._report.lines
+            if item["event"] == "item"
+        }
+        return {**super().case_infos(cases, workplace), **infos}
 
     def _never_started(self, ended: Ended, workplace: Workplace) -> Reading:
         if self.is_shell or ended.timed_out:
@@ -155,6 +215,9 @@ class _Report:
 
     def count(self, event: str) -> int:
         return sum(line["event"] == event for line in self.lines)
+
+    def last(self, event: str) -> dict[str, Any] | None:
+        return next((line for line in reversed(self.lines) if line["event"] == event), None)
 
     @property
     def cases(self) -> list[dict[str, Any]]:

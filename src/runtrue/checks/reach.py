@@ -43,6 +43,11 @@ class Reach:
     dashes: int = 0
     #: What the tool is already given, where the line itself says so.
     words: tuple[str, ...] = ()
+    #: What it is called there, and the programs that start it.
+    program: str = ""
+    launchers: tuple[str, ...] = ()
+    #: Where it is run.
+    directory: Path | None = None
 
     def argv(self, *options: str) -> tuple[str, ...]:
         """The line with further options for the tool, as it is started."""
@@ -64,14 +69,22 @@ def reach_of(line: str, directory: Path | None, depth: int = 0) -> Reach | None:
 
 
 def _reach(line: str, words: Sequence[Word], directory: Path | None, depth: int) -> Reach | None:
-    words = _without_launchers(words)
+    given, words = words, _without_launchers(words)
     if not words:
         return None
     first, rest = words[0], words[1:]
     end = words[-1].end
     if first.name in ("npm", "yarn", "pnpm", "bun"):
         return _through_manager(line, words, directory, depth)
-    reach = Reach(line=line, tool="", at=end, words=tuple(word.text for word in rest))
+    reach = Reach(
+        line=line,
+        tool="",
+        at=end,
+        words=tuple(word.text for word in rest),
+        program=first.text,
+        launchers=tuple(word.name for word in given[: len(given) - len(words)]),
+        directory=directory,
+    )
     if first.name in _JAVASCRIPT:
         bar = next((word.start - 1 for word in rest if word.text == "--"), end)
         return replace(reach, tool=_JAVASCRIPT[first.name], at=bar)
@@ -141,10 +154,4 @@ def _through_manager(
     inner = _reach(script, last[0], directory, depth + 1) if last else None
     if inner is None or (inner.at != last[0][-1].end and inner.tool in _JAVASCRIPT):
         return None
-    return Reach(
-        line=line,
-        tool=inner.tool,
-        at=words[-1].end,
-        dashes=dashes + inner.dashes,
-        words=inner.words,
-    )
+    return replace(inner, line=line, at=words[-1].end, dashes=dashes + inner.dashes)

@@ -6,18 +6,36 @@ The plain reader, for any command at all, knows only the exit code.
 
 from __future__ import annotations
 
-import os
 import signal
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from runtrue.checks.case_info import CaseInfo, info_of_name
+from runtrue.checks.coverage import Measured
+from runtrue.checks.places import relative
 from runtrue.loop import Fault, Finding, Location, Outcome, Workplace
 from runtrue.process import Ended
 
 #: What is kept of a tool's output in a finding or verdict, at each end.
 _SAMPLE = 2_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Manner:
+    """How a test command is to be run, beyond what it says itself.
+
+    `cover` measures coverage, `fail_fast` stops at the first failure, `verbose` makes what the
+    framework says of failures complete.
+    """
+
+    cover: bool = False
+    fail_fast: bool = False
+    verbose: bool = False
+
+
+_PLAIN = Manner()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,9 +61,10 @@ class Reader:
     `is_shell` says that the command is a line for the shell, of which the tool is only a part.
     """
 
-    def __init__(self, check: str, *, is_shell: bool) -> None:
+    def __init__(self, check: str, *, is_shell: bool, manner: Manner = _PLAIN) -> None:
         self.check = check
         self.is_shell = is_shell
+        self.manner = manner
 
     def prepare(self, argv: Sequence[str], environment: Mapping[str, str], scratch: Path) -> Call:
         """The command as it is to be run, with `scratch` for its report."""
@@ -59,6 +78,16 @@ class Reader:
             findings=() if ended.exit_code == 0 else (self.failure(ended),),
             cases={self.check: outcome},
         )
+
+    def measured(self, workplace: Workplace) -> Measured:
+        """The coverage of the run that has just been read, where it was asked for."""
+        return Measured(
+            why_not="coverage needs a test command: this one runs none that runtrue knows"
+        )
+
+    def case_infos(self, cases: Iterable[str], workplace: Workplace) -> dict[str, CaseInfo]:
+        """Where cases are written and what they are marked with, as far as the report says so."""
+        return {case: info_of_name(case, workplace.root) for case in cases}
 
     def failure(self, ended: Ended) -> Finding:
         """A finding about the command as a whole."""
@@ -107,15 +136,6 @@ def output_of(ended: Ended) -> str:
     """What a command printed, trimmed: errors last, where people look first."""
     streams = (ended.stdout.text.strip(), ended.stderr.text.strip())
     return trim("\n".join(stream for stream in streams if stream))
-
-
-def relative(file: str, workplace: Workplace) -> str | None:
-    """`file` as seen from the root of the sandbox, or None when it lies outside."""
-    path = Path(os.path.normpath(workplace.directory / file))
-    for root in (workplace.root, workplace.root.resolve()):
-        if path.is_relative_to(root):
-            return path.relative_to(root).as_posix()
-    return None
 
 
 def place(item: Mapping[str, Any], workplace: Workplace) -> Location:

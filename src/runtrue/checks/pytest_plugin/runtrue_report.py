@@ -7,6 +7,7 @@ the lines tell how far it came and what was running.
 
 from __future__ import annotations  # any Python may be the project's
 
+import importlib.util
 import json
 import os
 import traceback
@@ -20,6 +21,23 @@ _KEEP = 50_000
 
 # The configuration of the session that is reported: a test may run a pytest of its own in here.
 _reported: list[Any] = []
+
+
+def _begin_to_measure() -> Any:
+    """What measures coverage, if that is wanted: now, before anything of the project is imported.
+
+    It is loaded from its file: a module that is merely called so may be the project's.
+    """
+    if "RUNTRUE_COVERAGE" not in os.environ:
+        return None
+    path = os.path.join(os.path.dirname(__file__), "runtrue_coverage.py")
+    spec = importlib.util.spec_from_file_location("runtrue_coverage", path)
+    module = importlib.util.module_from_spec(spec)  # type: ignore[arg-type]
+    spec.loader.exec_module(module)  # type: ignore[union-attr]
+    return module.begin()
+
+
+_measuring = _begin_to_measure()
 
 
 def _write(event: str, **data: Any) -> None:
@@ -170,6 +188,8 @@ def pytest_load_initial_conftests(
     if not _reported:
         _reported.append(early_config)
         _write("start", root=str(early_config.rootpath), pytest=pytest.__version__)
+    if _measuring is not None and _is_reported(early_config):
+        _measuring.give_way(early_config.known_args_namespace)
     outcome = yield
     if outcome.excinfo is None or not _is_reported(early_config):
         return
@@ -195,6 +215,8 @@ def pytest_configure(config: Any) -> None:
     """Begin to listen."""
     if _is_reported(config):
         config.pluginmanager.register(_Reporter(config), "runtrue-reporter")
+        if _measuring is not None:
+            config.pluginmanager.register(_measuring, "runtrue-measuring")
 
 
 def pytest_unconfigure(config: Any) -> None:
