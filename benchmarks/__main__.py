@@ -18,6 +18,8 @@ from benchmarks.measure import Table, as_data, missed, print_table
 BENCHMARKS = {
     "flow": "cost per step of a check/fix cycle, in memory and durable, beside other engines",
     "fields": "how well a missed field is found again, and how fast",
+    "memory": "looking up fixes and like failures, with a thousand and a million rows",
+    "overhead": "the loop's own time around a test command, beside the bare command",
     "planner": "what runtime validation adds to the nodes' own time",
     "startup": "start-up of the command line, beside that of the bare interpreter",
     "workflow": "workflows: a chain of nodes, references, a batch of requests, start-up",

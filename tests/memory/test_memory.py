@@ -13,7 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runtrue.memory import Memory, Repair, Scope
+from runtrue.database import migrate
+from runtrue.memory import Counts, DebugMemory, Memory, Repair, Scope
 from runtrue.memory.migrations import MIGRATIONS
 
 USERS = Scope("api.example.org", "GET /users/{}")
@@ -135,32 +136,53 @@ def test_any_name_and_any_path_can_be_kept(
 
 # -- the file -----------------------------------------------------------------------------------
 
-SCHEMA = """
-    CREATE TABLE repairs (
-        kind        TEXT NOT NULL,
-        host        TEXT NOT NULL,
-        operation   TEXT NOT NULL,
-        wanted      TEXT NOT NULL,
-        found       TEXT NOT NULL,
-        fixer       TEXT NOT NULL,
-        fingerprint TEXT NOT NULL,
-        uses        INTEGER NOT NULL DEFAULT 0,
-        verified_at REAL NOT NULL,
-        PRIMARY KEY (kind, host, operation, wanted)
-    ) STRICT, WITHOUT ROWID
-"""
+SCHEMA = {
+    "repairs": "kind host operation wanted found fixer fingerprint uses verified_at",
+    "shapes": "id shape error_type cause message",
+    "words": "word shapes",
+    "shape_words": "word shape",
+    "failures": "id fingerprint shape language file test project path seen first_seen last_seen "
+    "last_run learning escalated",
+    "sightings": "failure run attempt",
+    "fixes": "id fingerprint shape error_type cause language diff template template_key fixer "
+    "tried passed project path first_seen last_seen learning escalated",
+    "trials": "fix run passed",
+}
+INDEXES = {
+    *("failures_by_shape", "failures_by_file", "failures_by_test", "failures_by_age"),
+    *("fixes_by_fingerprint", "fixes_by_template", "fixes_by_age", "proven_fixes"),
+}
 
 
 def test_the_final_schema_is_exactly_this(memory: Memory) -> None:
     learn(memory, "username", "$.login")
     db = sqlite3.connect(memory.path)
     try:
-        (sql,) = db.execute("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL").fetchone()
-        assert " ".join(sql.split()) == " ".join(SCHEMA.split())
+        known = "SELECT name FROM sqlite_master WHERE type = ? AND sql IS NOT NULL"
+        tables = {name for (name,) in db.execute(known, ("table",))} - {"sqlite_sequence"}
+        columns = {
+            table: " ".join(column[1] for column in db.execute(f"PRAGMA table_info({table})"))
+            for table in tables
+        }
+        assert columns == SCHEMA
+        assert {name for (name,) in db.execute(known, ("index",))} == INDEXES
+        strict = "SELECT name FROM pragma_table_list WHERE strict"
+        assert {name for (name,) in db.execute(strict)} == tables
         assert db.execute("PRAGMA user_version").fetchone() == (len(MIGRATIONS),)
         assert db.execute("PRAGMA journal_mode").fetchone() == ("wal",)
     finally:
         db.close()
+
+
+def test_a_file_of_the_first_version_is_brought_up_to_date(tmp_path: Path) -> None:
+    db = sqlite3.connect(tmp_path / "memory.db", isolation_level=None)
+    migrate(db, MIGRATIONS[:1])
+    db.execute("INSERT INTO repairs VALUES ('path', 'h', 'GET /', 'a', '$.b', 'fields', '', 0, 1)")
+    db.close()
+    with Memory(tmp_path) as memory, DebugMemory(tmp_path) as debug:
+        assert memory.recall(Scope("h", "GET /"), "a") == "$.b"
+        assert debug.counts() == Counts(0, 0)
+        assert memory.trouble is debug.trouble is None
 
 
 WRITER = """
@@ -255,7 +277,7 @@ def test_a_locked_file_is_waited_for_once(tmp_path: Path, monkeypatch: pytest.Mo
         learn(memory, "username", "$.login")
     holder = sqlite3.connect(tmp_path / "memory.db", isolation_level=None)
     holder.execute("BEGIN IMMEDIATE")
-    monkeypatch.setattr("runtrue.memory.memory._PATIENCE", 0.2)
+    monkeypatch.setattr("runtrue.memory.store._PATIENCE", 0.2)
     try:
         with Memory(tmp_path) as memory:
             # Reading goes on beside a writer.
@@ -275,7 +297,7 @@ def test_a_new_file_that_is_locked_is_waited_for_once(
 ) -> None:
     holder = sqlite3.connect(tmp_path / "memory.db", isolation_level=None)
     holder.execute("BEGIN EXCLUSIVE")
-    monkeypatch.setattr("runtrue.memory.memory._PATIENCE", 0.1)
+    monkeypatch.setattr("runtrue.memory.store._PATIENCE", 0.1)
     try:
         with Memory(tmp_path) as memory:
             learn(memory, "username", "$.login")
@@ -293,7 +315,7 @@ def test_a_file_that_may_not_be_written_can_still_be_read(
     connect = sqlite3.connect
     # As it is for everyone but root, who may write everything.
     monkeypatch.setattr(
-        "runtrue.memory.memory.sqlite3.connect",
+        "runtrue.memory.store.sqlite3.connect",
         lambda path, **options: connect(f"file:{path}?mode=ro", uri=True, **options),
     )
     with Memory(tmp_path) as memory:

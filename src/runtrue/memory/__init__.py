@@ -1,6 +1,63 @@
-"""Memory: repairs that have been verified, by host and operation, to be used before any guess."""
+"""Memory: what runs have proven, kept in one SQLite file, to be used before any guess.
 
+`Memory` holds repairs (what a name of an API turned out to be), by host and operation.
+`DebugMemory` holds the failures that code loops saw and the fixes that were verified, each with a
+`Template` by which it can be made again elsewhere. Sessions are also written beside the project.
+"""
+
+from runtrue.memory.debug import DebugMemory
+from runtrue.memory.facts import (
+    Counts,
+    Failure,
+    Project,
+    Rank,
+    RankedFix,
+    RememberedFix,
+    Retention,
+    SimilarFailure,
+)
 from runtrue.memory.memory import Memory, Repair
+from runtrue.memory.places import Place, apply, the_one
+from runtrue.memory.redaction import redacted
 from runtrue.memory.scope import ANY, Scope, scope_of
+from runtrue.memory.session import (
+    Session,
+    SessionFailure,
+    SessionFile,
+    SessionFix,
+    load_sessions,
+    write_session,
+)
+from runtrue.memory.shapes import shape_of
+from runtrue.memory.template import FileTemplate, Template, template_of
 
-__all__ = ["ANY", "Memory", "Repair", "Scope", "scope_of"]
+__all__ = [
+    "ANY",
+    "Counts",
+    "DebugMemory",
+    "Failure",
+    "FileTemplate",
+    "Memory",
+    "Place",
+    "Project",
+    "Rank",
+    "RankedFix",
+    "RememberedFix",
+    "Repair",
+    "Retention",
+    "Scope",
+    "Session",
+    "SessionFailure",
+    "SessionFile",
+    "SessionFix",
+    "SimilarFailure",
+    "Template",
+    "apply",
+    "load_sessions",
+    "redacted",
+    "scope_of",
+    "shape_of",
+    "template_of",
+    "the_one",
+    "write_session",
+]

@@ -1,27 +1,14 @@
-"""The memory: one SQLite file of verified repairs.
-
-It makes runs better and is needed by none: a file that cannot be read or written is told once, in
-`Memory.trouble`, and from then on nothing is remembered or recalled.
-"""
+"""Repairs: what a name turned out to be, in the same file as the rest of the memory."""
 
 from __future__ import annotations
 
 import re
-import sqlite3
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TypeVar
 
-from runtrue import database
-from runtrue.memory.migrations import MIGRATIONS
 from runtrue.memory.scope import Scope
+from runtrue.memory.store import Store, storable
 
-T = TypeVar("T")
-
-#: Seconds to wait for other processes that are writing.
-_PATIENCE = 5.0
 #: The fixer whose repairs came out of this memory.
 _OWN = "memory"
 
@@ -63,30 +50,12 @@ class Repair:
     verified_at: float
 
 
-class Memory:
-    """The file `memory.db` in a home, made when there is something to be remembered.
+class Memory(Store):
+    """The repairs in the file `memory.db` of a home.
 
     `kind` keeps apart what can be wanted under one name: a `path` in what an operation answers,
     an `argument` that it takes.
     """
-
-    def __init__(self, home: Path) -> None:
-        self.path = home / "memory.db"
-        #: Why the file could not be used, in one sentence.
-        self.trouble: str | None = None
-        self._db: sqlite3.Connection | None = None
-
-    def __enter__(self) -> Memory:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Close the file; it is opened again when it is needed."""
-        if self._db is not None:
-            self._db.close()
-            self._db = None
 
     def recall(self, scope: Scope, wanted: str, *, kind: str = "path") -> str | None:
         """What this was found to be when it was last verified."""
@@ -111,10 +80,10 @@ class Memory:
         key = _key(kind, scope, wanted)
         values: dict[str, str | float] = {
             **dict(zip(("kind", "host", "operation", "wanted"), key, strict=True)),
-            **{"found": _storable(found), "fixer": fixer, "fingerprint": fingerprint},
+            **{"found": storable(found), "fixer": fixer, "fingerprint": fingerprint},
             **{"own": _OWN, "now": time.time()},
         }
-        self._guarded("written", lambda: self._opened().execute(_REMEMBER, values))
+        self._write(lambda db: db.execute(_REMEMBER, values))
 
     def forget(self, scope: Scope, wanted: str, *, kind: str = "path") -> bool:
         """Drop one repair; whether there was one."""
@@ -130,37 +99,6 @@ class Memory:
             for host, operation, *rest in rows
         )
 
-    def _read(self, ask: Callable[[sqlite3.Connection], T]) -> T | None:
-        """Ask the file, unless there is none: looking must not make one."""
-        return self._guarded("read", lambda: ask(self._opened()) if self.path.exists() else None)
-
-    def _opened(self) -> sqlite3.Connection:
-        if self._db is None:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            db = sqlite3.connect(self.path, timeout=_PATIENCE, isolation_level=None)
-            try:
-                database.use_wal(db, patience=_PATIENCE)
-                db.execute("PRAGMA synchronous = NORMAL")
-                database.migrate(db, MIGRATIONS)
-            except BaseException:
-                db.close()
-                raise
-            self._db = db
-        return self._db
-
-    def _guarded(self, verb: str, work: Callable[[], T]) -> T | None:
-        # Once is enough: another try would wait for the same lock again.
-        if self.trouble is not None:
-            return None
-        try:
-            return work()
-        except (sqlite3.Error, OSError, database.NewerFile) as error:
-            self.trouble = (
-                f"the memory {self.path} cannot be {verb}: {error}; runs go on without it, "
-                "until it is mended, moved away, or RUNTRUE_HOME names another directory"
-            )
-            return None
-
 
 def normalised(wanted: str) -> str:
     """A name or a path as it is kept: `$.userName`, `user_name` and `User name` are one."""
@@ -168,9 +106,4 @@ def normalised(wanted: str) -> str:
 
 
 def _key(kind: str, scope: Scope, wanted: str) -> tuple[str, ...]:
-    return tuple(map(_storable, (kind, scope.host, scope.operation, normalised(wanted))))
-
-
-def _storable(text: str) -> str:
-    """Text without halves of surrogate pairs, which SQLite refuses."""
-    return text.encode(errors="replace").decode()
+    return tuple(map(storable, (kind, scope.host, scope.operation, normalised(wanted))))

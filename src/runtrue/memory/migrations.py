@@ -18,4 +18,82 @@ MIGRATIONS = [
         PRIMARY KEY (kind, host, operation, wanted)
     ) STRICT, WITHOUT ROWID;
     """,
+    # 2: failures that code loops saw, and the fixes that were then verified
+    """
+    CREATE TABLE shapes (
+        id         INTEGER PRIMARY KEY,
+        shape      TEXT NOT NULL UNIQUE,
+        error_type TEXT NOT NULL,
+        cause      TEXT NOT NULL,
+        message    TEXT NOT NULL
+    ) STRICT;
+    CREATE TABLE words (
+        word   INTEGER PRIMARY KEY,
+        shapes INTEGER NOT NULL
+    ) STRICT;
+    CREATE TABLE shape_words (
+        word  INTEGER NOT NULL,
+        shape INTEGER NOT NULL,
+        PRIMARY KEY (word, shape)
+    ) STRICT, WITHOUT ROWID;
+    CREATE TABLE failures (
+        id          INTEGER PRIMARY KEY AUTOINCREMENT,
+        fingerprint TEXT NOT NULL,
+        shape       INTEGER NOT NULL,
+        language    TEXT NOT NULL,
+        file        TEXT,
+        test        TEXT,
+        project     TEXT NOT NULL,
+        path        TEXT NOT NULL,
+        seen        INTEGER NOT NULL DEFAULT 0,
+        first_seen  REAL NOT NULL,
+        last_seen   REAL NOT NULL,
+        last_run    TEXT NOT NULL,
+        learning    TEXT NOT NULL DEFAULT '',
+        escalated   INTEGER NOT NULL DEFAULT 0,
+        UNIQUE (fingerprint, project)
+    ) STRICT;
+    CREATE INDEX failures_by_shape ON failures (shape, last_seen);
+    CREATE INDEX failures_by_file ON failures (project, file);
+    CREATE INDEX failures_by_test ON failures (project, test);
+    CREATE INDEX failures_by_age ON failures (last_seen);
+    CREATE TABLE sightings (
+        failure INTEGER NOT NULL,
+        run     TEXT NOT NULL,
+        attempt INTEGER NOT NULL,
+        PRIMARY KEY (failure, run, attempt)
+    ) STRICT, WITHOUT ROWID;
+    CREATE TABLE fixes (
+        id           INTEGER PRIMARY KEY AUTOINCREMENT,
+        fingerprint  TEXT NOT NULL,
+        shape        TEXT NOT NULL,
+        error_type   TEXT NOT NULL,
+        cause        TEXT NOT NULL,
+        language     TEXT NOT NULL,
+        diff         TEXT NOT NULL,
+        template     TEXT,
+        template_key TEXT NOT NULL,
+        fixer        TEXT NOT NULL,
+        tried        INTEGER NOT NULL DEFAULT 0,
+        passed       INTEGER NOT NULL DEFAULT 0,
+        project      TEXT NOT NULL,
+        path         TEXT NOT NULL,
+        first_seen   REAL NOT NULL,
+        last_seen    REAL NOT NULL,
+        learning     TEXT NOT NULL DEFAULT '',
+        escalated    INTEGER NOT NULL DEFAULT 0,
+        UNIQUE (shape, template_key)
+    ) STRICT;
+    CREATE INDEX fixes_by_fingerprint ON fixes (fingerprint);
+    CREATE INDEX fixes_by_template ON fixes (template_key);
+    CREATE INDEX fixes_by_age ON fixes (last_seen);
+    CREATE INDEX proven_fixes ON fixes (language, cause, last_seen)
+        WHERE template IS NOT NULL AND tried <= 2 * passed;
+    CREATE TABLE trials (
+        fix    INTEGER NOT NULL,
+        run    TEXT NOT NULL,
+        passed INTEGER NOT NULL DEFAULT 0,
+        PRIMARY KEY (fix, run)
+    ) STRICT, WITHOUT ROWID;
+    """,
 ]

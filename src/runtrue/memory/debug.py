@@ -1,0 +1,299 @@
+"""The debug memory: every failure that a code loop saw, and every fix that was verified.
+
+Whatever is recorded for a run may be recorded again, by a step that is done again after a crash:
+it counts once.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from collections.abc import Callable, Iterable, Sequence
+
+from runtrue.loop import Cause, Finding, cause_of
+from runtrue.memory import rows
+from runtrue.memory.facts import (
+    DAY,
+    Counts,
+    Failure,
+    Project,
+    Rank,
+    RankedFix,
+    RememberedFix,
+    Retention,
+    SimilarFailure,
+)
+from runtrue.memory.learnt import learnt_from
+from runtrue.memory.search import similar_shapes
+from runtrue.memory.shapes import message_of, shape_of
+from runtrue.memory.store import Store, storable
+
+#: Fixes of the same cause that are thought of at most, the latest ones.
+_SAME_CAUSE = 100
+#: Causes that say too little for the fix of one failure to be tried on another.
+_NO_PATTERN = frozenset(
+    {Cause.UNKNOWN, Cause.OUTSIDE, Cause.TIMEOUT, Cause.COVERAGE, Cause.MISSING_TESTS}
+)
+
+
+class DebugMemory(Store):
+    """The failures and fixes in the file `memory.db` of a home."""
+
+    # -- recording --------------------------------------------------------------------------
+
+    def record_failures(
+        self,
+        findings: Sequence[Finding],
+        *,
+        run_id: str,
+        attempt: int,
+        project: Project,
+        language_of: Callable[[Finding], str],
+        now: float | None = None,
+    ) -> tuple[Failure, ...]:
+        """Keep what an attempt of a run found; the same attempt again counts nothing.
+
+        Each failure is given back as it is now known, once, in the order of the findings.
+        """
+        if not findings:
+            return ()
+        at = time.time() if now is None else now
+        distinct = {finding.fingerprint: finding for finding in findings}
+
+        def work(db: sqlite3.Connection) -> tuple[Failure, ...]:
+            known = []
+            for finding in distinct.values():
+                language = language_of(finding)
+                id_ = rows.add_failure(db, finding, project, language, run_id, at)
+                if rows.add_sighting(db, id_, run_id, attempt):
+                    rows.see_failure(db, id_, finding, project, run_id, at)
+                known += rows.failures(db, "f.id = ?", (id_,))
+            return tuple(known)
+
+        return self._write(work) or ()
+
+    def record_fix(
+        self,
+        finding: Finding,
+        *,
+        diff: str,
+        fixer: str,
+        run_id: str,
+        project: Project,
+        language: str,
+        now: float | None = None,
+    ) -> RememberedFix | None:
+        """Keep the change after which a finding was gone and every required check passed.
+
+        The same change for a failure of the same shape is one more time that it was tried and
+        passed. A fix that the `memory` fixer made keeps the name of the one that first made it.
+        """
+        learnt = learnt_from(diff)
+        if learnt is None:
+            return None
+        at = time.time() if now is None else now
+
+        def work(db: sqlite3.Connection) -> RememberedFix | None:
+            id_ = rows.add_fix(db, finding, learnt, fixer, project, language, at)
+            rows.add_trial(db, id_, run_id, passed=True, now=at)
+            return next(iter(rows.fixes(db, "id = ?", (id_,))), None)
+
+        return self._write(work)
+
+    def tried(self, fix_id: int, run_id: str, *, now: float | None = None) -> None:
+        """Note that a run was made to use a remembered fix, whatever came of it."""
+        at = time.time() if now is None else now
+        self._write(lambda db: rows.add_trial(db, fix_id, run_id, passed=False, now=at))
+
+    def passed(self, fix_id: int, run_id: str, *, now: float | None = None) -> None:
+        """Note that a run that used a remembered fix has then passed, verified."""
+        at = time.time() if now is None else now
+        self._write(lambda db: rows.add_trial(db, fix_id, run_id, passed=True, now=at))
+
+    def note(
+        self,
+        project: Project,
+        fingerprints: Iterable[str],
+        *,
+        learning: str = "",
+        escalated: bool = False,
+    ) -> None:
+        """Note what was learnt of failures of a project, or that people were asked about them.
+
+        They, and the fixes of theirs, are then kept for longer.
+        """
+        values = [(storable(learning), escalated, one, project.id) for one in fingerprints]
+        self._write(lambda db: rows.note(db, values))
+
+    # -- asking -----------------------------------------------------------------------------
+
+    def lookup(self, fingerprint: str) -> tuple[RememberedFix, ...]:
+        """The fixes that were verified for exactly this failure, the best first."""
+        found = self._read(lambda db: rows.fixes(db, "fingerprint = ?", (fingerprint,)))
+        return tuple(sorted(found or (), key=_merit))
+
+    def thinkable(self, finding: Finding, language: str) -> tuple[RankedFix, ...]:
+        """The proven fixes that may hold for a finding, the nearest and best first."""
+
+        def ask(db: sqlite3.Connection) -> list[RankedFix]:
+            ranked: dict[int, RankedFix] = {}
+            for rank, where, values in _conditions(finding, language):
+                for fix in rows.fixes(db, where, values, limit=_SAME_CAUSE):
+                    ranked.setdefault(fix.id, RankedFix(fix=fix, rank=rank))
+            return list(ranked.values())
+
+        def order(one: RankedFix) -> tuple[object, ...]:
+            is_other_type = one.fix.error_type != finding.category
+            return (one.rank, is_other_type, *_merit(one.fix))
+
+        found = self._read(ask) or ()
+        return tuple(sorted((one for one in found if one.fix.is_proven), key=order))
+
+    def has_thinkable(self, finding: Finding, language: str) -> bool:
+        """Whether there is any such fix; told from the indexes alone."""
+
+        def ask(db: sqlite3.Connection) -> bool:
+            conditions = _conditions(finding, language)
+            return any(rows.is_any_fix(db, where, values) for _, where, values in conditions)
+
+        return bool(self._read(ask))
+
+    def similar(
+        self,
+        error_type: str,
+        message: str,
+        *,
+        language: str | None = None,
+        shape: str | None = None,
+        limit: int = 5,
+    ) -> tuple[SimilarFailure, ...]:
+        """The known failures that say most nearly the same, one for each shape, the best first.
+
+        Without an error type, the message is some words that are looked for.
+        """
+
+        def ask(db: sqlite3.Connection) -> tuple[SimilarFailure, ...]:
+            found: list[SimilarFailure] = []
+            for shape_id, score in similar_shapes(db, error_type, message, shape):
+                if len(found) == limit:
+                    break
+                latest = rows.latest_of_shape(db, shape_id, language)
+                if latest is not None:
+                    fixes = rows.fixes(db, "shape = ?", (latest.shape,), limit=5)
+                    held = tuple(sorted(fixes, key=_merit))
+                    found.append(SimilarFailure(failure=latest, score=score, fixes=held))
+            return tuple(found)
+
+        return self._read(ask) or ()
+
+    def similar_to(
+        self, finding: Finding, *, language: str | None = None, limit: int = 5
+    ) -> tuple[SimilarFailure, ...]:
+        """The known failures that are most like a finding."""
+        return self.similar(
+            finding.category,
+            message_of(finding),
+            language=language,
+            shape=shape_of(finding),
+            limit=limit,
+        )
+
+    def recurring(
+        self,
+        project: Project,
+        *,
+        files: Iterable[str] = (),
+        tests: Iterable[str] = (),
+        error_types: Iterable[str] = (),
+        limit: int = 5,
+    ) -> tuple[Failure, ...]:
+        """The failures of a project that whoever changes these files should be warned of.
+
+        Those blamed on the files or seen by the tests (test files, or single tests) come first;
+        then those of the error types that were seen more than once. Often seen before seldom.
+        """
+
+        def ask(db: sqlite3.Connection) -> list[Failure]:
+            near = rows.failures_about(db, project.id, tuple(files), tuple(tests))
+            kinds = rows.failures_of_types(db, project.id, tuple(error_types))
+            found = {one.id: one for one in (*_by_weight(near), *_by_weight(kinds))}
+            return list(found.values())
+
+        return tuple((self._read(ask) or ())[:limit])
+
+    def failures(self, *, limit: int = 1_000_000) -> tuple[Failure, ...]:
+        """All failures, those first that were seen last."""
+        return tuple(self._read(lambda db: rows.failures(db, "1", (), limit=limit)) or ())
+
+    def fixes(self, *, limit: int = 1_000_000) -> tuple[RememberedFix, ...]:
+        """All fixes, those first that were used last."""
+        return tuple(self._read(lambda db: rows.fixes(db, "1", (), limit=limit)) or ())
+
+    def failure(self, id_: int) -> Failure | None:
+        """One failure by its id."""
+        found = self._read(lambda db: rows.failures(db, "f.id = ?", (id_,)))
+        return found[0] if found else None
+
+    def fix(self, id_: int) -> RememberedFix | None:
+        """One fix by its id."""
+        found = self._read(lambda db: rows.fixes(db, "id = ?", (id_,)))
+        return found[0] if found else None
+
+    def counts(self) -> Counts:
+        """How many failures and fixes there are."""
+        return self._read(rows.counts) or Counts()
+
+    # -- forgetting -------------------------------------------------------------------------
+
+    def forget_failure(self, id_: int) -> bool:
+        """Drop one failure; whether there was one."""
+        return self._drop(lambda db: rows.drop_failures(db, "id = ?", (id_,))) > 0
+
+    def forget_fix(self, id_: int) -> bool:
+        """Drop one fix; whether there was one."""
+        return self._drop(lambda db: rows.drop_fixes(db, "id = ?", (id_,))) > 0
+
+    def prune(self, retention: Retention, now: float | None = None) -> Counts:
+        """Drop what was not seen for so long that it is not to be kept; how much that was."""
+        at = time.time() if now is None else now
+        limits = (retention.escalated_days, retention.learning_days, retention.days)
+        values = tuple(at - days * DAY for days in limits)
+        where = "last_seen < CASE WHEN escalated THEN ? WHEN learning <> '' THEN ? ELSE ? END"
+        # The index on the age finds what may be old enough at all.
+        where, values = f"last_seen < ? AND {where}", (max(values), *values)
+        return Counts(
+            self._drop(lambda db: rows.drop_failures(db, where, values)),
+            self._drop(lambda db: rows.drop_fixes(db, where, values)),
+        )
+
+    def forget_all(self) -> Counts:
+        """Drop everything; how much that was."""
+        return Counts(
+            self._drop(lambda db: rows.drop_failures(db, "1", ())),
+            self._drop(lambda db: rows.drop_fixes(db, "1", ())),
+        )
+
+    def _drop(self, work: Callable[[sqlite3.Connection], int]) -> int:
+        return (self._write(work) or 0) if self.path.exists() else 0
+
+
+def _conditions(finding: Finding, language: str) -> list[tuple[Rank, str, tuple[str, ...]]]:
+    """How a fix may belong to a finding, in SQL, the nearest first."""
+    cause = cause_of(finding)
+    conditions: list[tuple[Rank, str, tuple[str, ...]]] = [
+        (Rank.FINGERPRINT, f"fingerprint = ? AND {rows.PROVEN}", (finding.fingerprint,)),
+        (Rank.SHAPE, f"shape = ? AND {rows.PROVEN}", (shape_of(finding),)),
+    ]
+    if cause not in _NO_PATTERN:
+        same = f"language = ? AND cause = ? AND {rows.PROVEN}"
+        conditions.append((Rank.CAUSE, same, (language, cause)))
+    return conditions
+
+
+def _merit(fix: RememberedFix) -> tuple[float, float, int]:
+    """What to sort by for the best first: what held most surely, then what was used last."""
+    return -fix.confidence, -fix.last_seen, -fix.id
+
+
+def _by_weight(failures: Iterable[Failure]) -> list[Failure]:
+    return sorted(failures, key=lambda one: (-one.seen, -one.last_seen, one.id))

@@ -1,0 +1,139 @@
+"""What the debug memory knows: failures that were seen, fixes that were verified."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from enum import IntEnum
+from pathlib import Path
+
+from runtrue.loop import Cause
+from runtrue.memory.template import Template
+
+DAY = 86_400.0
+
+
+@dataclass(frozen=True, slots=True)
+class Project:
+    """A project: an id that stays the same from run to run, and the path that people know."""
+
+    id: str
+    path: str
+
+    @classmethod
+    def at(cls, directory: Path) -> Project:
+        """The project in a directory of the user's, not in a sandbox."""
+        path = str(directory.resolve())
+        raw = path.encode(errors="surrogateescape")
+        return cls(hashlib.blake2b(raw, digest_size=8).hexdigest(), path)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failure:
+    """A failure of one project, and how often it was seen there."""
+
+    id: int
+    fingerprint: str
+    shape: str
+    error_type: str
+    cause: Cause
+    language: str
+    message: str
+    file: str | None
+    test: str | None
+    project: str
+    path: str
+    seen: int
+    first_seen: float
+    last_seen: float
+    last_run: str
+    learning: str
+    escalated: bool
+
+    @property
+    def name(self) -> str:
+        """As `runtrue memory show` takes it."""
+        return f"failure-{self.id}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RememberedFix:
+    """A fix after which all checks passed, how often it was tried, and how often they did again.
+
+    `fixer` is the one that first made it. Without a template it cannot be made again elsewhere.
+    """
+
+    id: int
+    fingerprint: str
+    shape: str
+    error_type: str
+    cause: Cause
+    language: str
+    diff: str
+    template: Template | None
+    fixer: str
+    tried: int
+    passed: int
+    project: str
+    path: str
+    first_seen: float
+    last_seen: float
+    learning: str
+    escalated: bool
+
+    @property
+    def name(self) -> str:
+        """As `runtrue memory show` takes it."""
+        return f"fix-{self.id}"
+
+    @property
+    def confidence(self) -> float:
+        """How likely it is to hold once more, by the rule of succession."""
+        return (self.passed + 1) / (self.tried + 2)
+
+    @property
+    def is_proven(self) -> bool:
+        """Whether it can be made again, and has not failed more often than it passed."""
+        return self.template is not None and self.tried <= 2 * self.passed
+
+
+class Rank(IntEnum):
+    """How a remembered fix belongs to a failure; the nearest first."""
+
+    FINGERPRINT = 0
+    SHAPE = 1
+    CAUSE = 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RankedFix:
+    """A fix that may hold for a failure, and why it was thought of."""
+
+    fix: RememberedFix
+    rank: Rank
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SimilarFailure:
+    """A known failure that is like another (1.0: says the same), with the fixes that held."""
+
+    failure: Failure
+    score: float
+    fixes: tuple[RememberedFix, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Retention:
+    """For how many days something is kept after it was last seen."""
+
+    days: float = 30
+    learning_days: float = 60
+    escalated_days: float = 90
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """How much there is of what."""
+
+    failures: int = 0
+    fixes: int = 0

@@ -1,0 +1,271 @@
+"""Rows: the debug memory's statements, each within the transaction of its caller."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from runtrue.loop import Cause, Finding, cause_of
+from runtrue.memory.facts import Counts, Failure, Project, RememberedFix
+from runtrue.memory.learnt import Learnt
+from runtrue.memory.search import drop_words, index_words
+from runtrue.memory.shapes import message_of, shape_of, words_of
+from runtrue.memory.store import storable
+from runtrue.memory.template import dump_template, load_template
+
+#: Of a fix that can be made again and has not failed more often than it passed.
+PROVEN = "template IS NOT NULL AND tried <= 2 * passed"
+
+Values = Sequence[Any]
+
+_FAILURE = (
+    *("id", "fingerprint", "language", "file", "test", "project", "path", "seen", "first_seen"),
+    *("last_seen", "last_run", "learning", "escalated"),
+)
+_SHAPE = ("shape", "error_type", "cause", "message")
+_FAILURES = (
+    f"SELECT {', '.join(f'f.{name}' for name in _FAILURE)}, "
+    f"{', '.join(f's.{name}' for name in _SHAPE)} FROM failures f JOIN shapes s ON s.id = f.shape"
+)
+_FIX = (
+    *("id", "fingerprint", "shape", "error_type", "cause", "language", "diff", "template", "fixer"),
+    *("tried", "passed", "project", "path", "first_seen", "last_seen", "learning", "escalated"),
+)
+_FIXES = f"SELECT {', '.join(_FIX)} FROM fixes"
+
+# -- failures -----------------------------------------------------------------------------------
+
+
+def failures(
+    db: sqlite3.Connection, where: str, values: Values, *, limit: int = 1_000
+) -> list[Failure]:
+    """The failures of which `where` is true, the last seen first."""
+    statement = f"{_FAILURES} WHERE {where} ORDER BY f.last_seen DESC, f.id DESC LIMIT ?"
+    return list(map(_failure, db.execute(statement, (*values, limit))))
+
+
+def failures_about(
+    db: sqlite3.Connection, project: str, files: Sequence[str], tests: Sequence[str]
+) -> list[Failure]:
+    """The failures of a project that are blamed on some files or seen by some tests."""
+    found: dict[int, Failure] = {}
+    for file in files:
+        found |= _by_id(failures(db, "f.project = ? AND f.file = ?", (project, file)))
+    for test in tests:
+        # A test file stands for all tests in it; they are named `file::test`.
+        within = "f.project = ? AND (f.test = ? OR (f.test >= ? AND f.test < ?))"
+        found |= _by_id(failures(db, within, (project, test, f"{test}::", f"{test}:;")))
+    return list(found.values())
+
+
+def failures_of_types(
+    db: sqlite3.Connection, project: str, error_types: Sequence[str]
+) -> list[Failure]:
+    """The failures of a project of some error types that were seen more than once."""
+    marks = ",".join("?" * len(error_types))
+    where = f"f.project = ? AND f.seen > 1 AND s.error_type IN ({marks})"
+    return failures(db, where, (project, *error_types)) if error_types else []
+
+
+def latest_of_shape(db: sqlite3.Connection, shape: int, language: str | None) -> Failure | None:
+    """The failure of a shape that was seen last."""
+    where, values = ("f.shape = ?", (shape,))
+    if language is None:
+        return next(iter(failures(db, where, values, limit=1)), None)
+    return next(iter(failures(db, f"{where} AND f.language = ?", (shape, language), limit=1)), None)
+
+
+def add_failure(
+    db: sqlite3.Connection,
+    finding: Finding,
+    project: Project,
+    language: str,
+    run_id: str,
+    now: float,
+) -> int:
+    """The id of a failure, which is made known if it is new; that it was seen is not counted."""
+    known = db.execute(
+        "SELECT id FROM failures WHERE fingerprint = ? AND project = ?",
+        (finding.fingerprint, project.id),
+    ).fetchone()
+    if known:
+        return int(known[0])
+    made = db.execute(
+        "INSERT INTO failures (fingerprint, shape, language, project, path, first_seen, last_seen,"
+        " last_run) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        (
+            *(finding.fingerprint, _shape(db, finding), language),
+            *(project.id, storable(project.path), now, now, run_id),
+        ),
+    )
+    return int(made.lastrowid or 0)
+
+
+def _shape(db: sqlite3.Connection, finding: Finding) -> int:
+    shape, message = shape_of(finding), message_of(finding)
+    known = db.execute("SELECT id FROM shapes WHERE shape = ?", (shape,)).fetchone()
+    if known:
+        return int(known[0])
+    error_type = storable(finding.category)
+    made = db.execute(
+        "INSERT INTO shapes (shape, error_type, cause, message) VALUES (?, ?, ?, ?)",
+        (shape, error_type, cause_of(finding), message),
+    )
+    id_ = int(made.lastrowid or 0)
+    index_words(db, id_, words_of(error_type, message))
+    return id_
+
+
+def add_sighting(db: sqlite3.Connection, failure: int, run_id: str, attempt: int) -> bool:
+    """Note that an attempt saw a failure; whether that is new."""
+    statement = "INSERT OR IGNORE INTO sightings (failure, run, attempt) VALUES (?, ?, ?)"
+    return db.execute(statement, (failure, run_id, attempt)).rowcount > 0
+
+
+def see_failure(
+    db: sqlite3.Connection,
+    failure: int,
+    finding: Finding,
+    project: Project,
+    run_id: str,
+    now: float,
+) -> None:
+    """Count that a failure was seen, and keep where."""
+    location = finding.location
+    db.execute(
+        "UPDATE failures SET seen = seen + 1, last_seen = ?, last_run = ?, path = ?, file = ?, "
+        "test = ? WHERE id = ?",
+        (
+            *(now, run_id, storable(project.path)),
+            *(location.file and storable(location.file),),
+            *(location.symbol and storable(location.symbol),),
+            failure,
+        ),
+    )
+
+
+def drop_failures(db: sqlite3.Connection, where: str, values: Values) -> int:
+    """Drop the failures of which `where` is true, and what only they needed."""
+    gone = db.execute(f"SELECT id, shape FROM failures WHERE {where}", values).fetchall()
+    ids = [(id_,) for id_, _ in gone]
+    db.executemany("DELETE FROM failures WHERE id = ?", ids)
+    db.executemany("DELETE FROM sightings WHERE failure = ?", ids)
+    for shape in {shape for _, shape in gone}:
+        if db.execute("SELECT 1 FROM failures WHERE shape = ?", (shape,)).fetchone():
+            continue
+        kept = "SELECT error_type, message FROM shapes WHERE id = ?"
+        drop_words(db, shape, words_of(*db.execute(kept, (shape,)).fetchone()))
+        db.execute("DELETE FROM shapes WHERE id = ?", (shape,))
+    return len(gone)
+
+
+def note(db: sqlite3.Connection, values: Sequence[tuple[str, bool, str, str]]) -> None:
+    """Keep what was learnt, and that people were asked; neither is ever taken back."""
+    for table in ("failures", "fixes"):
+        db.executemany(
+            f"UPDATE {table} SET learning = CASE WHEN ?1 = '' THEN learning ELSE ?1 END, "
+            "escalated = escalated OR ?2 WHERE fingerprint = ?3 AND project = ?4",
+            values,
+        )
+
+
+# -- fixes --------------------------------------------------------------------------------------
+
+
+def fixes(
+    db: sqlite3.Connection, where: str, values: Values, *, limit: int = 1_000
+) -> list[RememberedFix]:
+    """The fixes of which `where` is true, the last used first."""
+    statement = f"{_FIXES} WHERE {where} ORDER BY last_seen DESC, id DESC LIMIT ?"
+    return list(map(_fix, db.execute(statement, (*values, limit))))
+
+
+def is_any_fix(db: sqlite3.Connection, where: str, values: Values) -> bool:
+    """Whether there is a fix of which `where` is true."""
+    return db.execute(f"SELECT 1 FROM fixes WHERE {where} LIMIT 1", values).fetchone() is not None
+
+
+def add_fix(
+    db: sqlite3.Connection,
+    finding: Finding,
+    learnt: Learnt,
+    fixer: str,
+    project: Project,
+    language: str,
+    now: float,
+) -> int:
+    """The id of a fix, which is made known if it is new; that it held is not counted."""
+    shape = shape_of(finding)
+    known = db.execute(
+        "SELECT id FROM fixes WHERE shape = ? AND template_key = ?", (shape, learnt.key)
+    ).fetchone()
+    if known:
+        return int(known[0])
+    first = db.execute(
+        "SELECT fixer FROM fixes WHERE template_key = ? ORDER BY first_seen, id LIMIT 1",
+        (learnt.key,),
+    ).fetchone()
+    made = db.execute(
+        "INSERT INTO fixes (fingerprint, shape, error_type, cause, language, diff, template, "
+        "template_key, fixer, project, path, first_seen, last_seen) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        (
+            *(finding.fingerprint, shape, storable(finding.category), cause_of(finding), language),
+            *(learnt.diff, learnt.template and dump_template(learnt.template), learnt.key),
+            *(first[0] if first else fixer, project.id, storable(project.path), now, now),
+        ),
+    )
+    return int(made.lastrowid or 0)
+
+
+def add_trial(db: sqlite3.Connection, fix: int, run_id: str, *, passed: bool, now: float) -> None:
+    """Count that a run used a fix, and that it passed; each once for a run."""
+    start = "INSERT OR IGNORE INTO trials (fix, run) SELECT id, ? FROM fixes WHERE id = ?"
+    new = db.execute(start, (run_id, fix)).rowcount > 0
+    held = "UPDATE trials SET passed = 1 WHERE fix = ? AND run = ? AND NOT passed"
+    counted = passed and db.execute(held, (fix, run_id)).rowcount > 0
+    if new or counted:
+        db.execute(
+            "UPDATE fixes SET tried = tried + ?, passed = passed + ?, last_seen = ? WHERE id = ?",
+            (new, counted, now, fix),
+        )
+
+
+def drop_fixes(db: sqlite3.Connection, where: str, values: Values) -> int:
+    """Drop the fixes of which `where` is true."""
+    gone = db.execute(f"SELECT id FROM fixes WHERE {where}", values).fetchall()
+    db.executemany("DELETE FROM fixes WHERE id = ?", gone)
+    db.executemany("DELETE FROM trials WHERE fix = ?", gone)
+    return len(gone)
+
+
+def counts(db: sqlite3.Connection) -> Counts:
+    """How many failures and fixes there are."""
+    tables = ("failures", "fixes")
+    return Counts(*(db.execute(f"SELECT COUNT(*) FROM {t}").fetchone()[0] for t in tables))
+
+
+# -- facts --------------------------------------------------------------------------------------
+
+
+def _failure(row: Sequence[Any]) -> Failure:
+    facts = dict(zip((*_FAILURE, *_SHAPE), row, strict=True))
+    return Failure(**{**facts, **_typed(facts)})
+
+
+def _fix(row: Sequence[Any]) -> RememberedFix:
+    facts = dict(zip(_FIX, row, strict=True))
+    template = load_template(facts["template"]) if facts["template"] else None
+    return RememberedFix(**{**facts, **_typed(facts), "template": template})
+
+
+def _typed(facts: dict[str, Any]) -> dict[str, Any]:
+    # Another version of runtrue may tell more causes apart.
+    known = facts["cause"] in set(Cause)
+    cause = Cause(facts["cause"]) if known else Cause.UNKNOWN
+    return {"cause": cause, "escalated": bool(facts["escalated"])}
+
+
+def _by_id(found: Sequence[Failure]) -> Iterator[tuple[int, Failure]]:
+    return ((one.id, one) for one in found)

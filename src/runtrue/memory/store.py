@@ -1,0 +1,108 @@
+"""The memory's file: opened when it is needed, and never a reason for a run to fail.
+
+The memory makes runs better and is needed by none: a file that cannot be read or written is told
+once, in `Store.trouble`, and from then on nothing is remembered or recalled.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Self, TypeVar
+
+from runtrue import database
+from runtrue.memory.migrations import MIGRATIONS
+
+T = TypeVar("T")
+
+#: Seconds to wait for other processes that are writing.
+_PATIENCE = 5.0
+
+
+class Store:
+    """The file `memory.db` in a home, made when there is something to be remembered."""
+
+    def __init__(self, home: Path) -> None:
+        self.path = home / "memory.db"
+        #: Why the file could not be used, in one sentence.
+        self.trouble: str | None = None
+        self._db: sqlite3.Connection | None = None
+        # A loop's nodes run in several threads, one after the other as a rule.
+        self._lock = threading.RLock()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the file; it is opened again when it is needed."""
+        with self._lock:
+            if self._db is not None:
+                self._db.close()
+                self._db = None
+
+    def _read(self, ask: Callable[[sqlite3.Connection], T]) -> T | None:
+        """Ask the file, unless there is none: looking must not make one."""
+        return self._guarded("read", lambda: ask(self._opened()) if self.path.exists() else None)
+
+    def _write(self, work: Callable[[sqlite3.Connection], T]) -> T | None:
+        """Do some work in one transaction."""
+
+        def done() -> T:
+            with _transaction(self._opened()) as db:
+                return work(db)
+
+        return self._guarded("written", done)
+
+    def _opened(self) -> sqlite3.Connection:
+        if self._db is None:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            db = sqlite3.connect(
+                self.path, timeout=_PATIENCE, isolation_level=None, check_same_thread=False
+            )
+            try:
+                database.use_wal(db, patience=_PATIENCE)
+                db.execute("PRAGMA synchronous = NORMAL")
+                database.migrate(db, MIGRATIONS)
+            except BaseException:
+                db.close()
+                raise
+            self._db = db
+        return self._db
+
+    def _guarded(self, verb: str, work: Callable[[], T]) -> T | None:
+        with self._lock:
+            # Once is enough: another try would wait for the same lock again.
+            if self.trouble is not None:
+                return None
+            try:
+                return work()
+            except (sqlite3.Error, OSError, database.NewerFile) as error:
+                self.trouble = (
+                    f"the memory {self.path} cannot be {verb}: {error}; runs go on without it, "
+                    "until it is mended, moved away, or RUNTRUE_HOME names another directory"
+                )
+                return None
+
+
+def storable(text: str) -> str:
+    """Text without halves of surrogate pairs, which SQLite refuses."""
+    return text.encode(errors="replace").decode()
+
+
+@contextmanager
+def _transaction(db: sqlite3.Connection) -> Iterator[sqlite3.Connection]:
+    db.execute("BEGIN IMMEDIATE")
+    try:
+        yield db
+        db.execute("COMMIT")
+    except BaseException:
+        # SQLite has already rolled back after some errors, a full disk among them.
+        if db.in_transaction:
+            db.execute("ROLLBACK")
+        raise
