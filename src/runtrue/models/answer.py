@@ -20,6 +20,16 @@ class Usage:
     requests: int = 0
     cost: float | None = 0.0
 
+    def to_dict(self) -> dict[str, float]:
+        """The numbers, those that are known, by their names."""
+        numbers = {
+            "requests": self.requests,
+            "input_tokens": self.input_tokens,
+            "output_tokens": self.output_tokens,
+            "cost": self.cost,
+        }
+        return {name: number for name, number in numbers.items() if number is not None}
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:

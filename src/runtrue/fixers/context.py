@@ -1,0 +1,182 @@
+"""Context: what a fixer that reads prose is told of its task."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from functools import cache
+from importlib import resources
+from string import Template
+
+from runtrue.loop import (
+    COVERAGE_UNMET,
+    TESTS_MISSING,
+    Analysis,
+    Attempt,
+    Finding,
+    Fix,
+    FixTask,
+    History,
+    Reason,
+)
+from runtrue.models import fence
+
+#: How much a prompt may hold: findings, and characters for each of them.
+_MOST_FINDINGS = 20
+_SAMPLE = 1_500
+_SAID = 400
+_MOST_NAMES = 10
+_MOST_RANGES = 40
+
+_REJECTED = {
+    Reason.UNCHANGED: "no file was changed by it",
+    Reason.REPEATED: "it gave a candidate that had already failed, so it was not run again",
+}
+_SECRET_NAME = re.compile(r"(?:KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIALS?)$", re.IGNORECASE)
+#: Shorter values would be found in half of all words.
+_SHORTEST = 8
+
+
+def wants_tests(finding: Finding) -> bool:
+    """Whether a finding is mended by adding tests."""
+    return finding.category in (COVERAGE_UNMET, TESTS_MISSING)
+
+
+def task_text(task: FixTask) -> str:
+    """Rules, findings, and what came before: the part of a prompt that all fixers share."""
+    shown = task.findings[:_MOST_FINDINGS]
+    more = len(task.findings) - len(shown)
+    findings = "\n\n".join(_finding(number, f) for number, f in enumerate(shown, start=1))
+    return fill(
+        "task",
+        rules=_rules(task),
+        findings=findings + (f"\n\nAnd {more} more of the same checks." if more else ""),
+        known=_known(task.history) or "Nothing.",
+        earlier=_earlier(task.history) or "None yet.",
+        guidance="\n".join(answer.text for answer in task.history.answers) or "None.",
+    )
+
+
+def fill(name: str, **values: str) -> str:
+    """The prompt of that name with its blanks filled in; what is filled in is taken as it is."""
+    return Template(_prompt(name)).substitute(values).rstrip()
+
+
+@cache
+def _prompt(name: str) -> str:
+    return resources.files("runtrue.fixers").joinpath(f"prompts/{name}.md").read_text("utf-8")
+
+
+def sendable(prompt: str) -> str:
+    """The prompt as it can be handed on: no null character, and only what is text in UTF-8."""
+    return prompt.replace("\0", "\ufffd").encode("utf-8", "replace").decode()
+
+
+def without_secrets(text: str, *environments: Mapping[str, str]) -> str:
+    """The text without the values of variables whose names say that they are secret."""
+    values = {
+        value.strip()
+        for environment in environments
+        for name, value in environment.items()
+        if _SECRET_NAME.search(name) and len(value.strip()) >= _SHORTEST
+    }
+    for value in sorted(values, key=len, reverse=True):
+        text = text.replace(value, "[redacted]")
+    return text
+
+
+def _rules(task: FixTask) -> str:
+    parts = []
+    if not all(wants_tests(finding) for finding in task.findings):
+        parts.append(fill("repair"))
+    if any(wants_tests(finding) for finding in task.findings):
+        files = task.history.test_files() if task.history.attempts else ()
+        parts.append(fill("tests", files=_few(files) or "none yet"))
+    return "\n".join(parts)
+
+
+def _finding(number: int, finding: Finding) -> str:
+    where = " ".join(filter(None, [str(finding.location), finding.location.symbol]))
+    at = f" at {where}" if where else ""
+    lines = [f"### {number}. {finding.source}: {finding.category}{at}"]
+    lines.append(fence(finding.message, limit=_SAMPLE))
+    if finding.category == TESTS_MISSING and finding.attempted:
+        lines.append(f"Kinds of tests that are missing: {', '.join(finding.attempted)}")
+    missing = finding.data.get("missing")
+    if finding.category == COVERAGE_UNMET and isinstance(missing, dict):
+        lines.append("Lines that no test runs:")
+        lines += [f"- {file}: {_ranges(numbers)}" for file, numbers in missing.items()]
+    if finding.available:
+        lines.append(f"Available: {', '.join(finding.available)}")
+    if finding.sample:
+        lines.append(fence(finding.sample, limit=_SAMPLE))
+    return "\n".join(lines)
+
+
+def _ranges(numbers: Sequence[int]) -> str:
+    """Numbers as people write them: `3-5, 9`."""
+    found: list[tuple[int, int]] = []
+    for number in sorted(set(numbers)):
+        if found and number == found[-1][1] + 1:
+            found[-1] = (found[-1][0], number)
+        else:
+            found.append((number, number))
+    words = [str(first) if first == last else f"{first}-{last}" for first, last in found]
+    more = f" and {len(words) - _MOST_RANGES} more" if len(words) > _MOST_RANGES else ""
+    return ", ".join(words[:_MOST_RANGES]) + more
+
+
+def _known(history: History) -> str:
+    """What the memory and others have found out about the failure as it is now."""
+    analysis = history.latest.analysis if history.attempts else None
+    if analysis is None:
+        return ""
+    lines = [_analysis(analysis)]
+    if analysis.patterns_matched:
+        lines.append(f"It is like these of the past: {_few(analysis.patterns_matched)}.")
+    return "\n".join(lines)
+
+
+def _analysis(analysis: Analysis) -> str:
+    said = [f"Cause: {analysis.root_cause}"]
+    if analysis.fix_strategy:
+        said.append(f"What to do: {analysis.fix_strategy}")
+    if analysis.confidence is not None:
+        said.append(f"Confidence: {analysis.confidence:.0%}")
+    return fence("\n".join(said), limit=2 * _SAMPLE)
+
+
+def _earlier(history: History) -> str:
+    lines = [_attempt(attempt) for attempt in history.attempts if attempt.fix]
+    lines += [
+        f"- After attempt {rejection.after}: {_REJECTED[rejection.reason]}."
+        f"{_undone(rejection.fix)}{_said(rejection.fix)}"
+        for rejection in history.rejections
+        if rejection.reason in _REJECTED
+    ]
+    return "\n".join(lines)
+
+
+def _attempt(attempt: Attempt) -> str:
+    fix = attempt.fix
+    files = _few(fix.files) if fix and fix.files else "nothing"
+    left = sorted({f"{f.category} ({f.location.symbol or f.location})" for f in attempt.blocking})
+    outcome = f"still failing: {_few(left)}" if left else "it passed"
+    return f"- Attempt {attempt.number} changed {files}; {outcome}.{_undone(fix)}{_said(fix)}"
+
+
+def _undone(fix: Fix | None) -> str:
+    restored = [file for part in fix.parts for file in part.restored] if fix else []
+    return f" Its edits to {_few(restored)} were undone." if restored else ""
+
+
+def _said(fix: Fix | None) -> str:
+    """What the fixers said of their own work; those that failed said nothing about it."""
+    parts = [part for part in fix.parts if part.failure is None] if fix else []
+    said = "\n".join(filter(None, (part.description.strip() for part in parts)))
+    return f" It was said of it:\n{fence(said, limit=_SAID)}" if said else ""
+
+
+def _few(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
+    return ", ".join(names[:_MOST_NAMES]) + more

@@ -1,0 +1,124 @@
+"""The editor: asks a language model for edits of files, and makes them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from runtrue.fixers.context import fill, sendable, without_secrets
+from runtrue.fixers.edits import EDITS, BadEdit, apply_edits, read_edits
+from runtrue.models import BadOutput, Model, ModelError, Usage, fence, open_model
+
+#: How often one is asked whose edits cannot be made: once more, with the reason.
+_TRIES = 2
+_REASON = 1_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Edited:
+    """What came of asking a model for edits.
+
+    `said` is its last answer, in the form that was asked for. `problem` says why nothing was
+    changed, `failure` why no model could be asked: the model's failure, not that of its answer.
+    """
+
+    files: tuple[str, ...] = ()
+    said: dict[str, Any] = field(default_factory=dict)
+    problem: str | None = None
+    failure: str | None = None
+    usage: Usage | None = None
+
+
+class ModelEditor:
+    """A model with files to edit. It is opened when it is asked for the first time."""
+
+    def __init__(self, name: str | None, environment: Mapping[str, str], *, timeout: float) -> None:
+        self._name = name
+        self._environment = environment
+        self._timeout = timeout
+        self._model: Model | None = None
+
+    def unavailable(self) -> str | None:
+        """Why it cannot be used at all: none is named."""
+        if self._name:
+            return None
+        return "no language model is configured (RUNTRUE_MODEL, or [model] name)"
+
+    async def edit(
+        self,
+        prompt: str,
+        properties: dict[str, Any],
+        *,
+        root: Path,
+        environment: Mapping[str, str],
+        refuse: Callable[[str], str | None],
+    ) -> Edited:
+        """Ask for edits below `root` and make them, all or none.
+
+        `properties` are what else the answer has to hold, as a JSON Schema has them; `environment`
+        is that of the commands whose output is in the prompt, and `refuse` as in `apply_edits`.
+        """
+        first = sendable(without_secrets(prompt, self._environment, environment))
+        form, asked, edited = _form(properties), first, Edited()
+        for _ in range(_TRIES):
+            edited = await self._once(asked, form, root, refuse, edited.usage)
+            if edited.failure or not edited.problem or not edited.said.get("edits"):
+                break
+            asked = fill("again", prompt=first, reason=fence(edited.problem, limit=_REASON))
+        return edited
+
+    async def _once(
+        self,
+        prompt: str,
+        form: dict[str, Any],
+        root: Path,
+        refuse: Callable[[str], str | None],
+        used: Usage | None,
+    ) -> Edited:
+        try:
+            answer = await self._opened().ask(
+                prompt, system=fill("edits"), schema=form, timeout=self._timeout
+            )
+        except BadOutput as error:
+            return Edited(problem=str(error), usage=_sum(used, error.usage))
+        except ModelError as error:
+            return Edited(failure=str(error), usage=_sum(used, error.usage))
+        usage = _sum(used, answer.usage)
+        said: dict[str, Any] = answer.data if isinstance(answer.data, dict) else {}
+        if not said["edits"]:
+            return Edited(said=said, problem="the model proposed no edit", usage=usage)
+        try:
+            files = apply_edits(read_edits(said["edits"]), root, refuse=refuse)
+        except BadEdit as error:
+            return Edited(said=said, problem=str(error), usage=usage)
+        return Edited(files=files, said=said, usage=usage)
+
+    def _opened(self) -> Model:
+        if self._model is None:
+            self._model = open_model(self._name, self._environment)
+        return self._model
+
+
+def sentence(text: object, limit: int = 500) -> str:
+    """What a model said in its own words, as one line of bounded length."""
+    return " ".join(str(text).split())[:limit]
+
+
+def _form(properties: dict[str, Any]) -> dict[str, Any]:
+    every = {**properties, "edits": EDITS}
+    return {"type": "object", "properties": every, "required": list(every)}
+
+
+def _sum(one: Usage | None, other: Usage | None) -> Usage | None:
+    if one is None or other is None:
+        return one or other
+    cost = None if one.cost is None or other.cost is None else one.cost + other.cost
+    return Usage(
+        model=other.model,
+        input_tokens=one.input_tokens + other.input_tokens,
+        output_tokens=one.output_tokens + other.output_tokens,
+        requests=one.requests + other.requests,
+        cost=cost,
+    )

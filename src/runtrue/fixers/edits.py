@@ -1,0 +1,208 @@
+"""Edits: what a model wants changed in files, made exactly as it says or not at all."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+#: The form of edits in an answer, for a JSON Schema.
+EDITS: dict[str, Any] = {
+    "type": "array",
+    "items": {
+        "type": "object",
+        "properties": {
+            "path": {"type": "string", "description": "the file, as the prompt names it"},
+            "old": {"type": "string", "description": "text that occurs exactly once in the file"},
+            "new": {"type": "string", "description": "what stands there instead"},
+            "content": {"type": "string", "description": "the whole of a new file"},
+        },
+        "required": ["path"],
+        "additionalProperties": False,
+    },
+}
+_SHOWN = 80
+
+
+class BadEdit(Exception):
+    """An edit that cannot be made; the message says why, to whoever proposed it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Edit:
+    """One change: `new` in place of `old`, or as the whole file where there is no `old`."""
+
+    path: str
+    new: str
+    old: str | None = None
+
+
+def read_edits(items: Iterable[Mapping[str, Any]]) -> tuple[Edit, ...]:
+    """The edits in data of the form `EDITS`. Raises BadEdit."""
+    return tuple(_read(item) for item in items)
+
+
+def apply_edits(
+    edits: Sequence[Edit], root: Path, *, refuse: Callable[[str], str | None] | None = None
+) -> tuple[str, ...]:
+    """Make all of the edits below a directory, or raise BadEdit and make none.
+
+    `refuse` says why a file may not be edited, where it may not. Gives the files that now differ.
+    """
+    before: dict[Path, str | None] = {}
+    after: dict[Path, str] = {}
+    names: dict[Path, str] = {}
+    for edit in edits:
+        file = inside(root, edit.path)
+        if file is None:
+            raise BadEdit(
+                f"{edit.path!r} is not the path of a file in the project, relative to its root"
+            )
+        name = file.relative_to(root.resolve()).as_posix()
+        if refuse and (reason := refuse(name)):
+            raise BadEdit(f"{edit.path}: {reason}")
+        names[file] = name
+        if file not in before:
+            before[file] = _text(file, edit.path)
+        after[file] = _edited(edit, after.get(file, before[file]))
+    changed = {file: text for file, text in after.items() if text != before[file]}
+    if not changed:
+        raise BadEdit("the edits leave every file as it is")
+    if both := [names[file] for file in changed if not changed.keys().isdisjoint(file.parents)]:
+        raise BadEdit(f"{both[0]} lies in what is a file by another edit")
+    _write(changed, names)
+    return tuple(sorted(names[file] for file in changed))
+
+
+def inside(root: Path, path: str) -> Path | None:
+    """The real place of a file that is named from a directory, if it lies in there.
+
+    Not so an absolute path, one that goes up, one that a link leads out of, and git's own files.
+    """
+    parts = PurePosixPath(path).parts
+    if not parts or path.startswith("/") or "\\" in path or {"..", ".git"} & set(parts):
+        return None
+    try:
+        top, file = root.resolve(), (root / path).resolve()
+    except (OSError, ValueError):
+        return None
+    return file if file.is_relative_to(top) and file != top else None
+
+
+def _read(item: Mapping[str, Any]) -> Edit:
+    path, old, new, content = (item.get(name) for name in ("path", "old", "new", "content"))
+    if content is not None and not old and not new:
+        return Edit(path=str(path), new=content)
+    if content is None and old is not None and new is not None:
+        return Edit(path=str(path), new=new, old=old)
+    raise BadEdit(f"{path}: an edit has either `old` and `new`, or `content`")
+
+
+def _text(file: Path, name: str) -> str | None:
+    """A file's text, or None where there is none yet."""
+    if file.is_dir():
+        raise BadEdit(f"{name} is a directory")
+    try:
+        return file.read_bytes().decode()
+    except FileNotFoundError:
+        return None
+    except UnicodeDecodeError:
+        raise BadEdit(f"{name} is not text in UTF-8") from None
+    except OSError as error:
+        raise BadEdit(f"{name} cannot be read: {error.strerror}") from None
+
+
+def _edited(edit: Edit, text: str | None) -> str:
+    newline = "\r\n" if text and "\r\n" in text else "\n"
+    new = _with_newlines(edit.new, newline)
+    if edit.old is None:
+        return new
+    if text is None:
+        if edit.old:
+            raise BadEdit(f"{edit.path} does not exist: give its `content`")
+        return new
+    old = _with_newlines(edit.old, newline)
+    if not old.strip():
+        raise BadEdit(f"{edit.path} exists: `old` must be a text that occurs once in it")
+    start = text.find(old)
+    if start < 0:
+        span = _span_of_lines(edit, text)
+        if span is None:
+            raise BadEdit(f"{edit.path}: `old` does not occur in it: {_first_line(old)!r}")
+        start, end = span
+        return text[:start] + _with_newlines(_unframed(edit), newline) + text[end:]
+    if text.find(old, start + 1) >= 0:
+        raise BadEdit(
+            f"{edit.path}: `old` occurs more than once, give more of the lines around it: "
+            f"{_first_line(old)!r}"
+        )
+    return text[:start] + new + text[start + len(old) :]
+
+
+def _span_of_lines(edit: Edit, text: str) -> tuple[int, int] | None:
+    """Where the whole lines of `old` stand once, blanks at the ends of lines aside."""
+    wanted = [line.rstrip() for line in (edit.old or "").strip("\r\n").split("\n")]
+    lines = text.split("\n")
+    bare = [line.rstrip() for line in lines]
+    count = len(wanted)
+    found = [at for at in range(len(bare) - count + 1) if bare[at : at + count] == wanted]
+    if len(found) > 1:
+        raise BadEdit(
+            f"{edit.path}: `old` occurs more than once, give more of the lines around it: "
+            f"{wanted[0][:_SHOWN]!r}"
+        )
+    if not found:
+        return None
+    start = sum(len(line) + 1 for line in lines[: found[0]])
+    end = start + sum(len(line) + 1 for line in lines[found[0] : found[0] + count]) - 1
+    return start, end - text[start:end].endswith("\r")
+
+
+def _unframed(edit: Edit) -> str:
+    """The new text without the line ends at its ends that `old` had as well."""
+    old, new = edit.old or "", edit.new
+    if old.startswith(("\n", "\r")):
+        new = new.lstrip("\r\n")
+    return new.rstrip("\r\n") if old.endswith("\n") else new
+
+
+def _with_newlines(text: str, newline: str) -> str:
+    return text.replace("\r\n", "\n").replace("\n", newline)
+
+
+def _first_line(text: str) -> str:
+    return text.strip().partition("\n")[0].strip()[:_SHOWN]
+
+
+def _write(files: Mapping[Path, str], names: Mapping[Path, str]) -> None:
+    """Write all files, or none: what can fail is done before the first takes its place."""
+    ready: dict[Path, Path] = {}
+    try:
+        for file, text in files.items():
+            try:
+                file.parent.mkdir(parents=True, exist_ok=True)
+                handle, name = tempfile.mkstemp(dir=file.parent, prefix=".edit-")
+                ready[file] = Path(name)
+                with os.fdopen(handle, "wb") as stream:
+                    stream.write(text.encode())
+                _copy_mode(file, ready[file])
+            except OSError as error:
+                raise BadEdit(f"{names[file]} cannot be written: {error.strerror}") from None
+        for file, temporary in ready.items():
+            temporary.replace(file)
+    finally:
+        for temporary in ready.values():
+            temporary.unlink(missing_ok=True)
+
+
+def _copy_mode(file: Path, temporary: Path) -> None:
+    if file.exists():
+        shutil.copymode(file, temporary)
+    else:
+        mask = os.umask(0)
+        os.umask(mask)
+        temporary.chmod(0o666 & ~mask)

@@ -1,0 +1,216 @@
+"""The `memory` fixer: makes a fix again that has held before, where it fits."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from runtrue.checks import language_of
+from runtrue.fixers.sources import Lead, leads_of, read_text
+from runtrue.loop import Analysis, Fault, Finding, FixPart, FixTask, History, Proposal, Workplace
+from runtrue.memory import (
+    DebugMemory,
+    Place,
+    Rank,
+    RankedFix,
+    RememberedFix,
+    Template,
+    apply,
+    the_one,
+)
+from runtrue.sandbox import is_judge
+
+_FIX = re.compile(r"\bfix-(\d+)\b")
+#: How much of what a template looks for must be there as it was, and in how many words: a lone
+#: name fits everywhere. For a failure that only has the same cause, it must be more.
+_WEIGHT = {Rank.FINGERPRINT: 2, Rank.SHAPE: 2, Rank.CAUSE: 6}
+_TOKENS = 2
+#: More findings than these are as a rule the same one.
+_MOST_FINDINGS = 20
+#: Files that are looked at for a failure that only has the same cause.
+_MOST_LEADS = 10
+
+
+def fix_ids(parts: Iterable[FixPart]) -> tuple[int, ...]:
+    """The ids of the remembered fixes that changed something in these parts of a fix."""
+    return _named(part for part in parts if part.files)
+
+
+def _named(parts: Iterable[FixPart]) -> tuple[int, ...]:
+    found: dict[int, None] = {}
+    for part in parts:
+        if part.fixer == MemoryFixer.name:
+            told = part.analysis.patterns_matched if part.analysis else (part.description,)
+            found |= dict.fromkeys(int(number) for text in told for number in _FIX.findall(text))
+    return tuple(found)
+
+
+def _tried(history: History) -> set[int]:
+    """The fixes that this run has already been given, whether it then ran them or not."""
+    fixes = [attempt.fix for attempt in history.attempts if attempt.fix]
+    fixes += [rejection.fix for rejection in history.rejections]
+    return set(_named(part for fix in fixes for part in fix.parts))
+
+
+def language_of_finding(finding: Finding) -> str:
+    """The language of what a finding is about, by the name of its file or its test's."""
+    test = (finding.location.symbol or "").partition("::")[0]
+    names = [finding.location.file or "", test]
+    return next((lang for n in names if (lang := language_of(n)) != "other"), language_of(""))
+
+
+class MemoryFixer:
+    """Proposes the remembered fix that is likeliest to hold and was not tried in this run."""
+
+    name = "memory"
+    trusted = False
+    # Asked again, it has the next fix, or none. What it gives twice must not keep the findings
+    # from the rungs above, nor use up what is there for fixers that may come to something.
+    repeatable = False
+    side_effect = False
+
+    def __init__(self, memory: DebugMemory, *, judges: Sequence[str] = ()) -> None:
+        self._memory = memory
+        self._judges = tuple(judges)
+
+    def unavailable(self) -> str | None:
+        """Why it cannot be used at all: the memory cannot be read, or there is none yet."""
+        if self._memory.trouble is not None:
+            return self._memory.trouble
+        return None if self._memory.path.exists() else "nothing is remembered yet"
+
+    def accepts(self, finding: Finding) -> bool:
+        """Whether a fix is remembered that may hold. Whether it fits is seen in the files."""
+        if finding.fault is not Fault.CANDIDATE:
+            return False
+        return self._memory.has_thinkable(finding, language_of_finding(finding))
+
+    async def propose(self, task: FixTask, workplace: Workplace) -> Proposal:
+        """Make the best remembered fix for each finding that none of the others covers."""
+        tried = _tried(task.history)
+        draft = _Draft(workplace, self._judges)
+        thinkable = [
+            self._memory.thinkable(finding, language_of_finding(finding))
+            for finding in task.findings[:_MOST_FINDINGS]
+        ]
+        # What is nearest to a failure goes first: it may cover the others.
+        for most in Rank:
+            for finding, ranked in zip(task.findings, thinkable, strict=False):
+                draft.cover(finding, [one for one in ranked if one.fix.id not in tried], most)
+            if draft.used:
+                break
+        if not draft.used:
+            why = "no remembered fix fits here that was not tried"
+            return Proposal(description=self._memory.trouble or why)
+        try:
+            draft.write(workplace.root)
+        except OSError as error:
+            return Proposal(description="", failure=f"{error.filename}: {error.strerror}")
+        return Proposal(description=draft.description, analysis=draft.analysis)
+
+
+@dataclass(slots=True)
+class _Use:
+    """A fix that is made again, and where."""
+
+    fix: RememberedFix
+    rank: Rank
+    files: tuple[str, ...]
+
+    def __str__(self) -> str:
+        held = f"held {self.fix.passed} of {self.fix.tried} times"
+        return f"{self.fix.name} in {', '.join(self.files)} ({held})"
+
+
+@dataclass(slots=True)
+class _Draft:
+    """The files as they are going to be."""
+
+    workplace: Workplace
+    judges: tuple[str, ...]
+    texts: dict[str, str] = field(default_factory=dict)
+    used: list[_Use] = field(default_factory=list)
+
+    def cover(self, finding: Finding, ranked: Sequence[RankedFix], rank: Rank) -> None:
+        """Make the first fix of a rank that fits, unless one that was made may be the one."""
+        used = {use.fix.id for use in self.used}
+        if any(one.fix.id in used for one in ranked):
+            return
+        if rank is Rank.CAUSE and self.used:
+            return
+        mine = [one for one in ranked if one.rank is rank]
+        leads = self._leads(finding) if mine else ()
+        for one in mine:
+            if self._make(one, leads[:_MOST_LEADS] if rank is Rank.CAUSE else leads):
+                return
+
+    def _make(self, one: RankedFix, leads: tuple[Lead, ...]) -> bool:
+        template = one.fix.template
+        if template is None:
+            return False
+        for part in (template, *(template.parts() if one.rank is not Rank.CAUSE else ())):
+            made = _fitted(part, leads, self._text, _WEIGHT[one.rank])
+            if made:
+                self.texts |= made
+                self.used.append(_Use(one.fix, one.rank, tuple(made)))
+                return True
+        return False
+
+    def _leads(self, finding: Finding) -> tuple[Lead, ...]:
+        """The files that a finding leads to and that may be changed."""
+        leads = leads_of([finding], self.workplace)
+        return tuple(lead for lead in leads if not is_judge(lead.file, self.judges))
+
+    def _text(self, file: str) -> str:
+        return self.texts.get(file) or read_text(self.workplace.root / file) or ""
+
+    def write(self, root: Path) -> None:
+        """Write the files."""
+        for file, text in self.texts.items():
+            (root / file).write_bytes(text.encode())
+
+    @property
+    def description(self) -> str:
+        """Which fixes were made, by their names, and where."""
+        return f"made again: {'; '.join(map(str, self.used))}"
+
+    @property
+    def analysis(self) -> Analysis:
+        """What stands behind the proposal: the fixes, and how often they have held."""
+        weakest = min(self.used, key=lambda use: use.fix.confidence).fix
+        causes = dict.fromkeys(f"{u.fix.error_type} ({u.fix.cause})" for u in self.used)
+        return Analysis(
+            root_cause=f"a known failure: {', '.join(causes)}",
+            fix_strategy=self.description,
+            confidence=weakest.confidence,
+            patterns_matched=tuple(use.fix.name for use in self.used),
+        )
+
+
+def _fitted(
+    template: Template, leads: Sequence[Lead], text_of: Callable[[str], str], least: int
+) -> dict[str, str]:
+    """The texts that a template makes of the files it leads to; nothing unless all of it fits."""
+    made: dict[str, str] = {}
+    bindings: dict[str, str] = {}
+    for part in template.files:
+        fits: list[tuple[str, Place]] = []
+        for lead in _likeliest(part.file, leads):
+            text = text_of(lead.file)
+            place = the_one(apply(template, part, text, bindings), lead.lines)
+            if place and place.text != text and place.weight >= least and place.tokens >= _TOKENS:
+                fits.append((lead.file, place))
+        fits.sort(key=lambda fit: not fit[1].exact)
+        if not fits or fits[0][0] in made:
+            return {}
+        file, place = fits[0]
+        made[file], bindings = place.text, place.bindings
+    return made
+
+
+def _likeliest(file: str, leads: Sequence[Lead]) -> list[Lead]:
+    """The leads in a file's language, those of the same name first."""
+    same = [lead for lead in leads if language_of(lead.file) == language_of(file)]
+    return sorted(same, key=lambda lead: Path(lead.file).name != Path(file).name)

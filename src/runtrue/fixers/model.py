@@ -1,0 +1,121 @@
+"""The `model` fixer: asks a language model for edits, from the findings and the files they name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from runtrue.fixers.context import fill, task_text, wants_tests
+from runtrue.fixers.editor import Edited, ModelEditor, sentence
+from runtrue.fixers.sources import BUDGET, leads_of, show_files
+from runtrue.loop import Analysis, Finding, FixTask, Proposal, Workplace
+from runtrue.sandbox import is_judge, is_test
+
+#: What an answer holds beside the edits.
+_PROPERTIES: dict[str, Any] = {
+    "root_cause": {"type": "string", "description": "why the checks fail, in a sentence or two"},
+    "fix_strategy": {"type": "string", "description": "what the edits do about it"},
+    "confidence": {"type": "number", "minimum": 0, "maximum": 1},
+}
+#: The part of the files' room that tests may take.
+_JUDGES = BUDGET // 3
+
+
+class ModelFixer:
+    """Sends the findings with the files that matter, and makes the edits that come back.
+
+    `files` are shown whatever the findings say: the code that the task is about. The model is
+    opened when it is first asked; `environment` holds its key and endpoint.
+    """
+
+    name = "model"
+    trusted = False
+    repeatable = True
+    side_effect = False
+
+    def __init__(
+        self,
+        model: str | None,
+        environment: Mapping[str, str],
+        *,
+        files: tuple[str, ...] = (),
+        timeout: float = 180,
+    ) -> None:
+        self._editor = ModelEditor(model, environment, timeout=timeout)
+        self._files = files
+
+    def unavailable(self) -> str | None:
+        """Why it cannot be used at all: no model is configured."""
+        return self._editor.unavailable()
+
+    def accepts(self, finding: Finding) -> bool:
+        """A model can be asked about anything."""
+        return True
+
+    async def propose(self, task: FixTask, workplace: Workplace) -> Proposal:
+        """Ask, and make the edits. An answer that cannot be used changes nothing, and says so."""
+        edited = await self._editor.edit(
+            _prompt(task, workplace, self._files),
+            _PROPERTIES,
+            root=workplace.root,
+            environment=workplace.environment,
+            refuse=_refusal(task, workplace.root),
+        )
+        return Proposal(
+            description=_description(edited),
+            failure=edited.failure,
+            analysis=_analysis(edited),
+            usage=edited.usage.to_dict() if edited.usage else None,
+        )
+
+
+def _prompt(task: FixTask, workplace: Workplace, files: tuple[str, ...]) -> str:
+    ran = task.history.test_files() if task.history.attempts else ()
+    wanted = all(wants_tests(finding) for finding in task.findings)
+    leads = leads_of(task.findings, workplace, (*files, *(ran if wanted else ())))
+    judging = [lead for lead in leads if is_judge(lead.file) or lead.file in ran]
+    judges = show_files(judging, workplace.root, budget=_JUDGES)
+    own = [lead for lead in leads if lead not in judging]
+    return fill(
+        "model",
+        commands="\n".join(f"- `{command}`" for command in task.commands) or "- not known",
+        task=task_text(task),
+        files=show_files(own, workplace.root, budget=BUDGET - len(judges)) or "None are known.",
+        judges=judges or "None are known.",
+    )
+
+
+def _refusal(task: FixTask, root: Path) -> Callable[[str], str | None]:
+    """Which edits would be undone anyway: better said now than after a run of the checks."""
+    ran = task.history.test_files() if task.history.attempts else ()
+    adds = any(wants_tests(finding) for finding in task.findings)
+    only_adds = all(wants_tests(finding) for finding in task.findings)
+
+    def refuse(file: str) -> str | None:
+        if adds and is_test(file) and not (root / file).exists():
+            return None
+        if is_judge(file) or file in ran:
+            return "this file judges the program and may not be changed"
+        return "only new test files are wanted" if only_adds else None
+
+    return refuse
+
+
+def _description(edited: Edited) -> str:
+    if edited.problem is None:
+        return sentence(edited.said.get("fix_strategy", ""))
+    why = sentence(edited.said.get("fix_strategy", ""), 200)
+    return f"{edited.problem} ({why})" if why else edited.problem
+
+
+def _analysis(edited: Edited) -> Analysis | None:
+    said = edited.said
+    cause = sentence(said.get("root_cause", ""))
+    if not cause:
+        return None
+    return Analysis(
+        root_cause=cause,
+        fix_strategy=sentence(said["fix_strategy"]) or None,
+        confidence=float(said["confidence"]),
+    )

@@ -1,0 +1,236 @@
+"""Sources: the files that findings lead to, those that matter most first, as far as there is room.
+
+Where a test only compares a value, no frame of the failure lies in the code that is wrong: the
+files that the failing test imports are followed as well.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+
+from runtrue.checks import Language, language_of
+from runtrue.fixers.edits import inside
+from runtrue.loop import Finding, Workplace
+from runtrue.models import fence
+
+#: Characters of all files in a prompt, and of one of them.
+BUDGET = 60_000
+_ONE = 24_000
+#: Lines shown around one that matters, of a file that is too long.
+_AROUND = 40
+_LARGEST = 400_000
+#: Files whose imports are followed.
+_FOLLOWED = 20
+_MOST_FILES = 20_000
+_INSTALLED = frozenset({"node_modules", "site-packages", "vendor", "venv", "target", "__pycache__"})
+#: Files that are likely to hold a secret are shown to nobody.
+_SECRET = re.compile(r"\.env.*|.*\.(pem|key|p12|pfx)|id_(rsa|dsa|ecdsa|ed25519).*|\.netrc|\.npmrc")
+_PLACE = re.compile(r"(?P<file>[^\s:()\[\]'\"`]+\.\w+)(?:\", line |:\[?)(?P<line>\d+)")
+_IMPORTS = re.compile(
+    r"""^\s*(?:from|import|use|mod|export)\b.*|.*\b(?:require|import)\(.*|.*\bfrom\s+['"].*"""
+    r"""|^\s*["'][\w./-]+["']\s*$""",
+    re.MULTILINE,
+)
+_WORD = re.compile(r"[\w-]+")
+#: Names that say nothing of what a file holds: its directory does.
+_NAMELESS = frozenset({"__init__", "index", "mod"})
+_TEST_AFFIX = re.compile(r"^test_|_test$|\.(test|spec)$|Tests?$|^Test")
+
+
+@dataclass(frozen=True, slots=True)
+class Lead:
+    """A file, named from the root, that findings lead to, and the lines of it that they name."""
+
+    file: str
+    lines: frozenset[int] = frozenset()
+
+
+@dataclass(slots=True)
+class _Trail:
+    """What has been found so far."""
+
+    workplace: Workplace
+    scores: Counter[str] = field(default_factory=Counter)
+    lines: defaultdict[str, set[int]] = field(default_factory=lambda: defaultdict(set))
+
+    def add(self, name: object, score: int, line: object = None) -> None:
+        """Count a file, should it be one of the project's that may be shown."""
+        file = own_file(str(name), self.workplace) if name else None
+        if file is None:
+            return
+        self.scores[file] += score
+        if isinstance(line, int):
+            self.lines[file].add(line)
+
+
+def leads_of(
+    findings: Iterable[Finding], workplace: Workplace, also: Sequence[str] = ()
+) -> list[Lead]:
+    """The files that findings lead to; `also` names more of them, before all others."""
+    trail = _Trail(workplace)
+    for file in also:
+        trail.add(file, 12)
+    for finding in findings:
+        _follow(finding, trail)
+    listed = sources_below(workplace.root)
+    seen: set[str] = set()
+    for score in (4, 1):
+        for file, _ in trail.scores.most_common(_FOLLOWED):
+            if file in seen:
+                continue
+            seen.add(file)
+            for other in imported_by(file, workplace.root, listed):
+                trail.add(workplace.root / other, score)
+    return [Lead(file, frozenset(trail.lines[file])) for file, _ in trail.scores.most_common()]
+
+
+def _follow(finding: Finding, trail: _Trail) -> None:
+    place = finding.location
+    trail.add(place.file, 8, place.line)
+    if place.symbol and "::" in place.symbol:
+        trail.add(place.symbol.partition("::")[0], 4)
+    missing = finding.data.get("missing")
+    for file, lines in missing.items() if isinstance(missing, dict) else ():
+        for line in lines:
+            trail.add(file, 0, line)
+        trail.add(file, 8)
+    frames = finding.data.get("frames")
+    for depth, frame in enumerate(reversed(frames if isinstance(frames, list) else [])):
+        if isinstance(frame, dict):
+            trail.add(frame.get("file"), 6 if depth == 0 else 3, frame.get("line"))
+    stack = finding.data.get("stack_trace") or finding.sample or ""
+    named = {(match["file"], int(match["line"])) for match in _PLACE.finditer(str(stack))}
+    for file, line in sorted(named):
+        trail.add(file, 3, line)
+
+
+def own_file(name: str, workplace: Workplace) -> str | None:
+    """A file of the project's that may be shown, as seen from the root; None for any other."""
+    root = workplace.root
+    # A program may have named the file through a link that leads to the root, or without it.
+    for base, top in ((root, root), (workplace.directory, root), (root, root.resolve())):
+        path = os.path.relpath(os.path.normpath(base / name), top)
+        file = inside(root, path)
+        if file is None or not file.is_file():
+            continue
+        parts = PurePosixPath(path).parts
+        if _SECRET.fullmatch(parts[-1]) or not _INSTALLED.isdisjoint(parts) or ".venv" in parts:
+            return None
+        return PurePosixPath(path).as_posix()
+    return None
+
+
+def sources_below(root: Path) -> tuple[str, ...]:
+    """The files below a directory that are code of the project's own."""
+    return tuple(sorted(_walk(root)))
+
+
+def _walk(root: Path) -> Iterator[str]:
+    seen = 0
+    for place, directories, files in os.walk(root):
+        directories[:] = sorted(d for d in directories if d not in _INSTALLED and d[0] != ".")
+        for name in files:
+            if language_of(name) is not Language.OTHER:
+                yield Path(place, name).relative_to(root).as_posix()
+        seen += len(files)
+        if seen > _MOST_FILES:
+            return
+
+
+def imported_by(file: str, root: Path, listed: Sequence[str]) -> tuple[str, ...]:
+    """Those of the listed files that a file seems to import, by the names in its imports."""
+    text = read_text(root / file) or ""
+    words = {word for line in _IMPORTS.findall(text) for word in _WORD.findall(line)}
+    language, place = language_of(file), PurePosixPath(file).parent
+    tested = _TEST_AFFIX.sub("", PurePosixPath(file).stem)
+    return tuple(
+        other
+        for other in listed
+        if other != file
+        and _is_kin(language_of(other), language)
+        and (
+            module_of(other) in words
+            or (tested and tested == PurePosixPath(other).stem)
+            # All files of a directory are one package there, and import nothing of each other.
+            or (language is Language.GO and PurePosixPath(other).parent == place)
+            or (language is Language.RUST and other.endswith("src/lib.rs"))
+        )
+    )
+
+
+def _is_kin(one: Language, other: Language) -> bool:
+    scripts = (Language.JAVASCRIPT, Language.TYPESCRIPT)
+    return one is other or (one in scripts and other in scripts)
+
+
+def module_of(file: str) -> str:
+    """The name that a file goes by where it is imported."""
+    path = PurePosixPath(file)
+    stem = path.stem
+    return path.parent.name if stem in _NAMELESS and path.parent.name else stem
+
+
+def read_text(path: Path) -> str | None:
+    """The text of a file; None where it is none, or too long to be of use."""
+    try:
+        if path.stat().st_size > _LARGEST:
+            return None
+        return path.read_bytes().decode()
+    except (OSError, UnicodeDecodeError):
+        return None
+
+
+def show_files(leads: Iterable[Lead], root: Path, *, budget: int = BUDGET) -> str:
+    """The files, each in its fence, until the budget is used up; of long ones what matters."""
+    shown = []
+    left = budget
+    for lead in leads:
+        text = read_text(root / lead.file)
+        if text is None or left <= 0:
+            continue
+        room = min(left, _ONE)
+        part = _whole(lead.file, text) if len(text) <= room else _excerpts(lead, text, room)
+        shown.append(part)
+        left -= len(part)
+    return "\n\n".join(shown)
+
+
+def _whole(file: str, text: str) -> str:
+    return f"### {file}\n{fence(text, limit=len(text))}"
+
+
+def _excerpts(lead: Lead, text: str, room: int) -> str:
+    """The lines around those that matter, or else the first ones."""
+    lines = text.split("\n")
+    if not lead.lines:
+        whole = text[:room].count("\n") or 1
+        head = "\n".join(lines[:whole])[:room]
+        title = f"### {lead.file}, lines 1 to {whole} of {len(lines)}"
+        return f"{title}\n{fence(head, limit=room)}"
+    parts = []
+    for first, last in _ranges(sorted(lead.lines), len(lines)):
+        piece = "\n".join(lines[first - 1 : last])[:room]
+        room -= len(piece)
+        parts.append(
+            f"### {lead.file}, lines {first} to {last} of {len(lines)}\n"
+            f"{fence(piece, limit=max(len(piece), 1))}"
+        )
+        if room <= 0:
+            break
+    return "\n\n".join(parts)
+
+
+def _ranges(wanted: Sequence[int], count: int) -> list[tuple[int, int]]:
+    found: list[tuple[int, int]] = []
+    for line in wanted:
+        first, last = max(1, line - _AROUND), min(count, line + _AROUND)
+        if found and first <= found[-1][1] + 1:
+            found[-1] = (found[-1][0], max(last, found[-1][1]))
+        elif first <= last:
+            found.append((first, last))
+    return found
