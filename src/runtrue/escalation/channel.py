@@ -1,0 +1,65 @@
+"""Channels: what all of them are given, and what they give back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from string import Template
+from typing import Protocol
+
+from runtrue.escalation.files import ReportFiles
+from runtrue.escalation.report import EscalationReport
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Delivery:
+    """Whether a message has reached its receiver, and in one sentence what came of it."""
+
+    delivered: bool
+    detail: str
+
+
+class Sender(Protocol):
+    """One channel."""
+
+    async def send(self, message: Message) -> Delivery:
+        """Deliver a message, or say why that is not possible."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Message:
+    """A report on its way. `template` is the user's own wording, if there is one."""
+
+    report: EscalationReport
+    files: ReportFiles
+    template: str | None = None
+
+    @property
+    def subject(self) -> str:
+        """The matter in one line."""
+        project = Path(self.report.project).name or self.report.project
+        line = f"{project}: {self.report.condition.replace('_', ' ')} (run {self.report.run_id})"
+        return " ".join(line.split())
+
+    def text(self, default: str, *, limit: int, escape: Callable[[str], str] = str) -> str:
+        """The message in the user's wording, or in the channel's own; at most `limit` characters.
+
+        What is filled in, unlike the wording, is escaped for the channel.
+        """
+        wording = Template(self.template if self.template is not None else default)
+        report = self.report
+        values = {
+            "condition": report.condition.value,
+            "action": report.action.value,
+            "title": report.title,
+            "run_id": report.run_id,
+            "why": report.why,
+            "answer": report.answer,
+            "path": str(self.files.markdown),
+        }
+        values = {name: escape(value) for name, value in values.items()}
+        room = limit - len(wording.safe_substitute(values, report=""))
+        text = wording.safe_substitute(values, report=escape(report.to_markdown(limit=room)))
+        return text if len(text) <= limit else f"{text[: limit - 1]}…"

@@ -1,0 +1,119 @@
+"""The `issue_comment` channel: through `gh` or `tea`, or else a file that is ready to be posted."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from runtrue import process
+from runtrue.checks import find_program, output_of
+from runtrue.escalation.channel import Delivery, Message
+from runtrue.escalation.files import write_whole
+from runtrue.loop import Notification
+
+#: GitHub refuses longer ones.
+_LIMIT = 65_000
+_SAID = 300
+_GITHUB = (".github.com", ".ghe.com")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Posting:
+    """A command that posts the comment, and what it reads from its standard input."""
+
+    argv: tuple[str, ...]
+    reads: Path | None = None
+
+    def __str__(self) -> str:
+        line = shlex.join(self.argv)
+        return f"{line} < {shlex.quote(str(self.reads))}" if self.reads else line
+
+
+class IssueCommentSender:
+    """Comments on one issue or pull request of the project's forge."""
+
+    def __init__(self, notification: Notification, environment: Mapping[str, str]) -> None:
+        self._settings = notification
+        self._environment = dict(environment)
+
+    async def send(self, message: Message) -> Delivery:
+        """Write the comment's file, and post it where that is possible."""
+        file = message.files.markdown.with_name("comment.md")
+        text = message.text("$report", limit=_LIMIT)
+        write_whole(file, text.encode())
+        project = Path(message.report.project)
+        posting = await self._posting(project, file)
+        if isinstance(posting, str):
+            return Delivery(delivered=False, detail=f"{posting}; the comment is ready in {file}")
+        try:
+            ended = await process.run(
+                posting.argv,
+                cwd=project,
+                env={**self._environment, "GH_PROMPT_DISABLED": "1"},
+                timeout=self._settings.timeout,
+                stdin=text.encode() if posting.reads else None,
+            )
+        except OSError as error:
+            return _unposted(posting, f"cannot be run: {error.strerror}")
+        if ended.timed_out:
+            return _unposted(posting, f"did not end within {self._settings.timeout:g} s")
+        if ended.exit_code != 0:
+            said = " ".join(output_of(ended).split())[:_SAID]
+            return _unposted(posting, f"exited with code {ended.exit_code}: {said}".rstrip(": "))
+        return Delivery(delivered=True, detail=f"posted with {Path(posting.argv[0]).name}")
+
+    async def _posting(self, project: Path, file: Path) -> _Posting | str:
+        """How to post the comment in `file`, or why there is no way to."""
+        settings = self._settings
+        number = settings.issue or settings.pull_request
+        if number is None:
+            return "set issue or pull_request in [escalation.notification] to have it posted"
+        host = await self._host(project)
+        path = self._environment.get("PATH", "")
+        known = {name: find_program(name, path) for name in _programs(host)}
+        program = next((name for name, found in known.items() if found), None)
+        if program is None:
+            return f"no program on PATH can post it (looked for: {', '.join(known)})"
+        where = settings.repository
+        if program == "gh":
+            kind = "issue" if settings.issue else "pr"
+            repository = ("--repo", where) if where else ()
+            body = ("--body-file", str(file))
+            return _Posting(argv=("gh", kind, "comment", str(number), *repository, *body))
+        # It knows its servers by its own logins, so that the host is not for it to be told.
+        repository = ("--repo", "/".join(where.split("/")[-2:])) if where else ()
+        return _Posting(argv=("tea", "comment", *repository, str(number)), reads=file)
+
+    async def _host(self, project: Path) -> str | None:
+        """The host of the project's forge, if anything tells it."""
+        where = self._settings.repository
+        if where:
+            host, slash, _ = where.rpartition("/")[0].rpartition("/")
+            return host if slash else None
+        command = ("git", "remote", "get-url", "origin")
+        try:
+            ended = await process.run(command, cwd=project, env=self._environment, timeout=10)
+        except OSError:
+            return None
+        url = ended.stdout.text.strip() if ended.exit_code == 0 else ""
+        if "://" in url:
+            return urlsplit(url).hostname
+        # As in `git@github.com:owner/name.git`.
+        host, colon, _ = url.partition(":")
+        return host.rpartition("@")[2] if colon and "/" not in host else None
+
+
+def _programs(host: str | None) -> tuple[str, ...]:
+    """The programs that fit a host, the likelier one first."""
+    if host is None:
+        return ("gh", "tea")
+    if f".{host.lower()}".endswith(_GITHUB):
+        return ("gh",)
+    return ("tea", "gh")
+
+
+def _unposted(posting: _Posting, why: str) -> Delivery:
+    return Delivery(delivered=False, detail=f"{posting.argv[0]} {why}; to post it: {posting}")

@@ -1,0 +1,283 @@
+"""Reports: the facts of one escalation, exactly those that its trigger asks for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+
+from runtrue.checks import Totals, totals, trim
+from runtrue.escalation.hiding import Hiding
+from runtrue.escalation.why import sentence
+from runtrue.loop import (
+    Attempt,
+    Condition,
+    Escalation,
+    Finding,
+    Fix,
+    FixPart,
+    History,
+    Item,
+    Response,
+)
+
+#: What is kept of a stack trace, and of what a fixer said, at each end.
+_TRACE = 3_000
+_SAID = 1_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Subject:
+    """What the loop was at work on: all that a report needs and a history does not hold.
+
+    `environment` are the variables that the user set for the commands, or let through to them. They
+    are here to be hidden: their values are taken out of all that is reported.
+    """
+
+    run_id: str
+    project: str
+    title: str
+    workflow_id: str | None = None
+    sandbox: str | None = None
+    original_code: dict[str, str] = field(default_factory=dict)
+    debug_memory: str = ""
+    environment: dict[str, str] = field(default_factory=dict, repr=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Result:
+    """What one check said in one attempt."""
+
+    attempt: int
+    recheck: bool
+    check: str
+    mode: str
+    passed: bool
+    totals: Totals
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Explanation:
+    """Why an attempt failed, according to the loop's analyst or to a fixer."""
+
+    attempt: int
+    by: str
+    root_cause: str
+    fix_strategy: str | None
+    confidence: float | None
+    patterns_matched: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Contribution:
+    """What one fixer did for a fix."""
+
+    fixer: str
+    files: tuple[str, ...]
+    description: str
+    #: Files whose edits were undone, because they judge the candidate.
+    restored: tuple[str, ...]
+    failure: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FixAttempt:
+    """One fix. `ran_as` is the attempt that proved it; one that was rejected never ran."""
+
+    after: int
+    ran_as: int | None
+    outcome: str
+    added: int
+    removed: int
+    parts: tuple[Contribution, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trace:
+    """Where one failure came from; `attempt` is the first that failed so."""
+
+    attempt: int
+    check: str
+    case: str | None
+    category: str
+    message: str
+    place: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EscalationReport:
+    """One escalation. A section that the trigger does not list is None, and in no form shown."""
+
+    run_id: str
+    workflow_id: str | None
+    project: str
+    title: str
+    sandbox: str | None
+    condition: Condition
+    action: Response
+    #: What happened, in one sentence.
+    why: str
+    attempts: int
+    rejections: int
+    original_code: dict[str, str] | None = None
+    all_test_results: tuple[Result, ...] | None = None
+    failure_analyses: tuple[Explanation, ...] | None = None
+    fix_attempts: tuple[FixAttempt, ...] | None = None
+    debug_memory_summary: str | None = None
+    stack_traces: tuple[Trace, ...] | None = None
+
+    @property
+    def sections(self) -> tuple[Item, ...]:
+        """The items that it holds."""
+        return tuple(item for item in Item if getattr(self, item) is not None)
+
+    @property
+    def answer(self) -> str:
+        """What a person can do about it, in one sentence with a command."""
+        if self.action is Response.HUMAN_REVIEW:
+            command = f'runtrue runs resume {self.run_id} --answer "…"'
+            return f"The run waits for advice; answer with `{command}`"
+        after = {
+            Response.SENIOR_AGENT: "A stronger fixer is asked next",
+            Response.ABORT_WITH_REPORT: "The run is over",
+            Response.FLAG_AND_CONTINUE: "The run goes on",
+        }[self.action]
+        return f"{after}; look at it with `runtrue runs show {self.run_id}`"
+
+    def to_dict(self) -> dict[str, Any]:
+        """The report as plain data, without the sections that it does not hold."""
+        data = {**msgspec.json.decode(msgspec.json.encode(self)), "answer": self.answer}
+        return {k: v for k, v in data.items() if k not in set(Item) or v is not None}
+
+    def to_markdown(self, *, limit: int | None = None) -> str:
+        """The report for people. To keep within `limit` characters, sections are left out."""
+        from runtrue.escalation.markdown import render
+
+        return render(self, limit=limit)
+
+
+def report_on(escalation: Escalation, history: History, subject: Subject) -> EscalationReport:
+    """The report of an escalation that `history` led to."""
+    hide = Hiding(subject.environment)
+    trigger = escalation.trigger
+    sections: dict[Item, Any] = {
+        Item.ORIGINAL_CODE: {hide(p): hide(text) for p, text in subject.original_code.items()},
+        Item.ALL_TEST_RESULTS: tuple(_results(history)),
+        Item.FAILURE_ANALYSES: tuple(_explanations(history, hide)),
+        Item.FIX_ATTEMPTS: tuple(_fixes(history, hide)),
+        Item.DEBUG_MEMORY_SUMMARY: hide(subject.debug_memory),
+        Item.STACK_TRACES: tuple(_traces(history, hide)),
+    }
+    return EscalationReport(
+        run_id=subject.run_id,
+        workflow_id=subject.workflow_id,
+        project=subject.project,
+        title=hide(subject.title),
+        sandbox=subject.sandbox,
+        condition=trigger.condition,
+        action=trigger.action,
+        why=hide(sentence(trigger.condition, history)),
+        attempts=escalation.attempts,
+        rejections=escalation.rejections,
+        **{item.value: sections[item] for item in trigger.include_in_report},
+    )
+
+
+def _results(history: History) -> Iterator[Result]:
+    for attempt in history.attempts:
+        for verdict in attempt.verdicts:
+            yield Result(
+                attempt=attempt.number,
+                recheck=attempt.recheck,
+                check=verdict.check,
+                mode=verdict.mode,
+                passed=verdict.passed,
+                totals=totals(verdict),
+            )
+
+
+def _explanations(history: History, hide: Hiding) -> Iterator[Explanation]:
+    """What the analyst said of each attempt, and then the fixers that were asked about it."""
+    said = [(attempt.number, "runtrue", attempt.analysis) for attempt in history.attempts]
+    fixes = [(rejection.after, rejection.fix) for rejection in history.rejections]
+    fixes += [(attempt.number - 1, attempt.fix) for attempt in history.attempts if attempt.fix]
+    said += [(after, part.fixer, part.analysis) for after, fix in fixes for part in fix.parts]
+    for number, by, analysis in sorted(said, key=lambda one: one[0]):
+        if analysis is None:
+            continue
+        strategy = analysis.fix_strategy
+        yield Explanation(
+            attempt=number,
+            by=by,
+            root_cause=trim(hide(analysis.root_cause), _SAID),
+            fix_strategy=trim(hide(strategy), _SAID) if strategy else None,
+            confidence=analysis.confidence,
+            patterns_matched=analysis.patterns_matched,
+        )
+
+
+def _fixes(history: History, hide: Hiding) -> Iterator[FixAttempt]:
+    """All fixes in the order in which they were proposed."""
+    ran = [_ran(attempt, attempt.fix, hide) for attempt in history.attempts if attempt.fix]
+    rejected = [
+        _fix(r.fix, hide, after=r.after, ran_as=None, outcome=f"rejected: {r.reason}")
+        for r in history.rejections
+    ]
+    # What was rejected after an attempt came before what the next attempt ran.
+    yield from sorted([*rejected, *ran], key=lambda fix: fix.after)
+
+
+def _ran(attempt: Attempt, fix: Fix, hide: Hiding) -> FixAttempt:
+    outcome = "passed" if attempt.passed else "failed"
+    return _fix(fix, hide, after=attempt.number - 1, ran_as=attempt.number, outcome=outcome)
+
+
+def _fix(fix: Fix, hide: Hiding, *, after: int, ran_as: int | None, outcome: str) -> FixAttempt:
+    return FixAttempt(
+        after=after,
+        ran_as=ran_as,
+        outcome=outcome,
+        added=fix.added,
+        removed=fix.removed,
+        parts=tuple(_contribution(part, hide) for part in fix.parts),
+    )
+
+
+def _contribution(part: FixPart, hide: Hiding) -> Contribution:
+    return Contribution(
+        fixer=part.fixer,
+        files=part.files,
+        description=trim(hide(part.description), _SAID),
+        restored=part.restored,
+        failure=trim(hide(part.failure), _SAID) if part.failure else None,
+    )
+
+
+def _traces(history: History, hide: Hiding) -> Iterator[Trace]:
+    seen = set()
+    for attempt in history.attempts:
+        for finding in attempt.blocking:
+            if not (text := _trace(finding)):
+                continue
+            # The line numbers move with each fix; a failure that stayed the same is shown once.
+            key = (finding.source, finding.location.symbol, finding.fingerprint)
+            if key in seen:
+                continue
+            seen.add(key)
+            yield Trace(
+                attempt=attempt.number,
+                check=finding.source,
+                case=hide(finding.location.symbol) if finding.location.symbol else None,
+                category=finding.category,
+                message=trim(hide(finding.message), _SAID),
+                place=hide(str(finding.location)),
+                text=trim(hide(text).strip("\n"), _TRACE),
+            )
+
+
+def _trace(finding: Finding) -> str:
+    trace = finding.data.get("stack_trace")
+    return trace if isinstance(trace, str) and trace else finding.sample or ""

@@ -1,0 +1,56 @@
+"""The `slack` channel: one message to an incoming webhook, whose address is a secret."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+
+from runtrue.escalation.channel import Delivery, Message
+from runtrue.loop import Notification
+
+_TEXT = "*Escalated: $condition*\n$why\n$answer.\nReport: `$path`"
+#: What Slack shows without splitting it into several messages.
+_LIMIT = 4_000
+_SAID = 100
+
+
+class SlackSender:
+    """Posts to the webhook that a variable of the environment holds."""
+
+    def __init__(self, notification: Notification, environment: Mapping[str, str]) -> None:
+        self._variable = notification.slack_url_env
+        self._url = environment.get(notification.slack_url_env)
+        self._timeout = notification.timeout
+
+    async def send(self, message: Message) -> Delivery:
+        """Post the message. The address is a secret, so no word of the library's is passed on."""
+        import httpx
+
+        if not self._url:
+            return _failed(f"there is no webhook for Slack: set the variable {self._variable}")
+        body = {"text": message.text(_TEXT, limit=_LIMIT, escape=_escape)}
+        try:
+            async with (
+                asyncio.timeout(self._timeout),
+                httpx.AsyncClient(timeout=self._timeout) as client,
+            ):
+                response = await client.post(self._url, json=body)
+        except (TimeoutError, httpx.TimeoutException):
+            return _failed(f"Slack did not answer within {self._timeout:g} s")
+        except (httpx.UnsupportedProtocol, httpx.InvalidURL):
+            return _failed(f"{self._variable} does not hold the URL of a webhook")
+        except httpx.HTTPError as error:
+            return _failed(f"Slack cannot be reached ({type(error).__name__})")
+        if response.is_success:
+            return Delivery(delivered=True, detail="Slack took the message")
+        said = " ".join(response.text.split())[:_SAID]
+        return _failed(f"Slack answered with status {response.status_code}: {said}".rstrip(": "))
+
+
+def _failed(detail: str) -> Delivery:
+    return Delivery(delivered=False, detail=detail)
+
+
+def _escape(text: str) -> str:
+    """What Slack would take for markup of its own: links, and mentions of everybody."""
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
