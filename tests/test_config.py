@@ -140,8 +140,9 @@ class TestReading:
             max_time=600.0,
             abort_on_regression=False,
             ask_human=True,
+            rungs=("tool", "agent", "human"),
         )
-        assert Config().to_policy() == Policy()
+        assert Config().to_policy() == Policy(rungs=RUNGS[:-1])
 
 
 class TestMistakes:
@@ -151,17 +152,19 @@ class TestMistakes:
             (
                 "[polcy]\nmax_attempts = 1\n",
                 "1: polcy: unknown key (did you mean 'policy'?); "
-                "known here: checks, fixers, policy, sandbox, model",
+                "known here: checks, fixers, policy, sandbox, model, coverage, escalation, security, "
+                "memory, gate, ralph",
             ),
             (
                 "\n[policy]\nmax_attempts = 1\nmax_atempts = 2\n",
                 "4: policy.max_atempts: unknown key (did you mean 'max_attempts'?); known here: "
-                "max_attempts, transport_retries, format_retries, max_time, abort_on_regression",
+                "max_attempts, transport_retries, format_retries, max_time, abort_on_regression, "
+                "escalation_on_max, backoff, backoff_seconds, flaky_reruns",
             ),
             (
                 '[checks.a]\ncommand = "x"\n[checks.b]\ncomand = "x"\n',
                 "4: checks.b.comand: unknown key (did you mean 'command'?); "
-                "known here: command, mode, timeout, fix, judges",
+                "known here: command, mode, timeout, fix, judges, env, directory, fail_fast, verbose",
             ),
             (
                 "[fixers]\n[fixers.agnt]\n",

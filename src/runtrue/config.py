@@ -20,12 +20,33 @@ import msgspec
 from msgspec import Meta
 
 from runtrue.errors import ConfigError
-from runtrue.loop import Limits, Mode, Policy
+from runtrue.loop import (
+    Backoff,
+    Condition,
+    Item,
+    Limits,
+    Mode,
+    Notification,
+    Policy,
+    Requirements,
+    Response,
+    Trigger,
+)
 
 #: All rungs of the ladder, cheapest first. `human` is only climbed to when it is asked for.
 RUNGS = ("memory", "tool", "search", "model", "agent", "human")
 
-_CHOICES = {"mode": [mode.value for mode in Mode], "kind": ["worktree", "copy"]}
+_CHOICES: dict[str, list[str]] = {
+    "mode": [mode.value for mode in Mode],
+    "kind": ["worktree", "copy"],
+    "backoff": [backoff.value for backoff in Backoff],
+    "condition": [condition.value for condition in Condition],
+    "action": [response.value for response in Response],
+    "include_in_report": [item.value for item in Item],
+    "channel": ["cli", "issue_comment", "slack", "email"],
+    "smtp_encryption": ["starttls", "tls", "none"],
+    "severity": ["low", "medium", "high"],
+}
 
 _T = TypeVar("_T")
 
@@ -43,6 +64,14 @@ class CheckConfig:
     fix: str | None = None
     #: Further files, as patterns, that judge the candidate and are put back before each verdict.
     judges: tuple[str, ...] = ()
+    #: Variables that the command gets, over those of the sandbox.
+    env: dict[str, str] = field(default_factory=dict)
+    #: Where it is run, as seen from the project.
+    directory: str = "."
+    #: Stop at the first test that fails.
+    fail_fast: bool = False
+    #: Have the failures told in full.
+    verbose: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,6 +103,63 @@ class SandboxConfig:
     env: tuple[str, ...] = ()
 
 
+_NOTIFICATION = Notification()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EscalationConfig:
+    """`[escalation]`: when to turn to somebody else, and how they are told."""
+
+    #: None: those that the loop has by itself.
+    triggers: tuple[Trigger, ...] | None = None
+    notification: Notification = _NOTIFICATION
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SecurityConfig:
+    """`[security]`: the scanner of what was changed."""
+
+    #: `{files}` in it are the changed files; it prints SARIF, or JSON as bandit does.
+    command: str | None = None
+    severity: Literal["low", "medium", "high"] = "medium"
+
+
+Days = Annotated[int, Meta(ge=1, le=36_500)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemoryConfig:
+    """`[memory]`: for how many days failures and fixes are kept."""
+
+    days: Days = 30
+    #: Those that something was learned from.
+    learning_days: Days = 60
+    #: Those that were escalated.
+    escalated_days: Days = 90
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GateConfig:
+    """`[gate]`."""
+
+    #: Whether `--skip REASON` is heard.
+    allow_skip: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RalphConfig:
+    """`[ralph]`: how a run takes part in a loop around it."""
+
+    require_passing_tests: bool = True
+    #: Keep a file of the debug memory for each iteration.
+    persist_per_iteration: bool = True
+    #: Tell the generator what earlier iterations learned.
+    cross_iteration_learning: bool = True
+    #: Count the rate of passing tests as progress, with this weight.
+    include_test_pass_rate: bool = True
+    weight: Annotated[float, Meta(ge=0, le=1)] = 0.3
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelConfig:
     """`[model]`."""
@@ -83,6 +169,7 @@ class ModelConfig:
 
 
 _LIMITS = Limits()
+_REQUIREMENTS = Requirements()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,10 +181,25 @@ class Config:
     policy: Limits = _LIMITS
     sandbox: SandboxConfig = SandboxConfig()
     model: ModelConfig = ModelConfig()
+    coverage: Requirements = _REQUIREMENTS
+    escalation: EscalationConfig = EscalationConfig()
+    security: SecurityConfig = SecurityConfig()
+    memory: MemoryConfig = MemoryConfig()
+    gate: GateConfig = GateConfig()
+    ralph: RalphConfig = RalphConfig()
 
-    def to_policy(self) -> Policy:
-        """The loop's policy; a ladder that ends at a person asks before it gives up."""
-        return Policy(**dataclasses.asdict(self.policy), ask_human="human" in self.fixers.order)
+    def to_policy(self, triggers: tuple[Trigger, ...] = ()) -> Policy:
+        """The loop's policy; a ladder that ends at a person asks before it gives up.
+
+        `triggers` are those of the loop, for a configuration that has none of its own.
+        """
+        own = self.escalation.triggers
+        return Policy(
+            **{f.name: getattr(self.policy, f.name) for f in dataclasses.fields(self.policy)},
+            ask_human="human" in self.fixers.order,
+            triggers=triggers if own is None else own,
+            rungs=self.fixers.order,
+        )
 
 
 def load_config(project: Path) -> Config:
@@ -119,7 +221,7 @@ def _read(file: Path, prefix: tuple[str, ...]) -> Config:
     for name, check in checks.items() if isinstance(checks, dict) else ():
         # Each by itself: an error in the whole does not say in which of them it is.
         _convert(check, CheckConfig, (*prefix, "checks", name), file, text)
-    config = _convert(data, Config, prefix, file, text)
+    config = _convert(_with_requirements(data), Config, prefix, file, text)
     for path, command in _commands(config):
         if problem := _unusable(command):
             raise _error(file, text, (*prefix, *path), problem)
@@ -129,6 +231,19 @@ def _read(file: Path, prefix: tuple[str, ...]) -> Config:
             message = f"there is no fixer {rung!r}{hint}; the ladder has: {', '.join(RUNGS)}"
             raise _error(file, text, (*prefix, "fixers", "order"), message)
     return config
+
+
+def _with_requirements(data: Any) -> Any:
+    """What is set of a requirement leaves the rest of it as it is by default."""
+    coverage = data.get("coverage") if isinstance(data, dict) else None
+    if not isinstance(coverage, dict):
+        return data
+    defaults = msgspec.to_builtins(_REQUIREMENTS)
+    filled = {
+        name: {**defaults.get(name, {}), **table} if isinstance(table, dict) else table
+        for name, table in coverage.items()
+    }
+    return {**data, "coverage": filled}
 
 
 def _parse(file: Path) -> tuple[str, Any]:
@@ -175,6 +290,8 @@ def _commands(config: Config) -> Iterator[tuple[tuple[str, ...], str]]:
         yield ("checks", name, "command"), check.command
     if config.fixers.agent.command:
         yield ("fixers", "agent", "command"), config.fixers.agent.command
+    if config.security.command:
+        yield ("security", "command"), config.security.command
 
 
 def _unusable(command: str) -> str | None:
@@ -203,6 +320,9 @@ def _check_keys(
         if kind is Config and key == "checks" and isinstance(value, dict):
             for name, check in value.items():
                 _check_keys(check, CheckConfig, (*path, key, name), file, text, prefix)
+        elif kind is EscalationConfig and key == "triggers" and isinstance(value, list):
+            for trigger in value:
+                _check_keys(trigger, Trigger, (*path, key), file, text, prefix)
         elif dataclasses.is_dataclass(fields[key].default):
             below = type(fields[key].default)
             _check_keys(value, below, (*path, key), file, text, prefix)

@@ -7,7 +7,8 @@
     │   └── UnknownRun            no run has that id
     ├── HostError                 the machine refused: disk, permissions, a program that is missing
     │   ├── JournalError          the journal cannot be opened, read or written
-    │   └── SandboxError          a sandbox cannot be made, read or applied
+    │   ├── SandboxError          a sandbox cannot be made, read or applied
+    │   └── GeneratorFailed       what was to write code or tests broke, or wrote nothing
     ├── FlowError                 a flow is wired wrongly, or a node broke the kernel's rules
     │   ├── NoSuccessor           an action leads nowhere and the node is not terminal
     │   └── FlowChanged           a run was recorded by a flow that has been edited since
@@ -88,6 +89,10 @@ class JournalError(HostError):
 
 class SandboxError(HostError):
     """A sandbox cannot be made, read or applied; the user's tree is as it was."""
+
+
+class GeneratorFailed(HostError):
+    """A model or an agent that was to write broke, or wrote nothing; the run can go on later."""
 
 
 class FlowError(RuntrueError):

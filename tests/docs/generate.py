@@ -109,6 +109,8 @@ SESSION_PARTS = [
     _session(DOCS / "loops" / "fix.md", "human"),
     _session(DOCS / "loops" / "fix.md", "regression"),
     _session(DOCS / "loops" / "fix.md", "judge"),
+    _session(DOCS / "loops" / "code.md", "memory"),
+    _session(DOCS / "loops" / "code.md", "gate"),
     _session(DOCS / "workflows.md", "workflow"),
 ]
 OTHER_PARTS = [

@@ -27,6 +27,58 @@ def _demo() -> ModuleType:
 
 DEMO = _demo()
 SHOP, PRICES, STOCK = DEMO.SHOP, DEMO.PRICES, DEMO.STOCK
+#: Two projects with the same mistake, under other names.
+SHOP_AND_TILL = {
+    **{f"shop/{file}": text for file, text in PRICES.items()},
+    "till/till.py": """\
+def discounted(amount, rebate):
+    return amount - amount * rebate
+
+
+def to_pay(amounts, rebate=0):
+    return discounted(sum(amounts), rebate)
+""",
+    "till/test_till.py": """\
+from till import discounted, to_pay
+
+
+def test_everything_is_paid():
+    assert to_pay([15, 25]) == 40
+
+
+def test_half_price():
+    assert discounted(40, 50) == 20
+""",
+}
+#: What somebody adds to a project whose tests pass, and the test that was forgotten.
+ADD_TAX = """\
+#!/bin/sh
+cat >> prices.py << 'END'
+
+
+def with_tax(price, percent):
+    if percent < 0:
+        raise ValueError("a tax is not negative")
+    return price + price * percent / 100
+END
+"""
+ADD_TESTS = """\
+#!/bin/sh
+cat > test_tax.py << 'END'
+import pytest
+
+from prices import with_tax
+
+
+def test_tax_is_added():
+    assert with_tax(100, 20) == 120
+
+
+def test_negative_tax_is_refused():
+    with pytest.raises(ValueError):
+        with_tax(100, -20)
+END
+"""
 #: Where the pages say that the demo's API is; a session has its own, on a free port.
 API = "http://localhost:8000"
 
@@ -99,6 +151,34 @@ SESSIONS = {
                 "git status --short",
             ),
             programs={"sly-agent": "#!/bin/sh\nsed -i 's/== 180/== -1800/' test_prices.py\n"},
+        ),
+        Session(
+            "memory",
+            "work",
+            SHOP_AND_TILL,
+            (
+                "cat ~/bin/careful-agent",
+                "runtrue fix shop --agent ~/bin/careful-agent",
+                "cat till/till.py",
+                'runtrue code "a rebate is given in percent" --project till --path till.py',
+                "runtrue memory list --kind fixes",
+                "runtrue metrics --kind code",
+            ),
+            programs={"careful-agent": "#!/bin/sh\nsed -i 's|percent$|percent / 100|' prices.py\n"},
+        ),
+        Session(
+            "gate",
+            "prices",
+            PRICES | {"prices.py": PRICES["prices.py"].replace("percent\n", "percent / 100\n")},
+            (
+                "~/bin/add-tax && git diff",
+                "runtrue gate",
+                "echo $?",
+                "~/bin/add-tests && cat test_tax.py",
+                "runtrue gate",
+                "echo $?",
+            ),
+            programs={"add-tax": ADD_TAX, "add-tests": ADD_TESTS},
         ),
         Session(
             "workflow",

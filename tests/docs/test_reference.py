@@ -13,11 +13,17 @@ from runtrue.config import (
     AgentConfig,
     CheckConfig,
     Config,
+    EscalationConfig,
     FixersConfig,
+    GateConfig,
+    MemoryConfig,
     ModelConfig,
+    RalphConfig,
     SandboxConfig,
+    SecurityConfig,
 )
-from runtrue.loop import Limits
+from runtrue.loop import CodeType, Item, Limits, Notification, Requirement, Requirements, Trigger
+from runtrue.loop.notification import PLACEHOLDERS
 
 from .generate import OTHER_PARTS, Part, command_paths
 from .pages import DOCS
@@ -29,6 +35,14 @@ TABLES = {
     "[policy]": Limits,
     "[sandbox]": SandboxConfig,
     "[model]": ModelConfig,
+    "[coverage.TYPE]": Requirement,
+    "[escalation]": EscalationConfig,
+    "[[escalation.triggers]]": Trigger,
+    "[escalation.notification]": Notification,
+    "[security]": SecurityConfig,
+    "[memory]": MemoryConfig,
+    "[gate]": GateConfig,
+    "[ralph]": RalphConfig,
 }
 PAGE = (DOCS / "reference" / "config.md").read_text()
 
@@ -53,41 +67,71 @@ def test_every_table_of_the_configuration_is_there() -> None:
 
 @pytest.mark.parametrize(("heading", "kind"), TABLES.items(), ids=list(TABLES))
 def test_keys_types_and_defaults(heading: str, kind: type) -> None:
-    section = PAGE.split(f"## `{heading}`")[1].split("\n## ")[0]
-    rows = re.findall(r"^\| `(\w+)` \| (.+?) \| (.+?) \| (.+?) \|$", section, re.M)
+    rows = re.findall(r"^\| `(\w+)` \| (.+?) \| (.+?) \| (.+?) \|$", _section(heading), re.M)
     assert all(len(meaning) > 20 for *_, meaning in rows)
     assert [row[:3] for row in rows] == list(_keys(kind))
+
+
+def test_every_type_of_code_has_its_requirement() -> None:
+    rows = re.findall(r"^\| `(\w+)` \| `(\S+)` \| (.*?) ?\|$", _section("[coverage.TYPE]"), re.M)
+    requirements = {code_type: Requirements().of(code_type) for code_type in CodeType}
+    assert rows == [
+        (
+            code_type,
+            f"{of.minimum_coverage:g}",
+            ", ".join(f"`{kind}`" for kind in of.required_tests),
+        )
+        for code_type, of in requirements.items()
+    ]
+
+
+def test_every_placeholder_of_a_template_is_named() -> None:
+    section = _section("[escalation.notification]")
+    assert re.findall(r"`\$(\w+)`", section) == list(PLACEHOLDERS)
+
+
+def _section(heading: str) -> str:
+    return PAGE.split(f"## `{heading}`")[1].split("\n## ")[0]
 
 
 def _keys(kind: Any) -> typing.Iterator[tuple[str, str, str]]:
     hints = typing.get_type_hints(kind, include_extras=True)
     for field in dataclasses.fields(kind):
         if not dataclasses.is_dataclass(hints[field.name]):  # those have a table of their own
-            yield field.name, _type(hints[field.name]), _default(field.default)
+            default = "by type" if kind is Requirement else _default(_value(field))
+            yield field.name, _type(hints[field.name]), default
 
 
 def _type(hint: Any) -> str:
+    if type(None) in typing.get_args(hint):
+        (hint,) = (a for a in typing.get_args(hint) if a is not type(None))
     limits: dict[str, Any] = {}
     if typing.get_origin(hint) is typing.Annotated:
         hint, *extras = typing.get_args(hint)
         limits = {k: v for m in extras if isinstance(m, Meta) for k, v in _limits(m).items()}
-    alternatives = [a for a in typing.get_args(hint) if a is not type(None)]
-    if type(None) in typing.get_args(hint):
-        (hint,) = alternatives
     if typing.get_origin(hint) is typing.Literal:
         return " or ".join(f'`"{value}"`' for value in typing.get_args(hint))
     if isinstance(hint, type) and issubclass(hint, StrEnum):
         return " or ".join(f'`"{value}"`' for value in hint)
-    if hint is float:
-        assert limits["gt"] == 0
+    if typing.get_origin(hint) is tuple:
+        (item, _) = typing.get_args(hint)
+        if issubclass(item, StrEnum):
+            return "list of " + ", ".join(f'`"{value}"`' for value in item)
+        return {str: "list of strings", Trigger: "list of tables"}[item]
+    if hint is float and limits["gt"] == 0:
         return f"seconds, up to {limits['le']}"
-    if hint is int:
-        return f"{limits['ge']} to {limits['le']}"
-    return {str: "string", bool: "`true` or `false`", tuple[str, ...]: "list of strings"}[hint]
+    if hint in (int, float):
+        return f"{limits['ge']} to {limits['le']}" if limits["le"] else f"{limits['ge']} or more"
+    return {str: "string", bool: "`true` or `false`", dict[str, str]: "table of strings"}[hint]
 
 
 def _limits(meta: Meta) -> dict[str, Any]:
     return {name: getattr(meta, name) for name in ("gt", "ge", "le")}
+
+
+def _value(field: dataclasses.Field[Any]) -> Any:
+    made = field.default_factory
+    return field.default if made is dataclasses.MISSING else made()
 
 
 def _default(value: Any) -> str:
@@ -102,6 +146,8 @@ def _default(value: Any) -> str:
             return f"`{value:g}`"
         case str():
             return f'`"{value}"`'
+        case tuple() if value == tuple(Item):
+            return "all of them"
         case tuple():
             return "`[" + ", ".join(f'"{item}"' for item in value) + "]`"
         case _:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import platform
 import re
@@ -22,6 +23,7 @@ from runtrue.config import load_config
 from runtrue.errors import RuntrueError
 from runtrue.flow import Journal
 from runtrue.home import Home
+from runtrue.memory import DebugMemory
 from runtrue.models import model_name, open_model
 from runtrue.sandbox import repository_of, search_path
 from runtrue.workflow import Registry
@@ -79,6 +81,8 @@ def _facts(project: Path) -> Iterator[Fact]:
     path = search_path(project, os.environ.get("PATH", os.defpath))
     for tool in ("pytest", "ruff", "mypy"):
         yield _tool(tool, path)
+    yield _scanner(project, path)
+    yield _memory(Home.find(project))
     yield _model(project)
     yield _servers(project)
     yield from _project(project)
@@ -140,6 +144,27 @@ def _tool(name: str, path: str) -> Fact:
     if found is None:
         return Fact(name, False, "not found; checks that use it cannot run")
     return Fact(name, True, f"{_version([found, '--version'])} at {found}")
+
+
+def _scanner(project: Path, path: str) -> Fact:
+    try:
+        command = load_config(project).security.command
+    except RuntrueError as error:
+        return Fact("scanner", False, str(error))
+    if command:
+        return Fact("scanner", True, command)
+    found = shutil.which("bandit", path=path)
+    if found is None and importlib.util.find_spec("bandit") is None:
+        return Fact("scanner", False, "no bandit; code is not scanned ([security] command)")
+    return Fact("scanner", True, f"bandit at {found or sys.executable}")
+
+
+def _memory(home: Home) -> Fact:
+    with DebugMemory(home.path) as memory:
+        counts = memory.counts()
+        if memory.trouble:
+            return Fact("memory", False, memory.trouble)
+    return Fact("memory", True, f"{counts.failures} failures and {counts.fixes} fixes of code")
 
 
 def _project(project: Path) -> Iterator[Fact]:

@@ -13,7 +13,7 @@ import click
 from runtrue.cli.kinds import Kind, kind_of
 from runtrue.cli.progress import open_display
 from runtrue.cli.show import is_terminal, print_json
-from runtrue.errors import FlowError, NodeFailed, SandboxError, SideEffectInterrupted
+from runtrue.errors import FlowError, HostError, NodeFailed, SideEffectInterrupted
 from runtrue.flow import Journal, LocalDispatcher, RunRow, RunState
 from runtrue.home import Home
 
@@ -43,7 +43,7 @@ def drive(
         except NodeFailed:
             run = journal.find(run_id)
             break
-        except (SandboxError, FlowError, SideEffectInterrupted) as error:
+        except (HostError, FlowError, SideEffectInterrupted) as error:
             # The run broke off, and all it has come to is kept: it must not be lost here either.
             if not as_json:
                 raise
@@ -78,7 +78,7 @@ def _drive_segment(
             dispatcher = LocalDispatcher(
                 journal, lambda run: kind.prepare(run, home, secrets, force=force), [narrator]
             )
-            return asyncio.run(_until_it_stops(dispatcher, run.id, force=force))
+            return asyncio.run(until_it_stops(dispatcher, run.id, force=force))
     except (KeyboardInterrupt, asyncio.CancelledError):
         click.echo(
             f"interrupted; nothing is lost: continue with `runtrue runs resume {run.id}`", err=True
@@ -86,7 +86,8 @@ def _drive_segment(
         raise KeyboardInterrupt from None
 
 
-async def _until_it_stops(dispatcher: LocalDispatcher, run_id: str, *, force: bool) -> RunRow:
+async def until_it_stops(dispatcher: LocalDispatcher, run_id: str, *, force: bool) -> RunRow:
+    """Drive a segment; a signal to stop lets what runs be ended first."""
     task = asyncio.ensure_future(dispatcher.run_segment(run_id, force=force))
     for stop in (signal.SIGTERM, signal.SIGHUP):
         asyncio.get_running_loop().add_signal_handler(stop, task.cancel)

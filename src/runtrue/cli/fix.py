@@ -9,12 +9,14 @@ from pathlib import Path
 import click
 
 from runtrue.cli.drive import drive
+from runtrue.cli.project import find_project, must_be_text
 from runtrue.cli.show import is_terminal
-from runtrue.code import Apply, plan_fix, start_fix
+from runtrue.code import Apply, plan_fix, start_run
 from runtrue.config import load_config
 from runtrue.errors import UsageError
 from runtrue.flow import Journal
 from runtrue.home import Home
+from runtrue.models import model_name
 from runtrue.sandbox import repository_of
 
 
@@ -66,7 +68,7 @@ def fix(
     """Make a project's checks pass, and show the diff that does it.
 
     Without --check, the checks are those of the project's configuration: [checks] in runtrue.toml,
-    or else pytest, mypy and ruff as far as the project uses them. All work happens in a sandbox;
+    or else its test framework, mypy and ruff as far as it uses them. All work happens in a sandbox;
     the project is not touched before the result has passed every required check and is applied.
 
     \b
@@ -78,12 +80,17 @@ def fix(
       runtrue fix src/app --check "python -m pytest -q" --apply
       runtrue fix --agent "claude -p --permission-mode acceptEdits"
     """
-    project = _project(path)
-    _must_be_text(str(project), agent or "", *checks)
+    project = find_project(path)
+    must_be_text(str(project), agent or "", *checks)
     in_repository = repository_of(project) is not None
     ask = Apply.ASK if is_terminal() and not as_json else Apply.NO
+    config = load_config(project)
     request = plan_fix(
-        project, load_config(project), checks=checks, apply=Apply.YES if apply else ask
+        project,
+        config,
+        checks=checks,
+        apply=Apply.YES if apply else ask,
+        model=model_name(os.environ, config.model.name),
     )
     request = replace(
         request,
@@ -96,24 +103,4 @@ def fix(
         raise UsageError(f"{path} is in no git repository, so there can be no worktree; use --copy")
     home = Home.find(project)
     with Journal(home.journal) as journal:
-        return drive(journal, home, start_fix(journal, request), as_json=as_json)
-
-
-def _must_be_text(*words: str) -> None:
-    for word in words:
-        try:
-            word.encode()
-        except UnicodeEncodeError as error:
-            shown = word.encode("utf-8", "surrogateescape").decode(errors="replace")
-            raise UsageError(f"{shown} is not text in UTF-8, which the journal needs") from error
-
-
-def _project(path: Path) -> Path:
-    if not path.exists():
-        raise UsageError(f"{path} does not exist; give the directory of a project")
-    if not path.is_dir():
-        raise UsageError(f"{path} is not a directory; give the directory of a project")
-    project = path.resolve()
-    if not os.access(project, os.R_OK | os.X_OK):
-        raise UsageError(f"{path} cannot be read: permission denied")
-    return project
+        return drive(journal, home, start_run(journal, request), as_json=as_json)

@@ -20,6 +20,14 @@ COMMANDS = {
         "Do a task: plan a workflow, run it, mend what it got wrong, and offer to save it.",
     ),
     "fix": ("runtrue.cli.fix:fix", "Make a project's checks pass, and show the diff that does it."),
+    "code": (
+        "runtrue.cli.code:code",
+        "Write code and its tests, proven by running them before they are handed over.",
+    ),
+    "gate": (
+        "runtrue.cli.gate:gate",
+        "Judge a change before it is handed over: it is tested, and its tests pass.",
+    ),
     "run": ("runtrue.cli.run:run", "Run a saved workflow, or one from a file."),
     "check": (
         "runtrue.cli.workflows:check",
@@ -35,7 +43,15 @@ COMMANDS = {
     "delete": ("runtrue.cli.workflows:delete", "Delete a saved workflow."),
     "node": ("runtrue.cli.node:node", "List, show and try the types of nodes."),
     "mcp": ("runtrue.cli.mcp:mcp", "Add, list and look into MCP servers."),
+    "memory": (
+        "runtrue.cli.memory:memory",
+        "List, search, show, export and forget what runs have learnt.",
+    ),
     "runs": ("runtrue.cli.runs:runs", "List, show, resume and cancel runs of every kind."),
+    "metrics": (
+        "runtrue.cli.metrics:metrics",
+        "How well it goes: five metrics over the runs so far, against their targets.",
+    ),
     "doctor": ("runtrue.cli.doctor:doctor", "Tell what is available here and what is not."),
     "completion": ("runtrue.cli.completion:completion", "Print the completion script of a shell."),
 }

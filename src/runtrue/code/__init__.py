@@ -1,11 +1,52 @@
-"""The loop for code: make a project's checks pass, proven by running them.
+"""The loop for code: make it, or take it as it is, run its tests, and mend it until they pass.
 
-`fix` is the journey behind `runtrue fix`, `request` what a run is asked to do, and `report` what
-it tells afterwards.
+`flow` is the one journey behind `runtrue fix`, `runtrue code` and `runtrue gate`; `request` is what
+a run is asked to do, `report` what it tells afterwards, `record` the same in the seed's schema.
 """
 
-from runtrue.code.fix import KIND, prepare_fix, start_fix
+from runtrue.code.analyst import cause_in_words, strategy_for
+from runtrue.code.flow import prepare_run, start_run
+from runtrue.code.gate import judged, lets_go, may_matter, signs_of
+from runtrue.code.generate import mentions
+from runtrue.code.loop import run_code_loop
+from runtrue.code.metrics import Facts, Metric, Period, metrics_of, periods_of
+from runtrue.code.record import Phase, Record, Status, schema
 from runtrue.code.report import report_of
-from runtrue.code.request import Apply, FixRequest, plan_fix
+from runtrue.code.request import Apply, CodeRequest, Kind, plan_code, plan_fix, plan_gate
+from runtrue.code.task import AgentType, CodeTask, Iteration, Stop, plan_task
+from runtrue.loop import CodeType
 
-__all__ = ["KIND", "Apply", "FixRequest", "plan_fix", "prepare_fix", "report_of", "start_fix"]
+__all__ = [
+    "AgentType",
+    "Apply",
+    "CodeRequest",
+    "CodeTask",
+    "CodeType",
+    "Facts",
+    "Iteration",
+    "Kind",
+    "Metric",
+    "Period",
+    "Phase",
+    "Record",
+    "Status",
+    "Stop",
+    "cause_in_words",
+    "judged",
+    "lets_go",
+    "may_matter",
+    "mentions",
+    "metrics_of",
+    "periods_of",
+    "plan_code",
+    "plan_fix",
+    "plan_gate",
+    "plan_task",
+    "prepare_run",
+    "report_of",
+    "run_code_loop",
+    "schema",
+    "signs_of",
+    "start_run",
+    "strategy_for",
+]

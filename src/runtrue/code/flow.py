@@ -1,95 +1,144 @@
-"""`runtrue fix`: make a project's checks pass, and hand over a diff that is proven to do so.
+"""The code loop: from a project, or a requirement, to a diff that is proven by running it.
 
-open ─▶ check ⇄ decide ⇄ fix      (the repair cycle of `runtrue.loop`)
-                 │
-                 └─ accept, stop ─▶ settle ─ apply ─▶ apply ─▶ end
-                                           ─ ask ───▶ ask_apply ─▶ apply or end
-                                           ─ end ───▶ end
+    open ─▶ recall ─▶ before ─▶ generate_code ─▶ generate_tests ─▶ check ⇄ analyse, decide, fix
+            (only where there is a task; the three in the middle         │
+             only where something can generate)                          ▼
+                                                     settle ◀─ learn ◀─ out
+    settle ─ apply ─▶ apply ─▶ end
+           ─ ask ───▶ ask_apply ─▶ apply or end
+           ─ end ───▶ end
+
+`runtrue fix`, `runtrue code` and `runtrue gate` are this one flow; what differs is in the request.
 """
 
 from __future__ import annotations
 
+import os
+import time
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import msgspec
 
+from runtrue.code.analyst import MemoryAnalyst
+from runtrue.code.coverage import CoverageGate
+from runtrue.code.escalate import ReportEscalator
+from runtrue.code.generating import BeforeNode, GenerateCodeNode, GenerateTestsNode, RecallNode
+from runtrue.code.learning import LearnNode
+from runtrue.code.original import OriginalNode, judged_by_original
+from runtrue.code.place import Place
+from runtrue.code.proof import KindsGate
 from runtrue.code.report import report_of
-from runtrue.code.request import Apply, FixRequest
-from runtrue.fixers import AgentFixer, ToolFixer, build_ladder
+from runtrue.code.request import Apply, CodeRequest, Kind
+from runtrue.code.security import SecurityGate
+from runtrue.fixers import AgentFixer, MemoryFixer, ModelFixer, ToolFixer, build_ladder
 from runtrue.flow import Ask, Flow, Journal, Node, RunRow, RunState, Segment
 from runtrue.home import Home
-from runtrue.loop import Action, Decision, History, Workshop, repair_cycle
-from runtrue.sandbox import GitSandbox
-
-KIND = "fix"
+from runtrue.loop import (
+    Action,
+    CodeType,
+    Decision,
+    Fixer,
+    Gate,
+    History,
+    Workshop,
+    repair_cycle,
+)
 
 Shared = dict[str, Any]
 
 
-def start_fix(journal: Journal, request: FixRequest) -> str:
+def start_run(journal: Journal, request: CodeRequest) -> str:
     """Record a new run of `request`, to be driven by a dispatcher, and return its id."""
-    return journal.create(KIND, request.project, msgspec.to_builtins(request))
+    title = request.task.requirement if request.task else request.project
+    return journal.create(request.kind, title, msgspec.to_builtins(request))
 
 
-def prepare_fix(run: RunRow, home: Home) -> Segment:
+def prepare_run(run: RunRow, home: Home) -> Segment:
     """The flow of a recorded run, ready to be driven from wherever it stands."""
-    request = msgspec.convert(run.input, FixRequest)
-    sandbox = GitSandbox(
-        home.sandbox(run.id),
-        Path(request.project),
-        kind=request.sandbox,
-        pass_environment=request.pass_environment,
-        judges=request.judges,
-    )
-    shared: Shared = {"run_id": run.id, "request": request}
+    request = msgspec.convert(run.input, CodeRequest)
+    place = Place.of(run, request, home)
+    shared: Shared = {"run_id": run.id, "request": request, "started_at": run.created_at}
     return Segment(
-        flow=fix_flow(request, Place(sandbox, home.patch(run.id))),
+        flow=code_flow(place),
         shared=shared,
-        take_over=sandbox.take_over,
+        take_over=place.sandbox.take_over,
         outcome=_outcome,
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
-    """Where a run works, and where it leaves its result."""
-
-    sandbox: GitSandbox
-    patch: Path
-
-
-def fix_flow(request: FixRequest, place: Place) -> Flow:
+def code_flow(place: Place) -> Flow:
     """Wire the journey."""
-    agent = request.agent
-    ladder = build_ladder(
-        request.order,
-        {
-            "tool": ToolFixer(request.mending, safe=request.safe),
-            "agent": AgentFixer(
-                agent.command, timeout=agent.timeout, env=agent.env, once=agent.once
-            ),
-        },
-    )
-    workshop = Workshop(
-        sandbox=place.sandbox,
-        checks=request.checks,
-        ladder=ladder,
-        policy=request.policy,
-    )
-    check, decision = repair_cycle(workshop)
+    request = place.request
     begin, settle = OpenNode("open", place), SettleNode("settle", place)
+    learn = LearnNode("learn", place)
     ask, apply, end = AskApplyNode("ask_apply"), ApplyNode("apply", place), EndNode("end", place)
-    begin >> check
-    decision - Action.ACCEPT >> settle
-    decision - Action.STOP >> settle
+    check, out = repair_cycle(_workshop(place))
+    if request.task is None and judged_by_original(request):
+        begin >> OriginalNode("before", place) >> check
+    elif request.task is None:
+        begin >> check
+    elif request.generator is None:
+        begin >> RecallNode("recall", place) >> check
+    else:
+        recall, before = RecallNode("recall", place), BeforeNode("before", place)
+        code = GenerateCodeNode("generate_code", place)
+        tests = GenerateTestsNode("generate_tests", place)
+        begin >> recall >> before >> code >> tests >> check
+    out >> learn >> settle
     settle - "apply" >> apply >> end
     settle - "ask" >> ask
     settle - "end" >> end
     ask - "apply" >> apply
     ask - "end" >> end
     return Flow(begin)
+
+
+def _workshop(place: Place) -> Workshop:
+    request, task, agent = place.request, place.request.task, place.request.agent
+    fixers: dict[str, Fixer] = {
+        "memory": MemoryFixer(place.memory, judges=request.judges),
+        "tool": ToolFixer(request.mending, safe=request.safe),
+        "model": ModelFixer(request.model, os.environ, files=(task.path,) if task else ()),
+        "agent": AgentFixer(agent.command, timeout=agent.timeout, env=agent.env, once=agent.once),
+    }
+    return Workshop(
+        sandbox=place.sandbox,
+        checks=request.checks,
+        ladder=build_ladder(request.order, fixers),
+        policy=request.policy,
+        gates=_gates(place),
+        analyst=MemoryAnalyst(place),
+        escalator=ReportEscalator(place),
+        artifact=task.path if task else None,
+        tests=task.tests if task and task.named else (),
+    )
+
+
+def _gates(place: Place) -> tuple[Gate, ...]:
+    """What the candidate is held to beyond its checks."""
+    request, task = place.request, place.request.task
+    gates: list[Gate] = []
+    if request.requirement is not None:
+        if request.requirement.minimum_coverage:
+            gates.append(
+                CoverageGate(
+                    sandbox=place.sandbox,
+                    changed=place.changed,
+                    checks=tuple(check.name for check in request.checks),
+                    minimum=request.requirement.minimum_coverage,
+                    code_type=task.code_type if task else CodeType.NEW_FUNCTION,
+                    artifact=task.path if task else None,
+                    strict=task is None,
+                )
+            )
+        if request.requirement.required_tests or task is None:
+            gates.append(KindsGate(place))
+    if request.security is not None:
+        gates.append(
+            SecurityGate(request.security.command, request.security.severity, place.changed)
+        )
+    return tuple(gates)
 
 
 def _outcome(shared: Shared) -> tuple[RunState, dict[str, Any]]:
@@ -105,16 +154,27 @@ class _PlaceNode(Node):
         self.place = place
 
 
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """The candidate to begin with, and the artifact as seen from the sandbox's root."""
+
+    candidate: str
+    artifact: str
+
+
 class OpenNode(_PlaceNode):
     """Makes the sandbox."""
 
-    def exec(self, inputs: None) -> str:
+    def exec(self, inputs: None) -> Opened:
         """The candidate as the user has it."""
-        return self.place.sandbox.open()
+        candidate = self.place.sandbox.open()
+        task = self.place.request.task
+        return Opened(candidate, self.place.sandbox.rooted(task.path) if task else "")
 
-    def post(self, shared: Shared, inputs: None, result: str) -> None:
+    def post(self, shared: Shared, inputs: None, result: Opened) -> None:
         """Begin with it."""
-        shared["candidate"] = result
+        shared["candidate"] = result.candidate
+        shared["rooted"] = result.artifact
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +204,7 @@ class SettleNode(_PlaceNode):
 
     def post(self, shared: Shared, inputs: str, result: Settled) -> str:
         """Apply, ask or leave it, as the request says; only what passed is ever applied."""
-        request: FixRequest = shared["request"]
+        request: CodeRequest = shared["request"]
         shared["diff"] = result.diff
         shared["patch"] = str(self.place.patch) if result.diff else None
         shared["patch_root"] = result.top
@@ -189,21 +249,26 @@ class ApplyNode(_PlaceNode):
 
 
 class EndNode(_PlaceNode):
-    """Clears away the sandbox of a run that passed; a failed run keeps its own."""
+    """Clears away the sandbox of a run that passed; a failed run keeps its own.
+
+    A gate never keeps one: the candidate is what the user has.
+    """
 
     terminal = True
 
     def prep(self, shared: Shared) -> bool:
         """Whether the sandbox is still of use."""
         decision: Decision = shared["decision"]
-        return decision.action is not Action.ACCEPT
+        return decision.action is not Action.ACCEPT and self.place.request.kind is not Kind.GATE
 
-    def exec(self, inputs: bool) -> None:
-        """Remove it, or keep it."""
+    def exec(self, inputs: bool) -> float:
+        """Remove it, or keep it; when it was done."""
         if not inputs:
             self.place.sandbox.remove()
+        return time.time()
 
-    def post(self, shared: Shared, inputs: bool, result: None) -> None:
+    def post(self, shared: Shared, inputs: bool, result: float) -> None:
         """Do not name a sandbox that is gone."""
+        shared["ended_at"] = result
         if not inputs:
             shared["sandbox"] = None

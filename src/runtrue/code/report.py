@@ -7,8 +7,14 @@ from typing import Any
 
 import msgspec
 
+from runtrue.code.gate import is_ready
+from runtrue.code.generating import Written, written_tests
+from runtrue.code.learning import Learned
+from runtrue.code.metrics import facts_of
+from runtrue.code.record import Phase, Record
+from runtrue.code.request import CodeRequest, Kind
 from runtrue.flow import RunState
-from runtrue.loop import Attempt, Budget, Decision, Fix, History, Verdict
+from runtrue.loop import Action, Attempt, Budget, Decision, Fix, History, Verdict
 
 Shared = dict[str, Any]
 
@@ -17,11 +23,12 @@ def report_of(shared: Shared, status: RunState) -> dict[str, Any]:
     """The report of a run from its shared store, finished or not."""
     history: History = shared.get("history", History())
     decision: Decision | None = shared.get("decision")
-    request = shared["request"]
-    return {
+    request: CodeRequest = shared["request"]
+    report = {
         "status": status,
         "run_id": shared["run_id"],
-        "kind": "fix",
+        "workflow_id": request.workflow_id,
+        "kind": request.kind,
         "project": request.project,
         "why": decision.why if decision else None,
         "attempts": [_attempt(history, attempt) for attempt in history.attempts],
@@ -29,7 +36,18 @@ def report_of(shared: Shared, status: RunState) -> dict[str, Any]:
             {"after": r.after, "reason": r.reason, "fix": _fix(r.fix)} for r in history.rejections
         ],
         "answers": [answer.text for answer in history.answers],
-        "findings": _plain(_remaining(history, status)),
+        "escalations": [
+            {
+                "condition": one.trigger.condition,
+                "action": one.trigger.action,
+                "after": one.attempts,
+            }
+            for one in history.escalations
+        ],
+        "notices": _plain(shared.get("notices", ())),
+        "flags": list(decision.flags) if decision else [],
+        "flaky": sorted({name for a in history.attempts for name in _flaky(a)}),
+        "findings": _plain(_remaining(history, decision, status)),
         "regressions": list(decision.regressions) if decision else [],
         "budget": _plain(Budget.left(request.policy, history)),
         "max_attempts": request.policy.max_attempts,
@@ -39,12 +57,87 @@ def report_of(shared: Shared, status: RunState) -> dict[str, Any]:
         "applied": shared.get("applied", False),
         "sandbox": shared.get("sandbox"),
         "seconds": round(history.seconds, 3),
+        "metrics": _plain(facts_of(history, decision, repairs=request.kind is not Kind.GATE)),
+        "memory": _plain(shared.get("memory")),
+    }
+    if request.kind is not Kind.FIX:
+        report |= _of_task(shared, request, status)
+    if request.kind is Kind.GATE:
+        found = _remaining(history, decision, status)
+        report |= {
+            "ready": is_ready(request, status, found),
+            "skipped": None,
+            "changed": sorted(request.changes or ()),
+            "against": request.against,
+        }
+    return report
+
+
+def _of_task(shared: Shared, request: CodeRequest, status: RunState) -> dict[str, Any]:
+    record = record_of(shared, status)
+    return {
+        "task": _plain(request.task),
+        "written": _plain(shared.get("written", ())),
+        "lessons": list(shared.get("lessons", ())),
+        "progress": record.progress,
+        "record": record.to_dict(),
     }
 
 
-def _remaining(history: History, status: RunState) -> Any:
-    if not history.attempts or status is RunState.PASSED:
+def record_of(shared: Shared, status: RunState) -> Record:
+    """The record of a run from its shared store."""
+    request: CodeRequest = shared["request"]
+    written: tuple[Written, ...] = shared.get("written", ())
+    learned: Learned | None = shared.get("memory")
+    task = request.task
+    return Record(
+        request=request,
+        history=shared.get("history", History()),
+        decision=shared.get("decision"),
+        state=status,
+        phase=_phase(shared),
+        artifact=task.path if task else shared.get("artifact", "."),
+        rooted=shared.get("rooted", "") if task else "",
+        tests=written_tests(shared, task) if task else (),
+        agent=written[-1].by if written else "runtrue",
+        debug_memory_ref=learned.session if learned else None,
+        started_at=shared.get("started_at"),
+        completed_at=shared.get("ended_at"),
+    )
+
+
+def _phase(shared: Shared) -> Phase:
+    """Where a run is, or was when it ended in failure."""
+    history: History = shared.get("history", History())
+    request: CodeRequest = shared["request"]
+    if not history.attempts:
+        if request.generator is None:
+            return Phase.EXECUTE_TESTS
+        phases = (Phase.GENERATE_CODE, Phase.GENERATE_TESTS, Phase.EXECUTE_TESTS)
+        return phases[min(len(shared.get("written", ())), 2)]
+    if "fix" in shared:
+        return Phase.VERIFY_FIX
+    latest = history.latest
+    ran = Phase.VERIFY_FIX if latest.fix else Phase.EXECUTE_TESTS
+    if latest.passed:
+        return ran
+    if latest.analysis is None:
+        # What was decided before this attempt says nothing about it.
+        return Phase.ANALYZE_FAILURES
+    decision: Decision | None = shared.get("decision")
+    if decision is not None and decision.action is Action.FIX:
+        return Phase.APPLY_FIX
+    if any(rejection.after == latest.number for rejection in history.rejections):
+        return Phase.APPLY_FIX
+    return Phase.ANALYZE_FAILURES if decision is None else ran
+
+
+def _remaining(history: History, decision: Decision | None, status: RunState) -> Any:
+    if not history.attempts:
         return ()
+    if status is RunState.PASSED:
+        # What was accepted although it is flagged is still there.
+        return decision.findings if decision else ()
     return history.best.blocking
 
 
@@ -57,8 +150,14 @@ def _attempt(history: History, attempt: Attempt) -> dict[str, Any]:
         "fix": _fix(attempt.fix) if attempt.fix else None,
         "verdicts": [_verdict(verdict) for verdict in attempt.verdicts],
         "findings": _plain(attempt.blocking),
+        "analysis": _plain(attempt.analysis),
         "regressions": list(history.regressions(attempt)),
+        "flaky": _flaky(attempt),
     }
+
+
+def _flaky(attempt: Attempt) -> list[str]:
+    return [f.location.symbol or f.source for v in attempt.verdicts for f in v.flaky]
 
 
 def _fix(fix: Fix) -> dict[str, Any]:
@@ -82,6 +181,8 @@ def _verdict(verdict: Verdict) -> dict[str, Any]:
         "seconds": round(verdict.seconds, 3),
         "cases": dict(sorted(outcomes.items())),
         "findings": _plain(verdict.findings),
+        "flaky": _plain(verdict.flaky),
+        "known": _plain(verdict.known),
         "output": verdict.output,
     }
 

@@ -1,4 +1,4 @@
-"""Requests: what one run of `runtrue fix` is asked to do, settled before it begins.
+"""Requests: what one run of the code loop is asked to do, settled before it begins.
 
 The request is recorded with the run, so that a resumed run does what was asked at first, whatever
 has happened to the configuration since.
@@ -8,17 +8,53 @@ from __future__ import annotations
 
 import os
 import shlex
+import uuid
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 
-from runtrue.checks import CommandCheck, detect_checks, find_program, is_shell, tool_of
-from runtrue.config import AgentConfig, CheckConfig, Config
+from runtrue.checks import (
+    CommandCheck,
+    Framework,
+    detect_checks,
+    find_program,
+    framework_of,
+    is_shell,
+    language_of,
+    tool_of,
+)
+from runtrue.code.suites import default_command, test_files_for
+from runtrue.code.task import CodeTask, Iteration, Stop
+from runtrue.config import AgentConfig, CheckConfig, Config, MemoryConfig, SecurityConfig
 from runtrue.errors import UsageError
 from runtrue.fixers import mending_command
-from runtrue.loop import Mode, Policy
+from runtrue.loop import (
+    CodeType,
+    Condition,
+    Mode,
+    Notification,
+    Policy,
+    Requirement,
+    Response,
+    Trigger,
+)
 from runtrue.sandbox import judges_of_command, search_path
+
+#: Seconds for a test command that nobody gave a limit to, and what a limit may be.
+TIMEOUT = 120
+SHORTEST, LONGEST = 5, 600
+
+#: What the code loop does where nobody says otherwise.
+TRIGGERS = (
+    Trigger(condition=Condition.REGRESSION_DETECTED, action=Response.ABORT_WITH_REPORT),
+    Trigger(condition=Condition.SECURITY_ISSUE_FOUND, action=Response.HUMAN_REVIEW),
+    Trigger(condition=Condition.MAX_ATTEMPTS_REACHED, action=Response.HUMAN_REVIEW),
+    Trigger(condition=Condition.COVERAGE_THRESHOLD_UNMET, action=Response.HUMAN_REVIEW),
+    Trigger(condition=Condition.TIMEOUT_EXCEEDED, action=Response.FLAG_AND_CONTINUE),
+    Trigger(condition=Condition.UNKNOWN_ERROR_TYPE, action=Response.FLAG_AND_CONTINUE),
+)
+_LINTERS = frozenset({"ruff", "mypy"})
 
 
 class Apply(StrEnum):
@@ -29,10 +65,20 @@ class Apply(StrEnum):
     ASK = "ask"
 
 
+class Kind(StrEnum):
+    """What a run is for, by the name of its command and in the journal."""
+
+    FIX = "fix"
+    CODE = "code"
+    GATE = "gate"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FixRequest:
+class CodeRequest:
     """All that a run needs to know."""
 
+    kind: Kind
+    workflow_id: str
     project: str
     checks: tuple[CommandCheck, ...]
     #: The commands of the `tool` fixer, by check, and those that mend only what is safe to.
@@ -41,17 +87,130 @@ class FixRequest:
     judges: tuple[str, ...]
     order: tuple[str, ...]
     agent: AgentConfig
+    model: str | None
     policy: Policy
     sandbox: str | None
     pass_environment: tuple[str, ...]
     apply: Apply
+    notification: Notification
+    retention: MemoryConfig
+    task: CodeTask | None = None
+    requirement: Requirement | None = None
+    security: SecurityConfig | None = None
+    #: Who writes code and tests at first: `model`, `agent`, or nobody.
+    generator: str | None = None
+    iteration: Iteration | None = None
+    #: What a gate judges: the changed lines by file, and the revision they are changed from.
+    changes: dict[str, tuple[int, ...]] | None = None
+    against: str | None = None
+    #: What kind of change it is, where that was said, and who waits for the verdict.
+    code_type: CodeType | None = None
+    stop: Stop | None = None
+
+    @property
+    def tests(self) -> CommandCheck:
+        """The check that runs the tests; the first one, where none is known to."""
+        directory = Path(self.project)
+        runs_tests = (
+            check
+            for check in self.checks
+            if framework_of(check.command, directory / check.directory) is not Framework.OTHER
+        )
+        return next(runs_tests, self.checks[0])
 
 
 def plan_fix(
-    project: Path, config: Config, *, checks: Sequence[str] = (), apply: Apply = Apply.NO
-) -> FixRequest:
+    project: Path,
+    config: Config,
+    *,
+    checks: Sequence[str] = (),
+    apply: Apply = Apply.NO,
+    model: str | None = None,
+) -> CodeRequest:
     """Settle a request: the checks that were named, else the configured, else the detected ones."""
-    chosen = _choose(project, config, checks)
+    return _plan(Kind.FIX, project, config, _choose(project, config, checks), apply, model)
+
+
+def plan_code(
+    project: Path,
+    config: Config,
+    task: CodeTask,
+    *,
+    checks: Sequence[str] = (),
+    apply: Apply = Apply.NO,
+    model: str | None = None,
+    agent: str | None = None,
+) -> CodeRequest:
+    """Settle a request for code: the same, with a task, a generator, and what is required."""
+    own = config.fixers.agent.command
+    generator = "agent" if agent else "model" if model else "agent" if own else None
+    if generator is None and not (project / task.path).is_file():
+        raise UsageError(
+            f"there is no {task.path} in {project}, and nothing to write it with: name a model "
+            "with RUNTRUE_MODEL or [model] name, or a coding agent with --agent"
+        )
+    language = language_of(task.path)
+    chosen = _choose(project, config, checks, otherwise=default_command(language, project))
+    if not config.checks:
+        chosen = {name: replace(check, timeout=TIMEOUT) for name, check in chosen.items()}
+    request = _plan(Kind.CODE, project, config, chosen, apply, model, TRIGGERS)
+    requirement = config.coverage.of(task.code_type)
+    framework = framework_of(request.tests.command, project)
+    found = task.tests or test_files_for(project, task.path, language, framework)
+    return replace(
+        request,
+        task=replace(task, tests=found, named=bool(task.tests)),
+        requirement=requirement,
+        security=config.security,
+        generator=generator,
+        agent=replace(request.agent, command=agent or request.agent.command),
+        checks=measuring(request.checks),
+    )
+
+
+def plan_gate(
+    project: Path,
+    config: Config,
+    *,
+    changes: dict[str, tuple[int, ...]],
+    against: str,
+    code_type: CodeType | None = None,
+    checks: Sequence[str] = (),
+) -> CodeRequest:
+    """Settle a request for a verdict on what was changed, with no fix at all.
+
+    `changes` are the changed lines by file, as seen from the repository's top.
+    """
+    request = _plan(Kind.GATE, project, config, _choose(project, config, checks), Apply.NO, None)
+    of_type = config.coverage.of(code_type or CodeType.NEW_FUNCTION)
+    return replace(
+        request,
+        order=(),
+        policy=replace(request.policy, max_attempts=1, ask_human=False, triggers=()),
+        # Which kinds of tests there must be is known only of a type that was named.
+        requirement=of_type if code_type else replace(of_type, required_tests=()),
+        security=config.security,
+        checks=measuring(request.checks),
+        changes=changes,
+        against=against,
+        code_type=code_type,
+    )
+
+
+def measuring(checks: Sequence[CommandCheck]) -> tuple[CommandCheck, ...]:
+    """The same checks, those that run tests also measuring coverage."""
+    return tuple(replace(check, cover=check.tool not in _LINTERS) for check in checks)
+
+
+def _plan(
+    kind: Kind,
+    project: Path,
+    config: Config,
+    chosen: dict[str, CheckConfig],
+    apply: Apply,
+    model: str | None,
+    triggers: tuple[Trigger, ...] = (),
+) -> CodeRequest:
     if not any(check.mode is Mode.REQUIRED for check in chosen.values()):
         raise UsageError(
             f"{project}: every check is informational, so that nothing could fail; "
@@ -59,12 +218,11 @@ def plan_fix(
         )
     derived = {name: mending_command(check.command) for name, check in chosen.items()}
     own = {name: check.fix for name, check in chosen.items() if check.fix}
-    return FixRequest(
+    return CodeRequest(
+        kind=kind,
+        workflow_id=str(uuid.uuid4()),
         project=str(project),
-        checks=tuple(
-            CommandCheck(name=name, command=c.command, mode=c.mode, timeout=c.timeout)
-            for name, c in chosen.items()
-        ),
+        checks=tuple(_check(name, check, project) for name, check in chosen.items()),
         mending={**{name: fix for name, fix in derived.items() if fix}, **own},
         safe=tuple(name for name, fix in derived.items() if fix and name not in own),
         judges=tuple(
@@ -74,14 +232,34 @@ def plan_fix(
         ),
         order=config.fixers.order,
         agent=config.fixers.agent,
-        policy=config.to_policy(),
+        model=model,
+        policy=config.to_policy(triggers),
         sandbox=config.sandbox.kind,
         pass_environment=config.sandbox.env,
         apply=apply,
+        notification=config.escalation.notification,
+        retention=config.memory,
     )
 
 
-def _choose(project: Path, config: Config, named: Sequence[str]) -> dict[str, CheckConfig]:
+def _check(name: str, check: CheckConfig, project: Path) -> CommandCheck:
+    if not (project / check.directory).is_dir():
+        raise UsageError(f"the check {name} is to run in {check.directory}, which {project} lacks")
+    return CommandCheck(
+        name=name,
+        command=check.command,
+        mode=check.mode,
+        timeout=check.timeout,
+        env=check.env,
+        directory=check.directory,
+        fail_fast=check.fail_fast,
+        verbose=check.verbose,
+    )
+
+
+def _choose(
+    project: Path, config: Config, named: Sequence[str], *, otherwise: str | None = None
+) -> dict[str, CheckConfig]:
     own = dict(config.checks)
     if not own:
         found = [detected.check for detected in detect_checks(project)]
@@ -92,12 +270,19 @@ def _choose(project: Path, config: Config, named: Sequence[str]) -> dict[str, Ch
             name, check = _named(word, own, project, taken=chosen)
             chosen[name] = check
         return chosen
+    if otherwise and not any(_runs_tests(check, project) for check in own.values()):
+        name = tool_of(otherwise, project) or "tests"
+        own = {name: CheckConfig(command=otherwise), **own}
     if not own:
         raise UsageError(
             f"no check was found in {project}: nothing there names a test framework, ruff or mypy, "
             'and there is no test file; name one with --check "COMMAND"'
         )
     return own
+
+
+def _runs_tests(check: CheckConfig, project: Path) -> bool:
+    return tool_of(check.command, project) not in _LINTERS
 
 
 def _named(

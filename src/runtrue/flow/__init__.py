@@ -10,7 +10,7 @@ from runtrue.flow.flow import Flow
 from runtrue.flow.journal import Journal
 from runtrue.flow.node import Ask, Node
 from runtrue.flow.owner import Owner
-from runtrue.flow.rows import Claim, Question, RunRow, RunState, StepRow
+from runtrue.flow.rows import Claim, Question, ResultRow, RunRow, RunState, StepRow
 from runtrue.flow.run import Parked, replay, run_segment
 
 __all__ = [
@@ -26,6 +26,7 @@ __all__ = [
     "Owner",
     "Parked",
     "Question",
+    "ResultRow",
     "RunRow",
     "RunState",
     "Segment",

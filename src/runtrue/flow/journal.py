@@ -39,6 +39,7 @@ from runtrue.flow.rows import (
     RUN_COLUMNS,
     Claim,
     Question,
+    ResultRow,
     RunRow,
     RunState,
     StepRow,
@@ -139,6 +140,25 @@ class Journal:
                 (state, kind, title, limit),
             ).fetchall()
             return [run_row(row) for row in rows]
+
+    def results(
+        self, key: str, *, since: float | None = None, kind: str | None = None
+    ) -> list[ResultRow]:
+        """One key out of the result of every run that ended, in the order in which they did.
+
+        Only that key is read: whole reports, of thousands of runs, are too much to hold.
+        """
+        with self._explained("read"):
+            rows = self._db.execute(
+                "SELECT id, kind, ended_at, json_extract(result, '$.' || ?1) FROM runs "
+                "WHERE result IS NOT NULL AND (?2 IS NULL OR ended_at >= ?2) "
+                "AND (?3 IS NULL OR kind = ?3) ORDER BY ended_at, rowid",
+                (key, since, kind),
+            ).fetchall()
+            return [
+                ResultRow(run_id, kind, at, None if text is None else msgspec.json.decode(text))
+                for run_id, kind, at, text in rows
+            ]
 
     def claim(self, run_id: str, owner: Owner, *, force: bool = False) -> Claim:
         """Take the right to drive a run, and its next fence.

@@ -51,6 +51,16 @@ class RunRow:
 
 
 @dataclass(frozen=True, slots=True)
+class ResultRow:
+    """One part of the result of a run that ended; None where the result has no such part."""
+
+    run_id: str
+    kind: str
+    ended_at: float
+    value: Any
+
+
+@dataclass(frozen=True, slots=True)
 class StepRow:
     """One step of a run; `result` is None while a side effect has begun and not ended."""
 

@@ -14,7 +14,7 @@ from runtrue.home import Home
 #: Where each kind lives, by the name that is in the journal.
 KINDS = {
     "do": "runtrue.cli.kinds.do",
-    "fix": "runtrue.cli.kinds.fix",
+    **dict.fromkeys(("fix", "code", "gate"), "runtrue.cli.kinds.code"),
     "workflow": "runtrue.cli.kinds.workflow",
 }
 

@@ -1,4 +1,4 @@
-"""Runs of `runtrue fix`: how they are prepared, narrated and shown."""
+"""Runs of `runtrue fix`, `code` and `gate`: how they are prepared, narrated and shown."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import click
 
 from runtrue.cli.progress import Display, Narrator
 from runtrue.cli.show import counted, finding_line
-from runtrue.code import prepare_fix, report_of
+from runtrue.code import prepare_run, report_of
 from runtrue.flow import Journal, Question, RunRow, Segment, replay
 from runtrue.home import Home
 
@@ -19,6 +19,8 @@ _MOST_FINDINGS = 20
 
 _WHY = {
     "passed": "every required check passes",
+    "allowed": "every required check passes, and a person accepts what else was found",
+    "flagged": "every required check passes but for what the policy only flags",
     "regression": "the fix broke what worked before, and was rolled back",
     "not_the_candidate": "what failed is not the code: no change to it can mend this",
     "attempts_spent": "the attempts are used up",
@@ -26,18 +28,22 @@ _WHY = {
     "no_fixer": "no fixer can take these findings on",
     "fixer_failed": "the fixer itself keeps failing",
     "nothing_usable": "the fixer changed nothing",
+    "skipped": "let through unjudged",
+    "triggered": "what was found is not to be settled by the loop alone",
 }
+#: Checks that say something also when they pass.
+_GATES = ("coverage", "test_kinds", "security")
 _COLOURS = {"passed": "green", "waiting": "yellow", "running": "yellow"}
 
 
 def prepare(run: RunRow, home: Home, secrets: Mapping[str, Any], *, force: bool) -> Segment:
     """The flow of a run. It is given no secrets."""
-    return prepare_fix(run, home)
+    return prepare_run(run, home)
 
 
 def report(journal: Journal, home: Home, run: RunRow) -> dict[str, Any]:
     """The report of a run that is not over, out of its replayed steps."""
-    segment = prepare_fix(run, home)
+    segment = prepare_run(run, home)
     asyncio.run(replay(segment.flow, segment.shared, journal.load(run.id)))
     return {**report_of(segment.shared, run.state), "error": run.error}
 
@@ -63,7 +69,8 @@ def print_report(report: dict[str, Any], *, asked: bool = False) -> None:
     spent = f"{counted(attempts, 'attempt')}, {report['seconds']:.1f} s"
     head = click.style(status, fg=_COLOURS.get(status, "red"), bold=True)
     click.echo(f"{head}: {summary} ({spent})" if summary else f"{head} ({spent})")
-    for line in (*_regressions(report), *_proof(report), *_absent_fixers(report), *_next(report)):
+    told = (_reason, _regressions, _proof, _escalations, _memory, _absent_fixers, _next)
+    for line in (line for tell in told for line in tell(report)):
         click.echo(f"  {line}")
 
 
@@ -83,6 +90,8 @@ def print_question(run_id: str, question: Question | None) -> None:
         return
     click.echo(f"  edit the candidate in {asked.get('sandbox')}, or think of advice, then:")
     click.echo(f"  runtrue runs resume {run_id} [--answer ADVICE]")
+    if asked.get("acceptable"):
+        click.echo(f"  or take it as it is: runtrue runs resume {run_id} --answer accept")
 
 
 def print_offer(report: dict[str, Any], question: Question) -> None:
@@ -94,13 +103,20 @@ def print_offer(report: dict[str, Any], question: Question) -> None:
 
 def print_details(report: dict[str, Any]) -> None:
     """Every attempt with its fix and verdicts, and what was rejected in between."""
+    for written in report.get("written", ()):
+        what = written["skipped"] or f"changed {', '.join(written['files']) or 'nothing'}"
+        click.echo(f"written by {written['by']}: {what}")
     for attempt in report["attempts"]:
         again = " (again)" if attempt["recheck"] else ""
-        click.secho(f"attempt {attempt['number']} of {report['max_attempts']}{again}", bold=True)
+        # A person's answer, or a stronger fixer, brings more of them.
+        limit = max(attempt["number"], report["max_attempts"])
+        click.secho(f"attempt {attempt['number']} of {limit}{again}", bold=True)
         if attempt["fix"]:
             _print_fix(attempt["fix"])
         for verdict in attempt["verdicts"]:
             _print_verdict(verdict)
+        if attempt["analysis"]:
+            click.echo(f"  cause: {attempt['analysis']['root_cause']}")
         for rejected in report["rejected"]:
             if rejected["after"] == attempt["number"]:
                 click.echo(f"  not run: {rejected['reason'].replace('_', ' ')}")
@@ -140,12 +156,16 @@ def _print_verdict(verdict: dict[str, Any]) -> None:
         click.echo(f"    {finding_line(finding, with_source=False)}")
 
 
+def _reason(report: dict[str, Any]) -> list[str]:
+    return [f"because: {report['skipped']}"] if report.get("skipped") else []
+
+
 def _regressions(report: dict[str, Any]) -> list[str]:
     return [f"broken by the fix: {case}" for case in report["regressions"]]
 
 
 def _proof(report: dict[str, Any]) -> list[str]:
-    if report["why"] != "passed":
+    if report["why"] not in ("passed", "flagged", "allowed"):
         return []
     first, last = report["attempts"][0], report["attempts"][-1]
     lines = []
@@ -153,11 +173,36 @@ def _proof(report: dict[str, Any]) -> list[str]:
         before = next((v for v in first["verdicts"] if v["check"] == verdict["check"]), None)
         passed = verdict["cases"].get("passed", 0)
         tests = f", {passed} passed" if passed else ""
+        if verdict["known"]:
+            tests += f", {len(verdict['known'])} failed before and still"
         mended = len(before["findings"]) if before else 0
         change = f", {counted(mended, 'finding')} repaired" if mended else ""
-        word = "passes" if verdict["passed"] else "fails (informational)"
-        lines.append(f"{verdict['check']} {word}{tests}{change if verdict['passed'] else ''}")
+        informational = verdict["mode"] == "informational"
+        bad = "fails (informational)" if informational else f"fails ({report['why']})"
+        word = "passes" if verdict["passed"] else bad
+        said = f" ({verdict['output']})" if verdict["check"] in _GATES and verdict["output"] else ""
+        lines.append(f"{verdict['check']} {word}{tests}{change if verdict['passed'] else ''}{said}")
+    lines += [f"flaky: {case} failed and passed unchanged" for case in report["flaky"]]
     return lines
+
+
+def _escalations(report: dict[str, Any]) -> list[str]:
+    lines = [f"flagged: {flag.replace('_', ' ')}" for flag in report["flags"]]
+    for notice in report["notices"]:
+        told = "told" if notice["delivered"] else "could not be told"
+        detail = f": {notice['detail']}" if notice["detail"] else ""
+        lines.append(f"escalation report: {notice['report']}")
+        if notice["channel"] != "cli":
+            lines.append(f"{told} by {notice['channel'].replace('_', ' ')}{detail}")
+    return lines
+
+
+def _memory(report: dict[str, Any]) -> list[str]:
+    memory = report["memory"] or {}
+    if memory.get("trouble"):
+        return [memory["trouble"]]
+    reused = ", ".join(memory.get("reused", ()))
+    return [f"mended from memory: {reused}"] if reused else []
 
 
 def _absent_fixers(report: dict[str, Any]) -> list[str]:
@@ -226,6 +271,10 @@ class FixNarrator(Narrator):
         facts = [] if data["passed"] else [_amount(data)]
         if data["mode"] == "informational":
             facts.append("informational")
+        if data["flaky"]:
+            facts.append(f"{len(data['flaky'])} flaky")
+        if data["known"]:
+            facts.append(f"{data['known']} known before")
         facts.append(f"{data['seconds']:.1f} s")
         self.display.line(f"  {data['check']}: {word} ({', '.join(facts)})", style)
         for finding in data["shown"]:
@@ -233,6 +282,31 @@ class FixNarrator(Narrator):
         more = data["findings"] - len(data["shown"])
         if more > 0:
             self.display.line(f"    … and {more} more", "dim")
+
+    def _on_check_repeated(self, data: dict[str, Any], node: str) -> None:
+        self.display.doing(f"{self._attempt}: {data['check']} once more, to see whether it stays")
+
+    def _on_recalled(self, data: dict[str, Any], node: str) -> None:
+        if data["lessons"]:
+            self.display.line(f"recalled {counted(len(data['lessons']), 'lesson')}", "dim")
+
+    def _on_before_started(self, data: dict[str, Any], node: str) -> None:
+        self._attempt = "before"
+
+    def _on_generation_started(self, data: dict[str, Any], node: str) -> None:
+        self.display.doing(f"{data['by']} writes {data['what']}")
+
+    def _on_generation_finished(self, data: dict[str, Any], node: str) -> None:
+        text = f"wrote {', '.join(data['files']) or 'nothing'}"
+        if data["restored"]:
+            text += f"; its edits to {', '.join(data['restored'])} were undone"
+        self.display.line(f"{data['what']}: {text}", "cyan")
+
+    def _on_generation_failed(self, data: dict[str, Any], node: str) -> None:
+        self.display.line(f"{data['what']}: failed: {data['failure']}", "red")
+
+    def _on_backing_off(self, data: dict[str, Any], node: str) -> None:
+        self.display.doing(f"waiting {data['seconds']:g} s")
 
     def _on_fixer_started(self, data: dict[str, Any], node: str) -> None:
         what = counted(data["findings"], "finding")

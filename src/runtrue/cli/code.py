@@ -1,0 +1,184 @@
+"""`runtrue code`."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import click
+
+from runtrue.cli.drive import drive
+from runtrue.cli.project import find_project, must_be_text
+from runtrue.cli.show import is_terminal
+from runtrue.code import (
+    Apply,
+    CodeRequest,
+    CodeType,
+    Iteration,
+    plan_code,
+    plan_task,
+    start_run,
+)
+from runtrue.config import Config, load_config
+from runtrue.errors import UsageError
+from runtrue.flow import Journal
+from runtrue.home import Home
+from runtrue.models import model_name
+from runtrue.sandbox import repository_of
+
+
+@click.command()
+@click.argument("requirement")
+@click.option(
+    "--path",
+    "-p",
+    "file",
+    required=True,
+    metavar="FILE",
+    help="The file that the code is to be in, as seen from the project.",
+)
+@click.option(
+    "--type",
+    "code_type",
+    type=click.Choice([code_type.value for code_type in CodeType]),
+    help="What kind of change it is. [default: bug_fix if FILE exists, else new_function]",
+)
+@click.option(
+    "--tests",
+    "tests",
+    multiple=True,
+    metavar="FILE",
+    help="A test file that judges it; one that does not exist is written. Can be repeated.",
+)
+@click.option(
+    "--project", "directory", default=".", type=click.Path(path_type=Path), help="[default: .]"
+)
+@click.option(
+    "--check",
+    "checks",
+    multiple=True,
+    metavar="CMD",
+    help="A check: a command, or the name of one the project has. Can be repeated.",
+)
+@click.option("--apply", is_flag=True, help="Apply the result to the project when it passes.")
+@click.option(
+    "--agent",
+    metavar="CMD",
+    help="A coding agent's command line; gets the prompt as {prompt_file}, {prompt} or on stdin.",
+)
+@click.option(
+    "--max-attempts",
+    type=click.IntRange(1, 10),
+    metavar="N",
+    help="Executions of the tests, the first included (1 to 10).",
+)
+@click.option(
+    "--timeout",
+    type=click.IntRange(5, 600),
+    metavar="SECONDS",
+    help="Time limit of each check (5 to 600).",
+)
+@click.option(
+    "--loop-id",
+    envvar="RUNTRUE_LOOP_ID",
+    metavar="ID",
+    help="The loop around this run, which is one iteration of it. [env: RUNTRUE_LOOP_ID]",
+)
+@click.option(
+    "--iteration",
+    type=click.IntRange(min=1),
+    envvar="RUNTRUE_ITERATION",
+    metavar="N",
+    help="Which iteration this is. [env: RUNTRUE_ITERATION]",
+)
+@click.option("--worktree", "kind", flag_value="worktree", help="Work in a git working tree.")
+@click.option("--copy", "kind", flag_value="copy", help="Work in a copy of the project.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
+def code(
+    requirement: str,
+    file: str,
+    code_type: str | None,
+    tests: tuple[str, ...],
+    directory: Path,
+    checks: tuple[str, ...],
+    apply: bool,
+    agent: str | None,
+    max_attempts: int | None,
+    timeout: int | None,
+    loop_id: str | None,
+    iteration: int | None,
+    kind: str | None,
+    as_json: bool,
+) -> int:
+    """Write code and its tests, proven by running them before they are handed over.
+
+    A language model (RUNTRUE_MODEL) or a coding agent (--agent) writes; with neither, the code and
+    tests that are there are taken as they are, and mended by what needs no model. What is handed
+    over passes its tests, covers as much as its type asks for, and brings the kinds of tests that
+    its type asks for.
+
+    \b
+    Exit codes: 0 passed, 1 not fixed, 2 bad input, 3 waiting for a person.
+
+    \b
+    Examples:
+      runtrue code "parse ISO durations, see @docs/spec.md" --path src/duration.py
+      runtrue code "totals must include tax" --path shop.py --type bug_fix --tests test_shop.py
+      runtrue code "split the parser" -p parser.py --type refactor --agent "claude -p" --apply
+    """
+    project = find_project(directory)
+    must_be_text(str(project), requirement, file, agent or "", *checks, *tests)
+    config = load_config(project)
+    of_type = CodeType(code_type) if code_type else None
+    task = plan_task(project, requirement, file, code_type=of_type, tests=tests)
+    ask = Apply.ASK if is_terminal() and not as_json else Apply.NO
+    request = plan_code(
+        project,
+        config,
+        task,
+        checks=checks,
+        apply=Apply.YES if apply else ask,
+        model=model_name(os.environ, config.model.name),
+        agent=agent,
+    )
+    request = replace(
+        request,
+        sandbox=kind or request.sandbox,
+        policy=replace(request.policy, max_attempts=max_attempts or request.policy.max_attempts),
+        checks=tuple(replace(c, timeout=timeout or c.timeout) for c in request.checks),
+        iteration=iteration_of(loop_id, iteration, config),
+    )
+    _check_sandbox(request, project)
+    home = Home.find(project)
+    with Journal(home.journal) as journal:
+        return drive(journal, home, start_run(journal, request), as_json=as_json)
+
+
+def iteration_of(loop_id: str | None, number: int | None, config: Config) -> Iteration | None:
+    """The place in a loop around this run, from both of its options."""
+    if not loop_id and number is None:
+        return None
+    if not loop_id or number is None:
+        missing = "--iteration" if loop_id else "--loop-id"
+        raise UsageError(
+            f"a run within a loop needs both --loop-id and --iteration; give {missing}"
+        )
+    ralph = config.ralph
+    return Iteration(
+        loop_id=loop_id,
+        number=number,
+        require_passing_tests=ralph.require_passing_tests,
+        allow_skip=config.gate.allow_skip,
+        persist_per_iteration=ralph.persist_per_iteration,
+        cross_iteration_learning=ralph.cross_iteration_learning,
+        include_test_pass_rate=ralph.include_test_pass_rate,
+        weight=ralph.weight,
+    )
+
+
+def _check_sandbox(request: CodeRequest, project: Path) -> None:
+    if request.sandbox == "worktree" and repository_of(project) is None:
+        raise UsageError(
+            f"{project} is in no git repository, so there can be no worktree; use --copy"
+        )

@@ -1,0 +1,147 @@
+"""`runtrue gate`."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import click
+
+from runtrue.cli.code import iteration_of
+from runtrue.cli.hooks import HOOKS
+from runtrue.cli.judge import Asked, judge, plan, skip_judging
+from runtrue.cli.project import find_project, must_be_text
+from runtrue.cli.show import print_json
+from runtrue.cli.verdict import print_verdict
+from runtrue.code import CodeType
+from runtrue.config import load_config
+from runtrue.errors import UsageError
+from runtrue.flow import Journal
+from runtrue.home import Home
+
+NOT_READY = 2
+
+
+@click.command()
+@click.argument("path", required=False, type=click.Path(path_type=Path, readable=False))
+@click.option(
+    "--base",
+    metavar="REV",
+    help="Judge all that differs from where REV and HEAD part, as in CI. [default: HEAD]",
+)
+@click.option(
+    "--type",
+    "code_type",
+    type=click.Choice([code_type.value for code_type in CodeType]),
+    help="What kind of change it is: its coverage and kinds of tests are then required.",
+)
+@click.option(
+    "--check",
+    "checks",
+    multiple=True,
+    metavar="CMD",
+    help="A check: a command, or the name of one the project has. Can be repeated.",
+)
+@click.option(
+    "--skip", metavar="REASON", help="Let it through unjudged, where [gate] allow_skip permits."
+)
+@click.option(
+    "--loop-id",
+    envvar="RUNTRUE_LOOP_ID",
+    metavar="ID",
+    help="The loop around this run, which is one iteration of it. [env: RUNTRUE_LOOP_ID]",
+)
+@click.option(
+    "--iteration",
+    type=click.IntRange(min=1),
+    envvar="RUNTRUE_ITERATION",
+    metavar="N",
+    help="Which iteration this is. [env: RUNTRUE_ITERATION]",
+)
+@click.option(
+    "--install", type=click.Choice(list(HOOKS)), help="Have that tool call the gate by itself."
+)
+@click.option("--uninstall", type=click.Choice(list(HOOKS)), help="Take that back.")
+@click.option("--hook", type=click.Choice(["claude-code", "git"]), hidden=True)
+@click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
+def gate(
+    path: Path | None,
+    base: str | None,
+    code_type: str | None,
+    checks: tuple[str, ...],
+    skip: str | None,
+    loop_id: str | None,
+    iteration: int | None,
+    install: str | None,
+    uninstall: str | None,
+    hook: str | None,
+    as_json: bool,
+) -> int:
+    """Judge a change before it is handed over: it is tested, and its tests pass.
+
+    Judged is what differs from HEAD in the project, files that git does not know included: the
+    checks pass, there are tests for what changed and they were not skipped, they run enough of the
+    changed lines, and a scanner has nothing against those. Nothing is repaired. What was found is
+    told on stderr, numbered, for a person or a coding agent to act on.
+
+    \b
+    Exit codes: 0 ready, 2 not ready (or bad input), 1 the gate itself broke.
+
+    \b
+    Examples:
+      runtrue gate
+      runtrue gate --base origin/main --type bug_fix
+      runtrue gate --install claude-code     hold the agent back until its change is ready
+      runtrue gate --install git             the same for every commit
+    """
+    if install or uninstall:
+        return _arrange(find_project(path or Path()), install, uninstall, as_json=as_json)
+    asked = Asked(
+        base=base, code_type=CodeType(code_type) if code_type else None, checks=checks, skip=skip
+    )
+    if hook == "claude-code":
+        from runtrue.cli.stop import answer_stop
+
+        return answer_stop(path, asked)
+    project = find_project(path or Path())
+    must_be_text(str(project), base or "", skip or "", loop_id or "", *checks)
+    config = load_config(project)
+    request = plan(project, config, asked)
+    if isinstance(request, str):
+        return _nothing_to_judge(request, as_json=as_json)
+    request = replace(request, iteration=iteration_of(loop_id, iteration, config))
+    home = Home.find(project)
+    with Journal(home.journal) as journal:
+        if skip is not None:
+            report = skip_judging(journal, request, skip)
+        else:
+            report = judge(journal, home, request, silent=as_json)
+    print_verdict(report, in_commit=hook == "git")
+    if as_json:
+        print_json(report)
+    return 0 if report["ready"] else NOT_READY
+
+
+def _arrange(project: Path, install: str | None, uninstall: str | None, *, as_json: bool) -> int:
+    if install and uninstall:
+        raise UsageError("a hook is either to be installed or to be removed; give one of the two")
+    done = HOOKS[install].install(project) if install else HOOKS[uninstall or ""].remove(project)
+    if as_json:
+        print_json({"status": "passed", "run_id": None, "changed": done.changed, "said": done.said})
+    else:
+        click.echo(done.said)
+    return 0
+
+
+def _nothing_to_judge(why: str, *, as_json: bool) -> int:
+    click.echo(f"runtrue gate: ready: {why}", err=True)
+    if as_json:
+        document: dict[str, Any] = {
+            "status": "passed",
+            "run_id": None,
+            "attempts": [],
+            "findings": [],
+        }
+        print_json({**document, "ready": True, "why": why})
+    return 0

@@ -1,0 +1,71 @@
+"""What arranging a hook came to, and what all hooks need to do it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from runtrue.errors import UsageError
+
+
+@dataclass(frozen=True, slots=True)
+class Arranged:
+    """Whether a file was changed, and a sentence for the user."""
+
+    changed: bool
+    said: str
+
+
+def own_program() -> list[str]:
+    """This very installation, as the words of a command."""
+    beside = Path(sys.executable).with_name("runtrue")
+    return [str(beside)] if os.access(beside, os.X_OK) else [sys.executable, "-m", "runtrue"]
+
+
+def shared_program() -> list[str]:
+    """The words for a file that others get as well: a name, unless nothing is found by it here."""
+    return ["runtrue"] if shutil.which("runtrue") else own_program()
+
+
+def only_here(program: list[str]) -> str:
+    """What to say of a command that names a place on this machine."""
+    if program == ["runtrue"]:
+        return ""
+    return f"; `runtrue` is not on PATH, so it names {program[0]}, which holds on this machine only"
+
+
+def read(file: Path) -> str | None:
+    """The text of a file, if it is there."""
+    try:
+        return file.read_bytes().decode()
+    except FileNotFoundError:
+        return None
+    except UnicodeDecodeError as error:
+        raise UsageError(f"{file} is not text in UTF-8, so it is left alone") from error
+
+
+def write(file: Path, text: str, *, mode: int | None = None) -> None:
+    """Write a file, whole or not at all; where it is a link, what it leads to."""
+    target = file.resolve()
+    target.parent.mkdir(parents=True, exist_ok=True)
+    if mode is None:
+        mode = target.stat().st_mode & 0o777 if target.exists() else 0o666 & ~_umask()
+    handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}-")
+    try:
+        with os.fdopen(handle, "wb") as opened:
+            opened.write(text.encode())
+        Path(name).chmod(mode)
+        Path(name).replace(target)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+
+
+def _umask() -> int:
+    current = os.umask(0)
+    os.umask(current)
+    return current

@@ -1,0 +1,191 @@
+"""pre-commit: a local hook in `.pre-commit-config.yaml`.
+
+The file is edited as text, at the places that a YAML parser gives, so that its comments and its
+order stay; what comes out is parsed and compared before it is written.
+"""
+
+from __future__ import annotations
+
+import shlex
+import textwrap
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from runtrue.cli.hooks.arranged import Arranged, only_here, read, shared_program, write
+from runtrue.errors import UsageError
+
+_ID = "runtrue-gate"
+_NAME = ".pre-commit-config.yaml"
+_ENTRY = """\
+- repo: local
+  hooks:
+    - id: {id}
+      name: runtrue gate
+      entry: {entry}
+      language: system
+      pass_filenames: false
+      always_run: true
+"""
+
+
+class PreCommit:
+    """The hook that pre-commit runs, once for a whole commit."""
+
+    def install(self, project: Path) -> Arranged:
+        """Add the hook after those that are there."""
+        file = project / _NAME
+        text = read(file)
+        if any(True for _ in _ours(_parse(text or "", file))):
+            return Arranged(False, f"{file} has the hook already")
+        program = shared_program()
+        entry = _ENTRY.format(id=_ID, entry=_scalar(shlex.join([*program, "gate"])))
+        new = _added(text or "", entry, file)
+        _check(new, text or "", file, more=_parse(f"repos:\n{entry}", file)["repos"])
+        write(file, new)
+        return Arranged(
+            True,
+            f"added to {file}{only_here(program)}; `pre-commit install` has git call it, and "
+            "`runtrue gate --uninstall pre-commit` takes it back",
+        )
+
+    def remove(self, project: Path) -> Arranged:
+        """Take the hook out."""
+        file = project / _NAME
+        text = read(file)
+        if text is None or not any(True for _ in _ours(_parse(text, file))):
+            return Arranged(False, f"{file} has no such hook")
+        new = text
+        while any(True for _ in _ours(_parse(new, file))):
+            new = _removed(new, file)
+        if not new.strip():
+            file.unlink()
+        else:
+            _parse(new, file)
+            write(file, new)
+        return Arranged(True, f"taken out of {file}")
+
+
+def _scalar(text: str) -> str:
+    """A text as YAML takes it for one."""
+    import yaml
+
+    return str(yaml.safe_dump(text, width=10_000)).removesuffix("\n...\n").strip()
+
+
+def _parse(text: str, file: Path) -> dict[str, Any]:
+    import yaml
+
+    try:
+        config = yaml.safe_load(text) or {}
+    except yaml.YAMLError as error:
+        said = " ".join(str(error).split())
+        raise UsageError(
+            f"{file} is not YAML ({said}), so it is left alone; put that right first"
+        ) from error
+    repos = config.get("repos") if isinstance(config, dict) else 0
+    if repos is not None and not isinstance(repos, list):
+        raise UsageError(f'{file} is left alone: a list was expected in "repos"')
+    return config
+
+
+def _ours(config: dict[str, Any]) -> Iterator[tuple[int, int]]:
+    """The place of our hook: the number of its repository, and its own in there."""
+    for number, repo in enumerate(config.get("repos") or ()):
+        hooks = repo.get("hooks") if isinstance(repo, dict) else None
+        for at, hook in enumerate(hooks if isinstance(hooks, list) else ()):
+            if isinstance(hook, dict) and hook.get("id") == _ID:
+                yield number, at
+
+
+def _check(new: str, old: str, file: Path, *, more: list[Any]) -> None:
+    """Refuse what is not the old file and our hook after it."""
+    before = _parse(old, file)
+    wanted = {**before, "repos": [*(before.get("repos") or ()), *more]}
+    if _parse(new, file) != wanted:
+        raise _cannot(file)
+
+
+def _cannot(file: Path) -> UsageError:
+    entry = textwrap.indent(_ENTRY.format(id=_ID, entry="runtrue gate"), "  ")
+    return UsageError(
+        f"{file} is written in a way that cannot be edited safely, so it is left alone; "
+        f"add this to its repos:\n{entry}".rstrip()
+    )
+
+
+# -- YAML as text -------------------------------------------------------------------------------
+
+
+def _repos(text: str) -> Any:
+    """The node of the list of repositories, if it is there and holds something."""
+    import yaml
+
+    root = yaml.compose(text, Loader=yaml.SafeLoader)
+    for key, value in root.value if isinstance(root, yaml.MappingNode) else ():
+        if key.value == "repos" and isinstance(value, yaml.SequenceNode):
+            return value
+    return None
+
+
+def _added(text: str, entry: str, file: Path) -> str:
+    lines = text.splitlines(keepends=True)
+    repos = _repos(text)
+    if repos is None:
+        if _parse(text, file):
+            # Without a list of repositories it is no configuration of pre-commit's.
+            raise _cannot(file)
+        between = "" if not text or text.endswith("\n") else "\n"
+        return f"{text}{between}repos:\n{textwrap.indent(entry, '  ')}"
+    if repos.flow_style or not repos.value:
+        raise _cannot(file)
+    indent = " " * repos.start_mark.column
+    at = _last_line(repos) + 1
+    while at < len(lines) and _belongs(lines[at], repos.start_mark.column):
+        at += 1
+    if lines[at - 1 : at] and not lines[at - 1].endswith("\n"):
+        lines[at - 1] += "\n"
+    lines[at:at] = [textwrap.indent(entry, indent)]
+    return "".join(lines)
+
+
+def _belongs(line: str, column: int) -> bool:
+    """Whether a line is a comment on the item before it: further in than where items begin."""
+    stripped = line.lstrip(" ")
+    return stripped.startswith("#") and len(line) - len(stripped) > column
+
+
+def _last_line(node: Any) -> int:
+    """The last line with something of a node on it."""
+    import yaml
+
+    if isinstance(node, yaml.ScalarNode) or node.flow_style or not node.value:
+        mark = node.end_mark
+        return int(
+            mark.line - 1 if mark.column == 0 and mark.line > node.start_mark.line else mark.line
+        )
+    last = node.value[-1]
+    return _last_line(last[1] if isinstance(last, tuple) else last)
+
+
+def _removed(text: str, file: Path) -> str:
+    number, at = next(_ours(_parse(text, file)))
+    lines = text.splitlines(keepends=True)
+    repos = _repos(text)
+    repo = repos.value[number]
+    hooks = next(value for key, value in repo.value if key.value == "hooks")
+    alone = len(hooks.value) == 1
+    node = repo if alone else hooks.value[at]
+    if (repos if alone else hooks).flow_style:
+        raise UsageError(
+            f"{file} is written in a way that cannot be edited safely, so it is left alone; "
+            f"take the hook {_ID} out by hand"
+        )
+    first, last = node.start_mark.line, _last_line(node)
+    if alone and len(repos.value) == 1:
+        if text == f"repos:\n{''.join(lines[first : last + 1])}":
+            return ""
+        # A list of nothing must be said to be one.
+        key = next(n for n in range(first, -1, -1) if lines[n].startswith("repos:"))
+        lines[key] = lines[key].replace("repos:", "repos: []", 1)
+    return "".join(lines[:first] + lines[last + 1 :])

@@ -1,0 +1,357 @@
+"""`runtrue memory`: what runs have proven, and what is kept of their failures."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import shutil
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import click
+
+from runtrue.cli.show import counted, is_terminal, print_json, print_part, printable
+from runtrue.errors import HostError, UsageError
+from runtrue.home import Home
+from runtrue.memory import (
+    Counts,
+    DebugMemory,
+    Failure,
+    Memory,
+    RememberedFix,
+    Repair,
+    Retention,
+    SimilarFailure,
+)
+
+#: What has an id.
+_Kept = Failure | RememberedFix | Repair
+
+_json = click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
+_KINDS = ("fixes", "failures", "repairs")
+_NAME = re.compile(r"(fix|failure)-(\d{1,18})|(repair)-([0-9a-f]{8})")
+_DAY = 86_400.0
+
+
+@dataclass(frozen=True, slots=True)
+class _Memories:
+    """The two halves of the file: of code loops, and of the planner."""
+
+    debug: DebugMemory
+    planner: Memory
+
+    @property
+    def is_empty(self) -> bool:
+        return self.debug.counts() == Counts() and not self.planner.list()
+
+
+@contextmanager
+def _opened() -> Iterator[_Memories]:
+    home = Home.find(Path.cwd()).path
+    with DebugMemory(home) as debug, Memory(home) as planner:
+        yield _Memories(debug, planner)
+        if trouble := debug.trouble or planner.trouble:
+            # A run goes on without the memory; this command has nothing else to offer.
+            raise HostError(trouble.partition("; runs go on")[0])
+
+
+@click.group()
+def memory() -> None:
+    """List, search, show, export and forget what runs have learnt.
+
+    Code loops keep the failures they saw (failure-3) and the fixes that were then verified
+    (fix-12). The planner keeps what the fields of an API turned out to be called (repair-0a1b2c3d).
+    All of it is in memory.db in runtrue's home.
+    """
+
+
+# -- looking ------------------------------------------------------------------------------------
+
+
+@memory.command("list")
+@click.option("--kind", type=click.Choice(_KINDS), help="Only these.")
+@click.option(
+    "--limit",
+    type=click.IntRange(min=1),
+    default=20,
+    metavar="N",
+    help="At most so many of each kind (20).",
+)
+@_json
+def list_memory(kind: str | None, limit: int, as_json: bool) -> int:
+    """What is remembered, the latest first."""
+    wanted = (kind,) if kind else _KINDS
+    with _opened() as memories:
+        fixes = memories.debug.fixes(limit=limit) if "fixes" in wanted else ()
+        failures = memories.debug.failures(limit=limit) if "failures" in wanted else ()
+        repairs = memories.planner.list()[:limit] if "repairs" in wanted else ()
+        counts = memories.debug.counts()
+    if as_json:
+        found: dict[str, Sequence[_Kept]] = {}
+        found |= {"fixes": fixes, "failures": failures, "repairs": repairs}
+        print_json({name: [*map(_as_data, found[name])] for name in wanted})
+    elif not (fixes or failures or repairs):
+        click.echo(_nothing())
+    else:
+        _print_table(_title("fixes", len(fixes), counts.fixes), map(_fix_row, fixes))
+        _print_table(
+            _title("failures", len(failures), counts.failures), map(_failure_row, failures)
+        )
+        _print_table("repairs", map(_repair_row, repairs))
+    return 0
+
+
+@memory.command()
+@click.argument("text")
+@click.option("--language", metavar="NAME", help="Only failures in this language, as `python`.")
+@click.option(
+    "--limit", type=click.IntRange(min=1), default=5, metavar="N", help="At most so many (5)."
+)
+@_json
+def search(text: str, language: str | None, limit: int, as_json: bool) -> int:
+    """The known failures that say most nearly the same as TEXT, with the fixes that held.
+
+    \b
+    Examples:
+      runtrue memory search "TypeError: unsupported operand type(s) for +"
+    """
+    with _opened() as memories:
+        found = memories.debug.similar("", text, language=language, limit=limit)
+        is_empty = not found and memories.is_empty
+    if as_json:
+        print_json({"similar": [_as_data(one) for one in found]})
+    elif is_empty:
+        click.echo(_nothing())
+    elif not found:
+        click.echo("no known failure is like that; `runtrue memory list` shows what is known")
+    else:
+        _print_table("", map(_similar_row, found))
+    return 0
+
+
+@memory.command()
+@click.argument("name", metavar="ID")
+@_json
+def show(name: str, as_json: bool) -> int:
+    """Everything about a fix, a failure or a repair."""
+    with _opened() as memories:
+        found = _find(memories, name)
+        fixes = memories.debug.lookup(found.fingerprint) if isinstance(found, Failure) else ()
+    if as_json:
+        print_json(_as_data(found) | ({"fixes": [*map(_as_data, fixes)]} if fixes else {}))
+        return 0
+    data = _as_data(found)
+    diff, template = data.pop("diff", ""), data.pop("template", None)
+    width = max(map(len, data))
+    for key, value in data.items():
+        if value not in (None, ""):
+            click.echo(f"{key:<{width}}  {printable(str(value))}")
+    if isinstance(found, RememberedFix):
+        holes = ", ".join(template["holes"]) if template else ""
+        again = f"with other names for: {holes}" if holes else "as it is"
+        click.echo(f"{'elsewhere':<{width}}  {again if template else 'cannot be made again'}")
+        print_part("diff", printable(diff).rstrip().splitlines())
+    print_part("fixes", [f"{fix.name}  {_held(fix)}" for fix in fixes])
+    return 0
+
+
+@memory.command()
+@click.option(
+    "--output", type=click.Path(path_type=Path, dir_okay=False), help="Write to this file instead."
+)
+@_json
+def export(output: Path | None, as_json: bool) -> int:
+    """All that is remembered, as one JSON document."""
+    with _opened() as memories:
+        found: dict[str, Sequence[_Kept]] = {"fixes": memories.debug.fixes()}
+        found |= {"failures": memories.debug.failures(), "repairs": memories.planner.list()}
+    document = {
+        "version": 1,
+        "exported_at": _time(time.time()),
+        **{kind: [*map(_as_data, found[kind])] for kind in _KINDS},
+    }
+    if output is None:
+        print_json(document)
+        return 0
+    import msgspec
+
+    output.write_bytes(msgspec.json.format(msgspec.json.encode(document), indent=2) + b"\n")
+    counts = {kind: len(found[kind]) for kind in _KINDS}
+    if as_json:
+        print_json({"output": str(output), **counts})
+    else:
+        click.echo(f"wrote {', '.join(f'{n} {kind}' for kind, n in counts.items())} to {output}")
+    return 0
+
+
+# -- forgetting ---------------------------------------------------------------------------------
+
+
+@memory.command()
+@click.argument("names", metavar="[ID]...", nargs=-1)
+@click.option(
+    "--older-than",
+    type=click.FloatRange(min=0),
+    metavar="DAYS",
+    help="What was not seen for so many days.",
+)
+@click.option("--all", "everything", is_flag=True, help="All of it.")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@_json
+def forget(
+    names: tuple[str, ...], older_than: float | None, everything: bool, yes: bool, as_json: bool
+) -> int:
+    """Forget some of it, what is old, or all of it."""
+    if sum((bool(names), older_than is not None, everything)) != 1:
+        raise UsageError("say what to forget: one or more ids, or --older-than DAYS, or --all")
+    with _opened() as memories:
+        if names:
+            for one in [_find(memories, name) for name in names]:
+                _forget(memories, one)
+            gone = len(names)
+        else:
+            if not yes:
+                _confirm(older_than, as_json=as_json)
+            gone = _forget_older(memories, older_than)
+    if as_json:
+        print_json({"forgotten": gone})
+    else:
+        click.echo(f"forgot {counted(gone, 'thing')}")
+    return 0
+
+
+def _confirm(older_than: float | None, *, as_json: bool) -> None:
+    what = "everything" if older_than is None else f"what was not seen for {older_than:g} days"
+    if as_json or not is_terminal():
+        raise UsageError(f"nobody can be asked whether to forget {what}: add --yes")
+    click.confirm(f"Forget {what}?", abort=True, err=True)
+
+
+def _forget_older(memories: _Memories, days: float | None) -> int:
+    if days is None:
+        gone = memories.debug.forget_all()
+    else:
+        alike = Retention(days=days, learning_days=days, escalated_days=days)
+        gone = memories.debug.prune(alike)
+    limit = time.time() - (days or 0.0) * _DAY
+    old = [repair for repair in memories.planner.list() if repair.verified_at <= limit]
+    for repair in old:
+        _forget(memories, repair)
+    return gone.failures + gone.fixes + len(old)
+
+
+def _forget(memories: _Memories, one: _Kept) -> None:
+    if isinstance(one, Failure):
+        memories.debug.forget_failure(one.id)
+    elif isinstance(one, RememberedFix):
+        memories.debug.forget_fix(one.id)
+    else:
+        memories.planner.forget(one.scope, one.wanted, kind=one.kind)
+
+
+def _find(memories: _Memories, name: str) -> _Kept:
+    match = _NAME.fullmatch(name)
+    if match is None:
+        raise UsageError(
+            f"{name!r} is no id; they are as fix-12, failure-3 or repair-0a1b2c3d: "
+            "`runtrue memory list` shows them"
+        )
+    found: _Kept | None
+    if match[1] == "fix":
+        found = memories.debug.fix(int(match[2]))
+    elif match[1] == "failure":
+        found = memories.debug.failure(int(match[2]))
+    else:
+        found = next((one for one in memories.planner.list() if _repair_name(one) == name), None)
+    if found is None and (memories.debug.trouble or memories.planner.trouble) is None:
+        raise UsageError(f"there is no {name}; `runtrue memory list` shows what there is")
+    if found is None:
+        raise HostError(str(memories.debug.trouble or memories.planner.trouble))
+    return found
+
+
+# -- rows ---------------------------------------------------------------------------------------
+
+_Row = tuple[str, str, str]
+
+
+def _fix_row(fix: RememberedFix) -> _Row:
+    files = ", ".join(file.file for file in fix.template.files) if fix.template else ""
+    what = f"{fix.error_type} {fix.cause}{f' in {files}' if files else ''} by {fix.fixer}"
+    return fix.name, _held(fix), what
+
+
+def _failure_row(failure: Failure) -> _Row:
+    seen = f"seen {failure.seen} ×"
+    return failure.name, seen, f"{failure.error_type}: {failure.message}"
+
+
+def _repair_row(repair: Repair) -> _Row:
+    scope = f"{repair.scope.host} {repair.scope.operation}"
+    return (
+        _repair_name(repair),
+        f"used {repair.uses} ×",
+        f"{repair.wanted} → {repair.found} ({scope})",
+    )
+
+
+def _similar_row(one: SimilarFailure) -> _Row:
+    fixes = ", ".join(fix.name for fix in one.fixes)
+    what = f"{one.failure.error_type}: {one.failure.message}"
+    return one.failure.name, f"{one.score:.2f}", f"[{fixes}] {what}" if fixes else what
+
+
+def _held(fix: RememberedFix) -> str:
+    return f"held {fix.passed} of {fix.tried}"
+
+
+def _repair_name(repair: Repair) -> str:
+    key = (repair.kind, repair.scope.host, repair.scope.operation, repair.wanted)
+    return f"repair-{hashlib.blake2b(chr(0).join(key).encode(), digest_size=4).hexdigest()}"
+
+
+def _title(kind: str, shown: int, there_are: int) -> str:
+    return kind if shown >= there_are else f"{kind} ({shown} of {there_are:,})"
+
+
+def _print_table(title: str, rows: Iterator[_Row] | Sequence[_Row]) -> None:
+    cells = [tuple(" ".join(printable(cell).split()) for cell in row) for row in rows]
+    if not cells:
+        return
+    if title:
+        click.secho(title, bold=True)
+    widths = [max(len(row[n]) for row in cells) for n in range(2)]
+    room = max(shutil.get_terminal_size().columns - sum(widths) - 4, 20)
+    for name, number, what in cells:
+        short = what if len(what) <= room else f"{what[: room - 1]}…"
+        click.echo(f"{name:<{widths[0]}}  {number:<{widths[1]}}  {short}")
+
+
+def _nothing() -> str:
+    path = Home.find(Path.cwd()).path / "memory.db"
+    return f"nothing is remembered yet in {path}; `runtrue fix` and `runtrue do` learn as they go"
+
+
+# -- data ---------------------------------------------------------------------------------------
+
+
+def _as_data(one: _Kept | SimilarFailure) -> dict[str, Any]:
+    if isinstance(one, SimilarFailure):
+        failure, fixes = _as_data(one.failure), [_as_data(fix) for fix in one.fixes]
+        return {"score": round(one.score, 4), "failure": failure, "fixes": fixes}
+    data = asdict(one)
+    if isinstance(one, Repair):
+        data |= data.pop("scope")
+    name = _repair_name(one) if isinstance(one, Repair) else one.name
+    times = ("first_seen", "last_seen", "verified_at")
+    data |= {key: _time(data[key]) for key in times if key in data}
+    return data | {"id": name} if "id" in data else {"id": name, **data}
+
+
+def _time(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds").replace("+00:00", "Z")

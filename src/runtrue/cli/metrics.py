@@ -1,0 +1,209 @@
+"""`runtrue metrics`."""
+
+from __future__ import annotations
+
+import re
+import sys
+import time
+from collections.abc import Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import click
+import msgspec
+
+from runtrue.cli.show import counted, print_json
+from runtrue.code import Facts, Kind, Metric, Period, metrics_of, periods_of
+from runtrue.errors import UsageError
+from runtrue.flow import Journal
+from runtrue.home import Home
+
+Timed = tuple[float, Facts]
+
+_UNITS = {"m": 60, "h": 3600, "d": 86_400, "w": 604_800}
+_BARS = "▁▂▃▄▅▆▇█"
+_UNKNOWN = "not known"
+
+
+@click.command()
+@click.option(
+    "--since",
+    metavar="WHEN",
+    help="Only runs that ended since: 12h, 7d, 4w, or a date such as 2026-11-01.",
+)
+@click.option(
+    "--kind", type=click.Choice([kind.value for kind in Kind]), help="Only runs of this kind."
+)
+@click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
+@click.option(
+    "--html",
+    "page",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Write a page with charts; it needs nothing but itself.",
+)
+def metrics(since: str | None, kind: str | None, as_json: bool, page: Path | None) -> int:
+    """How well it goes: five metrics over the runs so far, against their targets.
+
+    They are taken from all runs of `fix`, `code` and `gate` in the journal that have ended.
+
+    \b
+    Examples:
+      runtrue metrics
+      runtrue metrics --since 7d --kind code
+      runtrue metrics --html metrics.html
+    """
+    begin = parse_since(since, time.time()) if since else None
+    home = Home.find(Path.cwd())
+    by_kind = load_facts(home.journal, since=begin, kind=kind)
+    every = sorted((one for some in by_kind.values() for one in some), key=lambda one: one[0])
+    if page is not None:
+        from runtrue.cli.metrics_page import render
+
+        page.write_text(render(every, by_kind, begin), encoding="utf-8")
+        click.echo(f"wrote {page}", err=True)
+    if as_json:
+        print_json(_document(every, by_kind, begin))
+    elif page is None:
+        _print(every, by_kind, begin)
+    return 0
+
+
+def parse_since(text: str, now: float) -> float:
+    """A time, from how long ago it was or from its date; of a date without a zone, here."""
+    if found := re.fullmatch(r"(\d{1,6})\s*([mhdw])", text.strip().lower()):
+        return now - int(found[1]) * _UNITS[found[2]]
+    try:
+        return datetime.fromisoformat(text.strip()).timestamp()
+    except (ValueError, OverflowError, OSError) as error:
+        raise UsageError(
+            f"--since {text!r} is no time; give how long ago, such as 12h, 7d or 4w, or a date "
+            "such as 2026-11-01"
+        ) from error
+
+
+def load_facts(
+    journal: Path, *, since: float | None = None, kind: str | None = None
+) -> dict[str, list[Timed]]:
+    """What each ended run says of the metrics, by kind; runs that say nothing are passed over."""
+    facts: dict[str, list[Timed]] = {}
+    if not journal.exists():  # looking makes nothing
+        return facts
+    with Journal(journal) as opened:
+        rows = opened.results("metrics", since=since, kind=kind)
+    for row in rows:
+        if row.kind in list(Kind) and row.value is not None:
+            one = msgspec.convert(row.value, Facts)
+            facts.setdefault(row.kind, []).append((row.ended_at, one))
+    return facts
+
+
+def shown(metric: Metric, value: float | None) -> str:
+    """A value of a metric as people read it: a share in percent, anything else as it is."""
+    if value is None:
+        return _UNKNOWN
+    return f"{value:.2f}" if metric.name == "average_attempts" else f"{100 * value:.0f} %"
+
+
+def target(metric: Metric) -> str:
+    """The target with its direction."""
+    return f"{'>' if metric.upward else '<'} {shown(metric, metric.target)}"
+
+
+def _document(
+    every: Sequence[Timed], by_kind: dict[str, list[Timed]], since: float | None
+) -> dict[str, Any]:
+    return {
+        "since": since,
+        "runs": len(every),
+        "metrics": [metric.to_dict() for metric in _over(every)],
+        "kinds": {
+            kind: {"runs": len(some), "metrics": [metric.to_dict() for metric in _over(some)]}
+            for kind, some in by_kind.items()
+        },
+        "trend": [
+            {
+                "start": period.start,
+                "seconds": period.seconds,
+                "runs": period.runs,
+                "metrics": {metric.name: metric.value for metric in period.metrics},
+            }
+            for period in periods_of(every)
+        ],
+    }
+
+
+def _over(some: Sequence[Timed]) -> tuple[Metric, ...]:
+    return metrics_of([facts for _, facts in some])
+
+
+# -- text ---------------------------------------------------------------------------------------
+
+
+def _print(every: Sequence[Timed], by_kind: dict[str, list[Timed]], since: float | None) -> None:
+    when = time.strftime(" since %Y-%m-%d %H:%M", time.localtime(since)) if since else ""
+    click.secho(f"{counted(len(every), 'run')}{when}", bold=True)
+    if sys.stdout.isatty():
+        _print_table(_over(every), periods_of(every))
+    else:
+        for metric in _over(every):
+            _print_line(metric)
+    if len(by_kind) > 1:
+        for kind, some in by_kind.items():
+            click.secho(f"{kind}: {counted(len(some), 'run')}", bold=True)
+            for metric in _over(some):
+                _print_line(metric)
+
+
+def _word(metric: Metric) -> str:
+    return {True: "met", False: "missed", None: ""}[metric.met]
+
+
+def _print_line(metric: Metric) -> None:
+    value, wanted = shown(metric, metric.value), target(metric)
+    over = f"of {counted(metric.runs, 'run')}" if metric.runs else ""
+    line = f"  {metric.name:<24}{value:>10}  {wanted:<8} {_word(metric):<7} {over}"
+    click.echo(line.rstrip())
+
+
+def _print_table(metrics: Sequence[Metric], periods: Sequence[Period]) -> None:
+    """The same on a terminal, with how it went over time."""
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    colours = {True: "green", False: "red", None: "dim"}
+    table = Table(box=None, pad_edge=False)
+    for name, justify in (("metric", "left"), ("value", "right"), ("target", "left")):
+        table.add_column(name, justify=justify)  # type: ignore[arg-type]
+    for name in ("", "runs", _span(periods)):
+        table.add_column(name)
+    for index, metric in enumerate(metrics):
+        values = [period.metrics[index].value for period in periods]
+        table.add_row(
+            Text(metric.name),
+            Text(shown(metric, metric.value), style=colours[metric.met]),
+            Text(target(metric)),
+            Text(_word(metric), style=colours[metric.met]),
+            Text(str(metric.runs)),
+            Text(sparkline(values, top=max(metric.target, 1.0)), style=colours[metric.met]),
+        )
+    Console().print(table)
+
+
+def _span(periods: Sequence[Period]) -> str:
+    if not periods:
+        return ""
+    names = {3600: "hour", 86_400: "day", 604_800: "week"}
+    by = names.get(round(periods[0].seconds), f"{periods[0].seconds / 86_400:.0f} days")
+    return f"by {by}, from {time.strftime('%Y-%m-%d', time.localtime(periods[0].start))}"
+
+
+def sparkline(values: Sequence[float | None], *, top: float) -> str:
+    """Bars from nothing to `top`, or to the greatest value if that is more; a dot for no value."""
+    highest = max([top, *(value for value in values if value is not None)])
+    last = len(_BARS) - 1
+    return "".join(
+        "·" if value is None else _BARS[round(max(value, 0.0) / highest * last)] for value in values
+    )

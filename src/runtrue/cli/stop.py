@@ -1,0 +1,97 @@
+"""The Stop hook of Claude Code: holds the agent back while its change is not ready."""
+
+from __future__ import annotations
+
+import os
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import click
+import msgspec
+
+from runtrue.cli.judge import Asked, judge, plan
+from runtrue.cli.project import find_project
+from runtrue.cli.verdict import print_let_go, print_verdict
+from runtrue.code import CodeRequest, Kind, Stop, lets_go, signs_of
+from runtrue.config import load_config
+from runtrue.errors import RuntrueError, UsageError
+from runtrue.flow import Journal
+from runtrue.home import Home
+
+#: What the hook's exit codes mean to Claude Code: stderr goes to the model, or to the person.
+_HOLD, _COMPLAIN = 2, 1
+
+
+class StopEvent(msgspec.Struct, frozen=True):
+    """What Claude Code tells a Stop hook on stdin, as far as it matters here."""
+
+    session_id: str = ""
+    #: The agent has been held back already, and worked on because of that.
+    stop_hook_active: bool = False
+    cwd: str = "."
+
+    @property
+    def project(self) -> Path:
+        """The directory that the session was started in, if the agent is still below it."""
+        here = Path(self.cwd).resolve()
+        root = os.environ.get("CLAUDE_PROJECT_DIR")
+        return Path(root) if root and here.is_relative_to(Path(root).resolve()) else here
+
+
+def answer_stop(path: Path | None, asked: Asked) -> int:
+    """Judge the change of an agent that wants to stop; the exit code for Claude Code.
+
+    Only findings hold it back. What keeps the gate from judging, such as a broken configuration,
+    is told to the person instead: an agent that cannot do anything about it would never stop.
+    """
+    try:
+        event = _read()
+        project = find_project(path or event.project)
+        config = load_config(project)
+        request = plan(project, config, asked)
+        if isinstance(request, str):
+            return 0
+        stop = Stop(session=event.session_id, again=event.stop_hook_active)
+        request = replace(request, stop=stop)
+        home = Home.find(project)
+        with Journal(home.journal) as journal:
+            told = _told(journal, request) if stop.again else []
+            report = judge(journal, home, request, silent=True)
+    except RuntrueError as error:
+        click.echo(f"runtrue gate: {error}", err=True)
+        return _COMPLAIN
+    if report["ready"]:
+        return 0
+    found = signs_of(report["findings"])
+    if stop.again and lets_go(found, told):
+        print_let_go(report)
+        return 0
+    print_verdict(report)
+    return _HOLD
+
+
+def _read() -> StopEvent:
+    try:
+        return msgspec.json.decode(sys.stdin.buffer.read(), type=StopEvent)
+    except msgspec.DecodeError as error:
+        raise UsageError(
+            f"Claude Code's JSON for a Stop hook is wanted on stdin: {error}"
+        ) from error
+
+
+def _told(journal: Journal, request: CodeRequest) -> list[frozenset[str]]:
+    """What the agent was told each time it was held back, since it last wanted to stop by itself.
+
+    Told is what was found by the gates of this session, newest first.
+    """
+    told: list[frozenset[str]] = []
+    session = request.stop.session if request.stop else None
+    for run in journal.runs(kind=Kind.GATE, title=request.project):
+        before = run.input.get("stop")
+        if not before or before["session"] != session or run.result is None:
+            continue
+        told.append(signs_of(run.result["findings"]))
+        if not before["again"]:
+            break
+    return told

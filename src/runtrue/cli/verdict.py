@@ -1,0 +1,127 @@
+"""The verdict of a gate on stderr, in a form that a person or a coding agent acts on."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import textwrap
+from collections.abc import Iterator
+from typing import Any
+
+import click
+import msgspec
+
+from runtrue.cli.show import counted, print_json, printable
+from runtrue.code import cause_in_words, strategy_for
+from runtrue.loop import COVERAGE_UNMET, SECURITY_ISSUE, TESTS_MISSING, Fault, Finding, Outcome
+
+_MOST = 20
+_MESSAGE_LINES = 12
+_WIDTH = 98
+
+
+def print_verdict(report: dict[str, Any], *, in_commit: bool = False) -> None:
+    """Say whether the change is ready and, where it is not, what is to be done."""
+    if report["skipped"]:
+        _say(f"not judged: {report['skipped']} (run {report['run_id']})")
+        return
+    findings = [msgspec.convert(finding, Finding) for finding in report["findings"]]
+    count = counted(len(findings), "finding")
+    if report["ready"] and not findings:
+        _say(f"ready: {', '.join(_passed(report))}")
+    elif report["ready"]:
+        _say(f"ready, with {count}: the loop around does not require passing tests.")
+        _print_findings(findings, report)
+    else:
+        _say(f"{count}, the change is not ready. Mend all of it, then run the gate again.")
+        _print_findings(findings, report)
+    if in_commit and (unstaged := _unstaged()):
+        few = ", ".join(unstaged[:3]) + (", …" if len(unstaged) > 3 else "")
+        click.echo(f"judged were the files as they are, more than this commit has: {few}", err=True)
+
+
+def print_let_go(report: dict[str, Any]) -> None:
+    """Tell the person, through Claude Code, that the agent stops although it is not ready."""
+    count = counted(len(report["findings"]), "finding")
+    print_json(
+        {
+            "systemMessage": "runtrue gate: the change is NOT ready; the agent was told of "
+            f"{count} and has not mended it all: runtrue runs show {report['run_id']}"
+        }
+    )
+
+
+def _say(text: str) -> None:
+    click.echo(f"runtrue gate: {printable(text)}", err=True)
+
+
+def _passed(report: dict[str, Any]) -> Iterator[str]:
+    for verdict in report["attempts"][-1]["verdicts"]:
+        passed = verdict["cases"].get(Outcome.PASSED, 0)
+        facts = f"{passed} passed" if passed else verdict["output"] if not verdict["cases"] else ""
+        said = " ".join(facts.split())[:_WIDTH]
+        word = "passes" if verdict["passed"] else "fails (informational)"
+        yield f"{verdict['check']} {word}{f' ({said})' if said else ''}"
+
+
+def _print_findings(findings: list[Finding], report: dict[str, Any]) -> None:
+    for number, finding in enumerate(findings[:_MOST], start=1):
+        indent = " " * (len(str(number)) + 2)
+        head, *details = _lines(finding)
+        click.echo(f"\n{number}. {printable(head)}", err=True)
+        for line in details:
+            click.echo(printable(textwrap.indent(line, indent)), err=True)
+    click.echo(err=True)
+    more = len(findings) - _MOST
+    every = f"… and {more} more, all of them" if more > 0 else "what ran"
+    analysis = report["attempts"][-1]["analysis"] or {}
+    if analysis.get("confidence") is not None:
+        # Only a remembered fix that held says how sure it is.
+        click.echo(f"known: {analysis['fix_strategy']}", err=True)
+    elif analysis.get("patterns_matched"):
+        click.echo(f"seen before: {', '.join(analysis['patterns_matched'])}", err=True)
+    click.echo(f"{every}: runtrue runs show {report['run_id']}", err=True)
+
+
+def _lines(finding: Finding) -> Iterator[str]:
+    """Where and what; the message; the cause; what to do about it."""
+    location = finding.location
+    symbol = location.symbol if location.symbol not in (finding.source, None) else ""
+    where = str(location) if location.file else symbol or finding.source
+    named = f" [{symbol}]" if symbol and symbol != where else ""
+    yield f"{where}: {finding.category} ({finding.source}){named}"
+    message = finding.message.strip().splitlines()
+    yield from message[:_MESSAGE_LINES]
+    if len(message) > _MESSAGE_LINES:
+        yield f"… {len(message) - _MESSAGE_LINES} more lines"
+    if finding.fault is not Fault.CANDIDATE:
+        yield from (finding.sample or "").strip().splitlines()[-3:]
+        if finding.available:
+            yield f"there is: {', '.join(finding.available)}"
+    yield f"cause: {cause_in_words(finding)}"
+    yield f"to do: {_to_do(finding)}"
+
+
+def _to_do(finding: Finding) -> str:
+    known = (COVERAGE_UNMET, TESTS_MISSING, SECURITY_ISSUE)
+    if finding.fault is not Fault.CANDIDATE or finding.category in known:
+        return strategy_for(finding)
+    frames = [f for f in finding.data.get("frames") or () if isinstance(f, dict) and f.get("file")]
+    if frames:
+        last = frames[-1]
+        place = f"{last['file']}:{last['line']}" if last.get("line") else str(last["file"])
+        return f"look at {place}; mend the code, or the test if the test is wrong"
+    return strategy_for(finding)
+
+
+def _unstaged() -> list[str]:
+    """What differs from what is being committed, as git itself sees it in its hook."""
+    # With the variables that git gave us: the index of a commit may be another than usual.
+    done = subprocess.run(
+        ["git", "-c", "core.quotePath=false", "diff", "--name-only"],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=os.environ,
+    )
+    return done.stdout.splitlines() if done.returncode == 0 else []

@@ -1,0 +1,135 @@
+"""The analyst: why an attempt failed, told from its findings and from the debug memory."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from runtrue.code.place import Place
+from runtrue.fixers import language_of_finding
+from runtrue.loop import (
+    COVERAGE_UNMET,
+    TESTS_MISSING,
+    Analysis,
+    Attempt,
+    Cause,
+    Fault,
+    Finding,
+    History,
+    cause_of,
+)
+from runtrue.memory import Project
+from runtrue.sandbox import is_judge
+
+#: More than so many words of a message do not make a cause any clearer.
+_MESSAGE = 200
+#: A remembered failure that says less of the same is another one.
+_ALIKE = 0.6
+
+_WORDS = {
+    Cause.WRONG_VALUE: "a value is not what the test expects",
+    Cause.MISSING_NAME: "a name is used that does not exist there",
+    Cause.MISSING_MEMBER: "something is looked for that is not there",
+    Cause.TYPE_MISMATCH: "a value is of another type than it is used as",
+    Cause.NULL_ACCESS: "something is used that may be absent",
+    Cause.OUT_OF_RANGE: "an index or a size is out of range",
+    Cause.BAD_ARGUMENT: "a value is refused by what it is given to",
+    Cause.ARITHMETIC: "a calculation has no result",
+    Cause.RECURSION: "a recursion does not end",
+    Cause.SYNTAX: "the code cannot be read by its own language",
+    Cause.STATIC_CHECK: "a static check finds fault with the code",
+    Cause.TIMEOUT: "it does not end within its time",
+    Cause.CRASH: "the process died",
+    Cause.NOT_RUN: "tests that ran before are skipped or gone",
+    Cause.COVERAGE: "the tests do not run enough of the code",
+    Cause.MISSING_TESTS: "tests that are required are missing",
+    Cause.SECURITY: "a scanner finds the code unsafe",
+    Cause.OUTSIDE: "something outside of the code failed",
+    Cause.UNKNOWN: "nothing says of what kind it is",
+}
+
+
+class MemoryAnalyst:
+    """Keeps what failed in the debug memory, and looks there for what it is like."""
+
+    def __init__(self, place: Place) -> None:
+        self._place = place
+
+    def analyse(self, attempt: Attempt, history: History) -> Analysis:
+        """Analyse the failures of an attempt. Asked twice, nothing more is kept."""
+        place = self._place
+        project = Project.at(Path(place.request.project))
+        own = tuple(f for f in attempt.blocking if f.fault is Fault.CANDIDATE)
+        place.memory.record_failures(
+            own,
+            run_id=place.run_id,
+            attempt=attempt.number,
+            project=project,
+            language_of=language_of_finding,
+        )
+        # The one that most failures share says most.
+        shown = _first(own or attempt.blocking)
+        patterns, strategy, confidence = self._remembered(own)
+        return Analysis(
+            root_cause=_root_cause(shown, len(attempt.blocking)),
+            fix_strategy=strategy or strategy_for(shown),
+            confidence=confidence,
+            patterns_matched=patterns,
+        )
+
+    def _remembered(
+        self, findings: tuple[Finding, ...]
+    ) -> tuple[tuple[str, ...], str | None, float | None]:
+        """Which known failures and fixes these are like, and what the best of them says."""
+        names: dict[str, None] = {}
+        strategy, confidence = None, None
+        for finding in findings[:5]:
+            language = language_of_finding(finding)
+            for fix in self._place.memory.lookup(finding.fingerprint):
+                names.setdefault(fix.name)
+                if fix.is_proven and (confidence is None or fix.confidence > confidence):
+                    strategy = f"do again what {fix.name} did, by {fix.fixer}"
+                    confidence = round(fix.confidence, 2)
+            for similar in self._place.memory.similar_to(finding, language=language, limit=3):
+                if similar.score >= _ALIKE and similar.failure.last_run != self._place.run_id:
+                    names.setdefault(similar.failure.name)
+                    names.update(dict.fromkeys(fix.name for fix in similar.fixes))
+        return tuple(names), strategy, confidence
+
+
+def cause_in_words(finding: Finding) -> str:
+    """What kind of mistake is behind a finding, for people."""
+    return _WORDS[cause_of(finding)]
+
+
+def _first(findings: tuple[Finding, ...]) -> Finding:
+    causes = Counter(cause_of(finding) for finding in findings)
+    return max(findings, key=lambda finding: causes[cause_of(finding)])
+
+
+def _root_cause(finding: Finding, count: int) -> str:
+    where = str(finding.location)
+    frames = _frames(finding)
+    function = frames[-1].get("function") if frames else None
+    inside = f" in {function}()" if function and function.isidentifier() else ""
+    message = " ".join(finding.message.split())[:_MESSAGE]
+    more = f" (and {count - 1} more)" if count > 1 else ""
+    return f"{cause_in_words(finding)}: {finding.category}{inside} at {where}: {message}{more}"
+
+
+def strategy_for(finding: Finding) -> str:
+    """What is to be done about a finding that nothing is remembered of."""
+    if finding.fault is not Fault.CANDIDATE:
+        return "no change to the code can mend this; look at the machine or at the check"
+    if finding.category in (COVERAGE_UNMET, TESTS_MISSING):
+        return "add tests, and leave the code as it is"
+    files = [finding.location.file, *(frame.get("file") for frame in _frames(finding)[::-1])]
+    # What fails is the test, and what is wrong is as a rule the code that it runs.
+    code = next((file for file in files if file and not is_judge(file)), None)
+    return f"change {code}" if code else "change the code that the failing check runs"
+
+
+def _frames(finding: Finding) -> list[dict[str, Any]]:
+    frames = finding.data.get("frames")
+    return [f for f in frames if isinstance(f, dict)] if isinstance(frames, list) else []

@@ -1,0 +1,66 @@
+"""The escalator of the code loop: what it knows of a run goes into the report, and out."""
+
+from __future__ import annotations
+
+import os
+
+from runtrue.code.place import Place
+from runtrue.escalation import Subject, notify, report_on, write_report
+from runtrue.loop import Escalation, History, Notice
+
+#: Original files that a report shows at most.
+_MOST_FILES = 5
+
+
+class ReportEscalator:
+    """Writes the report beside the run's other files and tells through the channel."""
+
+    def __init__(self, place: Place) -> None:
+        self._place = place
+
+    async def escalate(self, escalation: Escalation, history: History) -> Notice:
+        """Report on the last attempt of `history`. A failure to tell is in the notice."""
+        place, request = self._place, self._place.request
+        variables = {name for check in request.checks for name in check.env}
+        passed_on = (*request.pass_environment, *request.agent.env)
+        values = {name: value for check in request.checks for name, value in check.env.items()}
+        subject = Subject(
+            run_id=place.run_id,
+            workflow_id=request.workflow_id,
+            project=request.project,
+            title=request.task.requirement if request.task else "make the checks pass",
+            sandbox=str(place.sandbox.directory),
+            original_code=self._original(history),
+            debug_memory=self._remembered(history),
+            environment=values
+            | {n: os.environ[n] for n in passed_on if n in os.environ and n not in variables},
+        )
+        report = report_on(escalation, history, subject)
+        files = write_report(place.reports, report)
+        return await notify(request.notification, report, files, os.environ)
+
+    def _original(self, history: History) -> dict[str, str]:
+        """The files that the run is about, or has changed, as they were."""
+        sandbox, task = self._place.sandbox, self._place.request.task
+        changed = [f for a in history.attempts if a.fix for f in a.fix.files]
+        blamed = [f.location.file for f in history.latest.blocking if f.location.file]
+        names = dict.fromkeys(([sandbox.rooted(task.path)] if task else []) + changed + blamed)
+        found: dict[str, str] = {}
+        for name in names:
+            content = sandbox.original(name)
+            if content is not None and len(found) < _MOST_FILES:
+                found[name] = content.decode(errors="replace")
+        return found
+
+    def _remembered(self, history: History) -> str:
+        """What the debug memory knows of these failures."""
+        lines = []
+        for finding in history.latest.blocking:
+            for similar in self._place.memory.similar_to(finding, limit=2):
+                known = similar.failure
+                fixes = ", ".join(fix.name for fix in similar.fixes) or "none"
+                lines.append(
+                    f"{known.name}: {known.error_type}, seen {known.seen} times, "
+                    f"{similar.score:.0%} alike; fixes that held: {fixes}"
+                )
+        return "\n".join(dict.fromkeys(lines)) or "Nothing like it is known."

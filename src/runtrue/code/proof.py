@@ -1,0 +1,227 @@
+"""The gate `test_kinds`: whether the tests that passed are the ones that are asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from runtrue.checks import CaseInfo, framework_of, language_of, load_cases
+from runtrue.code.coverage import is_source
+from runtrue.code.kinds import EXISTING, REGRESSION, REPRODUCTION, KindsJudgement, judge_kinds
+from runtrue.code.original import put
+from runtrue.code.place import Place
+from runtrue.code.suites import test_files_for
+from runtrue.loop import (
+    TESTS_MISSING,
+    Fault,
+    Finding,
+    Location,
+    Mode,
+    Outcome,
+    Trial,
+    Verdict,
+    Workplace,
+    is_one_of,
+)
+from runtrue.sandbox import content_at, is_test
+
+NAME = "test_kinds"
+_BAD = (Outcome.FAILED, Outcome.ERROR)
+#: Tests that a sentence names.
+_MOST = 5
+
+
+class KindsGate:
+    """Wants the kinds of tests that the type of code requires; without a task, any tests at all."""
+
+    name = NAME
+    mode = Mode.REQUIRED
+
+    def __init__(self, place: Place) -> None:
+        self._place = place
+
+    async def judge(self, workplace: Workplace, trial: Trial) -> Verdict:
+        """Judge the tests by what ran, by what they are marked as, and by their names."""
+        request = self._place.request
+        check = request.tests
+        verdict = next((v for v in trial.verdicts if v.check == check.name), None)
+        cases = verdict.cases if verdict else {}
+        infos = load_cases(workplace.scratch, check.name)
+        own = self._own(cases, infos, workplace)
+        required = request.requirement.required_tests if request.requirement else ()
+        mended = await self._mended(required, own, trial, workplace)
+        judgement = judge_kinds(
+            required,
+            own,
+            infos,
+            lambda file: _text(workplace, file),
+            mended=mended,
+            existing=_passed_before(trial, cases) if EXISTING in required else (),
+        )
+        findings = [*self._missing(judgement), *self._untested(cases, infos, workplace, judgement)]
+        return Verdict(
+            check=self.name,
+            mode=self.mode,
+            passed=not findings,
+            findings=tuple(findings),
+            output=_told(judgement),
+        )
+
+    def _own(
+        self, cases: Mapping[str, Outcome], infos: Mapping[str, CaseInfo], workplace: Workplace
+    ) -> dict[str, Outcome]:
+        """The cases of the tests that belong to the task, or to the change; if none does, all."""
+        task = self._place.request.task
+        if task is None:
+            tests = tuple(self._tests_of_change(workplace))
+        else:
+            tests = (*task.tests, *self._tests_for(task.path, workplace))
+        own = {
+            case: outcome
+            for case, outcome in cases.items()
+            if is_one_of(_file_of(case, infos), tests)
+        }
+        return own or dict(cases)
+
+    def _tests_of_change(self, workplace: Workplace) -> Iterator[str]:
+        for path in self._changed_files(workplace):
+            if is_test(path):
+                yield path
+            elif is_source(path):
+                yield from self._tests_for(path, workplace)
+
+    def _changed_files(self, workplace: Workplace) -> Iterator[str]:
+        """What was changed and is still there, as seen from the project."""
+        prefix = workplace.directory.relative_to(workplace.root)
+        for file in self._place.request.changes or {}:
+            if Path(file).is_relative_to(prefix) and (workplace.root / file).is_file():
+                yield Path(file).relative_to(prefix).as_posix()
+
+    def _tests_for(self, path: str, workplace: Workplace) -> tuple[str, ...]:
+        framework = framework_of(self._place.request.tests.command, workplace.directory)
+        return test_files_for(workplace.directory, path, language_of(path), framework)
+
+    # -- the bug, reproduced ----------------------------------------------------------------
+
+    async def _mended(
+        self,
+        required: tuple[str, ...],
+        own: Mapping[str, Outcome],
+        trial: Trial,
+        workplace: Workplace,
+    ) -> frozenset[str]:
+        """The tests that fail on the code as it was and pass now."""
+        if REPRODUCTION not in required and REGRESSION not in required:
+            return frozenset()
+        passed = {case for case, outcome in own.items() if outcome is Outcome.PASSED}
+        before = trial.history.baseline if trial.history.attempts or trial.history.before else ()
+        failed = {case for v in before for case, outcome in v.cases.items() if outcome in _BAD}
+        seen = frozenset(passed & failed)
+        return seen or frozenset(passed & await self._failing_before(trial, workplace))
+
+    async def _failing_before(self, trial: Trial, workplace: Workplace) -> set[str]:
+        """The cases that fail when these tests run on the code as it was."""
+        sources = [file for file in self._place.changed(trial.candidate) if is_source(file)]
+        if not sources:
+            return set()
+        sandbox, check = self._place.sandbox, self._place.request.tests
+        try:
+            for file in sources:
+                put(workplace.root / file, self._original(file))
+            verdict = await check.run(workplace)
+        finally:
+            sandbox.restore(trial.candidate)
+        return {case for case, outcome in verdict.cases.items() if outcome in _BAD}
+
+    def _original(self, file: str) -> bytes | None:
+        against = self._place.request.against
+        sandbox = self._place.sandbox
+        return content_at(sandbox.top, against, file) if against else sandbox.original(file)
+
+    # -- findings ---------------------------------------------------------------------------
+
+    def _missing(self, judgement: KindsJudgement) -> Iterator[Finding]:
+        if not judgement.missing:
+            return
+        kinds = ", ".join(judgement.missing)
+        idle = _few(judgement.asserting_nothing)
+        because = f"; these assert nothing, so they do not count: {idle}" if idle else ""
+        how = (
+            "mark a test so, or name it so"
+            if set(judgement.missing) != {REPRODUCTION}
+            else "write one that fails on the code before the fix"
+        )
+        yield self._finding(
+            f"no test is of these kinds: {kinds}{because}; {how}", judgement.missing
+        )
+
+    def _untested(
+        self,
+        cases: Mapping[str, Outcome],
+        infos: Mapping[str, CaseInfo],
+        workplace: Workplace,
+        judgement: KindsJudgement,
+    ) -> Iterator[Finding]:
+        """Of a change without a task: sources that no test is for, or that none really tests."""
+        if self._place.request.task is not None:
+            return
+        prefix = workplace.directory.relative_to(workplace.root)
+        for path in filter(is_source, self._changed_files(workplace)):
+            file = (prefix / path).as_posix()
+            tests = self._tests_for(path, workplace)
+            own = {c: o for c, o in cases.items() if is_one_of(_file_of(c, infos), tests)}
+            ran = [case for case, outcome in own.items() if outcome is not Outcome.SKIPPED]
+            if not tests:
+                yield self._finding(f"there is no test for {file}; write one", (file,), file)
+            elif own and not ran:
+                skipped = f"the tests for {file} were skipped: {_few(tests)}; have them run"
+                yield self._finding(skipped, (file,), file)
+            elif ran and set(ran) <= set(judgement.asserting_nothing):
+                idle = f"the tests for {file} assert nothing: {_few(tuple(ran))}; have them do so"
+                yield self._finding(idle, (file,), file)
+
+    def _finding(
+        self, message: str, attempted: tuple[str, ...], file: str | None = None
+    ) -> Finding:
+        return Finding(
+            source=self.name,
+            category=TESTS_MISSING,
+            message=message,
+            fault=Fault.CANDIDATE,
+            location=Location(file=file, symbol=self.name),
+            attempted=attempted,
+        )
+
+
+def _passed_before(trial: Trial, cases: Mapping[str, Outcome]) -> frozenset[str]:
+    """The tests that passed on the code as it was; in a first attempt, that is this one."""
+    history = trial.history
+    if not history.attempts and not history.before:
+        return frozenset(cases)
+    passed = (c for v in history.baseline for c, o in v.cases.items() if o is Outcome.PASSED)
+    return frozenset(passed)
+
+
+def _file_of(case: str, infos: Mapping[str, CaseInfo]) -> str:
+    info = infos.get(case)
+    return (info.file if info else None) or case.partition("::")[0]
+
+
+def _text(workplace: Workplace, file: str) -> str | None:
+    try:
+        return (workplace.root / file).read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return None
+
+
+def _told(judgement: KindsJudgement) -> str:
+    """The evidence, in words."""
+    parts = [f"{one.kind} by {one.how}: {_few(one.tests)}" for one in judgement.evidence]
+    if judgement.asserting_nothing:
+        parts.append(f"assert nothing: {_few(judgement.asserting_nothing)}")
+    return "; ".join(parts)
+
+
+def _few(names: tuple[str, ...]) -> str:
+    more = f" and {len(names) - _MOST} more" if len(names) > _MOST else ""
+    return ", ".join(name.partition("::")[2] or name for name in names[:_MOST]) + more
