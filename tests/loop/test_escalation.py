@@ -18,6 +18,8 @@ from runtrue.loop import (
     Condition,
     Fault,
     Finding,
+    Fix,
+    FixPart,
     History,
     Item,
     Notice,
@@ -592,7 +594,7 @@ def test_human_review_waits_and_an_answer_continues_with_it_and_a_fresh_budget(
     told: History = shared["history"]
     assert shared["decision"].action is Action.ACCEPT
     assert [said.text for said in agent.tasks[-1].history.answers] == ["say good"]
-    assert [a.number for a in told.attempts] == [1, 2, 3, 4, 5]
+    assert [a.number for a in told.attempts] == [1, 2, 3, 4]
     assert len(escalator.told) == 1
 
 
@@ -679,3 +681,27 @@ def test_nothing_else_is_accepted_by_an_answer(blocking: Finding, text: str, att
 
 
 ASK_ABOUT_SECURITY = Trigger(condition=Condition.SECURITY_ISSUE_FOUND, action=Response.HUMAN_REVIEW)
+
+
+# -- what held elsewhere ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("fixers", "action"),
+    [(("memory",), Action.FIX), (("agent",), Action.STOP), (("memory", "agent"), Action.STOP)],
+)
+def test_a_regression_by_what_held_elsewhere_is_rolled_back_and_the_next_rung_asked(
+    fixers: tuple[str, ...], action: Action
+) -> None:
+    parts = tuple(
+        FixPart(fixer=name, findings=(), description="", files=("a.py",)) for name in fixers
+    )
+    broken = verdict(finding("other"), cases={"good": Outcome.FAILED, "bad": Outcome.PASSED})
+    told = history(
+        attempt(1, verdict(finding(), cases={"good": Outcome.PASSED, "bad": Outcome.FAILED})),
+        attempt(2, broken, fix=Fix(base="c1", candidate="c2", parts=parts)),
+    )
+    abort = Trigger(condition=Condition.REGRESSION_DETECTED, action=Response.ABORT_WITH_REPORT)
+    for policy in (Policy(), Policy(triggers=(abort,))):
+        decision = decide(policy, told)
+        assert (decision.action, decision.candidate) == (action, "c1")

@@ -24,6 +24,7 @@ from runtrue.code.analyst import MemoryAnalyst
 from runtrue.code.coverage import CoverageGate
 from runtrue.code.escalate import ReportEscalator
 from runtrue.code.generating import BeforeNode, GenerateCodeNode, GenerateTestsNode, RecallNode
+from runtrue.code.independence import IndependenceGate
 from runtrue.code.learning import LearnNode
 from runtrue.code.original import OriginalNode, judged_by_original
 from runtrue.code.place import Place
@@ -111,7 +112,7 @@ def _workshop(place: Place) -> Workshop:
         analyst=MemoryAnalyst(place),
         escalator=ReportEscalator(place),
         artifact=task.path if task else None,
-        tests=task.tests if task and task.named else (),
+        tests=task.tests if task else (),
     )
 
 
@@ -134,6 +135,7 @@ def _gates(place: Place) -> tuple[Gate, ...]:
             )
         if request.requirement.required_tests or task is None:
             gates.append(KindsGate(place))
+        gates.append(IndependenceGate(place))
     if request.security is not None:
         gates.append(
             SecurityGate(request.security.command, request.security.severity, place.changed)

@@ -22,7 +22,7 @@ from runtrue.code.suites import test_files_for
 from runtrue.code.task import CodeTask
 from runtrue.errors import GeneratorFailed
 from runtrue.flow import Node, emit
-from runtrue.loop import Check, History, Verdict
+from runtrue.loop import Check, History, Verdict, is_one_of
 from runtrue.sandbox import is_test
 
 Shared = dict[str, Any]
@@ -95,6 +95,8 @@ class WriteInputs:
 
     candidate: str
     lessons: tuple[str, ...]
+    #: The files that tests ran from before anything was written.
+    tested: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,7 +124,9 @@ class _WriteNode(TaskNode):
 
     def prep(self, shared: Shared) -> WriteInputs:
         """Where it stands."""
-        return WriteInputs(shared["candidate"], shared["lessons"])
+        history: History = shared["history"]
+        tested = history.test_files() if history.before else ()
+        return WriteInputs(shared["candidate"], shared["lessons"], tested)
 
     async def exec(self, inputs: WriteInputs) -> Written:
         """Write, and put back what was not to be touched."""
@@ -134,21 +138,21 @@ class _WriteNode(TaskNode):
                 candidate=inputs.candidate,
                 by=generator.name,
                 skipped=skipped,
-                tests=self.task.tests,
+                tests=self._tests(),
             )
         emit("generation_started", what=self.what, by=generator.name)
         started = time.monotonic()
         generated = await self._generate(generator, inputs)
         changed = sandbox.changed(inputs.candidate, after := sandbox.snapshot())
-        restored = self.untouchable(changed, inputs.candidate)
+        restored = self.untouchable(changed, inputs)
         if restored:
             sandbox.put_back(restored, inputs.candidate)
             after = sandbox.snapshot()
         files = sandbox.changed(inputs.candidate, after)
         emit("generation_finished", what=self.what, files=files, restored=restored)
-        if not files and self.needed():
+        if missing := self.missing(files):
             raise GeneratorFailed(
-                f"{generator.name} was to write {self.what} and changed no file that it may: "
+                f"{generator.name} was to write {self.what}, and {missing}: "
                 f"{generated.description or 'it said nothing'}"
             )
         return Written(
@@ -181,11 +185,11 @@ class _WriteNode(TaskNode):
         """Why nothing is to be written, if so."""
         return None
 
-    def needed(self) -> bool:
-        """Whether the run cannot go on without it."""
-        return True
+    def missing(self, files: tuple[str, ...]) -> str | None:
+        """What is missing, after `files` were changed, so that the run cannot go on."""
+        raise NotImplementedError
 
-    def untouchable(self, files: tuple[str, ...], before: str) -> tuple[str, ...]:
+    def untouchable(self, files: tuple[str, ...], inputs: WriteInputs) -> tuple[str, ...]:
         """Those of some changed files that must be put back."""
         raise NotImplementedError
 
@@ -229,18 +233,23 @@ class GenerateCodeNode(_WriteNode):
         workplace = self.place.sandbox.workplace()
         return await generator.generate_code(self.generation_task(), workplace, inputs.lessons)
 
-    def needed(self) -> bool:
+    def missing(self, files: tuple[str, ...]) -> str | None:
         """Without the file there is nothing to go on with."""
-        return not (self.place.sandbox.workplace().directory / self.task.path).is_file()
+        there = (self.place.sandbox.workplace().directory / self.task.path).is_file()
+        return None if there else f"there is no {self.task.path} afterwards"
 
-    def untouchable(self, files: tuple[str, ...], before: str) -> tuple[str, ...]:
+    def untouchable(self, files: tuple[str, ...], inputs: WriteInputs) -> tuple[str, ...]:
         """Whatever judges, unless it is the very file that is wanted, or a new test."""
         sandbox = self.place.sandbox
         wanted = sandbox.rooted(self.task.path)
+        judges = set(sandbox.protected(files))
+        # Whatever its name: what was named as a test, and what tests ran from, judges.
+        named = (*self.task.tests, *inputs.tested)
+        judges |= {file for file in files if is_one_of(file, named)}
         return tuple(
             file
-            for file in sandbox.protected(files)
-            if file != wanted and not sandbox.may_add(file, before)
+            for file in files
+            if file in judges and file != wanted and not sandbox.may_add(file, inputs.candidate)
         )
 
 
@@ -263,10 +272,24 @@ class GenerateTestsNode(_WriteNode):
         workplace = self.place.sandbox.workplace()
         return await generator.generate_tests(self.generation_task(), workplace, inputs.lessons)
 
-    def untouchable(self, files: tuple[str, ...], before: str) -> tuple[str, ...]:
-        """Whatever is not a new test."""
-        may_add = self.place.sandbox.may_add
-        return tuple(file for file in files if not may_add(file, before))
+    def missing(self, files: tuple[str, ...]) -> str | None:
+        """Tests were wanted: some, and those that were named."""
+        directory = self.place.sandbox.workplace().directory
+        absent = [file for file in self.task.tests if not (directory / file).is_file()]
+        if absent:
+            return f"there is no {absent[0]} afterwards"
+        return None if files else "changed no file that it may"
+
+    def untouchable(self, files: tuple[str, ...], inputs: WriteInputs) -> tuple[str, ...]:
+        """Whatever is not a new test, or one that was named."""
+        sandbox = self.place.sandbox
+        named = {sandbox.rooted(file) for file in self.task.tests}
+        return tuple(
+            file
+            for file in files
+            if not sandbox.may_add(file, inputs.candidate)
+            and not (file in named and sandbox.original(file) is None)
+        )
 
 
 def written_tests(shared: Shared, task: CodeTask) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ from runtrue.code.request import CodeRequest
 from runtrue.flow import RunRow
 from runtrue.home import Home
 from runtrue.memory import DebugMemory
-from runtrue.sandbox import GitSandbox
+from runtrue.sandbox import GitSandbox, content_at
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +41,13 @@ class Place:
         if changes is None:
             return self.sandbox.changed_lines(candidate)
         return {file: frozenset(lines) for file, lines in changes.items()}
+
+    def original(self, file: str) -> bytes | None:
+        """What a file, as seen from the root, held before the change, if it was there."""
+        against = self.request.against
+        if against:
+            return content_at(self.sandbox.top, against, file)
+        return self.sandbox.original(file)
 
     @property
     def patch(self) -> Path:

@@ -23,7 +23,7 @@ from runtrue.loop import (
     Workplace,
     is_one_of,
 )
-from runtrue.sandbox import content_at, is_test
+from runtrue.sandbox import is_test
 
 NAME = "test_kinds"
 _BAD = (Outcome.FAILED, Outcome.ERROR)
@@ -79,7 +79,7 @@ class KindsGate:
         own = {
             case: outcome
             for case, outcome in cases.items()
-            if is_one_of(_file_of(case, infos), tests)
+            if is_one_of(file_of(case, infos), tests)
         }
         return own or dict(cases)
 
@@ -113,30 +113,28 @@ class KindsGate:
         """The tests that fail on the code as it was and pass now."""
         if REPRODUCTION not in required and REGRESSION not in required:
             return frozenset()
+        sources = [file for file in self._place.changed(trial.candidate) if is_source(file)]
+        if not sources:
+            # Where the code is as it was, nothing was mended, whatever turned green.
+            return frozenset()
         passed = {case for case, outcome in own.items() if outcome is Outcome.PASSED}
         before = trial.history.baseline if trial.history.attempts or trial.history.before else ()
         failed = {case for v in before for case, outcome in v.cases.items() if outcome in _BAD}
         seen = frozenset(passed & failed)
-        return seen or frozenset(passed & await self._failing_before(trial, workplace))
+        return seen or frozenset(passed & await self._failing_before(sources, trial, workplace))
 
-    async def _failing_before(self, trial: Trial, workplace: Workplace) -> set[str]:
+    async def _failing_before(
+        self, sources: list[str], trial: Trial, workplace: Workplace
+    ) -> set[str]:
         """The cases that fail when these tests run on the code as it was."""
-        sources = [file for file in self._place.changed(trial.candidate) if is_source(file)]
-        if not sources:
-            return set()
         sandbox, check = self._place.sandbox, self._place.request.tests
         try:
             for file in sources:
-                put(workplace.root / file, self._original(file))
+                put(workplace.root / file, self._place.original(file))
             verdict = await check.run(workplace)
         finally:
             sandbox.restore(trial.candidate)
         return {case for case, outcome in verdict.cases.items() if outcome in _BAD}
-
-    def _original(self, file: str) -> bytes | None:
-        against = self._place.request.against
-        sandbox = self._place.sandbox
-        return content_at(sandbox.top, against, file) if against else sandbox.original(file)
 
     # -- findings ---------------------------------------------------------------------------
 
@@ -169,7 +167,7 @@ class KindsGate:
         for path in filter(is_source, self._changed_files(workplace)):
             file = (prefix / path).as_posix()
             tests = self._tests_for(path, workplace)
-            own = {c: o for c, o in cases.items() if is_one_of(_file_of(c, infos), tests)}
+            own = {c: o for c, o in cases.items() if is_one_of(file_of(c, infos), tests)}
             ran = [case for case, outcome in own.items() if outcome is not Outcome.SKIPPED]
             if not tests:
                 yield self._finding(f"there is no test for {file}; write one", (file,), file)
@@ -202,7 +200,8 @@ def _passed_before(trial: Trial, cases: Mapping[str, Outcome]) -> frozenset[str]
     return frozenset(passed)
 
 
-def _file_of(case: str, infos: Mapping[str, CaseInfo]) -> str:
+def file_of(case: str, infos: Mapping[str, CaseInfo]) -> str:
+    """The file of a test, as far as it is known."""
     info = infos.get(case)
     return (info.file if info else None) or case.partition("::")[0]
 

@@ -149,6 +149,12 @@ def plan_code(
             f"there is no {task.path} in {project}, and nothing to write it with: name a model "
             "with RUNTRUE_MODEL or [model] name, or a coding agent with --agent"
         )
+    absent = [test for test in task.tests if not (project / test).is_file()]
+    if generator is None and absent:
+        raise UsageError(
+            f"there is no {absent[0]} in {project}, and nothing to write it with: name a test that "
+            "is there, or a model with RUNTRUE_MODEL, or a coding agent with --agent"
+        )
     language = language_of(task.path)
     chosen = _choose(project, config, checks, otherwise=default_command(language, project))
     if not config.checks:

@@ -45,6 +45,7 @@ _BY_CATEGORY = {
     SECURITY_ISSUE: Cause.SECURITY,
     TIMEOUT: Cause.TIMEOUT,
     "not_run": Cause.NOT_RUN,
+    "depends_on_added_tests": Cause.NOT_RUN,
     "signal": Cause.CRASH,
     "died": Cause.CRASH,
     "panic": Cause.CRASH,

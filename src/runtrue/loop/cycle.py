@@ -3,7 +3,7 @@
     check ─▶ analyse ─▶ decide ── fix ──────▶ fix ── proposed ─▶ check
                           │   │               └────── rejected ─▶ decide
                           │   ├── recheck ──▶ check
-                          │   ├── ask ──────▶ hand_over ─▶ ask ─▶ take_back ─▶ check
+                          │   ├── ask ──────▶ hand_over ─▶ ask ─▶ take_back ─▶ check or decide
                           │   └── accept, stop ─▶ out, where the loop that configured this goes on
                           └── escalate ─▶ report and tell, then fix, ask or stop
 
@@ -48,7 +48,9 @@ def repair_cycle(workshop: Workshop) -> tuple[CheckNode, Node]:
         turn - Action.FIX >> fix
         turn - Action.ASK >> hand_over
         turn - Action.STOP >> out
-    hand_over >> ask >> take_back >> check
+    hand_over >> ask >> take_back
+    take_back - "edited" >> check
+    take_back - "advised" >> decision
     fix - "proposed" >> check
     fix - "rejected" >> decision
     return check, out

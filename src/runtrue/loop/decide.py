@@ -110,7 +110,7 @@ def _unescalated(policy: Policy, history: History) -> Decision:
             status=RunState.PASSED,
         )
     regressions = history.regressions(latest)
-    goes_on = _is_flagged(policy, Condition.REGRESSION_DETECTED)
+    goes_on = _is_flagged(policy, Condition.REGRESSION_DETECTED) or _is_tentative(latest, policy)
     if regressions and policy.abort_on_regression and not goes_on:
         return Decision(
             action=Action.STOP,
@@ -139,10 +139,21 @@ def _unescalated(policy: Policy, history: History) -> Decision:
 
 
 def _is_allowed(history: History) -> bool:
-    """Whether a person, asked just before the latest attempt, said to accept what gates found."""
-    last = history.answers[-1] if history.answers else None
-    asked_before_it = last is not None and last.attempts == len(history.attempts) - 1
-    return last is not None and asked_before_it and last.text.strip().lower() == ACCEPT_ANSWER
+    """Whether a person, asked about the latest attempt, said to accept what gates found.
+
+    It may have been checked once more since: as it was edited, or as it is.
+    """
+    if not history.answers:
+        return False
+    last = history.answers[-1]
+    is_recent = last.attempts >= len(history.attempts) - 1
+    return is_recent and last.text.strip().lower() == ACCEPT_ANSWER
+
+
+def _is_tentative(attempt: Attempt, policy: Policy) -> bool:
+    """Whether only fixers that try what held elsewhere made the fix of an attempt."""
+    parts = [part for part in attempt.fix.parts if part.files] if attempt.fix else []
+    return bool(parts) and all(part.fixer in policy.tentative for part in parts)
 
 
 def _may_pass_by_itself(attempt: Attempt) -> bool:
@@ -198,7 +209,10 @@ def _conditions(policy: Policy, history: History, decision: Decision) -> Iterato
     """The conditions that hold now."""
     if decision.why in (Why.PASSED, Why.ALLOWED):
         return
-    yield from (condition for condition in _AT_ONCE if _signs(condition, history, history.latest))
+    for condition in _AT_ONCE:
+        tried = condition is Condition.REGRESSION_DETECTED and _is_tentative(history.latest, policy)
+        if not tried and _signs(condition, history, history.latest):
+            yield condition
     # As long as something can be tried, these two may go away by themselves.
     if decision.why in (Why.FIXABLE, Why.TRANSIENT, Why.REGRESSION):
         return

@@ -73,8 +73,9 @@ class FixNode(WorkshopNode):
 
     async def _wait(self, history: History) -> None:
         since = history.since_last_answer()
-        # The first attempt of a budget was not made by a fixer.
-        rounds = len(since.attempts) - since.rechecks - 1
+        # What a person edited was no round of fixing.
+        fixes = [attempt.fix for attempt in since.attempts if attempt.fix]
+        rounds = sum(any(part.fixer != "human" for part in fix.parts) for fix in fixes)
         seconds = self.workshop.policy.wait(rounds + len(since.rejections))
         if seconds:
             emit("backing_off", seconds=seconds)

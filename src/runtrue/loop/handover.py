@@ -78,6 +78,12 @@ class TakeBackNode(WorkshopNode):
         )
         return Fix(base=inputs, candidate=candidate, parts=(part,), added=added, removed=removed)
 
-    def post(self, shared: Shared, inputs: str, result: Fix) -> None:
-        """Have it checked like any other candidate."""
+    def post(self, shared: Shared, inputs: str, result: Fix) -> str:
+        """Have it checked like any other candidate; what was only spoken of, is known already."""
+        history: History = shared["history"]
+        # After a regression it is the latest attempt that must not be decided on again.
+        known = result.candidate == inputs and not history.regressions(history.latest)
+        if known and history.answers[-1].text.strip():
+            return "advised"
         shared["fix"], shared["candidate"] = result, result.candidate
+        return "edited"

@@ -73,6 +73,9 @@ class Policy(Limits):
     triggers: tuple[Trigger, ...] = ()
     #: The names of the ladder's rungs, weakest first.
     rungs: tuple[str, ...] = ()
+    #: Fixers that only try what held elsewhere: a regression of theirs is rolled back, and the
+    #: next rung is asked.
+    tentative: tuple[str, ...] = ("memory", "search")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
