@@ -18,7 +18,7 @@ PACKAGE = Path(runtrue.__file__).parent
 #: where its level says so.
 LEVELS: list[tuple[str, ...]] = [
     ("", "_guardian", "errors"),  # "" is `runtrue` itself: its version
-    ("process", "database"),
+    ("process", "database", "redaction"),
     ("flow",),
     ("loop",),
     ("config", "home"),

@@ -428,30 +428,24 @@ def test_bad_input_is_refused_in_one_sentence(
     assert not machine.journal.exists() or "code" not in machine.runtrue("runs", "list").out
 
 
-LISTS = pytest.mark.xfail(strict=True, reason="the lines of a list of tables are not found")
-
-
 @pytest.mark.parametrize(
     ("config", "line", "sentence"),
     [
-        pytest.param(
+        (
             '[[escalation.triggers]]\ncondition = "max_attempt_reached"\naction = "human_review"\n',
             2,
             "did you mean 'max_attempts_reached'?",
-            marks=LISTS,
         ),
-        pytest.param(
+        (
             '[[escalation.triggers]]\ncondition = "timeout_exceeded"\naction = "human"\n',
             3,
             "there are: human_review",
-            marks=LISTS,
         ),
-        pytest.param(
+        (
             '[[escalation.triggers]]\ncondition = "timeout_exceeded"\naction = "human_review"\n'
             'include_in_report = ["stack_trace"]\n',
             4,
             "did you mean 'stack_traces'?",
-            marks=LISTS,
         ),
         ('[[escalation.triggers]]\nconditon = "timeout_exceeded"\n', 2, "did you mean 'condition'"),
         ('[escalation.notification]\nchannel = "slak"\n', 2, "did you mean 'slack'?"),

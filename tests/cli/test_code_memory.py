@@ -10,7 +10,7 @@ import pytest
 
 from tests.cli.conftest import Machine, MakeProject
 from tests.cli.test_code import TAKE_THE_BUG
-from tests.code.support import PYTEST, Agent, valid
+from tests.code.support import EMPTY, PYTEST, RIGHT, TESTS, Agent, valid
 
 #: The same bug in two projects, which share neither names nor tests.
 FIRST = {
@@ -137,6 +137,129 @@ def test_a_remembered_fix_that_does_not_help_here_is_tried_and_counted_as_failed
     assert len(done.json["attempts"]) == 2  # it is not tried twice
 
 
+def test_a_remembered_fix_that_failed_here_is_not_tried_here_again(
+    machine: Machine, make_project: MakeProject, learnt: dict[str, Any]
+) -> None:
+    third = make_project(THIRD, name="third")
+    fixers = []
+    for _ in range(2):
+        done = machine.runtrue("fix", "--json", cwd=third)
+        assert done.code == 1
+        fixers.append([p["fixer"] for a in done.json["attempts"][1:] for p in a["fix"]["parts"]])
+    assert fixers == [["memory"], []]
+    now = shown(machine, learnt["id"])
+    assert (now["tried"], now["passed"]) == (learnt["tried"] + 1, learnt["passed"])
+    second = make_project(SECOND, name="second")
+    assert machine.runtrue("fix", cwd=second).code == 0
+
+
+def test_what_the_generator_mended_itself_is_remembered(
+    machine: Machine, make_project: MakeProject, tmp_path: Path
+) -> None:
+    project = make_project(FIRST, name="first")
+    agent = Agent(tmp_path / "agent", MENDED)
+    done = machine.runtrue(*TAKE_THE_BUG, "--agent", agent.command, cwd=project)
+    assert done.code == 0, done.err
+    assert [a["fix"] for a in done.json["attempts"]] == [None]
+    (name,) = done.json["memory"]["fixes"]
+    fix = shown(machine, name)
+    assert (fix["fixer"], fix["error_type"], fix["tried"], fix["passed"]) == (
+        "agent",
+        "IndexError",
+        1,
+        1,
+    )
+    session = json.loads((project / done.json["record"]["debug_memory_ref"]).read_text())
+    (failure,), (fixed,) = session["failures"], session["fixes"]
+    assert (failure["attempt"], failure["error_type"]) == (0, "IndexError")
+    assert (fixed["attempt"], fixed["fixer"], fixed["outcome"]) == (1, "agent", "passed")
+    assert "if words" in fixed["diff"]
+    # And it mends the same elsewhere, with no agent.
+    second = make_project(SECOND, name="second")
+    assert machine.runtrue("fix", "--json", cwd=second).json["memory"]["reused"] == [name]
+
+
+def test_new_code_has_mended_nothing(
+    machine: Machine, make_project: MakeProject, tmp_path: Path
+) -> None:
+    project = make_project({**EMPTY, **TESTS})
+    agent = Agent(tmp_path / "agent", RIGHT)
+    asked = ("code", "initials of a name", "--path", "names.py", "--json")
+    done = machine.runtrue(*asked, "--agent", agent.command, cwd=project)
+    assert done.code == 0, done.err
+    assert done.json["memory"]["fixes"] == []
+    assert machine.runtrue("memory", "list", "--json").json["failures"] == []
+
+
+def test_a_run_that_waits_for_a_person_has_its_session(
+    machine: Machine, make_project: MakeProject, tmp_path: Path
+) -> None:
+    project = make_project(FIRST)
+    agent = Agent(tmp_path / "agent", "true", {"tax.py": FIRST["tax.py"] + "\n\nx = 1\n"}, MENDED)
+    policy = f"{PYTEST}[policy]\nmax_attempts = 2\n"
+    (project / "runtrue.toml").write_text(policy)
+    done = machine.runtrue(*TAKE_THE_BUG, "--agent", agent.command, cwd=project)
+    assert (done.code, done.json["status"]) == (3, "waiting")
+    ref = valid(done.json["record"])["debug_memory_ref"]
+    session = json.loads((project / ref).read_text())
+    assert (session["status"], session["run_id"]) == ("waiting", done.json["run_id"])
+    assert {one["attempt"] for one in session["failures"]} == {1, 2}
+    assert all(one["analysis"] for one in session["failures"])
+    assert [(fix["fixer"], fix["outcome"]) for fix in session["fixes"]] == [("agent", "failed")]
+    again = machine.runtrue("runs", "show", done.json["run_id"], "--json").json
+    assert again["record"]["debug_memory_ref"] == ref
+    answer = ("runs", "resume", done.json["run_id"], "--answer", "look at no words", "--json")
+    ended = machine.runtrue(*answer, cwd=project)
+    assert (ended.code, ended.json["record"]["debug_memory_ref"]) == (0, ref), ended.err
+    session = json.loads((project / ref).read_text())
+    assert (session["status"], session["fixes"][-1]["outcome"]) == ("passed", "passed")
+    assert len(list((project / ref).parent.iterdir())) == 1
+
+
+def test_no_value_that_is_passed_on_is_kept_or_told_to_the_agent(
+    machine: Machine, make_project: MakeProject, tmp_path: Path
+) -> None:
+    secrets = {"LET_THROUGH": "swordfish-1", "FOR_THE_AGENT": "mackerel-2", "SET_HERE": "herring-3"}
+    config = """
+        [sandbox]
+        env = ["LET_THROUGH"]
+        [fixers.agent]
+        env = ["FOR_THE_AGENT"]
+        [checks.tests]
+        command = "python -m pytest -q"
+        env = { PYTEST_DISABLE_PLUGIN_AUTOLOAD = "1", SET_HERE = "herring-3" }
+        [policy]
+        max_attempts = 3
+    """
+    tests = """
+        import os
+
+        import tax
+
+
+        def test_regression_of_the_login():
+            phrase = os.environ["LET_THROUGH"] + " mackerel-2 " + os.environ["SET_HERE"]
+            assert tax.login() == phrase
+    """
+    code = {"tax.py": "def login():\n    return None\n"}
+    phrase = "swordfish-1 mackerel-2 herring-3"
+    mended = {"tax.py": f'def login():\n    return "{phrase}"\n'}
+    said = "echo I know ${FOR_THE_AGENT}; echo '# no' >> tax.py"
+    project = make_project({"runtrue.toml": config, "tests/test_tax.py": tests, **code})
+    agent = Agent(tmp_path / "agent", "true", said, mended)
+    env = {name: secrets[name] for name in ("LET_THROUGH", "FOR_THE_AGENT")}
+    done = machine.runtrue(*TAKE_THE_BUG, "--agent", agent.command, cwd=project, env=env)
+    assert done.code == 0, done.err
+    assert done.json["memory"]["fixes"]
+    assert len(agent.prompts) == 3
+    assert "I know [redacted: FOR_THE_AGENT]" in agent.prompts[2]
+    session = (project / done.json["record"]["debug_memory_ref"]).read_text()
+    memory = b"".join(file.read_bytes() for file in machine.journal.parent.glob("memory.db*"))
+    told = "".join(agent.prompts) + session + memory.decode(errors="replace")
+    assert [name for name, value in secrets.items() if value in told] == []
+    assert "[redacted: SET_HERE]" in session
+
+
 def test_what_failed_here_before_is_told_to_who_writes(
     machine: Machine, make_project: MakeProject, tmp_path: Path
 ) -> None:
@@ -148,7 +271,10 @@ def test_what_failed_here_before_is_told_to_who_writes(
     assert any("IndexError" in lesson for lesson in done.json["lessons"])
     assert "IndexError in tax.py, seen 1 times" in agent.prompts[0]
     session = json.loads((project / done.json["record"]["debug_memory_ref"]).read_text())
-    assert (session["status"], session["failures"]) == ("passed", [])
+    assert session["status"] == "passed"
+    assert [(one["attempt"], one["error_type"]) for one in session["failures"]] == [
+        (0, "IndexError")
+    ]
 
 
 def test_a_memory_that_cannot_be_used_is_told_and_fails_nothing(

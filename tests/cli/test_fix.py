@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 import subprocess
 from pathlib import Path
@@ -300,6 +301,9 @@ def test_what_the_user_changed_meanwhile_is_not_overwritten_and_the_run_can_go_o
     assert "failed (can be resumed)" in machine.runtrue("runs", "list").out
     shown = machine.runtrue("runs", "show")
     assert "stopped by: SandboxError: not applied" in shown.out
+    patch = done.err.partition("; the patch: ")[2].strip()
+    assert "1.19" in Path(patch).read_text()
+    assert f"the patch: {patch}" in shown.out
     subprocess.run(["git", "checkout", "-q", "tax.py"], cwd=project, check=True)
     resumed = machine.runtrue("runs", "resume")
     assert resumed.code == 0, resumed.said
@@ -411,7 +415,53 @@ def test_a_run_that_breaks_off_still_tells_all_it_came_to_as_json(
     done = machine.runtrue("fix", "--apply", "--json", "--agent", agent, cwd=project)
     assert done.code == 1
     report = done.json
-    assert report["status"] == "failed"
     assert "not applied" in report["error"]
+    assert report["error"].endswith(f"; the patch: {report['patch']}")
     assert len(report["attempts"]) == 2
     assert report["run_id"] in report["patch"]
+
+
+def test_what_is_proven_and_could_not_be_applied_has_passed_and_is_not_applied(
+    machine: Machine, make_project: MakeProject
+) -> None:
+    project = make_project(WITH_BUG)
+    agent = f"sh -c '{MENDS_TAX}; echo \"# mine\" >> {project}/tax.py'"
+    done = machine.runtrue("fix", "--apply", "--json", "--agent", agent, cwd=project)
+    shown = machine.runtrue("runs", "show", "--json")
+    assert (done.code, shown.code) == (1, 0)
+    for report in (done.json, shown.json):
+        assert (report["status"], report["applied"]) == ("passed", False)
+        assert report["findings"] == []
+        assert report["metrics"]["passed"] is True
+        assert "not applied" in report["error"]
+    # The run itself is not over.
+    (run,) = machine.runtrue("runs", "list", "--json").json["runs"]
+    assert run["state"] == "failed"
+
+
+def test_attempts_are_numbered_alike_while_it_runs_and_when_it_is_shown(
+    machine: Machine, make_project: MakeProject, tmp_path: Path
+) -> None:
+    config = f"""
+        [fixers]
+        order = ["agent", "human"]
+        [fixers.agent]
+        command = "sh {tmp_path}/agent.sh {{prompt_file}}"
+        [checks.only]
+        command = "grep -q good state.txt"
+        [policy]
+        max_attempts = 2
+    """
+    write(
+        tmp_path, {"agent.sh": 'if grep -q "be good" $1; then echo good; else date; fi > state.txt'}
+    )
+    project = make_project({"state.txt": "bad", "runtrue.toml": config})
+    asking = machine.runtrue("fix", cwd=project)
+    assert asking.code == 3, asking.said
+    done = machine.runtrue("runs", "resume", "--answer", "be good")
+    assert done.code == 0, done.said
+    numbered = re.compile(r"^attempt \d+ of \d+", re.MULTILINE)
+    live = numbered.findall(asking.err + done.err)
+    assert live[:2] == ["attempt 1 of 2", "attempt 2 of 2"]
+    assert live[-1].endswith(" of 4")
+    assert numbered.findall(machine.runtrue("runs", "show").out) == live

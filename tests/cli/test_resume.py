@@ -190,6 +190,21 @@ def test_an_interrupt_from_the_keyboard_cleans_up_and_loses_nothing(
     assert [a["number"] for a in resumed.json["attempts"]] == [1, 2]
 
 
+def test_an_interrupted_run_is_shown_with_the_way_to_go_on(
+    machine: Machine, held: Path, tmp_path: Path
+) -> None:
+    driver = start_and_wait_until_the_agent_runs(machine, held, tmp_path)
+    driven = machine.runtrue("runs", "show").out
+    driver.kill()
+    driver.communicate()
+    interrupted = machine.runtrue("runs", "show").out
+    run_id = interrupted.split()[1].rstrip(":")
+    # Nobody need go on with what somebody is at work on.
+    assert "continue:" not in driven
+    assert interrupted.rstrip().endswith(f"continue: runtrue runs resume {run_id}")
+    assert "runs show" not in driven + interrupted
+
+
 def test_an_agent_that_acts_outside_is_not_fired_twice_without_force(
     machine: Machine, held: Path, tmp_path: Path
 ) -> None:
@@ -214,6 +229,20 @@ def test_a_run_that_is_over_gives_its_result_again(
     again = machine.runtrue("runs", "resume", first.json["run_id"][:5], "--json")
     assert again.code == 0
     assert again.json == first.json
+
+
+@pytest.mark.parametrize("as_json", [(), ("--json",)])
+def test_an_answer_to_a_run_that_has_ended_is_refused(
+    as_json: tuple[str, ...], machine: Machine, make_project: MakeProject
+) -> None:
+    run_id = machine.runtrue("fix", "--json", cwd=make_project(TWO_STEPS)).json["run_id"]
+    refused = machine.runtrue("runs", "resume", run_id, "--answer", "x", *as_json)
+    assert refused.code == 2
+    (sentence,) = refused.err.splitlines()
+    assert f"run {run_id} has ended (passed), so that the answer was not used" in sentence
+    if as_json:
+        assert refused.json["error"] in sentence
+    assert machine.runtrue("runs", "resume", run_id, *as_json).code == 0
 
 
 def test_settings_that_change_while_a_run_waits_do_not_change_the_run(

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from runtrue.code.coverage import ranges
+from runtrue.code.coverage import lines_with_code, ranges
 from tests.cli.conftest import Machine, MakeProject, machine, make_project
 from tests.code.support import EMPTY, MENDED, PYTEST, RIGHT, TAX, TESTS, Agent, plain, valid
 
@@ -172,6 +172,54 @@ def test_an_endpoint_needs_nine_tenths_and_four_kinds_of_tests(
     ]
     assert "validation_test" in agent.prompts[2]
     assert done.json["record"]["coverage_requirements"]["api_endpoint"]["minimum_coverage"] == 90
+
+
+NEVER_LOADED = """
+    # What is planned.
+
+    \"\"\"Rates
+    of other countries.\"\"\"
+"""
+
+
+@pytest.mark.parametrize("code", ["", "\nRATE = 1.2\n# it is higher\n"])
+def test_of_a_file_that_no_test_loads_only_what_could_run_counts_as_missed(
+    machine: Machine, make_project: MakeProject, tmp_path: Path, code: str
+) -> None:
+    other = plain({"": NEVER_LOADED})[""] + code
+    agent = Agent(tmp_path / "agent", {**MENDED, "rates.py": other})
+    done = machine.runtrue(*BUG, "--agent", agent.command, cwd=make_project(TAX))
+    verdict = said(done.json, 0)
+    if not code:
+        assert done.code == 0, done.err
+        assert verdict["output"] == "the changed lines: 100.0 %"
+        return
+    (finding,) = verdict["findings"]
+    assert finding["data"] == {"missing": {"rates.py": [6]}, "percent": 50, "required": 100}
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "lines"),
+    [
+        ("a.py", "# a\n\nx = 1  # b\n  # c\n", {3}),
+        ("a.py", 'def f():\n    """a\n\n    b"""\n    return "c"\n', {1, 5}),
+        ("a.py", 'def f(): "a"\nx = """\nb\n"""\n', {1, 2, 3, 4}),
+        ("a.py", "def f(:\n    # a\n", {1}),
+        ("a.ts", "// a\n/* b\n\n c */\nx() /* d */\n/* e */ y()\n", {5, 6}),
+        ("a.go", "package a\n\n// a\n/* b */\n", {1}),
+        ("a.rs", "/// a\n#[test]\nfn a() {}\n", {2, 3}),
+        ("A.java", "/**\n * a\n */\nclass A {}\n", {4}),
+    ],
+)
+def test_blank_lines_comments_and_docstrings_hold_no_code(
+    file: str, text: str, lines: set[int], tmp_path: Path
+) -> None:
+    (tmp_path / file).write_text(text)
+    assert lines_with_code(tmp_path / file) == lines
+
+
+def test_a_file_that_is_gone_has_no_line_to_run(tmp_path: Path) -> None:
+    assert lines_with_code(tmp_path / "gone.py") == set()
 
 
 def test_what_cannot_be_measured_is_told_as_unknown_and_not_as_nothing(

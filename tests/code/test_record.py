@@ -312,6 +312,22 @@ def test_a_run_that_waits_and_is_then_cancelled_has_a_valid_record_both_times(
     assert (state["phase"], state["status"]) == ("aborted", "aborted")
 
 
+def test_what_is_proven_and_could_not_be_applied_is_complete(
+    machine: Machine, make_project: MakeProject, tmp_path: Path
+) -> None:
+    project = make_project(TAX)
+    mine = f"sed -i s/1.9/1.19/ tax.py\necho '# mine' >> {project}/tax.py\n"
+    agent = Agent(tmp_path / "agent", mine)
+    asked = ("code", "the rate is 19 %", "--path", "tax.py", "--type", "bug_fix", "--apply")
+    done = machine.runtrue(*asked, "--agent", agent.command, "--json", cwd=project)
+    assert done.code == 1
+    report = done.json
+    state = valid(report["record"])["loop_state"]
+    assert (state["phase"], state["status"]) == ("complete", "passed")
+    assert (report["status"], report["applied"]) == ("passed", False)
+    assert report["error"].endswith(report["patch"])
+
+
 def test_a_gate_has_a_record_of_its_own_as_a_reviewer(
     machine: Machine, make_project: MakeProject
 ) -> None:

@@ -12,6 +12,7 @@ import pytest
 
 from runtrue.escalation import notify
 from runtrue.loop import Notification
+from runtrue.redaction import Redactor
 from tests.escalation.support import SECRET, message
 from tests.workflow.nodes.scripted_server import ScriptedServer, response
 
@@ -115,8 +116,7 @@ def test_a_channel_without_its_settings_is_told_in_a_sentence(channel: str, tmp_
 
 
 def test_no_channel_is_sent_a_value_of_the_environment(tmp_path: Path) -> None:
-    environment = {"TOKEN": SECRET}
-    sent = message(tmp_path, title=f"use {SECRET}", environment=environment)
+    sent = message(tmp_path, title=f"use {SECRET}", hide=Redactor({"TOKEN": SECRET}))
     with ScriptedServer(response("ok")) as server:
         settings = Notification(channel="slack", template="$title $report")
         variables = {"RUNTRUE_SLACK_WEBHOOK": server.url}
@@ -124,4 +124,4 @@ def test_no_channel_is_sent_a_value_of_the_environment(tmp_path: Path) -> None:
     assert notice.delivered
     (request,) = server.received
     assert SECRET.encode() not in request.body
-    assert b"[value of TOKEN]" in request.body
+    assert b"[redacted: TOKEN]" in request.body

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from runtrue.errors import HostError
 from runtrue.escalation import EscalationReport, report_on, write_report
 from runtrue.loop import Attempt, Condition, History, Item, Response
+from runtrue.redaction import Redactor
 from tests.escalation.support import (
     CODE,
     LAST,
@@ -211,15 +212,25 @@ def test_values_of_the_environment_are_not_in_a_report(value: str) -> None:
             title=hostile,
             original_code={"a.py": hostile},
             debug_memory=hostile,
-            environment={"TOKEN": value, "DEBUG": "1", "EMPTY": ""},
+            hide=Redactor({"TOKEN": value, "DEBUG": "1", "EMPTY": ""}),
         ),
     )
     shown = made.to_markdown() + json.dumps(made.to_dict(), ensure_ascii=False)
     assert value not in shown
     assert json.dumps(value)[1:-1] not in shown
-    assert "[value of TOKEN]" in shown
+    assert "[redacted: TOKEN]" in shown
     # Short values are words that every report is full of.
-    assert "[value of DEBUG]" not in shown
+    assert "[redacted: DEBUG]" not in shown
+
+
+def test_what_looks_like_a_key_is_not_in_a_report() -> None:
+    key = "sk-" + "a1B2c3D4e5F6g7H8"
+    last = finding(f"refused {key}", trace=f"trace {key}")
+    code = {"a.py": f'connect("{key}")\n'}
+    made = report_on(escalation(), history(last), subject(title=key, original_code=code))
+    shown = made.to_markdown() + json.dumps(made.to_dict())
+    assert key not in shown
+    assert 'connect("[redacted]")' in made.to_markdown()
 
 
 def test_a_report_that_must_be_short_leaves_out_whole_sections() -> None:

@@ -27,6 +27,7 @@ from runtrue.loop import (
     Verdict,
     Workplace,
 )
+from runtrue.redaction import Redactor
 from tests.fixers.support import make_finding, make_task, make_workplace
 
 #: A stand-in for an agent: notes how it was called, and edits a file as the prompt asks.
@@ -171,6 +172,33 @@ class TestCalling:
         assert environment["HOME"] == workplace.environment["HOME"]
         assert "SECRET_TOKEN" not in environment
         assert "NOT_SET" not in environment
+
+    @pytest.mark.parametrize("form", ["", " {prompt}", " {prompt_file}"])
+    @pytest.mark.parametrize("is_told", [False, True], ids=["by itself", "as it is told"])
+    def test_values_that_are_passed_on_are_not_in_the_prompt(
+        self,
+        stand_in: StandIn,
+        workplace: Workplace,
+        monkeypatch: pytest.MonkeyPatch,
+        form: str,
+        is_told: bool,
+    ) -> None:
+        monkeypatch.setenv("PHRASE", "swordfish")
+        values = {"PHRASE": "swordfish", "SERVICE_TOKEN": "mackerel"}
+        workplace.environment["SERVICE_TOKEN"] = values["SERVICE_TOKEN"]
+        fixer = AgentFixer(
+            f"{stand_in.command}{form}",
+            timeout=60,
+            env=("PHRASE",),
+            hide=Redactor(values) if is_told else None,
+        )
+        task = make_task(make_finding("no swordfish", sample="no mackerel, sk-123456789012"))
+        asyncio.run(fixer.propose(task, workplace))
+        assert "no [redacted: PHRASE]" in stand_in.prompt
+        assert "no [redacted: SERVICE_TOKEN], [redacted]" in stand_in.prompt
+        kept = (workplace.scratch / "prompt.md").read_text()
+        assert "swordfish" not in stand_in.prompt + kept
+        assert "mackerel" not in stand_in.prompt + kept
 
     def test_a_prompt_of_any_size_goes_to_its_input(
         self, stand_in: StandIn, workplace: Workplace

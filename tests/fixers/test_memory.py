@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from runtrue.checks import CommandCheck
-from runtrue.fixers.memory import MemoryFixer, fix_ids, language_of_finding
+from runtrue.fixers.memory import MemoryFixer, fix_ids, in_vain, language_of_finding
 from runtrue.loop import (
     Analysis,
     Attempt,
@@ -21,6 +21,8 @@ from runtrue.loop import (
     FixTask,
     History,
     Location,
+    Mode,
+    Outcome,
     Proposal,
     Reason,
     Rejection,
@@ -283,6 +285,74 @@ def test_what_was_tried_in_this_run_is_not_proposed_again(
         assert f"fix-{[best, other][number - 2]} " in said.description
     last = propose(memory, place(tmp_path / "3", HERE), SAME, history=history)
     assert (last.analysis, last.failure) == (None, None)
+
+
+def test_what_failed_in_this_project_is_not_proposed_there_again(
+    tmp_path: Path, memory: DebugMemory
+) -> None:
+    best, other = learn(memory, SAME, *TRIED), learn(memory, SAME, *NEXT)
+    for run in range(5):
+        memory.passed(best, f"another {run}")
+    memory.failed(best, "r9", project=SHOP, findings=[SAME])
+    task = FixTask(findings=(SAME,), history=History())
+    for number, (project, expected) in enumerate(
+        [(SHOP, other), (Project("till", "/work/till"), best)]
+    ):
+        fixer = MemoryFixer(memory, project=project)
+        assert fixer.accepts(SAME)
+        said = asyncio.run(fixer.propose(task, place(tmp_path / str(number), HERE)))
+        assert f"fix-{expected} " in said.description
+    memory.failed(other, "r9", project=SHOP, findings=[SAME_SHAPE])
+    assert not MemoryFixer(memory, project=SHOP).accepts(SAME)
+    assert MemoryFixer(memory, project=SHOP).accepts(SAME_CAUSE)
+
+
+def verdict(*findings: Finding, **cases: Outcome) -> Verdict:
+    return Verdict(
+        check="tests",
+        mode=Mode.REQUIRED,
+        passed=not findings,
+        findings=findings,
+        cases={f"tests/test_shop.py::test_{name}": outcome for name, outcome in cases.items()},
+    )
+
+
+ELSE = failed("no", "KeyError", test="tests/test_shop.py::test_other")
+LINT = Finding(source="tests", category="F401", message="unused", fault=Fault.CANDIDATE)
+PASSED, FAILED = Outcome.PASSED, Outcome.FAILED
+
+
+@pytest.mark.parametrize(
+    ("after", "missed"),
+    [
+        (verdict(total=PASSED, one=PASSED), ()),
+        (verdict(ELSE, total=PASSED, one=PASSED), ()),
+        (verdict(SAME, total=FAILED, one=PASSED), (SAME,)),
+        # It fails otherwise, is not run any more, or something else is broken.
+        (verdict(failed("assert 5 == 3"), total=FAILED, one=PASSED), (SAME,)),
+        (verdict(failed(category="SyntaxError", test="tests/test_shop.py")), (SAME,)),
+        (verdict(ELSE, total=PASSED, one=FAILED), (SAME, LINT)),
+        (verdict(LINT, total=PASSED, one=PASSED), (LINT,)),
+    ],
+)
+@pytest.mark.parametrize("is_alone", [True, False])
+def test_a_remembered_fix_fails_where_the_test_does_not_pass_or_another_is_broken(
+    after: Verdict, missed: tuple[Finding, ...], is_alone: bool
+) -> None:
+    aims = (SAME.fingerprint, LINT.fingerprint)
+    mine = FixPart(fixer="memory", findings=aims, description="made again: fix-7 in", files=("a",))
+    others = FixPart(fixer="agent", findings=(), description="fix-8", files=("b",))
+    fix = Fix(base="a", candidate="b", parts=(mine,) if is_alone else (mine, others))
+    first = verdict(SAME, LINT, total=FAILED, one=PASSED)
+    attempts = (
+        Attempt(number=1, candidate="a", verdicts=(first,)),
+        Attempt(number=2, candidate="b", verdicts=(after,), fix=fix),
+    )
+    broke = after.cases.get("tests/test_shop.py::test_one") is FAILED
+    expected = () if broke and not is_alone else missed
+    found = in_vain(attempts[1], History(attempts=attempts))
+    assert found == ({7: expected} if expected else {})
+    assert in_vain(attempts[0], History(attempts=attempts)) == {}
 
 
 def test_the_fixes_that_took_part_are_told_by_the_parts(

@@ -31,6 +31,7 @@ from runtrue.loop import (
     Verdict,
     Workplace,
 )
+from runtrue.redaction import Redactor
 from tests.fixers.support import make_finding, make_task, make_workplace
 from tests.models.openai_server import Call, HangUp, OpenAIServer, Refuse, Say, openai_server
 
@@ -122,6 +123,7 @@ class TestEdits:
             ({"path": "pyproject.toml", "content": ""}, "judges the program"),
             ({"path": "checks/run.py", "content": ""}, "judges the program"),
             ({"path": "app.py"}, "either `old` and `new`, or `content`"),
+            ({**GOOD, "new": 'login("[redacted: KEY]")'}, "stands for what you were not shown"),
         ],
     )
     def test_an_answer_that_cannot_be_used_twice_changes_nothing_and_says_so(
@@ -330,7 +332,20 @@ class TestFiles:
         files = (".env", "server.pem", "../outside.py", str(workplace.root.parent / "outside.py"))
         prompt = prompted(openai_server, workplace, make_task(finding), files=files)
         assert "planted" not in prompt
-        assert "401 for [redacted] with [redacted]" in prompt
+        assert "401 for [redacted: SERVICE_TOKEN] with [redacted: OPENAI_API_KEY]" in prompt
+
+    def test_what_is_to_be_hidden_is_hidden_before_it_is_trimmed(
+        self, openai_server: OpenAIServer, workplace: Workplace
+    ) -> None:
+        # The middle of what is too long is left out, here in the middle of the value.
+        value = "swordfish" * 300
+        finding = make_finding(f"login {value} refused", sample=f"{value}\nand more")
+        (workplace.root / "app.py").write_text(f"{APP}# {value}\n")
+        hide = Redactor({"PHRASE": value})
+        prompt = prompted(openai_server, workplace, make_task(finding), hide=hide)
+        assert "swordfish" not in prompt
+        assert "login [redacted: PHRASE] refused" in prompt
+        assert "# [redacted: PHRASE]" in prompt
 
 
 def history(

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from runtrue.loop import Cause, Fault, Finding, Location
 from runtrue.memory import Counts, DebugMemory, Failure, Project, Rank, RememberedFix, Retention
 from runtrue.memory.facts import DAY
+from runtrue.redaction import Redactor
 
 SHOP = Project("shop", "/work/shop")
 TILL = Project("till", "/work/till")
@@ -256,6 +257,44 @@ def test_what_failed_more_often_than_it_passed_is_thought_of_no_more(memory: Deb
     assert [one.is_proven for one in memory.lookup(finding().fingerprint)] == [False]
 
 
+def test_what_failed_in_a_project_is_not_thought_of_there_again(memory: DebugMemory) -> None:
+    fix = learn(memory, project=TILL)
+    for run in ("r2", "r3"):
+        memory.passed(fix.id, run)
+    same_shape, other = finding(test="t.py::other"), finding("other")
+    memory.failed(fix.id, "r4", project=SHOP, findings=[finding(), finding()])
+    memory.failed(99, "r4", project=SHOP, findings=[finding()])
+
+    def is_thought_of(about: Finding, project: Project | None) -> bool:
+        thinkable = memory.thinkable(about, "python", project)
+        assert memory.has_thinkable(about, "python", project) is bool(thinkable)
+        return fix.id in {one.fix.id for one in thinkable}
+
+    assert not is_thought_of(finding(), SHOP)
+    assert not is_thought_of(same_shape, SHOP)
+    assert is_thought_of(other, SHOP)  # of the same cause, which it has not failed on
+    assert is_thought_of(finding(), TILL)
+    assert is_thought_of(finding(), None)
+    now = memory.fix(fix.id)
+    assert now is not None
+    assert (now.tried, now.passed) == (4, 3)
+
+
+def test_the_same_change_by_another_name_has_failed_too(memory: DebugMemory) -> None:
+    fix, twin = learn(memory), learn(memory, finding("other"), run="r2")
+    assert fix.id != twin.id
+    memory.failed(twin.id, "r3", project=SHOP, findings=[finding()])
+    assert memory.thinkable(finding(), "python", SHOP) == ()
+
+
+def test_what_is_then_verified_there_is_thought_of_again(memory: DebugMemory) -> None:
+    fix = learn(memory)
+    memory.failed(fix.id, "r2", project=SHOP, findings=[finding(), finding("other")])
+    learn(memory, run="r3")
+    assert memory.has_thinkable(finding(), "python", SHOP)
+    assert not memory.has_thinkable(finding("other"), "python", SHOP)
+
+
 @pytest.mark.parametrize(
     ("about", "language", "is_thought_of"),
     [
@@ -392,18 +431,28 @@ def test_what_is_seen_again_stays(memory: DebugMemory) -> None:
 def test_what_is_forgotten_leaves_nothing_behind(memory: DebugMemory) -> None:
     one, two = see(memory, finding(), finding("unsupported other thing"))
     fix = learn(memory)
+    memory.failed(fix.id, "r2", project=SHOP, findings=[finding()])
     assert memory.forget_failure(one.id)
     assert not memory.forget_failure(one.id)
     assert [found.failure.id for found in memory.similar("", "unsupported thing")] == [two.id]
     assert memory.forget_fix(fix.id)
     assert not memory.forget_fix(fix.id)
     see(memory)
-    learn(memory)
+    memory.failed(learn(memory).id, "r2", project=SHOP, findings=[finding()])
     assert memory.counts() == Counts(2, 1)
     assert memory.forget_all() == Counts(2, 1)
     db = sqlite3.connect(memory.path)
-    tables = ("shapes", "words", "shape_words", "failures", "sightings", "fixes", "trials")
-    assert [db.execute(f"SELECT * FROM {table}").fetchall() for table in tables] == [[]] * 7  # noqa: S608
+    tables = (
+        "shapes",
+        "words",
+        "shape_words",
+        "failures",
+        "sightings",
+        "fixes",
+        "trials",
+        "misfits",
+    )
+    assert [db.execute(f"SELECT * FROM {table}").fetchall() for table in tables] == [[]] * 8  # noqa: S608
     db.close()
 
 
@@ -433,6 +482,23 @@ def test_no_secret_is_kept(memory: DebugMemory) -> None:
     raw = memory.path.read_bytes()
     assert KEY.encode() not in raw
     assert b"hunter22" not in raw
+
+
+def test_no_value_of_the_environment_is_kept(tmp_path: Path) -> None:
+    value = "swordfish"
+    hide = Redactor({"PHRASE": value})
+    with DebugMemory(tmp_path, hide=hide) as memory:
+        (failure,) = see(
+            memory, finding(f"no {value}", test=f"t.py::t[{value}]", file=f"{value}.py")
+        )
+        assert failure.message == "no [redacted: PHRASE]"
+        fix = learn(memory, change=diff("n = 1", f"n = {value}"))
+        assert fix.template is None
+        memory.note(SHOP, [failure.fingerprint], learning=f"it was {value}")
+        assert memory.recurring(SHOP, tests=["t.py"])[0].learning == "it was [redacted: PHRASE]"
+        path = memory.path
+    for file in path.parent.iterdir():
+        assert value.encode() not in file.read_bytes()
 
 
 # -- the file -----------------------------------------------------------------------------------

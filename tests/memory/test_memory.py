@@ -147,6 +147,7 @@ SCHEMA = {
     "fixes": "id fingerprint shape error_type cause language diff template template_key fixer "
     "tried passed project path first_seen last_seen learning escalated",
     "trials": "fix run passed",
+    "misfits": "project shape fix",
 }
 INDEXES = {
     *("failures_by_shape", "failures_by_file", "failures_by_test", "failures_by_age"),

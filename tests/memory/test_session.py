@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from runtrue.loop import Analysis
 from runtrue.memory import Session, SessionFailure, SessionFix, load_sessions, write_session
+from runtrue.redaction import Redactor
 
 
 def session(name: str = "s1", **more: object) -> Session:
@@ -117,7 +118,36 @@ def test_a_link_that_leads_out_of_the_project_is_not_followed(tmp_path: Path) ->
     assert written.ref is None
     assert written.trouble is not None
     assert "outside" in written.trouble
-    assert not list(elsewhere.rglob("*.json"))
+    assert not list(elsewhere.iterdir())
+
+
+def test_nothing_is_read_from_outside_of_the_project(tmp_path: Path) -> None:
+    project, elsewhere = tmp_path / "project", tmp_path / "elsewhere"
+    project.mkdir()
+    write_session(elsewhere, FULL)
+    (project / ".aiwg").symlink_to(elsewhere / ".aiwg")
+    assert load_sessions(elsewhere) == (FULL,)
+    assert load_sessions(project) == ()
+
+
+@pytest.mark.parametrize("link", [".aiwg", ".aiwg/ralph", ".aiwg/ralph/debug-memory"])
+@pytest.mark.parametrize("target", ["../../not-there", "a-file", "circle"])
+def test_a_link_at_any_depth_makes_nothing_elsewhere(
+    tmp_path: Path, link: str, target: str
+) -> None:
+    project = tmp_path / "a" / "project"
+    (project / link).parent.mkdir(parents=True)
+    (project / link).symlink_to(project / link if target == "circle" else tmp_path / target)
+    before = sorted(tmp_path.rglob("*"))
+    assert write_session(project, FULL).trouble is not None
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_a_link_within_the_project_is_followed(tmp_path: Path) -> None:
+    (tmp_path / "notes").mkdir()
+    (tmp_path / ".aiwg").symlink_to(tmp_path / "notes")
+    assert write_session(tmp_path, FULL).trouble is None
+    assert load_sessions(tmp_path) == (FULL,)
 
 
 def test_a_session_that_cannot_be_written_is_told_in_a_sentence(tmp_path: Path) -> None:
@@ -133,3 +163,10 @@ def test_no_secret_is_written(tmp_path: Path) -> None:
     ref = write_session(tmp_path, session(learnings=(f'token = "{key}"',))).ref
     assert key not in (tmp_path / str(ref)).read_text()
     assert load_sessions(tmp_path)[0].learnings == ('token = "[redacted]"',)
+
+
+def test_no_value_of_the_environment_is_written(tmp_path: Path) -> None:
+    full = session(learnings=("it was swordfish",))
+    ref = write_session(tmp_path, full, Redactor({"PHRASE": "swordfish"})).ref
+    assert "swordfish" not in (tmp_path / str(ref)).read_text()
+    assert load_sessions(tmp_path)[0].learnings == ("it was [redacted: PHRASE]",)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 
+from runtrue.cli import options
 from runtrue.cli.drive import drive
 from runtrue.cli.project import find_project, must_be_text
 from runtrue.cli.show import is_terminal
@@ -38,11 +39,8 @@ from runtrue.sandbox import repository_of
     metavar="FILE",
     help="The file that the code is to be in, as seen from the project.",
 )
-@click.option(
-    "--type",
-    "code_type",
-    type=click.Choice([code_type.value for code_type in CodeType]),
-    help="What kind of change it is. [default: bug_fix if FILE exists, else new_function]",
+@options.code_type(
+    "What kind of change it is. [default: bug_fix if FILE exists, else new_function]"
 )
 @click.option(
     "--tests",
@@ -52,49 +50,27 @@ from runtrue.sandbox import repository_of
     help="A test file that judges it; one that does not exist is written. Can be repeated.",
 )
 @click.option(
-    "--project", "directory", default=".", type=click.Path(path_type=Path), help="[default: .]"
+    "--project",
+    "directory",
+    default=".",
+    type=click.Path(path_type=Path),
+    help="The project's directory. [default: .]",
 )
-@click.option(
-    "--check",
-    "checks",
-    multiple=True,
-    metavar="CMD",
-    help="A check: a command, or the name of one the project has. Can be repeated.",
-)
-@click.option("--apply", is_flag=True, help="Apply the result to the project when it passes.")
-@click.option(
-    "--agent",
-    metavar="CMD",
-    help="A coding agent's command line; gets the prompt as {prompt_file}, {prompt} or on stdin.",
-)
-@click.option(
-    "--max-attempts",
-    type=click.IntRange(1, 10),
-    metavar="N",
-    help="Executions of the tests, the first included (1 to 10).",
-)
+@options.checks
+@options.apply
+@options.agent
+@options.max_attempts
 @click.option(
     "--timeout",
     type=click.IntRange(5, 600),
     metavar="SECONDS",
     help="Time limit of each check (5 to 600).",
 )
-@click.option(
-    "--loop-id",
-    envvar="RUNTRUE_LOOP_ID",
-    metavar="ID",
-    help="The loop around this run, which is one iteration of it. [env: RUNTRUE_LOOP_ID]",
-)
-@click.option(
-    "--iteration",
-    type=click.IntRange(min=1),
-    envvar="RUNTRUE_ITERATION",
-    metavar="N",
-    help="Which iteration this is. [env: RUNTRUE_ITERATION]",
-)
-@click.option("--worktree", "kind", flag_value="worktree", help="Work in a git working tree.")
-@click.option("--copy", "kind", flag_value="copy", help="Work in a copy of the project.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
+@options.loop_id
+@options.iteration
+@options.worktree
+@options.copy
+@options.as_json
 def code(
     requirement: str,
     file: str,

@@ -4,20 +4,25 @@ from __future__ import annotations
 
 import asyncio
 import signal
-from collections.abc import Mapping
-from contextlib import closing
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing, contextmanager
+from types import FrameType
+from typing import Any, NoReturn
 
 import click
 
 from runtrue.cli.kinds import Kind, kind_of
+from runtrue.cli.main import INTERRUPTED
 from runtrue.cli.progress import open_display
 from runtrue.cli.show import is_terminal, print_json
-from runtrue.errors import FlowError, HostError, NodeFailed, SideEffectInterrupted
+from runtrue.errors import FlowError, HostError, NodeFailed, SandboxError, SideEffectInterrupted
 from runtrue.flow import Journal, LocalDispatcher, RunRow, RunState
 from runtrue.home import Home
 
 EXIT_CODES = {RunState.PASSED: 0, RunState.WAITING: 3}
+
+#: What tells a process to stop.
+_STOPS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 def drive(
@@ -29,7 +34,28 @@ def drive(
     force: bool = False,
     secrets: Mapping[str, Any] | None = None,
 ) -> int:
-    """Drive a run to its end or its next question, show what there is to show; the exit code."""
+    """Drive a run to its end or its next question, show what there is to show; the exit code.
+
+    One that is told to stop tells how far it has come, and is left to be resumed.
+    """
+    with _stopped_by(_interrupt):
+        try:
+            return _drive(
+                journal, home, run_id, as_json=as_json, force=force, secrets=secrets or {}
+            )
+        except KeyboardInterrupt:
+            return _tell_interrupted(journal, home, journal.find(run_id), as_json=as_json)
+
+
+def _drive(
+    journal: Journal,
+    home: Home,
+    run_id: str,
+    *,
+    as_json: bool,
+    force: bool,
+    secrets: Mapping[str, Any],
+) -> int:
     run = journal.find(run_id)
     kind = kind_of(run)
     click.echo(f"run {run.id}: {run.kind} {run.title}", err=True)
@@ -38,23 +64,26 @@ def drive(
         asked = run.state is RunState.WAITING
         try:
             run = _drive_segment(
-                journal, home, run, kind, plain=as_json, force=force, secrets=secrets or {}
+                journal, home, run, kind, plain=as_json, force=force, secrets=secrets
             )
         except NodeFailed:
             run = journal.find(run_id)
             break
         except (HostError, FlowError, SideEffectInterrupted) as error:
             # The run broke off, and all it has come to is kept: it must not be lost here either.
-            if not as_json:
+            if not as_json and not isinstance(error, SandboxError):
                 raise
-            click.echo(f"runtrue: {error}", err=True)
-            print_json({**report_of_run(journal, home, journal.find(run_id)), "error": str(error)})
+            report = report_of_run(journal, home, journal.find(run_id))
+            said = _said(error, report)
+            click.echo(f"runtrue: {said}", err=True)
+            if as_json:
+                _print_whole({**report, "error": said})
             return error.exit_code
         if run.is_over:
             break
     report = kind.settle(run, home, report_of_run(journal, home, run))
     if as_json:
-        print_json(report)
+        _print_whole(report)
     else:
         kind.print_report(report, asked=asked)
         if run.state is RunState.WAITING:
@@ -79,19 +108,66 @@ def _drive_segment(
                 journal, lambda run: kind.prepare(run, home, secrets, force=force), [narrator]
             )
             return asyncio.run(until_it_stops(dispatcher, run.id, force=force))
-    except (KeyboardInterrupt, asyncio.CancelledError):
-        click.echo(
-            f"interrupted; nothing is lost: continue with `runtrue runs resume {run.id}`", err=True
-        )
-        raise KeyboardInterrupt from None
+    except asyncio.CancelledError:
+        _interrupt()
 
 
 async def until_it_stops(dispatcher: LocalDispatcher, run_id: str, *, force: bool) -> RunRow:
     """Drive a segment; a signal to stop lets what runs be ended first."""
+    loop = asyncio.get_running_loop()
     task = asyncio.ensure_future(dispatcher.run_segment(run_id, force=force))
-    for stop in (signal.SIGTERM, signal.SIGHUP):
-        asyncio.get_running_loop().add_signal_handler(stop, task.cancel)
-    return await task
+    # Not by the loop's own means: when it is closed, it leaves a process that a signal kills.
+    with _stopped_by(lambda *_: loop.call_soon_threadsafe(task.cancel)):
+        return await task
+
+
+@contextmanager
+def _stopped_by(handler: Callable[[int, FrameType | None], object]) -> Iterator[None]:
+    """Have what tells the process to stop handled, unless it was started to ignore it."""
+    before = {stop: signal.getsignal(stop) for stop in _STOPS}
+    for stop, former in before.items():
+        if former is not signal.SIG_IGN:
+            signal.signal(stop, handler)
+    try:
+        yield
+    finally:
+        for stop, former in before.items():
+            signal.signal(stop, former)
+
+
+def _interrupt(*_: object) -> NoReturn:
+    _heed_nothing()
+    raise KeyboardInterrupt
+
+
+def _heed_nothing() -> None:
+    """Let nothing interrupt what follows, which is the last that is done.
+
+    A handler that does nothing, since programs that are started would inherit to ignore it.
+    """
+    for stop in _STOPS:
+        signal.signal(stop, lambda *_: None)
+
+
+def _print_whole(report: dict[str, Any]) -> None:
+    """Print the one document, of which half would be worse than none, and a second no better."""
+    _heed_nothing()
+    print_json(report)
+
+
+def _tell_interrupted(journal: Journal, home: Home, run: RunRow, *, as_json: bool) -> int:
+    how = f"interrupted; nothing is lost: continue with `runtrue runs resume {run.id}`"
+    is_cancelled = run.state is RunState.CANCELLED
+    click.echo(f"run {run.id} was cancelled" if is_cancelled else how, err=True)
+    if as_json:
+        print_json({**report_of_run(journal, home, run), "interrupted": True})
+    return INTERRUPTED
+
+
+def _said(error: Exception, report: Mapping[str, Any]) -> str:
+    """What stopped a run; where that was applying its patch, with the file to apply by hand."""
+    is_left = isinstance(error, SandboxError) and report.get("patch") and not report["applied"]
+    return f"{error}; the patch: {report['patch']}" if is_left else str(error)
 
 
 def report_of_run(journal: Journal, home: Home, run: RunRow) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 
+from runtrue.cli import options
 from runtrue.cli.drive import drive
 from runtrue.cli.project import find_project, must_be_text
 from runtrue.cli.show import is_terminal
@@ -22,39 +23,19 @@ from runtrue.sandbox import repository_of
 
 @click.command()
 @click.argument("path", default=".", type=click.Path(path_type=Path, readable=False))
-@click.option(
-    "--check",
-    "checks",
-    multiple=True,
-    metavar="CMD",
-    help="A check: a command, or the name of one the project has. Can be repeated.",
-)
-@click.option("--apply", is_flag=True, help="Apply the result to the project when it passes.")
-@click.option(
-    "--agent",
-    metavar="CMD",
-    help="A coding agent's command line; gets the prompt as {prompt_file}, {prompt} or on stdin.",
-)
-@click.option(
-    "--max-attempts",
-    type=click.IntRange(1, 10),
-    metavar="N",
-    help="Executions of the checks, the first included (1 to 10).",
-)
+@options.checks
+@options.apply
+@options.agent
+@options.max_attempts
 @click.option(
     "--timeout",
     type=click.FloatRange(min=0, min_open=True, max=86_400),
     metavar="SECONDS",
     help="Time limit of each check.",
 )
-@click.option(
-    "--worktree",
-    "kind",
-    flag_value="worktree",
-    help="Work in a git working tree of its own (the default in a repository).",
-)
-@click.option("--copy", "kind", flag_value="copy", help="Work in a copy of the project.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
+@options.worktree
+@options.copy
+@options.as_json
 def fix(
     path: Path,
     checks: tuple[str, ...],

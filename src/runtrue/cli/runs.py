@@ -71,8 +71,7 @@ def show(run_id: str | None, as_json: bool) -> int:
     home = Home.find(Path.cwd())
     with _journal(home) as journal:
         run = _find(journal, run_id)
-        report = report_of_run(journal, home, run)
-        report |= {"status": run.state, "driven": run.is_driven}
+        report = {**report_of_run(journal, home, run), "driven": run.is_driven}
         question = journal.open_question(run.id)
     if as_json:
         print_json(report)
@@ -109,6 +108,11 @@ def resume(
     home = Home.find(Path.cwd())
     with _journal(home) as journal:
         run = _find(journal, run_id)
+        if run.is_over and answer is not None:
+            raise UsageError(
+                f"run {run.id} has ended ({run.state}), so that the answer was not used; "
+                f"`runtrue runs show {run.id}` tells what it came to"
+            )
         if run.is_over:
             return _show_again(journal, home, run, as_json=as_json)
         if answer is None and run.state is RunState.WAITING:
@@ -143,7 +147,7 @@ def _unsaid_answer(journal: Journal, run: RunRow, *, can_ask: bool) -> str | Non
 
 def _show_again(journal: Journal, home: Home, run: RunRow, *, as_json: bool) -> int:
     """A run that is over gives its result once more."""
-    report = {**report_of_run(journal, home, run), "status": run.state}
+    report = report_of_run(journal, home, run)
     if as_json:
         print_json(report)
     else:

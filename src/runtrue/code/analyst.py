@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from pathlib import Path
+from dataclasses import replace
 from typing import Any
 
 from runtrue.code.place import Place
-from runtrue.fixers import language_of_finding
+from runtrue.code.sessions import keep_session, with_generation
+from runtrue.fixers import in_vain, language_of_finding
+from runtrue.flow import RunState
 from runtrue.loop import (
     COVERAGE_UNMET,
     TESTS_MISSING,
@@ -19,7 +21,6 @@ from runtrue.loop import (
     History,
     cause_of,
 )
-from runtrue.memory import Project
 from runtrue.sandbox import is_judge
 
 #: More than so many words of a message do not make a cause any clearer.
@@ -59,24 +60,30 @@ class MemoryAnalyst:
     def analyse(self, attempt: Attempt, history: History) -> Analysis:
         """Analyse the failures of an attempt. Asked twice, nothing more is kept."""
         place = self._place
-        project = Project.at(Path(place.request.project))
         own = tuple(f for f in attempt.blocking if f.fault is Fault.CANDIDATE)
         place.memory.record_failures(
             own,
             run_id=place.run_id,
             attempt=attempt.number,
-            project=project,
+            project=place.project,
             language_of=language_of_finding,
         )
+        for fix_id, findings in in_vain(attempt, history).items():
+            place.memory.failed(fix_id, place.run_id, project=place.project, findings=findings)
         # The one that most failures share says most.
         shown = _first(own or attempt.blocking)
         patterns, strategy, confidence = self._remembered(own)
-        return Analysis(
+        analysis = Analysis(
             root_cause=_root_cause(shown, len(attempt.blocking)),
             fix_strategy=strategy or strategy_for(shown),
             confidence=confidence,
             patterns_matched=patterns,
         )
+        # A run may wait for a person after this, or never get any further.
+        analysed = (*history.attempts[:-1], replace(attempt, analysis=analysis))
+        so_far = with_generation(replace(history, attempts=analysed), place)
+        keep_session(place, so_far, status=RunState.RUNNING)
+        return analysis
 
     def _remembered(
         self, findings: tuple[Finding, ...]
@@ -86,9 +93,11 @@ class MemoryAnalyst:
         strategy, confidence = None, None
         for finding in findings[:5]:
             language = language_of_finding(finding)
+            ranked = self._place.memory.thinkable(finding, language, self._place.project)
+            usable = {one.fix.id for one in ranked}
             for fix in self._place.memory.lookup(finding.fingerprint):
                 names.setdefault(fix.name)
-                if fix.is_proven and (confidence is None or fix.confidence > confidence):
+                if fix.id in usable and (confidence is None or fix.confidence > confidence):
                     strategy = f"do again what {fix.name} did, by {fix.fixer}"
                     confidence = round(fix.confidence, 2)
             for similar in self._place.memory.similar_to(finding, language=language, limit=3):

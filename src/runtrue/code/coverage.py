@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from operator import or_
+from pathlib import Path
 
 from runtrue.checks import Coverage, language_of, load_measured
 from runtrue.checks import Language as Lang
@@ -67,7 +69,7 @@ class CoverageGate:
             return self._unknown(trouble or "nothing measured it", needed=bool(changed))
         if self.minimum == MATCH:
             return self._matched(coverage, trial)
-        subject, share = self._share(coverage, changed)
+        subject, share = self._share(coverage, changed, workplace.root)
         if share.percent is None or share.percent >= self.minimum:
             return self._passed(coverage, f"{subject}: {_shown(share.percent)}")
         return self._failed(coverage, subject, share, self.minimum)
@@ -85,7 +87,7 @@ class CoverageGate:
         return None, next((one.why_not for one in measured if one and one.why_not), None)
 
     def _share(
-        self, coverage: Coverage, changed: Mapping[str, frozenset[int]]
+        self, coverage: Coverage, changed: Mapping[str, frozenset[int]], root: Path
     ) -> tuple[str, Share]:
         """What is measured for this type of code, and how much of it was run."""
         artifact = self._rooted
@@ -94,7 +96,7 @@ class CoverageGate:
         if artifact is not None and whole and self.code_type is not CodeType.BUG_FIX:
             missing = {artifact: _missing(coverage, artifact)}
             return artifact, Share(percent=_percent(coverage, artifact), missing=missing)
-        return "the changed lines", _share_of(coverage, changed)
+        return "the changed lines", _share_of(coverage, changed, root)
 
     def _matched(self, coverage: Coverage, trial: Trial) -> Verdict:
         """Not below what it was before."""
@@ -201,11 +203,11 @@ def _before(trial: Trial, files: Sequence[str]) -> float | None:
     return None
 
 
-def _share_of(coverage: Coverage, changed: Mapping[str, frozenset[int]]) -> Share:
+def _share_of(coverage: Coverage, changed: Mapping[str, frozenset[int]], root: Path) -> Share:
     """How much of some lines ran. Not a line did of a file that no test so much as loads."""
     languages = {language_of(file) for file in coverage.files}
     unseen = {
-        file: lines
+        file: lines & lines_with_code(root / file)
         for file, lines in changed.items()
         if file not in coverage.files and (not languages or language_of(file) in languages)
     }
@@ -216,6 +218,52 @@ def _share_of(coverage: Coverage, changed: Mapping[str, frozenset[int]]) -> Shar
     return Share(
         percent=100 * ran / of if of else None, missing={**coverage.missed(changed), **missing}
     )
+
+
+def lines_with_code(file: Path) -> set[int]:
+    """The lines of a file that nothing has measured which could be run."""
+    if not file.is_file():  # it was deleted
+        return set()
+    text = file.read_text(encoding="utf-8", errors="replace")
+    is_python = language_of(file.name) is Lang.PYTHON
+    idle = _docstrings(text) if is_python else _block_comments(text)
+    comment = "#" if is_python else "//"
+    return {
+        number
+        for number, line in enumerate(text.split("\n"), 1)
+        if number not in idle and line.strip() and not line.lstrip().startswith(comment)
+    }
+
+
+def _docstrings(text: str) -> set[int]:
+    """The lines of a Python program that hold a text which is neither used nor kept."""
+    try:
+        nodes = list(ast.walk(ast.parse(text)))
+    except (SyntaxError, ValueError):
+        return set()
+    found: set[int] = set()
+    lines = text.split("\n")
+    for node in nodes:
+        match node:
+            case ast.Expr(value=ast.Constant(value=str()), lineno=first, end_lineno=last):
+                # Not that of a function that stands on the same line.
+                if not lines[first - 1][: node.col_offset].strip():
+                    found.update(range(first, (last or first) + 1))
+    return found
+
+
+def _block_comments(text: str) -> set[int]:
+    """The lines that hold nothing but a comment between `/*` and `*/`."""
+    found = set()
+    within = False
+    for number, line in enumerate(text.split("\n"), 1):
+        within = within or line.lstrip().startswith("/*")
+        if within:
+            _, end, after = line.partition("*/")
+            within = not end
+            if not after.strip():
+                found.add(number)
+    return found
 
 
 def _percent(coverage: Coverage, file: str) -> float | None:

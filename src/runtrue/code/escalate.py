@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 
 from runtrue.code.place import Place
+from runtrue.code.sessions import keep_session, with_generation
 from runtrue.escalation import Subject, notify, report_on, write_report
-from runtrue.loop import Escalation, History, Notice
+from runtrue.flow import RunState
+from runtrue.loop import Escalation, History, Notice, Response
 
 #: Original files that a report shows at most.
 _MOST_FILES = 5
@@ -21,9 +23,8 @@ class ReportEscalator:
     async def escalate(self, escalation: Escalation, history: History) -> Notice:
         """Report on the last attempt of `history`. A failure to tell is in the notice."""
         place, request = self._place, self._place.request
-        variables = {name for check in request.checks for name in check.env}
-        passed_on = (*request.pass_environment, *request.agent.env)
-        values = {name: value for check in request.checks for name, value in check.env.items()}
+        if escalation.trigger.action is Response.HUMAN_REVIEW:
+            keep_session(place, with_generation(history, place), status=RunState.WAITING)
         subject = Subject(
             run_id=place.run_id,
             workflow_id=request.workflow_id,
@@ -32,8 +33,7 @@ class ReportEscalator:
             sandbox=str(place.sandbox.directory),
             original_code=self._original(history),
             debug_memory=self._remembered(history),
-            environment=values
-            | {n: os.environ[n] for n in passed_on if n in os.environ and n not in variables},
+            hide=place.hide,
         )
         report = report_on(escalation, history, subject)
         files = write_report(place.reports, report)

@@ -98,10 +98,18 @@ def code_flow(place: Place) -> Flow:
 def _workshop(place: Place) -> Workshop:
     request, task, agent = place.request, place.request.task, place.request.agent
     fixers: dict[str, Fixer] = {
-        "memory": MemoryFixer(place.memory, judges=request.judges),
+        "memory": MemoryFixer(place.memory, project=place.project, judges=request.judges),
         "tool": ToolFixer(request.mending, safe=request.safe),
-        "model": ModelFixer(request.model, os.environ, files=(task.path,) if task else ()),
-        "agent": AgentFixer(agent.command, timeout=agent.timeout, env=agent.env, once=agent.once),
+        "model": ModelFixer(
+            request.model, os.environ, files=(task.path,) if task else (), hide=place.hide
+        ),
+        "agent": AgentFixer(
+            agent.command,
+            timeout=agent.timeout,
+            env=agent.env,
+            once=agent.once,
+            hide=place.hide,
+        ),
     }
     return Workshop(
         sandbox=place.sandbox,

@@ -112,11 +112,21 @@ class Generator(Protocol):
 
 
 class ModelGenerator:
-    """A language model; `environment` holds its key and endpoint. Opened when first asked."""
+    """A language model; `environment` holds its key and endpoint. Opened when first asked.
 
-    def __init__(self, model: str, environment: Mapping[str, str], *, timeout: float = 300) -> None:
+    `hide` takes out of the prompts what must not be in them.
+    """
+
+    def __init__(
+        self,
+        model: str,
+        environment: Mapping[str, str],
+        *,
+        timeout: float = 300,
+        hide: Callable[[str], str] | None = None,
+    ) -> None:
         self.name = model
-        self._editor = ModelEditor(model, environment, timeout=timeout)
+        self._editor = ModelEditor(model, environment, timeout=timeout, hide=hide)
 
     async def generate_code(
         self, task: GenerationTask, workplace: Workplace, lessons: Sequence[str] = ()
@@ -156,11 +166,19 @@ class ModelGenerator:
 class AgentGenerator:
     """Any coding agent with a command line, called in the same way as the `agent` fixer."""
 
-    def __init__(self, command: str, *, timeout: float, env: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self,
+        command: str,
+        *,
+        timeout: float,
+        env: tuple[str, ...] = (),
+        hide: Callable[[str], str] | None = None,
+    ) -> None:
         self.name = Path(command.split(maxsplit=1)[0]).name if command.strip() else "agent"
         self._command = command
         self._timeout = timeout
         self._env = env
+        self._hide = hide
 
     async def generate_code(
         self, task: GenerationTask, workplace: Workplace, lessons: Sequence[str] = ()
@@ -181,6 +199,7 @@ class AgentGenerator:
             workplace,
             timeout=self._timeout,
             env=self._env,
+            hide=self._hide,
         )
         return Generated(description=proposal.description, failure=proposal.failure)
 

@@ -32,9 +32,11 @@ def generator_of(place: Place) -> Generator:
     """Who writes, as the request says."""
     request = place.request
     if request.generator == "model" and request.model:
-        return ModelGenerator(request.model, os.environ)
+        return ModelGenerator(request.model, os.environ, hide=place.hide)
     agent = request.agent
-    return AgentGenerator(agent.command or "", timeout=agent.timeout, env=agent.env)
+    return AgentGenerator(
+        agent.command or "", timeout=agent.timeout, env=agent.env, hide=place.hide
+    )
 
 
 class TaskNode(Node):

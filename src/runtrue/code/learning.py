@@ -4,26 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from runtrue.code.place import Place
-from runtrue.code.request import Kind
+from runtrue.code.sessions import keep_session, learning_of, mended, with_generation
 from runtrue.code.task import CodeTask
 from runtrue.fixers import fix_ids, language_of_finding
 from runtrue.flow import Node
-from runtrue.loop import Action, Attempt, Decision, Finding, Fix, History, cause_of
-from runtrue.memory import (
-    Project,
-    Retention,
-    Session,
-    SessionFailure,
-    SessionFile,
-    SessionFix,
-    load_sessions,
-    write_session,
-)
+from runtrue.loop import Action, Attempt, Decision, Fault, Fix, History
+from runtrue.memory import Retention, load_sessions
 
 Shared = dict[str, Any]
 
@@ -33,8 +23,7 @@ _MOST_LESSONS = 8
 def lessons_of(place: Place, task: CodeTask) -> tuple[str, ...]:
     """What failed here before, in sentences for whoever writes the code."""
     request = place.request
-    project = Project.at(Path(request.project))
-    failures = place.memory.recurring(project, files=(task.path,), tests=task.tests)
+    failures = place.memory.recurring(place.project, files=(task.path,), tests=task.tests)
     lessons = [
         f"{one.error_type} in {one.file or one.test or 'this project'}, seen {one.seen} times: "
         f"{one.message}{f' ({one.learning})' if one.learning else ''}"
@@ -64,6 +53,8 @@ class LearnInputs:
 
     history: History
     decision: Decision
+    #: What those said of it who wrote the code at first.
+    said: str = ""
 
 
 class LearnNode(Node):
@@ -77,12 +68,13 @@ class LearnNode(Node):
 
     def prep(self, shared: Shared) -> LearnInputs:
         """What there is to learn from."""
-        return LearnInputs(shared["history"], shared["decision"])
+        said = [one.description for one in shared.get("written", ()) if one.description]
+        return LearnInputs(shared["history"], shared["decision"], "; ".join(said))
 
     def exec(self, inputs: LearnInputs) -> Learned:
         """Keep it."""
-        place, history = self.place, inputs.history
-        project = Project.at(Path(place.request.project))
+        place = self.place
+        history = with_generation(inputs.history, place, inputs.said)
         accepted = inputs.decision.action is Action.ACCEPT
         chain = list(_chain(history, inputs.decision)) if accepted else []
         used = {fix_id for attempt in chain for fix_id in _used(attempt.fix)}
@@ -91,10 +83,15 @@ class LearnNode(Node):
                 place.memory.tried(fix_id, place.run_id)
         for fix_id in used:
             place.memory.passed(fix_id, place.run_id)
+        self._keep_before(history)
         fixes = []
         for attempt in chain:
-            fixes += list(self._keep(attempt, history, project))
-        session = self._session(inputs, chain, project)
+            fixes += list(self._keep(attempt, history))
+        if history.escalations:
+            failed = [f.fingerprint for a in history.attempts for f in a.blocking]
+            place.memory.note(place.project, failed, escalated=True)
+        status = inputs.decision.status or inputs.decision.action
+        session = keep_session(place, history, status=status, chain=chain)
         place.memory.prune(
             Retention(
                 days=place.request.retention.days,
@@ -109,68 +106,41 @@ class LearnNode(Node):
             trouble=place.memory.trouble or session.trouble,
         )
 
-    def _keep(self, attempt: Attempt, history: History, project: Project) -> Iterator[str]:
+    def _keep_before(self, history: History) -> None:
+        """Keep the failures that the generator has mended before anything else looked at them."""
+        before = history.attempts[0]
+        if before.number:
+            return
+        written = next(a for a in history.attempts if a.fix and a.fix.base == before.candidate)
+        gone = [f for f in mended(written, history) if f.fault is Fault.CANDIDATE]
+        self.place.memory.record_failures(
+            gone,
+            run_id=self.place.run_id,
+            attempt=before.number,
+            project=self.place.project,
+            language_of=language_of_finding,
+        )
+
+    def _keep(self, attempt: Attempt, history: History) -> Iterator[str]:
         """Remember the fix of an attempt for each finding that it made go away."""
         place, fix = self.place, attempt.fix
         if fix is None:
             return
         diff = place.sandbox.difference(fix.base, fix.candidate)
         fixers = [part.fixer for part in fix.parts if part.files]
-        for finding in _mended(attempt, history):
+        for finding in mended(attempt, history):
             kept = place.memory.record_fix(
                 finding,
                 diff=diff,
                 fixer=fixers[-1] if fixers else "human",
                 run_id=place.run_id,
-                project=project,
+                project=place.project,
                 language=language_of_finding(finding),
             )
             if kept is not None:
-                learning = _learning(finding, fix)
-                place.memory.note(project, [finding.fingerprint], learning=learning)
+                learning = learning_of(finding, fix)
+                place.memory.note(place.project, [finding.fingerprint], learning=learning)
                 yield kept.name
-
-    def _session(self, inputs: LearnInputs, chain: list[Attempt], project: Project) -> SessionFile:
-        place, request, history = self.place, self.place.request, inputs.history
-        if history.escalations:
-            failed = [f.fingerprint for a in history.attempts for f in a.blocking]
-            place.memory.note(project, failed, escalated=True)
-        if request.kind is Kind.FIX:
-            # What it does to the project is a diff, and nothing else.
-            return SessionFile(None)
-        iteration = request.iteration
-        kept = iteration if iteration and iteration.persist_per_iteration else None
-        return write_session(
-            Path(request.project),
-            Session(
-                session_id=request.workflow_id,
-                run_id=place.run_id,
-                project=request.project,
-                status=inputs.decision.status or inputs.decision.action,
-                started_at=_time(history.attempts[0].at),
-                ended_at=_time(history.latest.at),
-                loop_id=kept.loop_id if kept else None,
-                iteration=kept.number if kept else None,
-                failures=tuple(_failures(history)),
-                fixes=tuple(self._fixes(history, chain)),
-                learnings=tuple(_learnings(history, chain)),
-            ),
-        )
-
-    def _fixes(self, history: History, chain: list[Attempt]) -> Iterator[SessionFix]:
-        for attempt in history.attempts:
-            fix = attempt.fix
-            if fix is None:
-                continue
-            regressed = "regression" if history.regressions(attempt) else "failed"
-            yield SessionFix(
-                attempt=attempt.number,
-                fixer=", ".join(part.fixer for part in fix.parts if part.files),
-                description="; ".join(part.description for part in fix.parts if part.files),
-                files=fix.files,
-                outcome="passed" if attempt in chain else regressed,
-                diff=self.place.sandbox.difference(fix.base, fix.candidate),
-            )
 
     def post(self, shared: Shared, inputs: LearnInputs, result: Learned) -> None:
         """Tell what was learned."""
@@ -190,43 +160,3 @@ def _chain(history: History, decision: Decision) -> Iterator[Attempt]:
 
 def _used(fix: Fix | None) -> tuple[int, ...]:
     return fix_ids(fix.parts) if fix else ()
-
-
-def _mended(attempt: Attempt, history: History) -> Iterator[Finding]:
-    """The findings of the candidate that a fix was made from that are gone after it."""
-    base = attempt.fix.base if attempt.fix else ""
-    before = next((a for a in history.attempts if a.candidate == base), None)
-    left = {finding.fingerprint for finding in attempt.blocking}
-    yield from (f for f in (before.blocking if before else ()) if f.fingerprint not in left)
-
-
-def _learning(finding: Finding, fix: Fix | None) -> str:
-    files = ", ".join(fix.files) if fix else ""
-    said = next((p.analysis.root_cause for p in fix.parts if p.analysis), None) if fix else None
-    why = f": {said}" if said else ""
-    return f"{finding.category} was mended by changing {files}{why}"
-
-
-def _learnings(history: History, chain: list[Attempt]) -> Iterator[str]:
-    for attempt in chain:
-        for finding in _mended(attempt, history):
-            yield _learning(finding, attempt.fix)
-
-
-def _failures(history: History) -> Iterator[SessionFailure]:
-    for attempt in history.attempts:
-        for finding in attempt.blocking:
-            yield SessionFailure(
-                attempt=attempt.number,
-                fingerprint=finding.fingerprint,
-                error_type=finding.category,
-                cause=cause_of(finding),
-                message=finding.message,
-                test=finding.location.symbol,
-                file=finding.location.file,
-                analysis=attempt.analysis,
-            )
-
-
-def _time(at: float) -> str:
-    return datetime.fromtimestamp(at, UTC).isoformat(timespec="seconds").replace("+00:00", "Z")

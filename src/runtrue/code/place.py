@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from runtrue.code.request import CodeRequest
 from runtrue.flow import RunRow
 from runtrue.home import Home
-from runtrue.memory import DebugMemory
-from runtrue.sandbox import GitSandbox, content_at
+from runtrue.memory import DebugMemory, Project
+from runtrue.redaction import Redactor, secrets_in
+from runtrue.sandbox import GitSandbox, allowed, content_at
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +24,8 @@ class Place:
     home: Home
     sandbox: GitSandbox
     memory: DebugMemory
+    #: Takes out of texts what must not be kept, shown or sent.
+    hide: Redactor = field(default_factory=Redactor)
 
     @classmethod
     def of(cls, run: RunRow, request: CodeRequest, home: Home) -> Place:
@@ -33,7 +37,13 @@ class Place:
             pass_environment=request.pass_environment,
             judges=request.judges,
         )
-        return cls(run.id, request, home, sandbox, DebugMemory(home.path))
+        hide = Redactor(*hidden(request, os.environ))
+        return cls(run.id, request, home, sandbox, DebugMemory(home.path, hide=hide), hide)
+
+    @property
+    def project(self) -> Project:
+        """The user's project, as the memory knows it."""
+        return Project.at(Path(self.request.project))
 
     def changed(self, candidate: str) -> Mapping[str, frozenset[int]]:
         """The lines of a candidate, by file, that are judged as changed."""
@@ -58,3 +68,20 @@ class Place:
     def reports(self) -> Path:
         """Where the reports of escalations lie."""
         return self.home.path / "escalations" / self.run_id
+
+
+def hidden(request: CodeRequest, environment: Mapping[str, str]) -> tuple[dict[str, str], ...]:
+    """The variables whose values must not leak: what the user set for commands, or let through.
+
+    And what is a secret by its name, since it may be let through to others than commands.
+    """
+    names = (*request.pass_environment, *request.agent.env)
+    passed_on = {name: environment[name] for name in names if name in environment}
+    own = [passed_on, *(check.env for check in request.checks)]
+    return secrets_in(environment), *map(_not_public, own)
+
+
+def _not_public(variables: Mapping[str, str]) -> dict[str, str]:
+    # What all commands get to see anyway is no secret: the paths of half of all messages.
+    public = allowed(variables)
+    return {name: value for name, value in variables.items() if name not in public}

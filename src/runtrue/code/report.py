@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from typing import Any
 
 import msgspec
@@ -13,6 +14,7 @@ from runtrue.code.learning import Learned
 from runtrue.code.metrics import facts_of
 from runtrue.code.record import Phase, Record
 from runtrue.code.request import CodeRequest, Kind
+from runtrue.code.sessions import session_ref
 from runtrue.flow import RunState
 from runtrue.loop import Action, Attempt, Budget, Decision, Fix, History, Verdict
 
@@ -24,6 +26,9 @@ def report_of(shared: Shared, status: RunState) -> dict[str, Any]:
     history: History = shared.get("history", History())
     decision: Decision | None = shared.get("decision")
     request: CodeRequest = shared["request"]
+    if status is RunState.FAILED and decision is not None and decision.action is Action.ACCEPT:
+        # What is proven stays so where it could not be applied: that is in `applied` and `error`.
+        status = RunState.PASSED
     report = {
         "status": status,
         "run_id": shared["run_id"],
@@ -31,7 +36,10 @@ def report_of(shared: Shared, status: RunState) -> dict[str, Any]:
         "kind": request.kind,
         "project": request.project,
         "why": decision.why if decision else None,
-        "attempts": [_attempt(history, attempt) for attempt in history.attempts],
+        "attempts": [
+            _attempt(history, attempt, _limit(request, history, index))
+            for index, attempt in enumerate(history.attempts)
+        ],
         "rejected": [
             {"after": r.after, "reason": r.reason, "fix": _fix(r.fix)} for r in history.rejections
         ],
@@ -87,12 +95,13 @@ def _of_task(shared: Shared, request: CodeRequest, status: RunState) -> dict[str
 def record_of(shared: Shared, status: RunState) -> Record:
     """The record of a run from its shared store."""
     request: CodeRequest = shared["request"]
+    history: History = shared.get("history", History())
     written: tuple[Written, ...] = shared.get("written", ())
     learned: Learned | None = shared.get("memory")
     task = request.task
     return Record(
         request=request,
-        history=shared.get("history", History()),
+        history=history,
         decision=shared.get("decision"),
         state=status,
         phase=_phase(shared),
@@ -100,7 +109,7 @@ def record_of(shared: Shared, status: RunState) -> Record:
         rooted=shared.get("rooted", "") if task else "",
         tests=written_tests(shared, task) if task else (),
         agent=written[-1].by if written else "runtrue",
-        debug_memory_ref=learned.session if learned else None,
+        debug_memory_ref=learned.session if learned else session_ref(request, history),
         started_at=shared.get("started_at"),
         completed_at=shared.get("ended_at"),
     )
@@ -141,9 +150,27 @@ def _remaining(history: History, decision: Decision | None, status: RunState) ->
     return history.best.blocking
 
 
-def _attempt(history: History, attempt: Attempt) -> dict[str, Any]:
+def _limit(request: CodeRequest, history: History, index: int) -> int:
+    """How many attempts there could be, as it stood when this one began.
+
+    A person's answer, or a stronger fixer, brings more of them.
+    """
+    number = history.attempts[index].number
+    before = replace(
+        history,
+        attempts=history.attempts[:index],
+        rejections=tuple(r for r in history.rejections if r.after < number),
+        answers=tuple(a for a in history.answers if a.attempts <= index),
+        escalations=tuple(e for e in history.escalations if e.attempts <= index),
+    )
+    left = Budget.left(request.policy, before).attempts
+    return max(number, index - before.rechecks + left)
+
+
+def _attempt(history: History, attempt: Attempt, limit: int) -> dict[str, Any]:
     return {
         "number": attempt.number,
+        "limit": limit,
         "candidate": attempt.candidate,
         "passed": attempt.passed,
         "recheck": attempt.recheck,

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
 
 from runtrue.checks import Totals, totals, trim
-from runtrue.escalation.hiding import Hiding
 from runtrue.escalation.why import sentence
 from runtrue.loop import (
     Attempt,
@@ -22,6 +21,9 @@ from runtrue.loop import (
     Item,
     Response,
 )
+from runtrue.redaction import Redactor, plain
+
+Hide = Callable[[str], str]
 
 #: What is kept of a stack trace, and of what a fixer said, at each end.
 _TRACE = 3_000
@@ -32,8 +34,8 @@ _SAID = 1_000
 class Subject:
     """What the loop was at work on: all that a report needs and a history does not hold.
 
-    `environment` are the variables that the user set for the commands, or let through to them. They
-    are here to be hidden: their values are taken out of all that is reported.
+    `hide` takes out of all that is reported what must not be in it: keys, and the values of the
+    variables that the user set for the commands or let through to them.
     """
 
     run_id: str
@@ -43,7 +45,7 @@ class Subject:
     sandbox: str | None = None
     original_code: dict[str, str] = field(default_factory=dict)
     debug_memory: str = ""
-    environment: dict[str, str] = field(default_factory=dict, repr=False)
+    hide: Redactor = field(default_factory=Redactor, repr=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -161,7 +163,10 @@ class EscalationReport:
 
 def report_on(escalation: Escalation, history: History, subject: Subject) -> EscalationReport:
     """The report of an escalation that `history` led to."""
-    hide = Hiding(subject.environment)
+
+    def hide(text: str) -> str:
+        return subject.hide(plain(text))
+
     trigger = escalation.trigger
     sections: dict[Item, Any] = {
         Item.ORIGINAL_CODE: {hide(p): hide(text) for p, text in subject.original_code.items()},
@@ -199,7 +204,7 @@ def _results(history: History) -> Iterator[Result]:
             )
 
 
-def _explanations(history: History, hide: Hiding) -> Iterator[Explanation]:
+def _explanations(history: History, hide: Hide) -> Iterator[Explanation]:
     """What the analyst said of each attempt, and then the fixers that were asked about it."""
     said = [(attempt.number, "runtrue", attempt.analysis) for attempt in history.attempts]
     fixes = [(rejection.after, rejection.fix) for rejection in history.rejections]
@@ -219,7 +224,7 @@ def _explanations(history: History, hide: Hiding) -> Iterator[Explanation]:
         )
 
 
-def _fixes(history: History, hide: Hiding) -> Iterator[FixAttempt]:
+def _fixes(history: History, hide: Hide) -> Iterator[FixAttempt]:
     """All fixes in the order in which they were proposed."""
     ran = [_ran(attempt, attempt.fix, hide) for attempt in history.attempts if attempt.fix]
     rejected = [
@@ -230,12 +235,12 @@ def _fixes(history: History, hide: Hiding) -> Iterator[FixAttempt]:
     yield from sorted([*rejected, *ran], key=lambda fix: fix.after)
 
 
-def _ran(attempt: Attempt, fix: Fix, hide: Hiding) -> FixAttempt:
+def _ran(attempt: Attempt, fix: Fix, hide: Hide) -> FixAttempt:
     outcome = "passed" if attempt.passed else "failed"
     return _fix(fix, hide, after=attempt.number - 1, ran_as=attempt.number, outcome=outcome)
 
 
-def _fix(fix: Fix, hide: Hiding, *, after: int, ran_as: int | None, outcome: str) -> FixAttempt:
+def _fix(fix: Fix, hide: Hide, *, after: int, ran_as: int | None, outcome: str) -> FixAttempt:
     return FixAttempt(
         after=after,
         ran_as=ran_as,
@@ -246,7 +251,7 @@ def _fix(fix: Fix, hide: Hiding, *, after: int, ran_as: int | None, outcome: str
     )
 
 
-def _contribution(part: FixPart, hide: Hiding) -> Contribution:
+def _contribution(part: FixPart, hide: Hide) -> Contribution:
     return Contribution(
         fixer=part.fixer,
         files=part.files,
@@ -256,7 +261,7 @@ def _contribution(part: FixPart, hide: Hiding) -> Contribution:
     )
 
 
-def _traces(history: History, hide: Hiding) -> Iterator[Trace]:
+def _traces(history: History, hide: Hide) -> Iterator[Trace]:
     seen = set()
     for attempt in history.attempts:
         for finding in attempt.blocking:

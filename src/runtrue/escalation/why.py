@@ -8,7 +8,9 @@ from collections.abc import Sequence
 from runtrue.loop import (
     COVERAGE_UNMET,
     SECURITY_ISSUE,
+    TESTS_MISSING,
     TIMEOUT,
+    Attempt,
     Cause,
     Condition,
     Finding,
@@ -40,8 +42,7 @@ def sentence(condition: Condition, history: History) -> str:
             found = [_rule(f) for f in blocking if f.category == SECURITY_ISSUE]
             return f"A scanner found what is not safe in attempt {number}: {few(found)}."
         case Condition.COVERAGE_THRESHOLD_UNMET:
-            unmet = [f.message for f in blocking if f.category == COVERAGE_UNMET]
-            return f"The tests of attempt {number} pass and cover too little: {few(unmet)}."
+            return _unmet(history)
         case Condition.TIMEOUT_EXCEEDED:
             slow = [finding.source for finding in blocking if finding.category == TIMEOUT]
             if slow:
@@ -51,6 +52,28 @@ def sentence(condition: Condition, history: History) -> str:
         case Condition.UNKNOWN_ERROR_TYPE:
             unknown = [f.category for f in blocking if cause_of(f) is Cause.UNKNOWN]
             return f"Attempt {number} failed in a way that nothing explains: {few(unknown)}."
+
+
+def _unmet(history: History) -> str:
+    """What the tests that passed lack. What was tried after them may have failed otherwise."""
+    attempt = next(filter(_lacking, (history.best, *reversed(history.attempts))), history.latest)
+    lacking = _lacking(attempt)
+    few_run = [finding.message for finding in lacking if not _kinds(finding)]
+    # All of them, since it is these that somebody has to write.
+    kinds = ", ".join(code(kind) for finding in lacking for kind in _kinds(finding))
+    little = f" and cover too little: {few(few_run)}" if few_run else ""
+    absent = f", and none is of these kinds: {kinds}" if kinds else ""
+    return f"The tests of attempt {attempt.number} pass{little}{absent}."
+
+
+def _lacking(attempt: Attempt) -> list[Finding]:
+    return [f for f in attempt.blocking if f.category in (COVERAGE_UNMET, TESTS_MISSING)]
+
+
+def _kinds(finding: Finding) -> tuple[str, ...]:
+    """The kinds of tests that are missing; none where it is the tests of one file that are."""
+    is_of_kinds = finding.category == TESTS_MISSING and finding.location.file is None
+    return finding.attempted if is_of_kinds else ()
 
 
 def few(names: Sequence[str]) -> str:

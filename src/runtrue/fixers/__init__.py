@@ -4,7 +4,7 @@ from runtrue.fixers.agent import AgentFixer, run_agent, write_prompt
 from runtrue.fixers.context import sendable
 from runtrue.fixers.editor import Edited, ModelEditor, sentence
 from runtrue.fixers.ladder import build_ladder
-from runtrue.fixers.memory import MemoryFixer, fix_ids, language_of_finding
+from runtrue.fixers.memory import MemoryFixer, fix_ids, in_vain, language_of_finding
 from runtrue.fixers.model import ModelFixer
 from runtrue.fixers.sources import (
     Lead,
@@ -28,6 +28,7 @@ __all__ = [
     "build_ladder",
     "fix_ids",
     "imported_by",
+    "in_vain",
     "language_of_finding",
     "mending_command",
     "module_of",

@@ -10,8 +10,9 @@ from pathlib import Path
 
 from runtrue import process
 from runtrue.checks import is_shell, output_of, trim
-from runtrue.fixers.context import fill, sendable, task_text
+from runtrue.fixers.context import Hide, fill, sendable, task_text
 from runtrue.loop import Finding, FixTask, Proposal, Workplace
+from runtrue.redaction import Redactor, secrets_in
 
 _PLACEHOLDER = re.compile(r"\{prompt(?:_file)?\}")
 #: Programs that run an argument of theirs as a line for the shell.
@@ -21,7 +22,8 @@ _SHELLS = frozenset({"sh", "bash", "dash", "ksh", "zsh"})
 class AgentFixer:
     """Runs a command in the sandbox. `{prompt_file}` and `{prompt}` in it are filled in.
 
-    Where neither occurs, the prompt goes to the command's standard input.
+    Where neither occurs, the prompt goes to the command's standard input. `hide` takes out of the
+    prompt what must not be in it; by itself, the values of secrets that the agent is given.
     """
 
     name = "agent"
@@ -29,11 +31,18 @@ class AgentFixer:
     repeatable = True
 
     def __init__(
-        self, command: str | None, *, timeout: float, env: tuple[str, ...] = (), once: bool = False
+        self,
+        command: str | None,
+        *,
+        timeout: float,
+        env: tuple[str, ...] = (),
+        once: bool = False,
+        hide: Hide | None = None,
     ) -> None:
         self._command = command
         self._timeout = timeout
         self._env = env
+        self._hide = hide
         self.side_effect = once and command is not None
 
     def unavailable(self) -> str | None:
@@ -48,10 +57,11 @@ class AgentFixer:
         """Run the agent. A broken agent is a failure of the fixer, never a finding."""
         return await run_agent(
             self._command or "",
-            write_prompt(task),
+            write_prompt(task, self._hide or str),
             workplace,
             timeout=self._timeout,
             env=self._env,
+            hide=self._hide,
         )
 
 
@@ -63,15 +73,21 @@ async def run_agent(
     # Not the caller's to wrap around the call: what the agent said until then would be lost.
     timeout: float,  # noqa: ASYNC109
     env: Sequence[str] = (),
+    hide: Hide | None = None,
 ) -> Proposal:
-    """Run an agent's command on a prompt; `env` names what else of the environment it gets."""
+    """Run an agent's command on a prompt; `env` names what else of the environment it gets.
+
+    `hide` takes out of the prompt what must not be in it.
+    """
+    passed_on = {name: os.environ[name] for name in env if name in os.environ}
+    hide = hide or Redactor({**secrets_in(workplace.environment), **passed_on})
+    prompt = hide(prompt)
     prompt_file = workplace.scratch / "prompt.md"
     prompt_file.write_text(prompt, encoding="utf-8")
     try:
         argv, uses_prompt = _argv(command, prompt, str(prompt_file))
     except ValueError as error:
         return Proposal(description=command, failure=f"its command cannot be read: {error}")
-    passed_on = {name: os.environ[name] for name in env if name in os.environ}
     try:
         ended = await process.run(
             argv,
@@ -90,10 +106,10 @@ async def run_agent(
     return Proposal(description=said)
 
 
-def write_prompt(task: FixTask) -> str:
+def write_prompt(task: FixTask, hide: Hide = str) -> str:
     """The prompt for a task, from the templates beside this module."""
     commands = "\n".join(f"  - `{command}`" for command in task.commands) or "  - not known"
-    return sendable(fill("agent", commands=commands, task=task_text(task)) + "\n")
+    return sendable(fill("agent", commands=commands, task=task_text(task, hide)) + "\n")
 
 
 def _argv(command: str, prompt: str, prompt_file: str) -> tuple[list[str], bool]:

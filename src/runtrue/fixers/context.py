@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from importlib import resources
 from string import Template
@@ -32,9 +31,8 @@ _REJECTED = {
     Reason.UNCHANGED: "no file was changed by it",
     Reason.REPEATED: "it gave a candidate that had already failed, so it was not run again",
 }
-_SECRET_NAME = re.compile(r"(?:KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIALS?)$", re.IGNORECASE)
-#: Shorter values would be found in half of all words.
-_SHORTEST = 8
+
+Hide = Callable[[str], str]
 
 
 def wants_tests(finding: Finding) -> bool:
@@ -42,11 +40,14 @@ def wants_tests(finding: Finding) -> bool:
     return finding.category in (COVERAGE_UNMET, TESTS_MISSING)
 
 
-def task_text(task: FixTask) -> str:
-    """Rules, findings, and what came before: the part of a prompt that all fixers share."""
+def task_text(task: FixTask, hide: Hide = str) -> str:
+    """Rules, findings, and what came before: the part of a prompt that all fixers share.
+
+    `hide` is for what is trimmed: half of a secret is not found any more.
+    """
     shown = task.findings[:_MOST_FINDINGS]
     more = len(task.findings) - len(shown)
-    findings = "\n\n".join(_finding(number, f) for number, f in enumerate(shown, start=1))
+    findings = "\n\n".join(_finding(number, f, hide) for number, f in enumerate(shown, start=1))
     return fill(
         "task",
         rules=_rules(task),
@@ -72,19 +73,6 @@ def sendable(prompt: str) -> str:
     return prompt.replace("\0", "\ufffd").encode("utf-8", "replace").decode()
 
 
-def without_secrets(text: str, *environments: Mapping[str, str]) -> str:
-    """The text without the values of variables whose names say that they are secret."""
-    values = {
-        value.strip()
-        for environment in environments
-        for name, value in environment.items()
-        if _SECRET_NAME.search(name) and len(value.strip()) >= _SHORTEST
-    }
-    for value in sorted(values, key=len, reverse=True):
-        text = text.replace(value, "[redacted]")
-    return text
-
-
 def _rules(task: FixTask) -> str:
     parts = []
     if not all(wants_tests(finding) for finding in task.findings):
@@ -95,11 +83,11 @@ def _rules(task: FixTask) -> str:
     return "\n".join(parts)
 
 
-def _finding(number: int, finding: Finding) -> str:
+def _finding(number: int, finding: Finding, hide: Hide) -> str:
     where = " ".join(filter(None, [str(finding.location), finding.location.symbol]))
     at = f" at {where}" if where else ""
     lines = [f"### {number}. {finding.source}: {finding.category}{at}"]
-    lines.append(fence(finding.message, limit=_SAMPLE))
+    lines.append(fence(hide(finding.message), limit=_SAMPLE))
     if finding.category == TESTS_MISSING and finding.attempted:
         lines.append(f"Kinds of tests that are missing: {', '.join(finding.attempted)}")
     missing = finding.data.get("missing")
@@ -109,7 +97,7 @@ def _finding(number: int, finding: Finding) -> str:
     if finding.available:
         lines.append(f"Available: {', '.join(finding.available)}")
     if finding.sample:
-        lines.append(fence(finding.sample, limit=_SAMPLE))
+        lines.append(fence(hide(finding.sample), limit=_SAMPLE))
     return "\n".join(lines)
 
 

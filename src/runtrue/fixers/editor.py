@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from runtrue.fixers.context import fill, sendable, without_secrets
+from runtrue.fixers.context import Hide, fill, sendable
 from runtrue.fixers.edits import EDITS, BadEdit, apply_edits, read_edits
 from runtrue.models import BadOutput, Model, ModelError, Usage, fence, open_model
+from runtrue.redaction import MARK, Redactor, secrets_in
 
 #: How often one is asked whose edits cannot be made: once more, with the reason.
 _TRIES = 2
@@ -32,12 +33,23 @@ class Edited:
 
 
 class ModelEditor:
-    """A model with files to edit. It is opened when it is asked for the first time."""
+    """A model with files to edit. It is opened when it is asked for the first time.
 
-    def __init__(self, name: str | None, environment: Mapping[str, str], *, timeout: float) -> None:
+    `hide` takes out of prompts what must not be in them; by itself, the values of secrets.
+    """
+
+    def __init__(
+        self,
+        name: str | None,
+        environment: Mapping[str, str],
+        *,
+        timeout: float,
+        hide: Hide | None = None,
+    ) -> None:
         self._name = name
         self._environment = environment
         self._timeout = timeout
+        self._hide = hide
         self._model: Model | None = None
 
     def unavailable(self) -> str | None:
@@ -60,7 +72,8 @@ class ModelEditor:
         `properties` are what else the answer has to hold, as a JSON Schema has them; `environment`
         is that of the commands whose output is in the prompt, and `refuse` as in `apply_edits`.
         """
-        first = sendable(without_secrets(prompt, self._environment, environment))
+        known = {**secrets_in(self._environment), **secrets_in(environment)}
+        first = sendable((self._hide or Redactor(known))(prompt))
         form, asked, edited = _form(properties), first, Edited()
         for _ in range(_TRIES):
             edited = await self._once(asked, form, root, refuse, edited.usage)
@@ -90,7 +103,10 @@ class ModelEditor:
         if not said["edits"]:
             return Edited(said=said, problem="the model proposed no edit", usage=usage)
         try:
-            files = apply_edits(read_edits(said["edits"]), root, refuse=refuse)
+            edits = read_edits(said["edits"])
+            if any(MARK in edit.new for edit in edits):
+                raise BadEdit(f"`{MARK}…]` stands for what you were not shown: leave such lines")
+            files = apply_edits(edits, root, refuse=refuse)
         except BadEdit as error:
             return Edited(said=said, problem=str(error), usage=usage)
         return Edited(files=files, said=said, usage=usage)

@@ -9,10 +9,22 @@ from pathlib import Path
 
 from runtrue.checks import language_of
 from runtrue.fixers.sources import Lead, leads_of, read_text
-from runtrue.loop import Analysis, Fault, Finding, FixPart, FixTask, History, Proposal, Workplace
+from runtrue.loop import (
+    Analysis,
+    Attempt,
+    Fault,
+    Finding,
+    FixPart,
+    FixTask,
+    History,
+    Outcome,
+    Proposal,
+    Workplace,
+)
 from runtrue.memory import (
     DebugMemory,
     Place,
+    Project,
     Rank,
     RankedFix,
     RememberedFix,
@@ -54,6 +66,38 @@ def _tried(history: History) -> set[int]:
     return set(_named(part for fix in fixes for part in fix.parts))
 
 
+def in_vain(attempt: Attempt, history: History) -> dict[int, tuple[Finding, ...]]:
+    """The remembered fixes that an attempt ran and that failed, each with what it did not mend.
+
+    A finding of a test is mended when the test passes: that it fails otherwise is not enough.
+    """
+    fix = attempt.fix
+    if fix is None:
+        return {}
+    made = [part for part in fix.parts if part.files]
+    # What others did may be what broke something.
+    is_alone = all(part.fixer == MemoryFixer.name for part in made)
+    spoils = is_alone and bool(history.regressions(attempt))
+    known = {f.fingerprint: f for before in history.attempts for f in before.blocking}
+    found: dict[int, tuple[Finding, ...]] = {}
+    for part in made:
+        aims = [known[one] for one in part.findings if one in known]
+        missed = tuple(f for f in aims if spoils or not _is_mended(f, attempt))
+        found |= {id_: missed for id_ in _named([part]) if missed}
+    return found
+
+
+def _is_mended(finding: Finding, attempt: Attempt) -> bool:
+    verdict = attempt.verdict(finding.source)
+    if verdict is None:
+        return False
+    case = finding.location.symbol
+    if case is not None:
+        # A case that is not there any more may not have been run.
+        return verdict.passed or verdict.cases.get(case) is Outcome.PASSED
+    return finding.fingerprint not in {left.fingerprint for left in verdict.findings}
+
+
 def language_of_finding(finding: Finding) -> str:
     """The language of what a finding is about, by the name of its file or its test's."""
     test = (finding.location.symbol or "").partition("::")[0]
@@ -62,7 +106,10 @@ def language_of_finding(finding: Finding) -> str:
 
 
 class MemoryFixer:
-    """Proposes the remembered fix that is likeliest to hold and was not tried in this run."""
+    """Proposes the remembered fix that is likeliest to hold and was not tried in this run.
+
+    Nor does it propose one that has failed before, on failures of the same shape, in `project`.
+    """
 
     name = "memory"
     trusted = False
@@ -71,8 +118,15 @@ class MemoryFixer:
     repeatable = False
     side_effect = False
 
-    def __init__(self, memory: DebugMemory, *, judges: Sequence[str] = ()) -> None:
+    def __init__(
+        self,
+        memory: DebugMemory,
+        *,
+        project: Project | None = None,
+        judges: Sequence[str] = (),
+    ) -> None:
         self._memory = memory
+        self._project = project
         self._judges = tuple(judges)
 
     def unavailable(self) -> str | None:
@@ -85,14 +139,14 @@ class MemoryFixer:
         """Whether a fix is remembered that may hold. Whether it fits is seen in the files."""
         if finding.fault is not Fault.CANDIDATE:
             return False
-        return self._memory.has_thinkable(finding, language_of_finding(finding))
+        return self._memory.has_thinkable(finding, language_of_finding(finding), self._project)
 
     async def propose(self, task: FixTask, workplace: Workplace) -> Proposal:
         """Make the best remembered fix for each finding that none of the others covers."""
         tried = _tried(task.history)
         draft = _Draft(workplace, self._judges)
         thinkable = [
-            self._memory.thinkable(finding, language_of_finding(finding))
+            self._memory.thinkable(finding, language_of_finding(finding), self._project)
             for finding in task.findings[:_MOST_FINDINGS]
         ]
         # What is nearest to a failure goes first: it may cover the others.

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from runtrue.fixers.context import fill, task_text, wants_tests
+from runtrue.fixers.context import Hide, fill, task_text, wants_tests
 from runtrue.fixers.editor import Edited, ModelEditor, sentence
 from runtrue.fixers.sources import BUDGET, leads_of, show_files
 from runtrue.loop import Analysis, Finding, FixTask, Proposal, Workplace
@@ -26,7 +26,8 @@ class ModelFixer:
     """Sends the findings with the files that matter, and makes the edits that come back.
 
     `files` are shown whatever the findings say: the code that the task is about. The model is
-    opened when it is first asked; `environment` holds its key and endpoint.
+    opened when it is first asked; `environment` holds its key and endpoint, and `hide` takes out
+    of the prompt what must not be in it.
     """
 
     name = "model"
@@ -41,8 +42,10 @@ class ModelFixer:
         *,
         files: tuple[str, ...] = (),
         timeout: float = 180,
+        hide: Hide | None = None,
     ) -> None:
-        self._editor = ModelEditor(model, environment, timeout=timeout)
+        self._editor = ModelEditor(model, environment, timeout=timeout, hide=hide)
+        self._hide: Hide = hide or str
         self._files = files
 
     def unavailable(self) -> str | None:
@@ -56,7 +59,7 @@ class ModelFixer:
     async def propose(self, task: FixTask, workplace: Workplace) -> Proposal:
         """Ask, and make the edits. An answer that cannot be used changes nothing, and says so."""
         edited = await self._editor.edit(
-            _prompt(task, workplace, self._files),
+            _prompt(task, workplace, self._files, self._hide),
             _PROPERTIES,
             root=workplace.root,
             environment=workplace.environment,
@@ -70,7 +73,7 @@ class ModelFixer:
         )
 
 
-def _prompt(task: FixTask, workplace: Workplace, files: tuple[str, ...]) -> str:
+def _prompt(task: FixTask, workplace: Workplace, files: tuple[str, ...], hide: Hide) -> str:
     ran = task.history.test_files() if task.history.attempts else ()
     wanted = all(wants_tests(finding) for finding in task.findings)
     leads = leads_of(task.findings, workplace, (*files, *(ran if wanted else ())))
@@ -80,7 +83,7 @@ def _prompt(task: FixTask, workplace: Workplace, files: tuple[str, ...]) -> str:
     return fill(
         "model",
         commands="\n".join(f"- `{command}`" for command in task.commands) or "- not known",
-        task=task_text(task),
+        task=task_text(task, hide),
         files=show_files(own, workplace.root, budget=BUDGET - len(judges)) or "None are known.",
         judges=judges or "None are known.",
     )

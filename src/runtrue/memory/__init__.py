@@ -18,7 +18,6 @@ from runtrue.memory.facts import (
 )
 from runtrue.memory.memory import Memory, Repair
 from runtrue.memory.places import Place, apply, the_one
-from runtrue.memory.redaction import redacted
 from runtrue.memory.scope import ANY, Scope, scope_of
 from runtrue.memory.session import (
     Session,
@@ -26,6 +25,7 @@ from runtrue.memory.session import (
     SessionFile,
     SessionFix,
     load_sessions,
+    session_path,
     write_session,
 )
 from runtrue.memory.shapes import shape_of
@@ -54,8 +54,8 @@ __all__ = [
     "Template",
     "apply",
     "load_sessions",
-    "redacted",
     "scope_of",
+    "session_path",
     "shape_of",
     "template_of",
     "the_one",

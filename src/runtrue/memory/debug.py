@@ -9,6 +9,7 @@ from __future__ import annotations
 import sqlite3
 import time
 from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
 
 from runtrue.loop import Cause, Finding, cause_of
 from runtrue.memory import rows
@@ -27,6 +28,7 @@ from runtrue.memory.learnt import learnt_from
 from runtrue.memory.search import similar_shapes
 from runtrue.memory.shapes import message_of, shape_of
 from runtrue.memory.store import Store, storable
+from runtrue.redaction import Redactor
 
 #: Fixes of the same cause that are thought of at most, the latest ones.
 _SAME_CAUSE = 100
@@ -37,7 +39,11 @@ _NO_PATTERN = frozenset(
 
 
 class DebugMemory(Store):
-    """The failures and fixes in the file `memory.db` of a home."""
+    """The failures and fixes in the file `memory.db` of a home; `hide` is what none of it keeps."""
+
+    def __init__(self, home: Path, *, hide: Redactor | None = None) -> None:
+        super().__init__(home)
+        self._hide = hide or Redactor()
 
     # -- recording --------------------------------------------------------------------------
 
@@ -64,9 +70,9 @@ class DebugMemory(Store):
             known = []
             for finding in distinct.values():
                 language = language_of(finding)
-                id_ = rows.add_failure(db, finding, project, language, run_id, at)
+                id_ = rows.add_failure(db, finding, project, language, run_id, at, self._hide)
                 if rows.add_sighting(db, id_, run_id, attempt):
-                    rows.see_failure(db, id_, finding, project, run_id, at)
+                    rows.see_failure(db, id_, finding, project, run_id, at, self._hide)
                 known += rows.failures(db, "f.id = ?", (id_,))
             return tuple(known)
 
@@ -88,7 +94,7 @@ class DebugMemory(Store):
         The same change for a failure of the same shape is one more time that it was tried and
         passed. A fix that the `memory` fixer made keeps the name of the one that first made it.
         """
-        learnt = learnt_from(diff)
+        learnt = learnt_from(diff, self._hide)
         if learnt is None:
             return None
         at = time.time() if now is None else now
@@ -96,6 +102,7 @@ class DebugMemory(Store):
         def work(db: sqlite3.Connection) -> RememberedFix | None:
             id_ = rows.add_fix(db, finding, learnt, fixer, project, language, at)
             rows.add_trial(db, id_, run_id, passed=True, now=at)
+            rows.drop_misfits(db, id_, project, finding)
             return next(iter(rows.fixes(db, "id = ?", (id_,))), None)
 
         return self._write(work)
@@ -104,6 +111,28 @@ class DebugMemory(Store):
         """Note that a run was made to use a remembered fix, whatever came of it."""
         at = time.time() if now is None else now
         self._write(lambda db: rows.add_trial(db, fix_id, run_id, passed=False, now=at))
+
+    def failed(
+        self,
+        fix_id: int,
+        run_id: str,
+        *,
+        project: Project,
+        findings: Sequence[Finding],
+        now: float | None = None,
+    ) -> None:
+        """Note that a run used a remembered fix, and that it did not mend these findings.
+
+        It is not thought of again for failures of their shapes in that project, until the same
+        change is verified there.
+        """
+        at = time.time() if now is None else now
+
+        def work(db: sqlite3.Connection) -> None:
+            rows.add_trial(db, fix_id, run_id, passed=False, now=at)
+            rows.add_misfits(db, fix_id, project, findings)
+
+        self._write(work)
 
     def passed(self, fix_id: int, run_id: str, *, now: float | None = None) -> None:
         """Note that a run that used a remembered fix has then passed, verified."""
@@ -122,7 +151,8 @@ class DebugMemory(Store):
 
         They, and the fixes of theirs, are then kept for longer.
         """
-        values = [(storable(learning), escalated, one, project.id) for one in fingerprints]
+        told = storable(self._hide(learning))
+        values = [(told, escalated, one, project.id) for one in fingerprints]
         self._write(lambda db: rows.note(db, values))
 
     # -- asking -----------------------------------------------------------------------------
@@ -132,12 +162,17 @@ class DebugMemory(Store):
         found = self._read(lambda db: rows.fixes(db, "fingerprint = ?", (fingerprint,)))
         return tuple(sorted(found or (), key=_merit))
 
-    def thinkable(self, finding: Finding, language: str) -> tuple[RankedFix, ...]:
-        """The proven fixes that may hold for a finding, the nearest and best first."""
+    def thinkable(
+        self, finding: Finding, language: str, project: Project | None = None
+    ) -> tuple[RankedFix, ...]:
+        """The proven fixes that may hold for a finding, the nearest and best first.
+
+        Those that have failed on its like in the project are not among them.
+        """
 
         def ask(db: sqlite3.Connection) -> list[RankedFix]:
             ranked: dict[int, RankedFix] = {}
-            for rank, where, values in _conditions(finding, language):
+            for rank, where, values in _conditions(finding, language, project):
                 for fix in rows.fixes(db, where, values, limit=_SAME_CAUSE):
                     ranked.setdefault(fix.id, RankedFix(fix=fix, rank=rank))
             return list(ranked.values())
@@ -149,11 +184,13 @@ class DebugMemory(Store):
         found = self._read(ask) or ()
         return tuple(sorted((one for one in found if one.fix.is_proven), key=order))
 
-    def has_thinkable(self, finding: Finding, language: str) -> bool:
+    def has_thinkable(
+        self, finding: Finding, language: str, project: Project | None = None
+    ) -> bool:
         """Whether there is any such fix; told from the indexes alone."""
 
         def ask(db: sqlite3.Connection) -> bool:
-            conditions = _conditions(finding, language)
+            conditions = _conditions(finding, language, project)
             return any(rows.is_any_fix(db, where, values) for _, where, values in conditions)
 
         return bool(self._read(ask))
@@ -192,7 +229,7 @@ class DebugMemory(Store):
         """The known failures that are most like a finding."""
         return self.similar(
             finding.category,
-            message_of(finding),
+            message_of(finding, self._hide),
             language=language,
             shape=shape_of(finding),
             limit=limit,
@@ -277,17 +314,20 @@ class DebugMemory(Store):
         return (self._write(work) or 0) if self.path.exists() else 0
 
 
-def _conditions(finding: Finding, language: str) -> list[tuple[Rank, str, tuple[str, ...]]]:
+def _conditions(
+    finding: Finding, language: str, project: Project | None
+) -> list[tuple[Rank, str, tuple[str, ...]]]:
     """How a fix may belong to a finding, in SQL, the nearest first."""
-    cause = cause_of(finding)
+    cause, shape = cause_of(finding), shape_of(finding)
     conditions: list[tuple[Rank, str, tuple[str, ...]]] = [
-        (Rank.FINGERPRINT, f"fingerprint = ? AND {rows.PROVEN}", (finding.fingerprint,)),
-        (Rank.SHAPE, f"shape = ? AND {rows.PROVEN}", (shape_of(finding),)),
+        (Rank.FINGERPRINT, "fingerprint = ?", (finding.fingerprint,)),
+        (Rank.SHAPE, "shape = ?", (shape,)),
     ]
     if cause not in _NO_PATTERN:
-        same = f"language = ? AND cause = ? AND {rows.PROVEN}"
-        conditions.append((Rank.CAUSE, same, (language, cause)))
-    return conditions
+        conditions.append((Rank.CAUSE, "language = ? AND cause = ?", (language, cause)))
+    usable = f"{rows.PROVEN} AND {rows.FITTING}" if project else rows.PROVEN
+    here = (project.id, shape) if project else ()
+    return [(rank, f"{where} AND {usable}", (*of, *here)) for rank, where, of in conditions]
 
 
 def _merit(fix: RememberedFix) -> tuple[float, float, int]:

@@ -6,9 +6,9 @@ import hashlib
 from dataclasses import dataclass, replace
 
 from runtrue.memory.patch import Segment
-from runtrue.memory.redaction import REDACTED, redacted
 from runtrue.memory.store import storable
 from runtrue.memory.template import Template, template_of
+from runtrue.redaction import MARK, Redactor
 
 #: What is kept of a diff's text.
 _LONGEST = 20_000
@@ -23,13 +23,13 @@ class Learnt:
     key: str
 
 
-def learnt_from(diff: str) -> Learnt | None:
+def learnt_from(diff: str, hide: Redactor) -> Learnt | None:
     """What is kept of a diff; None when it changes nothing."""
     from runtrue.sandbox import is_judge
 
     if not diff.strip():
         return None
-    safe = storable(redacted(diff))
+    safe = storable(hide(diff))
     # Tests are written for one place. What mends another is the change to the code.
     template = template_of(safe, keep=lambda file: not is_judge(file))
     template = _without_secrets(template) if template else None
@@ -42,7 +42,7 @@ def learnt_from(diff: str) -> Learnt | None:
 
 def _without_secrets(template: Template) -> Template | None:
     """The template, if what it takes and gives holds no secret; lines around are cut there."""
-    if any(REDACTED in line for s in template.segments for line in (*s.before, *s.after)):
+    if any(MARK in line for s in template.segments for line in (*s.before, *s.after)):
         return None
     files = tuple(
         replace(file, segments=tuple(map(_cut, file.segments))) for file in template.files
@@ -54,7 +54,7 @@ def _cut(segment: Segment) -> Segment:
     def near(lines: tuple[str, ...]) -> tuple[str, ...]:
         kept: list[str] = []
         for line in lines:
-            if REDACTED in line:
+            if MARK in line:
                 break
             kept.append(line)
         return tuple(kept)

@@ -96,4 +96,13 @@ MIGRATIONS = [
         PRIMARY KEY (fix, run)
     ) STRICT, WITHOUT ROWID;
     """,
+    # 3: what a fix was tried on in vain, by project
+    """
+    CREATE TABLE misfits (
+        project TEXT NOT NULL,
+        shape   TEXT NOT NULL,
+        fix     INTEGER NOT NULL,
+        PRIMARY KEY (project, shape, fix)
+    ) STRICT, WITHOUT ROWID;
+    """,
 ]

@@ -13,9 +13,15 @@ from runtrue.memory.search import drop_words, index_words
 from runtrue.memory.shapes import message_of, shape_of, words_of
 from runtrue.memory.store import storable
 from runtrue.memory.template import dump_template, load_template
+from runtrue.redaction import Redactor
 
 #: Of a fix that can be made again and has not failed more often than it passed.
 PROVEN = "template IS NOT NULL AND tried <= 2 * passed"
+#: Of a fix that was not tried in vain on failures of a shape in a project; nor was the same change.
+FITTING = (
+    "template_key NOT IN (SELECT f.template_key FROM misfits m JOIN fixes f ON f.id = m.fix "
+    "WHERE m.project = ? AND m.shape = ?)"
+)
 
 Values = Sequence[Any]
 
@@ -83,6 +89,7 @@ def add_failure(
     language: str,
     run_id: str,
     now: float,
+    hide: Redactor,
 ) -> int:
     """The id of a failure, which is made known if it is new; that it was seen is not counted."""
     known = db.execute(
@@ -95,15 +102,15 @@ def add_failure(
         "INSERT INTO failures (fingerprint, shape, language, project, path, first_seen, last_seen,"
         " last_run) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
         (
-            *(finding.fingerprint, _shape(db, finding), language),
+            *(finding.fingerprint, _shape(db, finding, hide), language),
             *(project.id, storable(project.path), now, now, run_id),
         ),
     )
     return int(made.lastrowid or 0)
 
 
-def _shape(db: sqlite3.Connection, finding: Finding) -> int:
-    shape, message = shape_of(finding), message_of(finding)
+def _shape(db: sqlite3.Connection, finding: Finding, hide: Redactor) -> int:
+    shape, message = shape_of(finding), message_of(finding, hide)
     known = db.execute("SELECT id FROM shapes WHERE shape = ?", (shape,)).fetchone()
     if known:
         return int(known[0])
@@ -130,6 +137,7 @@ def see_failure(
     project: Project,
     run_id: str,
     now: float,
+    hide: Redactor,
 ) -> None:
     """Count that a failure was seen, and keep where."""
     location = finding.location
@@ -138,8 +146,8 @@ def see_failure(
         "test = ? WHERE id = ?",
         (
             *(now, run_id, storable(project.path)),
-            *(location.file and storable(location.file),),
-            *(location.symbol and storable(location.symbol),),
+            *(location.file and storable(hide.values(location.file)),),
+            *(location.symbol and storable(hide.values(location.symbol)),),
             failure,
         ),
     )
@@ -232,11 +240,32 @@ def add_trial(db: sqlite3.Connection, fix: int, run_id: str, *, passed: bool, no
         )
 
 
+def add_misfits(
+    db: sqlite3.Connection, fix: int, project: Project, findings: Sequence[Finding]
+) -> None:
+    """Note that a fix was tried on some findings of a project, and did not mend them."""
+    db.executemany(
+        "INSERT OR IGNORE INTO misfits (project, shape, fix) SELECT ?, ?, id FROM fixes "
+        "WHERE id = ?",
+        [(project.id, shape, fix) for shape in sorted({shape_of(f) for f in findings})],
+    )
+
+
+def drop_misfits(db: sqlite3.Connection, fix: int, project: Project, finding: Finding) -> None:
+    """Take back that a fix, or the same change by another name, did not mend a finding."""
+    db.execute(
+        "DELETE FROM misfits WHERE project = ? AND shape = ? AND fix IN (SELECT id FROM fixes "
+        "WHERE template_key = (SELECT template_key FROM fixes WHERE id = ?))",
+        (project.id, shape_of(finding), fix),
+    )
+
+
 def drop_fixes(db: sqlite3.Connection, where: str, values: Values) -> int:
     """Drop the fixes of which `where` is true."""
     gone = db.execute(f"SELECT id FROM fixes WHERE {where}", values).fetchall()
     db.executemany("DELETE FROM fixes WHERE id = ?", gone)
     db.executemany("DELETE FROM trials WHERE fix = ?", gone)
+    db.executemany("DELETE FROM misfits WHERE fix = ?", gone)
     return len(gone)
 
 

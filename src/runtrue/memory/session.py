@@ -17,8 +17,8 @@ from typing import Any
 import msgspec
 
 from runtrue.loop import Analysis
-from runtrue.memory.redaction import redacted
 from runtrue.memory.store import storable
+from runtrue.redaction import Redactor
 
 #: Below the project.
 DIRECTORY = PurePosixPath(".aiwg/ralph/debug-memory")
@@ -80,16 +80,15 @@ class SessionFile:
     trouble: str | None = None
 
 
-def write_session(project: Path, session: Session) -> SessionFile:
+def write_session(project: Path, session: Session, hide: Redactor | None = None) -> SessionFile:
     """Write a session's file, whole or not at all; written again, it is replaced."""
-    relative = _place(session)
+    relative = session_path(session.session_id, session.loop_id, session.iteration)
     path = project / relative
+    if not _is_within(project, path.parent):
+        return SessionFile(None, f"{path.parent} lies outside of {project}: it is a link")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        if not path.parent.resolve().is_relative_to(project.resolve()):
-            # What a project holds may come from anyone; it must not lead us out of it.
-            return SessionFile(None, f"{path.parent} lies outside of {project}: it is a link")
-        data = msgspec.json.encode(_safe_to_keep(msgspec.to_builtins(session)))
+        data = msgspec.json.encode(_safe_to_keep(msgspec.to_builtins(session), hide or Redactor()))
         _replace(path, msgspec.json.format(data, indent=2))
     except OSError as error:
         return SessionFile(None, f"the session {path} cannot be written: {error.strerror}")
@@ -102,6 +101,8 @@ def load_sessions(project: Path, loop_id: str | None = None) -> tuple[Session, .
     What is no session is passed over.
     """
     directory = project / DIRECTORY
+    if not _is_within(project, directory):
+        return ()
     pattern = "*.json" if loop_id is None else f"{_safe(loop_id)}/iteration-*.json"
     found = [_load(path) for path in sorted(directory.glob(pattern))]
     if loop_id is None:
@@ -110,11 +111,21 @@ def load_sessions(project: Path, loop_id: str | None = None) -> tuple[Session, .
     return tuple(sorted(sessions, key=lambda s: (s.iteration or 0, s.started_at, s.session_id)))
 
 
-def _place(session: Session) -> PurePosixPath:
-    if session.loop_id is None:
-        return DIRECTORY / f"{_safe(session.session_id)}.json"
-    number = max(session.iteration or 0, 0)
-    return DIRECTORY / _safe(session.loop_id) / f"iteration-{number:03d}.json"
+def session_path(
+    session_id: str, loop_id: str | None = None, iteration: int | None = None
+) -> PurePosixPath:
+    """Where a session's file lies, seen from the project."""
+    if loop_id is None:
+        return DIRECTORY / f"{_safe(session_id)}.json"
+    number = max(iteration or 0, 0)
+    return DIRECTORY / _safe(loop_id) / f"iteration-{number:03d}.json"
+
+
+def _is_within(project: Path, directory: Path) -> bool:
+    """Whether a directory, made or not, is in the project: what it holds may come from anyone."""
+    # Unlike `Path.resolve`, this takes links that lead in a circle, too.
+    real = os.path.realpath
+    return Path(real(directory)).is_relative_to(real(project))
 
 
 def _safe(name: str) -> str:
@@ -135,13 +146,13 @@ def _load(path: Path) -> Session | None:
         return None
 
 
-def _safe_to_keep(value: Any) -> Any:
+def _safe_to_keep(value: Any, hide: Redactor) -> Any:
     """JSON data without secrets, and with nothing that is not text in UTF-8."""
     if isinstance(value, dict):
-        return {key: _safe_to_keep(inner) for key, inner in value.items()}
+        return {key: _safe_to_keep(inner, hide) for key, inner in value.items()}
     if isinstance(value, list | tuple):
-        return [_safe_to_keep(inner) for inner in value]
-    return storable(redacted(value)) if isinstance(value, str) else value
+        return [_safe_to_keep(inner, hide) for inner in value]
+    return storable(hide(value)) if isinstance(value, str) else value
 
 
 def _replace(path: Path, data: bytes) -> None:

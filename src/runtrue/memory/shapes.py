@@ -7,8 +7,8 @@ import zlib
 from collections.abc import Iterable
 
 from runtrue.loop import Finding, fingerprint, normalise
-from runtrue.memory.redaction import redacted
 from runtrue.memory.store import storable
+from runtrue.redaction import Redactor
 
 #: What is kept of a message.
 _LONGEST = 1_000
@@ -23,10 +23,10 @@ def shape_of(finding: Finding) -> str:
     return fingerprint(finding.category, _without_test(finding))
 
 
-def message_of(finding: Finding) -> str:
+def message_of(finding: Finding, hide: Redactor) -> str:
     """The message as it is kept: without what varies, and without secrets; trimmed."""
     # Normalising takes the line breaks that tell where a private key ends, so that comes later.
-    return storable(normalise(redacted(_without_test(finding)))[:_LONGEST])
+    return storable(normalise(hide(_without_test(finding)))[:_LONGEST])
 
 
 def _without_test(finding: Finding) -> str:

@@ -108,9 +108,7 @@ def print_details(report: dict[str, Any]) -> None:
         click.echo(f"written by {written['by']}: {what}")
     for attempt in report["attempts"]:
         again = " (again)" if attempt["recheck"] else ""
-        # A person's answer, or a stronger fixer, brings more of them.
-        limit = max(attempt["number"], report["max_attempts"])
-        click.secho(f"attempt {attempt['number']} of {limit}{again}", bold=True)
+        click.secho(f"attempt {attempt['number']} of {attempt['limit']}{again}", bold=True)
         if attempt["fix"]:
             _print_fix(attempt["fix"])
         for verdict in attempt["verdicts"]:
@@ -215,11 +213,10 @@ def _absent_fixers(report: dict[str, Any]) -> list[str]:
 
 
 def _next(report: dict[str, Any]) -> list[str]:
+    go_on = f"continue: runtrue runs resume {report['run_id']}"
     if report.get("error"):
-        return [
-            f"stopped by: {report['error']}",
-            f"continue: runtrue runs resume {report['run_id']}",
-        ]
+        patch = [f"the patch: {report['patch']}"] if report["patch"] else []
+        return [f"stopped by: {report['error']}", *patch, go_on]
     if report["status"] == "passed":
         if report["applied"]:
             return [f"applied to {report['project']}"]
@@ -230,6 +227,9 @@ def _next(report: dict[str, Any]) -> list[str]:
     lines = []
     if report["sandbox"]:
         lines.append(f"your files are as they were; the best candidate: {report['sandbox']}")
+    if report["status"] == "running":
+        # Somebody who is at work on it needs nobody to go on.
+        return lines if report.get("driven") else [*lines, go_on]
     if report["status"] != "waiting":
         lines.append(f"every attempt: runtrue runs show {report['run_id']}")
     return lines

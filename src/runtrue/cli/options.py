@@ -1,0 +1,61 @@
+"""Options that several commands on code have alike."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+
+from runtrue.loop import CodeType
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+
+checks = click.option(
+    "--check",
+    "checks",
+    multiple=True,
+    metavar="CMD",
+    help="A check: a command, or the name of one the project has. Can be repeated.",
+)
+apply = click.option(
+    "--apply", is_flag=True, help="Apply the result to the project when it passes."
+)
+agent = click.option(
+    "--agent",
+    metavar="CMD",
+    help="A coding agent's command line; gets the prompt as {prompt_file}, {prompt} or on stdin.",
+)
+max_attempts = click.option(
+    "--max-attempts",
+    type=click.IntRange(1, 10),
+    metavar="N",
+    help="Executions of the checks, the first included (1 to 10).",
+)
+worktree = click.option(
+    "--worktree",
+    "kind",
+    flag_value="worktree",
+    help="Work in a git working tree of its own (the default in a repository).",
+)
+copy = click.option("--copy", "kind", flag_value="copy", help="Work in a copy of the project.")
+loop_id = click.option(
+    "--loop-id",
+    envvar="RUNTRUE_LOOP_ID",
+    metavar="ID",
+    help="The loop around this run, which is one iteration of it. [env: RUNTRUE_LOOP_ID]",
+)
+iteration = click.option(
+    "--iteration",
+    type=click.IntRange(min=1),
+    envvar="RUNTRUE_ITERATION",
+    metavar="N",
+    help="Which iteration this is. [env: RUNTRUE_ITERATION]",
+)
+as_json = click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
+
+
+def code_type(help_text: str) -> Callable[[_F], _F]:
+    """`--type`, with what it means to a command."""
+    choice = click.Choice([one.value for one in CodeType])
+    return click.option("--type", "code_type", type=choice, help=help_text)

@@ -1,0 +1,143 @@
+"""Sessions: what a run of the code loop has seen and done so far, written beside the project."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+from runtrue.code.place import Place
+from runtrue.code.request import CodeRequest, Kind
+from runtrue.loop import Attempt, Finding, Fix, FixPart, History, cause_of
+from runtrue.memory import (
+    Session,
+    SessionFailure,
+    SessionFile,
+    SessionFix,
+    session_path,
+    write_session,
+)
+
+
+def keep_session(
+    place: Place, history: History, *, status: str, chain: Collection[Attempt] = ()
+) -> SessionFile:
+    """Write the session of a run as far as it has come; what was written before is replaced.
+
+    `chain` are the attempts whose fixes make up what was accepted.
+    """
+    request = place.request
+    if request.kind is Kind.FIX:
+        # What it does to the project is a diff, and nothing else.
+        return SessionFile(None)
+    loop_id, number = _iteration(request)
+    session = Session(
+        session_id=request.workflow_id,
+        run_id=place.run_id,
+        project=request.project,
+        status=status,
+        started_at=_time(next(a.at for a in history.attempts if a.number)),
+        ended_at=_time(history.latest.at),
+        loop_id=loop_id,
+        iteration=number,
+        failures=tuple(_failures(history)),
+        fixes=tuple(_fixes(place, history, chain)),
+        learnings=tuple(
+            learning_of(finding, attempt.fix)
+            for attempt in chain
+            for finding in mended(attempt, history)
+        ),
+    )
+    return write_session(Path(request.project), session, place.hide)
+
+
+def session_ref(request: CodeRequest, history: History) -> str | None:
+    """Where the session of a run that has not ended lies, if it has been written."""
+    is_written = any(attempt.analysis for attempt in history.attempts)
+    if request.kind is Kind.FIX or not is_written:
+        return None
+    ref = session_path(request.workflow_id, *_iteration(request))
+    return ref.as_posix() if (Path(request.project) / ref).is_file() else None
+
+
+def with_generation(history: History, place: Place, said: str = "") -> History:
+    """The history with what the generator did as a fix, of the code as it was: attempt 0.
+
+    Where there was no code before, nothing was mended, and the history is as it was.
+    """
+    request, sandbox = place.request, place.sandbox
+    first = [attempt for attempt in history.attempts if attempt.number == 1]
+    if request.task is None or request.generator is None or not history.before or not first:
+        return history
+    base, candidate = sandbox.base, first[-1].candidate
+    if candidate == base or sandbox.original(sandbox.rooted(request.task.path)) is None:
+        return history
+    part = FixPart(
+        fixer=request.generator,
+        findings=(),
+        description=said,
+        files=sandbox.changed(base, candidate),
+    )
+    added, removed = sandbox.count_lines(base, candidate)
+    fix = Fix(base=base, candidate=candidate, parts=(part,), added=added, removed=removed)
+    before = Attempt(number=0, candidate=base, verdicts=history.before)
+    later = [replace(a, fix=fix) if a is first[-1] else a for a in history.attempts]
+    return replace(history, attempts=(before, *later))
+
+
+def mended(attempt: Attempt, history: History) -> Iterator[Finding]:
+    """The findings of the candidate that a fix was made from that are gone after it."""
+    base = attempt.fix.base if attempt.fix else ""
+    before = next((a for a in history.attempts if a.candidate == base), None)
+    left = {finding.fingerprint for finding in attempt.blocking}
+    yield from (f for f in (before.blocking if before else ()) if f.fingerprint not in left)
+
+
+def learning_of(finding: Finding, fix: Fix | None) -> str:
+    """What is to be learned from a fix, in a sentence."""
+    files = ", ".join(fix.files) if fix else ""
+    said = next((p.analysis.root_cause for p in fix.parts if p.analysis), None) if fix else None
+    why = f": {said}" if said else ""
+    return f"{finding.category} was mended by changing {files}{why}"
+
+
+def _iteration(request: CodeRequest) -> tuple[str | None, int | None]:
+    iteration = request.iteration
+    kept = iteration if iteration and iteration.persist_per_iteration else None
+    return (kept.loop_id, kept.number) if kept else (None, None)
+
+
+def _failures(history: History) -> Iterator[SessionFailure]:
+    for attempt in history.attempts:
+        for finding in attempt.blocking:
+            yield SessionFailure(
+                attempt=attempt.number,
+                fingerprint=finding.fingerprint,
+                error_type=finding.category,
+                cause=cause_of(finding),
+                message=finding.message,
+                test=finding.location.symbol,
+                file=finding.location.file,
+                analysis=attempt.analysis,
+            )
+
+
+def _fixes(place: Place, history: History, chain: Collection[Attempt]) -> Iterator[SessionFix]:
+    for attempt in history.attempts:
+        fix = attempt.fix
+        if fix is None:
+            continue
+        regressed = "regression" if history.regressions(attempt) else "failed"
+        yield SessionFix(
+            attempt=attempt.number,
+            fixer=", ".join(part.fixer for part in fix.parts if part.files),
+            description="; ".join(part.description for part in fix.parts if part.files),
+            files=fix.files,
+            outcome="passed" if attempt in chain else regressed,
+            diff=place.sandbox.difference(fix.base, fix.candidate),
+        )
+
+
+def _time(at: float) -> str:
+    return datetime.fromtimestamp(at, UTC).isoformat(timespec="seconds").replace("+00:00", "Z")

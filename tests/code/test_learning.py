@@ -1,0 +1,45 @@
+"""Learning: which values a run hides, and where the session of one that goes on lies."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from runtrue.code.place import hidden
+from runtrue.code.request import plan_fix
+from runtrue.code.sessions import session_ref
+from runtrue.config import load_config
+from runtrue.loop import History
+
+CONFIG = """
+[sandbox]
+env = ["LET_THROUGH", "HOME", "NOT_SET"]
+[fixers.agent]
+env = ["FOR_THE_AGENT"]
+[checks.tests]
+command = "true"
+env = { SET_HERE = "herring", LANG = "de_DE.UTF-8", LET_THROUGH = "cod and chips" }
+"""
+
+
+def test_what_is_let_through_set_or_secret_by_name_is_hidden_and_what_all_see_is_not(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "runtrue.toml").write_text(CONFIG)
+    request = plan_fix(tmp_path, load_config(tmp_path))
+    environment = {
+        "LET_THROUGH": "swordfish",
+        "FOR_THE_AGENT": "mackerel",
+        "MODEL_KEY": "trout",
+        "HOME": "/home/ann",
+        "EDITOR": "ed",
+    }
+    assert hidden(request, environment) == (
+        {"MODEL_KEY": "trout"},
+        {"LET_THROUGH": "swordfish", "FOR_THE_AGENT": "mackerel"},
+        {"SET_HERE": "herring", "LET_THROUGH": "cod and chips"},
+    )
+
+
+def test_a_run_that_has_written_no_session_names_none(tmp_path: Path) -> None:
+    (tmp_path / "runtrue.toml").write_text(CONFIG)
+    assert session_ref(plan_fix(tmp_path, load_config(tmp_path)), History()) is None

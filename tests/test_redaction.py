@@ -1,0 +1,134 @@
+"""Redaction: secrets are taken out of texts, by value and by their looks, and code stays code."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from runtrue.redaction import Redactor, plain, secrets_in
+
+HIDDEN = "s3cretPassw0rd"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f'password = "{HIDDEN}"',
+        f"DB_PASSWORD: '{HIDDEN}'",
+        f'{{"api_key": "{HIDDEN}"}}',
+        f'client_secret := "{HIDDEN}"',
+        f"export API_TOKEN={HIDDEN}",
+        f"https://ann:{HIDDEN}@example.org/x",
+        f"Authorization: Bearer {HIDDEN}.{HIDDEN}",
+        f"ghp_{HIDDEN}{HIDDEN}",
+        f"sk-{HIDDEN}",
+        f"xoxb-{HIDDEN}-{HIDDEN}",
+        f"-----BEGIN RSA PRIVATE KEY-----\n{HIDDEN}\n-----END RSA PRIVATE KEY-----",
+        f"-----BEGIN PRIVATE KEY-----\n{HIDDEN}",
+        f"eyJhbGciOiJIUzI1.{HIDDEN}.{HIDDEN}",
+        f"a{HIDDEN}{HIDDEN}{HIDDEN}b=",
+    ],
+)
+def test_what_looks_like_a_secret_is_hidden(text: str) -> None:
+    hide = Redactor()
+    assert HIDDEN not in hide(f"got {text} there")
+    assert "[redacted]" in hide(text)
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        "Xk9fQ2mZ7pLr4TnVb8WcY1sDg6HjKe3u",
+        "aB3+dE6/gH9+jK2/mN5+pQ8/sT1+vW4yZ7==",
+        "7f3KqLx0ZpWm2VtRc9YbNs5HdGj1Ea8U-Uo4Xi6T",
+    ],
+)
+def test_what_is_random_is_hidden(key: str) -> None:
+    assert Redactor()(f"with {key}.") == "with [redacted]."
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "password = get_password(user)",
+        "token = next(tokens)",
+        "if token == '(':",
+        'raise ValueError("the password is too short")',
+        "assert total([1, 2]) == 3",
+        "def test_that_a_very_long_name_of_a_test_is_still_a_name_and_no_key() -> None:",
+        "cookie: Optional[Cookie] = None",
+        "tokens: list[Token] = []",
+        "src/main/java/org/example/application/service/CustomerService.java",
+        "src/components/Step2/CheckoutFormWithAddress.tsx",
+        "void testShouldReturn404WhenTheCustomerIsNotFound()",
+        "tests/Api2/test_users.py::TestHttp2Client::test_It_Returns_404_For_Nobody",
+        "https://example.org/a:b@c",
+        "e27402d0aaf5f0f0e27402d0aaf5f0f0e27402d0",
+    ],
+)
+def test_code_stays_as_it_is(text: str) -> None:
+    assert Redactor()(text) == text
+
+
+@pytest.mark.parametrize(
+    "value",
+    ["swordfish", 'with "quotes" and \\', "one line of the key\nand one more of them", "grün-heim"],
+    ids=["plain", "quoted", "lines", "umlaut"],
+)
+def test_a_value_is_hidden_however_it_is_spelled(value: str) -> None:
+    hide = Redactor({"PHRASE": value})
+    spelled = [value, json.dumps(value), repr(value), json.dumps({"a": value}, ensure_ascii=False)]
+    for text in spelled:
+        assert "[redacted: PHRASE]" in hide(f"got {text} there")
+        assert value not in hide(text)
+        assert json.dumps(value)[1:-1] not in hide(text)
+
+
+def test_the_longer_of_two_values_goes_first() -> None:
+    hide = Redactor({"SHORT": "sword1", "LONG": "sword1fish"})
+    assert hide("sword1fish sword1") == "[redacted: LONG] [redacted: SHORT]"
+
+
+def test_a_variable_may_have_several_values() -> None:
+    hide = Redactor({"PHRASE": "swordfish"}, {"PHRASE": "mackerel"})
+    assert hide("swordfish, mackerel") == "[redacted: PHRASE], [redacted: PHRASE]"
+
+
+def test_short_values_are_words() -> None:
+    assert Redactor({"DEBUG": "1", "EMPTY": "", "PORT": " 8080 "})("1 8080") == "1 8080"
+
+
+def test_hidden_twice_is_hidden_the_same() -> None:
+    hide = Redactor({"PHRASE": "swordfish"})
+    once = hide(f'password = "swordfish"; token = "{HIDDEN}"; swordfish')
+    assert (
+        hide(once)
+        == once
+        == ('password = "[redacted: PHRASE]"; token = "[redacted]"; [redacted: PHRASE]')
+    )
+
+
+def test_names_are_kept_but_for_the_values() -> None:
+    hide = Redactor({"PHRASE": "swordfish"})
+    name = "t.py::test_login[swordfish-sk-123456789012]"
+    assert hide.values(name) == "t.py::test_login[[redacted: PHRASE]-sk-123456789012]"
+
+
+@pytest.mark.parametrize(
+    ("name", "is_secret"),
+    [
+        ("OPENAI_API_KEY", True),
+        ("db_password", True),
+        ("GITHUB_TOKEN", True),
+        ("GOOGLE_CREDENTIALS", True),
+        ("KEYBOARD", False),
+        ("HOME", False),
+    ],
+)
+def test_some_names_say_that_they_are_secret(name: str, is_secret: bool) -> None:
+    assert bool(secrets_in({name: "x"})) is is_secret
+
+
+def test_what_a_terminal_would_obey_is_not_plain() -> None:
+    assert plain("\x1b]0;owned\x07\x1b[31mred\x1b[0m\x07\u202egnp\ud800") == "redgnp?"
