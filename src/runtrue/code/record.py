@@ -159,15 +159,18 @@ class Record:
     def _execution(self) -> dict[str, Any]:
         check = self.request.tests
         directory = Path(self.request.project) / check.directory
-        return {
+        config: dict[str, Any] = {
             "test_framework": framework_of(check.command, directory),
             "test_command": check.command,
-            "timeout_seconds": min(max(round(check.timeout), SHORTEST), LONGEST),
             "environment": check.env,
             "working_directory": check.directory,
             "fail_fast": check.fail_fast,
             "verbose": check.verbose,
         }
+        # The schema has no other limits than these.
+        if SHORTEST <= check.timeout <= LONGEST:
+            config["timeout_seconds"] = round(check.timeout)
+        return config
 
     def _escalation(self) -> dict[str, Any]:
         notification: dict[str, Any] = {"channel": self.request.notification.channel}

@@ -163,8 +163,7 @@ def _limit(request: CodeRequest, history: History, index: int) -> int:
         answers=tuple(a for a in history.answers if a.attempts <= index),
         escalations=tuple(e for e in history.escalations if e.attempts <= index),
     )
-    left = Budget.left(request.policy, before).attempts
-    return max(number, index - before.rechecks + left)
+    return max(number, Budget.last_attempt(request.policy, before))
 
 
 def _attempt(history: History, attempt: Attempt, limit: int) -> dict[str, Any]:

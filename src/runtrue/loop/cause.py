@@ -52,6 +52,14 @@ _BY_CATEGORY = {
     "assertion": Cause.WRONG_VALUE,
     "compile": Cause.SYNTAX,
     "syntax": Cause.SYNTAX,
+    # Not the code's: what was to judge it did not get to it.
+    **dict.fromkeys(
+        (
+            *("not_runnable", "no_report", "nothing_collected", "contradiction"),
+            *("coverage_unknown", "scanner_broken"),
+        ),
+        Cause.OUTSIDE,
+    ),
 }
 #: By the name of an error's type, in any of the languages, without what is before its last dot.
 _BY_TYPE = {

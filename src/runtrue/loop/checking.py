@@ -61,8 +61,8 @@ class CheckNode(WorkshopNode):
         """Run the checks on exactly this candidate, whatever was left in the sandbox."""
         at = time.time()
         self.workshop.sandbox.restore(inputs.candidate)
-        left = Budget.left(self.workshop.policy, inputs.history).attempts
-        limit = max(inputs.number, len(inputs.history.attempts) - inputs.history.rechecks + left)
+        last = Budget.last_attempt(self.workshop.policy, inputs.history)
+        limit = max(inputs.number, last)
         emit("attempt_started", number=inputs.number, limit=limit)
         verdicts: list[Verdict] = []
         for group in self._groups(inputs.first):

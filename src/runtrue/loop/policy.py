@@ -91,6 +91,12 @@ class Budget:
     seconds: float
 
     @classmethod
+    def last_attempt(cls, policy: Policy, history: History) -> int:
+        """The number of the last attempt that `policy` allows, as far as is known by now."""
+        made = len(history.attempts) - history.rechecks
+        return made + cls.left(policy, history).attempts
+
+    @classmethod
     def left(cls, policy: Policy, history: History) -> Budget:
         """What `policy` still allows after `history`."""
         since = history.since_last_answer()

@@ -131,7 +131,7 @@ def print_report(report: dict[str, Any], *, asked: bool = False) -> None:
     click.echo(f"{head}: {_summary(report)}", err=True)
     if report["done"] and status != "passed":
         _say(f"  already done: {', '.join(report['done'])}; a new run does it again")
-    if status == "failed" and report["resumable"]:
+    if status in ("failed", "running") and report["resumable"]:
         _say(f"  continue: runtrue runs resume {report['run_id']}")
 
 
