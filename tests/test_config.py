@@ -9,7 +9,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from runtrue.code import coverage, independence, proof, security
 from runtrue.config import (
+    _GATES,
+    _TEST_KINDS,
     RUNGS,
     AgentConfig,
     CheckConfig,
@@ -19,7 +22,7 @@ from runtrue.config import (
     load_config,
 )
 from runtrue.errors import ConfigError
-from runtrue.loop import Limits, Mode, Policy
+from runtrue.loop import CodeType, Limits, Mode, Policy, Requirements
 
 EVERYTHING = """
 [checks.tests]
@@ -52,6 +55,9 @@ abort_on_regression = false
 kind = "copy"
 env = ["DATABASE_URL"]
 """
+
+#: What is said of a variable that cannot be set.
+NO_NAME = "is no name of a variable: one is not empty, and holds no = or null character"
 
 EXPECTED = Config(
     checks={
@@ -152,8 +158,8 @@ class TestMistakes:
             (
                 "[polcy]\nmax_attempts = 1\n",
                 "1: polcy: unknown key (did you mean 'policy'?); "
-                "known here: checks, fixers, policy, sandbox, model, coverage, escalation, security, "
-                "memory, gate, ralph",
+                "known here: checks, fixers, policy, sandbox, model, coverage, escalation, "
+                "security, memory, gate, ralph",
             ),
             (
                 "\n[policy]\nmax_attempts = 1\nmax_atempts = 2\n",
@@ -164,7 +170,8 @@ class TestMistakes:
             (
                 '[checks.a]\ncommand = "x"\n[checks.b]\ncomand = "x"\n',
                 "4: checks.b.comand: unknown key (did you mean 'command'?); "
-                "known here: command, mode, timeout, fix, judges, env, directory, fail_fast, verbose",
+                "known here: command, mode, timeout, fix, judges, env, directory, fail_fast, "
+                "verbose",
             ),
             (
                 "[fixers]\n[fixers.agnt]\n",
@@ -187,37 +194,40 @@ class TestMistakes:
     @pytest.mark.parametrize(
         ("text", "expected"),
         [
-            ("[policy]\nmax_attempts = 'x'\n", "2: policy.max_attempts: expected `int`, got `str`"),
+            (
+                "[policy]\nmax_attempts = 'x'\n",
+                "2: policy.max_attempts: expected a whole number, got text",
+            ),
             (
                 "[policy]\nmax_attempts = 1.5\n",
-                "2: policy.max_attempts: expected `int`, got `float`",
+                "2: policy.max_attempts: expected a whole number, got a number",
             ),
-            ("policy = 3\n", "1: policy: expected `object`, got `int`"),
-            ("checks = 3\n", "1: checks: expected `object`, got `int`"),
-            ("[checks]\ntests = 'x'\n", "2: checks.tests: expected `object`, got `str`"),
+            ("policy = 3\n", "1: policy: expected a table, got a whole number"),
+            ("checks = 3\n", "1: checks: expected a table, got a whole number"),
+            ("[checks]\ntests = 'x'\n", "2: checks.tests: expected a table, got text"),
             (
                 "[checks.a]\ncommand = 'x'\n\n[checks.b]\ncommand = 'x'\ntimeout = 'soon'\n",
-                "6: checks.b.timeout: expected `float`, got `str`",
+                "6: checks.b.timeout: expected a number, got text",
             ),
             (
                 "[checks.'a b']\ncommand = 1\n",
-                "2: checks.a b.command: expected `str`, got `int`",
+                "2: checks.a b.command: expected text, got a whole number",
             ),
             (
                 "[checks.a]\nmode = 'required'\n",
-                "1: checks.a: object missing required field `command`",
+                "1: checks.a: table missing required field `command`",
             ),
             (
                 "[fixers]\norder = 'tool'\n",
-                "2: fixers.order: expected `array`, got `str`",
+                "2: fixers.order: expected a list, got text",
             ),
             (
                 "[fixers]\norder = ['tool', 3]\n",
-                "2: fixers.order.1: expected `str`, got `int`",
+                "2: fixers.order.1: expected text, got a whole number",
             ),
             (
                 "[sandbox]\nenv = [1979-05-27]\n",
-                "2: sandbox.env.0: expected `str`, got `date`",
+                "2: sandbox.env.0: expected text, got a date",
             ),
         ],
     )
@@ -227,21 +237,27 @@ class TestMistakes:
     @pytest.mark.parametrize(
         ("text", "expected"),
         [
-            ("[policy]\nmax_attempts = 0\n", "2: policy.max_attempts: expected `int` >= 1"),
-            ("[policy]\nmax_attempts = 11\n", "2: policy.max_attempts: expected `int` <= 10"),
-            ("[policy]\nmax_time = 0\n", "2: policy.max_time: expected `float` > 0.0"),
-            ("[policy]\nmax_time = inf\n", "2: policy.max_time: expected `float` <= 86400.0"),
+            (
+                "[policy]\nmax_attempts = 0\n",
+                "2: policy.max_attempts: expected a whole number >= 1",
+            ),
+            (
+                "[policy]\nmax_attempts = 11\n",
+                "2: policy.max_attempts: expected a whole number <= 10",
+            ),
+            ("[policy]\nmax_time = 0\n", "2: policy.max_time: expected a number > 0.0"),
+            ("[policy]\nmax_time = inf\n", "2: policy.max_time: expected a number <= 86400.0"),
             (
                 "[checks.a]\ncommand = 'x'\ntimeout = -1\n",
-                "3: checks.a.timeout: expected `float` > 0.0",
+                "3: checks.a.timeout: expected a number > 0.0",
             ),
             (
                 "[checks.a]\ncommand = ''\n",
-                "2: checks.a.command: expected `str` of length >= 1",
+                "2: checks.a.command: expected text of length >= 1",
             ),
             (
                 "[fixers.agent]\ntimeout = 1e9\n",
-                "2: fixers.agent.timeout: expected `float` <= 86400.0",
+                "2: fixers.agent.timeout: expected a number <= 86400.0",
             ),
         ],
     )
@@ -294,10 +310,151 @@ class TestMistakes:
                 "2: fixers.agent.command: the command cannot be read: no closing quotation",
             ),
             ("[fixers.agent]\ncommand = ' '\n", "2: fixers.agent.command: the command is empty"),
+            ("[fixers.agent]\ncommand = ''\n", "2: fixers.agent.command: the command is empty"),
+            ("[security]\ncommand = ''\n", "2: security.command: the command is empty"),
+            (
+                "[checks.a]\ncommand = 'x'\nfix = 'mend \"it'\n",
+                "3: checks.a.fix: the command cannot be read: no closing quotation",
+            ),
+            ("[checks.a]\ncommand = 'x'\nfix = ''\n", "3: checks.a.fix: the command is empty"),
         ],
     )
     def test_a_command_that_can_never_run(self, tmp_path: Path, text: str, expected: str) -> None:
         assert complaint(tmp_path, text) == expected
+
+    @pytest.mark.parametrize(
+        ("text", "expected"),
+        [
+            ("[gate]\nallow_skip = 1\n", "expected true or false, got a whole number"),
+            ("[escalation]\ntriggers = 3\n", "expected a list, got a whole number"),
+            ("[model]\nname = true\n", "expected text, got true or false"),
+            ("[memory]\ndays = []\n", "expected a whole number, got a list"),
+            ("[policy]\nmax_time = {}\n", "expected a number, got a table"),
+        ],
+    )
+    def test_types_are_told_in_plain_words(self, tmp_path: Path, text: str, expected: str) -> None:
+        message = complaint(tmp_path, text)
+        assert message.endswith(f": {expected}")
+        assert message.startswith("2: ")
+
+    @pytest.mark.parametrize(
+        ("line", "expected"),
+        [
+            ("BAR = 2", "BAR: expected text, got a whole number"),
+            ("'a.b' = []", "a.b: expected text, got a list"),
+            ("'' = 'x'", f'"": {NO_NAME}'),
+            ("'A=B' = 'x'", f"A=B: {NO_NAME}"),
+            (r'"a\u0000b" = "x"', rf"a\x00b: {NO_NAME}"),
+            (r'BAR = "a\u0000b"', "BAR: a variable cannot hold a null character"),
+        ],
+    )
+    def test_a_variable_that_cannot_be_is_told_at_its_own_line(
+        self, tmp_path: Path, line: str, expected: str
+    ) -> None:
+        text = f"[checks.x]\ncommand = 'c'\n[checks.x.env]\nFOO = 'fine'\n{line}\n"
+        assert complaint(tmp_path, text) == f"5: checks.x.env.{expected}"
+
+    @pytest.mark.parametrize(
+        ("directory", "expected"),
+        [
+            ("", "the directory is empty; the project itself is '.'"),
+            ("/a", "'/a' is absolute; name it as seen from the project"),
+            ("..", "'..' is outside of the project; name one inside of it"),
+            ("a/../../b", "'a/../../b' is outside of the project; name one inside of it"),
+            (r"a\u0000", "the name of a directory cannot hold a null character"),
+        ],
+    )
+    def test_a_directory_that_is_not_in_the_project(
+        self, tmp_path: Path, directory: str, expected: str
+    ) -> None:
+        text = f'[checks.x]\ncommand = "c"\ndirectory = "{directory}"\n'
+        assert complaint(tmp_path, text) == f"3: checks.x.directory: {expected}"
+
+    @pytest.mark.parametrize("directory", [".", "./a", "a/b/", "a/../b", "..a"])
+    def test_a_directory_in_the_project_is_fine(self, tmp_path: Path, directory: str) -> None:
+        write(tmp_path, f'[checks.x]\ncommand = "c"\ndirectory = "{directory}"\n')
+        assert load_config(tmp_path).checks["x"].directory == directory
+
+    @pytest.mark.parametrize("name", ["coverage", "test_kinds", "security", "independence"])
+    def test_a_check_cannot_be_called_like_a_gate(self, tmp_path: Path, name: str) -> None:
+        text = f"[checks.a]\ncommand = 'c'\n[checks.{name}]\ncommand = 'c'\n"
+        assert complaint(tmp_path, text) == (
+            f"3: checks.{name}: a gate has this name; call the check something else, such as "
+            f"'{name}_check'"
+        )
+
+    def test_gates_and_kinds_of_tests_are_those_that_there_are(self) -> None:
+        names = {module.NAME for module in (coverage, independence, proof, security)}
+        assert set(_GATES) == names
+        assert set(_TEST_KINDS) == {
+            kind for each in CodeType for kind in Requirements().of(each).required_tests
+        }
+
+    def test_a_rung_is_there_once(self, tmp_path: Path) -> None:
+        text = "[fixers]\norder = ['tool', 'agent', 'tool']\n"
+        expected = "2: fixers.order: 'tool' is there 2 times; name each fixer once"
+        assert complaint(tmp_path, text) == expected
+
+    def test_a_condition_has_one_trigger(self, tmp_path: Path) -> None:
+        one = "[[escalation.triggers]]\naction = 'human_review'\ncondition = '{}'\n"
+        conditions = ("timeout_exceeded", "regression_detected", "timeout_exceeded")
+        assert complaint(tmp_path, "".join(map(one.format, conditions))) == (
+            "9: escalation.triggers.2.condition: 'timeout_exceeded' has a trigger already; "
+            "keep one of them"
+        )
+
+    @pytest.mark.parametrize(
+        ("others", "missing"),
+        [
+            ("", "smtp_host and email_from and email_to"),
+            ("smtp_host = 'h'\nemail_to = ['a@example.org']\n", "email_from"),
+            ("smtp_host = ''\nemail_from = 'a@example.org'\n", "smtp_host and email_to"),
+        ],
+    )
+    def test_mail_needs_a_server_a_sender_and_a_receiver(
+        self, tmp_path: Path, others: str, missing: str
+    ) -> None:
+        text = f"[escalation.notification]\nchannel = 'email'\n{others}"
+        assert complaint(tmp_path, text) == (
+            f"2: escalation.notification.channel: 'email' needs {missing} in "
+            "[escalation.notification]"
+        )
+
+    @pytest.mark.parametrize(
+        ("word", "meant"),
+        [
+            ("edge_case", "edge_cases"),
+            ("happy_paths", "happy_path"),
+            ("happy-path", "happy_path"),
+            ("hapyp_path", "happy_path"),
+            ("rregression_test", "regression_test"),
+        ],
+    )
+    def test_a_kind_of_test_that_is_one_edit_away_from_a_known_one(
+        self, tmp_path: Path, word: str, meant: str
+    ) -> None:
+        text = f"[coverage.bug_fix]\nrequired_tests = ['happy_path', '{word}']\n"
+        assert complaint(tmp_path, text) == (
+            f"2: coverage.bug_fix.required_tests: there is no kind of test {word!r} "
+            f"(did you mean {meant!r}?)"
+        )
+
+    @pytest.mark.parametrize("word", ["smoke", "edges", "error", "", *_TEST_KINDS])
+    def test_other_kinds_of_tests_are_the_projects_own(self, tmp_path: Path, word: str) -> None:
+        write(tmp_path, f"[coverage.bug_fix]\nrequired_tests = ['{word}']\n")
+        assert load_config(tmp_path).coverage.bug_fix.required_tests == (word,)
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            r'"a\nb" = 1',
+            r'fixers.order = ["a\nb"]',
+            r'sandbox.kind = "a\nb"',
+            r'checks."a\nb".command = 1',
+        ],
+    )
+    def test_a_complaint_stays_one_line(self, tmp_path: Path, text: str) -> None:
+        assert r"a\nb" in complaint(tmp_path, text)
 
     @pytest.mark.parametrize("name", ["runtrue.toml", "pyproject.toml"])
     @pytest.mark.parametrize(
@@ -336,7 +493,7 @@ class TestMistakes:
 
     def test_settings_that_are_no_table(self, tmp_path: Path) -> None:
         message = complaint(tmp_path, "[tool]\nruntrue = 3\n", "pyproject.toml")
-        assert message == "2: tool.runtrue: expected `object`, got `int`"
+        assert message == "2: tool.runtrue: expected a table, got a whole number"
 
     @pytest.mark.parametrize(
         ("text", "line"),

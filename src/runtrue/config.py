@@ -11,6 +11,7 @@ import os
 import re
 import shlex
 import tomllib
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -22,6 +23,7 @@ from msgspec import Meta
 from runtrue.errors import ConfigError
 from runtrue.loop import (
     Backoff,
+    CodeType,
     Condition,
     Item,
     Limits,
@@ -36,6 +38,15 @@ from runtrue.loop import (
 #: All rungs of the ladder, cheapest first. `human` is only climbed to when it is asked for.
 RUNGS = ("memory", "tool", "search", "model", "agent", "human")
 
+#: What the loop itself judges by these names; no check can be told apart from them.
+_GATES = ("coverage", "test_kinds", "security", "independence")
+
+#: The kinds of tests that are known. Any other word is one of the project's own.
+_TEST_KINDS = (
+    *("happy_path", "edge_cases", "error_handling", "error_cases", "regression_test"),
+    *("original_bug_reproduction", "existing_tests_pass", "integration_test", "validation_test"),
+)
+
 _CHOICES: dict[str, list[str]] = {
     "mode": [mode.value for mode in Mode],
     "kind": ["worktree", "copy"],
@@ -46,6 +57,19 @@ _CHOICES: dict[str, list[str]] = {
     "channel": ["cli", "issue_comment", "slack", "email"],
     "smtp_encryption": ["starttls", "tls", "none"],
     "severity": ["low", "medium", "high"],
+}
+
+#: What the types are called to people who write TOML.
+_TYPES = {
+    "object": "a table",
+    "array": "a list",
+    "str": "text",
+    "int": "a whole number",
+    "float": "a number",
+    "bool": "true or false",
+    "datetime": "a date with a time",
+    "date": "a date",
+    "time": "a time",
 }
 
 _T = TypeVar("_T")
@@ -220,16 +244,14 @@ def _read(file: Path, prefix: tuple[str, ...]) -> Config:
     checks = data.get("checks") if isinstance(data, dict) else None
     for name, check in checks.items() if isinstance(checks, dict) else ():
         # Each by itself: an error in the whole does not say in which of them it is.
-        _convert(check, CheckConfig, (*prefix, "checks", name), file, text)
+        path = (*prefix, "checks", name)
+        env = check.get("env") if isinstance(check, dict) else None
+        for variable, value in env.items() if isinstance(env, dict) else ():
+            _convert(value, str, (*path, "env", variable), file, text)
+        _convert(check, CheckConfig, path, file, text)
     config = _convert(_with_requirements(data), Config, prefix, file, text)
-    for path, command in _commands(config):
-        if problem := _unusable(command):
-            raise _error(file, text, (*prefix, *path), problem)
-    for rung in config.fixers.order:
-        if rung not in RUNGS:
-            hint = _suggestion(rung, RUNGS)
-            message = f"there is no fixer {rung!r}{hint}; the ladder has: {', '.join(RUNGS)}"
-            raise _error(file, text, (*prefix, "fixers", "order"), message)
+    for place, problem in _problems(config):
+        raise _error(file, text, (*prefix, *place), problem)
     return config
 
 
@@ -277,20 +299,100 @@ def _convert(data: Any, kind: type[_T], path: tuple[str, ...], file: Path, text:
     except msgspec.ValidationError as error:
         message, _, place = str(error).partition(" - at `$")
         path = (*path, *re.findall(r"[\w-]+", place))
-        if path[-1] in _CHOICES and message.startswith("Invalid enum value"):
-            choices = _CHOICES[path[-1]]
+        # What is in a list is called after the list.
+        name = next((part for part in reversed(path) if not part.isdigit()), "")
+        if name in _CHOICES and message.startswith("Invalid enum value"):
+            choices = _CHOICES[name]
             word = message.partition("'")[2].rstrip("'")
             message += f"{_suggestion(word, choices)}; there are: {', '.join(choices)}"
-        raise _error(file, text, path, _lower_first(message)) from error
+        raise _error(file, text, path, _lower_first(_in_plain_words(message))) from error
+
+
+def _in_plain_words(message: str) -> str:
+    """A complaint about a type, with the types as people call them."""
+    if message.startswith("Expected "):
+        return re.sub(r"`(\w+)(?: \| null)?`", lambda t: _TYPES.get(t[1], t[0]), message)
+    return re.sub("^Object missing", "table missing", message)
+
+
+#: Where something is set, and what is wrong with it.
+_Problem = tuple[tuple[str, ...], str]
+
+
+def _problems(config: Config) -> Iterator[_Problem]:
+    """What no type can tell: values that have the right one and still can never work."""
+    for path, command in _commands(config):
+        if problem := _unusable(command):
+            yield path, problem
+    for name, check in config.checks.items():
+        yield from _problems_of_check(("checks", name), check)
+    yield from _problems_of_order(config.fixers.order)
+    yield from _problems_of_escalation(config.escalation)
+    for code_type in CodeType:
+        for word in config.coverage.of(code_type).required_tests:
+            near = next((kind for kind in _TEST_KINDS if _is_one_edit(word, kind)), None)
+            if near and word not in _TEST_KINDS:
+                message = f"there is no kind of test {word!r} (did you mean {near!r}?)"
+                yield ("coverage", code_type.value, "required_tests"), message
+
+
+def _problems_of_check(path: tuple[str, ...], check: CheckConfig) -> Iterator[_Problem]:
+    name = path[-1]
+    if name in _GATES:
+        message = f"a gate has this name; call the check something else, such as '{name}_check'"
+        yield path, message
+    for variable, value in check.env.items():
+        if not variable or "=" in variable or "\0" in variable:
+            message = "is no name of a variable: one is not empty, and holds no = or null character"
+            yield (*path, "env", variable), message
+        if "\0" in value:
+            yield (*path, "env", variable), "a variable cannot hold a null character"
+    place = (*path, "directory")
+    if not check.directory.strip():
+        yield place, "the directory is empty; the project itself is '.'"
+    elif "\0" in check.directory:
+        yield place, "the name of a directory cannot hold a null character"
+    elif Path(check.directory).is_absolute():
+        yield place, f"{check.directory!r} is absolute; name it as seen from the project"
+    elif Path(os.path.normpath(check.directory)).parts[:1] == ("..",):
+        yield place, f"{check.directory!r} is outside of the project; name one inside of it"
+
+
+def _problems_of_order(order: tuple[str, ...]) -> Iterator[_Problem]:
+    place = ("fixers", "order")
+    for rung in order:
+        if rung not in RUNGS:
+            hint = _suggestion(rung, RUNGS)
+            yield place, f"there is no fixer {rung!r}{hint}; the ladder has: {', '.join(RUNGS)}"
+    for rung, count in Counter(order).items():
+        if count > 1:
+            yield place, f"{rung!r} is there {count} times; name each fixer once"
+
+
+def _problems_of_escalation(escalation: EscalationConfig) -> Iterator[_Problem]:
+    seen: set[Condition] = set()
+    for number, trigger in enumerate(escalation.triggers or ()):
+        if trigger.condition in seen:
+            message = f"{trigger.condition.value!r} has a trigger already; keep one of them"
+            yield ("escalation", "triggers", str(number), "condition"), message
+        seen.add(trigger.condition)
+    notification = escalation.notification
+    needed = ("smtp_host", "email_from", "email_to")
+    missing = [name for name in needed if not getattr(notification, name)]
+    if notification.channel == "email" and missing:
+        message = f"'email' needs {' and '.join(missing)} in [escalation.notification]"
+        yield ("escalation", "notification", "channel"), message
 
 
 def _commands(config: Config) -> Iterator[tuple[tuple[str, ...], str]]:
     """The commands that will be started, and where they are set."""
     for name, check in config.checks.items():
         yield ("checks", name, "command"), check.command
-    if config.fixers.agent.command:
+        if check.fix is not None:
+            yield ("checks", name, "fix"), check.fix
+    if config.fixers.agent.command is not None:
         yield ("fixers", "agent", "command"), config.fixers.agent.command
-    if config.security.command:
+    if config.security.command is not None:
         yield ("security", "command"), config.security.command
 
 
@@ -321,29 +423,38 @@ def _check_keys(
             for name, check in value.items():
                 _check_keys(check, CheckConfig, (*path, key, name), file, text, prefix)
         elif kind is EscalationConfig and key == "triggers" and isinstance(value, list):
-            for trigger in value:
-                _check_keys(trigger, Trigger, (*path, key), file, text, prefix)
+            for number, trigger in enumerate(value):
+                _check_keys(trigger, Trigger, (*path, key, str(number)), file, text, prefix)
         elif dataclasses.is_dataclass(fields[key].default):
             below = type(fields[key].default)
             _check_keys(value, below, (*path, key), file, text, prefix)
 
 
 def _error(file: Path, text: str, path: tuple[str, ...], message: str) -> ConfigError:
-    return ConfigError(f"{file}:{_line_of(text, path)}: {'.'.join(path)}: {message}")
+    key = ".".join(part or '""' for part in path)
+    return ConfigError(f"{file}:{_line_of(text, path)}: {_printable(f'{key}: {message}')}")
+
+
+def _printable(text: str) -> str:
+    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
 
 
 #: A part of a key in TOML, and a whole one.
-_PART = r"""(?:[\w-]+|"[^"]*"|'[^']*')"""
+_PART = r"""(?:[\w-]+|"(?:\\.|[^"\\])*"|'[^']*')"""
 _KEY = rf"\s*{_PART}(?:\s*\.\s*{_PART})*\s*"
 
 
 def _line_of(text: str, path: tuple[str, ...]) -> int:
     """The line on which a key is set, or else the nearest table around it begins."""
     table: tuple[str, ...] = ()
+    lists: Counter[tuple[str, ...]] = Counter()
     best, best_depth = 1, 0
     for number, line in enumerate(text.split("\n"), start=1):
-        if header := re.match(rf"\s*\[\[?({_KEY})\]", line):
-            table = here = _dotted(header[1])
+        if header := re.match(rf"\s*\[(\[)?({_KEY})\]", line):
+            table = here = _dotted(header[2])
+            if header[1]:
+                lists[here] += 1
+                table = here = (*here, str(lists[here] - 1))
         elif key := re.match(rf"({_KEY})=", line):
             here = (*table, *_dotted(key[1]))
         else:
@@ -355,12 +466,30 @@ def _line_of(text: str, path: tuple[str, ...]) -> int:
 
 
 def _dotted(key: str) -> tuple[str, ...]:
-    return tuple(part.strip("\"'") for part in re.findall(_PART, key))
+    return tuple(_unquoted(part) for part in re.findall(_PART, key))
+
+
+def _unquoted(part: str) -> str:
+    if not part.startswith('"'):
+        return part.strip("'")
+    try:
+        return str(tomllib.loads(f"key = {part}")["key"])
+    except tomllib.TOMLDecodeError:  # a line inside of a text only looks like a key
+        return part
 
 
 def _suggestion(word: str, known: Any) -> str:
     close = difflib.get_close_matches(word, list(known), n=1)
     return f" (did you mean {close[0]!r}?)" if close else ""
+
+
+def _is_one_edit(word: str, other: str) -> bool:
+    """Whether one letter more, less or other, or two that are swapped, make a word another."""
+    pairs = enumerate(zip(word, other, strict=False))
+    start = next((n for n, (a, b) in pairs if a != b), min(len(word), len(other)))
+    a, b = word[start:], other[start:]
+    swapped = a[:2] == b[:2][::-1] and a[2:] == b[2:]
+    return word != other and (a[1:] == b[1:] or a[1:] == b or a == b[1:] or swapped)
 
 
 def _lower_first(text: str) -> str:

@@ -139,8 +139,8 @@ def test_an_answer_nobody_asked_for_is_refused(machine: Machine, make_project: M
     assert machine.runtrue("fix", cwd=project).code == 3
     assert machine.runtrue("runs", "cancel").code == 0
     done = machine.runtrue("runs", "resume", "--answer", "yes", "--json")
-    assert done.code == 1
-    assert done.json["status"] == "cancelled"
+    assert done.code == 2
+    assert "has ended" in done.json["error"]
 
 
 def test_a_home_that_cannot_be_written_is_named(

@@ -281,7 +281,7 @@ def test_slack_is_told_and_a_webhook_that_fails_loses_nothing(
     assert ("could not be told by slack" in shown) is not delivered
 
 
-@pytest.mark.parametrize("channel", ["issue_comment", "email"])
+@pytest.mark.parametrize("channel", ["issue_comment", "slack"])
 def test_a_channel_that_is_not_set_up_says_so_and_the_report_is_there(
     channel: str, machine: Machine, make_project: MakeProject, tmp_path: Path
 ) -> None:

@@ -14,7 +14,9 @@ from pathlib import Path
 import pytest
 from jsonschema import Draft202012Validator, FormatChecker
 
+from runtrue.cli.judge import Asked, Obstructed, change_of, plan
 from runtrue.code import schema
+from runtrue.config import Config
 from runtrue.memory import DebugMemory, Project
 from tests.cli.conftest import Machine, MakeProject, content, write
 
@@ -163,6 +165,14 @@ def test_failures_are_analysed_and_kept_in_the_debug_memory(
 
 
 UNTESTED = {"tax.py": "def tax(net):\n    return net * 2\n"}
+SKIPPED = """
+    import pytest
+
+
+    @pytest.mark.xfail
+    def test_more():
+        assert 1 == 2
+"""
 
 
 @pytest.mark.parametrize(
@@ -201,12 +211,33 @@ UNTESTED = {"tax.py": "def tax(net):\n    return net * 2\n"}
             "SyntaxError",
         ),
         (
-            {**READY, "runtrue.toml": '[checks.tests]\ncommand = "no-such-program --now"\n'},
-            "tests",
-            "no change to the code can mend this",
+            {
+                "shop.py": DISCOUNT,
+                "tests/test_shop.py": TESTED.replace("assert discount", "discount"),
+            },
+            "shop.py: required_tests_missing (test_kinds)",
+            "the new or changed tests for shop.py assert nothing: test_discount",
+        ),
+        (
+            {"tests/test_shop.py": "def test_other():\n    assert True is not False\n"},
+            "tests/test_shop.py::test_total: not_run (pytest)",
+            "skipped or gone",
+        ),
+        (
+            {"tests/test_more.py": SKIPPED},
+            "tests/test_more.py: required_tests_missing (test_kinds)",
+            "new tests were skipped, or expected to fail: test_more",
+        ),
+        (
+            {"shop.py": DISCOUNT.replace("100:", "100:  # pragma: no cover")},
+            "shop.py:6: coverage_threshold_unmet (test_kinds)",
+            "keeps this line from being measured",
         ),
     ],
-    ids=["uncovered", "untested", "skipped", "asserting-nothing", "broken-test", "broken-check"],
+    ids=[
+        *("uncovered", "untested", "skipped", "asserting-nothing", "broken-test"),
+        *("new-asserting-nothing", "gone", "new-skipped", "unmeasured"),
+    ],
 )
 def test_what_is_not_proven_is_not_ready(
     changed: Mapping[str, str], head: str, said: str, machine: Machine, make_project: MakeProject
@@ -218,6 +249,89 @@ def test_what_is_not_proven_is_not_ready(
     heads = [line.partition(". ")[2] for line in done.err.splitlines() if re.match(r"\d+\. ", line)]
     assert any(line.startswith(head) for line in heads), done.err
     assert said in done.err
+
+
+def test_a_check_that_cannot_run_is_not_the_fault_of_the_code(
+    machine: Machine, make_project: MakeProject
+) -> None:
+    broken = '[checks.tests]\ncommand = "no-such-program --now"\n'
+    project = make_project({**SHOP, "runtrue.toml": broken})
+    write(project, READY)
+    done = machine.runtrue("gate", cwd=project)
+    assert done.code == 2
+    assert "cause: something outside of the code failed" in done.err
+    assert "no change to the code can mend this" in done.err
+
+
+def test_tests_may_go_with_their_source_and_may_move(
+    machine: Machine, make_project: MakeProject
+) -> None:
+    tax = {**UNTESTED, "tests/test_tax.py": "import tax\n\n\ndef test_tax():\n    assert tax.tax\n"}
+    project = make_project({**SHOP, **tax})
+    for file in tax:
+        (project / file).unlink()
+    (project / "tests" / "test_shop.py").rename(project / "tests" / "test_the_shop.py")
+    done = machine.runtrue("gate", cwd=project)
+    assert done.code == 0, done.err
+
+
+def test_tests_that_are_deleted_until_none_are_run_keep_the_gate_from_judging(
+    make_project: MakeProject,
+) -> None:
+    project = make_project({**SHOP, "ruff.toml": "line-length = 100\n"})
+    (project / "tests" / "test_shop.py").unlink()
+    change = change_of(project, Asked())
+    with pytest.raises(Obstructed, match="no check is left that runs tests"):
+        plan(project, Config(), Asked(), change)
+    # Unless what they were for is deleted with them.
+    (project / "shop.py").unlink()
+    change = change_of(project, Asked())
+    assert not isinstance(plan(project, Config(), Asked(), change), str)
+
+
+def test_a_change_is_judged_by_the_configuration_before_it(
+    machine: Machine, make_project: MakeProject
+) -> None:
+    project = make_project(SHOP)
+    write(project, {**WRONG, "runtrue.toml": '[checks.tests]\ncommand = "true"\n'})
+    done = machine.runtrue("gate", cwd=project)
+    assert done.code == 2
+    assert "runtrue.toml is part of the change, so that it is judged by" in done.err
+    assert "AssertionError (pytest)" in done.err
+
+
+def test_a_verdict_that_nobody_listens_to_is_in_the_exit_code(
+    machine: Machine, make_project: MakeProject
+) -> None:
+    project = make_project(SHOP)
+    write(project, UNTESTED)
+    reading, writing = os.pipe()
+    os.close(reading)
+    try:
+        deaf = subprocess.run(
+            machine.argv("gate", "--json"),
+            cwd=project,
+            env=machine.env,
+            stdout=writing,
+            stderr=writing,
+            timeout=120,
+            check=False,
+        )
+    finally:
+        os.close(writing)
+    assert deaf.returncode == 2
+    shell = ["sh", "-c", 'exec "$@" >&- 2>&-', "sh", *machine.argv("gate")]
+    closed = subprocess.run(shell, cwd=project, env=machine.env, timeout=120, check=False)
+    assert closed.returncode == 2
+
+
+def test_a_memory_that_cannot_be_kept_is_told(machine: Machine, make_project: MakeProject) -> None:
+    project = make_project(SHOP)
+    write(project, READY)
+    (machine.home / ".runtrue" / "memory.db").mkdir(parents=True)
+    done = machine.runtrue("gate", cwd=project)
+    assert done.code == 0
+    assert "runtrue gate: what was found is not remembered: " in done.err
 
 
 def test_deleting_code_that_tests_need_is_a_change(
@@ -394,20 +508,30 @@ def test_an_interrupted_gate_leaves_no_sandbox_behind(
             pathlib.Path({str(begun)!r}).write_text("begun")
             time.sleep(600)
     """
+    git(project, "rm", "-q", "tests/test_shop.py")
+    git(project, "commit", "-qm", "no tests")
     write(project, {"tests/test_shop.py": slow})
     with subprocess.Popen(
-        machine.argv("gate"), cwd=project, env=machine.env, stderr=subprocess.PIPE
+        machine.argv("gate", "--json"),
+        cwd=project,
+        env=machine.env,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
     ) as running:
         assert begun.read_text() == "begun"
         assert len(sandboxes(machine)) == 1
         running.send_signal(how)
-        running.communicate(timeout=60)
+        out, err = running.communicate(timeout=60)
     if how is signal.SIGKILL:
         # It could not clear away anything; the next gate does.
         write(project, {"tests/test_shop.py": TESTED, **READY})
         assert machine.runtrue("gate", cwd=project).code == 0
     else:
         assert running.returncode == 130
+        assert err == "runtrue gate: interrupted, so nothing was judged; run it again\n"
+        report = json.loads(out)
+        assert (report["status"], report["ready"]) == ("cancelled", False)
     assert sandboxes(machine) == []
     states = [run["state"] for run in machine.runtrue("runs", "list", "--json").json["runs"]]
     assert states[-1] == "cancelled"

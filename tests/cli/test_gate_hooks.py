@@ -15,7 +15,9 @@ import pytest
 import yaml
 
 from runtrue.cli.hooks.claude_code import ClaudeCode
+from runtrue.cli.hooks.git import Git
 from runtrue.cli.hooks.pre_commit import PreCommit
+from runtrue.errors import UsageError
 from tests.cli.conftest import Done, Machine, MakeProject, content, write
 from tests.cli.test_gate import DISCOUNT, READY, SHOP, TESTED, WRONG, git
 
@@ -115,7 +117,9 @@ def test_an_agent_that_gets_on_is_held_back_again_and_one_that_does_not_is_let_g
     assert "never run: shop.py: 7" in held.err
     let_go = stop(machine, project, active=True)
     assert (let_go.code, let_go.err) == (0, "")
-    assert "the change is NOT ready; the agent was told of 1 finding" in let_go.json["systemMessage"]
+    assert (
+        "the change is NOT ready; the agent was told of 1 finding" in let_go.json["systemMessage"]
+    )
     # The next time that it wants to stop by itself, and in another session, it is told again.
     assert stop(machine, project, active=False).code == 2
     assert stop(machine, project, active=True, session="two").code == 2
@@ -123,17 +127,39 @@ def test_an_agent_that_gets_on_is_held_back_again_and_one_that_does_not_is_let_g
 
 @pytest.mark.parametrize(
     ("break_it", "said"),
-    [({"runtrue.toml": "[gaet]\n"}, "unknown key"), ({"shop.py": "x = 1\n"}, "no check was found")],
+    [({"runtrue.toml": "[gaet]\n"}, "unknown key"), ({}, "no check was found")],
 )
 def test_what_an_agent_cannot_help_does_not_hold_it_back(
     break_it: dict[str, str], said: str, machine: Machine, make_project: MakeProject
 ) -> None:
-    project = make_project({"tests/.keep": ""})
+    project = make_project({"tests/.keep": "", **break_it})
     install(machine, "claude-code", project)
-    write(project, break_it)
+    write(project, {"shop.py": "x = 1\n"})
     done = stop(machine, project, active=False)
     assert done.code == 1
     assert said in done.err
+
+
+@pytest.mark.parametrize(
+    ("obstacle", "said"),
+    [("[gaet]\n", "unknown key"), (None, "no check was found")],
+    ids=["broken-configuration", "deleted-tests"],
+)
+def test_a_change_that_keeps_the_gate_from_judging_holds_the_agent_back_once(
+    obstacle: str | None, said: str, machine: Machine, make_project: MakeProject
+) -> None:
+    project = make_project({**SHOP, "tests/.keep": ""})
+    install(machine, "claude-code", project)
+    if obstacle:
+        write(project, {"runtrue.toml": obstacle})
+    else:
+        (project / "tests" / "test_shop.py").unlink()
+    held = stop(machine, project, active=False)
+    assert (held.code, held.err.count("\n")) == (2, 1)
+    assert said in held.err
+    assert "this change has touched" in held.err
+    assert stop(machine, project, active=True).code == 1
+    assert stop(machine, project, active=False).code == 2
 
 
 def test_a_hook_without_its_event_says_so(machine: Machine, make_project: MakeProject) -> None:
@@ -239,16 +265,41 @@ def test_a_commit_is_blocked_until_the_change_is_ready(
     blocked = commit(machine, project, "-a")
     assert blocked.code != 0
     assert "the change is not ready" in blocked.err
-    assert "judged were the files as they are" not in blocked.err
     write(project, READY)
-    git(project, "add", "tests")
-    passed = commit(machine, project)
+    passed = commit(machine, project, "-a")
     assert passed.code == 0, passed.said
-    # Only a part of it was staged, and all of it was judged.
-    assert "judged were the files as they are, more than this commit has: shop.py" in passed.err
-    write(project, {"README.md": "# more\n"})
     assert uninstall(machine, "git", project).code == 0
     assert not hook.exists()
+
+
+def test_a_commit_of_a_part_is_refused_since_the_rest_would_be_judged_with_it(
+    machine: Machine, make_project: MakeProject
+) -> None:
+    project = make_project(SHOP)
+    install(machine, "git", project)
+    write(project, {**READY, "tests/test_more.py": "def test_more():\n    assert max(1, 2) == 2\n"})
+    git(project, "add", "shop.py")
+    for args in ([], ["--only", "shop.py"]):
+        refused = commit(machine, project, *args)
+        assert refused.code != 0
+        assert refused.err.count("\n") == 1
+        assert "are not so: tests/test_shop.py, tests/test_more.py; `git add` them" in refused.err
+    # What no test could run is nobody's concern.
+    git(project, "add", "-A")
+    write(project, {"README.md": "# more\n", "notes.txt": "later\n"})
+    assert commit(machine, project).code == 0
+
+
+def test_a_commit_that_is_made_anew_is_judged_from_the_one_before_it(
+    machine: Machine, make_project: MakeProject
+) -> None:
+    project = make_project(SHOP)
+    write(project, WRONG)
+    git(project, "commit", "-qam", "wrong")
+    install(machine, "git", project)
+    blocked = commit(machine, project, "--amend")
+    assert blocked.code != 0
+    assert "AssertionError" in blocked.err
 
 
 def test_the_hook_goes_where_git_looks_for_it(
@@ -276,6 +327,41 @@ def test_hooks_of_all_repositories_are_not_touched(
     assert done.code == 2
     assert str(shared) in done.err
     assert not shared.exists()
+
+
+def test_a_project_whose_name_is_like_an_option_is_judged(
+    machine: Machine, make_project: MakeProject
+) -> None:
+    top = make_project({f"-x/{file}": text for file, text in SHOP.items()})
+    assert machine.runtrue("gate", "--install", "git", "./-x", cwd=top).code == 0
+    write(top / "-x", WRONG)
+    blocked = commit(machine, top, "-a")
+    assert blocked.code != 0
+    assert "AssertionError" in blocked.err
+
+
+def test_the_hook_of_another_project_of_the_repository_stays(make_project: MakeProject) -> None:
+    top = make_project({"app/a.py": "", "web/b.py": ""})
+    hook = top / ".git" / "hooks" / "pre-commit"
+    assert Git().install(top / "app").changed
+    before = hook.read_text()
+    with pytest.raises(UsageError, match="the hook of another project, app"):
+        Git().install(top / "web")
+    assert not Git().remove(top / "web").changed
+    assert hook.read_text() == before
+    assert Git().remove(top / "app").changed
+
+
+@pytest.mark.parametrize("words", [("--type", "bug_fix"), ("--base", "main"), ("--check", "true")])
+def test_options_that_would_not_be_written_into_a_hook_are_refused(
+    words: tuple[str, ...], machine: Machine, make_project: MakeProject
+) -> None:
+    project = make_project(SHOP)
+    before = everything(project)
+    done = machine.runtrue("gate", "--install", "git", *words, cwd=project)
+    assert done.code == 2
+    assert f"{words[0]} would not be part of the hook" in done.err
+    assert everything(project) == before
 
 
 def test_an_edited_hook_is_not_removed(machine: Machine, make_project: MakeProject) -> None:
@@ -355,6 +441,23 @@ def test_comments_and_order_of_a_pre_commit_config_stay(name: str, tmp_path: Pat
     assert {**new, "repos": old["repos"]} == old
     assert PreCommit().remove(tmp_path).changed
     assert file.read_text().rstrip("\n") == before.rstrip("\n")
+
+
+def test_pre_commit_has_one_configuration_for_all_projects_of_a_repository(
+    make_project: MakeProject,
+) -> None:
+    top = make_project({"app/a.py": "", "my web/b.py": ""})
+    for name in ("app", "my web"):
+        assert PreCommit().install(top / name).changed
+        assert not PreCommit().install(top / name).changed
+    repos = yaml.safe_load((top / CONFIG).read_text())["repos"]
+    entries = [shlex.split(repo["hooks"][0]["entry"]) for repo in repos]
+    assert [entry[-3:] for entry in entries] == [["gate", "--", "app"], ["gate", "--", "my web"]]
+    assert PreCommit().remove(top / "app").changed
+    (left,) = yaml.safe_load((top / CONFIG).read_text())["repos"]
+    assert left == repos[1]
+    assert PreCommit().remove(top / "my web").changed
+    assert not (top / CONFIG).exists()
 
 
 def test_the_entry_of_pre_commit_is_a_command_that_judges(

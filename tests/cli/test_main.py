@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 import subprocess
 from importlib import import_module
+from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 import runtrue
+from runtrue.cli.doctor import doctor
 from runtrue.cli.main import COMMANDS
 from tests.cli.conftest import LINT_ONLY, Machine, MakeProject
 
@@ -92,13 +96,82 @@ def test_doctor_fails_when_something_needed_is_missing(machine: Machine) -> None
     assert "not found" in done.out
 
 
-def test_doctor_reports_a_broken_config_and_goes_on(
+def examined(machine: Machine, project: Path, **env: str) -> dict[str, tuple[bool, str]]:
+    """What doctor says of each thing: whether it is there, and the rest."""
+    arguments = ["--json", str(project)]
+    done = CliRunner().invoke(doctor, arguments, env={**machine.env, **env}, standalone_mode=False)
+    facts = json.loads(done.stdout)["facts"]
+    return {fact["name"]: (fact["ok"], fact["detail"]) for fact in facts}
+
+
+def test_doctor_fails_for_a_broken_config_and_tells_it_once(
     machine: Machine, make_project: MakeProject
 ) -> None:
     project = make_project({"runtrue.toml": "[polcy]\n"})
     done = machine.runtrue("doctor", cwd=project)
-    assert done.code == 0
-    assert "did you mean 'policy'?" in done.out
+    assert done.code == 1
+    assert done.said.count("did you mean 'policy'?") == 1
+    assert "memory" in done.out
+
+
+@pytest.mark.parametrize(
+    ("command", "missing"),
+    [
+        ("no-such-program -q", "no-such-program"),
+        ("no-such-program src/*.py", "no-such-program"),
+        ("./no/such", "./no/such"),
+        ("git --version", None),
+        ("sub/run {files}", None),
+        ("if true; then git --version; fi", None),
+        ("cd sub && ./run", None),
+        ("NAME=value git --version", None),
+        ("{files}", None),
+    ],
+)
+def test_doctor_names_the_program_of_a_check_or_scanner_that_is_not_there(
+    command: str, missing: str | None, machine: Machine, make_project: MakeProject
+) -> None:
+    toml = f"[checks.a]\ncommand = '{command}'\n[security]\ncommand = '{command}'\n"
+    project = make_project({"runtrue.toml": toml, "sub/run": "#!/bin/sh\n"}, git=False)
+    (project / "sub/run").chmod(0o755)
+    facts = examined(machine, project)
+    expected = f"not found: {missing}; a: {command}" if missing else f"a: {command}"
+    assert facts["checks"] == (missing is None, expected)
+    expected = f"not found: {missing}; {command}" if missing else command
+    assert facts["scanner"] == (missing is None, expected)
+
+
+def test_doctor_looks_for_a_check_where_it_is_run(
+    machine: Machine, make_project: MakeProject
+) -> None:
+    toml = '[checks.a]\ncommand = "./run"\ndirectory = "sub"\n'
+    project = make_project({"runtrue.toml": toml, "sub/run": "#!/bin/sh\n"}, git=False)
+    assert examined(machine, project)["checks"] == (False, "not found: ./run; a: ./run")
+    (project / "sub/run").chmod(0o755)
+    assert examined(machine, project)["checks"] == (True, "a: ./run")
+
+
+@pytest.mark.parametrize(
+    ("files", "tools"),
+    [
+        ({"README": ""}, {"pytest", "ruff", "mypy"}),
+        ({"Cargo.toml": "", "pom.xml": ""}, {"cargo", "mvn"}),
+        ({"Cargo.toml": "", "scripts/make.py": ""}, {"cargo", "pytest", "ruff", "mypy"}),
+        ({"build.gradle": "", "gradlew": ""}, set()),
+        ({"go.mod": "", "a_test.go": ""}, {"go"}),
+    ],
+)
+def test_doctor_looks_for_the_tools_of_the_languages_that_are_there(
+    files: dict[str, str], tools: set[str], machine: Machine, make_project: MakeProject
+) -> None:
+    programs = make_project({"cargo": "#!/bin/sh\necho cargo 1.2.3\n"}, name="bin", git=False)
+    (programs / "cargo").chmod(0o755)
+    facts = examined(machine, make_project(files, git=False), PATH=str(programs))
+    known = {"pytest", "ruff", "mypy", "cargo", "mvn", "gradle", "go"}
+    assert facts.keys() & known == tools
+    if "mvn" in tools:
+        assert facts["cargo"] == (True, f"1.2.3 at {programs / 'cargo'}")
+        assert facts["mvn"] == (False, "not found; checks that use it cannot run")
 
 
 def test_runs_are_listed_newest_first_and_by_state(

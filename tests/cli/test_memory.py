@@ -95,6 +95,20 @@ def test_a_kind_and_a_limit_can_be_asked_for(full: Machine) -> None:
     assert list(full.runtrue("memory", "list", "--kind", "fixes", "--json").json) == ["fixes"]
 
 
+@pytest.mark.parametrize("command", [["list"], ["search", "x"]])
+def test_a_limit_has_an_upper_bound(machine: Machine, command: list[str]) -> None:
+    done = machine.runtrue("memory", *command, "--limit", str(2**63))
+    assert (done.code, done.out) == (2, "")
+    assert "1<=x<=10000" in done.err
+
+
+@pytest.mark.parametrize("text", ["", " \n"])
+def test_search_asks_for_text_when_it_gets_none(full: Machine, text: str) -> None:
+    done = full.runtrue("memory", "search", text)
+    assert (done.code, done.out, done.err.count("\n")) == (2, "", 1)
+    assert "TEXT is empty; give the message of a failure" in done.err
+
+
 def test_search_finds_what_says_nearly_the_same(full: Machine) -> None:
     done = full.runtrue("memory", "search", "operand")
     assert done.out.startswith("failure-1  1.00  [fix-1] TypeError: unsupported operand")

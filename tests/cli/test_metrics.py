@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from runtrue.cli.metrics import parse_since, sparkline
+from runtrue.cli.metrics import load_facts, parse_since, sparkline
 from runtrue.errors import UsageError
 from runtrue.flow import Journal, Owner, RunState
 from tests.cli.conftest import LINT_ONLY, Machine, MakeProject
@@ -96,6 +96,26 @@ def test_since_is_how_long_ago(text: str, ago: float) -> None:
 def test_a_time_that_is_none_is_refused_with_examples(text: str) -> None:
     with pytest.raises(UsageError, match="7d"):
         parse_since(text, NOW)
+
+
+@pytest.mark.parametrize("text", ["9999-12-31", "0001-01-01T00:00:00+00:00", "999999w"])
+def test_a_time_too_far_away_is_refused(text: str) -> None:
+    with pytest.raises(UsageError, match=r"too far away.*7d"):
+        parse_since(text, NOW)
+
+
+def test_an_empty_time_is_refused_and_not_passed_over(machine: Machine) -> None:
+    done = machine.runtrue("metrics", "--since", "")
+    assert (done.code, done.out, done.err.count("\n")) == (2, "", 1)
+    assert "--since '' is no time" in done.err
+
+
+@pytest.mark.parametrize("metrics", [{}, {"attempts": "many"}, [1, 2]])
+def test_metrics_of_another_shape_are_passed_over(machine: Machine, metrics: object) -> None:
+    with Journal(machine.journal) as journal:
+        _end(journal, "fix", metrics, NOW)
+        _end(journal, "fix", GOOD, NOW)
+    assert [facts for _, facts in load_facts(machine.journal)["fix"]] == [GOOD]
 
 
 def test_a_terminal_shows_how_it_went(told: Machine, tmp_path: Path) -> None:

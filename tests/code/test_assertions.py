@@ -347,6 +347,24 @@ def test_a_test_that_can_fail_is_told_from_one_that_asserts_nothing(
     assert asserts_something(text, language, name) is expected
 
 
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ('require("assert").strictEqual(total(1), 1)', True),
+        ("require('node:assert').strict.equal(total(1), 1)", True),
+        ("deepStrictEqual(total(1), 1)", True),
+        ("notEqual(total(1), 1)", True),
+        ('require("./total").total(1)', False),
+        ("isEqual(total(1), 1)", False),
+    ],
+)
+def test_the_assertions_of_node_are_known_however_they_are_come_by(
+    body: str, expected: bool
+) -> None:
+    text = f"it('adds', () => {{ {body}; }});"
+    assert asserts_something(text, Language.JAVASCRIPT, "adds") is expected
+
+
 def test_typescript_is_read_as_javascript_is() -> None:
     text = "it('adds', (): void => { expect(total([1] as number[])).toBe(1); });"
     assert asserts_something(text, Language.TYPESCRIPT, "adds") is True

@@ -6,20 +6,21 @@ import importlib.util
 import os
 import platform
 import re
+import shlex
 import shutil
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import click
 
 from runtrue import __version__
-from runtrue.checks import detect_checks
+from runtrue.checks import Detected, detect_checks, find_program, is_shell
 from runtrue.cli.show import print_json
-from runtrue.config import load_config
+from runtrue.config import Config, load_config
 from runtrue.errors import RuntrueError
 from runtrue.flow import Journal
 from runtrue.home import Home
@@ -29,6 +30,9 @@ from runtrue.sandbox import repository_of, search_path
 from runtrue.workflow import Registry
 
 _LITTLE_SPACE = 200 * 1024 * 1024
+_PYTHON_TOOLS = ("pytest", "ruff", "mypy")
+#: What a project with Python has where one looks first.
+_PYTHON_SIGNS = ("pyproject.toml", "setup.py", "*.py", "*/*.py", "src/*/*.py")
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,13 +83,21 @@ def _facts(project: Path) -> Iterator[Fact]:
         "limits; nothing confines what they read, write or connect to",
     )
     path = search_path(project, os.environ.get("PATH", os.defpath))
-    for tool in ("pytest", "ruff", "mypy"):
+    detected = detect_checks(project)
+    for tool in _tools(project, detected):
         yield _tool(tool, path)
-    yield _scanner(project, path)
     yield _memory(Home.find(project))
-    yield _model(project)
     yield _servers(project)
-    yield from _project(project)
+    try:
+        config = load_config(project)
+    except RuntrueError as error:
+        yield Fact("config", False, str(error), needed=True)
+        return
+    yield _scanner(project, config, path)
+    yield _model(config)
+    yield _checks(project, config, detected, path)
+    agent = config.fixers.agent.command
+    yield Fact("agent", agent is not None, agent or "none configured ([fixers.agent] command)")
 
 
 def _git() -> Fact:
@@ -122,10 +134,11 @@ def _sandbox(project: Path) -> Fact:
     return Fact("sandbox", True, f"git worktree of {top}" if top else f"copy of {project}")
 
 
-def _model(project: Path) -> Fact:
+def _model(config: Config) -> Fact:
     try:
-        name = model_name(os.environ, load_config(project).model.name)
-        return Fact("model", True, open_model(name, os.environ).name)
+        return Fact(
+            "model", True, open_model(model_name(os.environ, config.model.name), os.environ).name
+        )
     except RuntrueError as error:
         return Fact("model", False, str(error))
 
@@ -139,24 +152,67 @@ def _servers(project: Path) -> Fact:
     return Fact("mcp", bool(servers), names)
 
 
+def _tools(project: Path, detected: Sequence[Detected]) -> Iterator[str]:
+    """The tools of Python where there is some, and what runs the tests of other languages."""
+    others = [one.check.argv[0] for one in detected if one.check.name not in _PYTHON_TOOLS]
+    if not others or any(next(project.glob(sign), None) for sign in _PYTHON_SIGNS):
+        yield from _PYTHON_TOOLS
+    # A program of the project's own, as ./gradlew, is not started only to be looked at.
+    yield from dict.fromkeys(name for name in others if "/" not in name)
+
+
 def _tool(name: str, path: str) -> Fact:
-    found = shutil.which(name, path=path)
+    found = find_program(name, path)
     if found is None:
         return Fact(name, False, "not found; checks that use it cannot run")
-    return Fact(name, True, f"{_version([found, '--version'])} at {found}")
+    asked = "version" if name == "go" else "--version"
+    return Fact(name, True, f"{_version([found, asked])} at {found}")
 
 
-def _scanner(project: Path, path: str) -> Fact:
-    try:
-        command = load_config(project).security.command
-    except RuntrueError as error:
-        return Fact("scanner", False, str(error))
+def _scanner(project: Path, config: Config, path: str) -> Fact:
+    command = config.security.command
     if command:
-        return Fact("scanner", True, command)
-    found = shutil.which("bandit", path=path)
+        missing = _missing(command, project, path)
+        detail = f"not found: {missing}; {command}" if missing else command
+        return Fact("scanner", not missing, detail)
+    found = find_program("bandit", path)
     if found is None and importlib.util.find_spec("bandit") is None:
         return Fact("scanner", False, "no bandit; code is not scanned ([security] command)")
     return Fact("scanner", True, f"bandit at {found or sys.executable}")
+
+
+def _checks(project: Path, config: Config, detected: Sequence[Detected], path: str) -> Fact:
+    told, missing = [], []
+    for name, check in config.checks.items():
+        told.append(f"{name}: {check.command}")
+        its_path = check.env.get("PATH", path)
+        missing.append(_missing(check.command, project / check.directory, its_path))
+    for one in () if config.checks else detected:
+        told.append(f"{one.check.name}: {one.check.command} ({one.because})")
+        missing.append(_missing(one.check.command, project, path))
+    if not told:
+        return Fact("checks", False, f"none found in {project}")
+    absent = ", ".join(dict.fromkeys(name for name in missing if name))
+    return Fact(
+        "checks", not absent, (f"not found: {absent}; " if absent else "") + "; ".join(told)
+    )
+
+
+def _missing(command: str, directory: Path, path: str) -> str | None:
+    """The program that a command begins with, if it cannot be found."""
+    program = next(iter(shlex.split(command)), "")
+    if is_shell(program):  # only a shell knows what that comes to
+        return None
+    if "/" in program:
+        return None if shutil.which(str(directory / program)) else program
+    if find_program(program, path) or (is_shell(command) and _is_shells_own(program)):
+        return None
+    return program
+
+
+def _is_shells_own(word: str) -> bool:
+    asked = ["/bin/sh", "-c", 'command -v "$0"', word]
+    return subprocess.run(asked, capture_output=True, check=False).returncode == 0
 
 
 def _memory(home: Home) -> Fact:
@@ -165,25 +221,6 @@ def _memory(home: Home) -> Fact:
         if memory.trouble:
             return Fact("memory", False, memory.trouble)
     return Fact("memory", True, f"{counts.failures} failures and {counts.fixes} fixes of code")
-
-
-def _project(project: Path) -> Iterator[Fact]:
-    try:
-        config = load_config(project)
-    except RuntrueError as error:
-        yield Fact("config", False, str(error))
-        return
-    configured = {name: check.command for name, check in config.checks.items()}
-    detected = {d.check.name: f"{d.check.command} ({d.because})" for d in detect_checks(project)}
-    checks = configured or detected
-    yield Fact(
-        "checks",
-        bool(checks),
-        "; ".join(f"{name}: {command}" for name, command in checks.items())
-        or f"none found in {project}",
-    )
-    agent = config.fixers.agent.command
-    yield Fact("agent", agent is not None, agent or "none configured ([fixers.agent] command)")
 
 
 def _version(command: list[str]) -> str:

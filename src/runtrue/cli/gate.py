@@ -7,20 +7,21 @@ from pathlib import Path
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
+from runtrue.cli import options
 from runtrue.cli.code import iteration_of
 from runtrue.cli.hooks import HOOKS
-from runtrue.cli.judge import Asked, judge, plan, skip_judging
+from runtrue.cli.judge import Asked, change_of, judge, judging_config, plan, skip_judging
 from runtrue.cli.project import find_project, must_be_text
 from runtrue.cli.show import print_json
-from runtrue.cli.verdict import print_verdict
+from runtrue.cli.verdict import print_verdict, whoever_listens
 from runtrue.code import CodeType
-from runtrue.config import load_config
 from runtrue.errors import UsageError
-from runtrue.flow import Journal
+from runtrue.flow import Journal, RunState
 from runtrue.home import Home
 
-NOT_READY = 2
+NOT_READY, INTERRUPTED = 2, 130
 
 
 @click.command()
@@ -30,41 +31,19 @@ NOT_READY = 2
     metavar="REV",
     help="Judge all that differs from where REV and HEAD part, as in CI. [default: HEAD]",
 )
-@click.option(
-    "--type",
-    "code_type",
-    type=click.Choice([code_type.value for code_type in CodeType]),
-    help="What kind of change it is: its coverage and kinds of tests are then required.",
-)
-@click.option(
-    "--check",
-    "checks",
-    multiple=True,
-    metavar="CMD",
-    help="A check: a command, or the name of one the project has. Can be repeated.",
-)
+@options.code_type("What kind of change it is: its coverage and kinds of tests are then required.")
+@options.checks
 @click.option(
     "--skip", metavar="REASON", help="Let it through unjudged, where [gate] allow_skip permits."
 )
-@click.option(
-    "--loop-id",
-    envvar="RUNTRUE_LOOP_ID",
-    metavar="ID",
-    help="The loop around this run, which is one iteration of it. [env: RUNTRUE_LOOP_ID]",
-)
-@click.option(
-    "--iteration",
-    type=click.IntRange(min=1),
-    envvar="RUNTRUE_ITERATION",
-    metavar="N",
-    help="Which iteration this is. [env: RUNTRUE_ITERATION]",
-)
+@options.loop_id
+@options.iteration
 @click.option(
     "--install", type=click.Choice(list(HOOKS)), help="Have that tool call the gate by itself."
 )
 @click.option("--uninstall", type=click.Choice(list(HOOKS)), help="Take that back.")
 @click.option("--hook", type=click.Choice(["claude-code", "git"]), hidden=True)
-@click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
+@options.as_json
 def gate(
     path: Path | None,
     base: str | None,
@@ -106,26 +85,54 @@ def gate(
         return answer_stop(path, asked)
     project = find_project(path or Path())
     must_be_text(str(project), base or "", skip or "", loop_id or "", *checks)
-    config = load_config(project)
-    request = plan(project, config, asked)
-    if isinstance(request, str):
-        return _nothing_to_judge(request, as_json=as_json)
-    request = replace(request, iteration=iteration_of(loop_id, iteration, config))
-    home = Home.find(project)
-    with Journal(home.journal) as journal:
-        if skip is not None:
-            report = skip_judging(journal, request, skip)
-        else:
-            report = judge(journal, home, request, silent=as_json)
-    print_verdict(report, in_commit=hook == "git")
+    try:
+        change = change_of(project, asked, in_commit=hook == "git")
+        config = judging_config(project, change)
+        request = plan(project, config, asked, change)
+        if isinstance(request, str):
+            return _nothing_to_judge(request, as_json=as_json)
+        request = replace(request, iteration=iteration_of(loop_id, iteration, config))
+        home = Home.find(project)
+        with Journal(home.journal) as journal:
+            if skip is not None:
+                report = skip_judging(journal, request, skip)
+            else:
+                report = judge(journal, home, request, silent=as_json)
+    except KeyboardInterrupt:
+        return _interrupted(as_json=as_json)
+    with whoever_listens():
+        print_verdict(report)
     if as_json:
-        print_json(report)
+        with whoever_listens():
+            print_json(report)
     return 0 if report["ready"] else NOT_READY
+
+
+def _interrupted(*, as_json: bool) -> int:
+    with whoever_listens():
+        click.echo("runtrue gate: interrupted, so nothing was judged; run it again", err=True)
+    if as_json:
+        with whoever_listens():
+            print_json(_without_run(RunState.CANCELLED, ready=False, why="interrupted"))
+    return INTERRUPTED
 
 
 def _arrange(project: Path, install: str | None, uninstall: str | None, *, as_json: bool) -> int:
     if install and uninstall:
         raise UsageError("a hook is either to be installed or to be removed; give one of the two")
+    context = click.get_current_context()
+    unused = [
+        option.opts[0]
+        for option in context.command.params
+        if isinstance(option, click.Option)
+        and option.name not in ("install", "uninstall", "as_json")
+        and context.get_parameter_source(option.name or "") is ParameterSource.COMMANDLINE
+    ]
+    if unused:
+        raise UsageError(
+            f"{', '.join(unused)} would not be part of the hook; leave it out, and set what the "
+            "gate requires in runtrue.toml"
+        )
     done = HOOKS[install].install(project) if install else HOOKS[uninstall or ""].remove(project)
     if as_json:
         print_json({"status": "passed", "run_id": None, "changed": done.changed, "said": done.said})
@@ -135,13 +142,20 @@ def _arrange(project: Path, install: str | None, uninstall: str | None, *, as_js
 
 
 def _nothing_to_judge(why: str, *, as_json: bool) -> int:
-    click.echo(f"runtrue gate: ready: {why}", err=True)
+    with whoever_listens():
+        click.echo(f"runtrue gate: ready: {why}", err=True)
     if as_json:
-        document: dict[str, Any] = {
-            "status": "passed",
-            "run_id": None,
-            "attempts": [],
-            "findings": [],
-        }
-        print_json({**document, "ready": True, "why": why})
+        with whoever_listens():
+            print_json(_without_run(RunState.PASSED, ready=True, why=why))
     return 0
+
+
+def _without_run(status: RunState, *, ready: bool, why: str) -> dict[str, Any]:
+    return {
+        "status": status,
+        "run_id": None,
+        "attempts": [],
+        "findings": [],
+        "ready": ready,
+        "why": why,
+    }

@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import subprocess
 import sys
 from contextlib import AbstractContextManager, closing, nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
+from tempfile import TemporaryDirectory
 from typing import Any
 
+import click
+
+from runtrue.checks import Language, language_of
 from runtrue.cli.drive import until_it_stops
 from runtrue.cli.kinds import kind_of
 from runtrue.cli.progress import Display, open_display
+from runtrue.cli.verdict import whoever_listens
 from runtrue.code import (
     CodeRequest,
     CodeType,
@@ -22,13 +29,24 @@ from runtrue.code import (
     report_of,
     start_run,
 )
-from runtrue.config import Config
-from runtrue.errors import RuntrueError, UsageError
+from runtrue.config import Config, load_config
+from runtrue.errors import ConfigError, HostError, RuntrueError, UsageError
 from runtrue.flow import Journal, LocalDispatcher, Owner, RunState
 from runtrue.home import Home
-from runtrue.sandbox import GitSandbox, changes_since, fork_point, head_of, repository_of
+from runtrue.sandbox import (
+    GitSandbox,
+    changes_since,
+    content_at,
+    fork_point,
+    head_of,
+    is_judge,
+    is_test,
+    repository_of,
+    resolve,
+)
 
 _FEW = 3
+_CONFIGURATION = ("runtrue.toml", "pyproject.toml")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,7 +59,83 @@ class Asked:
     skip: str | None = None
 
 
-def plan(project: Path, config: Config, asked: Asked) -> CodeRequest | str:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """What is judged: the changed lines by file, as seen from the top, and since when."""
+
+    top: Path
+    #: The project, as seen from the top.
+    prefix: PurePosixPath
+    against: str
+    since: str
+    files: dict[str, tuple[int, ...]]
+
+    def before(self, file: str) -> bytes | None:
+        """What a file held before, if it was there."""
+        return content_at(self.top, self.against, file)
+
+
+class Obstructed(UsageError):
+    """The change itself keeps the gate from judging it."""
+
+
+def change_of(project: Path, asked: Asked, *, in_commit: bool = False) -> Change:
+    """What differs in a project; in git's hook, what the commit that is being made has in it."""
+    top = repository_of(project)
+    if top is None:
+        raise UsageError(
+            f"{project} is in no git repository, so nothing tells what was changed; "
+            "make one with `git init`"
+        )
+    prefix = PurePosixPath(project.relative_to(top.resolve()).as_posix())
+    since = asked.base or "HEAD"
+    against = fork_point(top, asked.base) if asked.base else head_of(top)
+    files = judged(changes_since(top, against), prefix)
+    if in_commit:
+        _refuse_unstaged(top, prefix)
+    if in_commit and not files and not asked.base:
+        # A commit of nothing new is one that is made anew.
+        since, against = "HEAD^", head_of(top, "HEAD^")
+        files = judged(changes_since(top, against), prefix)
+    return Change(top=top, prefix=prefix, against=against, since=since, files=files)
+
+
+def judging_config(project: Path, change: Change) -> Config:
+    """The configuration to judge by: the one before the change, which must not set its own rules.
+
+    Before the first commit, and where that one is broken, there is but the project's.
+    """
+    files = {name: (change.prefix / name).as_posix() for name in _CONFIGURATION}
+    touched = [file for file in files.values() if file in change.files]
+    try:
+        own = load_config(project)
+    except ConfigError as error:
+        raise _obstructed(error, touched) from error
+    try:
+        resolve(change.top, change.against)
+    except UsageError:
+        return own
+    if not touched:
+        return own
+    with TemporaryDirectory() as directory:
+        for name, file in files.items():
+            if (content := change.before(file)) is not None:
+                (Path(directory) / name).write_bytes(content)
+        try:
+            former = load_config(Path(directory))
+        except ConfigError:
+            return own
+    if former != own:
+        with whoever_listens():
+            click.echo(
+                f"runtrue gate: {', '.join(touched)} is part of the change, so that it is judged "
+                f"by the configuration of {change.since}",
+                err=True,
+            )
+    return former
+
+
+def plan(project: Path, config: Config, asked: Asked, change: Change) -> CodeRequest | str:
     """The request, or why there is nothing to judge."""
     if asked.skip is not None and not config.gate.allow_skip:
         raise UsageError(
@@ -50,31 +144,75 @@ def plan(project: Path, config: Config, asked: Asked) -> CodeRequest | str:
         )
     if asked.skip is not None and not asked.skip.strip():
         raise UsageError("--skip needs a reason; say why this change is not to be judged")
-    top = repository_of(project)
-    if top is None:
-        raise UsageError(
-            f"{project} is in no git repository, so nothing tells what was changed; "
-            "make one with `git init`"
-        )
-    against = fork_point(top, asked.base) if asked.base else head_of(top)
-    prefix = PurePosixPath(project.relative_to(top.resolve()).as_posix())
-    changes = judged(changes_since(top, against), prefix)
-    since = asked.base or "HEAD"
-    if not changes:
+    if not change.files:
         hint = "" if asked.base else "; to judge commits, say where they begin with --base REV"
-        return f"nothing differs from {since} in {project}{hint}"
-    if not any(map(may_matter, changes)):
-        more = ", …" if len(changes) > _FEW else ""
-        few = ", ".join(list(changes)[:_FEW]) + more
-        return f"only documents differ from {since}, which no test could run: {few}"
-    return plan_gate(
-        project,
-        config,
-        changes=changes,
-        against=against,
-        code_type=asked.code_type,
-        checks=asked.checks,
+        return f"nothing differs from {change.since} in {project}{hint}"
+    if not any(map(may_matter, change.files)):
+        return (
+            f"only documents differ from {change.since}, which no test could run: "
+            f"{_few(list(change.files))}"
+        )
+    try:
+        request = plan_gate(
+            project,
+            config,
+            changes=change.files,
+            against=change.against,
+            code_type=asked.code_type,
+            checks=asked.checks,
+        )
+    except UsageError as error:
+        touched = [f for f in change.files if is_judge(f) and change.before(f) is not None]
+        raise _obstructed(error, touched) from error
+    gone = [file for file in change.files if not (change.top / file).exists()]
+    tests = list(filter(is_test, gone))
+    if tests == gone and tests and not any(check.cover for check in request.checks):
+        raise Obstructed(
+            f"no check is left that runs tests, since this change deletes {_few(tests)}; "
+            "bring tests back, or name a check that runs some"
+        )
+    return request
+
+
+def _obstructed(error: UsageError, touched: list[str]) -> UsageError:
+    """The error; where the change has brought it about, as what it is."""
+    if not touched:
+        return error
+    return Obstructed(f"{error}; this change has touched {_few(touched)}, put that right")
+
+
+def _few(names: list[str]) -> str:
+    return ", ".join(names[:_FEW]) + (", …" if len(names) > _FEW else "")
+
+
+def _refuse_unstaged(top: Path, prefix: PurePosixPath) -> None:
+    """Refuse to judge files that are not as the commit has them: they prove something else."""
+    edited = _git_of_hook(top, "diff", "--name-only", "-z")
+    unknown = _git_of_hook(top, "ls-files", "--others", "--exclude-standard", "-z")
+    # Of what git does not know, only code can have a part in what tests prove.
+    code = [f for f in unknown if is_test(f) or language_of(f) is not Language.OTHER]
+    apart = list(filter(may_matter, judged(dict.fromkeys((*edited, *code), ()), prefix)))
+    if apart:
+        raise UsageError(
+            f"a commit is judged as it is staged, and these files are not so: {_few(apart)}; "
+            "`git add` them, or put them aside with `git stash --keep-index --include-untracked`"
+        )
+
+
+def _git_of_hook(top: Path, *args: str) -> list[str]:
+    """Names that git prints, with the variables that it gave its hook: the index may be another."""
+    done = subprocess.run(
+        ["git", *args],
+        cwd=top,
+        env={**os.environ, "GIT_OPTIONAL_LOCKS": "0"},
+        capture_output=True,
+        check=False,
     )
+    if done.returncode:
+        said = done.stderr.decode(errors="replace").strip()
+        raise HostError(f"git cannot tell what is staged in {top}: {said}")
+    names = done.stdout.decode("utf-8", "surrogateescape")
+    return [name for name in names.split("\0") if name]
 
 
 def judge(
@@ -126,7 +264,7 @@ class _Silent:
 
 def _display(*, silent: bool) -> AbstractContextManager[Display]:
     """Progress is for people: what a hook says on stderr is read by a program, or by a model."""
-    if sys.stderr.isatty() and not silent:
+    if sys.stderr and sys.stderr.isatty() and not silent:
         return open_display(plain=False)
     return nullcontext(_Silent())
 

@@ -36,6 +36,8 @@ _json = click.option("--json", "as_json", is_flag=True, help="One JSON document 
 _KINDS = ("fixes", "failures", "repairs")
 _NAME = re.compile(r"(fix|failure)-(\d{1,18})|(repair)-([0-9a-f]{8})")
 _DAY = 86_400.0
+#: How many of a kind are shown at most; `export` gives all.
+_MOST = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +79,7 @@ def memory() -> None:
 @click.option("--kind", type=click.Choice(_KINDS), help="Only these.")
 @click.option(
     "--limit",
-    type=click.IntRange(min=1),
+    type=click.IntRange(1, _MOST),
     default=20,
     metavar="N",
     help="At most so many of each kind (20).",
@@ -110,7 +112,7 @@ def list_memory(kind: str | None, limit: int, as_json: bool) -> int:
 @click.argument("text")
 @click.option("--language", metavar="NAME", help="Only failures in this language, as `python`.")
 @click.option(
-    "--limit", type=click.IntRange(min=1), default=5, metavar="N", help="At most so many (5)."
+    "--limit", type=click.IntRange(1, _MOST), default=5, metavar="N", help="At most so many (5)."
 )
 @_json
 def search(text: str, language: str | None, limit: int, as_json: bool) -> int:
@@ -120,6 +122,8 @@ def search(text: str, language: str | None, limit: int, as_json: bool) -> int:
     Examples:
       runtrue memory search "TypeError: unsupported operand type(s) for +"
     """
+    if not text.strip():
+        raise UsageError("TEXT is empty; give the message of a failure, or some words of it")
     with _opened() as memories:
         found = memories.debug.similar("", text, language=language, limit=limit)
         is_empty = not found and memories.is_empty

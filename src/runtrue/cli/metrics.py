@@ -24,6 +24,8 @@ Timed = tuple[float, Facts]
 _UNITS = {"m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 _BARS = "▁▂▃▄▅▆▇█"
 _UNKNOWN = "not known"
+#: The year 3000.
+_FAR = 32_503_680_000.0
 
 
 @click.command()
@@ -54,7 +56,7 @@ def metrics(since: str | None, kind: str | None, as_json: bool, page: Path | Non
       runtrue metrics --since 7d --kind code
       runtrue metrics --html metrics.html
     """
-    begin = parse_since(since, time.time()) if since else None
+    begin = None if since is None else parse_since(since, time.time())
     home = Home.find(Path.cwd())
     by_kind = load_facts(home.journal, since=begin, kind=kind)
     every = sorted((one for some in by_kind.values() for one in some), key=lambda one: one[0])
@@ -72,15 +74,17 @@ def metrics(since: str | None, kind: str | None, as_json: bool, page: Path | Non
 
 def parse_since(text: str, now: float) -> float:
     """A time, from how long ago it was or from its date; of a date without a zone, here."""
-    if found := re.fullmatch(r"(\d{1,6})\s*([mhdw])", text.strip().lower()):
-        return now - int(found[1]) * _UNITS[found[2]]
-    try:
-        return datetime.fromisoformat(text.strip()).timestamp()
-    except (ValueError, OverflowError, OSError) as error:
-        raise UsageError(
-            f"--since {text!r} is no time; give how long ago, such as 12h, 7d or 4w, or a date "
-            "such as 2026-11-01"
-        ) from error
+    known = "give how long ago, such as 12h, 7d or 4w, or a date such as 2026-11-01"
+    if found := re.fullmatch(r"(\d{1,6})\s*([mhdw])", text.strip().lower(), re.ASCII):
+        begin = now - int(found[1]) * _UNITS[found[2]]
+    else:
+        try:
+            begin = datetime.fromisoformat(text.strip()).timestamp()
+        except (ValueError, OverflowError, OSError) as error:
+            raise UsageError(f"--since {text!r} is no time; {known}") from error
+    if not 0 <= begin < _FAR:
+        raise UsageError(f"--since {text!r} is too far away for any run; {known}")
+    return begin
 
 
 def load_facts(
@@ -94,7 +98,10 @@ def load_facts(
         rows = opened.results("metrics", since=since, kind=kind)
     for row in rows:
         if row.kind in list(Kind) and row.value is not None:
-            one = msgspec.convert(row.value, Facts)
+            try:
+                one = msgspec.convert(row.value, Facts)
+            except msgspec.ValidationError:  # written by another version
+                continue
             facts.setdefault(row.kind, []).append((row.ended_at, one))
     return facts
 
@@ -142,7 +149,9 @@ def _over(some: Sequence[Timed]) -> tuple[Metric, ...]:
 
 
 def _print(every: Sequence[Timed], by_kind: dict[str, list[Timed]], since: float | None) -> None:
-    when = time.strftime(" since %Y-%m-%d %H:%M", time.localtime(since)) if since else ""
+    when = (
+        time.strftime(" since %Y-%m-%d %H:%M", time.localtime(since)) if since is not None else ""
+    )
     click.secho(f"{counted(len(every), 'run')}{when}", bold=True)
     if sys.stdout.isatty():
         _print_table(_over(every), periods_of(every))

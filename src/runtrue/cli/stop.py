@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import sys
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
 import click
 import msgspec
 
-from runtrue.cli.judge import Asked, judge, plan
+from runtrue.cli.judge import Asked, Obstructed, change_of, judge, judging_config, plan
 from runtrue.cli.project import find_project
-from runtrue.cli.verdict import print_let_go, print_verdict
+from runtrue.cli.verdict import print_let_go, print_verdict, whoever_listens
 from runtrue.code import CodeRequest, Kind, Stop, lets_go, signs_of
-from runtrue.config import load_config
 from runtrue.errors import RuntrueError, UsageError
 from runtrue.flow import Journal
 from runtrue.home import Home
@@ -42,32 +43,63 @@ class StopEvent(msgspec.Struct, frozen=True):
 def answer_stop(path: Path | None, asked: Asked) -> int:
     """Judge the change of an agent that wants to stop; the exit code for Claude Code.
 
-    Only findings hold it back. What keeps the gate from judging, such as a broken configuration,
+    Findings hold it back, and so does a change that keeps the gate from judging it. What else does
     is told to the person instead: an agent that cannot do anything about it would never stop.
     """
     try:
         event = _read()
         project = find_project(path or event.project)
-        config = load_config(project)
-        request = plan(project, config, asked)
+        stop = Stop(session=event.session_id, again=event.stop_hook_active)
+        home = Home.find(project)
+        change = change_of(project, asked)
+        try:
+            request = plan(project, judging_config(project, change), asked, change)
+        except Obstructed as error:
+            return _obstruct(error, home, project, stop)
         if isinstance(request, str):
             return 0
-        stop = Stop(session=event.session_id, again=event.stop_hook_active)
         request = replace(request, stop=stop)
-        home = Home.find(project)
         with Journal(home.journal) as journal:
             told = _told(journal, request) if stop.again else []
             report = judge(journal, home, request, silent=True)
     except RuntrueError as error:
-        click.echo(f"runtrue gate: {error}", err=True)
+        with whoever_listens():
+            click.echo(f"runtrue gate: {error}", err=True)
         return _COMPLAIN
     if report["ready"]:
         return 0
     found = signs_of(report["findings"])
     if stop.again and lets_go(found, told):
-        print_let_go(report)
+        with whoever_listens():
+            print_let_go(report)
         return 0
-    print_verdict(report)
+    with whoever_listens():
+        print_verdict(report)
+    return _HOLD
+
+
+def _obstruct(error: Obstructed, home: Home, project: Path, stop: Stop) -> int:
+    """Hold the agent back, unless it was told the same before, or too often.
+
+    No run tells what it was told, since none could begin; it is kept in a file of the session.
+    """
+    name = hashlib.sha256(f"{project}\0{stop.session}".encode()).hexdigest()[:32]
+    file = home.path / "stops" / f"{name}.json"
+    told: list[str] = []
+    if stop.again:
+        with suppress(OSError, msgspec.DecodeError):
+            told = msgspec.json.decode(file.read_bytes(), type=list[str])
+    sentence = str(error)
+    with whoever_listens():
+        click.echo(f"runtrue gate: {sentence}", err=True)
+    if lets_go(frozenset({sentence}), [frozenset({one}) for one in told]):
+        return _COMPLAIN
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(msgspec.json.encode([*told, sentence]))
+    except OSError:
+        # What cannot be kept could hold it back for ever.
+        return _COMPLAIN if stop.again else _HOLD
     return _HOLD
 
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
-import subprocess
+import sys
 import textwrap
 from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import Any
 
 import click
@@ -20,7 +22,21 @@ _MESSAGE_LINES = 12
 _WIDTH = 98
 
 
-def print_verdict(report: dict[str, Any], *, in_commit: bool = False) -> None:
+@contextmanager
+def whoever_listens() -> Iterator[None]:
+    """Say something, and go on where nobody listens: a gate says it by its exit code as well."""
+    with suppress(OSError):
+        yield
+    for stream in filter(None, (sys.stdout, sys.stderr)):
+        try:
+            stream.flush()
+        except OSError:
+            # What is left to be written would fail once more when Python ends.
+            with Path(os.devnull).open("wb") as nowhere:
+                os.dup2(nowhere.fileno(), stream.fileno())
+
+
+def print_verdict(report: dict[str, Any]) -> None:
     """Say whether the change is ready and, where it is not, what is to be done."""
     if report["skipped"]:
         _say(f"not judged: {report['skipped']} (run {report['run_id']})")
@@ -35,9 +51,8 @@ def print_verdict(report: dict[str, Any], *, in_commit: bool = False) -> None:
     else:
         _say(f"{count}, the change is not ready. Mend all of it, then run the gate again.")
         _print_findings(findings, report)
-    if in_commit and (unstaged := _unstaged()):
-        few = ", ".join(unstaged[:3]) + (", …" if len(unstaged) > 3 else "")
-        click.echo(f"judged were the files as they are, more than this commit has: {few}", err=True)
+    if trouble := (report.get("memory") or {}).get("trouble"):
+        _say(f"what was found is not remembered: {trouble}")
 
 
 def print_let_go(report: dict[str, Any]) -> None:
@@ -112,16 +127,3 @@ def _to_do(finding: Finding) -> str:
         place = f"{last['file']}:{last['line']}" if last.get("line") else str(last["file"])
         return f"look at {place}; mend the code, or the test if the test is wrong"
     return strategy_for(finding)
-
-
-def _unstaged() -> list[str]:
-    """What differs from what is being committed, as git itself sees it in its hook."""
-    # With the variables that git gave us: the index of a commit may be another than usual.
-    done = subprocess.run(
-        ["git", "-c", "core.quotePath=false", "diff", "--name-only"],
-        capture_output=True,
-        text=True,
-        check=False,
-        env=os.environ,
-    )
-    return done.stdout.splitlines() if done.returncode == 0 else []

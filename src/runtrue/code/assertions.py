@@ -155,6 +155,13 @@ _COMMENTS = r"//[^\n]*|/\*.*?\*/"
 _TEXT = r'"(?:\\.|[^"\\\n])*"'
 _WORDS = r"(?:[aA]ssert|[cC]heck|[vV]erify|[eE]xpect)(?![a-z])\w*\s*\("
 
+#: What node's `assert` is called with, under names that nothing else has, and with any.
+_NODE = (
+    r"\b(?:(?:not)?(?:[dD]eep)?(?:[sS]trict)?(?:Equal)|partialDeepStrictEqual|doesNot(?:Throw|Reject"
+    r"|Match)|ifError)\s*\("
+    r"|\brequire\s*\(\s*\)\s*(?:\.\s*strict\s*)?(?:\.\s*(?:ok|equal|throws|rejects|match|fail)\s*)\("
+)
+
 _SCRIPT = _Syntax(
     hidden=re.compile(
         rf"{_COMMENTS}|{_TEXT}|'(?:\\.|[^'\\\n])*'|`(?:\\.|[^`\\])*`"
@@ -165,6 +172,7 @@ _SCRIPT = _Syntax(
     ),
     asserts=re.compile(
         rf"\b{_WORDS}|\b(?:expect|assert)\s*\.|\.\s*should\b|\bshould\s*[.(]|\bfail\s*\(|\bthrow\b"
+        rf"|{_NODE}"
     ),
     trivial=re.compile(
         r"\bexpect\s*\(\s*(?:true|false|\d+)\s*\)(?:\s*\.\s*\w+)+\s*\(\s*(?:true|false|\d+)?\s*\)"

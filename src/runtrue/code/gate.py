@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -25,6 +26,23 @@ _DOCUMENTS = frozenset(
     }
 )
 _NAMES = frozenset({"LICENSE", "LICENCE", "COPYING", "NOTICE", "AUTHORS", "CHANGELOG", "README"})
+
+#: A comment that leaves lines out of what coverage counts, in any of the languages.
+_EXCLUSION = re.compile(
+    r"(?:#|//|/\*).*?\b(?:pragma:\s*no\s*(?:cover|branch)|(?:istanbul|c8|v8)\s+ignore|nocov"
+    r"|(?:LCOV|GCOVR?)_EXCL)",
+    re.IGNORECASE,
+)
+
+
+def exclusions(text: str, lines: Collection[int], before: str = "") -> tuple[int, ...]:
+    """The changed lines of a file that are kept from being measured; not those it had before."""
+    had = {line.strip() for line in before.splitlines()}
+    return tuple(
+        number
+        for number, line in enumerate(text.splitlines(), start=1)
+        if number in lines and _EXCLUSION.search(line) and line.strip() not in had
+    )
 
 
 def judged(

@@ -107,16 +107,17 @@ def judge_kinds(
 ) -> KindsJudgement:
     """Judge the tests that passed. `read` gives the text of a file, as far as there is one.
 
-    `mended` are tests that failed on the code as it was, whatever they assert: they reproduce the
-    bug. `existing` are those that passed on it; both count only where they pass now.
+    `mended` are tests that failed on the code as it was: they reproduce the bug. `existing` are
+    those that passed on it; both count only where they pass now. What asserts nothing, counts for
+    nothing: it may have failed for want of a name.
     """
     passed = {case for case, outcome in cases.items() if outcome is Outcome.PASSED}
-    idle = _asserting_nothing(sorted(passed - set(mended)), infos, read)
+    idle = _asserting_nothing(sorted(passed), infos, read)
     nothing = set(idle)
     kinds = list(dict.fromkeys(required))
     found: dict[tuple[str, How], list[str]] = {}
     for case in sorted(passed):
-        if case in mended:
+        if case in mended and case not in nothing:
             for kind in (REGRESSION, REPRODUCTION):
                 found.setdefault((kind, "ran"), []).append(case)
         if case in existing:

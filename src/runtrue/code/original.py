@@ -2,23 +2,39 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import difflib
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from runtrue.checks import framework_of, language_of
+from runtrue.code.coverage import is_source
 from runtrue.code.place import Place
 from runtrue.code.request import CodeRequest
+from runtrue.code.suites import test_files_for
 from runtrue.flow import Node, emit
-from runtrue.loop import MATCH, History, Verdict
-from runtrue.sandbox import content_at
+from runtrue.loop import MATCH, History, Verdict, Workplace, is_one_of
+from runtrue.sandbox import content_at, is_test, repository_of
 
 Shared = dict[str, Any]
+#: How much of a test file must be in another one for it to have been moved there.
+_ALIKE = 0.5
 
 
 def judged_by_original(request: CodeRequest) -> bool:
-    """Whether a change is held to what the code before it came to."""
+    """Whether a change is held to what the code before it came to.
+
+    So is one that touches tests that were there: none of them may be lost by it.
+    """
     requirement = request.requirement
-    return requirement is not None and requirement.minimum_coverage == MATCH
+    if requirement is not None and requirement.minimum_coverage == MATCH:
+        return True
+    top = repository_of(Path(request.project))
+    return top is not None and any(
+        is_test(file) and content_at(top, request.against or "HEAD", file) is not None
+        for file in request.changes or {}
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,21 +59,85 @@ class OriginalNode(Node):
         """Put the changed files back, run the checks, and bring the change in again."""
         request, sandbox = self.place.request, self.place.sandbox
         emit("before_started")
+        files = request.changes or {}
+        now = {file: _read(sandbox.directory / file) for file in files}
+        before = {file: content_at(sandbox.top, request.against or "HEAD", file) for file in files}
+        moved = moved_tests(before, now)
         try:
-            for file in request.changes or {}:
-                original = content_at(sandbox.top, request.against or "HEAD", file)
+            for file, original in before.items():
                 put(sandbox.directory / file, original)
+            deleted = [file for file, content in now.items() if content is None]
+            excused = self._tests_of(deleted, sandbox.workplace())
             verdicts = []
             for check in request.checks:
                 emit("check_started", check=check.name)
-                verdicts.append(await check.run(sandbox.workplace()))
+                verdict = await check.run(sandbox.workplace())
+                verdicts.append(to_be_kept(verdict, moved, excused))
             return tuple(verdicts)
         finally:
             sandbox.restore(inputs.candidate)
 
+    def _tests_of(self, deleted: Collection[str], workplace: Workplace) -> tuple[str, ...]:
+        """The tests of sources that the change deletes, which may go with them."""
+        framework = framework_of(self.place.request.tests.command, workplace.directory)
+        prefix = workplace.directory.relative_to(workplace.root)
+        return tuple(
+            test
+            for file in filter(is_source, deleted)
+            for test in test_files_for(
+                workplace.directory,
+                Path(file).relative_to(prefix).as_posix(),
+                language_of(file),
+                framework,
+            )
+        )
+
     def post(self, shared: Shared, inputs: OriginalInputs, result: tuple[Verdict, ...]) -> None:
         """The baseline of the verdict."""
         shared["history"] = History(before=result)
+
+
+def moved_tests(
+    before: Mapping[str, bytes | None], now: Mapping[str, bytes | None]
+) -> dict[str, str]:
+    """The test files that a change has moved, and where to: to a new one that is much like it."""
+    gone = [file for file in before if is_test(file) and now[file] is None]
+    new = [file for file in before if is_test(file) and before[file] is None]
+    moved: dict[str, str] = {}
+    for file in gone:
+        alike = {other: _likeness(before[file], now[other]) for other in new}
+        best = max(alike, key=lambda other: alike[other], default=None)
+        if best is not None and alike[best] >= _ALIKE:
+            moved[file] = best
+            new.remove(best)
+    return moved
+
+
+def to_be_kept(
+    verdict: Verdict, moved: Mapping[str, str], excused: tuple[str, ...] = ()
+) -> Verdict:
+    """A verdict on the code before, with its cases called as they are now, but for excused files.
+
+    A case is called after its file, where that is known at all.
+    """
+    cases = {}
+    for case, outcome in verdict.cases.items():
+        file, bar, test = case.partition("::")
+        if not is_one_of(file, excused):
+            cases[f"{moved.get(file, file)}{bar}{test}"] = outcome
+    return replace(verdict, cases=cases)
+
+
+def _likeness(one: bytes | None, other: bytes | None) -> float:
+    before, after = (one or b"").splitlines(), (other or b"").splitlines()
+    return difflib.SequenceMatcher(None, before, after, autojunk=False).ratio()
+
+
+def _read(path: Path) -> bytes | None:
+    try:
+        return path.read_bytes()
+    except OSError:
+        return None
 
 
 def put(path: Path, content: bytes | None) -> None:

@@ -7,12 +7,15 @@ from pathlib import Path
 
 from runtrue.checks import CaseInfo, framework_of, language_of, load_cases
 from runtrue.code.coverage import is_source
+from runtrue.code.gate import exclusions
 from runtrue.code.kinds import EXISTING, REGRESSION, REPRODUCTION, KindsJudgement, judge_kinds
 from runtrue.code.original import put
 from runtrue.code.place import Place
 from runtrue.code.suites import test_files_for
 from runtrue.loop import (
+    COVERAGE_UNMET,
     TESTS_MISSING,
+    Cause,
     Fault,
     Finding,
     Location,
@@ -21,6 +24,7 @@ from runtrue.loop import (
     Trial,
     Verdict,
     Workplace,
+    cause_of,
     is_one_of,
 )
 from runtrue.sandbox import is_test
@@ -58,7 +62,14 @@ class KindsGate:
             mended=mended,
             existing=_passed_before(trial, cases) if EXISTING in required else (),
         )
-        findings = [*self._missing(judgement), *self._untested(cases, infos, workplace, judgement)]
+        findings = [*self._missing(judgement)]
+        if request.task is None:
+            known = {case for v in trial.history.before for case in v.cases}
+            findings += [
+                *self._untested(cases, infos, workplace, judgement),
+                *self._skipped(cases, infos, workplace, known),
+                *self._unmeasured(workplace),
+            ]
         return Verdict(
             check=self.name,
             mode=self.mode,
@@ -119,7 +130,7 @@ class KindsGate:
             return frozenset()
         passed = {case for case, outcome in own.items() if outcome is Outcome.PASSED}
         before = trial.history.baseline if trial.history.attempts or trial.history.before else ()
-        failed = {case for v in before for case, outcome in v.cases.items() if outcome in _BAD}
+        failed = {case for verdict in before for case in failing(verdict)}
         seen = frozenset(passed & failed)
         return seen or frozenset(passed & await self._failing_before(sources, trial, workplace))
 
@@ -134,7 +145,7 @@ class KindsGate:
             verdict = await check.run(workplace)
         finally:
             sandbox.restore(trial.candidate)
-        return {case for case, outcome in verdict.cases.items() if outcome in _BAD}
+        return failing(verdict)
 
     # -- findings ---------------------------------------------------------------------------
 
@@ -161,8 +172,8 @@ class KindsGate:
         judgement: KindsJudgement,
     ) -> Iterator[Finding]:
         """Of a change without a task: sources that no test is for, or that none really tests."""
-        if self._place.request.task is not None:
-            return
+        nothing = set(judgement.asserting_nothing)
+        fresh = fresh_cases(infos, self._written_lines(workplace))
         prefix = workplace.directory.relative_to(workplace.root)
         for path in filter(is_source, self._changed_files(workplace)):
             file = (prefix / path).as_posix()
@@ -174,9 +185,53 @@ class KindsGate:
             elif own and not ran:
                 skipped = f"the tests for {file} were skipped: {_few(tests)}; have them run"
                 yield self._finding(skipped, (file,), file)
-            elif ran and set(ran) <= set(judgement.asserting_nothing):
+            elif ran and set(ran) <= nothing:
                 idle = f"the tests for {file} assert nothing: {_few(tuple(ran))}; have them do so"
                 yield self._finding(idle, (file,), file)
+            elif (new := [case for case in ran if case in fresh]) and set(new) <= nothing:
+                idle = f"the new or changed tests for {file} assert nothing: {_few(tuple(new))}"
+                yield self._finding(f"{idle}; have them do so", (file,), file)
+
+    def _written_lines(self, workplace: Workplace) -> dict[str, tuple[int, ...]]:
+        """The changed lines of tests that hold something: those between two belong to neither."""
+        written = {}
+        for file, lines in (self._place.request.changes or {}).items():
+            text = (_text(workplace, file) or "").splitlines() if is_test(file) else []
+            written[file] = tuple(n for n in lines if n <= len(text) and text[n - 1].strip())
+        return written
+
+    def _skipped(
+        self,
+        cases: Mapping[str, Outcome],
+        infos: Mapping[str, CaseInfo],
+        workplace: Workplace,
+        known: set[str],
+    ) -> Iterator[Finding]:
+        """Tests that the change brings, and that did not run."""
+        tests = tuple(filter(is_test, self._changed_files(workplace)))
+        skipped: dict[str, list[str]] = {}
+        for case, outcome in cases.items():
+            file = file_of(case, infos)
+            if outcome is Outcome.SKIPPED and case not in known and is_one_of(file, tests):
+                skipped.setdefault(file, []).append(case)
+        for file, names in skipped.items():
+            told = f"new tests were skipped, or expected to fail: {_few(tuple(names))}"
+            yield self._finding(f"{told}; have them run, or leave them out", tuple(names), file)
+
+    def _unmeasured(self, workplace: Workplace) -> Iterator[Finding]:
+        """Changed lines that say of themselves that no test need run them."""
+        for file, lines in (self._place.request.changes or {}).items():
+            text = _text(workplace, file) if is_source(file) else None
+            before = (self._place.original(file) or b"").decode(errors="replace")
+            for line in exclusions(text or "", lines, before):
+                yield Finding(
+                    source=self.name,
+                    category=COVERAGE_UNMET,
+                    message="a comment keeps this line from being measured; take it out, and "
+                    "have a test run the line",
+                    fault=Fault.CANDIDATE,
+                    location=Location(file=file, line=line, symbol=self.name),
+                )
 
     def _finding(
         self, message: str, attempted: tuple[str, ...], file: str | None = None
@@ -198,6 +253,49 @@ def _passed_before(trial: Trial, cases: Mapping[str, Outcome]) -> frozenset[str]
         return frozenset(cases)
     passed = (c for v in history.baseline for c, o in v.cases.items() if o is Outcome.PASSED)
     return frozenset(passed)
+
+
+def failing(verdict: Verdict) -> set[str]:
+    """The cases of a verdict that failed by what the code does, not for want of a name in it.
+
+    A test of something new cannot but fail on the code before: that shows no bug.
+    """
+    nameless = {
+        finding.location.symbol
+        for finding in verdict.findings
+        if cause_of(finding) in (Cause.MISSING_NAME, Cause.SYNTAX)
+        and not _is_within_source(finding)
+    }
+    bad = {case for case, outcome in verdict.cases.items() if outcome in _BAD}
+    return {case for case in bad if case not in nameless}
+
+
+def _is_within_source(finding: Finding) -> bool:
+    """Whether it was the code under test that has looked for the name."""
+    frames = finding.data.get("frames")
+    last = frames[-1] if isinstance(frames, list) and frames else {}
+    file = last.get("file") if isinstance(last, dict) else None
+    return isinstance(file, str) and is_source(file)
+
+
+def fresh_cases(
+    infos: Mapping[str, CaseInfo], changes: Mapping[str, tuple[int, ...]]
+) -> frozenset[str]:
+    """The tests that are new or changed: those with a changed line before the next one begins."""
+    starts: dict[str, set[int]] = {}
+    for info in infos.values():
+        if info.file and info.line:
+            starts.setdefault(info.file, set()).add(info.line)
+    fresh = set()
+    for case, info in infos.items():
+        lines = changes.get(info.file or "")
+        if not lines:
+            continue
+        after = (line for line in starts.get(info.file or "", ()) if info.line and line > info.line)
+        end = min(after, default=lines[-1] + 1)
+        if info.line is None or any(info.line <= line < end for line in lines):
+            fresh.add(case)
+    return frozenset(fresh)
 
 
 def file_of(case: str, infos: Mapping[str, CaseInfo]) -> str:

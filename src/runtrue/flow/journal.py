@@ -150,7 +150,7 @@ class Journal:
         """
         with self._explained("read"):
             rows = self._db.execute(
-                "SELECT id, kind, ended_at, json_extract(result, '$.' || ?1) FROM runs "
+                "SELECT id, kind, ended_at, json_quote(json_extract(result, '$.' || ?1)) FROM runs "
                 "WHERE result IS NOT NULL AND (?2 IS NULL OR ended_at >= ?2) "
                 "AND (?3 IS NULL OR kind = ?3) ORDER BY ended_at, rowid",
                 (key, since, kind),

@@ -42,10 +42,10 @@ def fork_point(project: Path, revision: str) -> str:
         return commit
 
 
-def head_of(project: Path) -> str:
-    """The commit that the files are based on; before the first one, git's empty tree."""
+def head_of(project: Path, revision: str = "HEAD") -> str:
+    """The commit that the files are based on, or another; before the first, git's empty tree."""
     try:
-        return resolve(project, "HEAD")
+        return resolve(project, revision)
     except UsageError:
         return run_git("hash-object", "-w", "-t", "tree", "--stdin", cwd=project, stdin="").strip()
 

@@ -15,17 +15,17 @@ _SCRIPT = """\
 #!/bin/sh
 {mark}
 if [ -x {program} ]; then
-    exec {words} gate --hook git {project}
+    exec {words} gate --hook git -- {project}
 fi
-exec runtrue gate --hook git {project}
+exec runtrue gate --hook git -- {project}
 """
-#: Any script that was made so, whatever the paths in it.
+#: Any script that was made so, whatever the paths in it; earlier ones had no `--`.
 _OURS = re.compile(
     re.escape(_SCRIPT)
-    .replace(r"\{mark\}", re.escape(_MARK))
-    .replace(r"\{program\}", ".+")
-    .replace(r"\{words\}", ".+")
-    .replace(r"\{project\}", ".+")
+    .replace(re.escape("-- {project}"), "(?:-- )?(.+)")
+    .replace(re.escape("{mark}"), re.escape(_MARK))
+    .replace(re.escape("{program}"), ".+")
+    .replace(re.escape("{words}"), ".+")
 )
 
 
@@ -36,12 +36,13 @@ class Git:
         """Write the hook, unless there is another one."""
         file, top = _place(project)
         program = own_program()
+        # Git runs it at the top, in whichever working tree.
+        own = project.relative_to(top).as_posix()
         text = _SCRIPT.format(
             mark=_MARK,
             program=shlex.quote(program[0]),
             words=shlex.join(program),
-            # Git runs it at the top, in whichever working tree.
-            project=shlex.quote(project.relative_to(top).as_posix()),
+            project=shlex.quote(own),
         )
         there = read(file)
         if there == text:
@@ -52,6 +53,12 @@ class Git:
                 f"{file} is a hook of somebody else's, so it is left alone; add this line to it: "
                 f"{command} || exit 1 (or, where it is pre-commit's, use --install pre-commit)"
             )
+        if there is not None and (other := _guarded(there)) != own:
+            raise UsageError(
+                f"{file} is the hook of another project, {other}, and git has but one; use "
+                f"--install pre-commit for both, or take that one back first with "
+                f"`runtrue gate --uninstall git -- {shlex.quote(str(top / other))}`"
+            )
         write(file, text, mode=0o755)
         return Arranged(
             True,
@@ -61,7 +68,7 @@ class Git:
 
     def remove(self, project: Path) -> Arranged:
         """Remove the hook, if it is ours and nobody has edited it."""
-        file, _ = _place(project)
+        file, top = _place(project)
         there = read(file)
         if there is None or _MARK not in there:
             return Arranged(False, f"{file} is not runtrue's, or not there")
@@ -70,8 +77,17 @@ class Git:
                 f"{file} was edited since it was installed, so it is left alone; take out of it "
                 "the lines with `runtrue gate`"
             )
+        other = _guarded(there)
+        if other != project.relative_to(top).as_posix():
+            return Arranged(False, f"{file} is the hook of another project, {other}, and stays")
         file.unlink()
         return Arranged(True, f"removed {file}")
+
+
+def _guarded(script: str) -> str:
+    """The project that a script of ours is for, as seen from the top."""
+    found = _OURS.fullmatch(script)
+    return shlex.split(found[1])[0] if found else ""
 
 
 def _place(project: Path) -> tuple[Path, Path]:

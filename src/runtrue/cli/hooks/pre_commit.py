@@ -1,4 +1,4 @@
-"""pre-commit: a local hook in `.pre-commit-config.yaml`.
+"""pre-commit: a local hook in `.pre-commit-config.yaml`, at the top of the repository.
 
 The file is edited as text, at the places that a YAML parser gives, so that its comments and its
 order stay; what comes out is parsed and compared before it is written.
@@ -14,6 +14,7 @@ from typing import Any
 
 from runtrue.cli.hooks.arranged import Arranged, only_here, read, shared_program, write
 from runtrue.errors import UsageError
+from runtrue.sandbox import repository_of
 
 _ID = "runtrue-gate"
 _NAME = ".pre-commit-config.yaml"
@@ -34,12 +35,14 @@ class PreCommit:
 
     def install(self, project: Path) -> Arranged:
         """Add the hook after those that are there."""
-        file = project / _NAME
+        file, own = _place(project)
         text = read(file)
-        if any(True for _ in _ours(_parse(text or "", file))):
+        if any(True for _ in _ours(_parse(text or "", file), own)):
             return Arranged(False, f"{file} has the hook already")
         program = shared_program()
-        entry = _ENTRY.format(id=_ID, entry=_scalar(shlex.join([*program, "gate"])))
+        # pre-commit runs it at the top.
+        words = [*program, "gate", *(("--", own) if own != "." else ())]
+        entry = _ENTRY.format(id=_ID, entry=_scalar(shlex.join(words)))
         new = _added(text or "", entry, file)
         _check(new, text or "", file, more=_parse(f"repos:\n{entry}", file)["repos"])
         write(file, new)
@@ -51,19 +54,25 @@ class PreCommit:
 
     def remove(self, project: Path) -> Arranged:
         """Take the hook out."""
-        file = project / _NAME
+        file, own = _place(project)
         text = read(file)
-        if text is None or not any(True for _ in _ours(_parse(text, file))):
+        if text is None or not any(True for _ in _ours(_parse(text, file), own)):
             return Arranged(False, f"{file} has no such hook")
         new = text
-        while any(True for _ in _ours(_parse(new, file))):
-            new = _removed(new, file)
+        while any(True for _ in _ours(_parse(new, file), own)):
+            new = _removed(new, file, own)
         if not new.strip():
             file.unlink()
         else:
             _parse(new, file)
             write(file, new)
         return Arranged(True, f"taken out of {file}")
+
+
+def _place(project: Path) -> tuple[Path, str]:
+    """The configuration's file, and the project as seen from there."""
+    top = (repository_of(project) or project).resolve()
+    return top / _NAME, project.resolve().relative_to(top).as_posix()
 
 
 def _scalar(text: str) -> str:
@@ -89,13 +98,22 @@ def _parse(text: str, file: Path) -> dict[str, Any]:
     return config
 
 
-def _ours(config: dict[str, Any]) -> Iterator[tuple[int, int]]:
-    """The place of our hook: the number of its repository, and its own in there."""
+def _ours(config: dict[str, Any], own: str) -> Iterator[tuple[int, int]]:
+    """The place of a project's hook: the number of its repository, and its own in there."""
     for number, repo in enumerate(config.get("repos") or ()):
         hooks = repo.get("hooks") if isinstance(repo, dict) else None
         for at, hook in enumerate(hooks if isinstance(hooks, list) else ()):
-            if isinstance(hook, dict) and hook.get("id") == _ID:
+            if isinstance(hook, dict) and hook.get("id") == _ID and _guarded(hook) == own:
                 yield number, at
+
+
+def _guarded(hook: dict[str, Any]) -> str:
+    """The project that a hook of ours is for."""
+    try:
+        words = shlex.split(str(hook.get("entry", "")))
+    except ValueError:
+        return "."
+    return words[-1] if words[-2:-1] == ["--"] else "."
 
 
 def _check(new: str, old: str, file: Path, *, more: list[Any]) -> None:
@@ -168,8 +186,8 @@ def _last_line(node: Any) -> int:
     return _last_line(last[1] if isinstance(last, tuple) else last)
 
 
-def _removed(text: str, file: Path) -> str:
-    number, at = next(_ours(_parse(text, file)))
+def _removed(text: str, file: Path, own: str) -> str:
+    number, at = next(_ours(_parse(text, file), own))
     lines = text.splitlines(keepends=True)
     repos = _repos(text)
     repo = repos.value[number]
