@@ -22,6 +22,7 @@ from runtrue.memory import DebugMemory
 from runtrue.memory.learnt import learnt_from
 from runtrue.memory.shapes import words_of
 from runtrue.memory.template import dump_template
+from runtrue.redaction import Redactor
 
 SMALL, LARGE = 1_000, 1_000_000
 LOOKUPS, SEARCHES = 2_000, 400
@@ -172,7 +173,8 @@ def fill(home: Path, count: int) -> None:
     with DebugMemory(home) as memory:
         memory.tried(0, "makes the file")
         path = memory.path
-    learnt = learnt_from(DIFF.format(file="shop", name="total", argument="net", number=1))
+    diff = DIFF.format(file="shop", name="total", argument="net", number=1)
+    learnt = learnt_from(diff, Redactor())
     assert learnt is not None
     assert learnt.template is not None
     template = dump_template(learnt.template)
