@@ -92,6 +92,7 @@ PUBLIC: dict[str, list[str]] = {
         "fault_of_status",
         "fingerprint",
         "is_one_of",
+        "may_be_one_of",
         "normalise",
         "repair_cycle",
         "steady",

@@ -49,12 +49,12 @@ class Terminal:
 
     def interrupt(self) -> None:
         """Press Ctrl-C, and again where it came just before the program began to read."""
-        while True:
+        # The terminal shows the key itself, and then what the program says to it.
+        while not self.screen.partition("^C")[2].strip("^C\r\n "):
             self.type("\x03")
-            readable, _, _ = select.select([self._us], [], [], 5)
-            # The terminal shows the key itself, and then what the program says to it.
-            if readable and self._read() and self.screen.split("^C")[-1].strip():
-                return
+            while select.select([self._us], [], [], 5)[0] and self._read():
+                if self.screen.partition("^C")[2].strip("^C\r\n "):
+                    return
 
     def end(self) -> int:
         while self._read():

@@ -22,6 +22,7 @@ from runtrue.loop import (
     Reason,
     Verdict,
     is_one_of,
+    may_be_one_of,
     steady,
     still_judged,
     within_task,
@@ -491,4 +492,9 @@ def test_what_is_no_failure_of_a_case_blocks_wherever_it_is(found: Finding) -> N
 def test_a_file_is_known_by_any_name_it_may_have(
     file: str, names: tuple[str, ...], expected: bool
 ) -> None:
-    assert is_one_of(file, names) is expected
+    assert may_be_one_of(file, names) is expected
+
+
+def test_a_judge_of_the_same_name_below_makes_no_judge_of_a_file() -> None:
+    assert not is_one_of("total.js", ("test/total.js",))
+    assert is_one_of("part/test/total.js", ("test/total.js",))

@@ -44,6 +44,7 @@ def drive(
                 journal, home, run_id, as_json=as_json, force=force, secrets=secrets or {}
             )
         except KeyboardInterrupt:
+            _heed_nothing()
             return _tell_interrupted(journal, home, journal.find(run_id), as_json=as_json)
 
 
@@ -136,7 +137,6 @@ def _stopped_by(handler: Callable[[int, FrameType | None], object]) -> Iterator[
 
 
 def _interrupt(*_: object) -> NoReturn:
-    _heed_nothing()
     raise KeyboardInterrupt
 
 

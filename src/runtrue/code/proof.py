@@ -25,7 +25,7 @@ from runtrue.loop import (
     Verdict,
     Workplace,
     cause_of,
-    is_one_of,
+    may_be_one_of,
 )
 from runtrue.sandbox import is_test
 
@@ -90,7 +90,7 @@ class KindsGate:
         own = {
             case: outcome
             for case, outcome in cases.items()
-            if is_one_of(file_of(case, infos), tests)
+            if may_be_one_of(file_of(case, infos), tests)
         }
         return own or dict(cases)
 
@@ -178,7 +178,7 @@ class KindsGate:
         for path in filter(is_source, self._changed_files(workplace)):
             file = (prefix / path).as_posix()
             tests = self._tests_for(path, workplace)
-            own = {c: o for c, o in cases.items() if is_one_of(file_of(c, infos), tests)}
+            own = {c: o for c, o in cases.items() if may_be_one_of(file_of(c, infos), tests)}
             ran = [case for case, outcome in own.items() if outcome is not Outcome.SKIPPED]
             if not tests:
                 yield self._finding(f"there is no test for {file}; write one", (file,), file)
@@ -212,7 +212,7 @@ class KindsGate:
         skipped: dict[str, list[str]] = {}
         for case, outcome in cases.items():
             file = file_of(case, infos)
-            if outcome is Outcome.SKIPPED and case not in known and is_one_of(file, tests):
+            if outcome is Outcome.SKIPPED and case not in known and may_be_one_of(file, tests):
                 skipped.setdefault(file, []).append(case)
         for file, names in skipped.items():
             told = f"new tests were skipped, or expected to fail: {_few(tuple(names))}"

@@ -12,7 +12,7 @@ from runtrue.loop.cause import (
     Cause,
     cause_of,
 )
-from runtrue.loop.comparison import is_one_of, steady, still_judged, within_task
+from runtrue.loop.comparison import is_one_of, may_be_one_of, steady, still_judged, within_task
 from runtrue.loop.cycle import repair_cycle
 from runtrue.loop.decide import Action, Decision, Why, decide
 from runtrue.loop.escalation import Condition, Escalation, Item, Response, Trigger
@@ -103,6 +103,7 @@ __all__ = [
     "fault_of_status",
     "fingerprint",
     "is_one_of",
+    "may_be_one_of",
     "normalise",
     "repair_cycle",
     "steady",

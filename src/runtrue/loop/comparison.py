@@ -64,7 +64,7 @@ def within_task(verdict: Verdict, files: tuple[str, ...], baseline: Verdict | No
         for finding in verdict.findings
         if (case := finding.location.symbol or "") in verdict.cases
         and "::" in case
-        and not is_one_of(case.partition("::")[0], files)
+        and not may_be_one_of(case.partition("::")[0], files)
         and (baseline is None or baseline.cases.get(case) in (Outcome.FAILED, Outcome.ERROR))
     )
     left = tuple(finding for finding in verdict.findings if finding not in known)
@@ -73,7 +73,12 @@ def within_task(verdict: Verdict, files: tuple[str, ...], baseline: Verdict | No
 
 def is_one_of(file: str, names: tuple[str, ...]) -> bool:
     """Whether a file, named from the sandbox's root, is one that is named from somewhere in it."""
-    return any(file == n or file.endswith(f"/{n}") or n.endswith(f"/{file}") for n in names)
+    return any(file == name or file.endswith(f"/{name}") for name in names)
+
+
+def may_be_one_of(file: str, names: tuple[str, ...]) -> bool:
+    """Whether a file is one of some, where each may be named from anywhere in the sandbox."""
+    return is_one_of(file, names) or any(name.endswith(f"/{file}") for name in names)
 
 
 def _not_run(check: str, case: str) -> Finding:
