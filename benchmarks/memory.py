@@ -199,7 +199,7 @@ def fill(home: Path, count: int) -> None:
             words.update(mine)
             holds += [(word, n + 1) for word in mine]
             shapes.append((n + 1, *kind, message))
-            project = (f"p{n % 50}", f"/work/p{n % 50}", float(n), float(n))
+            project = (f"p{n % 50}", f"/home/ada/p{n % 50}", float(n), float(n))
             where = (f"src/part{n % 997}.py", f"tests/test_part{n % 997}.py::test_{n}")
             failures.append((n + 1, fingerprint, n + 1, *where, *project))
             fixes.append((fingerprint, *kind, template, f"{n:x}", *project))

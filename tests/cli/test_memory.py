@@ -35,7 +35,7 @@ ODD = finding("\x1b[2J" + "very long " * 30 + "\nnext", "KeyError")
 def full(machine: Machine) -> Machine:
     """A home in which two failures, a fix and a repair are remembered."""
     home = machine.home / ".runtrue"
-    project = Project("shop", "/work/shop")
+    project = Project("shop", "/home/ada/shop")
     with DebugMemory(home) as memory:
         for one, now in ((PLUS, NOW), (ODD, NOW - 50 * 86_400)):
             memory.record_failures(

@@ -33,7 +33,7 @@ from runtrue.memory import DebugMemory, Project
 from tests.fixers.support import make_workplace
 
 TESTS = CommandCheck(name="tests", command="python -m pytest -q -p no:cacheprovider")
-SHOP = Project("shop", "/work/shop")
+SHOP = Project("shop", "/home/ada/shop")
 
 SHOP_FILES = {
     "shop.py": "def total(prices):\n    result = 0\n    for price in prices:\n"
@@ -296,7 +296,7 @@ def test_what_failed_in_this_project_is_not_proposed_there_again(
     memory.failed(best, "r9", project=SHOP, findings=[SAME])
     task = FixTask(findings=(SAME,), history=History())
     for number, (project, expected) in enumerate(
-        [(SHOP, other), (Project("till", "/work/till"), best)]
+        [(SHOP, other), (Project("till", "/home/ada/till"), best)]
     ):
         fixer = MemoryFixer(memory, project=project)
         assert fixer.accepts(SAME)

@@ -16,8 +16,8 @@ from runtrue.memory import Counts, DebugMemory, Failure, Project, Rank, Remember
 from runtrue.memory.facts import DAY
 from runtrue.redaction import Redactor
 
-SHOP = Project("shop", "/work/shop")
-TILL = Project("till", "/work/till")
+SHOP = Project("shop", "/home/ada/shop")
+TILL = Project("till", "/home/ada/till")
 MESSAGE = "unsupported operand type(s) for +: 'int' and 'str'"
 
 
@@ -108,7 +108,7 @@ def test_a_failure_is_kept_with_all_that_is_known_of_it(memory: DebugMemory) -> 
         file="shop.py",
         test="tests/test_shop.py::test_total",
         project="shop",
-        path="/work/shop",
+        path="/home/ada/shop",
         seen=2,
         first_seen=5.0,
         last_seen=7.0,
@@ -160,7 +160,7 @@ def test_a_fix_is_known_by_its_failure(memory: DebugMemory) -> None:
     assert memory.lookup("another") == ()
     assert (fix.name, fix.fixer, fix.cause) == ("fix-1", "agent", Cause.TYPE_MISMATCH)
     assert (fix.tried, fix.passed, fix.first_seen, fix.last_seen) == (1, 1, 9.0, 9.0)
-    assert (fix.diff, fix.project, fix.path) == (diff(), "shop", "/work/shop")
+    assert (fix.diff, fix.project, fix.path) == (diff(), "shop", "/home/ada/shop")
     assert fix.template is not None
     assert fix.confidence == pytest.approx(2 / 3)
 

@@ -18,7 +18,7 @@ def session(name: str = "s1", **more: object) -> Session:
     return Session(
         session_id=name,
         run_id="r1",
-        project="/work/shop",
+        project="/home/ada/shop",
         status="passed",
         started_at="2026-01-25T10:00:00Z",
         **more,  # type: ignore[arg-type]

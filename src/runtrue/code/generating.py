@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -118,7 +119,7 @@ class Written:
     tests: tuple[str, ...] = ()
 
 
-class _WriteNode(TaskNode):
+class _WriteNode(TaskNode, ABC):
     """Has the generator write, and sees from the files what it did."""
 
     #: What progress calls it.
@@ -179,21 +180,21 @@ class _WriteNode(TaskNode):
             self.place.sandbox.restore(inputs.candidate)
         raise GeneratorFailed(f"{generator.name} could not write {self.what}: {generated.failure}")
 
+    @abstractmethod
     async def ask(self, generator: Generator, inputs: WriteInputs) -> Generated:
         """Ask for what this node is about."""
-        raise NotImplementedError
 
     def skips(self) -> str | None:
         """Why nothing is to be written, if so."""
         return None
 
+    @abstractmethod
     def missing(self, files: tuple[str, ...]) -> str | None:
         """What is missing, after `files` were changed, so that the run cannot go on."""
-        raise NotImplementedError
 
+    @abstractmethod
     def untouchable(self, files: tuple[str, ...], inputs: WriteInputs) -> tuple[str, ...]:
         """Those of some changed files that must be put back."""
-        raise NotImplementedError
 
     def _tests(self) -> tuple[str, ...]:
         """The tests of the artifact, as the files are now."""
