@@ -9,8 +9,7 @@ from functools import reduce
 from operator import or_
 from pathlib import Path
 
-from runtrue.checks import Coverage, language_of, load_measured
-from runtrue.checks import Language as Lang
+from runtrue.checks import Coverage, FileCoverage, Language, language_of, load_measured
 from runtrue.loop import (
     COVERAGE_UNMET,
     MATCH,
@@ -176,7 +175,7 @@ class CoverageGate:
 
 def is_source(file: str) -> bool:
     """Whether a file is code that tests could run."""
-    return language_of(file) is not Lang.OTHER and not is_test(file)
+    return language_of(file) is not Language.OTHER and not is_test(file)
 
 
 def ranges(lines: Sequence[int]) -> str:
@@ -211,13 +210,8 @@ def _share_of(coverage: Coverage, changed: Mapping[str, frozenset[int]], root: P
         for file, lines in changed.items()
         if file not in coverage.files and (not languages or language_of(file) in languages)
     }
-    seen = [(lines, coverage.files[f]) for f, lines in changed.items() if f in coverage.files]
-    ran = sum(len(lines & file.executed) for lines, file in seen)
-    of = sum(len(lines & file.lines) for lines, file in seen) + sum(map(len, unseen.values()))
-    missing = {file: tuple(sorted(lines)) for file, lines in unseen.items() if lines}
-    return Share(
-        percent=100 * ran / of if of else None, missing={**coverage.missed(changed), **missing}
-    )
+    whole = coverage | Coverage({f: FileCoverage(missing=lines) for f, lines in unseen.items()})
+    return Share(percent=whole.percent_of_lines(changed), missing=whole.missed(changed))
 
 
 def lines_with_code(file: Path) -> set[int]:
@@ -225,7 +219,7 @@ def lines_with_code(file: Path) -> set[int]:
     if not file.is_file():  # it was deleted
         return set()
     text = file.read_text(encoding="utf-8", errors="replace")
-    is_python = language_of(file.name) is Lang.PYTHON
+    is_python = language_of(file.name) is Language.PYTHON
     idle = _docstrings(text) if is_python else _block_comments(text)
     comment = "#" if is_python else "//"
     return {

@@ -165,7 +165,7 @@ def plan_code(
     found = task.tests or test_files_for(project, task.path, language, framework)
     return replace(
         request,
-        task=replace(task, tests=found, named=bool(task.tests)),
+        task=replace(task, tests=found),
         requirement=requirement,
         security=config.security,
         generator=generator,

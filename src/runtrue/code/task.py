@@ -32,8 +32,6 @@ class CodeTask:
     code_type: CodeType
     #: The tests it is judged by, where they were named; else those found for `path`.
     tests: tuple[str, ...] = ()
-    #: Whether `tests` were named, so that failures of others that were there before do not matter.
-    named: bool = False
     #: Paths to requirements that the requirement mentions.
     mentions: tuple[str, ...] = ()
 
