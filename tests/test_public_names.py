@@ -114,6 +114,7 @@ PUBLIC: dict[str, list[str]] = {
         "framework_of",
         "is_shell",
         "language_of",
+        "lines_with_code",
         "load_cases",
         "load_measured",
         "output_of",

@@ -2,7 +2,13 @@
 
 from runtrue.checks.case_info import CaseInfo, load_cases
 from runtrue.checks.check import CommandCheck, find_program
-from runtrue.checks.coverage import Coverage, FileCoverage, Measured, load_measured
+from runtrue.checks.coverage import (
+    Coverage,
+    FileCoverage,
+    Measured,
+    lines_with_code,
+    load_measured,
+)
 from runtrue.checks.detect import Detected, detect_checks
 from runtrue.checks.framework import Framework, Language, framework_of, language_of, tool_of
 from runtrue.checks.line import is_shell
@@ -24,6 +30,7 @@ __all__ = [
     "framework_of",
     "is_shell",
     "language_of",
+    "lines_with_code",
     "load_cases",
     "load_measured",
     "output_of",

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from operator import or_
 from pathlib import Path
 
-from runtrue.checks import Coverage, FileCoverage, Language, language_of, load_measured
+from runtrue.checks import (
+    Coverage,
+    FileCoverage,
+    Language,
+    language_of,
+    lines_with_code,
+    load_measured,
+)
 from runtrue.loop import (
     COVERAGE_UNMET,
     MATCH,
@@ -212,52 +218,6 @@ def _share_of(coverage: Coverage, changed: Mapping[str, frozenset[int]], root: P
     }
     whole = coverage | Coverage({f: FileCoverage(missing=lines) for f, lines in unseen.items()})
     return Share(percent=whole.percent_of_lines(changed), missing=whole.missed(changed))
-
-
-def lines_with_code(file: Path) -> set[int]:
-    """The lines of a file that nothing has measured which could be run."""
-    if not file.is_file():  # it was deleted
-        return set()
-    text = file.read_text(encoding="utf-8", errors="replace")
-    is_python = language_of(file.name) is Language.PYTHON
-    idle = _docstrings(text) if is_python else _block_comments(text)
-    comment = "#" if is_python else "//"
-    return {
-        number
-        for number, line in enumerate(text.split("\n"), 1)
-        if number not in idle and line.strip() and not line.lstrip().startswith(comment)
-    }
-
-
-def _docstrings(text: str) -> set[int]:
-    """The lines of a Python program that hold a text which is neither used nor kept."""
-    try:
-        nodes = list(ast.walk(ast.parse(text)))
-    except (SyntaxError, ValueError):
-        return set()
-    found: set[int] = set()
-    lines = text.split("\n")
-    for node in nodes:
-        match node:
-            case ast.Expr(value=ast.Constant(value=str()), lineno=first, end_lineno=last):
-                # Not that of a function that stands on the same line.
-                if not lines[first - 1][: node.col_offset].strip():
-                    found.update(range(first, (last or first) + 1))
-    return found
-
-
-def _block_comments(text: str) -> set[int]:
-    """The lines that hold nothing but a comment between `/*` and `*/`."""
-    found = set()
-    within = False
-    for number, line in enumerate(text.split("\n"), 1):
-        within = within or line.lstrip().startswith("/*")
-        if within:
-            _, end, after = line.partition("*/")
-            within = not end
-            if not after.strip():
-                found.add(number)
-    return found
 
 
 def _percent(coverage: Coverage, file: str) -> float | None:

@@ -1,15 +1,47 @@
-"""Comments: V8 knows nothing of them, so that reports made from what it says count their lines."""
+"""Lines that hold code: what V8, and what has not been measured at all, must be told of."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
+from runtrue.checks.framework import Language, language_of
+
+
+def lines_with_code(file: Path) -> set[int]:
+    """The lines of a file that could be run: none of a file that is not there."""
+    if not file.is_file():
+        return set()
+    text = file.read_text(encoding="utf-8", errors="replace")
+    return set(range(1, len(text.splitlines()) + 1)) - lines_without_code(file)
+
 
 def lines_without_code(file: Path) -> set[int]:
-    """The lines of a file in JavaScript or TypeScript that hold a comment or nothing."""
+    """The lines of a file that hold a comment, a docstring, or nothing."""
+    text = file.read_text(encoding="utf-8", errors="replace")
+    return _in_python(text) if language_of(file.name) is Language.PYTHON else _in_others(text)
+
+
+def _in_python(text: str) -> set[int]:
+    import ast
+
+    lines = text.split("\n")
+    found = {n for n, line in enumerate(lines, 1) if not line.strip() or line.lstrip()[0] == "#"}
+    try:
+        nodes = list(ast.walk(ast.parse(text)))
+    except (SyntaxError, ValueError):
+        return found
+    for node in nodes:
+        match node:
+            case ast.Expr(value=ast.Constant(value=str()), lineno=first, end_lineno=last):
+                # Not that of a function that stands on the same line.
+                if not lines[first - 1][: node.col_offset].strip():
+                    found.update(range(first, (last or first) + 1))
+    return found
+
+
+def _in_others(text: str) -> set[int]:
     found = set()
     is_comment = False
-    text = file.read_text(encoding="utf-8", errors="replace")
     for number, line in enumerate(text.splitlines(), 1):
         code = line.strip()
         is_comment = is_comment or code.startswith("/*")
