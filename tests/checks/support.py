@@ -51,7 +51,7 @@ class Project:
         self,
         command: str,
         *,
-        timeout: float = 60,
+        timeout: float = 300,
         name: str = "tests",
         directory: str = ".",
         env: dict[str, str] | None = None,

@@ -669,6 +669,21 @@ class TestOutput:
         assert [f.category for f in verdict.findings] == ["AssertionError", "died"]
         assert verdict.findings[1].location.symbol == "test_it.py::test_b"
 
+    def test_a_test_that_closes_every_file_gets_none_of_the_report(self, project: Project) -> None:
+        project.write(
+            "test_it.py",
+            """
+            import os
+            def test_a():
+                os.closerange(3, 256)
+                # The numbers that were closed are given away again.
+                for number in range(20):
+                    os.open(f"own{number}", os.O_WRONLY | os.O_CREAT)
+            def test_b(): assert not any(os.path.getsize(f"own{number}") for number in range(20))
+            """,
+        )
+        assert set(project.check(f"{PYTEST} -s").cases.values()) == {"passed"}
+
     def test_what_was_printed_is_in_the_verdict(self, project: Project) -> None:
         project.write("test_it.py", "def test_it(): assert 1 == 2\n")
         assert "1 failed" in project.check(PYTEST).output

@@ -68,7 +68,7 @@ class Machine:
             input=stdin,
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=600,
             check=False,
         )
         assert "Traceback" not in done.stderr, done.stderr

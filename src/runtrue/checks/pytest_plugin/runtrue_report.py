@@ -40,12 +40,39 @@ def _begin_to_measure() -> Any:
 _measuring = _begin_to_measure()
 
 
+class _Report:
+    """The file of the report. It is kept open: opening it for each line costs more than writing."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self._open()
+
+    def _open(self) -> None:
+        self._descriptor = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+        self._file = self._opened()
+
+    def _opened(self) -> Any:
+        status = os.fstat(self._descriptor)
+        return status.st_dev, status.st_ino
+
+    def write(self, line: str) -> None:
+        """Add a line, at once."""
+        try:
+            is_ours = self._opened() == self._file
+        except OSError:
+            is_ours = False
+        if not is_ours:  # a test has closed it, and may have got its number for another file
+            self._open()
+        # Half a surrogate pair, from a file name say, is no text: it must not get into the report.
+        os.write(self._descriptor, line.encode("utf-8", "replace"))
+
+
+_report = _Report(_PATH) if _PATH is not None else None
+
+
 def _write(event: str, **data: Any) -> None:
-    if _PATH is None:
-        return
-    # Half a surrogate pair, from a file name say, is no text: it must not get into the report.
-    with open(_PATH, "a", encoding="utf-8", errors="replace") as file:
-        file.write(json.dumps({"event": event, **data}, ensure_ascii=False) + "\n")
+    if _report is not None:
+        _report.write(json.dumps({"event": event, **data}, ensure_ascii=False) + "\n")
 
 
 def _trim(text: str) -> str:
