@@ -1,77 +1,93 @@
-"""Sessions for a clean room: each has its own environment, made from the pinned requirements.
+"""Sessions: `nox` runs all that a change must pass, in the environment that nox itself is in.
 
-Day to day, scripts/test and scripts/check do the same in .venv and are faster.
+scripts/setup, setup-servers and setup-runners make that environment; nothing is installed here, so
+that every session begins at once, also offline. `nox -s pythons` is the clean room: there each
+Python has an environment of its own, made from the pinned requirements.
 """
+
+import sys
 
 import nox
 
-nox.needs_version = ">=2024.4"
-nox.options.default_venv_backend = "uv|virtualenv"
-nox.options.reuse_existing_virtualenvs = True
+nox.needs_version = ">=2025.2"
+nox.options.default_venv_backend = "none"
 # A machine need not have every Python we support: use those it has, and fetch none.
 nox.options.error_on_missing_interpreters = False
 nox.options.download_python = "never"
 
 PYTHONS = ["3.11", "3.12", "3.13"]
+#: What the fix-then-revalidate loop is made of; its own coverage is reported, too.
+LOOP = "src/runtrue/plan/*,src/runtrue/loop/*"
 
 
-def install(session: nox.Session, requirements: str = "dev") -> None:
-    session.install("--require-hashes", "-r", f"requirements/{requirements}.txt")
-    session.install("--no-deps", "--no-build-isolation", "-e", ".")
-
-
-def install_servers(session: nox.Session) -> None:
-    """The servers that tests talk to, which the scripts install for all."""
-    session.run("scripts/setup", external=True)
-    session.run("scripts/setup-servers", external=True)
+def run(session: nox.Session, module: str, *args: str, **env: str) -> None:
+    """Run a module of this environment, whatever lies on the path."""
+    session.run(sys.executable, "-m", module, *args, env=env)
 
 
 @nox.session
 def lint(session: nox.Session) -> None:
     """Format and lint."""
-    install(session)
-    session.run("ruff", "format", "--check")
-    session.run("ruff", "check")
+    run(session, "ruff", "format", "--check")
+    run(session, "ruff", "check")
 
 
 @nox.session
-def typecheck(session: nox.Session) -> None:
+def types(session: nox.Session) -> None:
     """Check types."""
-    install(session)
-    session.run("mypy")
-
-
-@nox.session(python=PYTHONS)
-def unit_tests(session: nox.Session) -> None:
-    """Run the tests; arguments go to pytest."""
-    install(session)
-    install_servers(session)
-    session.run("pytest", "-n", "auto", *session.posargs)
+    run(session, "mypy")
 
 
 @nox.session
 def docs(session: nox.Session) -> None:
     """Build the documentation; a warning is an error."""
-    install(session)
-    session.run(
-        *("mkdocs", "build", "--strict", "--site-dir", session.create_tmp()),
-        env={"NO_MKDOCS_2_WARNING": "1"},
-    )
+    site = session.create_tmp()
+    run(session, "mkdocs", "build", "--strict", "--site-dir", site, NO_MKDOCS_2_WARNING="1")
 
 
 @nox.session
+def behave(session: nox.Session) -> None:
+    """Run the features; arguments go to behave."""
+    run(session, "behave", "--format", "progress2", *(session.posargs or ["features"]))
+
+
+@nox.session
+def robot(session: nox.Session) -> None:
+    """Run the Robot suites; arguments go to robot, and its log lies below .nox."""
+    run(session, "robot", "--outputdir", session.create_tmp(), *(session.posargs or ["robot"]))
+
+
+@nox.session
+def tests(session: nox.Session) -> None:
+    """Run the tests, the features and suites among them; arguments go to pytest."""
+    run(session, "coverage", "erase")
+    run(session, "coverage", "run", "-m", "pytest", "-n", "auto", *session.posargs)
+
+
+@nox.session(requires=["tests"])
 def coverage_report(session: nox.Session) -> None:
-    """Run the tests and fail if too little of runtrue was run, its processes included."""
-    install(session)
-    install_servers(session)
-    session.run("coverage", "erase")
-    session.run("coverage", "run", "-m", "pytest", "-n", "auto", *session.posargs)
-    session.run("coverage", "combine", "--quiet")
-    session.run("coverage", "report")
+    """Fail if the tests have run too little of runtrue, its processes included."""
+    run(session, "coverage", "combine", "--quiet")
+    run(session, "coverage", "report", "--include", LOOP)
+    run(session, "coverage", "report")
 
 
 @nox.session(default=False)
 def benchmark(session: nox.Session) -> None:
-    """Run the named benchmarks; without a name, list them."""
-    install(session, "bench")
-    session.run("python", "-m", "benchmarks", *session.posargs)
+    """Run the benchmarks of ASV on what is checked out; arguments go to `asv run`."""
+    session.run("scripts/setup", "bench", external=True)
+    # Where ASV keeps what it knows of the machine.
+    env = {"HOME": session.create_tmp()}
+    asv = (".venv-bench/bin/python", "-m", "asv")
+    session.run(*asv, "machine", "--yes", env=env, external=True)
+    session.run(*asv, "run", "--python=same", *session.posargs, env=env, external=True)
+
+
+@nox.session(python=PYTHONS, default=False, venv_backend="uv|virtualenv", reuse_venv=True)
+def pythons(session: nox.Session) -> None:
+    """Run the tests in a clean environment of each Python; arguments go to pytest."""
+    session.install("--require-hashes", "-r", "requirements/dev.txt")
+    session.install("--no-deps", "--no-build-isolation", "-e", ".")
+    session.run("scripts/setup-servers", external=True)
+    session.run("scripts/setup-runners", external=True)
+    session.run("pytest", "-n", "auto", *session.posargs)

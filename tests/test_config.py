@@ -3,26 +3,40 @@
 from __future__ import annotations
 
 import string
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from runtrue.code import coverage, independence, proof, security
+from runtrue.code import independence, proof
 from runtrue.config import (
-    _GATES,
-    _TEST_KINDS,
     RUNGS,
     AgentConfig,
     CheckConfig,
     Config,
     FixersConfig,
+    PlansConfig,
     SandboxConfig,
+    Validation,
+    ValidationConfig,
+    ValidationKind,
     load_config,
 )
+from runtrue.config.rules import GATES, TEST_KINDS
 from runtrue.errors import ConfigError
-from runtrue.loop import CodeType, Limits, Mode, Policy, Requirements
+from runtrue.gates import coverage, security
+from runtrue.loop import (
+    DEFAULT_PROFILE,
+    PROFILES,
+    AutomationProfile,
+    CodeType,
+    Limits,
+    Mode,
+    Policy,
+    Requirements,
+)
 
 EVERYTHING = """
 [checks.tests]
@@ -159,7 +173,7 @@ class TestMistakes:
                 "[polcy]\nmax_attempts = 1\n",
                 "1: polcy: unknown key (did you mean 'policy'?); "
                 "known here: checks, fixers, policy, sandbox, model, coverage, escalation, "
-                "security, memory, gate, ralph",
+                "security, memory, gate, ralph, plans",
             ),
             (
                 "\n[policy]\nmax_attempts = 1\nmax_atempts = 2\n",
@@ -385,8 +399,8 @@ class TestMistakes:
 
     def test_gates_and_kinds_of_tests_are_those_that_there_are(self) -> None:
         names = {module.NAME for module in (coverage, independence, proof, security)}
-        assert set(_GATES) == names
-        assert set(_TEST_KINDS) == {
+        assert set(GATES) == names
+        assert set(TEST_KINDS) == {
             kind for each in CodeType for kind in Requirements().of(each).required_tests
         }
 
@@ -439,7 +453,7 @@ class TestMistakes:
             f"(did you mean {meant!r}?)"
         )
 
-    @pytest.mark.parametrize("word", ["smoke", "edges", "error", "", *_TEST_KINDS])
+    @pytest.mark.parametrize("word", ["smoke", "edges", "error", "", *TEST_KINDS])
     def test_other_kinds_of_tests_are_the_projects_own(self, tmp_path: Path, word: str) -> None:
         write(tmp_path, f"[coverage.bug_fix]\nrequired_tests = ['{word}']\n")
         assert load_config(tmp_path).coverage.bug_fix.required_tests == (word,)
@@ -518,12 +532,150 @@ class TestMistakes:
         assert complaint(tmp_path, text).startswith("5: checks.a.b.command: ")
 
 
+PLANS = """
+[plans]
+profile = "ours"
+sandbox = "none"
+validation_retry_limit = 0
+answer_within = 0
+
+[plans.profiles.ours]
+base = "trusted"
+max_cost = 5
+
+[plans.profiles.plain]
+auto_apply = true
+
+[plans.validations."unit tests"]
+kind = "tests"
+watches = ["src/**"]
+env = {A = "b"}
+"""
+
+
+class TestPlans:
+    def test_without_any_the_defaults_hold(self, tmp_path: Path) -> None:
+        plans = load_config(tmp_path).plans
+        assert plans == PlansConfig()
+        assert plans.profile == DEFAULT_PROFILE
+        assert plans.all_profiles() == PROFILES
+
+    @pytest.mark.parametrize("name", ["runtrue.toml", "pyproject.toml"])
+    def test_everything_can_be_set(self, tmp_path: Path, name: str) -> None:
+        write(tmp_path, PLANS if name == "runtrue.toml" else in_pyproject(PLANS), name)
+        plans = load_config(tmp_path).plans
+        assert (plans.profile, plans.sandbox) == ("ours", "none")
+        assert (plans.validation_retry_limit, plans.answer_within) == (0, 0.0)
+        unit = ValidationConfig(kind=ValidationKind.TESTS, watches=("src/**",), env={"A": "b"})
+        assert plans.validations == {"unit tests": unit}
+
+    def test_a_profile_has_the_flags_of_its_base_but_for_its_own(self, tmp_path: Path) -> None:
+        write(tmp_path, PLANS)
+        every = load_config(tmp_path).plans.all_profiles()
+        assert list(every) == [*PROFILES, "ours", "plain"]
+        assert every["ours"] == replace(PROFILES["trusted"], max_cost=5.0)
+        assert every["plain"] == replace(PROFILES[DEFAULT_PROFILE], auto_apply=True)
+        assert type(every["ours"]) is AutomationProfile
+
+    def test_a_validation_gets_its_name(self, tmp_path: Path) -> None:
+        write(tmp_path, PLANS)
+        found = load_config(tmp_path).plans.validations["unit tests"]
+        assert found.named("x") == Validation(
+            name="x", kind=ValidationKind.TESTS, watches=("src/**",), env={"A": "b"}
+        )
+
+    @pytest.mark.parametrize(
+        ("text", "expected"),
+        [
+            (
+                "[plans]\nprofle = 'auto'\n",
+                "2: plans.profle: unknown key (did you mean 'profile'?); known here: profile, "
+                "sandbox, validation_retry_limit, answer_within, validations, profiles",
+            ),
+            (
+                "[plans]\nprofile = 'atuo'\n",
+                "2: plans.profile: there is no profile 'atuo' (did you mean 'auto'?); "
+                f"there are: {', '.join(PROFILES)}",
+            ),
+            (
+                "[plans]\nsandbox = 'non'\n",
+                "2: plans.sandbox: invalid enum value 'non' (did you mean 'none'?); "
+                "there are: worktree, copy, none",
+            ),
+            (
+                "[plans]\nvalidation_retry_limit = 101\n",
+                "2: plans.validation_retry_limit: expected a whole number <= 100",
+            ),
+            (
+                "[plans]\nanswer_within = inf\n",
+                "2: plans.answer_within: expected a number <= 31536000.0",
+            ),
+            ("[plans]\nprofiles = 3\n", "2: plans.profiles: expected a table, got a whole number"),
+            (
+                "[plans.profiles]\nours = 3\n",
+                "2: plans.profiles.ours: expected a table, got a whole number",
+            ),
+            (
+                "[plans.profiles.ours]\nmax_cost = 1\nmax_time = 'x'\n",
+                "3: plans.profiles.ours.max_time: expected a number, got text",
+            ),
+            (
+                "[plans.profiles.ours]\nbase = 'rewiev'\n",
+                "2: plans.profiles.ours.base: there is no profile 'rewiev' (did you mean 'review'?)"
+                f"; there are: {', '.join(PROFILES)}",
+            ),
+            (
+                "[plans.profiles.ours]\nbase = 3\n",
+                "2: plans.profiles.ours.base: expected text, got a whole number",
+            ),
+            (
+                "[plans.profiles.ours]\n[plans.profiles.mine]\nbase = 'ours'\n",
+                "3: plans.profiles.mine.base: there is no profile 'ours'; "
+                f"there are: {', '.join(PROFILES)}",
+            ),
+            (
+                "[plans.profiles.auto]\nmax_cost = 1\n",
+                "1: plans.profiles.auto: this profile is built in; give yours another name, and "
+                "base = 'auto'",
+            ),
+            (
+                "[plans.validations.a]\nkind = 'lint'\n[plans.validations.b]\nkind = 'lnt'\n",
+                "4: plans.validations.b.kind: invalid enum value 'lnt' (did you mean 'lint'?); "
+                "there are: command, tests, lint, types, coverage, security, callable",
+            ),
+            (
+                "[plans.validations.a]\n",
+                "1: plans.validations.a: a validation of the kind 'command' needs a command",
+            ),
+            (
+                "[plans.validations.a]\nkind = 'lint'\nname = 'b'\n",
+                "3: plans.validations.a.name: unknown key; known here: mode, kind, command, "
+                "callable, minimum, severity, watches, timeout, fix, judges, env, directory",
+            ),
+            (
+                "[plans.validations.' ']\ncommand = 'x'\n",
+                "1: plans.validations. : the name of a validation is empty",
+            ),
+        ],
+    )
+    def test_mistakes(self, tmp_path: Path, text: str, expected: str) -> None:
+        assert complaint(tmp_path, text) == expected
+
+    def test_an_unknown_flag_of_a_profile(self, tmp_path: Path) -> None:
+        text = "[plans.profiles.ours]\nauto_aply = true\n"
+        assert complaint(tmp_path, text).startswith(
+            "2: plans.profiles.ours.auto_aply: unknown key (did you mean 'auto_apply'?); "
+            "known here: auto_strategize, "
+        )
+
+
 # -- anything at all ------------------------------------------------------------------------------
 
 KEYS = st.sampled_from(
     [
         *("checks", "fixers", "policy", "sandbox", "agent", "order", "command", "mode", "timeout"),
         *("max_attempts", "max_time", "kind", "env", "fix", "judges", "once", "tool", "runtrue"),
+        *("plans", "profiles", "validations", "base", "profile", "watches"),
         *("x", '"quo ted"', "''"),
     ]
 )

@@ -22,7 +22,7 @@ LEVELS: list[tuple[str, ...]] = [
     ("flow",),
     ("loop",),
     ("config", "home"),
-    ("memory", "fields", "checks", "fixers", "sandbox", "models", "escalation"),
+    ("memory", "fields", "checks", "gates", "fixers", "sandbox", "models", "escalation"),
     ("workflow",),
     ("planner", "code", "plan"),
     ("cli",),

@@ -4,6 +4,7 @@
     ├── UsageError                the caller asked for something that cannot be: fix the call
     │   ├── ConfigError           a configuration file is wrong, with its place
     │   ├── InvalidWorkflow       a workflow has problems, each with its place
+    │   ├── PlanError             a plan cannot be made, or is not where this could be done to it
     │   └── UnknownRun            no run has that id
     ├── HostError                 the machine refused: disk, permissions, a program that is missing
     │   ├── JournalError          the journal cannot be opened, read or written
@@ -46,6 +47,10 @@ class UsageError(RuntrueError):
 
 class ConfigError(UsageError):
     """A configuration file is wrong; the message begins with `file:line`."""
+
+
+class PlanError(UsageError):
+    """A plan is wrong, or what is asked of it cannot be done where it stands."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from runtrue.checks import lines_with_code
-from runtrue.code.coverage import ranges
+from runtrue.gates.coverage import ranges
 from tests.cli.conftest import Machine, MakeProject, machine, make_project
 from tests.code.support import EMPTY, MENDED, PYTEST, RIGHT, TAX, TESTS, Agent, plain, valid
 

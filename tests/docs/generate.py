@@ -7,12 +7,13 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 
 import click
 
 from runtrue.cli.main import cli
+from runtrue.loop import PROFILES, AutomationProfile
 from runtrue.workflow.registry import BUILT_IN
 
 from .pages import DOCS, README, region
@@ -103,6 +104,25 @@ def _node_types() -> str:
     return "\n" + "\n".join(sections) + "\n"
 
 
+def _profiles() -> str:
+    """Every flag of every profile that is built in."""
+    rows = [
+        [f"`{field.name}`", *(_flag(getattr(profile, field.name)) for profile in PROFILES.values())]
+        for field in fields(AutomationProfile)
+    ]
+    head = ["", *(f"`{name}`" for name in PROFILES)]
+    table = [head, ["---"] * len(head), *rows]
+    return "\n" + "".join(f"| {' | '.join(row)} |\n" for row in table) + "\n"
+
+
+def _flag(value: bool | float | None) -> str:
+    if value is None:
+        return "none"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return f"{value:g}"
+
+
 SESSION_PARTS = [
     _session(README, "task"),
     _session(README, "shop"),
@@ -111,10 +131,13 @@ SESSION_PARTS = [
     _session(DOCS / "loops" / "fix.md", "judge"),
     _session(DOCS / "loops" / "code.md", "memory"),
     _session(DOCS / "loops" / "code.md", "gate"),
+    _session(DOCS / "loops" / "plan.md", "plan"),
+    _session(DOCS / "loops" / "plan.md", "guidance"),
     _session(DOCS / "workflows.md", "workflow"),
 ]
 OTHER_PARTS = [
     Part(DOCS / "reference" / "cli.md", "help", _command_line),
     Part(DOCS / "agents.md", "prompt", _prompt),
     Part(DOCS / "reference" / "nodes.md", "nodes", _node_types),
+    Part(DOCS / "reference" / "profiles.md", "profiles", _profiles),
 ]

@@ -79,6 +79,42 @@ def test_negative_tax_is_refused():
         with_tax(100, -20)
 END
 """
+#: A shop whose totals leave out the tax; the rate is wrong as well, and in another file.
+TAX = {
+    "handler.py": """\
+from model import RATE
+
+
+def total(net):
+    return net
+""",
+    "model.py": "RATE = 10\n",
+    "test_total.py": """\
+from handler import total
+
+
+def test_tax_is_added():
+    assert total(100) == 110
+""",
+    "plan.yaml": """\
+instruction: Totals must include tax
+strategy:
+  steps:
+    - {description: add the tax, actor: command, command: ~/bin/add-tax}
+  bounds: {paths: [handler.py]}
+validations:
+  - {name: tests, command: python -m pytest -q}
+  - {name: lint, command: ruff check ., mode: informational}
+""",
+}
+#: What adds it, and the second time mends the rate.
+ADD_TO_TOTAL = """\
+#!/bin/sh
+if grep -q "net \\* RATE" handler.py
+then sed -i "s/RATE = 10/RATE = 0.1/" model.py
+else sed -i "s/return net/return net + net * RATE/" handler.py
+fi
+"""
 #: Where the pages say that the demo's API is; a session has its own, on a free port.
 API = "http://localhost:8000"
 
@@ -179,6 +215,33 @@ SESSIONS = {
                 "echo $?",
             ),
             programs={"add-tax": ADD_TAX, "add-tests": ADD_TESTS},
+        ),
+        Session(
+            "plan",
+            "tax",
+            TAX,
+            (
+                "cat plan.yaml",
+                "cat handler.py model.py test_total.py",
+                "cat ~/bin/add-tax",
+                "runtrue plan use plan.yaml --profile trusted",
+                "runtrue plan diff",
+                "runtrue plan apply",
+            ),
+            programs={"add-tax": ADD_TO_TOTAL},
+        ),
+        Session(
+            "guidance",
+            "tax",
+            TAX,
+            (
+                "runtrue plan use plan.yaml",
+                "runtrue plan execute",
+                "echo $?",
+                "plan=$(runtrue plan list | cut -c 1-8)",
+                'runtrue plan prompt $plan "the rate is a fraction" --allow model.py',
+            ),
+            programs={"add-tax": ADD_TO_TOTAL},
         ),
         Session(
             "workflow",

@@ -9,6 +9,7 @@ import pytest
 
 from runtrue.config import load_config
 from runtrue.home import Home
+from runtrue.plan.plan_file import load_plan_file
 from runtrue.workflow import Registry, load_workflow, validate_workflow
 
 from .generate import SESSION_PARTS, Part, replayed
@@ -81,7 +82,18 @@ def test_pages_show_what_the_program_says(part: Part) -> None:
     assert normalised(part.shown()) == normalised(replayed(part)), "run scripts/docs"
 
 
-@pytest.mark.parametrize("block", all_blocks("yaml"), ids=str)
+PLANS = [block for block in all_blocks("yaml") if "instruction:" in block.text]
+WORKFLOWS = [block for block in all_blocks("yaml") if block not in PLANS]
+
+
+@pytest.mark.parametrize("block", PLANS, ids=str)
+def test_plans_are_valid(block: Block, tmp_path: Path) -> None:
+    file = tmp_path / "plan.yaml"
+    file.write_text(block.text)
+    assert load_plan_file(file).instruction
+
+
+@pytest.mark.parametrize("block", WORKFLOWS, ids=str)
 def test_workflows_are_valid(block: Block, tmp_path: Path) -> None:
     file = tmp_path / "workflow.yaml"
     file.write_text(block.text)

@@ -18,9 +18,12 @@ from runtrue.config import (
     GateConfig,
     MemoryConfig,
     ModelConfig,
+    PlansConfig,
+    ProfileConfig,
     RalphConfig,
     SandboxConfig,
     SecurityConfig,
+    ValidationConfig,
 )
 from runtrue.loop import CodeType, Item, Limits, Notification, Requirement, Requirements, Trigger
 from runtrue.loop.notification import PLACEHOLDERS
@@ -43,7 +46,12 @@ TABLES = {
     "[memory]": MemoryConfig,
     "[gate]": GateConfig,
     "[ralph]": RalphConfig,
+    "[plans]": PlansConfig,
+    "[plans.validations.NAME]": ValidationConfig,
+    "[plans.profiles.NAME]": ProfileConfig,
 }
+#: What of a table depends on something else, by default.
+DEPENDS = {Requirement: "by type", ProfileConfig: "by `base`"}
 PAGE = (DOCS / "reference" / "config.md").read_text()
 
 
@@ -97,9 +105,11 @@ def _section(heading: str) -> str:
 def _keys(kind: Any) -> typing.Iterator[tuple[str, str, str]]:
     hints = typing.get_type_hints(kind, include_extras=True)
     for field in dataclasses.fields(kind):
-        if not dataclasses.is_dataclass(hints[field.name]):  # those have a table of their own
-            default = "by type" if kind is Requirement else _default(_value(field))
-            yield field.name, _type(hints[field.name]), default
+        hint = hints[field.name]
+        named = typing.get_args(hint)[1:] if typing.get_origin(hint) is dict else ()
+        if not any(map(dataclasses.is_dataclass, (hint, *named))):  # a table of their own
+            depends = DEPENDS.get(kind) if field.name != "base" else None
+            yield field.name, _type(hint), depends or _default(_value(field))
 
 
 def _type(hint: Any) -> str:
@@ -119,14 +129,14 @@ def _type(hint: Any) -> str:
             return "list of " + ", ".join(f'`"{value}"`' for value in item)
         return {str: "list of strings", Trigger: "list of tables"}[item]
     if hint is float and limits["gt"] == 0:
-        return f"seconds, up to {limits['le']}"
+        return f"{limits['title'] or 'seconds'}, up to {limits['le']}"
     if hint in (int, float):
         return f"{limits['ge']} to {limits['le']}" if limits["le"] else f"{limits['ge']} or more"
     return {str: "string", bool: "`true` or `false`", dict[str, str]: "table of strings"}[hint]
 
 
 def _limits(meta: Meta) -> dict[str, Any]:
-    return {name: getattr(meta, name) for name in ("gt", "ge", "le")}
+    return {name: getattr(meta, name) for name in ("gt", "ge", "le", "title")}
 
 
 def _value(field: dataclasses.Field[Any]) -> Any:

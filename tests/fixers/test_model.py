@@ -16,6 +16,7 @@ from runtrue.loop import (
     Analysis,
     Answer,
     Attempt,
+    Bounds,
     Fault,
     Finding,
     Fix,
@@ -231,6 +232,7 @@ class TestFiles:
             {"stack_trace": "at total (lib/deep.py:1:7)"},
             {"stack_trace": '  File "lib/deep.py", line 1, in total'},
             {"missing": {"lib/deep.py": [1]}},
+            {"paths": ["lib/deep.py"]},
             {"frames": "garbled", "missing": ["garbled"], "stack_trace": "in {root}/lib/deep.py:1"},
         ],
     )
@@ -253,6 +255,19 @@ class TestFiles:
         (workplace.root / "task.py").write_text("the_task = 1\n")
         files, _ = parts(prompted(openai_server, workplace, files=("task.py", "not-there.py")))
         assert files.strip().startswith("### task.py\n")
+
+    def test_what_the_bounds_name_is_shown_and_what_lies_outside_can_be_edited(
+        self, openai_server: OpenAIServer, workplace: Workplace
+    ) -> None:
+        """The cycle sees that it is outside, and takes it as what a revision needs."""
+        (workplace.root / "handler.py").write_text("the_handler = 1\n")
+        openai_server.script(answer(GOOD))
+        task = replace(make_task(), bounds=Bounds(paths=("handler.py",)))
+        assert propose(openai_server, workplace, task).failure is None
+        prompt = openai_server.requests[0].prompt
+        assert "changes to these files only: `handler.py`." in prompt
+        assert "the_handler" in parts(prompt)[0]
+        assert (workplace.root / "app.py").read_text() == FIXED
 
     @pytest.mark.parametrize(
         ("test", "source"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+import time
 from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
@@ -407,6 +408,26 @@ def test_a_second_answer_is_refused_and_the_first_stays(journal: Journal, parked
     if parked:
         claim = new_claim(journal, claim.run_id)
     assert journal.park(claim, 3).answer == "first"
+
+
+def test_an_answer_to_another_question_than_the_one_that_is_open_is_refused(
+    journal: Journal,
+) -> None:
+    claim = _asked(journal)
+    with pytest.raises(RunError, match="asks nothing that could be answered"):
+        journal.answer(claim.run_id, "late", seq=2)
+    journal.answer(claim.run_id, "in time", seq=3)
+    assert journal.park(claim, 3).answer == "in time"
+
+
+def test_it_is_known_what_was_asked_and_when(journal: Journal) -> None:
+    before = time.time()
+    claim = _asked(journal)
+    journal.answer(claim.run_id, "yes")
+    journal.ask(claim, 4, "and now?")
+    first, second = journal.questions(claim.run_id)
+    assert (first.seq, first.answer, second.question) == (3, "yes", "and now?")
+    assert before <= first.asked_at <= second.asked_at <= time.time()
 
 
 def _cancelled(journal: Journal) -> str:

@@ -75,6 +75,9 @@ class MemorySandbox:
             if file in self.kept[candidate]:
                 self.files[file] = self.kept[candidate][file]
 
+    def missing(self, files: tuple[str, ...], candidate: str) -> tuple[str, ...]:
+        return tuple(file for file in files if file not in self.kept[candidate])
+
     def count_lines(self, old: str, new: str) -> tuple[int, int]:
         changed = self.changed(old, new)
         return (
@@ -192,6 +195,7 @@ class MemoryAnalyst:
     """Counts the findings, and remembers what it was asked."""
 
     asked: list[tuple[Attempt, History]] = field(default_factory=list)
+    blocking: bool = False
 
     def analyse(self, attempt: Attempt, history: History) -> Analysis:
         self.asked.append((attempt, history))
@@ -281,7 +285,7 @@ def build(
     workshop = Workshop(
         sandbox=sandbox, checks=tuple(checks), ladder=tuple(ladder), policy=policy, **options
     )
-    check, out = repair_cycle(workshop)
+    check, _, out = repair_cycle(workshop)
     out >> End("end")
     return Flow(check)
 

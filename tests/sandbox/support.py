@@ -90,9 +90,17 @@ def make_sandbox(
     *,
     kind: str | None = None,
     home: Path | None = None,
+    branch: str | None = None,
     pass_environment: tuple[str, ...] = (),
     judges: tuple[str, ...] = (),
 ) -> GitSandbox:
     """A sandbox that is not open yet. Its home has a name of its own, which marks its processes."""
     home = home or project.parent / "home" / f"run-{uuid.uuid4().hex}"
-    return GitSandbox(home, project, kind=kind, pass_environment=pass_environment, judges=judges)
+    return GitSandbox(
+        home,
+        project,
+        kind=kind,
+        branch=branch,
+        pass_environment=pass_environment,
+        judges=judges,
+    )

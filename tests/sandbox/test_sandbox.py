@@ -298,6 +298,39 @@ class TestOpen:
             make_sandbox(tmp_path / "nowhere", kind="copy").open()
 
 
+class TestBranch:
+    def test_a_working_tree_is_on_a_branch_of_its_own_repository(self, repository: Path) -> None:
+        before = state(repository)
+        sandbox, base = opened(repository, branch="runtrue/plan-1")
+        tree = sandbox.directory
+        assert git(tree, "symbolic-ref", "HEAD") == "refs/heads/runtrue/plan-1\n"
+        assert git(tree, "rev-parse", "HEAD^{tree}").strip() == base
+        assert git(tree, "branch", "--format=%(refname:short)").split() == [
+            *("main", "runtrue/plan-1")
+        ]
+        assert git(tree, "status", "--porcelain", "--untracked-files=no") == ""
+        write_files(tree, {"app.py": "x = 9\n"})
+        git(tree, "commit", "--quiet", "-am", "an agent's")
+        assert git(tree, "log", "--format=%s", "runtrue/plan-1").startswith("an agent's\n")
+        assert state(repository) == before
+
+    @pytest.mark.parametrize("taken", ["runtrue", "runtrue/plan-1", "runtrue/plan-1/deep"])
+    def test_branches_of_the_users_are_not_in_its_way(self, repository: Path, taken: str) -> None:
+        git(repository, "branch", taken)
+        git(repository, "branch", "runtrue-other")
+        before = state(repository)
+        sandbox, base = opened(repository, branch="runtrue/plan-1")
+        assert git(sandbox.directory, "rev-parse", "runtrue/plan-1^{tree}").strip() == base
+        assert git(sandbox.directory, "branch", "--list", "runtrue-other")
+        assert state(repository) == before
+
+    def test_a_copy_has_none(self, tmp_path: Path) -> None:
+        write_files(tmp_path / "plain", FILES)
+        sandbox, _ = opened(tmp_path / "plain", branch="runtrue/plan-1")
+        assert contents(sandbox.directory) == contents(tmp_path / "plain")
+        assert not (sandbox.directory / ".git").exists()
+
+
 class TestNestedRepositories:
     def test_submodules_are_copied_with_their_files(self, repository: Path, tmp_path: Path) -> None:
         make_repository(tmp_path / "library", {"lib.py": "l = 1\n", "deep/er.py": ""})

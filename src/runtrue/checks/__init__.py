@@ -12,6 +12,8 @@ from runtrue.checks.coverage import (
 from runtrue.checks.detect import Detected, detect_checks
 from runtrue.checks.framework import Framework, Language, framework_of, language_of, tool_of
 from runtrue.checks.line import is_shell
+from runtrue.checks.own import own_checks
+from runtrue.checks.places import relative
 from runtrue.checks.reader import output_of, trim
 from runtrue.checks.totals import Totals, totals
 
@@ -34,6 +36,8 @@ __all__ = [
     "load_cases",
     "load_measured",
     "output_of",
+    "own_checks",
+    "relative",
     "tool_of",
     "totals",
     "trim",

@@ -5,21 +5,26 @@ from __future__ import annotations
 import asyncio
 import signal
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from types import FrameType
 from typing import Any, NoReturn
 
 import click
 
-from runtrue.cli.kinds import Kind, kind_of
+from runtrue.cli.kinds import KINDS, Kind, kind_of
 from runtrue.cli.main import INTERRUPTED
 from runtrue.cli.progress import open_display
 from runtrue.cli.show import is_terminal, print_json
-from runtrue.errors import FlowError, HostError, NodeFailed, SandboxError, SideEffectInterrupted
+from runtrue.errors import (
+    FlowError,
+    HostError,
+    NodeFailed,
+    RuntrueError,
+    SandboxError,
+    SideEffectInterrupted,
+)
 from runtrue.flow import Journal, LocalDispatcher, RunRow, RunState
 from runtrue.home import Home
-
-EXIT_CODES = {RunState.PASSED: 0, RunState.WAITING: 3}
 
 #: What tells a process to stop.
 _STOPS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -61,8 +66,11 @@ def _drive(
     kind = kind_of(run)
     click.echo(f"run {run.id}: {run.kind} {run.title}", err=True)
     asked = False
-    while run.state is not RunState.WAITING or _ask_here(journal, home, run, as_json=as_json):
-        asked = run.state is RunState.WAITING
+    while (
+        run.state is not RunState.WAITING
+        or kind.expire(journal, run)
+        or (asked := _ask_here(journal, home, run, as_json=as_json))
+    ):
         try:
             run = _drive_segment(
                 journal, home, run, kind, plain=as_json, force=force, secrets=secrets
@@ -90,7 +98,7 @@ def _drive(
         if run.state is RunState.WAITING:
             kind.print_question(run.id, journal.open_question(run.id))
         kind.conclude(home, report)
-    return 1 if report.get("save_error") else EXIT_CODES.get(run.state, 1)
+    return kind.exit_code(run, report)
 
 
 def _drive_segment(
@@ -168,6 +176,20 @@ def _said(error: Exception, report: Mapping[str, Any]) -> str:
     """What stopped a run; where that was applying its patch, with the file to apply by hand."""
     is_left = isinstance(error, SandboxError) and report.get("patch") and not report["applied"]
     return f"{error}; the patch: {report['patch']}" if is_left else str(error)
+
+
+def look_at(journal: Journal, home: Home, run: RunRow) -> RunRow:
+    """A run as it stands now: one that nobody has answered in time is driven to its end first."""
+    if run.state is not RunState.WAITING or run.kind not in KINDS:
+        return run
+    kind = kind_of(run)
+    if not kind.expire(journal, run):
+        return run
+    dispatcher = LocalDispatcher(journal, lambda run: kind.prepare(run, home, {}, force=False))
+    # Why it cannot be driven is in the journal: to look at it must be possible.
+    with suppress(RuntrueError):
+        asyncio.run(dispatcher.run_segment(run.id))
+    return journal.find(run.id)
 
 
 def report_of_run(journal: Journal, home: Home, run: RunRow) -> dict[str, Any]:

@@ -28,6 +28,10 @@ COMMANDS = {
         "runtrue.cli.gate:gate",
         "Judge a change before it is handed over: it is tested, and its tests pass.",
     ),
+    "plan": (
+        "runtrue.cli.plan:plan",
+        "Carry out an instruction step by step, validated, and apply it when it holds.",
+    ),
     "run": ("runtrue.cli.run:run", "Run a saved workflow, or one from a file."),
     "check": (
         "runtrue.cli.workflows:check",

@@ -5,29 +5,38 @@ from __future__ import annotations
 import os
 import signal
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import click
 
-from runtrue.cli.drive import EXIT_CODES, drive, report_of_run
+from runtrue.cli.drive import drive, look_at, report_of_run
 from runtrue.cli.kinds import kind_of
 from runtrue.cli.show import is_terminal, print_json
 from runtrue.errors import UnknownRun, UsageError
 from runtrue.flow import Journal, RunRow, RunState
 from runtrue.home import Home
 
-
-def _complete_run(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
-    home = Home.find(Path.cwd())
-    if not home.journal.exists():
-        return []
-    with Journal(home.journal) as journal:
-        return [run.id for run in journal.runs() if run.id.startswith(incomplete)]
+#: No limit, to SQLite.
+EVERY = -1
 
 
-_run_id = click.argument("run_id", metavar="[RUN]", required=False, shell_complete=_complete_run)
+def completes(kind: str | None = None) -> Callable[[Any, Any, str], list[str]]:
+    """What completes the ids of runs, or of those of a kind."""
+
+    def complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+        home = Home.find(Path.cwd())
+        if not home.journal.exists():
+            return []
+        with Journal(home.journal) as journal:
+            return [run.id for run in journal.runs(kind=kind) if run.id.startswith(incomplete)]
+
+    return complete
+
+
+_run_id = click.argument("run_id", metavar="[RUN]", required=False, shell_complete=completes())
 _json = click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
 
 
@@ -51,7 +60,10 @@ def list_runs(state: str | None, limit: int, as_json: bool) -> int:
     rows: list[RunRow] = []
     if home.journal.exists():  # looking makes nothing
         with Journal(home.journal) as journal:
-            rows = journal.runs(limit=limit, state=RunState(state) if state else None)
+            wanted = RunState(state) if state else None
+            for run in journal.runs(state=RunState.WAITING, limit=EVERY):
+                look_at(journal, home, run)
+            rows = journal.runs(limit=limit, state=wanted)
     if as_json:
         print_json({"runs": [_summary(run) for run in rows]})
     elif not rows:
@@ -70,7 +82,7 @@ def show(run_id: str | None, as_json: bool) -> int:
     """What happened in a run: every attempt, fix, verdict and finding."""
     home = Home.find(Path.cwd())
     with _journal(home) as journal:
-        run = _find(journal, run_id)
+        run = look_at(journal, home, _find(journal, run_id))
         report = {**report_of_run(journal, home, run), "driven": run.is_driven}
         question = journal.open_question(run.id)
     if as_json:
@@ -107,7 +119,7 @@ def resume(
     """Continue a run that was interrupted or waits for an answer."""
     home = Home.find(Path.cwd())
     with _journal(home) as journal:
-        run = _find(journal, run_id)
+        run = look_at(journal, home, _find(journal, run_id))
         if run.is_over and answer is not None:
             raise UsageError(
                 f"run {run.id} has ended ({run.state}), so that the answer was not used; "
@@ -115,10 +127,11 @@ def resume(
             )
         if run.is_over:
             return _show_again(journal, home, run, as_json=as_json)
-        if answer is None and run.state is RunState.WAITING:
-            answer = _unsaid_answer(journal, run, can_ask=is_terminal() and not as_json)
-        if answer is not None:
-            journal.answer(run.id, answer)
+        if answer is not None or run.state is RunState.WAITING:
+            can_ask = is_terminal() and not as_json
+            value = kind_of(run).answer(journal, home, run, answer, can_ask=can_ask)
+            if value is not None:
+                journal.answer(run.id, value)
         given = {f"inputs.{name}": value for name, value in map(_pair, secrets)}
         return drive(journal, home, run.id, as_json=as_json, force=force, secrets=given)
 
@@ -130,21 +143,6 @@ def _pair(text: str) -> tuple[str, str]:
     return name, value
 
 
-def _unsaid_answer(journal: Journal, run: RunRow, *, can_ask: bool) -> str | None:
-    """What it means that no answer was given: that there is none, or that it is still to be asked.
-
-    A person who edited the candidate need say nothing; one who is asked yes or no must.
-    """
-    question = journal.open_question(run.id)
-    if question is None or not question.question.get("apply"):
-        return ""
-    if not can_ask:
-        raise UsageError(
-            f"run {run.id} asks whether to apply its diff: give --answer yes or --answer no"
-        )
-    return None
-
-
 def _show_again(journal: Journal, home: Home, run: RunRow, *, as_json: bool) -> int:
     """A run that is over gives its result once more."""
     report = report_of_run(journal, home, run)
@@ -153,7 +151,7 @@ def _show_again(journal: Journal, home: Home, run: RunRow, *, as_json: bool) -> 
     else:
         click.echo(f"run {run.id} has already ended", err=True)
         kind_of(run).print_report(report)
-    return EXIT_CODES.get(run.state, 1)
+    return kind_of(run).exit_code(run, report)
 
 
 @runs.command()
@@ -162,15 +160,21 @@ def _show_again(journal: Journal, home: Home, run: RunRow, *, as_json: bool) -> 
 def cancel(run_id: str | None, as_json: bool) -> int:
     """End a run, and stop the process that drives it. Its sandbox is kept."""
     with _journal(Home.find(Path.cwd())) as journal:
-        run = journal.cancel(_find(journal, run_id).id)
-    if run.owner is not None and run.owner.is_here() and run.is_driven:
-        with suppress(OSError):
-            os.kill(run.owner.pid, signal.SIGTERM)
+        run = end_run(journal, _find(journal, run_id))
     if as_json:
         print_json({**_summary(run), "state": RunState.CANCELLED})
     else:
         click.echo(f"run {run.id} is cancelled")
     return 0
+
+
+def end_run(journal: Journal, run: RunRow) -> RunRow:
+    """Cancel a run, and stop the process that drives it; the run as it was before."""
+    run = journal.cancel(run.id)
+    if run.owner is not None and run.owner.is_here() and run.is_driven:
+        with suppress(OSError):
+            os.kill(run.owner.pid, signal.SIGTERM)
+    return run
 
 
 def _journal(home: Home) -> Journal:

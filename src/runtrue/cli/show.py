@@ -48,6 +48,14 @@ def print_json(document: Any) -> None:
     click.echo(msgspec.json.format(msgspec.json.encode(document), indent=2).decode())
 
 
+def print_diff(diff: str) -> None:
+    """A patch, coloured on a terminal."""
+    colours = {"+": "green", "-": "red", "@": "cyan"}
+    for line in diff.splitlines():
+        is_header = line.startswith(("+++", "---", "diff ", "index "))
+        click.secho(line, fg=None if is_header else colours.get(line[:1]), bold=is_header)
+
+
 def print_part(title: str, lines: list[str]) -> None:
     """A titled list, or nothing."""
     if lines:

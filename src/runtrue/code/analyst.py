@@ -54,6 +54,8 @@ _WORDS = {
 class MemoryAnalyst:
     """Keeps what failed in the debug memory, and looks there for what it is like."""
 
+    blocking = True
+
     def __init__(self, place: Place) -> None:
         self._place = place
 

@@ -21,7 +21,6 @@ from typing import Any
 import msgspec
 
 from runtrue.code.analyst import MemoryAnalyst
-from runtrue.code.coverage import CoverageGate
 from runtrue.code.escalate import ReportEscalator
 from runtrue.code.generating import BeforeNode, GenerateCodeNode, GenerateTestsNode, RecallNode
 from runtrue.code.independence import IndependenceGate
@@ -31,9 +30,9 @@ from runtrue.code.place import Place
 from runtrue.code.proof import KindsGate
 from runtrue.code.report import report_of
 from runtrue.code.request import Apply, CodeRequest, Kind
-from runtrue.code.security import SecurityGate
 from runtrue.fixers import AgentFixer, MemoryFixer, ModelFixer, ToolFixer, build_ladder
 from runtrue.flow import Ask, Flow, Journal, Node, RunRow, RunState, Segment
+from runtrue.gates import CoverageGate, SecurityGate
 from runtrue.home import Home
 from runtrue.loop import (
     Action,
@@ -74,7 +73,7 @@ def code_flow(place: Place) -> Flow:
     begin, settle = OpenNode("open", place), SettleNode("settle", place)
     learn = LearnNode("learn", place)
     ask, apply, end = AskApplyNode("ask_apply"), ApplyNode("apply", place), EndNode("end", place)
-    check, out = repair_cycle(_workshop(place))
+    check, _, out = repair_cycle(_workshop(place))
     if request.task is None and judged_by_original(request):
         begin >> OriginalNode("before", place) >> check
     elif request.task is None:
@@ -204,13 +203,8 @@ class SettleNode(_PlaceNode):
 
     def exec(self, inputs: str) -> Settled:
         """Write the patch from the user's tree to the candidate."""
-        self.place.sandbox.restore(inputs)
-        diff = self.place.sandbox.diff(inputs)
-        if diff:
-            self.place.patch.parent.mkdir(parents=True, exist_ok=True)
-            self.place.patch.write_text(diff, encoding="utf-8", errors="surrogateescape")
-        readable = diff.encode("utf-8", "replace").decode()
-        return Settled(readable, str(self.place.sandbox.top))
+        sandbox = self.place.sandbox
+        return Settled(sandbox.settle(inputs, self.place.patch), str(sandbox.top))
 
     def post(self, shared: Shared, inputs: str, result: Settled) -> str:
         """Apply, ask or leave it, as the request says; only what passed is ever applied."""

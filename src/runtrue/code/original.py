@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from runtrue.checks import framework_of, language_of
-from runtrue.code.coverage import is_source
 from runtrue.code.place import Place
 from runtrue.code.request import CodeRequest
 from runtrue.code.suites import test_files_for
 from runtrue.flow import Node, emit
+from runtrue.gates import is_source
 from runtrue.loop import MATCH, History, Verdict, Workplace, may_be_one_of
 from runtrue.sandbox import content_at, is_test, repository_of
 

@@ -11,8 +11,8 @@ from runtrue.code.request import CodeRequest
 from runtrue.flow import RunRow
 from runtrue.home import Home
 from runtrue.memory import DebugMemory, Project
-from runtrue.redaction import Redactor, secrets_in
-from runtrue.sandbox import GitSandbox, allowed, content_at
+from runtrue.redaction import Redactor
+from runtrue.sandbox import GitSandbox, content_at, hidden
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,13 @@ class Place:
             pass_environment=request.pass_environment,
             judges=request.judges,
         )
-        hide = Redactor(*hidden(request, os.environ))
+        hide = Redactor(
+            *hidden(
+                os.environ,
+                (*request.pass_environment, *request.agent.env),
+                [check.env for check in request.checks],
+            )
+        )
         return cls(run.id, request, home, sandbox, DebugMemory(home.path, hide=hide), hide)
 
     @property
@@ -68,20 +74,3 @@ class Place:
     def reports(self) -> Path:
         """Where the reports of escalations lie."""
         return self.home.path / "escalations" / self.run_id
-
-
-def hidden(request: CodeRequest, environment: Mapping[str, str]) -> tuple[dict[str, str], ...]:
-    """The variables whose values must not leak: what the user set for commands, or let through.
-
-    And what is a secret by its name, since it may be let through to others than commands.
-    """
-    names = (*request.pass_environment, *request.agent.env)
-    passed_on = {name: environment[name] for name in names if name in environment}
-    own = [passed_on, *(check.env for check in request.checks)]
-    return secrets_in(environment), *map(_not_public, own)
-
-
-def _not_public(variables: Mapping[str, str]) -> dict[str, str]:
-    # What all commands get to see anyway is no secret: the paths of half of all messages.
-    public = allowed(variables)
-    return {name: value for name, value in variables.items() if name not in public}

@@ -6,12 +6,12 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from runtrue.checks import CaseInfo, framework_of, language_of, load_cases
-from runtrue.code.coverage import is_source
 from runtrue.code.gate import exclusions
 from runtrue.code.kinds import EXISTING, REGRESSION, REPRODUCTION, KindsJudgement, judge_kinds
 from runtrue.code.original import put
 from runtrue.code.place import Place
 from runtrue.code.suites import test_files_for
+from runtrue.gates import is_source
 from runtrue.loop import (
     COVERAGE_UNMET,
     TESTS_MISSING,

@@ -17,18 +17,18 @@ from pathlib import Path
 from runtrue.checks import (
     CommandCheck,
     Framework,
-    detect_checks,
     find_program,
     framework_of,
     is_shell,
     language_of,
+    own_checks,
     tool_of,
 )
 from runtrue.code.suites import default_command, test_files_for
 from runtrue.code.task import CodeTask, Iteration, Stop
 from runtrue.config import AgentConfig, CheckConfig, Config, MemoryConfig, SecurityConfig
 from runtrue.errors import UsageError
-from runtrue.fixers import mending_command
+from runtrue.fixers import Mending
 from runtrue.loop import (
     CodeType,
     Condition,
@@ -142,8 +142,7 @@ def plan_code(
     agent: str | None = None,
 ) -> CodeRequest:
     """Settle a request for code: the same, with a task, a generator, and what is required."""
-    own = config.fixers.agent.command
-    generator = "agent" if agent else "model" if model else "agent" if own else None
+    generator = config.fixers.writer(model=model, agent=agent)
     if generator is None and not (project / task.path).is_file():
         raise UsageError(
             f"there is no {task.path} in {project}, and nothing to write it with: name a model "
@@ -222,15 +221,14 @@ def _plan(
             f"{project}: every check is informational, so that nothing could fail; "
             'give one of them mode = "required"'
         )
-    derived = {name: mending_command(check.command) for name, check in chosen.items()}
-    own = {name: check.fix for name, check in chosen.items() if check.fix}
+    mending = Mending.of({name: (check.command, check.fix) for name, check in chosen.items()})
     return CodeRequest(
         kind=kind,
         workflow_id=str(uuid.uuid4()),
         project=str(project),
         checks=tuple(_check(name, check, project) for name, check in chosen.items()),
-        mending={**{name: fix for name, fix in derived.items() if fix}, **own},
-        safe=tuple(name for name, fix in derived.items() if fix and name not in own),
+        mending=mending.commands,
+        safe=mending.safe,
         judges=tuple(
             pattern
             for check in chosen.values()
@@ -266,10 +264,7 @@ def _check(name: str, check: CheckConfig, project: Path) -> CommandCheck:
 def _choose(
     project: Path, config: Config, named: Sequence[str], *, otherwise: str | None = None
 ) -> dict[str, CheckConfig]:
-    own = dict(config.checks)
-    if not own:
-        found = [detected.check for detected in detect_checks(project)]
-        own = {check.name: CheckConfig(command=check.command) for check in found}
+    own = own_checks(project, config)
     if named:
         chosen: dict[str, CheckConfig] = {}
         for word in named:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 from functools import cache
 from importlib import resources
@@ -12,6 +13,7 @@ from runtrue.loop import (
     TESTS_MISSING,
     Analysis,
     Attempt,
+    Bounds,
     Finding,
     Fix,
     FixTask,
@@ -26,10 +28,14 @@ _SAMPLE = 1_500
 _SAID = 400
 _MOST_NAMES = 10
 _MOST_RANGES = 40
+_MOST_PATTERNS = 100
+#: Data of findings that is told in other words, or says nothing to those who mend.
+_TOLD = frozenset({"missing", "stack_trace", "frames", "when", "fixable"})
 
 _REJECTED = {
     Reason.UNCHANGED: "no file was changed by it",
     Reason.REPEATED: "it gave a candidate that had already failed, so it was not run again",
+    Reason.OUT_OF_BOUNDS: "it changed what the strategy does not allow, so nothing of it was kept",
 }
 
 Hide = Callable[[str], str]
@@ -45,17 +51,38 @@ def task_text(task: FixTask, hide: Hide = str) -> str:
 
     `hide` is for what is trimmed: half of a secret is not found any more.
     """
-    shown = task.findings[:_MOST_FINDINGS]
-    more = len(task.findings) - len(shown)
-    findings = "\n\n".join(_finding(number, f, hide) for number, f in enumerate(shown, start=1))
     return fill(
         "task",
         rules=_rules(task),
-        findings=findings + (f"\n\nAnd {more} more of the same checks." if more else ""),
+        findings=findings_text(task.findings, hide),
         known=_known(task.history) or "Nothing.",
         earlier=_earlier(task.history) or "None yet.",
         guidance="\n".join(answer.text for answer in task.history.answers) or "None.",
     )
+
+
+def findings_text(findings: Sequence[Finding], hide: Hide = str) -> str:
+    """Findings as a prompt shows them, the first of many, each in fences."""
+    shown = findings[:_MOST_FINDINGS]
+    more = len(findings) - len(shown)
+    text = "\n\n".join(_finding(number, f, hide) for number, f in enumerate(shown, start=1))
+    return text + (f"\n\nAnd {more} more of the same checks." if more else "")
+
+
+def bounds_text(bounds: Bounds) -> str:
+    """What bounds say, as rules for those who edit; nothing where they bound nothing."""
+    rules = []
+    if bounds.paths is not None:
+        rules.append(fill("bounds-paths", paths=_quoted(bounds.paths) or "none at all"))
+    if not bounds.deletes:
+        rules.append(fill("bounds-deletes"))
+    if bounds.max_files is not None:
+        rules.append(fill("bounds-files", most=str(bounds.max_files)))
+    if bounds.max_lines is not None:
+        rules.append(fill("bounds-lines", most=str(bounds.max_lines)))
+    if bounds.commands is not None:
+        rules.append(fill("bounds-commands", commands=_quoted(bounds.commands) or "none at all"))
+    return "\n".join(rules)
 
 
 def fill(name: str, **values: str) -> str:
@@ -80,6 +107,8 @@ def _rules(task: FixTask) -> str:
     if any(wants_tests(finding) for finding in task.findings):
         files = task.history.test_files() if task.history.attempts else ()
         parts.append(fill("tests", files=_few(files) or "none yet"))
+    if task.bounds is not None and (rules := bounds_text(task.bounds)):
+        parts.append(rules)
     return "\n".join(parts)
 
 
@@ -98,6 +127,10 @@ def _finding(number: int, finding: Finding, hide: Hide) -> str:
         lines.append(f"Available: {', '.join(finding.available)}")
     if finding.sample:
         lines.append(fence(hide(finding.sample), limit=_SAMPLE))
+    data = {name: value for name, value in finding.data.items() if name not in _TOLD}
+    if data:
+        text = json.dumps(data, ensure_ascii=False, default=str)
+        lines.append(f"Data:\n{fence(hide(text), limit=_SAMPLE)}")
     return "\n".join(lines)
 
 
@@ -138,7 +171,7 @@ def _earlier(history: History) -> str:
     lines = [_attempt(attempt) for attempt in history.attempts if attempt.fix]
     lines += [
         f"- After attempt {rejection.after}: {_REJECTED[rejection.reason]}."
-        f"{_undone(rejection.fix)}{_said(rejection.fix)}"
+        f"{_outside(rejection.fix)}{_undone(rejection.fix)}{_said(rejection.fix)}"
         for rejection in history.rejections
         if rejection.reason in _REJECTED
     ]
@@ -153,6 +186,11 @@ def _attempt(attempt: Attempt) -> str:
     return f"- Attempt {attempt.number} changed {files}; {outcome}.{_undone(fix)}{_said(fix)}"
 
 
+def _outside(fix: Fix) -> str:
+    files = [file for part in fix.parts for file in part.outside]
+    return f" Not allowed: {_few(files)}." if files else ""
+
+
 def _undone(fix: Fix | None) -> str:
     restored = [file for part in fix.parts for file in part.restored] if fix else []
     return f" Its edits to {_few(restored)} were undone." if restored else ""
@@ -163,6 +201,11 @@ def _said(fix: Fix | None) -> str:
     parts = [part for part in fix.parts if part.failure is None] if fix else []
     said = "\n".join(filter(None, (part.description.strip() for part in parts)))
     return f" It was said of it:\n{fence(said, limit=_SAID)}" if said else ""
+
+
+def _quoted(patterns: Sequence[str]) -> str:
+    more = [f"and {len(patterns) - _MOST_PATTERNS} more"] * (len(patterns) > _MOST_PATTERNS)
+    return ", ".join([*(f"`{' '.join(p.split())}`" for p in patterns[:_MOST_PATTERNS]), *more])
 
 
 def _few(names: Sequence[str]) -> str:

@@ -95,10 +95,10 @@ class ModelEditor:
                 prompt, system=fill("edits"), schema=form, timeout=self._timeout
             )
         except BadOutput as error:
-            return Edited(problem=str(error), usage=_sum(used, error.usage))
+            return Edited(problem=str(error), usage=error.usage.plus(used) if error.usage else used)
         except ModelError as error:
-            return Edited(failure=str(error), usage=_sum(used, error.usage))
-        usage = _sum(used, answer.usage)
+            return Edited(failure=str(error), usage=error.usage.plus(used) if error.usage else used)
+        usage = answer.usage.plus(used)
         said: dict[str, Any] = answer.data if isinstance(answer.data, dict) else {}
         if not said["edits"]:
             return Edited(said=said, problem="the model proposed no edit", usage=usage)
@@ -125,16 +125,3 @@ def sentence(text: object, limit: int = 500) -> str:
 def _form(properties: dict[str, Any]) -> dict[str, Any]:
     every = {**properties, "edits": EDITS}
     return {"type": "object", "properties": every, "required": list(every)}
-
-
-def _sum(one: Usage | None, other: Usage | None) -> Usage | None:
-    if one is None or other is None:
-        return one or other
-    cost = None if one.cost is None or other.cost is None else one.cost + other.cost
-    return Usage(
-        model=other.model,
-        input_tokens=one.input_tokens + other.input_tokens,
-        output_tokens=one.output_tokens + other.output_tokens,
-        requests=one.requests + other.requests,
-        cost=cost,
-    )

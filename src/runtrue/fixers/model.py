@@ -76,7 +76,8 @@ class ModelFixer:
 def _prompt(task: FixTask, workplace: Workplace, files: tuple[str, ...], hide: Hide) -> str:
     ran = task.history.test_files() if task.history.attempts else ()
     wanted = all(wants_tests(finding) for finding in task.findings)
-    leads = leads_of(task.findings, workplace, (*files, *(ran if wanted else ())))
+    bounded = (task.bounds.paths or ()) if task.bounds else ()
+    leads = leads_of(task.findings, workplace, (*files, *bounded, *(ran if wanted else ())))
     judging = [lead for lead in leads if is_judge(lead.file) or lead.file in ran]
     judges = show_files(judging, workplace.root, budget=_JUDGES)
     own = [lead for lead in leads if lead not in judging]

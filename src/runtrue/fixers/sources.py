@@ -99,6 +99,9 @@ def _follow(finding: Finding, trail: _Trail) -> None:
         for line in lines:
             trail.add(file, 0, line)
         trail.add(file, 8)
+    paths = finding.data.get("paths")
+    for file in paths if isinstance(paths, list) else ():
+        trail.add(file, 6)
     frames = finding.data.get("frames")
     for depth, frame in enumerate(reversed(frames if isinstance(frames, list) else [])):
         if isinstance(frame, dict):

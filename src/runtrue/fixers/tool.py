@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 
 from runtrue import process
@@ -39,21 +39,26 @@ class ToolFixer:
 
     async def propose(self, task: FixTask, workplace: Workplace) -> Proposal:
         """Run the commands. That findings remain afterwards is for the checks to say."""
-        commands = dict.fromkeys(self._commands[f.source] for f in task.findings)
-        for command in commands:
-            try:
-                ended = await process.run(
-                    ["/bin/sh", "-c", command],
-                    cwd=workplace.directory,
-                    env=workplace.environment,
-                    timeout=_TIMEOUT,
-                )
-            except OSError as error:
-                return Proposal(description=command, failure=f"cannot be run: {error.strerror}")
-            if ended.timed_out or ended.exit_code in (126, 127):
-                how = "timed out" if ended.timed_out else "cannot be run"
-                return Proposal(description=command, failure=f"`{command}` {how}")
-        return Proposal(description="; ".join(commands))
+        return await mend([self._commands[f.source] for f in task.findings], workplace)
+
+
+async def mend(commands: Iterable[str], workplace: Workplace) -> Proposal:
+    """Run mending commands, each once, until one of them cannot be run."""
+    once = dict.fromkeys(commands)
+    for command in once:
+        try:
+            ended = await process.run(
+                ["/bin/sh", "-c", command],
+                cwd=workplace.directory,
+                env=workplace.environment,
+                timeout=_TIMEOUT,
+            )
+        except OSError as error:
+            return Proposal(description=command, failure=f"cannot be run: {error.strerror}")
+        if ended.timed_out or ended.exit_code in (126, 127):
+            how = "timed out" if ended.timed_out else "cannot be run"
+            return Proposal(description=command, failure=f"`{command}` {how}")
+    return Proposal(description="; ".join(once))
 
 
 def mending_command(command: str) -> str | None:

@@ -317,7 +317,7 @@ class Journal:
                 "VALUES (?, ?, ?, ?)",
                 (claim.run_id, seq, asked, time.time()),
             )
-            if self._questions(claim.run_id, seq)[0].question != msgspec.json.decode(asked):
+            if self.questions(claim.run_id, seq)[0].question != msgspec.json.decode(asked):
                 raise FlowChanged(
                     f"step {seq} of run {claim.run_id} asked another question before: the flow "
                     "was edited, or runtrue was upgraded, since the run began; start a new run"
@@ -331,19 +331,23 @@ class Journal:
         """
         with self._transaction(synced=True) as db:
             self._check(claim)
-            asked = self._questions(claim.run_id, seq)[0]
+            asked = self.questions(claim.run_id, seq)[0]
             if not asked.answered:
                 db.execute(
                     "UPDATE runs SET state = 'waiting', owner = NULL WHERE id = ?", (claim.run_id,)
                 )
         return asked
 
-    def answer(self, run_id: str, value: Any) -> None:
-        """Answer the run's open question; a parked run can be driven again from now on."""
+    def answer(self, run_id: str, value: Any, *, seq: int | None = None) -> None:
+        """Answer the run's open question; a parked run can be driven again from now on.
+
+        `seq` names the question that is meant: refused when another one has been asked since.
+        """
         with self._transaction(synced=True) as db:
             run = self.find(run_id)
             question = self.open_question(run.id)
-            if question is None or run.is_over:
+            is_other = seq is not None and question is not None and question.seq != seq
+            if question is None or is_other or run.is_over:
                 raise RunError(f"run {run.id} ({run.state}) asks nothing that could be answered")
             db.execute(
                 "UPDATE questions SET answer = ?, answered_at = ? WHERE run_id = ? AND seq = ?",
@@ -355,13 +359,14 @@ class Journal:
 
     def open_question(self, run_id: str) -> Question | None:
         """The question of a run that has no answer yet."""
-        unanswered = [q for q in self._questions(run_id) if not q.answered]
+        unanswered = [q for q in self.questions(run_id) if not q.answered]
         return unanswered[-1] if unanswered else None
 
-    def _questions(self, run_id: str, seq: int | None = None) -> list[Question]:
+    def questions(self, run_id: str, seq: int | None = None) -> list[Question]:
+        """What a run has asked, oldest first; only the one of a step, if that is named."""
         with self._explained("read"):
             rows = self._db.execute(
-                "SELECT seq, question, answer, answered_at FROM questions "
+                "SELECT seq, question, answer, answered_at, asked_at FROM questions "
                 "WHERE run_id = ? AND (? IS NULL OR seq = ?) ORDER BY seq",
                 (run_id, seq, seq),
             ).fetchall()
@@ -371,8 +376,9 @@ class Journal:
                 msgspec.json.decode(question),
                 None if answer is None else msgspec.json.decode(answer),
                 answered_at is not None,
+                asked_at,
             )
-            for n, question, answer, answered_at in rows
+            for n, question, answer, answered_at, asked_at in rows
         ]
 
     # -- the file ---------------------------------------------------------------------------

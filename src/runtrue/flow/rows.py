@@ -87,6 +87,7 @@ class Question:
     question: Any
     answer: Any
     answered: bool
+    asked_at: float
 
 
 #: The columns of a run, in the order that `run_row` takes them.

@@ -4,6 +4,7 @@
 """
 
 from runtrue.loop.analysis import Analysis
+from runtrue.loop.bounds import Bounds, as_pattern, matches
 from runtrue.loop.cause import (
     COVERAGE_UNMET,
     SECURITY_ISSUE,
@@ -13,12 +14,14 @@ from runtrue.loop.cause import (
     cause_of,
 )
 from runtrue.loop.comparison import is_one_of, may_be_one_of, steady, still_judged, within_task
-from runtrue.loop.cycle import repair_cycle
+from runtrue.loop.cycle import Cycle, repair_cycle
 from runtrue.loop.decide import Action, Decision, Why, decide
 from runtrue.loop.escalation import Condition, Escalation, Item, Response, Trigger
 from runtrue.loop.fault import Fault, fault_of_exception, fault_of_status
 from runtrue.loop.finding import Finding, Location, Mode, Outcome, Verdict
 from runtrue.loop.fingerprint import fingerprint, normalise
+from runtrue.loop.fixing import beyond, too_much
+from runtrue.loop.handover import EXPIRED
 from runtrue.loop.history import (
     Answer,
     Attempt,
@@ -27,10 +30,21 @@ from runtrue.loop.history import (
     History,
     Reason,
     Rejection,
+    Revision,
     Skip,
+    Spent,
 )
 from runtrue.loop.notification import Notification
-from runtrue.loop.policy import Backoff, Budget, Limits, Policy
+from runtrue.loop.policy import Backoff, Budget, Limits, Policy, Revise
+from runtrue.loop.profile import (
+    DEFAULT_PROFILE,
+    PROFILES,
+    AnswerWithin,
+    AutomationProfile,
+    MaxCost,
+    MaxTime,
+    RetryLimit,
+)
 from runtrue.loop.requirements import MATCH, CodeType, Requirement, Requirements
 from runtrue.loop.seams import (
     Analyst,
@@ -45,11 +59,14 @@ from runtrue.loop.seams import (
     Trial,
     Workplace,
 )
-from runtrue.loop.workshop import Workshop
+from runtrue.loop.workshop import Workshop, WorkshopNode, readable
 
 __all__ = [
     "COVERAGE_UNMET",
+    "DEFAULT_PROFILE",
+    "EXPIRED",
     "MATCH",
+    "PROFILES",
     "SECURITY_ISSUE",
     "TESTS_MISSING",
     "TIMEOUT",
@@ -57,13 +74,17 @@ __all__ = [
     "Analysis",
     "Analyst",
     "Answer",
+    "AnswerWithin",
     "Attempt",
+    "AutomationProfile",
     "Backoff",
+    "Bounds",
     "Budget",
     "Cause",
     "Check",
     "CodeType",
     "Condition",
+    "Cycle",
     "Decision",
     "Escalation",
     "Escalator",
@@ -78,6 +99,8 @@ __all__ = [
     "Item",
     "Limits",
     "Location",
+    "MaxCost",
+    "MaxTime",
     "Mode",
     "Notice",
     "Notification",
@@ -89,24 +112,34 @@ __all__ = [
     "Requirement",
     "Requirements",
     "Response",
+    "RetryLimit",
+    "Revise",
+    "Revision",
     "Sandbox",
     "Skip",
+    "Spent",
     "Trial",
     "Trigger",
     "Verdict",
     "Why",
     "Workplace",
     "Workshop",
+    "WorkshopNode",
+    "as_pattern",
+    "beyond",
     "cause_of",
     "decide",
     "fault_of_exception",
     "fault_of_status",
     "fingerprint",
     "is_one_of",
+    "matches",
     "may_be_one_of",
     "normalise",
+    "readable",
     "repair_cycle",
     "steady",
     "still_judged",
+    "too_much",
     "within_task",
 ]

@@ -27,6 +27,9 @@ class CheckInputs:
     first: tuple[str, ...]
     baseline: tuple[Verdict, ...]
     history: History
+    #: The candidate before the change that is judged: only checks that this change concerns are
+    #: run. None: all of them are.
+    since: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +48,14 @@ class CheckNode(WorkshopNode):
         """Find out what failed on the candidate that this one was made from."""
         history: History = shared.get("history", History())
         if not history.attempts:
-            return CheckInputs(1, shared["candidate"], (), history.baseline, history)
+            return CheckInputs(
+                number=1,
+                candidate=shared["candidate"],
+                first=(),
+                baseline=history.baseline,
+                history=history,
+                since=shared.get("since"),
+            )
         repeated = shared["decision"].action is Action.RECHECK
         number = history.latest.number + (0 if repeated else 1)
         return CheckInputs(
@@ -55,6 +65,7 @@ class CheckNode(WorkshopNode):
             # The first attempt, run again, is the baseline itself.
             baseline=history.baseline if number > 1 else history.before,
             history=history,
+            since=shared.get("since"),
         )
 
     async def exec(self, inputs: CheckInputs) -> Checked:
@@ -65,7 +76,7 @@ class CheckNode(WorkshopNode):
         limit = max(inputs.number, last)
         emit("attempt_started", number=inputs.number, limit=limit)
         verdicts: list[Verdict] = []
-        for group in self._groups(inputs.first):
+        for group in self._groups(inputs):
             for check in group:
                 verdict = await self._verdict(check, inputs)
                 emit("check_finished", number=inputs.number, **_summary(verdict))
@@ -95,8 +106,12 @@ class CheckNode(WorkshopNode):
             verdict = still_judged(baseline, verdict)
         return verdict
 
-    def _groups(self, first: tuple[str, ...]) -> list[list[Check]]:
-        checks = self.workshop.checks
+    def _groups(self, inputs: CheckInputs) -> list[list[Check]]:
+        checks, first = self.workshop.checks, inputs.first
+        if inputs.since is not None:
+            files = self.workshop.sandbox.changed(inputs.since, inputs.candidate)
+            concerns = self.workshop.concerns
+            checks = tuple(c for c in checks if c.name in first or concerns(c, files))
         required = [c for c in checks if c.mode is Mode.REQUIRED]
         return [
             [c for c in required if c.name in first],

@@ -4,7 +4,7 @@
                           │   │               └────── rejected ─▶ decide
                           │   ├── recheck ──▶ check
                           │   ├── ask ──────▶ hand_over ─▶ ask ─▶ take_back ─▶ check or decide
-                          │   └── accept, stop ─▶ out, where the loop that configured this goes on
+                          │   └── accept, revise, stop ─▶ out, where the loop around this goes on
                           └── escalate ─▶ report and tell, then fix, ask or stop
 
 All that happened is in `shared["history"]`, which `decide` turns into `shared["decision"]`. The
@@ -14,6 +14,7 @@ loop that uses the cycle puts the candidate to begin with into `shared["candidat
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import NamedTuple
 
 from runtrue.flow import Node, emit
 from runtrue.loop.analysis import Analysis
@@ -29,37 +30,49 @@ from runtrue.loop.workshop import Shared, Workshop, WorkshopNode
 _ESCALATE = "escalate"
 
 
-def repair_cycle(workshop: Workshop) -> tuple[CheckNode, Node]:
-    """The cycle's way in and its way out, which is left to wire."""
+class Cycle(NamedTuple):
+    """The cycle's ways in, by a candidate or by a history, and its way out, left to wire."""
+
+    check: CheckNode
+    decide: DecideNode
+    out: Node
+
+
+def repair_cycle(workshop: Workshop) -> Cycle:
+    """Wire the cycle."""
     check = CheckNode("check", workshop)
     analyse = AnalyseNode("analyse", workshop)
     decision = DecideNode("decide", workshop)
     escalate = EscalateNode("escalate", workshop)
     fix = FixNode("fix", workshop)
     hand_over = HandOverNode("hand_over", workshop)
-    ask = AskNode("ask")
+    ask = AskNode("ask", workshop)
     take_back = TakeBackNode("take_back", workshop)
     out = OutNode("out")
     check >> analyse >> decision
     decision - Action.RECHECK >> check
     decision - Action.ACCEPT >> out
+    decision - Action.REVISE >> out
     decision - _ESCALATE >> escalate
     for turn in (decision, escalate):
         turn - Action.FIX >> fix
         turn - Action.ASK >> hand_over
         turn - Action.STOP >> out
     hand_over >> ask >> take_back
+    ask - "expired" >> out
     take_back - "edited" >> check
     take_back - "advised" >> decision
     fix - "proposed" >> check
     fix - "rejected" >> decision
-    return check, out
+    return Cycle(check, decision, out)
 
 
 class AnalyseNode(WorkshopNode):
     """Has the analyst find out why an attempt failed."""
 
-    blocking = True
+    def __init__(self, name: str, workshop: Workshop) -> None:
+        super().__init__(name, workshop)
+        self.blocking = workshop.analyst is not None and workshop.analyst.blocking
 
     def prep(self, shared: Shared) -> History:
         """All that happened up to the failure."""

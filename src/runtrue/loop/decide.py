@@ -19,7 +19,7 @@ from runtrue.loop.escalation import Condition, Escalation, Response, Trigger
 from runtrue.loop.fault import Fault
 from runtrue.loop.finding import Finding
 from runtrue.loop.history import Attempt, History, Reason
-from runtrue.loop.policy import Budget, Policy
+from runtrue.loop.policy import Budget, Policy, Revise
 
 #: What a person answers to accept a candidate in spite of what gates have against it.
 ACCEPT_ANSWER = "accept"
@@ -32,6 +32,8 @@ class Action(StrEnum):
     FIX = "fix"
     #: Run the same candidate again: what failed may have been a passing fault of the environment.
     RECHECK = "recheck"
+    #: Have the strategy revised that bounds the fixes.
+    REVISE = "revise"
     ASK = "ask"
     STOP = "stop"
 
@@ -50,6 +52,13 @@ class Why(StrEnum):
     NOT_THE_CANDIDATE = "not_the_candidate"
     ATTEMPTS_SPENT = "attempts_spent"
     TIME_SPENT = "time_spent"
+    MONEY_SPENT = "money_spent"
+    #: What would mend it lies outside of what the strategy allows.
+    OUT_OF_BOUNDS = "out_of_bounds"
+    #: Nothing is fixed before a person has said something.
+    UNASKED = "unasked"
+    #: A person was asked, and did not answer in time.
+    UNANSWERED = "unanswered"
     NO_FIXER = "no_fixer"
     FIXER_FAILED = "fixer_failed"
     NOTHING_USABLE = "nothing_usable"
@@ -101,7 +110,7 @@ def _unescalated(policy: Policy, history: History) -> Decision:
             candidate=latest.candidate,
             status=RunState.PASSED,
         )
-    if latest.works and _is_allowed(history):
+    if policy.acceptable and latest.works and _is_allowed(history):
         return Decision(
             action=Action.ACCEPT,
             why=Why.ALLOWED,
@@ -123,6 +132,10 @@ def _unescalated(policy: Policy, history: History) -> Decision:
     budget = Budget.left(policy, history)
     if budget.seconds <= 0:
         return _give_up(policy, Why.TIME_SPENT, best)
+    if budget.cost is not None and budget.cost <= 0:
+        return _give_up(policy, Why.MONEY_SPENT, best)
+    if _is_for_the_strategy(best, history):
+        return _beyond(policy, Why.OUT_OF_BOUNDS, best, history)
     if budget.transport_retries > 0 and _may_pass_by_itself(latest):
         return Decision(
             action=Action.RECHECK,
@@ -133,9 +146,39 @@ def _unescalated(policy: Policy, history: History) -> Decision:
     fixable = tuple(f for f in best.blocking if f.fault is Fault.CANDIDATE)
     if not fixable:
         return _give_up(policy, Why.NOT_THE_CANDIDATE, best)
+    if not policy.unasked and not history.answers:
+        return _give_up(policy, Why.UNASKED, best)
     if obstacle := _obstacle(budget, history):
-        return _give_up(policy, obstacle, best)
+        return _beyond(policy, obstacle, best, history)
     return Decision(action=Action.FIX, why=Why.FIXABLE, candidate=best.candidate, findings=fixable)
+
+
+def _is_for_the_strategy(best: Attempt, history: History) -> bool:
+    """Whether what a step did, or a fixer did last, lies outside of the bounds."""
+    faults = {finding.fault for finding in best.blocking}
+    if Fault.STRATEGY in faults and Fault.CANDIDATE not in faults:
+        return True
+    last = history.rejections[-1:]
+    return any(
+        rejection.reason is Reason.OUT_OF_BOUNDS and rejection.after == history.latest.number
+        for rejection in last
+    )
+
+
+def _beyond(policy: Policy, why: Why, best: Attempt, history: History) -> Decision:
+    """What happens when no fix within the strategy is left: revise it, or give up."""
+    # Once a person has spoken, nothing is allowed but what they say.
+    untold = not (history.is_later or history.answers or history.revisions)
+    by_itself = policy.revision is Revise.AUTO and untold
+    is_bound = why is Why.OUT_OF_BOUNDS
+    if by_itself or (history.told and is_bound and policy.revision is not Revise.NEVER):
+        return Decision(
+            action=Action.REVISE,
+            why=why,
+            candidate=best.candidate,
+            findings=best.blocking,
+        )
+    return _give_up(policy, why, best)
 
 
 def _is_allowed(history: History) -> bool:
@@ -193,7 +236,8 @@ def _give_up(policy: Policy, why: Why, best: Attempt) -> Decision:
             findings=findings,
             status=RunState.PASSED,
         )
-    if policy.ask_human:
+    is_spent = why in (Why.TIME_SPENT, Why.MONEY_SPENT) and policy.stops_when_spent
+    if policy.ask_human and not is_spent:
         return Decision(action=Action.ASK, why=why, candidate=best.candidate, findings=findings)
     # What no change to the candidate can mend is for a person; the rest simply failed.
     status = RunState.ESCALATED if why is Why.NOT_THE_CANDIDATE else RunState.FAILED

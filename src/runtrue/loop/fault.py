@@ -11,6 +11,8 @@ class Fault(StrEnum):
     """Who failed. Only `candidate` findings go to a fixer."""
 
     CANDIDATE = "candidate"
+    #: What would mend it lies outside of what the strategy allows.
+    STRATEGY = "strategy"
     #: The check itself is broken: its program is missing, it found nothing to check.
     CHECK = "check"
     #: Network, disk, a package that is declared and not installed.

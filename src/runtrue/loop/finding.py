@@ -89,6 +89,8 @@ class Verdict:
     flaky: tuple[Finding, ...] = ()
     known: tuple[Finding, ...] = ()
     coverage: dict[str, tuple[int, int]] | None = None
+    #: Files of the candidate that the check wrote, though it was only to look; they were put back.
+    wrote: tuple[str, ...] = ()
 
     @property
     def blocks(self) -> bool:

@@ -7,12 +7,13 @@ import time
 from dataclasses import dataclass, replace
 
 from runtrue.flow import emit
+from runtrue.loop.bounds import Bounds
 from runtrue.loop.cause import COVERAGE_UNMET, TESTS_MISSING
 from runtrue.loop.comparison import is_one_of
 from runtrue.loop.decide import Decision
 from runtrue.loop.finding import Finding
 from runtrue.loop.history import Fix, FixPart, History, Reason, Rejection, Skip
-from runtrue.loop.seams import Fixer, FixTask
+from runtrue.loop.seams import Fixer, FixTask, Sandbox
 from runtrue.loop.workshop import Shared, Workshop, WorkshopNode, readable
 
 
@@ -25,6 +26,10 @@ class FixInputs:
     history: History
     #: Only fixers stronger than this one are asked.
     above: str | None
+    bounds: Bounds | None = None
+    redo: str | None = None
+    #: The candidate that the whole plan began with.
+    origin: str | None = None
 
 
 class FixNode(WorkshopNode):
@@ -39,11 +44,21 @@ class FixNode(WorkshopNode):
         decision: Decision = shared["decision"]
         history: History = shared["history"]
         above = history.senior.above if history.senior else None
-        return FixInputs(shared["candidate"], decision.findings, history, above)
+        return FixInputs(
+            base=shared["candidate"],
+            findings=decision.findings,
+            history=history,
+            above=above,
+            bounds=shared.get("bounds"),
+            redo=shared.get("redo"),
+            origin=shared.get("base"),
+        )
 
     async def exec(self, inputs: FixInputs) -> Fix:
         """Let the fixers edit the candidate, and see from the files what they did."""
         await self._wait(inputs.history)
+        checks = tuple(dict.fromkeys(finding.source for finding in inputs.findings))
+        emit("fix_attempted", checks=checks, findings=len(inputs.findings))
         sandbox = self.workshop.sandbox
         sandbox.restore(inputs.base)
         candidate, left = inputs.base, inputs.findings
@@ -55,7 +70,7 @@ class FixNode(WorkshopNode):
                 skipped.append(taken)
                 continue
             fixer, mine = taken
-            part, candidate = await self._climb(fixer, mine, candidate, inputs.history)
+            part, candidate = await self._climb(fixer, mine, candidate, inputs)
             parts.append(part)
             if part.files:
                 left = tuple(finding for finding in left if finding not in mine)
@@ -67,6 +82,7 @@ class FixNode(WorkshopNode):
             candidate=candidate,
             parts=tuple(parts),
             skipped=tuple(skipped),
+            checks=checks,
             added=added,
             removed=removed,
         )
@@ -82,9 +98,9 @@ class FixNode(WorkshopNode):
             await asyncio.sleep(seconds)
 
     async def _climb(
-        self, fixer: Fixer, findings: tuple[Finding, ...], before: str, history: History
+        self, fixer: Fixer, findings: tuple[Finding, ...], before: str, inputs: FixInputs
     ) -> tuple[FixPart, str]:
-        sandbox = self.workshop.sandbox
+        sandbox, history = self.workshop.sandbox, inputs.history
         emit("fixer_started", fixer=fixer.name, findings=len(findings))
         started = time.monotonic()
         sources = {finding.source for finding in findings}
@@ -92,6 +108,8 @@ class FixNode(WorkshopNode):
             findings=findings,
             history=history,
             commands=tuple(c.command for c in self.workshop.checks if c.name in sources),
+            bounds=inputs.bounds,
+            redo=inputs.redo,
         )
         proposal = await fixer.propose(task, sandbox.workplace())
         if proposal.failure is not None:
@@ -106,6 +124,13 @@ class FixNode(WorkshopNode):
         if restored:
             sandbox.put_back(restored, before)
             after = sandbox.snapshot()
+        outside = beyond(inputs.bounds, sandbox, before, after)
+        if not outside and too_much(inputs.bounds, sandbox, inputs.origin, after):
+            outside = sandbox.changed(before, after)
+        if outside:
+            # The rest of a change of which a part is missing would prove nothing.
+            sandbox.restore(before)
+            after = before
         if not fixer.repeatable and any(a.candidate == after for a in history.attempts):
             # It would give the same for ever, and keep the findings from the rungs above.
             sandbox.restore(before)
@@ -116,6 +141,7 @@ class FixNode(WorkshopNode):
             description=proposal.description,
             files=readable(sandbox.changed(before, after)),
             restored=readable(restored),
+            outside=readable(outside),
             seconds=time.monotonic() - started,
             failure=proposal.failure,
             analysis=proposal.analysis,
@@ -126,6 +152,7 @@ class FixNode(WorkshopNode):
             fixer=part.fixer,
             files=part.files,
             restored=part.restored,
+            outside=part.outside,
             failure=part.failure,
         )
         return part, after
@@ -151,12 +178,40 @@ class FixNode(WorkshopNode):
         if fix.candidate != fix.base:
             seen = any(a.candidate == fix.candidate for a in inputs.history.attempts)
             return Reason.REPEATED if seen else None
+        if any(part.outside for part in fix.parts):
+            return Reason.OUT_OF_BOUNDS
         if any(part.failure is not None for part in fix.parts):
             return Reason.FIXER_FAILED
         repeatable = {fixer.name for fixer in self.workshop.fixers if fixer.repeatable}
         if any(part.fixer in repeatable for part in fix.parts):
             return Reason.UNCHANGED
         return Reason.NO_FIXER if inputs.above is None else Reason.NOBODY_STRONGER
+
+
+def beyond(bounds: Bounds | None, sandbox: Sandbox, before: str, after: str) -> tuple[str, ...]:
+    """The files that differ between two candidates although the bounds do not allow it."""
+    if bounds is None or before == after:
+        return ()
+    files = sandbox.changed(before, after)
+    outside = set(bounds.outside(files))
+    if not bounds.deletes:
+        outside |= set(sandbox.missing(files, after)) - set(bounds.deletable)
+    return tuple(sorted(outside))
+
+
+def too_much(bounds: Bounds | None, sandbox: Sandbox, origin: str | None, after: str) -> str | None:
+    """How much more differs from the candidate at the beginning than the bounds allow, if so."""
+    if bounds is None or origin is None:
+        return None
+    if bounds.max_files is not None:
+        count = len(sandbox.changed(origin, after))
+        if count > bounds.max_files:
+            return f"{count} files would be changed, and the strategy allows {bounds.max_files}"
+    if bounds.max_lines is not None:
+        lines = sum(sandbox.count_lines(origin, after))
+        if lines > bounds.max_lines:
+            return f"{lines} lines would be changed, and the strategy allows {bounds.max_lines}"
+    return None
 
 
 def _above(name: str | None, ladder: tuple[Fixer | Skip, ...]) -> tuple[Fixer | Skip, ...]:

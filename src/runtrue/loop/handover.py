@@ -8,31 +8,44 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from runtrue.flow import Ask
-from runtrue.loop.decide import Decision
+from runtrue.flow import Ask, RunState, emit
+from runtrue.loop.decide import Action, Decision, Why
+from runtrue.loop.escalation import Response
 from runtrue.loop.history import Answer, Fix, FixPart, History
-from runtrue.loop.workshop import Shared, WorkshopNode, readable
+from runtrue.loop.workshop import Shared, Workshop, WorkshopNode, readable
+
+#: The answer that stands for none: nobody has said anything in time.
+EXPIRED = {"expired": True}
 
 
 class HandOverNode(WorkshopNode):
     """Leaves the best candidate in the sandbox for a person to look at and to edit."""
 
-    def prep(self, shared: Shared) -> str:
-        """The candidate to hand over."""
-        return str(shared["candidate"])
+    def prep(self, shared: Shared) -> Decision:
+        """The candidate to hand over, and why."""
+        decision: Decision = shared["decision"]
+        return decision
 
-    def exec(self, inputs: str) -> str:
-        """Put it in its place."""
-        self.workshop.sandbox.restore(inputs)
+    def exec(self, inputs: Decision) -> str:
+        """Put it in its place, and tell of it where no trigger has."""
+        if inputs.why is Why.ATTEMPTS_SPENT:
+            emit("fix_exhausted", why=inputs.why)
+        if inputs.escalation is None:
+            emit("escalated", condition=None, action=Response.HUMAN_REVIEW, why=inputs.why)
+        self.workshop.sandbox.restore(inputs.candidate)
         return str(self.workshop.sandbox.workplace().directory)
 
-    def post(self, shared: Shared, inputs: str, result: str) -> None:
+    def post(self, shared: Shared, inputs: Decision, result: str) -> None:
         """Tell the question where to look."""
         shared["handed_over"] = result
 
 
 class AskNode(Ask):
     """Asks a person for help and waits, holding no process."""
+
+    def __init__(self, name: str, workshop: Workshop) -> None:
+        super().__init__(name)
+        self.workshop = workshop
 
     def prep(self, shared: Shared) -> dict[str, Any]:
         """What is known, and where the candidate lies."""
@@ -44,18 +57,31 @@ class AskNode(Ask):
             "findings": decision.findings,
             "sandbox": shared["handed_over"],
             # Whether the answer `accept` would be heard.
-            "acceptable": history.best.works,
+            "acceptable": self.workshop.policy.acceptable and history.best.works,
         }
 
-    def post(self, shared: Shared, inputs: dict[str, Any], result: Any) -> None:
+    def post(self, shared: Shared, inputs: dict[str, Any], result: Any) -> str | None:
         """Keep what was said; it opens a fresh budget."""
         history: History = shared["history"]
+        if result == EXPIRED:
+            decision: Decision = shared["decision"]
+            shared["decision"] = replace(
+                decision, action=Action.STOP, why=Why.UNANSWERED, status=RunState.FAILED
+            )
+            return "expired"
+        said = result if isinstance(result, dict) else {"text": result}
         answer = Answer(
-            text=str(result or ""),
+            text=str(said.get("text") or ""),
             attempts=len(history.attempts),
             rejections=len(history.rejections),
+            allowed=tuple(said.get("allow", ())),
         )
         shared["history"] = replace(history, answers=(*history.answers, answer))
+        if answer.allowed and shared.get("bounds") is not None:
+            prefix = shared.get("prefix", "")
+            allowed = [f"{prefix}{path}" for path in answer.allowed]
+            shared["bounds"] = shared["bounds"].widened(allowed)
+        return None
 
 
 class TakeBackNode(WorkshopNode):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 from runtrue.loop.analysis import Analysis
@@ -23,6 +23,8 @@ class FixPart:
     files: tuple[str, ...] = ()
     #: Files it edited that judge the candidate; they were put back as they were.
     restored: tuple[str, ...] = ()
+    #: Files outside of the bounds that it edited; because of them none of its edits was kept.
+    outside: tuple[str, ...] = ()
     seconds: float = 0.0
     #: Why it gave nothing: the fixer itself failed, for reasons outside of the candidate.
     failure: str | None = None
@@ -47,6 +49,8 @@ class Fix:
     candidate: str
     parts: tuple[FixPart, ...] = ()
     skipped: tuple[Skip, ...] = ()
+    #: The checks whose findings it is for.
+    checks: tuple[str, ...] = ()
     added: int = 0
     removed: int = 0
 
@@ -74,6 +78,8 @@ class Reason(StrEnum):
     UNCHANGED = "unchanged"
     #: The candidate has already been run and failed.
     REPEATED = "repeated"
+    #: What was changed lies outside of what the strategy allows.
+    OUT_OF_BOUNDS = "out_of_bounds"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,6 +137,40 @@ class Answer:
     text: str
     attempts: int
     rejections: int
+    #: Paths that the person allowed to be changed from then on.
+    allowed: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Revision:
+    """That the strategy was to be revised, after so many attempts, rejections and answers.
+
+    Only one that failed is in a history: under a new strategy a new history begins.
+    """
+
+    attempts: int
+    rejections: int
+    answers: int
+    failure: str
+    cost: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spent:
+    """What earlier parts of the same run have used up of the current budget."""
+
+    #: Fixes that were tried, by the check whose findings they were for.
+    fixes: dict[str, int] = field(default_factory=dict)
+    seconds: float = 0.0
+    cost: float = 0.0
+
+    def plus(self, other: Spent) -> Spent:
+        """Both together."""
+        return Spent(
+            fixes=dict(Counter(self.fixes) + Counter(other.fixes)),
+            seconds=self.seconds + other.seconds,
+            cost=self.cost + other.cost,
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,6 +184,12 @@ class History:
     escalations: tuple[Escalation, ...] = ()
     #: What the checks said of the code before a generator changed it, where one did.
     before: tuple[Verdict, ...] = ()
+    #: Revisions of the strategy that failed.
+    revisions: tuple[Revision, ...] = ()
+    #: What was used up before this history began.
+    earlier: Spent = Spent()
+    #: Whether the strategy was revised, or a person has spoken, before this history began.
+    is_later: bool = False
 
     @property
     def latest(self) -> Attempt:
@@ -183,6 +229,31 @@ class History:
         checks = sum(v.seconds for a in self.attempts for v in a.verdicts)
         fixes = [a.fix for a in self.attempts if a.fix] + [r.fix for r in self.rejections]
         return checks + sum(fix.seconds for fix in fixes)
+
+    @property
+    def spent(self) -> Spent:
+        """What has been used up of the current budget, with what was used up before."""
+        since = self.since_last_answer()
+        fixes = [a.fix for a in since.attempts if a.fix]
+        fixes += [r.fix for r in since.rejections if r.reason in _COUNTED]
+        tried = Counter(check for fix in fixes for check in fix.checks)
+        every = fixes + [r.fix for r in since.rejections if r.reason not in _COUNTED]
+        usage = [part.usage for fix in every for part in fix.parts if part.usage]
+        own = Spent(
+            fixes=dict(tried),
+            seconds=since.seconds,
+            cost=sum(used.get("cost", 0.0) for used in usage)
+            + sum(revision.cost for revision in since.revisions),
+        )
+        return since.earlier.plus(own)
+
+    @property
+    def needed(self) -> tuple[str, ...]:
+        """The files outside of the bounds that fixes, or a step, were to change."""
+        parts = (part for rejection in self.rejections for part in rejection.fix.parts)
+        by_fixers = {file for part in parts for file in part.outside}
+        findings = (f for f in self.latest.blocking if f.fault is Fault.STRATEGY)
+        return tuple(sorted(by_fixers.union(*(finding.attempted for finding in findings))))
 
     @property
     def rechecks(self) -> int:
@@ -253,6 +324,12 @@ class History:
             for rejection in self.rejections[escalation.rejections :]
         )
 
+    @property
+    def told(self) -> bool:
+        """Whether a person has said something, and nothing was tried since."""
+        since = self.since_last_answer()
+        return bool(self.answers) and not (since.attempts or since.rejections or since.revisions)
+
     def since_last_answer(self) -> History:
         """The part of the history that the current budget pays for."""
         if not self.answers:
@@ -262,7 +339,12 @@ class History:
             attempts=self.attempts[last.attempts :],
             rejections=self.rejections[last.rejections :],
             escalations=tuple(e for e in self.escalations if e.attempts > last.attempts),
+            revisions=tuple(r for r in self.revisions if r.answers >= len(self.answers)),
         )
+
+
+#: Rejections that count as fixes that were tried.
+_COUNTED = (Reason.REPEATED, Reason.OUT_OF_BOUNDS)
 
 
 def _failures(attempt: Attempt) -> Counter[tuple[str, str | None]]:

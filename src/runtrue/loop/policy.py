@@ -9,7 +9,7 @@ from typing import Annotated
 from msgspec import Meta
 
 from runtrue.loop.escalation import Response, Trigger
-from runtrue.loop.history import History, Reason
+from runtrue.loop.history import History, Reason, Spent
 
 #: No wait between attempts is longer, in seconds.
 _LONGEST_WAIT = 60.0
@@ -60,6 +60,16 @@ class Limits:
         return min(seconds, _LONGEST_WAIT)
 
 
+class Revise(StrEnum):
+    """When the strategy that bounds the fixes is revised, where there is one."""
+
+    NEVER = "never"
+    #: Only with what a person has said.
+    ASKED = "asked"
+    #: Once by itself, then with what a person has said.
+    AUTO = "auto"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Policy(Limits):
     """The limits of a loop and what happens when they are reached."""
@@ -76,6 +86,18 @@ class Policy(Limits):
     #: Fixers that only try what held elsewhere: a regression of theirs is rolled back, and the
     #: next rung is asked.
     tentative: tuple[str, ...] = ("memory", "search")
+    #: How many fixes may be tried for each check over the whole run; then `max_attempts` is not
+    #: looked at.
+    retry_limit: int | None = None
+    revision: Revise = Revise.NEVER
+    #: Fix before a person has said anything.
+    unasked: bool = True
+    #: Let a person accept a candidate in spite of what gates found.
+    acceptable: bool = True
+    #: In US dollars, as far as the prices are known.
+    max_cost: float | None = None
+    #: Stop when time or money is spent, though a person could be asked.
+    stops_when_spent: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,6 +111,8 @@ class Budget:
     transport_retries: int
     format_retries: int
     seconds: float
+    #: In US dollars; None where nothing bounds it.
+    cost: float | None = None
 
     @classmethod
     def last_attempt(cls, policy: Policy, history: History) -> int:
@@ -107,16 +131,30 @@ class Budget:
             if escalation.trigger.action is Response.SENIOR_AGENT
             and not history.in_vain(escalation)
         ]
-        return cls(
-            attempts=(
+        used = history.spent
+        if policy.retry_limit is None:
+            attempts = (
                 policy.max_attempts
-                + len(seniors)
                 - (len(since.attempts) - since.rechecks)
                 - spent.count(Reason.REPEATED)
-            ),
+            )
+        else:
+            attempts = policy.retry_limit - _most_tries(policy, history, used)
+        return cls(
+            attempts=attempts + len(seniors),
             transport_retries=(
                 policy.transport_retries - spent.count(Reason.FIXER_FAILED) - since.rechecks
             ),
             format_retries=policy.format_retries - spent.count(Reason.UNCHANGED),
-            seconds=policy.max_time - since.seconds,
+            seconds=policy.max_time - used.seconds,
+            cost=None if policy.max_cost is None else policy.max_cost - used.cost,
         )
+
+
+def _most_tries(policy: Policy, history: History, spent: Spent) -> int:
+    """Of the checks that the next fix would be for, the most fixes that were tried for one."""
+    if not history.attempts:
+        return 0
+    attempt = history.best if policy.keep_best else history.latest
+    failing = (verdict.check for verdict in attempt.verdicts if verdict.blocks)
+    return max((spent.fixes.get(check, 0) for check in failing), default=0)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Protocol
 
 from runtrue.loop.analysis import Analysis
+from runtrue.loop.bounds import Bounds
 from runtrue.loop.escalation import Escalation
 from runtrue.loop.finding import Finding, Mode, Verdict
 from runtrue.loop.history import Attempt, History
@@ -88,6 +89,10 @@ class FixTask:
     history: History
     #: The commands of the checks that the findings came from.
     commands: tuple[str, ...] = ()
+    #: What may be changed, where a strategy says so.
+    bounds: Bounds | None = None
+    #: The command that made what is to be fixed, where one did.
+    redo: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -145,6 +150,11 @@ class Fixer(Protocol):
 class Analyst(Protocol):
     """Finds out why an attempt failed, and keeps it for later."""
 
+    @property
+    def blocking(self) -> bool:
+        """Whether that takes long enough to be worth a thread."""
+        ...
+
     def analyse(self, attempt: Attempt, history: History) -> Analysis:
         """Analyse the failures of an attempt, the last of `history`. Asked twice, nothing more."""
         ...
@@ -185,6 +195,10 @@ class Sandbox(Protocol):
 
     def put_back(self, files: tuple[str, ...], candidate: str) -> None:
         """Make some files, present or absent, those of a candidate again."""
+        ...
+
+    def missing(self, files: tuple[str, ...], candidate: str) -> tuple[str, ...]:
+        """Those of `files` that a candidate has not got."""
         ...
 
     def count_lines(self, old: str, new: str) -> tuple[int, int]:

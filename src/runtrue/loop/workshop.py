@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any
 
 from runtrue.flow import Node
@@ -28,6 +29,8 @@ class Workshop:
     artifact: str | None = None
     #: The tests that the task is about, where that is not all of them.
     tests: tuple[str, ...] = ()
+    #: Whether a check has anything to say about a change to some files; by default all have.
+    concerns: Callable[[Check, tuple[str, ...]], bool] = field(default=lambda check, files: True)
 
     @property
     def fixers(self) -> tuple[Fixer, ...]:

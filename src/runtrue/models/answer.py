@@ -20,6 +20,19 @@ class Usage:
     requests: int = 0
     cost: float | None = 0.0
 
+    def plus(self, other: Usage | None) -> Usage:
+        """Both together, under the name of this one."""
+        if other is None:
+            return self
+        is_known = self.cost is not None and other.cost is not None
+        return Usage(
+            model=self.model,
+            input_tokens=self.input_tokens + other.input_tokens,
+            output_tokens=self.output_tokens + other.output_tokens,
+            requests=self.requests + other.requests,
+            cost=(self.cost or 0.0) + (other.cost or 0.0) if is_known else None,
+        )
+
     def to_dict(self) -> dict[str, float]:
         """The numbers, those that are known, by their names."""
         numbers = {

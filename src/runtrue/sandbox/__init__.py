@@ -1,17 +1,23 @@
-"""Where candidates live (a git worktree or a copy) and what commands on them get to see."""
+"""Where candidates live (a git worktree, a copy, or the user's own tree) and what commands see."""
 
+from runtrue.sandbox.base import TreeSandbox
 from runtrue.sandbox.changes import changes_since, content_at, fork_point, head_of, resolve
-from runtrue.sandbox.environment import allowed, search_path
+from runtrue.sandbox.environment import allowed, hidden, search_path
 from runtrue.sandbox.judges import is_judge, is_test, judges_of_command
-from runtrue.sandbox.sandbox import GitSandbox, repository_of
+from runtrue.sandbox.none import UsersTree
+from runtrue.sandbox.repository import repository_of
+from runtrue.sandbox.sandbox import GitSandbox
 
 __all__ = [
     "GitSandbox",
+    "TreeSandbox",
+    "UsersTree",
     "allowed",
     "changes_since",
     "content_at",
     "fork_point",
     "head_of",
+    "hidden",
     "is_judge",
     "is_test",
     "judges_of_command",

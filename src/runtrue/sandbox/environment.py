@@ -9,6 +9,8 @@ import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+from runtrue.redaction import secrets_in
+
 ALLOWED = frozenset(
     {
         *("PATH", "HOME", "USER", "LOGNAME", "SHELL", "TMPDIR", "TEMP", "TMP", "TZ", "TERM"),
@@ -93,3 +95,20 @@ def _import_places(environment: Mapping[str, str]) -> list[str]:
         except (OSError, subprocess.SubprocessError, ValueError):
             continue
     return []
+
+
+def hidden(
+    environment: Mapping[str, str], names: Iterable[str], own: Iterable[Mapping[str, str]]
+) -> tuple[dict[str, str], ...]:
+    """The variables whose values must not leak: those let through by name, and those set by `own`.
+
+    And what is a secret by its name, since it may be let through to others than commands.
+    """
+    passed_on = {name: environment[name] for name in names if name in environment}
+    return secrets_in(environment), *map(_not_public, [passed_on, *own])
+
+
+def _not_public(variables: Mapping[str, str]) -> dict[str, str]:
+    # What all commands get to see anyway is no secret: the paths of half of all messages.
+    public = allowed(variables)
+    return {name: value for name, value in variables.items() if name not in public}

@@ -20,10 +20,13 @@ from pathlib import Path, PurePosixPath
 from runtrue.errors import SandboxError
 from runtrue.process import MARK
 
+#: How the names of directories begin in which files wait to be moved into the user's tree.
+STAGE = ".runtrue-apply-"
 #: Never part of a candidate, even where nobody wrote a .gitignore: made by running things.
 JUNK = (
     *("__pycache__", "*.pyc", ".pytest_cache", ".mypy_cache", ".ruff_cache", ".hypothesis"),
     *(".coverage", ".coverage.*", ".tox", ".nox", ".runtrue", ".aider*", ".DS_Store"),
+    f"{STAGE}*",
 )
 #: Installed things that commands need and that are too big to copy: linked into a sandbox.
 INSTALLED = (".venv", "venv", "node_modules")
@@ -156,9 +159,17 @@ class Tree:
         added = sum(int(plus) for plus, _ in counts if plus != "-")
         return added, sum(int(minus) for _, minus in counts if minus != "-")
 
-    def apply(self, patch: str) -> None:
-        """Apply a patch to the files; all of it or nothing."""
-        self.git("apply", "--whitespace=nowarn", "-", stdin=patch)
+    def write_files(self, tree: str, files: Iterable[str], into: Path) -> set[str]:
+        """Write those of `files` that `tree` has to another place in this directory; name them.
+
+        They are written as they would be in their own: with their modes, links as links, and what
+        the attributes of their paths ask for.
+        """
+        self.begin_with(tree)
+        names = set(self.files(tree)).intersection(files)
+        prefix = f"--prefix={into.relative_to(self.directory).as_posix()}/"
+        self.git("checkout-index", "-z", "--stdin", prefix, stdin="\0".join(names))
+        return names
 
     def commit(self, tree: str, message: str) -> str:
         """A commit of `tree` that no branch knows of."""

@@ -8,6 +8,7 @@ that is still to be proven, perhaps more than once; `store` where saved ones are
 
 from runtrue.workflow.calls import Calls
 from runtrue.workflow.compile import compile_workflow
+from runtrue.workflow.files import Document, read_document
 from runtrue.workflow.inputs import InputError, prepare_inputs
 from runtrue.workflow.ir import Workflow, schema
 from runtrue.workflow.load import load_workflow
@@ -46,6 +47,7 @@ __all__ = [
     "KIND",
     "REDACTED",
     "Calls",
+    "Document",
     "HttpServer",
     "InputError",
     "Interface",
@@ -79,6 +81,7 @@ __all__ = [
     "prepare_inputs",
     "prepare_workflow",
     "propose_name",
+    "read_document",
     "redact_by_name",
     "remove_server",
     "report_so_far",

@@ -8,15 +8,23 @@ from typing import Any, Protocol, cast
 
 from runtrue.cli.progress import Display, Narrator
 from runtrue.errors import UsageError
-from runtrue.flow import Journal, Question, RunRow, Segment
+from runtrue.flow import Journal, Question, RunRow, RunState, Segment
 from runtrue.home import Home
 
 #: Where each kind lives, by the name that is in the journal.
 KINDS = {
     "do": "runtrue.cli.kinds.do",
     **dict.fromkeys(("fix", "code", "gate"), "runtrue.cli.kinds.code"),
+    "plan": "runtrue.cli.kinds.plan",
     "workflow": "runtrue.cli.kinds.workflow",
 }
+
+_EXIT_CODES = {RunState.PASSED: 0, RunState.WAITING: 3}
+
+
+def usual_exit_code(run: RunRow) -> int:
+    """0 for what passed, 3 for what waits for a person, 1 for the rest."""
+    return _EXIT_CODES.get(run.state, 1)
 
 
 class Kind(Protocol):
@@ -41,6 +49,26 @@ class Kind(Protocol):
 
     def settle(self, run: RunRow, home: Home, report: dict[str, Any]) -> dict[str, Any]:
         """Do what is left to do when a run has stopped; the report with what was done."""
+        ...
+
+    def exit_code(self, run: RunRow, report: dict[str, Any]) -> int:
+        """The exit code of the command that has driven a run to where it stands."""
+        ...
+
+    def expire(self, journal: Journal, run: RunRow) -> bool:
+        """Give up on a person who has not answered in time; whether there was one.
+
+        The run is then to be driven on.
+        """
+        ...
+
+    def answer(
+        self, journal: Journal, home: Home, run: RunRow, said: str | None, *, can_ask: bool
+    ) -> Any:
+        """What is recorded as the answer to a run's question when a person said this, or nothing.
+
+        None: that is still to be asked, which `can_ask` allows.
+        """
         ...
 
     def conclude(self, home: Home, report: dict[str, Any]) -> None:

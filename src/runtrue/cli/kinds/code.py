@@ -9,28 +9,21 @@ from typing import Any
 
 import click
 
+from runtrue.cli.kinds import usual_exit_code
 from runtrue.cli.progress import Display, Narrator
-from runtrue.cli.show import counted, finding_line
+from runtrue.cli.repair import (
+    WHY,
+    RepairNarrator,
+    print_findings,
+    print_fix,
+    print_verdict,
+)
+from runtrue.cli.show import counted, print_diff
 from runtrue.code import prepare_run, report_of
+from runtrue.errors import UsageError
 from runtrue.flow import Journal, Question, RunRow, Segment, replay
 from runtrue.home import Home
 
-_MOST_FINDINGS = 20
-
-_WHY = {
-    "passed": "every required check passes",
-    "allowed": "every required check passes, and a person accepts what else was found",
-    "flagged": "every required check passes but for what the policy only flags",
-    "regression": "the fix broke what worked before, and was rolled back",
-    "not_the_candidate": "what failed is not the code: no change to it can mend this",
-    "attempts_spent": "the attempts are used up",
-    "time_spent": "the time is used up",
-    "no_fixer": "no fixer can take these findings on",
-    "fixer_failed": "the fixer itself keeps failing",
-    "nothing_usable": "the fixer changed nothing",
-    "skipped": "let through unjudged",
-    "triggered": "what was found is not to be settled by the loop alone",
-}
 #: Checks that say something also when they pass.
 _GATES = ("coverage", "test_kinds", "security")
 _COLOURS = {"passed": "green", "waiting": "yellow", "running": "yellow"}
@@ -53,6 +46,33 @@ def settle(run: RunRow, home: Home, report: dict[str, Any]) -> dict[str, Any]:
     return report
 
 
+def exit_code(run: RunRow, report: dict[str, Any]) -> int:
+    """The usual one."""
+    return usual_exit_code(run)
+
+
+def expire(journal: Journal, run: RunRow) -> bool:
+    """It waits as long as it takes."""
+    return False
+
+
+def answer(journal: Journal, home: Home, run: RunRow, said: str | None, *, can_ask: bool) -> Any:
+    """What was said, as it is.
+
+    A person who edited the candidate need say nothing; one who is asked yes or no must.
+    """
+    if said is not None:
+        return said
+    question = journal.open_question(run.id)
+    if question is None or not question.question.get("apply"):
+        return ""
+    if not can_ask:
+        raise UsageError(
+            f"run {run.id} asks whether to apply its diff: give --answer yes or --answer no"
+        )
+    return None
+
+
 def conclude(home: Home, report: dict[str, Any]) -> None:
     """Nothing is left to say."""
 
@@ -62,9 +82,9 @@ def print_report(report: dict[str, Any], *, asked: bool = False) -> None:
     if not asked and report["diff"] and report["status"] == "passed" and not report["applied"]:
         print_diff(report["diff"])
     if report["findings"]:
-        _print_findings(report)
+        print_findings(report)
     status = report["status"]
-    summary = _WHY.get(report["why"], report["why"]) if report["why"] else ""
+    summary = WHY.get(report["why"], report["why"]) if report["why"] else ""
     attempts = sum(not attempt["recheck"] for attempt in report["attempts"])
     spent = f"{counted(attempts, 'attempt')}, {report['seconds']:.1f} s"
     head = click.style(status, fg=_COLOURS.get(status, "red"), bold=True)
@@ -72,14 +92,6 @@ def print_report(report: dict[str, Any], *, asked: bool = False) -> None:
     told = (_reason, _regressions, _proof, _escalations, _memory, _absent_fixers, _next)
     for line in (line for tell in told for line in tell(report)):
         click.echo(f"  {line}")
-
-
-def print_diff(diff: str) -> None:
-    """A patch, coloured on a terminal."""
-    colours = {"+": "green", "-": "red", "@": "cyan"}
-    for line in diff.splitlines():
-        is_header = line.startswith(("+++", "---", "diff ", "index "))
-        click.secho(line, fg=None if is_header else colours.get(line[:1]), bold=is_header)
 
 
 def print_question(run_id: str, question: Question | None) -> None:
@@ -110,48 +122,15 @@ def print_details(report: dict[str, Any]) -> None:
         again = " (again)" if attempt["recheck"] else ""
         click.secho(f"attempt {attempt['number']} of {attempt['limit']}{again}", bold=True)
         if attempt["fix"]:
-            _print_fix(attempt["fix"])
+            print_fix(attempt["fix"])
         for verdict in attempt["verdicts"]:
-            _print_verdict(verdict)
+            print_verdict(verdict["check"], verdict)
         if attempt["analysis"]:
             click.echo(f"  cause: {attempt['analysis']['root_cause']}")
         for rejected in report["rejected"]:
             if rejected["after"] == attempt["number"]:
                 click.echo(f"  not run: {rejected['reason'].replace('_', ' ')}")
-                _print_fix(rejected["fix"])
-
-
-def _print_findings(report: dict[str, Any]) -> None:
-    findings = report["findings"]
-    for finding in findings[:_MOST_FINDINGS]:
-        click.echo(finding_line(finding))
-        if finding["fault"] != "candidate":
-            for line in (finding["sample"] or "").strip().splitlines()[-3:]:
-                click.echo(f"    {line}")
-            if finding["available"]:
-                click.echo(f"    did you mean: {', '.join(finding['available'])}?")
-    more = len(findings) - _MOST_FINDINGS
-    if more > 0:
-        click.echo(f"… and {more} more (runtrue runs show {report['run_id']} --json)")
-
-
-def _print_fix(fix: dict[str, Any]) -> None:
-    for part in fix["parts"]:
-        files = ", ".join(part["files"]) or "nothing"
-        failed = f"; failed itself: {part['failure']}" if part["failure"] else ""
-        restored = f"; put back: {', '.join(part['restored'])}" if part["restored"] else ""
-        click.echo(f"  fix by {part['fixer']}: changed {files}{restored}{failed}")
-    for skip in fix["skipped"]:
-        click.echo(f"  {skip['fixer']} skipped: {skip['reason']}")
-
-
-def _print_verdict(verdict: dict[str, Any]) -> None:
-    word = "passed" if verdict["passed"] else "failed"
-    cases = ", ".join(f"{count} {outcome}" for outcome, count in verdict["cases"].items())
-    facts = ", ".join(filter(None, [cases, f"{verdict['seconds']:.1f} s"]))
-    click.echo(f"  {verdict['check']}: {word} ({facts})")
-    for finding in verdict["findings"][:_MOST_FINDINGS]:
-        click.echo(f"    {finding_line(finding, with_source=False)}")
+                print_fix(rejected["fix"])
 
 
 def _reason(report: dict[str, Any]) -> list[str]:
@@ -235,90 +214,6 @@ def _next(report: dict[str, Any]) -> list[str]:
     return lines
 
 
-def _amount(data: dict[str, Any]) -> str:
-    """How much of a check failed: of its cases, where it has several, else its findings."""
-    if data["cases"] > 1 and data["failed_cases"]:
-        return f"{data['failed_cases']} of {data['cases']}"
-    return counted(data["findings"], "finding")
-
-
 def narrate(display: Display) -> Narrator:
     """Tell of attempts, checks and fixes."""
-    return FixNarrator(display)
-
-
-class FixNarrator(Narrator):
-    """Attempts, checks and fixes as they come."""
-
-    _attempt = ""
-
-    def _on_node_started(self, data: dict[str, Any], node: str) -> None:
-        what = {"open": "making the sandbox", "settle": "settling", "apply": "applying"}
-        if node in what:
-            self.display.doing(what[node])
-
-    def _on_attempt_started(self, data: dict[str, Any], node: str) -> None:
-        self._attempt = f"attempt {data['number']} of {data['limit']}"
-        self.display.line(self._attempt, "bold")
-
-    def _on_check_started(self, data: dict[str, Any], node: str) -> None:
-        self.display.doing(f"{self._attempt}: {data['check']}")
-
-    def _on_check_finished(self, data: dict[str, Any], node: str) -> None:
-        word, style = ("passed", "green") if data["passed"] else ("failed", "red")
-        if not data["passed"] and data["mode"] == "informational":
-            style = "yellow"
-        facts = [] if data["passed"] else [_amount(data)]
-        if data["mode"] == "informational":
-            facts.append("informational")
-        if data["flaky"]:
-            facts.append(f"{len(data['flaky'])} flaky")
-        if data["known"]:
-            facts.append(f"{data['known']} known before")
-        facts.append(f"{data['seconds']:.1f} s")
-        self.display.line(f"  {data['check']}: {word} ({', '.join(facts)})", style)
-        for finding in data["shown"]:
-            self.display.line(f"    {finding_line(finding, with_source=False)}")
-        more = data["findings"] - len(data["shown"])
-        if more > 0:
-            self.display.line(f"    … and {more} more", "dim")
-
-    def _on_check_repeated(self, data: dict[str, Any], node: str) -> None:
-        self.display.doing(f"{self._attempt}: {data['check']} once more, to see whether it stays")
-
-    def _on_recalled(self, data: dict[str, Any], node: str) -> None:
-        if data["lessons"]:
-            self.display.line(f"recalled {counted(len(data['lessons']), 'lesson')}", "dim")
-
-    def _on_before_started(self, data: dict[str, Any], node: str) -> None:
-        self._attempt = "before"
-
-    def _on_generation_started(self, data: dict[str, Any], node: str) -> None:
-        self.display.doing(f"{data['by']} writes {data['what']}")
-
-    def _on_generation_finished(self, data: dict[str, Any], node: str) -> None:
-        text = f"wrote {', '.join(data['files']) or 'nothing'}"
-        if data["restored"]:
-            text += f"; its edits to {', '.join(data['restored'])} were undone"
-        self.display.line(f"{data['what']}: {text}", "cyan")
-
-    def _on_generation_failed(self, data: dict[str, Any], node: str) -> None:
-        self.display.line(f"{data['what']}: failed: {data['failure']}", "red")
-
-    def _on_backing_off(self, data: dict[str, Any], node: str) -> None:
-        self.display.doing(f"waiting {data['seconds']:g} s")
-
-    def _on_fixer_started(self, data: dict[str, Any], node: str) -> None:
-        what = counted(data["findings"], "finding")
-        self.display.doing(f"fixing {what}: {data['fixer']}")
-
-    def _on_fixer_finished(self, data: dict[str, Any], node: str) -> None:
-        if data["failure"]:
-            text, style = f"failed itself: {data['failure']}", "red"
-        elif data["files"]:
-            text, style = f"changed {', '.join(data['files'])}", "cyan"
-        else:
-            text, style = "changed nothing", "yellow"
-        if data["restored"]:
-            text += f"; its edits to {', '.join(data['restored'])} were undone"
-        self.display.line(f"fix by {data['fixer']}: {text}", style)
+    return RepairNarrator(display)

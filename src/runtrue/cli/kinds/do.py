@@ -10,6 +10,7 @@ from typing import Any
 import click
 import msgspec
 
+from runtrue.cli.kinds import usual_exit_code
 from runtrue.cli.kinds.workflow import WorkflowNarrator, print_finding
 from runtrue.cli.progress import Display, Narrator
 from runtrue.cli.show import counted, is_terminal, printable
@@ -51,6 +52,21 @@ def settle(run: RunRow, home: Home, report: dict[str, Any]) -> dict[str, Any]:
         return {**report, "saved": save_task(run, home, report), "save_error": None}
     except RuntrueError as error:
         return {**report, "saved": None, "save_error": str(error)}
+
+
+def exit_code(run: RunRow, report: dict[str, Any]) -> int:
+    """The usual one, unless the workflow was to be saved and could not be."""
+    return 1 if report.get("save_error") else usual_exit_code(run)
+
+
+def expire(journal: Journal, run: RunRow) -> bool:
+    """It asks nothing."""
+    return False
+
+
+def answer(journal: Journal, home: Home, run: RunRow, said: str | None, *, can_ask: bool) -> Any:
+    """It asks nothing, which the journal says to whoever answers."""
+    return said
 
 
 def conclude(home: Home, report: dict[str, Any]) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from runtrue.cli.kinds import usual_exit_code
 from runtrue.cli.progress import Display, Narrator
 from runtrue.cli.show import printable
 from runtrue.cli.values import print_value
@@ -37,6 +38,21 @@ def report(journal: Journal, home: Home, run: RunRow) -> dict[str, Any]:
 def settle(run: RunRow, home: Home, report: dict[str, Any]) -> dict[str, Any]:
     """Nothing is left to do."""
     return report
+
+
+def exit_code(run: RunRow, report: dict[str, Any]) -> int:
+    """The usual one."""
+    return usual_exit_code(run)
+
+
+def expire(journal: Journal, run: RunRow) -> bool:
+    """It asks nothing."""
+    return False
+
+
+def answer(journal: Journal, home: Home, run: RunRow, said: str | None, *, can_ask: bool) -> Any:
+    """It asks nothing, which the journal says to whoever answers."""
+    return said
 
 
 def conclude(home: Home, report: dict[str, Any]) -> None:

@@ -28,7 +28,7 @@ from runtrue.loop import (
     Verdict,
     Workplace,
 )
-from runtrue.sandbox import GitSandbox, is_test
+from runtrue.sandbox import TreeSandbox, is_test
 
 #: The check's and the finding's name when nothing could be measured.
 UNKNOWN = "coverage_unknown"
@@ -50,7 +50,7 @@ class CoverageGate:
     Without an artifact, as when a whole change is judged, it is the changed lines that count.
     """
 
-    sandbox: GitSandbox
+    sandbox: TreeSandbox
     #: The lines of a candidate that are changed, by file.
     changed: Callable[[str], Mapping[str, frozenset[int]]]
     #: The checks that measure.

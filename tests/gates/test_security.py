@@ -15,7 +15,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from runtrue.code.security import SecurityGate, Severity, read_report
+from runtrue.gates import SecurityGate, Severity
+from runtrue.gates.scan_report import read_report
 from runtrue.loop import (
     SECURITY_ISSUE,
     Cause,
@@ -71,6 +72,8 @@ def judge(
     *,
     command: str | None = None,
     severity: Severity = "medium",
+    timeout: float = 300.0,
+    strict: bool = False,
 ) -> Verdict:
     asked: list[str] = []
 
@@ -78,7 +81,7 @@ def judge(
         asked.append(candidate)
         return changed
 
-    gate = SecurityGate(command, severity, lines)
+    gate = SecurityGate(command, severity, lines, timeout=timeout, strict=strict)
     trial = Trial(candidate="c2", verdicts=(), history=History())
     verdict = asyncio.run(gate.judge(workplace, trial))
     assert asked == ["c2"]
@@ -160,8 +163,9 @@ def test_where_nothing_was_changed_nothing_is_run(
     assert verdict.output == "nothing to look at: no Python file was changed"
 
 
-def test_without_a_scanner_the_verdict_passes_and_says_so(
-    workplace: Workplace, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("strict", [False, True], ids=["and passes", "and fails where strict"])
+def test_without_a_scanner_the_verdict_says_so(
+    workplace: Workplace, monkeypatch: pytest.MonkeyPatch, strict: bool
 ) -> None:
     found = importlib.util.find_spec
 
@@ -170,9 +174,11 @@ def test_without_a_scanner_the_verdict_passes_and_says_so(
 
     monkeypatch.setattr(importlib.util, "find_spec", without)
     workplace.environment["PATH"] = ""
-    verdict = judge(workplace, {"shop/app.py": ALL})
-    assert verdict.passed
-    assert verdict.output.startswith("no scanner: bandit is neither on PATH nor beside runtrue")
+    verdict = judge(workplace, {"shop/app.py": ALL}, strict=strict)
+    assert verdict.passed is not strict
+    said = verdict.findings[0].message if strict else verdict.output
+    assert said.startswith("no scanner: bandit is neither on PATH nor beside runtrue")
+    assert [finding.fault for finding in verdict.findings] == [Fault.CHECK] * strict
 
 
 # -- other scanners -------------------------------------------------------------------------------
@@ -233,11 +239,8 @@ def test_a_scanner_that_breaks_is_the_checks_fault(
     assert why in finding.message
 
 
-def test_a_scanner_that_does_not_end_is_stopped(
-    workplace: Workplace, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("runtrue.code.security._SECONDS", 0.3)
-    verdict = judge(workplace, {"shop/app.py": ALL}, command="sleep 60")
+def test_a_scanner_that_does_not_end_is_stopped(workplace: Workplace) -> None:
+    verdict = judge(workplace, {"shop/app.py": ALL}, command="sleep 60", timeout=0.3)
     assert [finding.fault for finding in verdict.findings] == [Fault.CHECK]
     assert "did not end within" in verdict.findings[0].message
 

@@ -1,0 +1,53 @@
+*** Settings ***
+Documentation       A required validation fails, the actor fixes it, and it is validated again.
+Library             features.shop.Shop
+Test Setup          Validation    total
+Test Teardown       Close
+Test Timeout        2 minutes
+
+
+*** Test Cases ***
+A Required Validation Fails And The Actor Fixes It
+    Actor Edits
+    ...    handler.py: return net + RATE
+    ...    handler.py: return net + net * RATE
+    Execute
+    The State Is    complete
+    The Attempts Are    total    1
+    The Last Line Is    handler.py    return net
+    Runtrue    plan    apply
+    The State Is    applied
+    The Last Line Is    handler.py    return net + net * RATE
+
+What The Actor Cannot Fix Is Put To A Person
+    Setting    validation_retry_limit    1
+    Actor Edits
+    ...    handler.py: return net + RATE
+    ...    handler.py: return net * RATE
+    ...    handler.py: return net + net * RATE
+    Execute
+    The State Is    waiting
+    The Attempts Are    total    1
+    Prompt    tax is a part of the net
+    The State Is    complete
+    The Attempts Are    total    2
+    Runtrue    plan    apply
+    The State Is    applied
+    The Last Line Is    handler.py    return net + net * RATE
+
+
+*** Keywords ***
+The State Is
+    [Arguments]    ${wanted}
+    ${state} =    State
+    Should Be Equal    ${state}    ${wanted}
+
+The Attempts Are
+    [Arguments]    ${validation}    ${wanted}
+    ${count} =    Attempts Of    ${validation}
+    Should Be Equal As Integers    ${count}    ${wanted}
+
+The Last Line Is
+    [Arguments]    ${file}    ${wanted}
+    ${line} =    Last Line Of    ${file}
+    Should Be Equal    ${line}    ${wanted}

@@ -1,0 +1,93 @@
+"""The plan that a command is about: which one is meant, and where it stands."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+
+from runtrue.cli.drive import look_at
+from runtrue.cli.kinds import kind_of
+from runtrue.cli.plan_text import print_standing
+from runtrue.cli.runs import EVERY, completes
+from runtrue.cli.show import print_json
+from runtrue.errors import PlanError
+from runtrue.flow import Journal, RunRow
+from runtrue.home import Home
+from runtrue.plan import KIND, Standing, standing_of
+
+any_plan = click.argument("plan_id", metavar="[ID]", required=False, shell_complete=completes(KIND))
+a_plan = click.argument("plan_id", metavar="ID", shell_complete=completes(KIND))
+
+
+@dataclass(frozen=True, slots=True)
+class ChosenPlan:
+    """A plan that a command is about."""
+
+    journal: Journal
+    home: Home
+    standing: Standing
+
+    @property
+    def report(self) -> dict[str, Any]:
+        """Its report, with what can be done next."""
+        run = self.standing.run
+        return kind_of(run).settle(run, self.home, self.standing.report)
+
+    def answer(self, value: Any) -> None:
+        """Answer the question that was open when this command looked, and no later one."""
+        question = self.standing.question
+        seq = question.seq if question else None
+        self.journal.answer(self.standing.run.id, value, seq=seq)
+
+    def show(self, *, as_json: bool) -> int:
+        """Show where it stands; the exit code."""
+        if as_json:
+            print_json(self.report)
+        else:
+            print_standing(self.report)
+        return kind_of(self.standing.run).exit_code(self.standing.run, self.report)
+
+
+@contextmanager
+def opened(plan_id: str | None) -> Iterator[ChosenPlan]:
+    """The plan that is meant; one that nobody has answered in time is ended first."""
+    home = Home.find(Path.cwd())
+    if not home.journal.exists():
+        raise PlanError(
+            f"there are no plans yet: {home.journal} does not exist; make one with "
+            "`runtrue plan use`"
+        )
+    with Journal(home.journal) as journal:
+        run = look_at(journal, home, _find(journal, plan_id))
+        yield ChosenPlan(journal, home, standing_of(journal, home, run))
+
+
+def _find(journal: Journal, plan_id: str | None) -> RunRow:
+    if plan_id is not None:
+        run = journal.find(plan_id)
+        if run.kind != KIND:
+            raise PlanError(
+                f"{run.id} is no plan, but a run of the kind {run.kind!r}; see it with "
+                f"`runtrue runs show {run.id}`"
+            )
+        return run
+    plans = list(plans_here(journal))
+    if not plans:
+        raise PlanError(
+            f"there is no plan for {Path.cwd()}; make one with `runtrue plan use`, or name one of "
+            "`runtrue plan list --all`"
+        )
+    return next((run for run in plans if not run.is_over), plans[0])
+
+
+def plans_here(journal: Journal, *, everywhere: bool = False) -> Iterator[RunRow]:
+    """The plans, newest first: those of the project that this directory lies in."""
+    here = Path.cwd().resolve()
+    for run in journal.runs(kind=KIND, limit=EVERY):
+        if everywhere or here.is_relative_to(run.input["project"]):
+            yield run

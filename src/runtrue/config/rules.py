@@ -1,0 +1,190 @@
+"""Rules: what no type can tell of values that are set."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path, PurePosixPath
+
+from runtrue.config.data import Keys, Problem
+from runtrue.config.plans import PlansConfig, ValidationConfig, ValidationKind
+from runtrue.config.sections import RUNGS, CheckConfig, Config, EscalationConfig
+from runtrue.config.words import is_one_edit, lower_first, suggestion
+from runtrue.loop import PROFILES, CodeType, Condition
+
+#: What the loop itself judges by these names; no check can be told apart from them.
+GATES = ("coverage", "test_kinds", "security", "independence")
+
+#: The kinds of tests that are known. Any other word is one of the project's own.
+TEST_KINDS = (
+    *("happy_path", "edge_cases", "error_handling", "error_cases", "regression_test"),
+    *("original_bug_reproduction", "existing_tests_pass", "integration_test", "validation_test"),
+)
+
+#: The keys of a validation that only some kinds of it read.
+_ONLY_FOR: dict[str, tuple[ValidationKind, ...]] = {
+    "command": tuple(kind for kind in ValidationKind if kind is not ValidationKind.CALLABLE),
+    "callable": (ValidationKind.CALLABLE,),
+    "minimum": (ValidationKind.COVERAGE,),
+    "severity": (ValidationKind.SECURITY,),
+}
+_NOTHING_SET = ValidationConfig()
+
+
+def problems_of(config: Config) -> Iterator[Problem]:
+    """What no type can tell: values that have the right one and still can never work."""
+    for path, command in _commands(config):
+        if problem := problem_of_command(command):
+            yield path, problem
+    for name, check in config.checks.items():
+        yield from _problems_of_check(("checks", name), check)
+    yield from _problems_of_order(config.fixers.order)
+    yield from _problems_of_escalation(config.escalation)
+    yield from _problems_of_plans(config.plans)
+    for code_type in CodeType:
+        for word in config.coverage.of(code_type).required_tests:
+            near = next((kind for kind in TEST_KINDS if is_one_edit(word, kind)), None)
+            if near and word not in TEST_KINDS:
+                message = f"there is no kind of test {word!r} (did you mean {near!r}?)"
+                yield ("coverage", code_type.value, "required_tests"), message
+
+
+def _problems_of_check(path: Keys, check: CheckConfig) -> Iterator[Problem]:
+    name = path[-1]
+    if name in GATES:
+        message = f"a gate has this name; call the check something else, such as '{name}_check'"
+        yield path, message
+    yield from _problems_of_surroundings(path, check.env, check.directory)
+
+
+def problems_of_validation(path: Keys, validation: ValidationConfig) -> Iterator[Problem]:
+    """What is wrong with a validation that is set at some keys."""
+    kind = validation.kind
+    for key, kinds in _ONLY_FOR.items():
+        if kind not in kinds and getattr(validation, key) != getattr(_NOTHING_SET, key):
+            words = " or ".join(repr(str(one)) for one in kinds)
+            yield (*path, key), f"a validation of the kind {str(kind)!r} has none; {words} has"
+    needed = str(kind)
+    if needed in _ONLY_FOR and getattr(validation, needed) is None:
+        yield path, f"a validation of the kind {needed!r} needs a {needed}"
+    if validation.callable is not None and not validation.callable.strip():
+        yield (*path, "callable"), "the name of the function is empty"
+    for key in ("command", "fix"):
+        command = getattr(validation, key)
+        if command is not None and (problem := problem_of_command(command)):
+            yield (*path, key), problem
+    for number, pattern in enumerate(validation.watches or ()):
+        if problem := problem_of_pattern(pattern):
+            yield (*path, "watches", str(number)), problem
+    yield from _problems_of_surroundings(path, validation.env, validation.directory)
+
+
+def problem_of_pattern(pattern: str) -> str | None:
+    """Why a pattern can never match a file of the project, if so."""
+    if not pattern.strip():
+        return "the pattern is empty; everything is '**'"
+    if "\0" in pattern:
+        return "a pattern cannot hold a null character"
+    path = PurePosixPath(pattern)
+    if path.is_absolute():
+        return f"{pattern!r} is absolute; name it as seen from the project"
+    if ".." in path.parts:
+        return f"{pattern!r} has '..' in it; name it as seen from the project"
+    return None
+
+
+def problem_of_profile(name: str, known: Iterable[str]) -> str | None:
+    """Why a profile cannot be used: there is none of that name."""
+    known = list(known)
+    if name in known:
+        return None
+    return f"there is no profile {name!r}{suggestion(name, known)}; there are: {', '.join(known)}"
+
+
+def _problems_of_plans(plans: PlansConfig) -> Iterator[Problem]:
+    for name, validation in plans.validations.items():
+        path = ("plans", "validations", name)
+        if not name.strip():
+            yield path, "the name of a validation is empty"
+        yield from problems_of_validation(path, validation)
+    for name, profile in plans.profiles.items():
+        path = ("plans", "profiles", name)
+        if name in PROFILES:
+            message = f"this profile is built in; give yours another name, and base = {name!r}"
+            yield path, message
+        if problem := problem_of_profile(profile.base, PROFILES):
+            yield (*path, "base"), problem
+    if problem := problem_of_profile(plans.profile, plans.all_profiles()):
+        yield ("plans", "profile"), problem
+
+
+def _problems_of_surroundings(
+    path: Keys, env: Mapping[str, str], directory: str
+) -> Iterator[Problem]:
+    """What is wrong with the variables that a command gets, and with where it is run."""
+    for variable, value in env.items():
+        if not variable or "=" in variable or "\0" in variable:
+            message = "is no name of a variable: one is not empty, and holds no = or null character"
+            yield (*path, "env", variable), message
+        if "\0" in value:
+            yield (*path, "env", variable), "a variable cannot hold a null character"
+    place = (*path, "directory")
+    if not directory.strip():
+        yield place, "the directory is empty; the project itself is '.'"
+    elif "\0" in directory:
+        yield place, "the name of a directory cannot hold a null character"
+    elif Path(directory).is_absolute():
+        yield place, f"{directory!r} is absolute; name it as seen from the project"
+    elif Path(os.path.normpath(directory)).parts[:1] == ("..",):
+        yield place, f"{directory!r} is outside of the project; name one inside of it"
+
+
+def _problems_of_order(order: tuple[str, ...]) -> Iterator[Problem]:
+    place = ("fixers", "order")
+    for rung in order:
+        if rung not in RUNGS:
+            hint = suggestion(rung, RUNGS)
+            yield place, f"there is no fixer {rung!r}{hint}; the ladder has: {', '.join(RUNGS)}"
+    for rung, count in Counter(order).items():
+        if count > 1:
+            yield place, f"{rung!r} is there {count} times; name each fixer once"
+
+
+def _problems_of_escalation(escalation: EscalationConfig) -> Iterator[Problem]:
+    seen: set[Condition] = set()
+    for number, trigger in enumerate(escalation.triggers or ()):
+        if trigger.condition in seen:
+            message = f"{trigger.condition.value!r} has a trigger already; keep one of them"
+            yield ("escalation", "triggers", str(number), "condition"), message
+        seen.add(trigger.condition)
+    notification = escalation.notification
+    needed = ("smtp_host", "email_from", "email_to")
+    missing = [name for name in needed if not getattr(notification, name)]
+    if notification.channel == "email" and missing:
+        message = f"'email' needs {' and '.join(missing)} in [escalation.notification]"
+        yield ("escalation", "notification", "channel"), message
+
+
+def _commands(config: Config) -> Iterator[tuple[Keys, str]]:
+    """The commands that will be started, and where they are set."""
+    for name, check in config.checks.items():
+        yield ("checks", name, "command"), check.command
+        if check.fix is not None:
+            yield ("checks", name, "fix"), check.fix
+    if config.fixers.agent.command is not None:
+        yield ("fixers", "agent", "command"), config.fixers.agent.command
+    if config.security.command is not None:
+        yield ("security", "command"), config.security.command
+
+
+def problem_of_command(command: str) -> str | None:
+    """Why a command can never be started, if so."""
+    if "\0" in command:
+        return "a command cannot hold a null character"
+    try:
+        words = shlex.split(command)
+    except ValueError as error:
+        return f"the command cannot be read: {lower_first(str(error))}"
+    return None if words else "the command is empty"

@@ -1,0 +1,172 @@
+"""Sections: everything that can be configured, as typed data."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass, field
+from typing import Annotated, Literal
+
+from msgspec import Meta
+
+from runtrue.config.plans import PlansConfig, Seconds
+from runtrue.loop import Limits, Mode, Notification, Policy, Requirements, Trigger
+
+#: All rungs of the ladder, cheapest first. `human` is only climbed to when it is asked for.
+RUNGS = ("memory", "tool", "search", "model", "agent", "human")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckConfig:
+    """`[checks.NAME]`."""
+
+    command: Annotated[str, Meta(min_length=1)]
+    mode: Mode = Mode.REQUIRED
+    timeout: Seconds = 300.0
+    #: The command that mends what this check finds, for the `tool` fixer.
+    fix: str | None = None
+    #: Further files, as patterns, that judge the candidate and are put back before each verdict.
+    judges: tuple[str, ...] = ()
+    #: Variables that the command gets, over those of the sandbox.
+    env: dict[str, str] = field(default_factory=dict)
+    #: Where it is run, as seen from the project.
+    directory: str = "."
+    #: Stop at the first test that fails.
+    fail_fast: bool = False
+    #: Have the failures told in full.
+    verbose: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentConfig:
+    """`[fixers.agent]`: any command line; gets a prompt, edits files."""
+
+    command: str | None = None
+    timeout: Seconds = 900.0
+    #: Variables of the user's environment that the agent gets to see, its key for one.
+    env: tuple[str, ...] = ()
+    #: It acts outside of the sandbox: after a crash inside it, it is not fired again unasked.
+    once: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FixersConfig:
+    """`[fixers]`: the ladder."""
+
+    order: tuple[str, ...] = RUNGS[:-1]
+    agent: AgentConfig = AgentConfig()
+
+    def writer(self, *, model: str | None, agent: str | None) -> Literal["agent", "model"] | None:
+        """Who writes what is new: the agent that was named, a model, else the configured agent."""
+        if agent:
+            return "agent"
+        return "model" if model else "agent" if self.agent.command else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SandboxConfig:
+    """`[sandbox]`."""
+
+    kind: Literal["worktree", "copy"] | None = None
+    #: Further variables of the user's environment that checks and fixers get to see.
+    env: tuple[str, ...] = ()
+
+
+_NOTIFICATION = Notification()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EscalationConfig:
+    """`[escalation]`: when to turn to somebody else, and how they are told."""
+
+    #: None: those that the loop has by itself.
+    triggers: tuple[Trigger, ...] | None = None
+    notification: Notification = _NOTIFICATION
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SecurityConfig:
+    """`[security]`: the scanner of what was changed."""
+
+    #: `{files}` in it are the changed files; it prints SARIF, or JSON as bandit does.
+    command: str | None = None
+    severity: Literal["low", "medium", "high"] = "medium"
+
+
+Days = Annotated[int, Meta(ge=1, le=36_500)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemoryConfig:
+    """`[memory]`: for how many days failures and fixes are kept."""
+
+    days: Days = 30
+    #: Those that something was learned from.
+    learning_days: Days = 60
+    #: Those that were escalated.
+    escalated_days: Days = 90
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GateConfig:
+    """`[gate]`."""
+
+    #: Whether `--skip REASON` is heard.
+    allow_skip: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RalphConfig:
+    """`[ralph]`: how a run takes part in a loop around it."""
+
+    require_passing_tests: bool = True
+    #: Keep a file of the debug memory for each iteration.
+    persist_per_iteration: bool = True
+    #: Tell the generator what earlier iterations learned.
+    cross_iteration_learning: bool = True
+    #: Count the rate of passing tests as progress, with this weight.
+    include_test_pass_rate: bool = True
+    weight: Annotated[float, Meta(ge=0, le=1)] = 0.3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelConfig:
+    """`[model]`."""
+
+    #: `provider:name`; RUNTRUE_MODEL overrides it.
+    name: str | None = None
+
+
+_LIMITS = Limits()
+_REQUIREMENTS = Requirements()
+_PLANS = PlansConfig()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Config:
+    """Everything that can be configured, with the defaults filled in."""
+
+    checks: dict[str, CheckConfig] = field(default_factory=dict)
+    fixers: FixersConfig = FixersConfig()
+    policy: Limits = _LIMITS
+    sandbox: SandboxConfig = SandboxConfig()
+    model: ModelConfig = ModelConfig()
+    coverage: Requirements = _REQUIREMENTS
+    escalation: EscalationConfig = EscalationConfig()
+    security: SecurityConfig = SecurityConfig()
+    memory: MemoryConfig = MemoryConfig()
+    gate: GateConfig = GateConfig()
+    ralph: RalphConfig = RalphConfig()
+    plans: PlansConfig = _PLANS
+
+    def to_policy(self, triggers: tuple[Trigger, ...] = ()) -> Policy:
+        """The loop's policy; a ladder that ends at a person asks before it gives up.
+
+        `triggers` are those of the loop, for a configuration that has none of its own.
+        """
+        own = self.escalation.triggers
+        return Policy(
+            **{f.name: getattr(self.policy, f.name) for f in dataclasses.fields(self.policy)},
+            ask_human="human" in self.fixers.order,
+            triggers=triggers if own is None else own,
+            rungs=self.fixers.order,
+        )

@@ -1,0 +1,146 @@
+"""The `command` fixer: a plan's own command, run again with what was found wrong."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from runtrue import process
+from runtrue.checks import output_of, trim
+from runtrue.fixers.agent import write_prompt
+from runtrue.fixers.context import Hide
+from runtrue.loop import Finding, FixTask, Proposal, Workplace
+from runtrue.redaction import Redactor, secrets_in
+
+#: What a command is told by, beside its own line.
+PROMPT_FILE, FINDINGS = "RUNTRUE_PROMPT_FILE", "RUNTRUE_FINDINGS"
+#: Characters of all findings, and of one text in them: no system takes a variable of any length.
+_ALL, _TEXT = 60_000, 2_000
+_SAID = 500
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ran:
+    """How a command ended. `exit_code` is there when it came to an end by itself."""
+
+    said: str
+    exit_code: int | None = None
+    failure: str | None = None
+
+
+class CommandFixer:
+    """Runs the command again that made what is to be fixed, a line for the shell.
+
+    `$RUNTRUE_PROMPT_FILE` names the file of the prompt that an agent would get, and
+    `$RUNTRUE_FINDINGS` holds the list of the findings. `hide` takes out of both what must not be
+    in them; by itself, the values of secrets that the command is given.
+    """
+
+    name = "command"
+    trusted = False
+    repeatable = False
+    side_effect = False
+
+    def __init__(self, *, timeout: float, hide: Hide | None = None) -> None:
+        self._timeout = timeout
+        self._hide = hide
+
+    def unavailable(self) -> str | None:
+        """Which command it is, is known from the task."""
+        return None
+
+    def accepts(self, finding: Finding) -> bool:
+        """What a command can do is for it to say."""
+        return True
+
+    async def propose(self, task: FixTask, workplace: Workplace) -> Proposal:
+        """Run it. A command that fails is a failure of the fixer, never a finding."""
+        if task.redo is None:
+            return Proposal(description="no command made what is to be fixed")
+        hide = self._hide or Redactor(secrets_in(workplace.environment))
+        ran = await run_command(
+            task.redo,
+            workplace,
+            timeout=self._timeout,
+            told=tell_command(write_prompt(task, hide), task.findings, workplace, hide),
+        )
+        return Proposal(description=ran.said or task.redo, failure=ran.failure)
+
+
+async def run_command(
+    command: str,
+    workplace: Workplace,
+    *,
+    # Not the caller's to wrap around the call: what the command said until then would be lost.
+    timeout: float,  # noqa: ASYNC109
+    told: Mapping[str, str],
+) -> Ran:
+    """Run a line for the shell in the workplace; `told` is what it gets beside its environment."""
+    try:
+        ended = await process.run(
+            ["/bin/sh", "-c", command],
+            cwd=workplace.directory,
+            env={**workplace.environment, **told},
+            timeout=timeout,
+        )
+    except OSError as error:
+        return Ran(said="", failure=f"`{command}` cannot be run: {error.strerror}")
+    said = trim(output_of(ended), _SAID)
+    if ended.timed_out:
+        return Ran(said=said, failure=f"`{command}` did not end within {timeout:.0f} s")
+    code = ended.exit_code
+    if code == 0:
+        return Ran(said=said, exit_code=code)
+    # The shell's own codes for a program that cannot be run or found.
+    how = "names a program that cannot be run" if code in (126, 127) else f"exited with code {code}"
+    return Ran(said=said, exit_code=code, failure=f"`{command}` {how}")
+
+
+def tell_command(
+    prompt: str, findings: Sequence[Finding], workplace: Workplace, hide: Hide
+) -> dict[str, str]:
+    """The variables that tell a command what is wanted of it; writes the file of the prompt."""
+    file = workplace.scratch / "prompt.md"
+    file.write_text(hide(prompt), encoding="utf-8")
+    listed = json.dumps(list(_that_fit(findings, hide)))
+    return {PROMPT_FILE: str(file), FINDINGS: listed}
+
+
+def _that_fit(findings: Sequence[Finding], hide: Hide) -> Iterator[dict[str, Any]]:
+    """Findings as data, as many as there is room for; without their data where that is long."""
+    room = _ALL
+    for finding in findings:
+        place = finding.location
+        facts: dict[str, Any] = {
+            "source": finding.source,
+            "category": finding.category,
+            "message": finding.message,
+            "file": place.file,
+            "line": place.line,
+            "symbol": place.symbol,
+            "sample": finding.sample,
+        }
+        short = _plain(facts, hide)
+        whole = {**short, "data": _plain(finding.data, hide)}
+        chosen = next((facts for facts in (whole, short) if _size(facts) <= room), None)
+        if chosen is None:
+            return
+        room -= _size(chosen)
+        yield chosen
+
+
+def _plain(value: Any, hide: Hide) -> Any:
+    """A value as JSON has it, each text without what must not be in it, and trimmed."""
+    if isinstance(value, str):
+        return trim(hide(value.replace("\0", "\ufffd")), _TEXT // 2)
+    if isinstance(value, Mapping):
+        return {str(name): _plain(member, hide) for name, member in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(member, hide) for member in value]
+    return value if value is None or isinstance(value, bool | int | float) else str(value)
+
+
+def _size(facts: dict[str, Any]) -> int:
+    return len(json.dumps(facts))

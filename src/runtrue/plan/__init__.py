@@ -1,0 +1,78 @@
+"""Plans: strategize, execute within bounds, validate, fix and revalidate, apply.
+
+`flow` is the whole journey; `orchestrator` is what happens when a required validation fails.
+"""
+
+from runtrue.loop import AutomationProfile, Bounds
+from runtrue.plan.acting import STEP
+from runtrue.plan.driving import (
+    Standing,
+    Wanted,
+    answer_for,
+    expire,
+    must_be_complete,
+    must_be_open,
+    must_not_be_applied,
+    standing_of,
+    wanted_by,
+)
+from runtrue.plan.flow import plan_flow, policy_of, prepare_plan, start_plan
+from runtrue.plan.making import plan_use
+from runtrue.plan.orchestrator import FixThenRevalidateOrchestrator
+from runtrue.plan.place import Place
+from runtrue.plan.plan import KIND, PlanRequest, Validation, ValidationKind
+from runtrue.plan.plan_file import load_plan_file
+from runtrue.plan.report import report_of
+from runtrue.plan.seams import (
+    Acted,
+    StepActor,
+    StepTask,
+    Strategist,
+    Strategized,
+    StrategyTask,
+)
+from runtrue.plan.states import TRANSITIONS, Happening, Phase, PlanState, Position, transition
+from runtrue.plan.strategy import Actor, Step, Strategy
+
+__all__ = [
+    "KIND",
+    "STEP",
+    "TRANSITIONS",
+    "Acted",
+    "Actor",
+    "AutomationProfile",
+    "Bounds",
+    "FixThenRevalidateOrchestrator",
+    "Happening",
+    "Phase",
+    "Place",
+    "PlanRequest",
+    "PlanState",
+    "Position",
+    "Standing",
+    "Step",
+    "StepActor",
+    "StepTask",
+    "Strategist",
+    "Strategized",
+    "Strategy",
+    "StrategyTask",
+    "Validation",
+    "ValidationKind",
+    "Wanted",
+    "answer_for",
+    "expire",
+    "load_plan_file",
+    "must_be_complete",
+    "must_be_open",
+    "must_not_be_applied",
+    "plan_flow",
+    "plan_use",
+    "policy_of",
+    "prepare_plan",
+    "report_of",
+    "standing_of",
+    "start_plan",
+    "transition",
+    "wanted_by",
+]

@@ -1,0 +1,230 @@
+"""The execute phase: one step after another is done, within its bounds, and then validated."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, replace
+
+from runtrue.flow import Node, emit
+from runtrue.loop import (
+    Attempt,
+    Bounds,
+    Fault,
+    Finding,
+    History,
+    Mode,
+    Spent,
+    Verdict,
+    beyond,
+    matches,
+    too_much,
+)
+from runtrue.plan.actors import actor_of
+from runtrue.plan.place import Place
+from runtrue.plan.progress import Deed, Shared, cost_of, progress_of
+from runtrue.plan.seams import Acted, StepTask
+from runtrue.plan.strategy import Step, Strategy
+
+#: The name under which a step that could not be done stands among the verdicts.
+STEP = "step"
+#: The category of a finding that a person's yes puts right.
+NEEDS_APPROVAL = "needs_approval"
+#: How much of what an actor said is in the finding about what it could not do.
+_SAID = 300
+
+
+@dataclass(frozen=True, slots=True)
+class ActInputs:
+    """What is to be done onto which candidate, and what is known beforehand."""
+
+    candidate: str
+    base: str
+    step: Step
+    bounds: Bounds
+    strategy: Strategy
+    findings: tuple[Finding, ...]
+    guidance: tuple[str, ...]
+    approved: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Done:
+    """The candidate after a step, and what was done; `finding` is why nothing of it was kept."""
+
+    candidate: str
+    deed: Deed
+    finding: Finding | None = None
+
+
+class ActNode(Node):
+    """Has the step's actor do it, and sees from the files what it did."""
+
+    def __init__(self, name: str, place: Place) -> None:
+        super().__init__(name)
+        self.place = place
+        agent = place.request.agent
+        self.side_effect = agent.once and agent.command is not None
+
+    def prep(self, shared: Shared) -> ActInputs:
+        """Where it stands."""
+        progress = progress_of(shared)
+        current = progress.current
+        assert current is not None  # noqa: S101 - `next` has just picked it
+        return ActInputs(
+            candidate=shared["candidate"],
+            base=shared["base"],
+            step=current[0],
+            bounds=shared["bounds"],
+            strategy=progress.strategy or Strategy(),
+            findings=progress.findings,
+            guidance=progress.guidance(),
+            approved=progress.approved,
+        )
+
+    async def exec(self, inputs: ActInputs) -> Done:
+        """Do it, if it may be done, and keep it, if it stayed within the bounds."""
+        sandbox, step = self.place.sandbox, inputs.step
+        sandbox.restore(inputs.candidate)
+        emit("step_started", step=step.id, actor=step.actor, description=step.description)
+        started = time.monotonic()
+        if refusal := self._refusal(inputs):
+            acted = Acted(description=refusal, failure=refusal)
+            return self._refused(inputs, acted, started, category=NEEDS_APPROVAL)
+        if step.command is not None and not inputs.bounds.allows(step.command):
+            refusal = f"its command, `{step.command}`, is not one that the bounds allow"
+            return self._refused(inputs, Acted(description=refusal, failure=refusal), started)
+        acted = await self._act(inputs)
+        if acted.failure is not None:
+            sandbox.restore(inputs.candidate)
+            return self._refused(inputs, acted, started)
+        after = sandbox.snapshot()
+        judges = self._judges(sandbox.changed(inputs.candidate, after), inputs)
+        if judges:
+            sandbox.put_back(judges, inputs.candidate)
+            after = sandbox.snapshot()
+        outside = beyond(inputs.bounds, sandbox, inputs.candidate, after)
+        more = too_much(inputs.bounds, sandbox, inputs.base, after)
+        if outside or more:
+            sandbox.restore(inputs.candidate)
+            named = ", ".join(outside[:5])
+            failure = more or f"it changed {named}, which the strategy does not allow"
+            acted = replace(acted, failure=failure)
+            return self._refused(inputs, acted, started, outside=outside, judges=judges)
+        deed = self._deed(inputs, acted, started)
+        files = sandbox.changed(inputs.candidate, after)
+        emit("step_done", step=step.id, files=files, restored=judges)
+        return Done(candidate=after, deed=replace(deed, files=files, restored=judges))
+
+    async def _act(self, inputs: ActInputs) -> Acted:
+        """Ask; what fails for outside reasons is tried again, as often as the policy says."""
+        request, sandbox = self.place.request, self.place.sandbox
+        actor = actor_of(inputs.step, request, self.place.hide)
+        if reason := actor.unavailable():
+            return Acted(description=reason, failure=reason, is_strategy=True)
+        task = StepTask(
+            step=inputs.step,
+            bounds=inputs.bounds,
+            instruction=request.instruction,
+            strategy=inputs.strategy,
+            findings=inputs.findings,
+            guidance=inputs.guidance,
+        )
+        for left in reversed(range(request.limits.transport_retries + 1)):
+            acted = await actor.act(task, sandbox.workplace())
+            if acted.failure is None or acted.is_strategy or not left:
+                break
+            emit("step_failed", step=inputs.step.id, failure=acted.failure)
+            sandbox.restore(inputs.candidate)
+        return acted
+
+    def _refusal(self, inputs: ActInputs) -> str | None:
+        """Why a step may not be done without a person's approval."""
+        step, request = inputs.step, self.place.request
+        if step.deed in inputs.approved:
+            return None
+        if step.command is not None and self._needs_approval(step):
+            return f"its command, `{step.command}`, needs approval"
+        if step.network and request.profile.approve_network:
+            return "it needs the network, which needs approval"
+        return None
+
+    def _needs_approval(self, step: Step) -> bool:
+        """Whether a machine has thought of a command, and no person has allowed such."""
+        request = self.place.request
+        own = request.strategy or Strategy()
+        if any(step.deed == one.deed for _, one in own.all_steps()):
+            return False
+        allowed = own.bounds.commands is not None and own.bounds.allows(step.command or "")
+        return request.profile.approve_commands and not allowed
+
+    def _judges(self, changed: tuple[str, ...], inputs: ActInputs) -> tuple[str, ...]:
+        """Changed files that judge, unless the bounds name them or they are new tests."""
+        sandbox = self.place.sandbox
+        return tuple(
+            file
+            for file in sandbox.protected(changed)
+            if not self._is_named(file, inputs) and not sandbox.may_add(file, inputs.base)
+        )
+
+    def _is_named(self, file: str, inputs: ActInputs) -> bool:
+        """Whether the bounds mean a file that judges by a pattern that only means such."""
+        patterns = [p for p in inputs.bounds.paths or () if matches(file, p)]
+        return bool(self.place.sandbox.protected(tuple(patterns)))
+
+    def _deed(self, inputs: ActInputs, acted: Acted, started: float) -> Deed:
+        return Deed(
+            step=inputs.step.id,
+            actor=inputs.step.actor,
+            description=acted.description,
+            refused=acted.failure,
+            seconds=time.monotonic() - started,
+            usage=acted.usage,
+        )
+
+    def _refused(
+        self,
+        inputs: ActInputs,
+        acted: Acted,
+        started: float,
+        *,
+        category: str = "step_not_done",
+        outside: tuple[str, ...] = (),
+        judges: tuple[str, ...] = (),
+    ) -> Done:
+        step = inputs.step
+        emit("step_refused", step=step.id, failure=acted.failure, outside=outside)
+        said = " ".join(acted.description.split())[-_SAID:]
+        told = f": {said}" if said and said not in str(acted.failure) and not outside else ""
+        finding = Finding(
+            source=STEP,
+            category="out_of_bounds" if outside else category,
+            message=f"{step.id} ({step.description}): {acted.failure}{told}",
+            fault=Fault.STRATEGY,
+            attempted=outside,
+            available=(inputs.bounds.paths or ()) if outside else (),
+            data={"step": step.id, "actor": step.actor, "paths": list(outside)},
+        )
+        deed = replace(self._deed(inputs, acted, started), outside=outside, restored=judges)
+        return Done(candidate=inputs.candidate, deed=deed, finding=finding)
+
+    def post(self, shared: Shared, inputs: ActInputs, result: Done) -> str:
+        """Have it validated, or decide about a step that could not be done."""
+        progress, deed = progress_of(shared), result.deed
+        used = Spent(seconds=deed.seconds, cost=cost_of(deed.usage))
+        spent = progress.spent.plus(used)
+        shared["progress"] = replace(progress, deeds=(*progress.deeds, deed), spent=spent)
+        shared["candidate"] = result.candidate
+        history = History(earlier=spent, is_later=progress.is_later)
+        if result.finding is None:
+            shared["history"] = history
+            return "done"
+        verdict = Verdict(
+            check=STEP,
+            mode=Mode.REQUIRED,
+            passed=False,
+            findings=(result.finding,),
+            seconds=deed.seconds,
+        )
+        attempt = Attempt(number=1, candidate=result.candidate, verdicts=(verdict,), at=0.0)
+        shared["history"] = replace(history, attempts=(attempt,))
+        return "refused"

@@ -1,0 +1,171 @@
+"""Actors: those who do the steps of a plan, by editing the files of the sandbox."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from runtrue.config import AgentConfig
+from runtrue.fixers import (
+    Hide,
+    ModelEditor,
+    mend,
+    run_agent,
+    run_command,
+    sendable,
+    sentence,
+    tell_command,
+)
+from runtrue.loop import Workplace
+from runtrue.plan.plan import PlanRequest
+from runtrue.plan.prompting import file_names, fill, step_files, step_prompt
+from runtrue.plan.seams import Acted, StepActor, StepTask
+from runtrue.plan.strategy import Actor, Step
+
+#: Seconds for a model to answer in.
+_MODEL_TIMEOUT = 300.0
+_PROPERTIES: dict[str, Any] = {
+    "description": {"type": "string", "description": "what you did, in a sentence or two"}
+}
+
+
+def actor_of(step: Step, request: PlanRequest, hide: Hide) -> StepActor:
+    """Who does a step. `hide` takes out of prompts what must not be in them."""
+    match step.actor:
+        case Actor.COMMAND:
+            return CommandActor(step.command or "", timeout=request.agent.timeout, hide=hide)
+        case Actor.TOOL:
+            return ToolActor(request.mending)
+        case Actor.SEARCH:
+            return SearchActor()
+        case Actor.MODEL:
+            return ModelActor(request.model, os.environ, hide=hide)
+        case Actor.AGENT:
+            return AgentActor(request.agent, hide=hide)
+
+
+def unavailable_actors(request: PlanRequest, hide: Hide) -> dict[Actor, str]:
+    """The actors that cannot be used, and why."""
+    steps = {actor: Step(id=actor, description=actor, actor=actor) for actor in Actor}
+    reasons = {actor: actor_of(step, request, hide).unavailable() for actor, step in steps.items()}
+    return {actor: reason for actor, reason in reasons.items() if reason}
+
+
+class CommandActor:
+    """Runs the step's command. It is told of the step as the `command` fixer is of findings."""
+
+    def __init__(self, command: str, *, timeout: float, hide: Hide) -> None:
+        self._command = command
+        self._timeout = timeout
+        self._hide = hide
+
+    def unavailable(self) -> str | None:
+        """A shell is always there."""
+        return None
+
+    async def act(self, task: StepTask, workplace: Workplace) -> Acted:
+        """Run it. That it fails, or cannot be run, is the fault of the strategy that names it."""
+        prompt = sendable(step_prompt(task, self._hide))
+        told = tell_command(prompt, task.findings, workplace, self._hide)
+        ran = await run_command(self._command, workplace, timeout=self._timeout, told=told)
+        return Acted(
+            description=ran.said or self._command,
+            failure=ran.failure,
+            is_strategy=ran.failure is not None and ran.exit_code is not None,
+        )
+
+
+class ToolActor:
+    """Runs the commands that mend what the validations find."""
+
+    def __init__(self, commands: Mapping[str, str]) -> None:
+        self._commands = dict(commands)
+
+    def unavailable(self) -> str | None:
+        """Why it cannot be used at all: no validation has a mending command."""
+        if self._commands:
+            return None
+        return "no validation here has a command that mends what it finds (`fix`)"
+
+    async def act(self, task: StepTask, workplace: Workplace) -> Acted:
+        """Run them all."""
+        proposal = await mend(self._commands.values(), workplace)
+        return Acted(description=proposal.description, failure=proposal.failure)
+
+
+class SearchActor:
+    """Model-free repair, which is still to come."""
+
+    _REASON = "the actor 'search' is not part of this version of runtrue"
+
+    def unavailable(self) -> str | None:
+        """It never is there."""
+        return self._REASON
+
+    async def act(self, task: StepTask, workplace: Workplace) -> Acted:
+        """Nothing is done."""
+        return Acted(description=task.step.description, failure=self._REASON, is_strategy=True)
+
+
+class ModelActor:
+    """Sends the step with the files that matter, and makes the edits that come back.
+
+    `environment` holds the model's key and endpoint.
+    """
+
+    def __init__(self, model: str | None, environment: Mapping[str, str], *, hide: Hide) -> None:
+        self._editor = ModelEditor(model, environment, timeout=_MODEL_TIMEOUT, hide=hide)
+        self._hide = hide
+
+    def unavailable(self) -> str | None:
+        """Why it cannot be used at all: no model is configured."""
+        return self._editor.unavailable()
+
+    async def act(self, task: StepTask, workplace: Workplace) -> Acted:
+        """Ask, and make the edits. A model that sees nothing to edit has done what it could."""
+        prompt = fill(
+            "step-model",
+            task=step_prompt(task, self._hide),
+            names=file_names(workplace.root),
+            files=step_files(task, workplace),
+        )
+        edited = await self._editor.edit(
+            prompt,
+            _PROPERTIES,
+            root=workplace.root,
+            environment=workplace.environment,
+            # What lies outside of the bounds is seen afterwards, and is what a revision goes by.
+            refuse=lambda file: None,
+        )
+        is_content = edited.said.get("edits") == []
+        said = sentence(edited.said.get("description", ""))
+        return Acted(
+            description=said or edited.problem or "",
+            failure=edited.failure or (None if is_content else edited.problem),
+            usage=edited.usage.to_dict() if edited.usage else None,
+        )
+
+
+class AgentActor:
+    """Any coding agent with a command line: prompt in, edited files out."""
+
+    def __init__(self, agent: AgentConfig, *, hide: Hide) -> None:
+        self._agent = agent
+        self._hide = hide
+
+    def unavailable(self) -> str | None:
+        """Why it cannot be used at all: none is configured."""
+        return None if self._agent.command else "no agent is configured ([fixers.agent] command)"
+
+    async def act(self, task: StepTask, workplace: Workplace) -> Acted:
+        """Run the agent."""
+        proposal = await run_agent(
+            self._agent.command or "",
+            sendable(fill("step-agent", task=step_prompt(task, self._hide))),
+            workplace,
+            timeout=self._agent.timeout,
+            env=self._agent.env,
+            hide=self._hide,
+        )
+        return Acted(description=proposal.description, failure=proposal.failure)

@@ -1,0 +1,210 @@
+"""Driving plans from outside: where one stands, what it waits for, and what can be said to that."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from contextlib import suppress
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+import msgspec
+
+from runtrue.config import problem_of_pattern
+from runtrue.errors import PlanError, RunError, SandboxError
+from runtrue.flow import Journal, Question, RunRow, RunState, replay
+from runtrue.home import Home
+from runtrue.loop import EXPIRED
+from runtrue.plan.acting import NEEDS_APPROVAL
+from runtrue.plan.flow import prepare_plan
+from runtrue.plan.place import Place
+from runtrue.plan.plan import PlanRequest
+from runtrue.plan.report import fix_diffs, report_of, tried_fixes
+
+
+class Wanted(StrEnum):
+    """What a plan that is parked waits for."""
+
+    #: To be told to execute.
+    BEGIN = "begin"
+    #: To be told to apply.
+    APPLY = "apply"
+    #: A person's yes to a strategy, to a revision of it, or to what a step would do.
+    APPROVAL = "approval"
+    #: What a person says about something that the plan cannot do by itself.
+    GUIDANCE = "guidance"
+
+    @property
+    def is_prompt(self) -> bool:
+        """Whether it is for `plan prompt`, and not for a command of its own."""
+        return self in (Wanted.APPROVAL, Wanted.GUIDANCE)
+
+
+def wanted_by(question: dict[str, Any] | None) -> Wanted | None:
+    """What a question is for; nothing without one."""
+    if question is None:
+        return None
+    # As data, whether it comes from the journal or from who has just asked it.
+    findings = msgspec.to_builtins(question.get("findings", ()))
+    if any(finding["category"] == NEEDS_APPROVAL for finding in findings):
+        return Wanted.APPROVAL
+    by_key = {"begin": Wanted.BEGIN, "offer": Wanted.APPLY, "approve": Wanted.APPROVAL}
+    return next((wanted for key, wanted in by_key.items() if key in question), Wanted.GUIDANCE)
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """A plan as it stands: its report, the open question, and where its candidates are."""
+
+    run: RunRow
+    report: dict[str, Any]
+    question: Question | None
+    place: Place
+    #: The candidate that it has come to; none before the sandbox is made.
+    candidate: str | None
+
+    @property
+    def wanted(self) -> Wanted | None:
+        """What it waits for, if it is parked."""
+        if self.run.state is not RunState.WAITING or self.question is None:
+            return None
+        return wanted_by(self.question.question)
+
+    @property
+    def is_applying(self) -> bool:
+        """Whether it was told to apply, and has not come to the end of that."""
+        return (self.report["phase"], self.report["state"]) == ("apply", "processing")
+
+    def edited(self) -> str | None:
+        """The candidate that somebody has made of the sandbox since it was left, if so.
+
+        Not for a plan that is being driven, whose files are those of whoever is at work.
+        """
+        if self.candidate is None:
+            return None
+        now = self.place.sandbox.snapshot()
+        return None if now == self.candidate else now
+
+    def diff(self) -> str:
+        """The patch from what the user has to the sandbox as it is now.
+
+        Of a plan that is being driven, to what was last recorded: its files are in other hands.
+        """
+        if self.report["applied"] or self.candidate is None:
+            return str(self.report["diff"])
+        sandbox = self.place.sandbox
+        return sandbox.diff(self.candidate if self.run.is_driven else sandbox.snapshot())
+
+
+def standing_of(journal: Journal, home: Home, run: RunRow) -> Standing:
+    """Where a plan stands, out of its replayed steps. Nothing is executed."""
+    request = msgspec.convert(run.input, PlanRequest)
+    place = Place.of(run, request, home)
+    question = journal.open_question(run.id)
+    segment = prepare_plan(run, home)
+    shared = segment.shared
+    asyncio.run(replay(segment.flow, shared, journal.load(run.id)))
+    if "sandbox" in shared and "fix_diffs" not in shared:
+        # Only a plan that has come to an end has them on record.
+        with suppress(SandboxError):
+            shared["fix_diffs"] = fix_diffs(place.sandbox, tried_fixes(shared))
+    report = run.result or report_of(shared, run.state, question=question, error=run.error)
+    return Standing(run, report, question, place, shared.get("candidate"))
+
+
+def answer_for(standing: Standing, text: str, allow: tuple[str, ...] = ()) -> dict[str, Any]:
+    """What is recorded when a person says something to a plan.
+
+    Raises PlanError where it waits for nothing of the kind, and for what cannot be meant.
+    """
+    run, wanted = standing.run, standing.wanted
+    if wanted is None or not wanted.is_prompt:
+        raise PlanError(f"plan {run.id} waits for no guidance: it is {_place(standing)}")
+    if not text.strip():
+        raise PlanError(f"the guidance is empty; say what plan {run.id} is to do")
+    for path in allow:
+        if problem := problem_of_pattern(path):
+            raise PlanError(f"--allow: {problem}")
+    if allow and standing.report["phase"] == "strategize":
+        raise PlanError(
+            "--allow widens the bounds of a step, and there is no strategy yet; say in the "
+            "guidance which files may be changed"
+        )
+    return {"text": text.strip(), "allow": list(allow)}
+
+
+def _place(standing: Standing) -> str:
+    run_id, state = standing.run.id, standing.report["state"]
+    match standing.wanted:
+        case Wanted.BEGIN:
+            return f"queued; execute it with `runtrue plan execute {run_id}`"
+        case Wanted.APPLY:
+            return f"complete; apply it with `runtrue plan apply {run_id}`"
+    if standing.run.is_over:
+        return f"over ({state}); `runtrue plan explain {run_id}` tells why"
+    if standing.run.is_driven:
+        return f"being driven by {standing.run.owner}"
+    return f"interrupted; continue with `runtrue plan execute {run_id}`"
+
+
+def must_be_open(standing: Standing) -> None:
+    """Raise PlanError for a plan that is over."""
+    if standing.run.is_over:
+        raise PlanError(f"plan {standing.run.id} is {_place(standing)}")
+
+
+def must_not_be_applied(standing: Standing) -> None:
+    """Raise PlanError for a plan of which a part may be in the user's files already."""
+    if standing.is_applying:
+        raise PlanError(
+            f"plan {standing.run.id} was being applied when it was interrupted, and may be in your "
+            f"files; finish that with `runtrue plan apply {standing.run.id}`"
+        )
+
+
+def must_be_complete(standing: Standing) -> None:
+    """Raise PlanError for a plan that cannot be applied, with what is missing."""
+    if standing.wanted is Wanted.APPLY or standing.is_applying:
+        return
+    report, run_id = standing.report, standing.run.id
+    if standing.wanted is not None and standing.wanted.is_prompt:
+        what = f"waiting for a person; see `runtrue plan status {run_id}`"
+    else:
+        what = _place(standing)
+    left = [f"step {step['id']}" for step in report["plan"]["steps"] if _is_left(step)]
+    missing = f" (still to do: {', '.join(left)})" if left and not standing.run.is_over else ""
+    raise PlanError(
+        f"plan {run_id} is not complete, so that nothing was applied: it is {what}{missing}"
+    )
+
+
+def _is_left(step: dict[str, Any]) -> bool:
+    return step["actor"] is not None and step["state"] != "done"
+
+
+def is_expired(run: RunRow, question: Question | None) -> bool:
+    """Whether a plan waits for a person who has not answered in time."""
+    if run.state is not RunState.WAITING or question is None or question.answered:
+        return False
+    wanted = wanted_by(question.question)
+    if wanted is None or not wanted.is_prompt:
+        return False
+    # As it is recorded: a list of runs may hold requests of another version.
+    within = float(run.input["profile"]["answer_within"])
+    return time.time() >= question.asked_at + within
+
+
+def expire(journal: Journal, run: RunRow) -> bool:
+    """Answer for a person who has not answered in time; the plan is then to be driven to its end.
+
+    Whether there was one. Of several processes that look, one does it.
+    """
+    question = journal.open_question(run.id)
+    if question is None or not is_expired(run, question):
+        return False
+    try:
+        journal.answer(run.id, EXPIRED, seq=question.seq)
+    except RunError:
+        return False
+    return True

@@ -1,0 +1,158 @@
+"""How a plan ends: its result is offered, applied if every validation passed on it, or kept."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, replace
+from typing import Any
+
+from runtrue.errors import SandboxError
+from runtrue.flow import Ask, Node, emit
+from runtrue.plan.answers import answer_text
+from runtrue.plan.picking import is_proved
+from runtrue.plan.place import Place
+from runtrue.plan.progress import Shared, progress_of
+from runtrue.plan.report import FixDiffs, fix_diffs, tried_fixes
+from runtrue.plan.states import Happening, PlanState
+
+
+class _PlaceNode(Node):
+    blocking = True
+
+    def __init__(self, name: str, place: Place) -> None:
+        super().__init__(name)
+        self.place = place
+
+
+@dataclass(frozen=True, slots=True)
+class SettleInputs:
+    """The resulting candidate, and the fixes that were tried on the way."""
+
+    candidate: str
+    fixes: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """The resulting patch, where it is to be applied, and what each fix changed."""
+
+    diff: str
+    top: str
+    fixes: FixDiffs
+
+
+class SettleNode(_PlaceNode):
+    """Leaves the resulting candidate in the sandbox and its patch in a file."""
+
+    def prep(self, shared: Shared) -> SettleInputs:
+        """The validated candidate, or else the best one."""
+        return SettleInputs(str(shared["candidate"]), tried_fixes(shared))
+
+    def exec(self, inputs: SettleInputs) -> Settled:
+        """Write the patch from the user's tree to the candidate."""
+        sandbox = self.place.sandbox
+        diff = sandbox.settle(inputs.candidate, self.place.patch)
+        return Settled(diff, str(sandbox.top), fix_diffs(sandbox, inputs.fixes))
+
+    def post(self, shared: Shared, inputs: SettleInputs, result: Settled) -> str:
+        """Offer it, if it is complete."""
+        progress = progress_of(shared)
+        shared["diff"], shared["patch_root"] = result.diff, result.top
+        shared["patch"] = str(self.place.patch) if result.diff else None
+        shared["fix_diffs"] = result.fixes
+        if progress.pending is not None or not is_proved(shared):
+            shared["progress"] = progress.moved(Happening.FAILED)
+            return "failed"
+        shared["progress"] = progress.moved(Happening.VALIDATED)
+        return "complete"
+
+
+class OfferNode(Ask):
+    """Waits to be told to apply: the plan is complete."""
+
+    def prep(self, shared: Shared) -> dict[str, Any]:
+        """What would be applied, and why it was not, if that was tried."""
+        return {"offer": True, "diff": shared["diff"], "refused": progress_of(shared).refused}
+
+    def post(self, shared: Shared, inputs: dict[str, Any], result: Any) -> str:
+        """Apply it, or validate it once more as it is now."""
+        if isinstance(result, dict) and "candidate" in result:
+            shared["candidate"] = result["candidate"]
+            return "validate"
+        return "apply" if answer_text(result) == "apply" else "validate"
+
+
+@dataclass(frozen=True, slots=True)
+class Applied:
+    """When it was applied, or why not."""
+
+    at: float
+    refused: str | None = None
+
+
+class ApplyNode(_PlaceNode):
+    """Brings the candidate into the user's tree, if it is what was validated.
+
+    Not declared a side effect: applying again does only what is left to do, so that a plan that was
+    killed here can go on by itself.
+    """
+
+    def prep(self, shared: Shared) -> str:
+        """The validated candidate."""
+        return str(shared["candidate"])
+
+    def exec(self, inputs: str) -> Applied:
+        """Refuse what was edited since, and what the user has changed meanwhile."""
+        sandbox = self.place.sandbox
+        if why := self._apply(inputs):
+            emit("apply_refused", why=why)
+            return Applied(time.time(), why)
+        emit("applied", files=sandbox.changed(sandbox.base, inputs))
+        return Applied(time.time())
+
+    def _apply(self, candidate: str) -> str | None:
+        """Apply it, or say why not."""
+        sandbox = self.place.sandbox
+        if sandbox.snapshot() != candidate:
+            return (
+                f"the files in {sandbox.directory} were changed after they were validated; "
+                f"validate them with `runtrue plan execute {self.place.run_id}`"
+            )
+        try:
+            sandbox.apply(candidate)
+        except SandboxError as error:
+            again = f"`runtrue plan apply {self.place.run_id}`"
+            return str(error).replace("`runtrue runs resume`", again)
+        return None
+
+    def post(self, shared: Shared, inputs: str, result: Applied) -> str:
+        """Note that it was done, or why not."""
+        progress = progress_of(shared).moved(Happening.STARTED)
+        if result.refused is None:
+            shared["progress"] = progress.moved(Happening.APPLIED)
+            return "applied"
+        progress = replace(progress, refused=result.refused)
+        shared["progress"] = progress.moved(Happening.REFUSED)
+        return "refused"
+
+
+class EndNode(_PlaceNode):
+    """Clears away the sandbox of a plan that was applied; any other keeps its own."""
+
+    terminal = True
+
+    def prep(self, shared: Shared) -> bool:
+        """Whether the sandbox is still of use."""
+        return progress_of(shared).position.state is not PlanState.APPLIED
+
+    def exec(self, inputs: bool) -> float:
+        """Remove it, or keep it; when it was done."""
+        if not inputs:
+            self.place.sandbox.remove()
+        return time.time()
+
+    def post(self, shared: Shared, inputs: bool, result: float) -> None:
+        """Do not name a sandbox that is gone."""
+        shared["ended_at"] = result
+        if not inputs:
+            shared["sandbox"] = None

@@ -1,0 +1,169 @@
+"""A plan, from its instruction to what is applied.
+
+    strategize ─▶ begin ─▶ open ─▶ next ── step ─▶ act ─ done ──▶ check ⇄ analyse, decide, fix, ask
+       ▲  │      (parks:            ▲ │              └─ refused ─▶ decide            │
+       └ approve  queued)           │ └ whole ─▶ check (every validation)            ▼
+                                    └───── validated, revised ────────── orchestrate, revise
+    next ── complete ─▶ settle ─▶ offer (parks: complete) ─▶ apply ─▶ end
+    orchestrate ── stopped ─▶ settle ─▶ end
+
+`FixThenRevalidateOrchestrator` is all of the right side. What a person must say is asked for by
+nodes that park the run; the command line answers them with `plan execute`, `prompt` and `apply`.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import msgspec
+
+from runtrue.fixers import (
+    AgentFixer,
+    CommandFixer,
+    MemoryFixer,
+    ModelFixer,
+    ToolFixer,
+    build_ladder,
+)
+from runtrue.flow import Flow, Journal, RunRow, RunState, Segment
+from runtrue.home import Home
+from runtrue.loop import (
+    Fixer,
+    Policy,
+    Revise,
+    Workshop,
+)
+from runtrue.plan.acting import ActNode
+from runtrue.plan.diagnosis import PlanAnalyst
+from runtrue.plan.ending import ApplyNode, EndNode, OfferNode, SettleNode
+from runtrue.plan.orchestrator import FixThenRevalidateOrchestrator
+from runtrue.plan.picking import NextNode, OpenNode
+from runtrue.plan.place import Place
+from runtrue.plan.plan import KIND, PlanRequest
+from runtrue.plan.progress import Shared, progress_of
+from runtrue.plan.report import report_of
+from runtrue.plan.states import PlanState
+from runtrue.plan.strategists import strategist_of
+from runtrue.plan.strategizing import ApproveStrategyNode, BeginNode, GuideNode, StrategizeNode
+from runtrue.plan.validation import checks_of, concerns
+
+#: How much of an instruction is shown in lists of runs.
+_SHOWN_TITLE = 80
+
+
+def start_plan(journal: Journal, request: PlanRequest) -> str:
+    """Record a new plan, to be driven by a dispatcher, and return its id."""
+    line = " ".join(request.instruction.split())
+    title = line if len(line) <= _SHOWN_TITLE else f"{line[: _SHOWN_TITLE - 1]}…"
+    return journal.create(KIND, title, msgspec.to_builtins(request))
+
+
+def prepare_plan(run: RunRow, home: Home) -> Segment:
+    """The flow of a recorded plan, ready to be driven from wherever it stands."""
+    request = msgspec.convert(run.input, PlanRequest)
+    place = Place.of(run, request, home)
+    shared: Shared = {"run_id": run.id, "request": request, "started_at": run.created_at}
+    return Segment(
+        flow=plan_flow(place),
+        shared=shared,
+        take_over=place.sandbox.take_over,
+        outcome=_outcome,
+    )
+
+
+def plan_flow(place: Place) -> Flow:
+    """Wire the journey."""
+    request, profile = place.request, place.request.profile
+    strategist = strategist_of(request, place.hide)
+    workshop = workshop_of(place)
+    orchestrator = FixThenRevalidateOrchestrator(
+        workshop,
+        strategist,
+        instruction=request.instruction,
+        approves_revisions=not (profile.auto_strategize and profile.auto_strategy_revision),
+    )
+    strategize = StrategizeNode("strategize", place, strategist, workshop.checks)
+    approve, guide = ApproveStrategyNode("approve_strategy"), GuideNode("guide")
+    begin, opened = BeginNode("begin"), OpenNode("open", place)
+    following, act = NextNode("next", workshop.policy), ActNode("act", place)
+    settle, offer = SettleNode("settle", place), OfferNode("offer")
+    apply, end = ApplyNode("apply", place), EndNode("end", place)
+
+    strategize - "made" >> (opened if profile.auto_execute else begin)
+    strategize - "approve" >> approve
+    strategize - "failed" >> guide
+    approve - "approved" >> (opened if profile.auto_execute else begin)
+    approve - "again" >> strategize
+    approve - "expired" >> end
+    guide - "again" >> strategize
+    guide - "expired" >> end
+    begin >> opened >> following
+    following - "step" >> act
+    following - "whole" >> orchestrator.check
+    following - "complete" >> settle
+    following - "spent" >> settle
+    act - "done" >> orchestrator.check
+    act - "refused" >> orchestrator.decide
+    orchestrator.wire(validated=following, revised=following, stopped=settle)
+    settle - "failed" >> end
+    settle - "complete" >> (apply if profile.auto_apply else offer)
+    offer - "apply" >> apply
+    offer - "validate" >> following
+    apply - "applied" >> end
+    apply - "refused" >> offer
+    return Flow(strategize)
+
+
+def workshop_of(place: Place) -> Workshop:
+    """What validates and mends the candidates of a plan."""
+    request, agent = place.request, place.request.agent
+    fixers: dict[str, Fixer] = {
+        "memory": MemoryFixer(place.memory, project=place.project, judges=request.judges),
+        "tool": ToolFixer(request.mending, safe=request.safe),
+        "model": ModelFixer(request.model, os.environ, hide=place.hide),
+        "agent": AgentFixer(
+            agent.command, timeout=agent.timeout, env=agent.env, once=agent.once, hide=place.hide
+        ),
+        # Those who do steps by a command can be asked to do it again, with what was found.
+        "command": CommandFixer(timeout=agent.timeout, hide=place.hide),
+    }
+    return Workshop(
+        sandbox=place.sandbox,
+        checks=checks_of(request, place.sandbox),
+        ladder=build_ladder((*request.order, "command"), fixers),
+        policy=policy_of(request),
+        analyst=PlanAnalyst(),
+        concerns=concerns(request, place.sandbox),
+    )
+
+
+def policy_of(request: PlanRequest) -> Policy:
+    """The limits of a plan: those of the loop, and what its profile says."""
+    profile = request.profile
+    limits = {name: getattr(request.limits, name) for name in request.limits.__slots__}
+    return Policy(
+        **{
+            **limits,
+            "max_time": profile.max_time,
+            # A fix that breaks another validation is not accepted, and the next one is tried.
+            "abort_on_regression": False,
+            # What a validation has written can only be put back in a sandbox.
+            **({"flaky_reruns": 0} if request.sandbox == "none" else {}),
+        },
+        ask_human=profile.answer_within > 0,
+        rungs=request.order,
+        retry_limit=request.retry_limit,
+        revision=Revise.AUTO if profile.auto_strategy_revision else Revise.ASKED,
+        unasked=profile.auto_validation_fix,
+        # What is required of a plan must pass, whatever anybody says.
+        acceptable=False,
+        max_cost=profile.max_cost,
+        stops_when_spent=True,
+    )
+
+
+def _outcome(shared: Shared) -> tuple[RunState, dict[str, Any]]:
+    applied = progress_of(shared).position.state is PlanState.APPLIED
+    status = RunState.PASSED if applied else RunState.FAILED
+    return status, report_of(shared, status)

@@ -1,0 +1,203 @@
+"""Making plans: everything that a plan needs to know is settled before it begins."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import TypeVar
+
+from runtrue.checks import Framework, framework_of, own_checks, tool_of
+from runtrue.config import (
+    CheckConfig,
+    Config,
+    Validation,
+    ValidationConfig,
+    ValidationKind,
+    problem_of_profile,
+)
+from runtrue.errors import UsageError
+from runtrue.fixers import Mending
+from runtrue.loop import AutomationProfile, Mode
+from runtrue.plan.plan import PlanRequest
+from runtrue.plan.plan_file import PlanFile, load_plan_file
+from runtrue.plan.validation import judges_of, settled
+from runtrue.sandbox import repository_of
+
+_SUFFIXES = (".yaml", ".yml", ".json")
+#: What tells that a configured check is of a kind, apart from a framework that runs tests.
+_TOOLS = {ValidationKind.LINT: "ruff", ValidationKind.TYPES: "mypy"}
+
+_T = TypeVar("_T")
+
+
+def plan_use(
+    project: Path,
+    config: Config,
+    what: str,
+    *,
+    profile: str | None = None,
+    model: str | None = None,
+    agent: str | None = None,
+) -> PlanRequest:
+    """Settle a plan: `what` is the path of a plan file, or an instruction.
+
+    What was named on the command line comes before what the file says, the file before `[plans]`,
+    and that before the profile. Raises UsageError for a plan that could never come to an end.
+    """
+    profiles = config.plans.all_profiles()
+    if profile is not None and (problem := problem_of_profile(profile, profiles)):
+        raise UsageError(problem)
+    source = _file(what)
+    file = load_plan_file(source, profiles=profiles) if source else _instruction(what)
+    strategist = config.fixers.writer(model=model, agent=agent)
+    if file.strategy is None and strategist is None:
+        raise UsageError(
+            "there is nothing to make a strategy with: write one into a plan file, or name a model "
+            "with RUNTRUE_MODEL or [model] name, or a coding agent with --agent"
+        )
+    name = profile or file.profile_name or config.plans.profile
+    own = file.profile if file.profile and not profile else profiles[name]
+    used = _limited(own, file, config)
+    validations = _validations(project, config, file)
+    mending = Mending.of({each.name: (each.command, each.fix) for each in validations})
+    return PlanRequest(
+        project=str(project),
+        instruction=file.instruction,
+        source=str(source.absolute()) if source else None,
+        strategy=file.strategy,
+        strategist=strategist,
+        validations=validations,
+        profile=used,
+        profile_name=name,
+        validation_retry_limit=_over(
+            file.validation_retry_limit, config.plans.validation_retry_limit
+        ),
+        sandbox=_sandbox(project, config, file, name, used, profiles),
+        order=config.fixers.order,
+        agent=replace(config.fixers.agent, command=agent or config.fixers.agent.command),
+        model=model,
+        mending=mending.commands,
+        safe=mending.safe,
+        judges=tuple(pattern for each in validations for pattern in judges_of(each, project)),
+        pass_environment=config.sandbox.env,
+        limits=config.policy,
+    )
+
+
+def _file(what: str) -> Path | None:
+    """The plan file that is meant, if it is one: a file that is there, or a name like one."""
+    is_name = what.endswith(_SUFFIXES) and not any(c.isspace() for c in what)
+    return Path(what) if is_name or os.path.isfile(what) else None  # noqa: PTH113 (any text at all)
+
+
+def _instruction(what: str) -> PlanFile:
+    if not what.strip():
+        raise UsageError("the instruction is empty; say what is to be done, or name a plan file")
+    return PlanFile(instruction=what.strip())
+
+
+def _limited(profile: AutomationProfile, file: PlanFile, config: Config) -> AutomationProfile:
+    """A profile with the limits that stand over its own."""
+    # One that waits for nobody does so in every project.
+    configured = config.plans.answer_within if profile.answer_within else None
+    return replace(
+        profile,
+        answer_within=_over(file.answer_within, _over(configured, profile.answer_within)),
+        max_cost=_over(file.max_cost, profile.max_cost),
+        max_time=_over(file.max_time, profile.max_time),
+    )
+
+
+def _sandbox(
+    project: Path,
+    config: Config,
+    file: PlanFile,
+    name: str,
+    profile: AutomationProfile,
+    profiles: Mapping[str, AutomationProfile],
+) -> str | None:
+    kind = file.sandbox or config.plans.sandbox or config.sandbox.kind
+    if kind == "none" and profile.require_sandbox:
+        allowing = [other for other, flags in profiles.items() if not flags.require_sandbox]
+        raise UsageError(
+            f"a plan with `sandbox: none` changes your own files at once, and the profile {name!r} "
+            f"requires a sandbox; use one that does not: {', '.join(allowing)}"
+        )
+    if kind == "worktree" and repository_of(project) is None:
+        raise UsageError(
+            f"{project} is in no git repository, so there can be no worktree; use `sandbox: copy`"
+        )
+    return kind
+
+
+def _validations(project: Path, config: Config, file: PlanFile) -> tuple[Validation, ...]:
+    """The plan's own and those of the project; where there are none at all, its checks."""
+    own = {validation.name: validation for validation in file.validations}
+    shared = {name: each.named(name) for name, each in config.plans.validations.items()}
+    every = {**shared, **own} or {
+        name: _of_check(name, check) for name, check in own_checks(project, config).items()
+    }
+    if not every:
+        raise UsageError(
+            f"nothing would validate this plan: no check was found in {project}; give the plan "
+            "file validations, or the configuration a table [plans.validations.NAME]"
+        )
+    if not any(validation.mode is Mode.REQUIRED for validation in every.values()):
+        raise UsageError(
+            f"every validation ({', '.join(every)}) is informational, so that nothing could fail; "
+            "give one of them the mode 'required'"
+        )
+    found = tuple(_settled(each, config, project) for each in every.values())
+    for validation in found:
+        if not (project / validation.directory).is_dir():
+            raise UsageError(
+                f"the validation {validation.name} is to run in {validation.directory}, "
+                f"which {project} lacks"
+            )
+    return found
+
+
+def _of_check(name: str, check: CheckConfig) -> Validation:
+    return ValidationConfig(
+        mode=check.mode,
+        command=check.command,
+        timeout=check.timeout,
+        fix=check.fix,
+        judges=check.judges,
+        env=check.env,
+        directory=check.directory,
+    ).named(name)
+
+
+def _settled(validation: Validation, config: Config, project: Path) -> Validation:
+    """A validation with its command, where that is what the project has of its kind."""
+    if validation.command is not None:
+        return validation
+    if validation.kind is ValidationKind.SECURITY:
+        return replace(validation, command=config.security.command)
+    of_kind = (c for c in config.checks.values() if _is_of(validation.kind, c, project))
+    check = next(of_kind, None)
+    if check is None:
+        return settled(validation, project)
+    own = validation.directory
+    return replace(
+        validation,
+        command=check.command,
+        fix=validation.fix or check.fix,
+        judges=(*check.judges, *validation.judges),
+        env={**check.env, **validation.env},
+        directory=check.directory if own == "." else own,
+    )
+
+
+def _is_of(kind: ValidationKind, check: CheckConfig, project: Path) -> bool:
+    directory = project / check.directory
+    if kind in (ValidationKind.TESTS, ValidationKind.COVERAGE):
+        return framework_of(check.command, directory) is not Framework.OTHER
+    return kind in _TOOLS and tool_of(check.command, directory) == _TOOLS[kind]
+
+
+def _over(value: _T | None, otherwise: _T) -> _T:
+    return otherwise if value is None else value

@@ -1,0 +1,154 @@
+"""Plan files: a plan that somebody wrote, in YAML or JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from runtrue.config import (
+    Keys,
+    Problem,
+    ProfileConfig,
+    SandboxKind,
+    Validation,
+    fill_profile,
+    printable,
+    problem_of_profile,
+    problems_of_validation,
+    read_data,
+)
+from runtrue.errors import PlanError
+from runtrue.loop import (
+    PROFILES,
+    AnswerWithin,
+    AutomationProfile,
+    MaxCost,
+    MaxTime,
+    RetryLimit,
+)
+from runtrue.plan.strategy import Strategy
+from runtrue.plan.strategy_data import strategy_from
+from runtrue.workflow import Document, read_document
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanFile:
+    """What a plan file says. None is what it does not say."""
+
+    instruction: str
+    strategy: Strategy | None = None
+    validations: tuple[Validation, ...] = ()
+    profile: AutomationProfile | None = None
+    profile_name: str | None = None
+    validation_retry_limit: int | None = None
+    sandbox: SandboxKind | None = None
+    #: These three over the profile's.
+    answer_within: float | None = None
+    max_cost: float | None = None
+    max_time: float | None = None
+
+
+def load_plan_file(path: Path, *, profiles: Mapping[str, AutomationProfile] = PROFILES) -> PlanFile:
+    """Read a plan. `profiles` are those it may name.
+
+    Every mistake is a UsageError of one sentence: file, line, key, and what would have been right.
+    """
+    document = read_document(path)
+    source = _Source(document)
+    keys = read_data(
+        document.data,
+        _Keys,
+        source,
+        problems=lambda keys: _problems(keys, profiles),
+        filled=lambda data: _filled(data, profiles),
+    )
+    profile, name = _profile(keys.automation_profile, profiles)
+    strategy = keys.strategy
+    return PlanFile(
+        instruction=keys.instruction.strip(),
+        strategy=None if strategy is None else strategy_from(strategy, source.place_in_strategy),
+        validations=keys.validations,
+        profile=profile,
+        profile_name=name,
+        validation_retry_limit=keys.validation_retry_limit,
+        sandbox=keys.sandbox,
+        answer_within=keys.answer_within,
+        max_cost=keys.max_cost,
+        max_time=keys.max_time,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Keys:
+    """The keys of a plan file as they are written."""
+
+    instruction: str
+    strategy: Any = None
+    validations: tuple[Validation, ...] = ()
+    automation_profile: str | ProfileConfig | None = None
+    validation_retry_limit: RetryLimit | None = None
+    sandbox: SandboxKind | None = None
+    answer_within: AnswerWithin | None = None
+    max_cost: MaxCost | None = None
+    max_time: MaxTime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Source:
+    """Tells where in a plan file something stands."""
+
+    document: Document
+
+    @property
+    def table(self) -> str:
+        return "mapping"
+
+    def error(self, path: Keys, message: str) -> PlanError:
+        pointer = tuple(int(part) if part.isdecimal() else part for part in path)
+        return PlanError(f"{self._place(pointer)}: {printable(message)}")
+
+    def place_in_strategy(self, pointer: tuple[str | int, ...]) -> str:
+        return self._place(("strategy", *pointer))
+
+    def _place(self, pointer: tuple[str | int, ...]) -> str:
+        key = ".".join(str(part) or '""' for part in pointer) or "the plan"
+        return f"{self.document.name}:{self.document.line(pointer)}: {printable(key)}"
+
+
+def _filled(data: Any, profiles: Mapping[str, AutomationProfile]) -> Any:
+    if not isinstance(data, dict) or "automation_profile" not in data:
+        return data
+    return {**data, "automation_profile": fill_profile(data["automation_profile"], profiles)}
+
+
+def _profile(
+    written: str | ProfileConfig | None, profiles: Mapping[str, AutomationProfile]
+) -> tuple[AutomationProfile | None, str | None]:
+    """The profile that a plan asks for, and what it is called."""
+    if written is None:
+        return None, None
+    if isinstance(written, str):
+        return profiles[written], written
+    return written.to_profile(), f"{written.base} (changed)"
+
+
+def _problems(keys: _Keys, profiles: Mapping[str, AutomationProfile]) -> Iterator[Problem]:
+    if not keys.instruction.strip():
+        yield ("instruction",), "the instruction is empty; say what is to be done"
+    place: Keys = ("automation_profile",)
+    name = keys.automation_profile
+    if isinstance(name, ProfileConfig):
+        place, name = (*place, "base"), name.base
+    if name is not None and (problem := problem_of_profile(name, profiles)):
+        yield place, problem
+    seen: set[str] = set()
+    for number, validation in enumerate(keys.validations):
+        path = ("validations", str(number))
+        if not validation.name.strip():
+            yield (*path, "name"), "the name of a validation is empty"
+        if validation.name in seen:
+            yield (*path, "name"), f"{validation.name!r} is there already; give each its own name"
+        seen.add(validation.name)
+        yield from problems_of_validation(path, validation)

@@ -1,0 +1,153 @@
+"""Progress: what a plan has come to, as the data that its nodes hand on and reports are made of."""
+
+from __future__ import annotations
+
+import posixpath
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from typing import Any
+
+from runtrue.loop import Bounds, Finding, History, Spent
+from runtrue.plan.states import FIRST, Happening, Position, transition
+from runtrue.plan.strategy import Step, Strategy
+
+Shared = dict[str, Any]
+
+_NOTHING = Spent()
+
+#: What a file that may be deleted is preceded by, among what is approved.
+DELETED = "delete "
+
+
+class StepState(StrEnum):
+    """How it stands with one step."""
+
+    PENDING = "pending"
+    PROCESSING = "processing"
+    DONE = "done"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Deed:
+    """What was done for a step once. `refused` is why nothing of it was kept, if so."""
+
+    step: str
+    actor: str
+    description: str
+    files: tuple[str, ...] = ()
+    #: Files that judge, which were put back as they were.
+    restored: tuple[str, ...] = ()
+    #: Files outside of the bounds; because of them nothing was kept.
+    outside: tuple[str, ...] = ()
+    refused: str | None = None
+    seconds: float = 0.0
+    usage: dict[str, float] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Strategizing:
+    """One strategy that was made, or revised, or was to be."""
+
+    by: str
+    description: str
+    #: The step that was to be replaced; none: the whole strategy was made.
+    step: str | None = None
+    findings: tuple[str, ...] = ()
+    needed: tuple[str, ...] = ()
+    #: Whether a person had just said what to do.
+    told: bool = False
+    failure: str | None = None
+    usage: dict[str, float] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chapter:
+    """The validations and fixes of one step, or of the whole at the end (no step)."""
+
+    step: str | None
+    history: History
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Progress:
+    """All that a plan has come to. Its nodes replace it, and never change it."""
+
+    position: Position = FIRST
+    strategy: Strategy | None = None
+    states: dict[str, StepState] = field(default_factory=dict)
+    #: The step that is being done, or was last.
+    step: str | None = None
+    deeds: tuple[Deed, ...] = ()
+    strategies: tuple[Strategizing, ...] = ()
+    #: Ended chapters; the one that is being written is in the shared store's `history`.
+    chapters: tuple[Chapter, ...] = ()
+    #: What was used up since a person last said something.
+    spent: Spent = _NOTHING
+    #: What people said, oldest first, outside of the cycle's own questions.
+    said: tuple[str, ...] = ()
+    #: The candidate that each validation has last passed on.
+    proved: dict[str, str] = field(default_factory=dict)
+    #: What a person has approved: deeds of steps, and files to be deleted.
+    approved: tuple[str, ...] = ()
+    #: What a step that is done again is told of the first time.
+    findings: tuple[Finding, ...] = ()
+    #: Why it was not applied, the last time that was wanted.
+    refused: str | None = None
+
+    def moved(self, happening: Happening) -> Progress:
+        """The same after something has happened to the plan."""
+        return replace(self, position=transition(self.position, happening))
+
+    def with_state(self, step: str | None, state: StepState) -> Progress:
+        """The same with another state of a step."""
+        return self if step is None else replace(self, states={**self.states, step: state})
+
+    @property
+    def current(self) -> tuple[Step, Bounds] | None:
+        """The step that is being done, and its bounds."""
+        leaves = self.strategy.leaves() if self.strategy else ()
+        return next(((step, bounds) for step, bounds in leaves if step.id == self.step), None)
+
+    @property
+    def pending(self) -> tuple[Step, Bounds] | None:
+        """The first step that is not done, and its bounds."""
+        leaves = self.strategy.leaves() if self.strategy else ()
+        done = StepState.DONE
+        return next(((s, bounds) for s, bounds in leaves if self.states.get(s.id) != done), None)
+
+    @property
+    def is_later(self) -> bool:
+        """Whether the strategy was revised, or a person has spoken."""
+        return bool(self.guidance()) or any(one.step for one in self.strategies)
+
+    def guidance(self, history: History | None = None) -> tuple[str, ...]:
+        """All that people have said, oldest first."""
+        histories = [chapter.history for chapter in self.chapters]
+        answers = [a for h in (*histories, *([history] if history else [])) for a in h.answers]
+        return (*self.said, *(answer.text for answer in answers if answer.text))
+
+
+def progress_of(shared: Shared) -> Progress:
+    """The progress in a shared store; of a plan that has not begun, none."""
+    progress: Progress = shared.get("progress", Progress())
+    return progress
+
+
+def cost_of(usage: dict[str, float] | None) -> float:
+    """What something cost, as far as that is known."""
+    return (usage or {}).get("cost", 0.0)
+
+
+def ended(progress: Progress, shared: Shared) -> Progress:
+    """The same with the chapter that was being written among those that are over."""
+    history: History | None = shared.pop("history", None)
+    if history is None:
+        return progress
+    chapter = Chapter(step=progress.step, history=history)
+    return replace(progress, chapters=(*progress.chapters, chapter))
+
+
+def seen_from(prefix: str, files: tuple[str, ...]) -> tuple[str, ...]:
+    """Files as seen from the project, of which some may lie outside."""
+    return tuple(posixpath.relpath(file, prefix or ".") for file in files)

@@ -1,0 +1,148 @@
+"""The strategize phase: a strategy is made, or taken from the plan's file, and approved."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from runtrue.flow import Ask, Node, emit
+from runtrue.loop import EXPIRED, Check, Spent
+from runtrue.plan.answers import answer_text, is_yes
+from runtrue.plan.place import Place
+from runtrue.plan.progress import (
+    Progress,
+    Shared,
+    StepState,
+    Strategizing,
+    cost_of,
+    progress_of,
+)
+from runtrue.plan.seams import Strategist, Strategized, StrategyTask
+from runtrue.plan.states import Happening, PlanState
+
+#: Who a strategy is by that nobody had to make.
+_BY_HAND = "the plan's file"
+
+
+@dataclass(frozen=True, slots=True)
+class StrategizeInputs:
+    """What people have said about earlier strategies."""
+
+    guidance: tuple[str, ...]
+
+
+class StrategizeNode(Node):
+    """Makes the strategy; one that was written by hand is taken as it is."""
+
+    def __init__(
+        self, name: str, place: Place, strategist: Strategist, checks: tuple[Check, ...]
+    ) -> None:
+        super().__init__(name)
+        self.place = place
+        self.strategist = strategist
+        self.checks = checks
+
+    def prep(self, shared: Shared) -> StrategizeInputs:
+        """Whatever was said so far."""
+        return StrategizeInputs(progress_of(shared).said)
+
+    async def exec(self, inputs: StrategizeInputs) -> Strategized:
+        """Have it made, in a sandbox of its own: what is edited there is of no account."""
+        request, sandbox = self.place.request, self.place.sandbox
+        if request.strategy is not None:
+            return Strategized(description=_BY_HAND, strategy=request.strategy)
+        emit("strategize_started", by=self.strategist.name)
+        sandbox.open()
+        task = StrategyTask(
+            instruction=request.instruction,
+            validations=tuple(f"{check.name}: {check.command}" for check in self.checks),
+            guidance=inputs.guidance,
+        )
+        made = await self.strategist.strategize(task, sandbox.workplace())
+        emit("strategize_finished", by=self.strategist.name, failure=made.failure)
+        return made
+
+    def post(self, shared: Shared, inputs: StrategizeInputs, result: Strategized) -> str:
+        """Go on with it, or ask a person about it."""
+        request = self.place.request
+        by_hand = request.strategy is not None
+        progress = progress_of(shared)
+        if progress.position.state is PlanState.QUEUED:
+            progress = progress.moved(Happening.STARTED)
+        one = Strategizing(
+            by=_BY_HAND if by_hand else self.strategist.name,
+            description=result.description,
+            told=bool(inputs.guidance),
+            failure=result.failure,
+            usage=result.usage,
+        )
+        progress = replace(
+            progress,
+            strategies=(*progress.strategies, one),
+            spent=progress.spent.plus(Spent(cost=cost_of(result.usage))),
+        )
+        if result.strategy is None:
+            shared["progress"] = progress.moved(Happening.PAUSED)
+            shared["trouble"] = result.failure
+            return "failed"
+        states = {step.id: StepState.PENDING for _, step in result.strategy.all_steps()}
+        progress = replace(progress, strategy=result.strategy, states=states)
+        if by_hand or request.profile.auto_strategize:
+            shared["progress"] = progress.moved(Happening.STRATEGIZED)
+            return "made"
+        shared["progress"] = progress.moved(Happening.PAUSED)
+        return "approve"
+
+
+class ApproveStrategyNode(Ask):
+    """Asks a person whether the strategy is what they want."""
+
+    def prep(self, shared: Shared) -> dict[str, Any]:
+        """The strategy."""
+        return {"approve": "strategy", "strategy": progress_of(shared).strategy}
+
+    def post(self, shared: Shared, inputs: dict[str, Any], result: Any) -> str:
+        """A yes is a yes; anything else is guidance for another strategy."""
+        progress = progress_of(shared)
+        if result == EXPIRED:
+            return _expired(shared, progress)
+        progress = progress.moved(Happening.ANSWERED)
+        text = answer_text(result)
+        if is_yes(text):
+            shared["progress"] = progress.moved(Happening.STRATEGIZED)
+            return "approved"
+        shared["progress"] = replace(progress, said=(*progress.said, text))
+        return "again"
+
+
+class GuideNode(Ask):
+    """Asks for guidance where no strategy could be made."""
+
+    def prep(self, shared: Shared) -> dict[str, Any]:
+        """Why not."""
+        return {"guide": "strategy", "why": shared["trouble"]}
+
+    def post(self, shared: Shared, inputs: dict[str, Any], result: Any) -> str:
+        """Try again with what was said."""
+        progress = progress_of(shared)
+        if result == EXPIRED:
+            return _expired(shared, progress)
+        progress = progress.moved(Happening.ANSWERED)
+        # What is said opens a fresh budget.
+        said = (*progress.said, answer_text(result))
+        shared["progress"] = replace(progress, said=said, spent=Spent())
+        return "again"
+
+
+class BeginNode(Ask):
+    """Waits to be told to execute: the plan is queued."""
+
+    def prep(self, shared: Shared) -> dict[str, Any]:
+        """Nothing but that."""
+        return {"begin": True}
+
+
+def _expired(shared: Shared, progress: Progress) -> str:
+    shared["progress"] = progress.moved(Happening.FAILED)
+    shared["why"] = "unanswered"
+    return "expired"

@@ -1,0 +1,97 @@
+"""Strategies: the ordered steps of a plan, as a tree, and the bounds of each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+from runtrue.loop import Bounds
+
+_UNBOUNDED = Bounds()
+
+
+class Actor(StrEnum):
+    """Who does a step."""
+
+    COMMAND = "command"
+    TOOL = "tool"
+    SEARCH = "search"
+    MODEL = "model"
+    AGENT = "agent"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """One thing to do, or, with steps of its own, what they have in common.
+
+    `command` is for the actor `command`, and required there. `network` says that it needs one.
+    """
+
+    id: str
+    description: str
+    actor: Actor = Actor.AGENT
+    command: str | None = None
+    bounds: Bounds = _UNBOUNDED
+    network: bool = False
+    steps: tuple[Step, ...] = ()
+
+    @property
+    def deed(self) -> str:
+        """What is done by it, in words: what a person approves is this, and nothing else."""
+        outside = " with the network" if self.network else ""
+        return f"{self.actor}{outside}: {self.command or self.description}"
+
+    @property
+    def is_leaf(self) -> bool:
+        """Whether it is something to do itself."""
+        return not self.steps
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Strategy:
+    """How an instruction is to be carried out: step by step, within bounds."""
+
+    steps: tuple[Step, ...] = ()
+    bounds: Bounds = _UNBOUNDED
+
+    def leaves(self) -> Iterator[tuple[Step, Bounds]]:
+        """The steps to do, in order, each with the bounds that hold for it."""
+        yield from _leaves(self.steps, self.bounds)
+
+    def all_steps(self) -> Iterator[tuple[int, Step]]:
+        """All steps, with how deep they lie, as they are shown."""
+        yield from _all(self.steps, 0)
+
+    def step(self, step_id: str) -> Step | None:
+        """The step of that id."""
+        return next((step for _, step in self.all_steps() if step.id == step_id), None)
+
+    def replaced(self, step_id: str, steps: tuple[Step, ...]) -> Strategy:
+        """The same with one step, and all below it, exchanged for others."""
+        return replace(self, steps=_replaced(self.steps, step_id, steps))
+
+
+def _leaves(steps: tuple[Step, ...], outer: Bounds) -> Iterator[tuple[Step, Bounds]]:
+    for step in steps:
+        bounds = step.bounds.within(outer)
+        if step.is_leaf:
+            yield step, bounds
+        else:
+            yield from _leaves(step.steps, bounds)
+
+
+def _all(steps: tuple[Step, ...], depth: int) -> Iterator[tuple[int, Step]]:
+    for step in steps:
+        yield depth, step
+        yield from _all(step.steps, depth + 1)
+
+
+def _replaced(steps: tuple[Step, ...], step_id: str, others: tuple[Step, ...]) -> tuple[Step, ...]:
+    found: list[Step] = []
+    for step in steps:
+        if step.id == step_id:
+            found += others
+        else:
+            found.append(replace(step, steps=_replaced(step.steps, step_id, others)))
+    return tuple(found)

@@ -1,0 +1,177 @@
+"""Validations: the checks that a plan is held to, none of which changes what it looks at."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from runtrue.checks import detect_checks, tool_of
+from runtrue.errors import UsageError
+from runtrue.loop import (
+    Check,
+    Finding,
+    Mode,
+    Verdict,
+    Workplace,
+    matches,
+    readable,
+)
+from runtrue.plan.plan import PlanRequest, Validation, ValidationKind
+from runtrue.plan.validation_callable import CallableCheck
+from runtrue.plan.validation_gates import CoverageCheck, SecurityCheck, command_check
+from runtrue.sandbox import TreeSandbox, UsersTree, judges_of_command
+
+#: What a project has of its own, by the tool; all other checks that it has run tests.
+_KINDS = {"ruff": ValidationKind.LINT, "mypy": ValidationKind.TYPES}
+#: What is looked for, for those that need no command of their own.
+_LOOKED_FOR = {
+    ValidationKind.TESTS: ValidationKind.TESTS,
+    ValidationKind.COVERAGE: ValidationKind.TESTS,
+    ValidationKind.LINT: ValidationKind.LINT,
+    ValidationKind.TYPES: ValidationKind.TYPES,
+}
+
+
+def checks_of(request: PlanRequest, sandbox: TreeSandbox) -> tuple[Check, ...]:
+    """The validations of a plan, each of which leaves the candidate as it was."""
+    project = Path(request.project)
+    return tuple(
+        ReadOnly(check=_check(settled(validation, project), sandbox), sandbox=sandbox)
+        for validation in request.validations
+    )
+
+
+def concerns(
+    request: PlanRequest, sandbox: TreeSandbox
+) -> Callable[[Check, tuple[str, ...]], bool]:
+    """Whether a validation watches any of some changed files, as seen from the root."""
+    watches = {validation.name: validation.watches for validation in request.validations}
+
+    def concern(check: Check, files: tuple[str, ...]) -> bool:
+        patterns = watches.get(check.name)
+        if patterns is None:
+            return True
+        rooted = [sandbox.rooted(pattern) for pattern in patterns]
+        return any(matches(file, pattern) for file in files for pattern in rooted)
+
+    return concern
+
+
+def settled(validation: Validation, project: Path) -> Validation:
+    """The same, with the command that it comes to in a project; refused where there is none."""
+    wanted = _LOOKED_FOR.get(validation.kind)
+    if wanted and validation.command is None:
+        return replace(validation, command=_found(validation, wanted, project))
+    if validation.kind is ValidationKind.COMMAND and validation.command is None:
+        raise UsageError(f"the validation {validation.name} has no `command`; give it one")
+    if validation.kind is ValidationKind.CALLABLE and validation.callable is None:
+        raise UsageError(
+            f"the validation {validation.name} has no `callable`; name an entry point, or "
+            "module:function"
+        )
+    return validation
+
+
+def judges_of(validation: Validation, project: Path) -> tuple[str, ...]:
+    """Patterns for the project's files that a validation judges by, which no fixer may change."""
+    module, is_own, _ = (validation.callable or "").partition(":")
+    path = module.replace(".", "/")
+    ends = (".py", "/__init__.py") if is_own else ()
+    return (
+        *validation.judges,
+        *judges_of_command(validation.command or "", project),
+        *(f"{place}{path}{end}" for place in ("", "*/") for end in ends),
+    )
+
+
+def _found(validation: Validation, wanted: ValidationKind, project: Path) -> str:
+    """The one command of that kind which a project already has."""
+    directory = project / validation.directory
+    commands = [found.check.command for found in detect_checks(directory)]
+    fitting = [
+        command
+        for command in commands
+        if _KINDS.get(tool_of(command, directory) or "", ValidationKind.TESTS) is wanted
+    ]
+    if len(fitting) == 1:
+        return fitting[0]
+    name, kind = validation.name, validation.kind
+    if fitting:
+        raise UsageError(
+            f"the validation {name} of the kind {kind} could be any of these in {directory}: "
+            f"{', '.join(fitting)}; say which with `command`"
+        )
+    raise UsageError(
+        f"the validation {name} of the kind {kind} finds no command for {wanted} in {directory} "
+        f"(there is: {', '.join(commands) or 'none of any kind'}); give it one with `command`"
+    )
+
+
+def _check(validation: Validation, sandbox: TreeSandbox) -> Check:
+    match validation.kind:
+        case ValidationKind.CALLABLE:
+            return CallableCheck(
+                name=validation.name,
+                callable=validation.callable or "",
+                mode=validation.mode,
+                timeout=validation.timeout,
+                env=validation.env,
+                directory=validation.directory,
+            )
+        case ValidationKind.SECURITY:
+            return SecurityCheck(validation=validation, sandbox=sandbox)
+        case ValidationKind.COVERAGE:
+            return CoverageCheck(validation=validation, sandbox=sandbox)
+        case _:
+            return command_check(validation)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadOnly:
+    """A check that leaves the candidate as it was, whatever it does to it.
+
+    What it writes is named in its verdict and put back; not so in the user's own tree, where
+    nothing ever is.
+    """
+
+    check: Check
+    sandbox: TreeSandbox
+
+    @property
+    def name(self) -> str:
+        """The validation's."""
+        return self.check.name
+
+    @property
+    def mode(self) -> Mode:
+        """The validation's."""
+        return self.check.mode
+
+    @property
+    def command(self) -> str:
+        """The validation's."""
+        return self.check.command
+
+    async def run(self, workplace: Workplace) -> Verdict:
+        """Run the check, then undo what it did."""
+        before = self.sandbox.snapshot()
+        verdict = await self.check.run(workplace)
+        wrote = self.sandbox.changed(before, self.sandbox.snapshot())
+        if not isinstance(self.sandbox, UsersTree):
+            # Also what is no part of a candidate: nothing is to be left for the next one.
+            self.sandbox.restore(before)
+        findings = tuple(_told(finding, verdict) for finding in verdict.findings)
+        return replace(verdict, findings=findings, wrote=readable(wrote))
+
+
+def _told(finding: Finding, verdict: Verdict) -> Finding:
+    """A finding whose data says where it is, and what was expected, as far as that is known."""
+    data = dict(finding.data)
+    if finding.location.file:
+        data.setdefault("paths", [finding.location.file])
+        if finding.location.line:
+            data.setdefault("lines", [finding.location.line])
+    if finding.category == "exit_code":
+        data |= {"expected": 0, "actual": verdict.exit_code}
+    return replace(finding, data=data)

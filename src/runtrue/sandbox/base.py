@@ -1,0 +1,259 @@
+"""What all sandboxes have in common: candidates are git trees, and commands see little else."""
+
+from __future__ import annotations
+
+import glob
+import hashlib
+import os
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+
+from runtrue.errors import SandboxError
+from runtrue.loop import Workplace
+from runtrue.process import MARK, kill_marked
+from runtrue.sandbox.environment import allowed, search_path
+from runtrue.sandbox.extras import Extras
+from runtrue.sandbox.git import Tree, remove, run_git
+from runtrue.sandbox.judges import is_judge, is_test
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Site:
+    """How a sandbox was made, kept beside it so that any later process finds it as it is."""
+
+    #: The top of the user's tree that the sandbox is an image of, and its repository if any.
+    top: str
+    git_dir: str
+    base: str
+    extras: Extras
+    python_path: str | None
+
+
+class TreeSandbox(ABC):
+    """Where the candidates of one run live, each kept as a git tree.
+
+    `home` is a directory for this run alone; `project` the user's directory. Nothing is done before
+    `open`.
+    """
+
+    def __init__(
+        self,
+        home: Path,
+        project: Path,
+        *,
+        pass_environment: tuple[str, ...] = (),
+        judges: tuple[str, ...] = (),
+    ) -> None:
+        self._home = home
+        self._project = project
+        self._pass_environment = pass_environment
+        self._judges = judges
+        self._opened: Site | None = None
+
+    # -- making and removing ----------------------------------------------------------------
+
+    @abstractmethod
+    def open(self) -> str:
+        """Make the sandbox and return the id of the candidate it begins with.
+
+        What a killed process left of an earlier try is cleared away first.
+        """
+
+    def take_over(self) -> None:
+        """Clear away what a killed process left behind: its commands, and their locks."""
+        kill_marked(f"{MARK}={self._home.name}")
+        for lock in self._home.glob("*.lock"):
+            lock.unlink(missing_ok=True)
+
+    def remove(self) -> None:
+        """Remove the sandbox and all it holds; never anything of the user's."""
+        remove(self._home)
+        self._opened = None
+
+    # -- candidates -------------------------------------------------------------------------
+
+    @property
+    @abstractmethod
+    def directory(self) -> Path:
+        """Where the files of the present candidate are."""
+
+    @abstractmethod
+    def restore(self, candidate: str) -> None:
+        """Make the files exactly those of a candidate, with nothing left over."""
+
+    @abstractmethod
+    def put_back(self, files: tuple[str, ...], candidate: str) -> None:
+        """Make some files, present or absent, those of a candidate again."""
+
+    @abstractmethod
+    def apply(self, candidate: str) -> tuple[str, ...]:
+        """Bring a candidate's changes into the user's tree; return the files that differ."""
+
+    @abstractmethod
+    def pending_apply(self) -> bool:
+        """Whether applying was cut short, so that it has to be done again to be finished."""
+
+    def snapshot(self) -> str:
+        """Keep the files as they are now as a candidate."""
+        return self._tree.snapshot()
+
+    def changed(self, old: str, new: str) -> tuple[str, ...]:
+        """The files in which two candidates differ."""
+        return self._tree.changed(old, new)
+
+    def missing(self, files: tuple[str, ...], candidate: str) -> tuple[str, ...]:
+        """Those of `files` that a candidate has not got."""
+        there = self._tree.files(candidate)
+        return tuple(file for file in files if file not in there)
+
+    def count_lines(self, old: str, new: str) -> tuple[int, int]:
+        """How many lines were added and removed between two candidates."""
+        return self._tree.count_lines(old, new)
+
+    def protected(self, files: tuple[str, ...]) -> tuple[str, ...]:
+        """Those of `files` that judge the candidate."""
+        # The patterns are written as seen from the project, the files as seen from the root.
+        inside = self._project.relative_to(self._site.top).as_posix()
+        prefix = "" if inside == "." else f"{glob.escape(inside)}/"
+        patterns = [f"{prefix}{pattern}" for pattern in self._judges]
+        return tuple(file for file in files if is_judge(file, patterns))
+
+    def rooted(self, file: str) -> str:
+        """A file of the project's, as seen from the root that paths are relative to."""
+        return (self._project.relative_to(self._site.top) / file).as_posix()
+
+    def content(self, file: str, candidate: str) -> bytes | None:
+        """What a file of the project's holds in a candidate, if it is there."""
+        file = self.rooted(file)
+        if file not in self._tree.files(candidate):
+            return None
+        return self._tree.content(file, candidate)
+
+    def original(self, file: str) -> bytes | None:
+        """What a file, as seen from the root, held when the run began, if it was there."""
+        base = self._site.base
+        return self._tree.content(file, base) if file in self._tree.files(base) else None
+
+    def content_hash(self, file: str, candidate: str) -> str | None:
+        """The SHA-256 of a file of the project's in a candidate, if it is there."""
+        content = self.content(file, candidate)
+        return None if content is None else hashlib.sha256(content).hexdigest()
+
+    def may_add(self, file: str, candidate: str) -> bool:
+        """Whether a file is a test that a candidate has not got, so that it may be added."""
+        return is_test(file) and file not in self._tree.files(candidate)
+
+    def changed_lines(self, candidate: str) -> dict[str, frozenset[int]]:
+        """The lines, by file, that a candidate has and the user's tree has not."""
+        return self._tree.changed_lines(self._site.base, candidate)
+
+    @property
+    def base(self) -> str:
+        """The candidate that it began with."""
+        return self._site.base
+
+    @property
+    def top(self) -> Path:
+        """The directory of the user's that paths in diffs are relative to."""
+        return Path(self._site.top)
+
+    def difference(self, old: str, new: str) -> str:
+        """The patch from one candidate to another."""
+        return self._tree.diff(old, new)
+
+    def settle(self, candidate: str, patch: Path) -> str:
+        """Leave a candidate as the result, its patch in a file if there is one; the patch as text.
+
+        What is no text in it is replaced in the text, not in the file.
+        """
+        self.restore(candidate)
+        diff = self.diff(candidate)
+        if diff:
+            patch.parent.mkdir(parents=True, exist_ok=True)
+            patch.write_text(diff, encoding="utf-8", errors="surrogateescape")
+        return diff.encode("utf-8", "replace").decode()
+
+    def diff(self, candidate: str) -> str:
+        """The patch from what the user has to a candidate."""
+        return self._tree.diff(self._site.base, candidate)
+
+    # -- commands ---------------------------------------------------------------------------
+
+    def workplace(self) -> Workplace:
+        """Where commands on the candidate run, and what they see."""
+        top = Path(self._site.top)
+        return Workplace(
+            directory=self._inside(top),
+            root=self.directory,
+            scratch=self._scratch,
+            environment=self._environment(top, self._site.python_path),
+        )
+
+    def _inside(self, top: Path) -> Path:
+        """The project within the sandbox, which may be the image of more than the project."""
+        return self.directory / self._project.relative_to(top)
+
+    def _environment(self, top: Path, import_from: str | None) -> dict[str, str]:
+        environment = allowed(os.environ, self._pass_environment)
+        path = environment.get("PATH", os.defpath)
+        environment |= {
+            "PATH": search_path(self._inside(top), path),
+            MARK: self._home.name,
+            # Byte code is trusted by time and size of its source; candidates differ in neither.
+            "PYTHONDONTWRITEBYTECODE": "1",
+        }
+        if import_from:
+            environment["PYTHONPATH"] = import_from
+        return environment
+
+    @property
+    def _scratch(self) -> Path:
+        return self._home / "scratch"
+
+    def _users_tree(self, top: Path, git_dir: Path, index: str) -> Tree:
+        sandboxes = self._home.parent
+        inside = sandboxes.is_relative_to(top) and sandboxes != top
+        excluded = (sandboxes.relative_to(top).as_posix(),) if inside else ()
+        return Tree(top, git_dir, self._home / index, excluded)
+
+    def _make_store(self) -> Path:
+        """A repository for the candidates alone, in which bytes are bytes."""
+        git_dir = self._home / "git"
+        run_git("init", "--quiet", "--bare", str(git_dir), cwd=self._home)
+        # No attribute of the project's may rewrite line ends.
+        (git_dir / "info").mkdir(exist_ok=True)
+        (git_dir / "info" / "attributes").write_text("* -text -filter -ident\n")
+        return git_dir
+
+    def _keep(self, site: Site) -> None:
+        _write(self._site_file, msgspec.json.encode(site))
+        self._opened = site
+
+    @property
+    def _site_file(self) -> Path:
+        return self._home / "site.json"
+
+    @property
+    def _site(self) -> Site:
+        if self._opened is None:
+            try:
+                self._opened = msgspec.json.decode(self._site_file.read_bytes(), type=Site)
+            except (OSError, msgspec.DecodeError) as error:
+                raise SandboxError(
+                    f"the sandbox {self._home} is gone or broken; start a new run"
+                ) from error
+        return self._opened
+
+    @property
+    @abstractmethod
+    def _tree(self) -> Tree:
+        """The files of the present candidate."""
+
+
+def _write(path: Path, data: bytes) -> None:
+    temporary = path.with_suffix(".new")
+    temporary.write_bytes(data)
+    temporary.replace(path)

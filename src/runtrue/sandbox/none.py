@@ -1,0 +1,96 @@
+"""No sandbox: the candidates of a run live in the user's own tree, and nothing can be undone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from runtrue.errors import SandboxError
+from runtrue.sandbox.base import Site, TreeSandbox
+from runtrue.sandbox.environment import python_path
+from runtrue.sandbox.extras import Extras
+from runtrue.sandbox.git import Tree, run_git
+from runtrue.sandbox.repository import borrow_objects, common_git_dir, repository_of
+
+_SUBMODULE = "160000 "
+
+
+class UsersTree(TreeSandbox):
+    """The user's own tree in the place of a sandbox.
+
+    Its states are kept, to compare them, but never brought back: going back to another candidate
+    than the one that is there raises SandboxError, and whoever needs that needs a sandbox.
+    """
+
+    def open(self) -> str:
+        """Keep what the user has; return the id of that candidate."""
+        self.remove()
+        self._scratch.mkdir(parents=True)
+        git_dir = self._make_store()
+        repository = repository_of(self._project)
+        top = repository or self._project
+        users = self._users_tree(top, git_dir, "index")
+        if repository:
+            # As in a working tree, files count that are tracked although they are ignored.
+            borrow_objects(git_dir, common_git_dir(repository))
+            entries = run_git("ls-files", "--stage", "-z", cwd=repository).split("\0")
+            known = [entry for entry in entries if not entry.startswith(_SUBMODULE)]
+            users.begin_with_entries("\0".join(known))
+        base = users.snapshot()
+        self._keep(
+            Site(
+                top=str(top),
+                git_dir=str(git_dir),
+                base=base,
+                extras=Extras(files=(), empty=()),
+                python_path=python_path(top, top, self._environment(top, None)),
+            )
+        )
+        return base
+
+    @property
+    def directory(self) -> Path:
+        """Where the files of the present candidate are: the user's."""
+        return self.top
+
+    def restore(self, candidate: str) -> None:
+        """Nothing, if the files are those of the candidate; else there is no way back."""
+        self._demand(self.changed(self.snapshot(), candidate))
+
+    def put_back(self, files: tuple[str, ...], candidate: str) -> None:
+        """Nothing, if these files are those of the candidate; else there is no way back."""
+        changed = self.changed(self.snapshot(), candidate)
+        self._demand(tuple(file for file in changed if file in files))
+
+    def apply(self, candidate: str) -> tuple[str, ...]:
+        """Nothing is left to do; return the files that differ from what the user had.
+
+        Refused when the user has changed them since.
+        """
+        files = self.changed(self.base, candidate)
+        changed = set(files) & set(self.changed(self.snapshot(), candidate))
+        if changed:
+            raise SandboxError(
+                f"not applied: {', '.join(sorted(changed))} changed in {self.top} since it was "
+                "checked; have it checked again"
+            )
+        return files
+
+    def pending_apply(self) -> bool:
+        """Never: there is nothing to be cut short."""
+        return False
+
+    def _demand(self, changed: tuple[str, ...]) -> None:
+        """Raise unless there is nothing to roll back."""
+        if changed:
+            raise SandboxError(
+                f"there is no sandbox to roll back in: the files in {self.top} are as the last "
+                f"actor left them; put {', '.join(changed)} right by hand, or use a sandbox "
+                "(`worktree` or `copy`)"
+            )
+
+    def _inside(self, top: Path) -> Path:
+        return self._project
+
+    @property
+    def _tree(self) -> Tree:
+        return self._users_tree(self.top, Path(self._site.git_dir), "index")

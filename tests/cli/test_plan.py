@@ -1,0 +1,264 @@
+"""`runtrue plan`, from the plan's file to what is applied, through the command line."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Machine, MakeProject
+from tests.cli.plans import FILES, HAS_TWO, NEEDS_A_FIX, NEEDS_MODEL, RATE_IS_RIGHT, Plans
+
+
+@pytest.fixture
+def plans(machine: Machine, make_project: MakeProject) -> Plans:
+    return Plans.at(machine, make_project)
+
+
+def test_a_required_validation_fails_and_is_fixed_validated_again_and_applied(
+    plans: Plans,
+) -> None:
+    queued = plans.use(plans.file(plans.script(NEEDS_A_FIX), HAS_TWO))
+    assert queued.code == 0, queued.said
+    plan_id = queued.json["run_id"]
+    assert (queued.json["state"], queued.json["phase"]) == ("queued", "execute")
+    assert queued.json["next"] == [f"runtrue plan execute {plan_id}"]
+    complete = plans.run("execute", "--json")
+    assert complete.code == 0, complete.said
+    assert complete.json["state"] == "complete"
+    metadata = complete.json["plan"]["metadata"]
+    assert metadata["validation_attempts"] == {"two": 1}
+    (fix,) = metadata["validation_fix_history"]
+    assert (fix["validation"], fix["result"], fix["fixer"]) == ("two", "passed", "command")
+    assert "+two" in fix["diff"]
+    assert plans.read("handler.py") == FILES["handler.py"]
+    applied = plans.run("apply", "--json")
+    assert applied.code == 0, applied.said
+    assert applied.json["state"] == "applied"
+    assert plans.read("handler.py") == "one\ntwo\n"
+    assert applied.json["sandbox"] is None
+
+
+def test_execute_goes_through_the_orchestrator_by_default(plans: Plans) -> None:
+    plans.use(plans.file(plans.script(NEEDS_A_FIX), HAS_TWO))
+    done = plans.run("execute")
+    assert done.code == 0, done.said
+    told = done.err.splitlines()
+    assert "step s1: add the tax" in told
+    assert "fix by command: changed handler.py" in told
+    assert "fixed: every required validation passes" in told
+
+
+def test_a_fix_that_needs_more_than_the_bounds_allow_has_the_strategy_revised(
+    plans: Plans,
+) -> None:
+    path = plans.file(plans.script(NEEDS_MODEL), RATE_IS_RIGHT, automation_profile="trusted")
+    complete = plans.use(path)
+    assert complete.code == 0, complete.said
+    report = complete.json
+    assert report["state"] == "complete"
+    assert report["plan"]["metadata"]["strategy_revisions"] == 1
+    assert report["plan"]["strategies"][-1]["needed"] == ["model.py"]
+    (step,) = report["plan"]["steps"]
+    assert (step["paths"], step["state"]) == (["handler.py", "model.py"], "done")
+    assert plans.run("apply").code == 0
+    assert plans.read("model.py") == "RATE = 0.1\n"
+
+
+def test_without_leave_to_revise_it_waits_for_a_person_and_goes_on_with_what_they_say(
+    plans: Plans,
+) -> None:
+    plan_id = plans.use(plans.file(plans.script(NEEDS_MODEL), RATE_IS_RIGHT)).json["run_id"]
+    waiting = plans.run("execute")
+    assert waiting.code == 3, waiting.said
+    assert "needed, and not allowed: model.py" in waiting.out
+    assert f'runtrue plan prompt {plan_id} "GUIDANCE" --allow model.py' in waiting.out
+    again = plans.run("execute", "--json")
+    assert again.code == 3
+    assert again.json["state"] == "waiting"
+    complete = plans.run("prompt", plan_id, "the rate is wrong", "--allow", "model.py", "--json")
+    assert complete.code == 0, complete.said
+    assert complete.json["state"] == "complete"
+    assert complete.json["plan"]["guidance"] == ["the rate is wrong"]
+    assert plans.run("apply").code == 0
+    assert plans.read("model.py") == "RATE = 0.1\n"
+
+
+def test_what_an_informational_validation_finds_is_recorded_and_starts_no_fix(
+    plans: Plans,
+) -> None:
+    lint = {"name": "lint", "command": "exit 1", "mode": "informational"}
+    path = plans.file("echo two > handler.py", HAS_TWO, lint, automation_profile="cautious")
+    complete = plans.use(path)
+    assert complete.code == 0, complete.said
+    assert complete.json["state"] == "complete"
+    assert complete.json["plan"]["metadata"]["validation_fix_history"] == []
+    verdicts = plans.run("status", "--json").json["last_verdicts"]
+    assert {name: verdict["passed"] for name, verdict in verdicts.items()} == {
+        "two": True,
+        "lint": False,
+    }
+    assert "lint: failed (informational)" in plans.run("status").out
+
+
+def test_a_fix_that_breaks_another_validation_is_counted_and_not_accepted(plans: Plans) -> None:
+    tries = plans.project.parent / "tries"
+    breaks = f"""
+        if ! grep -q one handler.py; then echo one > handler.py; exit; fi
+        echo try >> {tries}; echo two $(wc -l < {tries}) > handler.py
+    """
+    keeps_one = {"name": "one", "command": "grep -q one handler.py"}
+    path = plans.file(
+        plans.script(breaks), HAS_TWO, keeps_one, automation_profile="ci", validation_retry_limit=2
+    )
+    failed = plans.use(path)
+    assert failed.code == 1, failed.said
+    metadata = failed.json["plan"]["metadata"]
+    assert metadata["validation_attempts"]["two"] == 2
+    results = [fix["result"] for fix in metadata["validation_fix_history"]]
+    assert results == ["broke_another", "broke_another"]
+    verdicts = plans.run("status", "--json").json["last_verdicts"]
+    assert (verdicts["one"]["passed"], verdicts["two"]["passed"]) == (True, False)
+    assert plans.run("apply").code == 2
+    assert plans.read("handler.py") == FILES["handler.py"]
+
+
+def test_a_profile_that_does_everything_applies_at_once(plans: Plans) -> None:
+    applied = plans.run(
+        "use", plans.file("echo two > handler.py", HAS_TWO), "--profile", "full-auto"
+    )
+    assert applied.code == 0, applied.said
+    assert "applied: handler.py" in applied.err
+    assert plans.read("handler.py") == "two\n"
+
+
+def test_an_edited_sandbox_is_not_applied_before_it_is_validated_again(plans: Plans) -> None:
+    path = plans.file("echo two > handler.py", HAS_TWO, automation_profile="cautious")
+    report = plans.use(path).json
+    edited = Path(report["sandbox"], "handler.py")
+    edited.write_text("two and three\n")
+    refused = plans.run("apply")
+    assert refused.code == 1
+    assert "were changed after they were validated" in refused.err
+    assert plans.read("handler.py") == FILES["handler.py"]
+    assert plans.run("status", "--json").json["state"] == "complete"
+    assert "+two and three" in plans.run("diff").out
+    again = plans.run("execute", "--json")
+    assert again.code == 0, again.said
+    assert (again.json["state"], again.json["refused"]) == ("complete", None)
+    assert plans.run("apply").code == 0
+    assert plans.read("handler.py") == "two and three\n"
+
+
+def test_what_somebody_broke_in_the_sandbox_of_a_complete_plan_is_found(plans: Plans) -> None:
+    path = plans.file("echo two > handler.py", HAS_TWO, automation_profile="cautious")
+    Path(plans.use(path).json["sandbox"], "handler.py").write_text("three\n")
+    again = plans.run("execute", "--json")
+    assert again.code != 1
+    states = [attempt["passed"] for attempt in again.json["attempts"]]
+    assert states[:2] == [True, False]
+
+
+def test_a_complete_plan_that_nobody_edited_has_nothing_to_execute(plans: Plans) -> None:
+    path = plans.file("echo two > handler.py", HAS_TWO, automation_profile="cautious")
+    before = plans.use(path).json
+    done = plans.run("execute", "--json")
+    assert done.code == 0
+    assert len(done.json["attempts"]) == len(before["attempts"])
+
+
+def test_a_conflict_with_the_users_files_is_refused_and_the_plan_stays_complete(
+    plans: Plans,
+) -> None:
+    path = plans.file("echo two > handler.py", HAS_TWO, automation_profile="cautious")
+    plans.use(path)
+    (plans.project / "handler.py").write_text("mine\n")
+    refused = plans.run("apply", "--json")
+    assert refused.code == 1
+    assert "handler.py changed in" in refused.err
+    assert refused.json["state"] == "complete"
+    assert "handler.py changed in" in refused.json["refused"]
+    assert plans.read("handler.py") == "mine\n"
+    (plans.project / "handler.py").write_text(FILES["handler.py"])
+    assert plans.run("apply").code == 0
+    assert plans.read("handler.py") == "two\n"
+
+
+def test_the_patch_is_such_that_git_applies_it(plans: Plans) -> None:
+    path = plans.file("echo two > handler.py", HAS_TWO, automation_profile="cautious")
+    plans.use(path)
+    patch = plans.run("diff").out
+    subprocess.run(["git", "apply"], cwd=plans.project, input=patch, text=True, check=True)
+    assert plans.read("handler.py") == "two\n"
+    assert plans.run("diff", "--stat").out == "handler.py  +1 -1\n"
+    assert plans.run("diff", "--json").json["files"] == [
+        {"file": "handler.py", "added": 1, "removed": 1}
+    ]
+
+
+def test_a_plan_is_shown_as_a_tree_with_states_actors_and_bounds(plans: Plans) -> None:
+    steps = [
+        {"id": "first", "description": "do both", "steps": [
+            {"description": "write", "actor": "command", "command": "echo two > handler.py"},
+            {"description": "stay", "actor": "command", "command": "true",
+             "bounds": {"paths": ["model.py"], "max_files": 1, "deletes": False}},
+        ]},
+    ]  # fmt: skip
+    path = plans.file("true", HAS_TWO, strategy={"steps": steps}, automation_profile="cautious")
+    assert plans.use(path).code == 0
+    tree = plans.run("tree").out.splitlines()
+    assert tree[1:] == [
+        "  ✓ first do both",
+        "    ✓ first.1 write (command: echo two > handler.py)",
+        "    ✓ first.2 stay (command: true; only model.py; at most 1 file; no deletions)",
+    ]
+    document = plans.run("tree", "--json").json
+    assert [step["state"] for step in document["steps"]] == ["done", "done", "done"]
+
+
+def test_explain_tells_what_was_found_tried_asked_and_said(plans: Plans) -> None:
+    plan_id = plans.use(plans.file(plans.script(NEEDS_MODEL), RATE_IS_RIGHT)).json["run_id"]
+    plans.run("execute")
+    plans.run("prompt", plan_id, "the rate is wrong", "--allow", "model.py")
+    said = plans.run("explain").out
+    for line in (
+        "instruction: Totals must include tax",
+        "step s1 by command: changed handler.py",
+        "  rate: failed",
+        "    data: ",
+        "  diagnosis: ",
+        "fix for rate by command: out of bounds (model.py)",
+        "step s1 revised by bounds, as a person said",
+        "  needed: model.py",
+        "asked (guidance): the rate is wrong (allowed: model.py)",
+        f"  next: runtrue plan apply {plan_id}",
+    ):
+        assert line in said
+    document = plans.run("explain", "--json").json
+    assert [question["wanted"] for question in document["questions"]] == [
+        "begin",
+        "guidance",
+        "apply",
+    ]
+
+
+def test_plans_are_listed_with_their_states_those_of_this_project_unless_told(
+    plans: Plans, make_project: MakeProject
+) -> None:
+    first = plans.use(plans.file("echo two > handler.py", HAS_TWO)).json["run_id"]
+    second = plans.use(plans.file("true", HAS_TWO), "--profile", "ci").json["run_id"]
+    rows = plans.run("list", "--json").json["plans"]
+    assert [(row["plan_id"], row["state"]) for row in rows] == [
+        (second, "failed"),
+        (first, "queued"),
+    ]
+    queued = plans.run("list", "--state", "queued").out
+    assert first in queued
+    assert second not in queued
+    elsewhere = make_project({"other.txt": "x\n"}, name="elsewhere")
+    here = plans.machine.runtrue("plan", "list", cwd=elsewhere)
+    assert first not in here.out
+    assert first in plans.machine.runtrue("plan", "list", "--all", cwd=elsewhere).out
+    # The newest that can go on is meant, though another one is newer.
+    assert plans.run("execute", "--json").json["run_id"] == first

@@ -1,0 +1,87 @@
+"""Plans as text: what is counted in a patch, and what can be done next."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from runtrue.cli.plan_text import last_verdicts, next_commands, patch_stat
+
+
+def test_the_lines_of_a_patch_are_counted_as_git_counts_them(tmp_path: Path) -> None:
+    def git(*args: str) -> str:
+        command = ["git", "-c", "user.name=Ada", "-c", "user.email=ada@example.org", *args]
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
+        return done.stdout
+
+    git("init", "-q")
+    (tmp_path / "sql.txt").write_text("-- a comment\nselect 1\n@@ what\n")
+    (tmp_path / "gone away.txt").write_text("one\ntwo")
+    (tmp_path / "run.sh").write_text("true\n")
+    git("add", "-A")
+    git("commit", "-qm", "begin")
+    (tmp_path / "sql.txt").write_text("select 2\n++ more\n@@ what\n")
+    (tmp_path / "gone away.txt").unlink()
+    (tmp_path / "new.txt").write_text("diff --git a/x b/x\n\n")
+    (tmp_path / "data.bin").write_bytes(bytes(range(256)))
+    (tmp_path / "run.sh").chmod(0o755)
+    git("add", "-A")
+    rows = [line.split("\t") for line in git("diff", "--cached", "--numstat").splitlines()]
+    counted = [(name, int(plus), int(minus)) for plus, minus, name in rows if plus != "-"]
+    stat = patch_stat(git("diff", "--cached", "--binary", "--no-renames"))
+    assert sorted(stat) == sorted([*counted, ("data.bin", 0, 0)])
+    assert patch_stat("") == []
+
+
+def report(state: str, question: dict[str, Any] | None = None, **more: Any) -> dict[str, Any]:
+    applied = state == "applied"
+    usual: dict[str, Any] = {
+        "run_id": "abc",
+        "state": state,
+        "phase": "execute",
+        "question": question,
+        "needed": [],
+        "applied": applied,
+    }
+    return {**usual, **more}
+
+
+@pytest.mark.parametrize(
+    ("told", "commands"),
+    [
+        (report("queued", {"begin": True}), ["execute abc"]),
+        (report("complete", {"offer": True}), ["apply abc", "diff abc"]),
+        (report("waiting", {"approve": "strategy"}), ["prompt abc yes", 'prompt abc "GUIDANCE"']),
+        (
+            report("waiting", {"why": "out_of_bounds"}, needed=["a b.py"]),
+            ["prompt abc \"GUIDANCE\" --allow 'a b.py'", "explain abc"],
+        ),
+        (report("processing"), ["execute abc"]),
+        (report("processing", phase="apply"), ["apply abc"]),
+        (report("failed"), ["explain abc"]),
+        (report("cancelled"), ["explain abc"]),
+        (report("applied"), []),
+    ],
+)
+def test_wherever_a_plan_stands_the_next_command_is_named(
+    told: dict[str, Any], commands: list[str]
+) -> None:
+    assert next_commands(told) == [f"runtrue plan {command}" for command in commands]
+
+
+def test_nobody_need_go_on_with_what_somebody_is_at_work_on() -> None:
+    assert next_commands(report("processing"), is_driven=True) == []
+
+
+def test_what_was_said_of_the_candidate_that_stands_prevails_over_what_was_tried_since() -> None:
+    def attempt(candidate: str, passed: bool) -> dict[str, Any]:
+        return {"candidate": candidate, "verdicts": [{"validation": "v", "passed": passed}]}
+
+    attempts = [attempt("kept", False), attempt("tried", True)]
+    stands = {"attempts": attempts, "candidate": "kept"}
+    assert last_verdicts(stands)["v"]["passed"] is False
+    elsewhere = {"attempts": attempts, "candidate": "other"}
+    assert last_verdicts(elsewhere)["v"]["passed"] is True

@@ -1,0 +1,269 @@
+"""Plans that wait, are cut short, cancelled or asked for what cannot be, on the command line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Machine, MakeProject
+from tests.cli.plans import FILES, HAS_TWO, NEEDS_MODEL, RATE_IS_RIGHT, Plans
+
+
+@pytest.fixture
+def plans(machine: Machine, make_project: MakeProject) -> Plans:
+    return Plans.at(machine, make_project)
+
+
+@pytest.fixture
+def waiting(plans: Plans) -> str:
+    """The id of a plan that waits for guidance."""
+    path = plans.file(plans.script(NEEDS_MODEL), RATE_IS_RIGHT, automation_profile="cautious")
+    done = plans.use(path)
+    assert done.code == 3, done.said
+    plan_id: str = done.json["run_id"]
+    return plan_id
+
+
+@pytest.mark.parametrize("command", [("plan", "list"), ("runs", "show")])
+def test_a_plan_that_nobody_answers_in_time_has_failed_and_keeps_its_sandbox(
+    command: tuple[str, str], plans: Plans, waiting: str
+) -> None:
+    plans.forget_for(days=6.9)
+    assert plans.run("status", "--json").json["state"] == "waiting"
+    plans.forget_for(days=0.2)
+    looked = plans.machine.runtrue(*command, cwd=plans.project)
+    assert looked.code == 0, looked.said
+    assert "failed" in looked.out
+    report = plans.run("status", waiting, "--json").json
+    assert (report["status"], report["state"], report["why"]) == ("failed", "failed", "unanswered")
+    assert f"sandbox: {report['sandbox']}" in plans.run("status", waiting).out
+    kept = Path(report["sandbox"], "handler.py")
+    assert kept.read_text() == "from model import RATE\n"
+    assert plans.read("handler.py") == FILES["handler.py"]
+    late = plans.run("prompt", waiting, "hello")
+    assert late.code == 2
+    assert "over (failed)" in late.err
+
+
+def test_a_list_of_runs_ends_what_nobody_has_answered(plans: Plans, waiting: str) -> None:
+    plans.forget_for(days=8)
+    assert f"{waiting}  failed" in plans.machine.runtrue("runs", "list").out
+    rows = plans.machine.runtrue("runs", "list", "--state", "waiting", "--json").json
+    assert rows == {"runs": []}
+
+
+def test_where_nobody_is_there_to_be_asked_it_fails_at_once_and_tells_where_its_work_is(
+    plans: Plans,
+) -> None:
+    path = plans.file("true", HAS_TWO)
+    failed = plans.run("use", path, "--profile", "ci")
+    assert failed.code == 1, failed.said
+    assert "failed (execute)" in failed.out
+    sandbox = plans.run("status", "--json").json["sandbox"]
+    assert f"sandbox: {sandbox}" in failed.out
+    assert Path(sandbox, "handler.py").read_text() == FILES["handler.py"]
+
+
+def test_a_plan_that_is_not_begun_waits_for_ever(plans: Plans) -> None:
+    plans.use(plans.file("echo two > handler.py", HAS_TWO))
+    plans.forget_for(days=400)
+    assert plans.run("status", "--json").json["state"] == "queued"
+    assert plans.run("execute").code == 0
+    plans.forget_for(days=400)
+    assert plans.run("status", "--json").json["state"] == "complete"
+
+
+def test_guidance_can_be_recorded_first_and_followed_later(plans: Plans, waiting: str) -> None:
+    noted = plans.run("prompt", waiting, "go on", "--allow", "model.py", "--no-execute", "--json")
+    assert noted.code == 0, noted.said
+    assert noted.json["next"] == [f"runtrue plan execute {waiting}"]
+    assert plans.run("execute", "--json").json["state"] == "complete"
+
+
+def test_guidance_opens_a_fresh_budget_and_the_total_is_kept(plans: Plans, waiting: str) -> None:
+    before = plans.run("status", "--json").json["plan"]
+    assert before["budget"]["fixes"] == {"rate": 1}
+    after = plans.run("prompt", waiting, "go on", "--allow", "model.py", "--json").json["plan"]
+    assert after["budget"]["fixes"] == {}
+    assert after["metadata"]["validation_attempts"] == {"rate": 1}
+
+
+def test_a_person_can_mend_the_sandbox_themselves(plans: Plans, waiting: str) -> None:
+    sandbox = plans.run("status", "--json").json["sandbox"]
+    Path(sandbox, "model.py").write_text("RATE = 0.1\n")
+    done = plans.run("prompt", waiting, "I set the rate", "--json")
+    assert done.code == 0, done.said
+    assert done.json["state"] == "complete"
+
+
+def test_runs_resume_answers_like_plan_prompt(plans: Plans, waiting: str) -> None:
+    unsaid = plans.machine.runtrue("runs", "resume", waiting)
+    assert unsaid.code == 2
+    assert f"runtrue plan prompt {waiting}" in unsaid.err
+    said = "yes"
+    done = plans.machine.runtrue("runs", "resume", waiting, "--answer", said, "--json")
+    assert done.code == 0, done.said
+    assert done.json["state"] == "complete"
+    late = plans.machine.runtrue("runs", "resume", waiting, "--answer", "more")
+    assert late.code == 2
+    assert f"runtrue plan apply {waiting}" in late.err
+
+
+def test_runs_resume_executes_what_is_queued(plans: Plans) -> None:
+    plans.use(plans.file("echo two > handler.py", HAS_TWO))
+    done = plans.machine.runtrue("runs", "resume", "--json")
+    assert done.code == 0, done.said
+    assert done.json["state"] == "complete"
+
+
+def test_a_made_strategy_is_approved_by_yes_and_made_again_with_anything_else(
+    plans: Plans,
+) -> None:
+    agent = plans.script(
+        """
+        cat > prompt.txt
+        file=$(grep -o '/[^ `]*strategy\\.yaml' prompt.txt | head -1)
+        if [ -n "$file" ]; then
+            what="write two"; grep -q 'differently' prompt.txt && what="write it differently"
+            printf 'steps:\\n- {description: "%s", actor: agent}\\n' "$what" > "$file"
+        else echo two > handler.py; fi
+        rm prompt.txt
+        """,
+        name="agent.sh",
+    )
+    (plans.project / "runtrue.toml").write_text(f'[checks.two]\ncommand = "{HAS_TWO["command"]}"\n')
+    asked = plans.run("use", "Write two", "--profile", "review", "--agent", agent)
+    assert asked.code == 3, asked.said
+    assert "asks: is this strategy right?" in asked.out
+    assert "write two (agent)" in asked.out
+    plan_id = asked.out.split()[1].rstrip(":")
+    refused = plans.run("prompt", plan_id, "x", "--allow", "model.py")
+    assert refused.code == 2
+    assert "--allow" in refused.err
+    other = plans.run("prompt", plan_id, "do it differently")
+    assert other.code == 3, other.said
+    assert "write it differently" in other.out
+    queued = plans.run("prompt", plan_id, "yes")
+    assert queued.code == 0, queued.said
+    assert "queued" in queued.out
+    assert plans.run("execute").code == 0
+
+
+def test_counters_are_as_they_were_after_a_kill_in_the_middle_of_a_fix(plans: Plans) -> None:
+    command = plans.held()
+    plan_id = plans.use(plans.file(command, HAS_TWO)).json["run_id"]
+    driver = plans.start("execute", plan_id)
+    plans.wait_for_the_fix()
+    driven = plans.run("status", "--json").json
+    assert (driven["state"], driven["driven"], driven["next"]) == ("processing", True, [])
+    assert driven["plan"]["budget"]["fixes"] == {"two": 1}
+    second = plans.run("execute", plan_id)
+    assert second.code == 1
+    assert f"is being driven by process {driver.pid}" in second.err
+    assert plans.run("diff").out.count("+one") == 1
+    driver.kill()
+    driver.communicate()
+    cut = plans.run("status", "--json").json
+    assert (cut["state"], cut["driven"]) == ("processing", False)
+    assert cut["plan"]["budget"] == driven["plan"]["budget"]
+    assert cut["next"] == [f"runtrue plan execute {plan_id}"]
+    done = plans.run("execute", "--json")
+    assert done.code == 0, done.said
+    metadata = done.json["plan"]["metadata"]
+    assert metadata["validation_attempts"] == {"two": 2}
+    assert [fix["result"] for fix in metadata["validation_fix_history"]] == ["failed", "passed"]
+
+
+def test_cancelling_stops_the_driver_and_keeps_the_sandbox(plans: Plans) -> None:
+    command = plans.held()
+    plan_id = plans.use(plans.file(command, HAS_TWO)).json["run_id"]
+    driver = plans.start("execute", plan_id)
+    plans.wait_for_the_fix()
+    cancelled = plans.run("cancel", plan_id)
+    assert cancelled.code == 0, cancelled.said
+    driver.communicate(timeout=60)
+    report = plans.run("status", plan_id, "--json").json
+    assert (report["state"], report["status"]) == ("cancelled", "cancelled")
+    assert f"sandbox: {report['sandbox']}" in cancelled.out
+    assert Path(report["sandbox"], "handler.py").read_text() == "one\n"
+    again = plans.run("cancel", plan_id)
+    assert again.code == 2
+    assert "over (cancelled)" in again.err
+    assert plans.machine.runtrue("runs", "show", plan_id).code == 0
+
+
+@pytest.mark.parametrize(
+    ("args", "said"),
+    [
+        (("use", "none.yaml"), "none.yaml"),
+        (("use", "  "), "the instruction is empty"),
+        (("use", "do it", "--path", "nowhere"), "nowhere does not exist"),
+        (("use", "do it"), "there is nothing to make a strategy with"),
+        (("use", "do it", "--agent", "true", "--profile", "bold"), "bold"),
+        (("status",), "there are no plans yet"),
+        (("cancel", "abc"), "there are no plans yet"),
+    ],
+)
+def test_bad_input_gets_one_clear_sentence(args: tuple[str, ...], said: str, plans: Plans) -> None:
+    done = plans.run(*args)
+    assert done.code == 2
+    (sentence,) = done.err.splitlines()
+    assert said in sentence
+
+
+def test_what_cannot_be_done_to_a_plan_where_it_stands_is_refused(
+    plans: Plans, waiting: str
+) -> None:
+    def refusal(*args: str) -> str:
+        done = plans.run(*args)
+        assert done.code == 2
+        (sentence,) = done.err.splitlines()
+        return sentence
+
+    assert "the guidance is empty" in refusal("prompt", waiting, "  ")
+    assert "'../x'" in refusal("prompt", waiting, "x", "--allow", "../x")
+    assert "is not complete" in refusal("apply", waiting)
+    assert "still to do: step s1" in refusal("apply", waiting)
+    queued = plans.use(plans.file("true", HAS_TWO)).json["run_id"]
+    assert f"runtrue plan execute {queued}" in refusal("prompt", queued, "x")
+    plans.run("cancel", queued)
+    assert "over (cancelled)" in refusal("execute", queued)
+    fix = plans.machine.runtrue("fix", "--check", "true", "--json", cwd=plans.project).json
+    assert "is no plan" in refusal("status", fix["run_id"])
+
+
+def test_a_plan_that_asked_for_what_its_machine_cannot_do_says_so_and_waits(plans: Plans) -> None:
+    step = {"description": "search", "actor": "search"}
+    path = plans.file("true", HAS_TWO, strategy={"steps": [step]}, automation_profile="cautious")
+    done = plans.run("use", path)
+    assert done.code == 3, done.said
+    assert "a step cannot be done as the strategy says" in done.out
+    assert "not part of this version" in done.out
+
+
+def test_a_revision_that_needs_approval_waits_for_it_and_nothing_is_used_up_by_a_yes(
+    plans: Plans,
+) -> None:
+    profile = {"base": "trusted", "auto_strategize": False}
+    path = plans.file(plans.script(NEEDS_MODEL), RATE_IS_RIGHT, automation_profile=profile)
+    asked = plans.run("use", path)
+    assert asked.code == 3, asked.said
+    assert "asks: may step s1 be replaced by this?" in asked.out
+    assert "only handler.py, model.py)" in asked.out
+    plan_id = asked.out.split()[1].rstrip(":")
+    done = plans.run("prompt", plan_id, "yes", "--json")
+    assert done.code == 0, done.said
+    assert done.json["plan"]["budget"]["fixes"] == {"rate": 1}
+
+
+def test_without_a_sandbox_what_cannot_be_rolled_back_is_an_error_that_says_so(
+    plans: Plans,
+) -> None:
+    command = plans.script(NEEDS_MODEL)
+    path = plans.file(command, RATE_IS_RIGHT, automation_profile="full-auto", sandbox="none")
+    done = plans.run("use", path)
+    assert done.code == 1
+    assert "there is no sandbox to roll back in" in done.err
+    assert "model.py" in done.err
+    assert "stopped by: SandboxError" in plans.run("status").out
