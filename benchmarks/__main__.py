@@ -21,6 +21,7 @@ BENCHMARKS = {
     "memory": "looking up fixes and like failures, with a thousand and a million rows",
     "overhead": "the loop's own time around a test command, beside the bare command",
     "planner": "what runtime validation adds to the nodes' own time",
+    "revalidate": "the own time of a plan's fix-then-revalidate loop, for each retry",
     "startup": "start-up of the command line, beside that of the bare interpreter",
     "workflow": "workflows: a chain of nodes, references, a batch of requests, start-up",
 }
