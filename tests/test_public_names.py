@@ -116,6 +116,7 @@ PUBLIC: dict[str, list[str]] = {
         "steady",
         "still_judged",
         "too_much",
+        "what_is_spent",
         "within_task",
     ],
     "runtrue.checks": [

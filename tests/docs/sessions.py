@@ -190,7 +190,7 @@ SESSIONS = {
         ),
         Session(
             "memory",
-            "work",
+            "projects",
             SHOP_AND_TILL,
             (
                 "cat ~/bin/careful-agent",

@@ -15,7 +15,7 @@ from runtrue.loop.cause import (
 )
 from runtrue.loop.comparison import is_one_of, may_be_one_of, steady, still_judged, within_task
 from runtrue.loop.cycle import Cycle, repair_cycle
-from runtrue.loop.decide import Action, Decision, Why, decide
+from runtrue.loop.decide import Action, Decision, Why, decide, what_is_spent
 from runtrue.loop.escalation import Condition, Escalation, Item, Response, Trigger
 from runtrue.loop.fault import Fault, fault_of_exception, fault_of_status
 from runtrue.loop.finding import Finding, Location, Mode, Outcome, Verdict
@@ -141,5 +141,6 @@ __all__ = [
     "steady",
     "still_judged",
     "too_much",
+    "what_is_spent",
     "within_task",
 ]

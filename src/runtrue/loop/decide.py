@@ -130,10 +130,8 @@ def _unescalated(policy: Policy, history: History) -> Decision:
             status=RunState.ABORTED,
         )
     budget = Budget.left(policy, history)
-    if budget.seconds <= 0:
-        return _give_up(policy, Why.TIME_SPENT, best)
-    if budget.cost is not None and budget.cost <= 0:
-        return _give_up(policy, Why.MONEY_SPENT, best)
+    if why := what_is_spent(budget):
+        return _give_up(policy, why, best)
     if _is_for_the_strategy(best, history):
         return _beyond(policy, Why.OUT_OF_BOUNDS, best, history)
     if budget.transport_retries > 0 and _may_pass_by_itself(latest):
@@ -151,6 +149,13 @@ def _unescalated(policy: Policy, history: History) -> Decision:
     if obstacle := _obstacle(budget, history):
         return _beyond(policy, obstacle, best, history)
     return Decision(action=Action.FIX, why=Why.FIXABLE, candidate=best.candidate, findings=fixable)
+
+
+def what_is_spent(budget: Budget) -> Why | None:
+    """Whether time or money is used up, so that nothing more may be done."""
+    if budget.seconds <= 0:
+        return Why.TIME_SPENT
+    return Why.MONEY_SPENT if budget.cost is not None and budget.cost <= 0 else None
 
 
 def _is_for_the_strategy(best: Attempt, history: History) -> bool:

@@ -7,21 +7,13 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from runtrue.errors import SandboxError
-from runtrue.flow import Ask, Node, emit
+from runtrue.flow import Ask, emit
 from runtrue.plan.answers import answer_text
 from runtrue.plan.picking import is_proved
-from runtrue.plan.place import Place
+from runtrue.plan.place import PlaceNode
 from runtrue.plan.progress import Shared, progress_of
 from runtrue.plan.report import FixDiffs, fix_diffs, tried_fixes
 from runtrue.plan.states import Happening, PlanState
-
-
-class _PlaceNode(Node):
-    blocking = True
-
-    def __init__(self, name: str, place: Place) -> None:
-        super().__init__(name)
-        self.place = place
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +33,7 @@ class Settled:
     fixes: FixDiffs
 
 
-class SettleNode(_PlaceNode):
+class SettleNode(PlaceNode):
     """Leaves the resulting candidate in the sandbox and its patch in a file."""
 
     def prep(self, shared: Shared) -> SettleInputs:
@@ -90,7 +82,7 @@ class Applied:
     refused: str | None = None
 
 
-class ApplyNode(_PlaceNode):
+class ApplyNode(PlaceNode):
     """Brings the candidate into the user's tree, if it is what was validated.
 
     Not declared a side effect: applying again does only what is left to do, so that a plan that was
@@ -136,7 +128,7 @@ class ApplyNode(_PlaceNode):
         return "refused"
 
 
-class EndNode(_PlaceNode):
+class EndNode(PlaceNode):
     """Clears away the sandbox of a plan that was applied; any other keeps its own."""
 
     terminal = True

@@ -10,27 +10,21 @@ from runtrue.loop import (
     Action,
     AutomationProfile,
     Bounds,
+    Budget,
     Decision,
     History,
     Mode,
     Policy,
-    Spent,
-    Why,
+    what_is_spent,
 )
-from runtrue.plan.place import Place
+from runtrue.plan.place import PlaceNode
 from runtrue.plan.progress import DELETED, Progress, Shared, StepState, progress_of
 from runtrue.plan.states import Happening, PlanState
 from runtrue.plan.strategy import Strategy
 
 
-class OpenNode(Node):
+class OpenNode(PlaceNode):
     """Makes the sandbox, from what the user has when the plan begins to be executed."""
-
-    blocking = True
-
-    def __init__(self, name: str, place: Place) -> None:
-        super().__init__(name)
-        self.place = place
 
     def exec(self, inputs: None) -> tuple[str, str, str]:
         """The candidate to begin with, what paths of the project begin with, and where it is."""
@@ -65,7 +59,9 @@ class NextNode(Node):
         shared["progress"] = progress
         if step is None and is_proved(shared) and _all_ran(shared):
             return "complete"
-        if step is not None and (why := _spent(self.policy, progress.spent)):
+        history = History(earlier=progress.spent, is_later=progress.is_later)
+        why = what_is_spent(Budget.left(self.policy, history))
+        if step is not None and why is not None:
             shared["decision"] = Decision(
                 action=Action.STOP, why=why, candidate=candidate, status=RunState.FAILED
             )
@@ -76,7 +72,7 @@ class NextNode(Node):
         # Only what watches the change of a step is run after it; at the end, everything is.
         shared["since"] = candidate if step else None
         shared["redo"] = step.command if step else None
-        shared["history"] = History(earlier=progress.spent, is_later=progress.is_later)
+        shared["history"] = history
         return "step" if step else "whole"
 
 
@@ -111,12 +107,6 @@ def _all_ran(shared: Shared) -> bool:
         for verdict in attempt.verdicts
     }
     return {validation.name for validation in request.validations} <= ran
-
-
-def _spent(policy: Policy, spent: Spent) -> Why | None:
-    if policy.max_cost is not None and spent.cost >= policy.max_cost:
-        return Why.MONEY_SPENT
-    return Why.TIME_SPENT if spent.seconds >= policy.max_time else None
 
 
 def rooted(bounds: Bounds, prefix: str) -> Bounds:

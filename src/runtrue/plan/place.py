@@ -6,7 +6,7 @@ import os
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from runtrue.flow import RunRow
+from runtrue.flow import Node, RunRow
 from runtrue.home import Home
 from runtrue.memory import DebugMemory, Project
 from runtrue.plan.plan import PlanRequest
@@ -56,3 +56,13 @@ class Place:
     def patch(self) -> Path:
         """The file of the resulting patch."""
         return self.home.patch(self.run_id)
+
+
+class PlaceNode(Node):
+    """A node that works in the place of a plan, with git and the disk."""
+
+    blocking = True
+
+    def __init__(self, name: str, place: Place) -> None:
+        super().__init__(name)
+        self.place = place
