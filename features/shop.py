@@ -221,6 +221,8 @@ class Shop:
         path = (str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath))
         return {
             **{name: os.environ[name] for name in keep if name in os.environ},
+            # The actor is to mend what is found, and nobody before it.
+            "RUNTRUE_SEARCH_SECONDS": "0",
             "HOME": str(self.home),
             "PATH": os.pathsep.join(path),
         }

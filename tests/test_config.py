@@ -25,7 +25,7 @@ from runtrue.config import (
     load_config,
 )
 from runtrue.config.rules import GATES, TEST_KINDS
-from runtrue.errors import ConfigError
+from runtrue.errors import ConfigError, UsageError
 from runtrue.gates import coverage, security
 from runtrue.loop import (
     DEFAULT_PROFILE,
@@ -185,11 +185,12 @@ class TestMistakes:
                 '[checks.a]\ncommand = "x"\n[checks.b]\ncomand = "x"\n',
                 "4: checks.b.comand: unknown key (did you mean 'command'?); "
                 "known here: command, mode, timeout, fix, judges, env, directory, fail_fast, "
-                "verbose",
+                "verbose, test_seconds",
             ),
             (
                 "[fixers]\n[fixers.agnt]\n",
-                "2: fixers.agnt: unknown key (did you mean 'agent'?); known here: order, agent",
+                "2: fixers.agnt: unknown key (did you mean 'agent'?); "
+                "known here: order, search, agent",
             ),
             (
                 "fixers.agent.comand = 'x'\n",
@@ -650,7 +651,8 @@ class TestPlans:
             (
                 "[plans.validations.a]\nkind = 'lint'\nname = 'b'\n",
                 "3: plans.validations.a.name: unknown key; known here: mode, kind, command, "
-                "callable, minimum, severity, watches, timeout, fix, judges, env, directory",
+                "callable, minimum, severity, watches, timeout, test_seconds, fix, judges, env, "
+                "directory",
             ),
             (
                 "[plans.validations.' ']\ncommand = 'x'\n",
@@ -714,3 +716,16 @@ def test_any_text_gives_a_configuration_or_a_complaint(
         message = str(error)
     assert not message or message.startswith(f"{file}:")
     assert "\n" not in message
+
+
+def test_the_environment_says_how_long_to_search(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "runtrue.toml").write_text("[fixers.search]\nseconds = 30\ncandidates = 9\n")
+    assert load_config(tmp_path).fixers.search.seconds == 30
+    monkeypatch.setenv("RUNTRUE_SEARCH_SECONDS", "0")
+    search = load_config(tmp_path).fixers.search
+    assert (search.seconds, search.candidates) == (0, 9)
+    monkeypatch.setenv("RUNTRUE_SEARCH_SECONDS", "soon")
+    with pytest.raises(UsageError, match="'soon'; it is a number of seconds from 0 to 3600"):
+        load_config(tmp_path)

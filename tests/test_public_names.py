@@ -103,6 +103,7 @@ PUBLIC: dict[str, list[str]] = {
         "as_pattern",
         "beyond",
         "cause_of",
+        "cause_of_type",
         "decide",
         "fault_of_exception",
         "fault_of_status",
@@ -118,6 +119,7 @@ PUBLIC: dict[str, list[str]] = {
         "too_much",
         "what_is_spent",
         "within_task",
+        "write_texts",
     ],
     "runtrue.checks": [
         "CaseInfo",
@@ -160,6 +162,7 @@ PUBLIC: dict[str, list[str]] = {
         "Mending",
         "ModelEditor",
         "ModelFixer",
+        "SearchFixer",
         "ToolFixer",
         "bounds_text",
         "build_ladder",

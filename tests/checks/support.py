@@ -58,6 +58,7 @@ class Project:
         cover: bool = False,
         fail_fast: bool = False,
         verbose: bool = False,
+        test_seconds: float = 0,
     ) -> Verdict:
         check = CommandCheck(
             name=name,
@@ -68,6 +69,7 @@ class Project:
             cover=cover,
             fail_fast=fail_fast,
             verbose=verbose,
+            test_seconds=test_seconds,
         )
         return asyncio.run(check.run(self.workplace))
 

@@ -812,3 +812,37 @@ def test_time():
         there = self.project(tmp_path / "quite" / "another" / "place", above="# a line\n" * 100)
         assert here == there
         assert len(set(here)) == 3
+
+
+class TestTestsWithoutAnEnd:
+    PROGRAM = """
+        def test_passes(): pass
+
+        def test_goes_on():
+            while True:
+                try:
+                    count = 1 + 1
+                except Exception:
+                    pass
+
+        def test_comes_after(): pass
+    """
+
+    def test_one_is_ended_where_it_is_and_the_others_are_run(self, project: Project) -> None:
+        project.write("test_it.py", self.PROGRAM)
+        verdict = project.check(PYTEST, test_seconds=0.5)
+        assert verdict.cases == {
+            "test_it.py::test_passes": Outcome.PASSED,
+            "test_it.py::test_goes_on": Outcome.FAILED,
+            "test_it.py::test_comes_after": Outcome.PASSED,
+        }
+        finding = only(verdict)
+        assert finding.category == "timeout"
+        assert finding.fault is Fault.CANDIDATE
+        assert "did not end within 0.5 s of processor time" in finding.message
+        assert "`test_seconds`" in finding.message
+        assert finding.location.file == "test_it.py"
+
+    def test_waiting_is_no_processor_time(self, project: Project) -> None:
+        project.write("test_it.py", "import time\ndef test_waits(): time.sleep(0.6)\n")
+        assert project.check(PYTEST, test_seconds=0.2).passed

@@ -34,15 +34,19 @@ class Done:
 
 
 class Machine:
-    """A fresh home and the `runtrue` command, as a user has them."""
+    """A fresh home and the `runtrue` command, as a user has them.
 
-    def __init__(self, root: Path) -> None:
+    Without `search`, nothing is mended by trying edits: for tests of what others do.
+    """
+
+    def __init__(self, root: Path, *, search: bool = True) -> None:
         self.home = root / "home"
         self.home.mkdir()
         keep = ("PATH", "LANG", "COVERAGE_PROCESS_CONFIG", "COVERAGE_PROCESS_START")
         self.env = {
             **{name: os.environ[name] for name in keep if name in os.environ},
             "HOME": str(self.home),
+            **({} if search else {"RUNTRUE_SEARCH_SECONDS": "0"}),
         }
         bin_directory = str(Path(sys.executable).parent)
         self.env["PATH"] = f"{bin_directory}{os.pathsep}{self.env['PATH']}"
@@ -77,7 +81,7 @@ class Machine:
 
 @pytest.fixture
 def machine(tmp_path: Path) -> Machine:
-    return Machine(tmp_path)
+    return Machine(tmp_path, search=False)
 
 
 MakeProject = Callable[..., Path]

@@ -61,7 +61,7 @@ def undisturbed(
 ) -> tuple[dict[str, Any], dict[str, bytes]]:
     """What the run comes to when nobody disturbs it."""
     root = tmp_path_factory.mktemp("undisturbed")
-    machine, project = Machine(root), root / "project"
+    machine, project = Machine(root, search=False), root / "project"
     _begin(project)
     agent = Agent(root / "agent", *steps())
     done = machine.runtrue(*ASKED, "--agent", agent.command, cwd=project)

@@ -246,8 +246,13 @@ def without_ids(record: dict[str, Any]) -> dict[str, Any]:
 
 
 def test_the_record_is_the_same_from_python_and_from_the_command_line(
-    home: Home, machine: Machine, make_project: MakeProject, tmp_path: Path
+    home: Home,
+    machine: Machine,
+    make_project: MakeProject,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setenv("RUNTRUE_SEARCH_SECONDS", "0")
     steps = ("true", "echo '#' >> tax.py", MENDED)
     first, second = Agent(tmp_path / "one", *steps), Agent(tmp_path / "two", *steps)
     record = run_code_loop(

@@ -126,6 +126,7 @@ def _flag(value: bool | float | None) -> str:
 SESSION_PARTS = [
     _session(README, "task"),
     _session(README, "shop"),
+    _session(DOCS / "loops" / "search.md", "search"),
     _session(DOCS / "loops" / "fix.md", "human"),
     _session(DOCS / "loops" / "fix.md", "regression"),
     _session(DOCS / "loops" / "fix.md", "judge"),

@@ -115,6 +115,37 @@ then sed -i "s/RATE = 10/RATE = 0.1/" model.py
 else sed -i "s/return net/return net + net * RATE/" handler.py
 fi
 """
+#: Where a page is about agents, nobody else is to mend it before them.
+AGENT_ONLY = {"runtrue.toml": '[fixers]\norder = ["agent"]\n'}
+MEMORY_AND_AGENT = '[fixers]\norder = ["memory", "agent"]\n'
+#: A mistake that no tool knows, and that one edit mends.
+SHIPPING = {
+    "shipping.py": """\
+FREE_FROM = 50
+
+
+def shipping(total, express=False):
+    \"\"\"Free from 50 on; express is 5 more.\"\"\"
+    cost = 0 if total > FREE_FROM else 4
+    return cost + 5 if express else cost
+""",
+    "test_shipping.py": """\
+from shipping import shipping
+
+
+def test_small_orders_pay():
+    assert shipping(12) == 4
+
+
+def test_express_is_more():
+    assert shipping(12, express=True) == 9
+
+
+def test_free_from_fifty():
+    assert shipping(50) == 0
+    assert shipping(50, express=True) == 5
+""",
+}
 #: Where the pages say that the demo's API is; a session has its own, on a free port.
 API = "http://localhost:8000"
 
@@ -154,6 +185,12 @@ SESSIONS = {
             ("cat shop.py", "cat test_shop.py", "cat ruff.toml", "runtrue fix"),
         ),
         Session(
+            "search",
+            "shipping",
+            SHIPPING,
+            ("cat shipping.py", "cat test_shipping.py", "runtrue fix"),
+        ),
+        Session(
             "human",
             "prices",
             PRICES | {"runtrue.toml": '[fixers]\norder = ["tool", "agent", "human"]\n'},
@@ -168,7 +205,7 @@ SESSIONS = {
         Session(
             "regression",
             "prices",
-            PRICES,
+            PRICES | AGENT_ONLY,
             (
                 "cat ~/bin/hasty-agent",
                 "runtrue fix --agent '~/bin/hasty-agent {prompt_file}'",
@@ -179,7 +216,7 @@ SESSIONS = {
         Session(
             "judge",
             "prices",
-            PRICES,
+            PRICES | AGENT_ONLY,
             (
                 "cat ~/bin/sly-agent",
                 "runtrue fix --agent '~/bin/sly-agent {prompt_file}' 2> /dev/null",
@@ -191,7 +228,7 @@ SESSIONS = {
         Session(
             "memory",
             "projects",
-            SHOP_AND_TILL,
+            SHOP_AND_TILL | {f"{name}/runtrue.toml": MEMORY_AND_AGENT for name in ("shop", "till")},
             (
                 "cat ~/bin/careful-agent",
                 "runtrue fix shop --agent ~/bin/careful-agent",
@@ -219,7 +256,7 @@ SESSIONS = {
         Session(
             "plan",
             "tax",
-            TAX,
+            TAX | {"runtrue.toml": '[fixers]\norder = ["tool"]\n'},
             (
                 "cat plan.yaml",
                 "cat handler.py model.py test_total.py",
@@ -233,7 +270,7 @@ SESSIONS = {
         Session(
             "guidance",
             "tax",
-            TAX,
+            TAX | {"runtrue.toml": '[fixers]\norder = ["tool"]\n'},
             (
                 "runtrue plan use plan.yaml",
                 "runtrue plan execute",

@@ -129,11 +129,13 @@ def test_what_is_installed_works(tmp_path: Path) -> None:
     assert "Provides-Extra: checks" in metadata.read_text()
     version = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
 
-    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+    own = {"PYTHONPATH": str(installed), "RUNTRUE_HOME": str(tmp_path / "h")}
+
+    def run(*arguments: str, seconds: int = 15) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
             [sys.executable, "-m", "runtrue", *arguments],
             cwd=tmp_path,
-            env={**os.environ, "PYTHONPATH": str(installed), "RUNTRUE_HOME": str(tmp_path / "h")},
+            env={**os.environ, **own, "RUNTRUE_SEARCH_SECONDS": str(seconds)},
             capture_output=True,
             text=True,
             check=False,
@@ -144,6 +146,11 @@ def test_what_is_installed_works(tmp_path: Path) -> None:
     for file, text in SHOP.items():
         (tmp_path / "project" / file).write_text(text)
     # The plugin for pytest and the prompt are files beside the code; both are needed here.
-    done = run("fix", "project", "--check", f"{sys.executable} -m pytest", "--agent", "true")
+    done = run(
+        "fix", "project", "--check", f"{sys.executable} -m pytest", "--agent", "true", seconds=0
+    )
     assert "AssertionError" in done.stdout
     assert "the fixer changed nothing" in done.stdout
+    # So is what the search runs in the project's Python.
+    done = run("fix", "project", "--check", f"{sys.executable} -m pytest")
+    assert "fix by search: changed shop.py" in done.stderr

@@ -22,6 +22,7 @@ from runtrue.config import (
     ProfileConfig,
     RalphConfig,
     SandboxConfig,
+    SearchConfig,
     SecurityConfig,
     ValidationConfig,
 )
@@ -34,6 +35,7 @@ from .pages import DOCS
 TABLES = {
     "[checks.NAME]": CheckConfig,
     "[fixers]": FixersConfig,
+    "[fixers.search]": SearchConfig,
     "[fixers.agent]": AgentConfig,
     "[policy]": Limits,
     "[sandbox]": SandboxConfig,

@@ -566,3 +566,15 @@ def test_any_text_can_be_kept_and_looked_for(
         if found := memory.similar_to(odd):
             assert found[0].failure.id == failure.id
         assert memory.lookup(odd.fingerprint)
+
+
+# -- kinds of edits -----------------------------------------------------------------------------
+
+
+def test_kinds_of_edits_that_held_are_counted_once_for_each_run(memory: DebugMemory) -> None:
+    assert memory.held() == {}
+    for run in ("one", "one", "two"):
+        memory.edit_held(["wrong_value"], ["comparison", "guard"], run)
+    assert memory.held() == {("wrong_value", "comparison"): 2, ("wrong_value", "guard"): 2}
+    memory.forget_all()
+    assert memory.held() == {}

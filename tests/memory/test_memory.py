@@ -148,6 +148,7 @@ SCHEMA = {
     "tried passed project path first_seen last_seen learning escalated",
     "trials": "fix run passed",
     "misfits": "project shape fix",
+    "edits": "cause kind run",
 }
 INDEXES = {
     *("failures_by_shape", "failures_by_file", "failures_by_test", "failures_by_age"),

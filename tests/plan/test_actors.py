@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from runtrue.config import AgentConfig
+from runtrue.config import AgentConfig, Validation
 from runtrue.loop import Bounds, Workplace
 from runtrue.plan.actors import actor_of, unavailable_actors
 from runtrue.plan.seams import Acted, StepTask
@@ -278,16 +278,9 @@ def _outside_of_fences(prompt: str) -> list[str]:
 
 
 class TestAvailability:
-    def test_search_is_still_to_come_and_says_so(self, workplace: Workplace) -> None:
-        step = make_step(actor=Actor.SEARCH)
-        actor = actor_of(step, make_request(), HIDE)
-        reason = "the actor 'search' is not part of this version of runtrue"
-        assert actor.unavailable() == reason
-        assert asyncio.run(actor.act(make_step_task(step), workplace)).failure == reason
-
-    def test_without_a_model_an_agent_and_mending_commands_only_commands_are_left(self) -> None:
+    def test_without_a_model_an_agent_and_mending_commands_two_are_left(self) -> None:
         missing = unavailable_actors(make_request(), HIDE)
-        assert list(missing) == [Actor.TOOL, Actor.SEARCH, Actor.MODEL, Actor.AGENT]
+        assert list(missing) == [Actor.TOOL, Actor.MODEL, Actor.AGENT]
         assert missing[Actor.TOOL] == (
             "no validation here has a command that mends what it finds (`fix`)"
         )
@@ -298,4 +291,9 @@ class TestAvailability:
         request = make_request(
             model=MODEL, agent=AgentConfig(command="agent"), mending={"lint": "ruff check --fix"}
         )
-        assert list(unavailable_actors(request, HIDE)) == [Actor.SEARCH]
+        assert list(unavailable_actors(request, HIDE)) == []
+
+    def test_search_needs_a_validation_that_runs_python_tests(self) -> None:
+        request = make_request(validations=(Validation(name="lint", command="ruff check"),))
+        reason = unavailable_actors(request, HIDE)[Actor.SEARCH]
+        assert reason == "no check here runs Python tests"

@@ -232,8 +232,8 @@ class TestMistakes:
             (
                 "    kind: lint\n    comand: x\n",
                 "5: validations.0.comand: unknown key (did you mean 'command'?); known here: mode, "
-                "kind, command, callable, minimum, severity, watches, timeout, fix, judges, env, "
-                "directory, name",
+                "kind, command, callable, minimum, severity, watches, timeout, test_seconds, fix, "
+                "judges, env, directory, name",
             ),
             ("", "3: validations.0: a validation of the kind 'command' needs a command"),
             (

@@ -157,7 +157,9 @@ class TestModel:
         assert "What is to be revised" not in request.prompt
         assert "`agent`:" not in request.prompt, "there is none"
         form = request.body["tools"][0]["function"]["parameters"]["properties"]
-        assert form["steps"]["items"]["properties"]["actor"]["enum"] == ["command", "model"]
+        assert form["steps"]["items"]["properties"]["actor"]["enum"] == [
+            *("command", "search", "model")
+        ]
         assert "bounds" in form
 
     @pytest.mark.parametrize(
@@ -381,7 +383,7 @@ class TestAgent:
             ("steps: [", "strategy.yaml:1:"),
             ("- a list", "a strategy is a mapping with `steps`"),
             ("steps:\n- descripton: x\n", "(did you mean 'description'?)"),
-            ("steps:\n- description: x\n  actor: search\n", "not part of this version"),
+            ("steps:\n- description: x\n  actor: model\n", "RUNTRUE_MODEL"),
         ],
     )
     def test_what_cannot_be_used_is_asked_for_again_with_the_reason(

@@ -47,7 +47,8 @@ class CommandCheck:
     `env` is what it gets beside, or in place of, the workplace's environment, and `directory` where
     in the workplace it runs. Of a test framework, `cover` measures the coverage and leaves it, and
     what is known of the cases, in the scratch directory; `fail_fast` stops at the first failure;
-    `verbose` makes what is said of failures complete.
+    `verbose` makes what is said of failures complete; `test_seconds` is the processor time that one
+    test may take, where that can be seen to, and 0 is no limit.
     """
 
     name: str
@@ -59,6 +60,7 @@ class CommandCheck:
     cover: bool = False
     fail_fast: bool = False
     verbose: bool = False
+    test_seconds: float = 0.0
 
     @property
     def argv(self) -> tuple[str, ...]:
@@ -150,7 +152,12 @@ class CommandCheck:
 def reader_of(check: CommandCheck, directory: Path) -> Reader:
     """The reader for what the command comes to in a directory."""
     shell = is_shell(check.command)
-    manner = Manner(cover=check.cover, fail_fast=check.fail_fast, verbose=check.verbose)
+    manner = Manner(
+        cover=check.cover,
+        fail_fast=check.fail_fast,
+        verbose=check.verbose,
+        test_seconds=check.test_seconds,
+    )
     tool = tool_of(check.command, directory)
     if tool == Framework.PYTEST:
         return PytestReader(check.name, is_shell=shell, manner=manner, directory=directory)

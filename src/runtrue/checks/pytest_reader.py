@@ -17,7 +17,15 @@ from runtrue.checks.coverage import Measured
 from runtrue.checks.dependencies import is_declared
 from runtrue.checks.places import relative
 from runtrue.checks.reader import Call, Manner, Reader, Reading, output_of, trim
-from runtrue.loop import Fault, Finding, Location, Outcome, Workplace, fault_of_exception
+from runtrue.loop import (
+    TIMEOUT,
+    Fault,
+    Finding,
+    Location,
+    Outcome,
+    Workplace,
+    fault_of_exception,
+)
 from runtrue.process import Ended
 
 _PLUGIN = Path(__file__).with_name("pytest_plugin")
@@ -31,6 +39,8 @@ _BLAMED = {
     _USAGE_ERROR: ("usage", "pytest does not understand its command line or configuration"),
     _INTERNAL_ERROR: ("internal_error", "pytest itself, or a plugin of it, failed"),
 }
+#: What the plugin raises in a test that goes on for ever.
+_TOO_LONG = "TestTimeout"
 _NOT_STARTED = ("not_runnable", "pytest did not start")
 
 #: Where a project's own directory holds the code of others.
@@ -64,6 +74,7 @@ class PytestReader(Reader):
                 "PYTHONPATH": os.pathsep.join(plugin_first),
                 "PYTEST_ADDOPTS": " ".join(options),
                 "RUNTRUE_REPORT": str(report),
+                "RUNTRUE_TEST_SECONDS": f"{self.manner.test_seconds:g}",
                 **(self._covering(report, scratch / _COVERAGE) if self.manner.cover else {}),
             },
         )
@@ -172,9 +183,10 @@ class PytestReader(Reader):
         fault = _fault(error, workplace.directory)
         frames = _in_project(error.get("frames", []), workplace)
         blamed = (_in_project([error.get("syntax") or {}], workplace) or frames or [{}])[-1]
+        category = error.get("type") or "failure"
         return Finding(
             source=self.check,
-            category=error.get("type") or "failure",
+            category=TIMEOUT if category == _TOO_LONG else category,
             message=trim(error.get("message") or case["text"].strip() or "failed without a word"),
             fault=fault,
             # A package does not install itself by waiting.

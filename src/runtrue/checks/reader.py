@@ -27,12 +27,13 @@ class Manner:
     """How a test command is to be run, beyond what it says itself.
 
     `cover` measures coverage, `fail_fast` stops at the first failure, `verbose` makes what the
-    framework says of failures complete.
+    framework says of failures complete, `test_seconds` is the processor time of one test.
     """
 
     cover: bool = False
     fail_fast: bool = False
     verbose: bool = False
+    test_seconds: float = 0.0
 
 
 _PLAIN = Manner()

@@ -261,6 +261,9 @@ class _Silent:
     def doing(self, text: str) -> None:
         pass
 
+    def still(self, text: str) -> None:
+        pass
+
 
 def _display(*, silent: bool) -> AbstractContextManager[Display]:
     """Progress is for people: what a hook says on stderr is read by a program, or by a model."""

@@ -25,6 +25,10 @@ class Display(Protocol):
         """Say what is going on from now on."""
         ...
 
+    def still(self, text: str) -> None:
+        """Say how far what is going on has come."""
+        ...
+
 
 class Narrator:
     """Turns a run's events into sentences: one method, `_on_<kind>`, for each kind of event."""
@@ -63,6 +67,7 @@ class _Plain:
         self._patience = patience
         self._timer: threading.Timer | None = None
         self._lock = threading.RLock()
+        self._text = ""
 
     def line(self, text: str, style: str = "") -> None:
         self.close()
@@ -70,16 +75,20 @@ class _Plain:
 
     def doing(self, text: str) -> None:
         self.close()
-        self._name_after(self._patience, text, passed=0.0)
+        self._text = text
+        self._name_after(self._patience, passed=0.0)
 
-    def _name_after(self, seconds: float, text: str, passed: float) -> None:
+    def still(self, text: str) -> None:
+        self._text = text
+
+    def _name_after(self, seconds: float, passed: float) -> None:
         def name() -> None:
             with self._lock:
                 # The work may have ended while this thread was waking up.
                 if self._timer is timer:
                     total = passed + seconds
-                    click.echo(f"  {text}: not done after {total:.0f} s", err=True)
-                    self._name_after(total, text, total)
+                    click.echo(f"  {self._text}: not done after {total:.0f} s", err=True)
+                    self._name_after(total, total)
 
         self._timer = timer = threading.Timer(seconds, name)
         timer.daemon = True
@@ -107,6 +116,9 @@ class _Live:
 
     def doing(self, text: str) -> None:
         self._progress.reset(self._task, description=text, total=None)
+
+    def still(self, text: str) -> None:
+        self._progress.update(self._task, description=text)
 
 
 @contextmanager

@@ -54,6 +54,8 @@ def print_fix(fix: dict[str, Any]) -> None:
         failed = f"; failed itself: {part['failure']}" if part["failure"] else ""
         restored = f"; put back: {', '.join(part['restored'])}" if part["restored"] else ""
         click.echo(f"  fix by {part['fixer']}: changed {files}{restored}{failed}")
+        if part["trace"]:
+            click.echo(f"    {part['description']}")
     for skip in fix["skipped"]:
         click.echo(f"  {skip['fixer']} skipped: {skip['reason']}")
 
@@ -140,6 +142,11 @@ class RepairNarrator(Narrator):
         what = counted(data["findings"], "finding")
         self.display.doing(f"fixing {what}: {data['fixer']}")
 
+    def _on_searching(self, data: dict[str, Any], node: str) -> None:
+        passing = f", {data['passing']} of them pass; first {data['best']}" if data["best"] else ""
+        tried = counted(data["tried"], "edit")
+        self.display.still(f"search: {tried} tried ({data['rate']}/s){passing}")
+
     def _on_fixer_finished(self, data: dict[str, Any], node: str) -> None:
         if data["failure"]:
             text, style = f"failed itself: {data['failure']}", "red"
@@ -149,7 +156,9 @@ class RepairNarrator(Narrator):
         elif data["files"]:
             text, style = f"changed {', '.join(data['files'])}", "cyan"
         else:
-            text, style = "changed nothing", "yellow"
+            text, style = data["tried"] or "changed nothing", "yellow"
         if data["restored"]:
             text += f"; its edits to {', '.join(data['restored'])} were undone"
         self.display.line(f"fix by {data['fixer']}: {text}", style)
+        if data["tried"] and data["files"]:
+            self.display.line(f"  {data['tried']}", "dim")

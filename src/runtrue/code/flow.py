@@ -30,7 +30,14 @@ from runtrue.code.place import Place
 from runtrue.code.proof import KindsGate
 from runtrue.code.report import report_of
 from runtrue.code.request import Apply, CodeRequest, Kind
-from runtrue.fixers import AgentFixer, MemoryFixer, ModelFixer, ToolFixer, build_ladder
+from runtrue.fixers import (
+    AgentFixer,
+    MemoryFixer,
+    ModelFixer,
+    SearchFixer,
+    ToolFixer,
+    build_ladder,
+)
 from runtrue.flow import Ask, Flow, Journal, Node, RunRow, RunState, Segment
 from runtrue.gates import CoverageGate, SecurityGate
 from runtrue.home import Home
@@ -99,6 +106,13 @@ def _workshop(place: Place) -> Workshop:
     fixers: dict[str, Fixer] = {
         "memory": MemoryFixer(place.memory, project=place.project, judges=request.judges),
         "tool": ToolFixer(request.mending, safe=request.safe),
+        "search": SearchFixer(
+            request.checks,
+            request.search,
+            judges=request.judges,
+            held=place.memory.held,
+            stronger=_has_stronger(request),
+        ),
         "model": ModelFixer(
             request.model, os.environ, files=(task.path,) if task else (), hide=place.hide
         ),
@@ -121,6 +135,12 @@ def _workshop(place: Place) -> Workshop:
         artifact=task.path if task else None,
         tests=task.tests if task else (),
     )
+
+
+def _has_stronger(request: CodeRequest) -> bool:
+    """Whether a model or an agent could be asked where a search is not sure."""
+    model = request.model is not None and "model" in request.order
+    return model or (request.agent.command is not None and "agent" in request.order)
 
 
 def _gates(place: Place) -> tuple[Gate, ...]:

@@ -87,6 +87,7 @@ class LearnNode(Node):
         fixes = []
         for attempt in chain:
             fixes += list(self._keep(attempt, history))
+            self._keep_edits(attempt)
         if history.escalations:
             failed = [f.fingerprint for a in history.attempts for f in a.blocking]
             place.memory.note(place.project, failed, escalated=True)
@@ -105,6 +106,13 @@ class LearnNode(Node):
             reused=tuple(f"fix-{fix_id}" for fix_id in sorted(used)),
             trouble=place.memory.trouble or session.trouble,
         )
+
+    def _keep_edits(self, attempt: Attempt) -> None:
+        """Remember the kinds of edits that a search has found."""
+        for part in attempt.fix.parts if attempt.fix else ():
+            if part.trace is not None and part.files:
+                kinds = part.analysis.patterns_matched if part.analysis else ()
+                self.place.memory.edit_held(part.trace["causes"], kinds, self.place.run_id)
 
     def _keep_before(self, history: History) -> None:
         """Keep the failures that the generator has mended before anything else looked at them."""

@@ -26,7 +26,14 @@ from runtrue.checks import (
 )
 from runtrue.code.suites import default_command, test_files_for
 from runtrue.code.task import CodeTask, Iteration, Stop
-from runtrue.config import AgentConfig, CheckConfig, Config, MemoryConfig, SecurityConfig
+from runtrue.config import (
+    AgentConfig,
+    CheckConfig,
+    Config,
+    MemoryConfig,
+    SearchConfig,
+    SecurityConfig,
+)
 from runtrue.errors import UsageError
 from runtrue.fixers import Mending
 from runtrue.loop import (
@@ -55,6 +62,7 @@ TRIGGERS = (
     Trigger(condition=Condition.UNKNOWN_ERROR_TYPE, action=Response.FLAG_AND_CONTINUE),
 )
 _LINTERS = frozenset({"ruff", "mypy"})
+_SEARCH = SearchConfig()
 
 
 class Apply(StrEnum):
@@ -94,6 +102,7 @@ class CodeRequest:
     apply: Apply
     notification: Notification
     retention: MemoryConfig
+    search: SearchConfig = _SEARCH
     task: CodeTask | None = None
     requirement: Requirement | None = None
     security: SecurityConfig | None = None
@@ -235,6 +244,7 @@ def _plan(
             for pattern in (*check.judges, *judges_of_command(check.command, project))
         ),
         order=config.fixers.order,
+        search=config.fixers.search,
         agent=config.fixers.agent,
         model=model,
         policy=config.to_policy(triggers),
@@ -258,6 +268,7 @@ def _check(name: str, check: CheckConfig, project: Path) -> CommandCheck:
         directory=check.directory,
         fail_fast=check.fail_fast,
         verbose=check.verbose,
+        test_seconds=check.test_seconds,
     )
 
 

@@ -35,6 +35,7 @@ from runtrue.config.sections import (
     ModelConfig,
     RalphConfig,
     SandboxConfig,
+    SearchConfig,
     SecurityConfig,
 )
 from runtrue.config.words import printable
@@ -56,6 +57,7 @@ __all__ = [
     "RalphConfig",
     "SandboxConfig",
     "SandboxKind",
+    "SearchConfig",
     "Seconds",
     "SecurityConfig",
     "Source",

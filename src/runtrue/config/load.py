@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,19 +12,40 @@ import msgspec
 from runtrue.config.data import Keys, read_data
 from runtrue.config.plans import fill_profile
 from runtrue.config.rules import problems_of
-from runtrue.config.sections import Config
+from runtrue.config.sections import Config, SearchConfig
 from runtrue.config.toml import TomlFile
+from runtrue.errors import UsageError
 from runtrue.loop import PROFILES, Requirements
+
+#: The variable that says how long to search, over the configuration.
+SEARCH_SECONDS = "RUNTRUE_SEARCH_SECONDS"
 
 
 def load_config(project: Path) -> Config:
     """The configuration of the project in a directory; defaults where it has none."""
     own = project / "runtrue.toml"
+    shared = project / "pyproject.toml"
     # Also when it is something else than a file: then it is a mistake, not an absence.
     if os.path.lexists(own):
-        return _read(own, ())
-    shared = project / "pyproject.toml"
-    return _read(shared, ("tool", "runtrue")) if shared.is_file() else Config()
+        config = _read(own, ())
+    else:
+        config = _read(shared, ("tool", "runtrue")) if shared.is_file() else Config()
+    return _with_search_time(config, os.environ.get(SEARCH_SECONDS))
+
+
+def _with_search_time(config: Config, said: str | None) -> Config:
+    """The configuration with the time for searching that the environment gives it."""
+    if not said:
+        return config
+    try:
+        search = msgspec.convert(
+            {**msgspec.to_builtins(config.fixers.search), "seconds": float(said)}, SearchConfig
+        )
+    except (ValueError, msgspec.ValidationError):
+        raise UsageError(
+            f"{SEARCH_SECONDS} is {said!r}; it is a number of seconds from 0 to 3600"
+        ) from None
+    return replace(config, fixers=replace(config.fixers, search=search))
 
 
 def _read(file: Path, prefix: Keys) -> Config:

@@ -53,6 +53,8 @@ class ValidationConfig:
     #: Patterns for the files that it has something to say about; none: all.
     watches: tuple[str, ...] | None = None
     timeout: Seconds = 300.0
+    #: Processor time of one test, of pytest's; 0 is no limit.
+    test_seconds: Annotated[float, Meta(ge=0, le=86_400)] = 10.0
     #: The command that mends what it finds, for the `tool` fixer.
     fix: str | None = None
     #: Further files, as patterns, that judge the candidate and are put back before each verdict.

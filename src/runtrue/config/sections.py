@@ -34,6 +34,8 @@ class CheckConfig:
     fail_fast: bool = False
     #: Have the failures told in full.
     verbose: bool = True
+    #: Processor time of one test, of pytest's; 0 is no limit.
+    test_seconds: Annotated[float, Meta(ge=0, le=86_400)] = 10.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,10 +51,28 @@ class AgentConfig:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SearchConfig:
+    """`[fixers.search]`: how much may be used up in looking for an edit."""
+
+    #: For trying edits in one search; 0 switches it off.
+    seconds: Annotated[float, Meta(ge=0, le=3600)] = 15.0
+    candidates: Annotated[int, Meta(ge=1, le=1_000_000)] = 20_000
+    #: What the inputs are made from on which candidates that pass are compared.
+    seed: Annotated[int, Meta(ge=0, le=4_294_967_295)] = 0
+    #: What is less sure than this is left to a model or an agent, where there is one.
+    confidence: Annotated[float, Meta(ge=0, le=1)] = 0.5
+    #: Candidates that are tried at the same time; as many as there are processors by default.
+    jobs: Annotated[int, Meta(ge=1, le=256)] | None = None
+    #: MiB that a candidate may use beyond what its tests need to be loaded.
+    memory: Annotated[int, Meta(ge=16, le=1_048_576)] = 1024
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class FixersConfig:
     """`[fixers]`: the ladder."""
 
     order: tuple[str, ...] = RUNGS[:-1]
+    search: SearchConfig = SearchConfig()
     agent: AgentConfig = AgentConfig()
 
     def writer(self, *, model: str | None, agent: str | None) -> Literal["agent", "model"] | None:

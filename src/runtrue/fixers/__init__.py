@@ -8,6 +8,7 @@ from runtrue.fixers.ladder import build_ladder
 from runtrue.fixers.memory import MemoryFixer, fix_ids, in_vain, language_of_finding
 from runtrue.fixers.mending import Mending
 from runtrue.fixers.model import ModelFixer
+from runtrue.fixers.search import SearchFixer
 from runtrue.fixers.sources import (
     Lead,
     imported_by,
@@ -30,6 +31,7 @@ __all__ = [
     "Mending",
     "ModelEditor",
     "ModelFixer",
+    "SearchFixer",
     "ToolFixer",
     "bounds_text",
     "build_ladder",

@@ -12,6 +12,7 @@ from runtrue.loop.cause import (
     TIMEOUT,
     Cause,
     cause_of,
+    cause_of_type,
 )
 from runtrue.loop.comparison import is_one_of, may_be_one_of, steady, still_judged, within_task
 from runtrue.loop.cycle import Cycle, repair_cycle
@@ -20,7 +21,7 @@ from runtrue.loop.escalation import Condition, Escalation, Item, Response, Trigg
 from runtrue.loop.fault import Fault, fault_of_exception, fault_of_status
 from runtrue.loop.finding import Finding, Location, Mode, Outcome, Verdict
 from runtrue.loop.fingerprint import fingerprint, normalise
-from runtrue.loop.fixing import beyond, too_much
+from runtrue.loop.fixing import beyond, too_much, write_texts
 from runtrue.loop.handover import EXPIRED
 from runtrue.loop.history import (
     Answer,
@@ -128,6 +129,7 @@ __all__ = [
     "as_pattern",
     "beyond",
     "cause_of",
+    "cause_of_type",
     "decide",
     "fault_of_exception",
     "fault_of_status",
@@ -143,4 +145,5 @@ __all__ = [
     "too_much",
     "what_is_spent",
     "within_task",
+    "write_texts",
 ]

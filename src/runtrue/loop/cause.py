@@ -97,7 +97,12 @@ def cause_of(finding: Finding) -> Cause:
     category = finding.category
     if category in _BY_CATEGORY:
         return _BY_CATEGORY[category]
-    name = category.rpartition(".")[2]
+    return cause_of_type(category)
+
+
+def cause_of_type(error: str) -> Cause:
+    """The kind of mistake behind an error of some type, by the type's name."""
+    name = error.rpartition(".")[2]
     if name in _SAYS_NOTHING:
         return Cause.UNKNOWN
     for pattern, cause in _TYPES:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from runtrue.flow import emit
 from runtrue.loop.bounds import Bounds
@@ -112,9 +114,11 @@ class FixNode(WorkshopNode):
             redo=inputs.redo,
         )
         proposal = await fixer.propose(task, sandbox.workplace())
-        if proposal.failure is not None:
+        if proposal.failure is not None or proposal.texts is not None:
             # Half-done edits of a fixer that broke prove nothing and would only mislead the next.
             sandbox.restore(before)
+        if proposal.failure is None and proposal.texts:
+            write_texts(proposal.texts, sandbox.workplace().root)
         after = sandbox.snapshot()
         changed = sandbox.changed(before, after)
         restored = () if fixer.trusted else self._judges(changed, history)
@@ -146,6 +150,7 @@ class FixNode(WorkshopNode):
             failure=proposal.failure,
             analysis=proposal.analysis,
             usage=proposal.usage,
+            trace=proposal.trace,
         )
         emit(
             "fixer_finished",
@@ -154,6 +159,7 @@ class FixNode(WorkshopNode):
             restored=part.restored,
             outside=part.outside,
             failure=part.failure,
+            tried=part.description if part.trace else None,
         )
         return part, after
 
@@ -186,6 +192,12 @@ class FixNode(WorkshopNode):
         if any(part.fixer in repeatable for part in fix.parts):
             return Reason.UNCHANGED
         return Reason.NO_FIXER if inputs.above is None else Reason.NOBODY_STRONGER
+
+
+def write_texts(texts: Mapping[str, str], root: Path) -> None:
+    """Write the texts of files, which keep their permissions."""
+    for file, text in texts.items():
+        (root / file).write_bytes(text.encode())
 
 
 def beyond(bounds: Bounds | None, sandbox: Sandbox, before: str, after: str) -> tuple[str, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Any
 
 from runtrue.loop.analysis import Analysis
 from runtrue.loop.cause import COVERAGE_UNMET, SECURITY_ISSUE, TESTS_MISSING
@@ -31,6 +32,8 @@ class FixPart:
     analysis: Analysis | None = None
     #: What it used up, where that is known: requests, tokens, money.
     usage: dict[str, float] | None = None
+    #: What it tried, step by step, where it says so.
+    trace: dict[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

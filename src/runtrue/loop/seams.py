@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from runtrue.loop.analysis import Analysis
 from runtrue.loop.bounds import Bounds
@@ -109,6 +109,11 @@ class Proposal:
     analysis: Analysis | None = None
     #: What it used up, where that is known: requests, tokens, money.
     usage: dict[str, float] | None = None
+    #: The files as they are to be, named from the root, of a fixer that leaves its edits to be
+    #: made: whatever else it did to files is undone.
+    texts: dict[str, str] | None = None
+    #: What it tried, step by step, as data for the record.
+    trace: dict[str, Any] | None = None
 
 
 class Fixer(Protocol):

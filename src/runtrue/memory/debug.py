@@ -139,6 +139,11 @@ class DebugMemory(Store):
         at = time.time() if now is None else now
         self._write(lambda db: rows.add_trial(db, fix_id, run_id, passed=True, now=at))
 
+    def edit_held(self, causes: Iterable[str], kinds: Iterable[str], run_id: str) -> None:
+        """Note the kinds of edits that made up a verified fix, and the causes it was for."""
+        values = [(cause, kind, run_id) for cause in causes for kind in kinds]
+        self._write(lambda db: rows.add_edits(db, values))
+
     def note(
         self,
         project: Project,
@@ -258,6 +263,10 @@ class DebugMemory(Store):
 
         return tuple((self._read(ask) or ())[:limit])
 
+    def held(self) -> dict[tuple[str, str], int]:
+        """How many verified fixes there were, by cause and kind of edit."""
+        return self._read(rows.edits) or {}
+
     def failures(self, *, limit: int = 1_000_000) -> tuple[Failure, ...]:
         """All failures, those first that were seen last."""
         return tuple(self._read(lambda db: rows.failures(db, "1", (), limit=limit)) or ())
@@ -305,6 +314,7 @@ class DebugMemory(Store):
 
     def forget_all(self) -> Counts:
         """Drop everything; how much that was."""
+        self._drop(rows.drop_edits)
         return Counts(
             self._drop(lambda db: rows.drop_failures(db, "1", ())),
             self._drop(lambda db: rows.drop_fixes(db, "1", ())),

@@ -105,4 +105,13 @@ MIGRATIONS = [
         PRIMARY KEY (project, shape, fix)
     ) STRICT, WITHOUT ROWID;
     """,
+    # 4: which kinds of edits have held, by the cause of the failure that they mended
+    """
+    CREATE TABLE edits (
+        cause TEXT NOT NULL,
+        kind  TEXT NOT NULL,
+        run   TEXT NOT NULL,
+        PRIMARY KEY (cause, kind, run)
+    ) STRICT, WITHOUT ROWID;
+    """,
 ]

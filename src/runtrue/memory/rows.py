@@ -269,6 +269,25 @@ def drop_fixes(db: sqlite3.Connection, where: str, values: Values) -> int:
     return len(gone)
 
 
+# -- edits --------------------------------------------------------------------------------------
+
+
+def add_edits(db: sqlite3.Connection, values: Sequence[tuple[str, str, str]]) -> None:
+    """Keep kinds of edits that have held: cause, kind and run."""
+    db.executemany("INSERT OR IGNORE INTO edits (cause, kind, run) VALUES (?, ?, ?)", values)
+
+
+def edits(db: sqlite3.Connection) -> dict[tuple[str, str], int]:
+    """How often each kind of edit has held, by cause and kind."""
+    found = db.execute("SELECT cause, kind, count(*) FROM edits GROUP BY cause, kind")
+    return {(cause, kind): count for cause, kind, count in found}
+
+
+def drop_edits(db: sqlite3.Connection) -> int:
+    """Forget which kinds of edits have held."""
+    return db.execute("DELETE FROM edits").rowcount
+
+
 def counts(db: sqlite3.Connection) -> Counts:
     """How many failures and fixes there are."""
     tables = ("failures", "fixes")

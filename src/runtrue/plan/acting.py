@@ -18,6 +18,7 @@ from runtrue.loop import (
     beyond,
     matches,
     too_much,
+    write_texts,
 )
 from runtrue.plan.actors import actor_of
 from runtrue.plan.place import Place
@@ -97,6 +98,9 @@ class ActNode(Node):
         if acted.failure is not None:
             sandbox.restore(inputs.candidate)
             return self._refused(inputs, acted, started)
+        if acted.texts is not None:
+            sandbox.restore(inputs.candidate)
+            write_texts(acted.texts, sandbox.workplace().root)
         after = sandbox.snapshot()
         judges = self._judges(sandbox.changed(inputs.candidate, after), inputs)
         if judges:

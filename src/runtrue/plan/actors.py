@@ -10,6 +10,7 @@ from runtrue.config import AgentConfig
 from runtrue.fixers import (
     Hide,
     ModelEditor,
+    SearchFixer,
     mend,
     run_agent,
     run_command,
@@ -17,11 +18,12 @@ from runtrue.fixers import (
     sentence,
     tell_command,
 )
-from runtrue.loop import Workplace
+from runtrue.loop import Attempt, FixTask, History, Workplace
 from runtrue.plan.plan import PlanRequest
 from runtrue.plan.prompting import file_names, fill, step_files, step_prompt
 from runtrue.plan.seams import Acted, StepActor, StepTask
 from runtrue.plan.strategy import Actor, Step
+from runtrue.plan.validation import test_checks
 
 #: Seconds for a model to answer in.
 _MODEL_TIMEOUT = 300.0
@@ -38,7 +40,7 @@ def actor_of(step: Step, request: PlanRequest, hide: Hide) -> StepActor:
         case Actor.TOOL:
             return ToolActor(request.mending)
         case Actor.SEARCH:
-            return SearchActor()
+            return SearchActor(request)
         case Actor.MODEL:
             return ModelActor(request.model, os.environ, hide=hide)
         case Actor.AGENT:
@@ -95,17 +97,32 @@ class ToolActor:
 
 
 class SearchActor:
-    """Model-free repair, which is still to come."""
+    """Model-free repair of what the tests among the validations find."""
 
-    _REASON = "the actor 'search' is not part of this version of runtrue"
+    def __init__(self, request: PlanRequest) -> None:
+        self._checks = test_checks(request)
+        self._fixer = SearchFixer(self._checks, request.search, judges=request.judges)
 
     def unavailable(self) -> str | None:
-        """It never is there."""
-        return self._REASON
+        """Why it cannot be used at all: no validation runs Python tests."""
+        return self._fixer.unavailable()
 
     async def act(self, task: StepTask, workplace: Workplace) -> Acted:
-        """Nothing is done."""
-        return Acted(description=task.step.description, failure=self._REASON, is_strategy=True)
+        """Make the tests pass that fail. That none of them does is no failure."""
+        verdicts = tuple([await check.run(workplace) for check in self._checks])
+        attempt = Attempt(number=1, candidate="", verdicts=verdicts)
+        findings = tuple(one for one in attempt.blocking if self._fixer.accepts(one))
+        if not findings:
+            return Acted(description="no test fails that an edit could mend", texts={})
+        fix = FixTask(findings=findings, history=History(attempts=(attempt,)), bounds=task.bounds)
+        proposal = await self._fixer.propose(fix, workplace)
+        in_vain = None if proposal.texts else proposal.description
+        return Acted(
+            description=proposal.description,
+            failure=in_vain,
+            is_strategy=True,
+            texts=proposal.texts,
+        )
 
 
 class ModelActor:

@@ -23,6 +23,7 @@ from runtrue.fixers import (
     CommandFixer,
     MemoryFixer,
     ModelFixer,
+    SearchFixer,
     ToolFixer,
     build_ladder,
 )
@@ -46,7 +47,7 @@ from runtrue.plan.report import report_of
 from runtrue.plan.states import PlanState
 from runtrue.plan.strategists import strategist_of
 from runtrue.plan.strategizing import ApproveStrategyNode, BeginNode, GuideNode, StrategizeNode
-from runtrue.plan.validation import checks_of, concerns
+from runtrue.plan.validation import checks_of, concerns, test_checks
 
 #: How much of an instruction is shown in lists of runs.
 _SHOWN_TITLE = 80
@@ -121,6 +122,13 @@ def workshop_of(place: Place) -> Workshop:
     fixers: dict[str, Fixer] = {
         "memory": MemoryFixer(place.memory, project=place.project, judges=request.judges),
         "tool": ToolFixer(request.mending, safe=request.safe),
+        "search": SearchFixer(
+            test_checks(request),
+            request.search,
+            judges=request.judges,
+            held=place.memory.held,
+            stronger=request.model is not None or agent.command is not None,
+        ),
         "model": ModelFixer(request.model, os.environ, hide=place.hide),
         "agent": AgentFixer(
             agent.command, timeout=agent.timeout, env=agent.env, once=agent.once, hide=place.hide

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from runtrue.config import AgentConfig, Validation, ValidationKind
+from runtrue.config import AgentConfig, SearchConfig, Validation, ValidationKind
 from runtrue.loop import AutomationProfile, Limits
 from runtrue.plan.strategy import Strategy
 
@@ -16,6 +16,8 @@ __all__ = ["KIND", "PlanRequest", "Validation", "ValidationKind"]
 
 #: What a run of this package is called in the journal.
 KIND = "plan"
+
+_SEARCH = SearchConfig()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,6 +49,7 @@ class PlanRequest:
     judges: tuple[str, ...]
     pass_environment: tuple[str, ...]
     limits: Limits
+    search: SearchConfig = _SEARCH
 
     @property
     def retry_limit(self) -> int:

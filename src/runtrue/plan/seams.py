@@ -37,6 +37,8 @@ class Acted:
     failure: str | None = None
     is_strategy: bool = False
     usage: dict[str, float] | None = None
+    #: The files as they are to be, of an actor that leaves its edits to be made.
+    texts: dict[str, str] | None = None
 
 
 class StepActor(Protocol):

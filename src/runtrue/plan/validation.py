@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from runtrue.checks import detect_checks, tool_of
+from runtrue.checks import CommandCheck, detect_checks, tool_of
 from runtrue.errors import UsageError
 from runtrue.loop import (
     Check,
@@ -39,6 +39,17 @@ def checks_of(request: PlanRequest, sandbox: TreeSandbox) -> tuple[Check, ...]:
     return tuple(
         ReadOnly(check=_check(settled(validation, project), sandbox), sandbox=sandbox)
         for validation in request.validations
+    )
+
+
+def test_checks(request: PlanRequest) -> tuple[CommandCheck, ...]:
+    """The validations that are commands, tests as a rule, as they are run to try edits."""
+    project = Path(request.project)
+    kinds = (ValidationKind.COMMAND, ValidationKind.TESTS)
+    return tuple(
+        command_check(settled(validation, project))
+        for validation in request.validations
+        if validation.kind in kinds and validation.mode is Mode.REQUIRED
     )
 
 

@@ -30,6 +30,7 @@ def command_check(validation: Validation, *, cover: bool = False) -> CommandChec
         env=validation.env,
         directory=validation.directory,
         cover=cover,
+        test_seconds=validation.test_seconds,
     )
 
 

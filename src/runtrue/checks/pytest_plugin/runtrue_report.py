@@ -10,6 +10,8 @@ from __future__ import annotations  # any Python may be the project's
 import importlib.util
 import json
 import os
+import signal
+import threading
 import traceback
 from collections.abc import Generator
 from typing import Any
@@ -18,6 +20,7 @@ import pytest
 
 _PATH = os.environ.pop("RUNTRUE_REPORT", None)
 _KEEP = 50_000
+_SECONDS = float(os.environ.get("RUNTRUE_TEST_SECONDS") or 0)
 
 # The configuration of the session that is reported: a test may run a pytest of its own in here.
 _reported: list[Any] = []
@@ -125,6 +128,39 @@ def _frames(entry: Any) -> list[dict[str, Any]]:
         frames.append({"file": code.co_filename, "line": entry.tb_lineno, "function": code.co_name})
         entry = entry.tb_next
     return frames[-50:]
+
+
+class TestTimeout(BaseException):
+    """A test has used up its processor time. No `except Exception` of a program is to catch it."""
+
+
+def _too_long(number: int, frame: Any) -> None:
+    told = "did not end within %g s of processor time; `test_seconds` of the check gives it more"
+    raise TestTimeout(told % _SECONDS)
+
+
+class _Limit:
+    """Ends a test that goes on for ever where it is, so that the report says where that was.
+
+    Processor time, not time: what waits for a server, or is starved by other programs, goes on.
+    """
+
+    @pytest.hookimpl(hookwrapper=True)
+    def pytest_runtest_call(self, item: Any) -> Generator[None, Any, None]:
+        if (
+            threading.current_thread() is not threading.main_thread()
+            or signal.getsignal(signal.SIGPROF) is not signal.SIG_DFL
+        ):
+            yield
+            return
+        signal.signal(signal.SIGPROF, _too_long)
+        # Again and again, for programs that catch everything.
+        signal.setitimer(signal.ITIMER_PROF, _SECONDS, 1.0)
+        try:
+            yield
+        finally:
+            signal.setitimer(signal.ITIMER_PROF, 0)
+            signal.signal(signal.SIGPROF, signal.SIG_DFL)
 
 
 class _Reporter:
@@ -242,6 +278,8 @@ def pytest_configure(config: Any) -> None:
     """Begin to listen."""
     if _is_reported(config):
         config.pluginmanager.register(_Reporter(config), "runtrue-reporter")
+        if _SECONDS and hasattr(signal, "setitimer"):
+            config.pluginmanager.register(_Limit(), "runtrue-limit")
         if _measuring is not None:
             config.pluginmanager.register(_measuring, "runtrue-measuring")
 

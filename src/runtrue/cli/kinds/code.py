@@ -182,12 +182,17 @@ def _memory(report: dict[str, Any]) -> list[str]:
     return [f"mended from memory: {reused}"] if reused else []
 
 
+def _in_vain(part: dict[str, Any]) -> str:
+    """What a fixer that changed nothing says, where it says what it tried."""
+    return part["description"] if part["trace"] else "changed nothing"
+
+
 def _absent_fixers(report: dict[str, Any]) -> list[str]:
     """Why nobody took the findings on: the reason of each fixer of the ladder."""
     if report["why"] != "no_fixer" or not report["rejected"]:
         return []
     fix = report["rejected"][-1]["fix"]
-    tried = [f"{part['fixer']}: changed nothing" for part in fix["parts"]]
+    tried = [f"{part['fixer']}: {_in_vain(part)}" for part in fix["parts"]]
     return [*tried, *(f"{skip['fixer']}: {skip['reason']}" for skip in fix["skipped"])]
 
 

@@ -1,0 +1,111 @@
+"""Choosing: which of several candidates that pass the tests is most likely to be right.
+
+The tests do not tell them apart, so other inputs do: candidates that behave alike on inputs made
+from those of the tests speak for one another. A patch that special-cases a value, drops a check or
+swallows an exception comes last, and says so.
+"""
+
+from __future__ import annotations
+
+import ast
+import math
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from runtrue.fixers.search.proposing import Candidate
+
+#: What is known of a candidate's behaviour: one digest for each input.
+Behaviour = tuple[str, ...]
+#: The confidence in a doubtful candidate.
+_DOUBTFUL = 0.05
+#: No confidence of a search is larger: the tests are all that stands behind it.
+_MOST = 0.95
+
+
+#: Operations that come to nothing, with what they do so with on their right side.
+_NEUTRAL: dict[type[ast.operator], int] = {
+    ast.Add: 0,
+    ast.Sub: 0,
+    ast.Mult: 1,
+    ast.Div: 1,
+    ast.FloorDiv: 1,
+    ast.Pow: 1,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choice:
+    """A candidate that passes, with what speaks for it."""
+
+    candidate: Candidate
+    confidence: float
+    #: How many of the others behave just like it, where that is known.
+    alike: int | None = None
+
+
+def clumsiness(texts: Iterable[str]) -> tuple[int, int]:
+    """How often programs do what comes to nothing (`x + 0`, `not not x`), and how long they are."""
+    found = length = 0
+    for text in texts:
+        for node in ast.walk(ast.parse(text)):
+            length += 1
+            if isinstance(node, ast.BinOp) and isinstance(node.right, ast.Constant):
+                neutral = _NEUTRAL.get(type(node.op))
+                found += neutral is not None and node.right.value == neutral
+            elif isinstance(node, ast.UnaryOp) and isinstance(node.operand, ast.UnaryOp):
+                found += 1
+    return found, length
+
+
+def choose(
+    candidates: Sequence[Candidate],
+    behaviours: Sequence[Behaviour | None],
+    original: Behaviour | None = None,
+    *,
+    clumsy: Sequence[tuple[int, int]] | None = None,
+    tests: int | None = None,
+) -> list[Choice]:
+    """The candidates, best first. `original` is how the unchanged program behaves.
+
+    `tests` is how many tests they pass: the fewer, the less is any of them worth.
+
+    Of candidates that behave alike, the least clumsy is ahead, then the likeliest. Where nothing is
+    known of how they behave, the likeliest is.
+
+    Each candidate has a vote, by how likely it was thought to be; those that behave alike share
+    their votes. Between groups, the one that leaves more of the old behaviour as it was is ahead:
+    a program that fails a few tests is right about most things.
+    """
+    keys = [one if one is not None else ("unknown", at) for at, one in enumerate(behaviours)]
+    alike = Counter(keys)
+    votes: defaultdict[object, float] = defaultdict(float)
+    for one, key, behaviour in zip(candidates, keys, behaviours, strict=True):
+        if not one.doubt:
+            votes[key] += math.exp(-one.cost) * _keeps(behaviour, original)
+    total = sum(votes.values())
+    # One test is easily passed for the wrong reason; many are not.
+    most = _MOST if tests is None else min(_MOST, tests / (tests + 1))
+
+    def rank(at: int) -> tuple[object, ...]:
+        one = candidates[at]
+        shape = clumsy[at] if clumsy and behaviours[at] is not None else (0, 0)
+        return one.doubt is not None, -votes[keys[at]], shape, one.cost, at
+
+    return [
+        Choice(
+            candidate=candidates[at],
+            confidence=_DOUBTFUL
+            if candidates[at].doubt
+            else round(min(most, votes[keys[at]] / total), 2),
+            alike=None if behaviours[at] is None else alike[keys[at]] - 1,
+        )
+        for at in sorted(range(len(candidates)), key=rank)
+    ]
+
+
+def _keeps(behaviour: Behaviour | None, original: Behaviour | None) -> float:
+    """From 0.5 to 1.5: how much of what the program did stays as it was."""
+    if behaviour is None or not original:
+        return 1.0
+    return 0.5 + sum(a == b for a, b in zip(behaviour, original, strict=False)) / len(original)

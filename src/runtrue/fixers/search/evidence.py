@@ -1,0 +1,86 @@
+"""Evidence: what a failing test has shown, seen from inside the run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Value:
+    """What is known of one value: its type, a short representation, and what it offers."""
+
+    type: str
+    #: None where it was too long or could not be had.
+    repr: str | None = None
+    #: The keys of a mapping, as representations; the attributes of an object that are its own.
+    keys: tuple[str, ...] = ()
+    attributes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Frame:
+    """One frame of a failure that lies in the project. Files are named from the root."""
+
+    file: str
+    line: int
+    function: str
+    #: The locals (of a method, also what hangs on `self`, as `self.name`), where they were kept.
+    values: dict[str, Value] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failure:
+    """Why one test fails.
+
+    `frames` are those in the project, the innermost last; for a test that only compares, the
+    innermost is in the test. `attribute`, `key` and `name` are what an AttributeError, a KeyError
+    and a NameError missed, `missing_from` what the object of an AttributeError, or the mapping of
+    a KeyError, had instead. `expected` and `actual` are the two sides of a failed comparison.
+    """
+
+    test: str
+    exception: str
+    message: str = ""
+    frames: tuple[Frame, ...] = ()
+    attribute: str | None = None
+    key: str | None = None
+    name: str | None = None
+    missing_from: Value | None = None
+    expected: Value | None = None
+    actual: Value | None = None
+    #: The operator of the comparison: `==`, `is`, `in`, ….
+    operator: str | None = None
+    timed_out: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """How one test ended before anything was changed, and which lines it ran.
+
+    A module that cannot be imported is one failing case, named after the file.
+    """
+
+    test: str
+    passed: bool
+    seconds: float
+    #: Lines that ran, by file, named from the root. Those that ran on import are in the baseline.
+    lines: dict[str, frozenset[int]] = field(default_factory=dict)
+    failure: Failure | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Baseline:
+    """All tests before anything was changed."""
+
+    cases: tuple[Case, ...]
+    #: Lines that ran while modules were imported, by file.
+    imported: dict[str, frozenset[int]] = field(default_factory=dict)
+    #: The files of the project that are tests, or what tests are configured with.
+    tests: tuple[str, ...] = ()
+    #: How the tests share state, where they were seen to; then nothing is run beside another.
+    shares: str | None = None
+
+    @property
+    def failing(self) -> tuple[Case, ...]:
+        """Those that fail."""
+        return tuple(case for case in self.cases if not case.passed)

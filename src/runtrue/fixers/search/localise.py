@@ -1,0 +1,89 @@
+"""Localisation: which lines of the program the failing tests throw suspicion on, and how much."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from runtrue.fixers.search.evidence import Baseline, Case, Failure
+
+#: What the innermost frame of a failure is worth, and each frame further out as much less.
+_INNERMOST = 1.0
+_OUTWARDS = 0.7
+#: What a line is worth at least that only a module's import ran, when something fails.
+_IMPORTED = 0.15
+#: Lines beside one in a frame: a statement may begin some lines before the one that is named.
+_BESIDE = 0.5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Suspicion:
+    """How suspect each line is, by file: more than 0, and at most 1."""
+
+    lines: dict[str, dict[int, float]]
+
+    @property
+    def files(self) -> list[str]:
+        """The files with suspect lines, the most suspect first."""
+        most = {file: max(lines.values()) for file, lines in self.lines.items() if lines}
+        return sorted(most, key=lambda file: (-most[file], file))
+
+    def of(self, file: str, line: int) -> float:
+        """How suspect a line is; 0 when nothing speaks against it."""
+        return self.lines.get(file, {}).get(line, 0.0)
+
+    def top(self, count: int) -> list[tuple[str, int, float]]:
+        """The most suspect lines: file, line and how much."""
+        every = [(f, n, s) for f, lines in self.lines.items() for n, s in lines.items()]
+        return sorted(every, key=lambda one: (-one[2], one[0], one[1]))[:count]
+
+
+def suspicion(baseline: Baseline, targets: Collection[str], editable: Collection[str]) -> Suspicion:
+    """Rank the lines of the editable files by what the target tests ran and the others did not.
+
+    Ochiai's measure, widened by the frames of the failures: a line in the innermost frame of a
+    failure is worth as much as one that just the failing tests ran.
+    """
+    failing = [case for case in baseline.cases if case.test in targets]
+    passing = [case for case in baseline.cases if case.passed]
+    scores = _ochiai(failing, passing)
+    for case in failing:
+        if case.failure is not None:
+            _widen(scores, case.failure)
+    for file, lines in baseline.imported.items():
+        for line in lines:
+            scores[file][line] = max(scores[file].get(line, 0.0), _IMPORTED)
+    allowed = set(editable)
+    return Suspicion(lines={f: dict(lines) for f, lines in scores.items() if f in allowed})
+
+
+def _ochiai(failing: list[Case], passing: list[Case]) -> defaultdict[str, dict[int, float]]:
+    bad, good = _counts(failing), _counts(passing)
+    scores: defaultdict[str, dict[int, float]] = defaultdict(dict)
+    for (file, line), count in bad.items():
+        ran = count + good[file, line]
+        scores[file][line] = count / math.sqrt(len(failing) * ran)
+    return scores
+
+
+def _counts(cases: list[Case]) -> Counter[tuple[str, int]]:
+    return Counter(
+        (file, line) for case in cases for file, lines in case.lines.items() for line in lines
+    )
+
+
+def _widen(scores: defaultdict[str, dict[int, float]], failure: Failure) -> None:
+    worth = _INNERMOST
+    for frame in reversed(failure.frames):
+        for line, share in (
+            (frame.line, 1.0),
+            (frame.line - 1, _BESIDE),
+            (frame.line + 1, _BESIDE),
+        ):
+            known = scores[frame.file]
+            # A line beside one is only suspect where something ran there.
+            if share == 1.0 or line in known:
+                known[line] = max(known.get(line, 0.0), worth * share)
+        worth *= _OUTWARDS

@@ -1,0 +1,161 @@
+"""Arguments: one too many, one too few."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from runtrue.fixers.search.edit import Edit, Splice
+from runtrue.fixers.search.operators.facts import gathered
+from runtrue.fixers.search.operators.names import candidates
+from runtrue.fixers.search.operators.seam import Site
+
+_MOST_ADDED = 5
+_KEYS: dict[str, float] = {
+    "key=lambda x: x[1]": 1.5,
+    "key=len": 2,
+    "key=lambda x: x[0]": 2.5,
+    "key=lambda x: -x": 3,
+    "key=str.lower": 4,
+    "key=abs": 4,
+    "key=lambda x: x[-1]": 4,
+    "key=lambda x: (-x[1], x[0])": 4,
+}
+_OTHERWISE: dict[str, float] = {"0": 2, "[]": 2.5, '""': 2.5, "{}": 3, "1": 4}
+#: What a function, called with so many arguments by position, is often meant to be given too.
+_OFTEN: dict[tuple[str, int], dict[str, float]] = {
+    ("sorted", 1): {"reverse=True": 1, **_KEYS},
+    ("sort", 0): {"reverse=True": 1, **_KEYS},
+    ("min", 1): {"default=0": 2, "default=None": 2, **_KEYS},
+    ("max", 1): {"default=0": 2, "default=None": 2, **_KEYS},
+    ("max", 2): {"0": 2.5, "key=len": 4},
+    ("min", 2): {"key=len": 4},
+    ("get", 1): _OTHERWISE,
+    ("getattr", 2): {"None": 1, **_OTHERWISE},
+    ("next", 1): {"None": 1, **_OTHERWISE},
+    ("pop", 0): {"0": 2, "-1": 3},
+    ("pop", 1): {"None": 2, "0": 4},
+    ("enumerate", 1): {"1": 1.5, "start=1": 3},
+    ("split", 0): {'" "': 2, '","': 2},
+    ("split", 1): {"1": 2},
+    ("rsplit", 1): {"1": 1.5},
+    ("replace", 2): {"1": 3},
+    ("round", 1): {"2": 1.5, "1": 3},
+    ("int", 1): {"2": 3, "16": 4},
+    ("sum", 1): {"[]": 3},
+    ("defaultdict", 0): {"int": 1, "list": 1, "set": 2},
+    ("print", 1): {'end=""': 2},
+    ("open", 1): {'"w"': 3, 'encoding="utf-8"': 2},
+    ("dumps", 1): {"sort_keys=True": 2, "indent=2": 3, "ensure_ascii=False": 3},
+    ("zip", 2): {"strict=True": 4},
+}
+
+
+def dropped_argument(site: Site) -> Iterator[Edit]:
+    """An argument too many."""
+    program, node = site.program, site.node
+    if not isinstance(node, ast.Call):
+        return
+    given: list[ast.expr | ast.keyword] = [*node.args, *node.keywords]
+    if not given or (len(given) == 1 and isinstance(given[0], ast.GeneratorExp)):
+        return
+    spans = [program.span(one) for one in given]
+    for place, one in enumerate(given):
+        if len(given) == 1:
+            start, end = spans[0]
+        elif place:
+            start, end = spans[place - 1][1], spans[place][1]
+        else:
+            start, end = spans[0][0], spans[1][0]
+        gone = program.text[start:end]
+        if gone.count("(") != gone.count(")") or "#" in gone or "\n" in gone:
+            continue
+        says = f"`{program.source(one)[:50]}` dropped from the call"
+        rare = 1.5 if isinstance(one, ast.keyword) or len(given) > 1 else 2.5
+        edit = program.edit("argument_drop", node, says, Splice(start, end, ""), unlikely=rare)
+        yield edit
+
+
+def added_argument(site: Site) -> Iterator[Edit]:
+    """An argument too few: what the function asks for, or what its kind often takes."""
+    node = site.node
+    match node:
+        case ast.Call(func=ast.Name(id=name)) | ast.Call(func=ast.Attribute(attr=name)):
+            if any(isinstance(one, ast.Starred) for one in node.args):
+                return
+        case _:
+            return
+    given = {one.arg for one in node.keywords}
+    for argument, unlikely in _OFTEN.get((name, len(node.args)), {}).items():
+        keyword, named, _ = argument.partition("=")
+        if (named and keyword not in given) or (not named and not given):
+            yield _with(site, node, argument, unlikely)
+    yield from _asked_for(site, node, name)
+
+
+def _with(site: Site, node: ast.Call, text: str, unlikely: float) -> Edit:
+    """A call with one more argument at its end."""
+    program = site.program
+    given: list[ast.expr | ast.keyword] = [*node.args, *node.keywords]
+    end = program.span(node)[1] - 1
+    if given:
+        last = max(program.span(one)[1] for one in given)
+        alone = len(given) == 1 and isinstance(given[0], ast.GeneratorExp)
+        if alone:  # a generator alone in a call has to have parentheses of its own
+            start, last = program.span(given[0])
+            if program.text[start] != "(" or start == program.span(node.func)[1]:
+                return program.replace(
+                    "argument_add",
+                    node,
+                    f"{program.source(node.func)}({program.source(given[0])}, {text})",
+                    unlikely=unlikely,
+                )
+        # Behind what closes the last one's own parentheses.
+        tail = program.text[last:end]
+        at = last + len(tail) - len(tail.lstrip(") \n\t")) if ")" in tail else last
+        splice = Splice(at, at, f", {text}")
+    else:
+        splice = Splice(end, end, text)
+    says = f"`{text}` added to the call of `{program.source(node.func)[:40]}`"
+    return program.edit("argument_add", node, says, splice, unlikely=unlikely)
+
+
+def _asked_for(site: Site, node: ast.Call, name: str) -> Iterator[Edit]:
+    """Arguments that the function in this file still takes: names in scope, likeliest first."""
+    program = site.program
+    function = gathered(program).functions.get(name)
+    if function is None:
+        return
+    wanted = [one.arg for one in [*function.args.posonlyargs, *function.args.args]]
+    if wanted and wanted[0] in ("self", "cls"):
+        wanted = wanted[1:]
+    given = {one.arg for one in node.keywords}
+    if len(node.args) + len(given) >= len(wanted) or None in given:
+        return
+    missing = [one for one in wanted[len(node.args) :] if one not in given]
+    needed = len(wanted) - len(function.args.defaults) > len(node.args) + len(given)
+    rare = 1.0 if needed else 2.5
+    target = missing[0]
+    likely = ast.copy_location(ast.Name(id=target, ctx=ast.Load()), node)
+    program.parents[likely] = node
+    try:
+        names = [other for other, _ in candidates(site, likely)]
+        if target in gathered(program).visible(program, node):
+            names.insert(0, target)
+    finally:
+        del program.parents[likely]
+    values = dict.fromkeys([*names[:_MOST_ADDED], "0", "1", "None", "True", "False"])
+    for place, text in enumerate(values):
+        written = text if not given and len(missing) == len(wanted) - len(node.args) else None
+        argument = written or f"{target}={text}"
+        yield _with(site, node, argument, rare + 0.3 * place)
+        if written and node.args and text.isidentifier() and place < 3 and needed:
+            at = program.span(node.args[0])[0]
+            says = f"`{text}` added before the arguments of `{name}`"
+            splice = Splice(at, at, f"{text}, ")
+            yield program.edit(
+                "argument_add", node, says, splice, unlikely=rare + 0.5 + 0.3 * place
+            )
+
+
+ARGUMENTS = (dropped_argument, added_argument)

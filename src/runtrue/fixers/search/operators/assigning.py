@@ -1,0 +1,313 @@
+"""Assigning: what is kept, added to, begun with, or thrown away by mistake."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from functools import lru_cache
+
+from runtrue.fixers.search.edit import Edit, Splice
+from runtrue.fixers.search.operators.layout import (
+    LOOPS,
+    after,
+    before,
+    first_of,
+    free,
+    is_known,
+    locals_of,
+    loop_of,
+    undefined,
+    written,
+)
+from runtrue.fixers.search.operators.seam import Site
+from runtrue.fixers.search.operators.shown import closest, raised
+from runtrue.fixers.search.program import Function, Program
+
+_TARGETS = (ast.Name, ast.Attribute, ast.Subscript)
+#: Change what they are called on, and give None (or what was taken out).
+_IN_PLACE = frozenset(
+    [
+        "append",
+        "extend",
+        "insert",
+        "remove",
+        "sort",
+        "reverse",
+        "clear",
+        "update",
+        "add",
+        "discard",
+        "appendleft",
+        "extendleft",
+    ]
+)
+#: Give something new, and leave what they are called on as it was.
+_ANEW = (frozenset(dir(str)) | frozenset(dir(frozenset))) - frozenset(dir(object))
+_BUILDERS = ("sorted", "reversed", "list", "set", "str", "int", "float", "abs", "tuple", "dict")
+#: How a variable may begin, by what is done with it.
+_BEGINNINGS = ("0", "[]", "{}", '""', "None", "False", "set()", "1", "True", 'float("inf")')
+
+
+def augment(site: Site) -> Iterator[Edit]:
+    """`x = y` for `x += y` and back; `x = y` for `x.append(y)`."""
+    node, program = site.node, site.program
+    if isinstance(node, ast.AugAssign):
+        target, value = program.source(node.target), written(program, node.value)
+        yield program.replace("augment", node, f"{target} = {value}", unlikely=1.5)
+    if isinstance(node, ast.Assign) and len(node.targets) == 1:
+        aim = node.targets[0]
+        if not isinstance(aim, _TARGETS):
+            return
+        target, value = program.source(aim), written(program, node.value)
+        for n, sign in enumerate(("+", "-", "*", "|")):
+            yield program.replace("augment", node, f"{target} {sign}= {value}", unlikely=1 + n / 2)
+        yield program.replace("augment", node, f"{target}.append({value})", unlikely=3.0)
+        yield program.replace("augment", node, f"{target} = max({target}, {value})", unlikely=3.0)
+        yield program.replace("augment", node, f"{target} = min({target}, {value})", unlikely=3.5)
+
+
+def keep(site: Site) -> Iterator[Edit]:
+    """A value that is made and thrown away, assigned to what it was made of."""
+    node, program = site.node, site.program
+    if not isinstance(node, ast.Expr):
+        return
+    value = node.value
+    text = written(program, value)
+    if isinstance(value, ast.Call):
+        func = value.func
+        if isinstance(func, ast.Attribute) and isinstance(func.value, ast.Name | ast.Attribute):
+            plain = 1.0 if func.attr in _ANEW else 3.0
+            if func.attr not in _IN_PLACE:
+                yield program.replace(
+                    "keep", node, f"{program.source(func.value)} = {text}", unlikely=plain
+                )
+        for n, one in enumerate(value.args[:2]):
+            if isinstance(one, ast.Name | ast.Attribute | ast.Subscript):
+                plain = 1.0 if isinstance(func, ast.Name) and func.id in _BUILDERS else 3.0
+                aim = program.source(one)
+                yield program.replace("keep", node, f"{aim} = {text}", unlikely=plain + n)
+    elif isinstance(value, ast.Compare) and isinstance(value.ops[0], ast.Eq):
+        if isinstance(value.left, _TARGETS):
+            start, end = program.span(value.left)[1], program.span(value.comparators[0])[0]
+            if "(" not in (between := program.text[start:end]) and ")" not in between:
+                yield program.edit(
+                    "keep", node, "`==` → `=`", Splice(start, end, between.replace("==", "=", 1))
+                )
+    elif isinstance(value, ast.Name):
+        for n, name in enumerate(("str", "list", "int", "sorted", "set")):
+            yield program.replace("keep", node, f"{text} = {name}({text})", unlikely=2 + n / 4)
+    elif isinstance(value, ast.BinOp) and isinstance(value.left, _TARGETS):
+        aim = program.source(value.left)
+        yield program.replace("keep", node, f"{aim} = {text}", unlikely=1.5)
+
+
+def in_place(site: Site) -> Iterator[Edit]:
+    """What works in place gives None: its result is not assigned and not returned."""
+    node, program = site.node, site.program
+    if not isinstance(node, ast.Assign | ast.Return) or not isinstance(node.value, ast.Call):
+        return
+    func = node.value.func
+    if not isinstance(func, ast.Attribute) or func.attr not in _IN_PLACE:
+        return
+    call, owner = program.source(node.value), program.source(func.value)
+    if isinstance(node, ast.Assign):
+        yield program.replace("in_place", node, call)
+        if free(program, node) and len(node.targets) == 1:
+            aim = program.source(node.targets[0])
+            if aim != owner:
+                indent = program.indent_of(node.lineno)
+                yield program.replace("in_place", node, f"{call}\n{indent}{aim} = {owner}")
+    elif free(program, node):
+        indent = program.indent_of(node.lineno)
+        yield program.replace("in_place", node, f"{call}\n{indent}return {owner}")
+    if func.attr in ("sort", "reverse"):
+        anew = "sorted" if func.attr == "sort" else "reversed"
+        inside = ", ".join([owner, *(program.source(one) for one in node.value.keywords)])
+        text = f"{anew}({inside})" if anew == "sorted" else f"{owner}[::-1]"
+        yield program.replace("in_place", node.value, text, unlikely=1.2)
+
+
+def count_on(site: Site) -> Iterator[Edit]:
+    """`i += 1` at the end of a loop that waits for `i` to change."""
+    node, program = site.node, site.program
+    if not isinstance(node, ast.While) or not free(program, node):
+        return
+    last = node.body[-1]
+    if not free(program, last):
+        return
+    asked = [one.id for one in ast.walk(node.test) if isinstance(one, ast.Name)]
+    for name in dict.fromkeys(asked):
+        for n, text in enumerate((f"{name} += 1", f"{name} -= 1", f"{name} //= 2")):
+            yield program.edit(
+                "count_on",
+                last,
+                f"`{text}` at the end of the loop",
+                after(program, last, text),
+                unlikely=1.5 + n,
+            )
+
+
+def declare(site: Site) -> Iterator[Edit]:
+    """`global` or `nonlocal` for a name that is assigned here and meant outside."""
+    node, program = site.node, site.program
+    if not isinstance(node, ast.Assign | ast.AugAssign):
+        return
+    targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+    function = program.function_of(node)
+    if function is None or not free(program, first_of(function)):
+        return
+    given = {one.arg for one in ast.walk(function.args) if isinstance(one, ast.arg)}
+    said = {
+        name
+        for one in ast.walk(function)
+        if isinstance(one, ast.Global | ast.Nonlocal)
+        for name in one.names
+    }
+    for aim in targets:
+        for one in ast.walk(aim):
+            if not isinstance(one, ast.Name) or one.id in given | said:
+                continue
+            outer = program.function_of(function)
+            first = first_of(function)
+            sure = 1.0 if any(raised(site, "UnboundLocalError")) else 2.0
+            if outer is not None and one.id in locals_of(program, outer):
+                line = before(program, first, f"nonlocal {one.id}")
+            elif one.id in locals_of(program, program.tree):
+                line = before(program, first, f"global {one.id}")
+            else:
+                continue
+            yield program.edit("declare", node, f"`{line.text.strip()}`", line, unlikely=sure)
+
+
+def begin(site: Site) -> Iterator[Edit]:
+    """A beginning for a variable that has none where it is first used."""
+    node, program = site.node, site.program
+    if not isinstance(node, ast.Name):
+        return
+    function = program.function_of(node)
+    unbound = any(
+        one.name in (None, node.id) and node.id in one.message
+        for one in raised(site, "UnboundLocalError")
+    )
+    if function is None or not (unbound or node.id in undefined(program)):
+        return
+    if not unbound and is_known(program, node):
+        return
+    first = _first_with(function, node.id)
+    places = list(dict.fromkeys([_outermost(program, node), first_of(function)]))
+    for n, place in enumerate(places):
+        if not free(program, place):
+            continue
+        for m, text in enumerate(beginnings(program, function, node.id)):
+            yield program.edit(
+                "begin",
+                node,
+                f"`{node.id} = {text}` at first",
+                before(program, place, f"{node.id} = {text}"),
+                unlikely=1.0 + 0.2 * m + 0.5 * n,
+            )
+    if first is not None:
+        yield from _begin_alike(program, node, function)
+
+
+def _begin_alike(program: Program, node: ast.Name, function: Function) -> Iterator[Edit]:
+    """As a variable of a similar name begins: `columns = …` behind `rows = …`."""
+    begun = {
+        one.targets[0].id: one
+        for one in ast.walk(function)
+        if isinstance(one, ast.Assign)
+        and isinstance(one.targets[0], ast.Name)
+        and len(one.targets) == 1
+        and free(program, one)
+    }
+    for n, name in enumerate(closest(node.id, tuple(begun), 4)):
+        value = program.source(begun[name].value)
+        line = f"{node.id} = {value}"
+        if "\n" not in value:
+            yield program.edit(
+                "begin",
+                node,
+                f"`{line}` behind `{name}`",
+                after(program, begun[name], line),
+                unlikely=1.2 + 0.3 * n,
+            )
+
+
+def _outermost(program: Program, node: ast.AST) -> ast.stmt:
+    """The statement before which a variable has to begin: the outermost loop around its use."""
+    place = program.statement_of(node)
+    while (loop := loop_of(program, place)) is not None:
+        place = loop
+    parent = program.parents[place]
+    while isinstance(parent, (ast.If, ast.Try, ast.With, *LOOPS)):
+        place, parent = parent, program.parents[parent]
+    return place
+
+
+def _first_with(function: Function, name: str) -> ast.Name | None:
+    found = (one for one in ast.walk(function) if isinstance(one, ast.Name) and one.id == name)
+    return min(found, key=lambda one: (one.lineno, one.col_offset), default=None)
+
+
+def beginnings(program: Program, function: Function, name: str) -> list[str]:
+    """How a variable may begin, by what the function does with it; the likeliest first."""
+    likely: list[str] = []
+    for one in ast.walk(function):
+        if not isinstance(one, ast.Name) or one.id != name:
+            continue
+        parent = program.parents[one]
+        if isinstance(parent, ast.Attribute):
+            likely += {"append": ["[]"], "add": ["set()"], "extend": ["[]"]}.get(parent.attr, [])
+            likely += ["{}"] * (parent.attr in ("get", "setdefault", "items", "keys"))
+        elif isinstance(parent, ast.Subscript) and parent.value is one:
+            likely += ["{}", "[]"]
+        elif isinstance(parent, ast.AugAssign):
+            likely += ['""'] if isinstance(parent.value, ast.JoinedStr) else ["0"]
+        elif isinstance(parent, ast.Call) and isinstance(parent.func, ast.Name):
+            likely += {"min": ['float("inf")'], "max": ["0"], "len": ["[]"]}.get(parent.func.id, [])
+    return list(dict.fromkeys([*likely, *_BEGINNINGS]))[:8]
+
+
+def call_it(site: Site) -> Iterator[Edit]:
+    """The brackets that a call lacks: `self.reset` → `self.reset()`."""
+    node, program = site.node, site.program
+    parent = program.parents.get(node)
+    if not isinstance(node, ast.Attribute | ast.Name) or not isinstance(node.ctx, ast.Load):
+        return
+    if isinstance(parent, ast.Call) and parent.func is node:
+        return
+    if isinstance(parent, ast.Attribute) and isinstance(node, ast.Name):
+        return
+    text = program.source(node)
+    if isinstance(parent, ast.Expr):
+        yield program.replace("call", node, f"{text}()")
+    elif isinstance(node, ast.Attribute) and node.attr in _methods(program):
+        yield program.replace("call", node, f"{text}()", unlikely=1.5)
+    elif (
+        isinstance(node, ast.Name)
+        and node.id in locals_of(program, program.tree)
+        and (
+            any(
+                isinstance(one, ast.FunctionDef) and one.name == node.id
+                for one in program.tree.body
+            )
+        )
+    ):
+        yield program.replace("call", node, f"{text}()", unlikely=2.5)
+
+
+@lru_cache(maxsize=16)
+def _methods(program: Program) -> frozenset[str]:
+    own = frozenset(
+        one.name
+        for one in ast.walk(program.tree)
+        if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef)
+        and isinstance(program.parents[one], ast.ClassDef)
+        and not one.decorator_list
+    )
+    return own | _OF_BUILTINS
+
+
+_OF_BUILTINS = frozenset(
+    name for kind in (str, list, dict, set) for name in dir(kind) if not name.startswith("_")
+)

@@ -1,0 +1,310 @@
+"""Blocks: statements taken out, borrowed, moved and swapped."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from runtrue.fixers.search.edit import Edit, Splice
+from runtrue.fixers.search.operators.layout import (
+    ENDS,
+    LOOPS,
+    after,
+    before,
+    free,
+    indented,
+    is_docstring,
+    is_elif,
+    is_simple,
+    jumps_out,
+    lines_of,
+    own_statements,
+    rigid,
+    without,
+)
+from runtrue.fixers.search.operators.seam import Site
+from runtrue.fixers.search.program import Program
+
+_DEFINITIONS = (
+    ast.FunctionDef,
+    ast.AsyncFunctionDef,
+    ast.ClassDef,
+    ast.Import,
+    ast.ImportFrom,
+    ast.Global,
+    ast.Nonlocal,
+)
+_NESTING = (*LOOPS, ast.If, ast.With, ast.AsyncWith, ast.Try)
+_LONGEST_BORROWED = 120
+
+
+def delete(site: Site) -> Iterator[Edit]:
+    """Take a statement out."""
+    node, program = site.node, site.program
+    if not isinstance(node, ast.stmt) or isinstance(node, (*_DEFINITIONS, ast.Pass)):
+        return
+    if is_docstring(node) or is_elif(program, node):
+        return
+    doubt = "it drops a check" if _checks(node) else None
+    unlikely = 2.0 if is_simple(node) else 4.0
+    says = f"without `{_head(program, node)}`"
+    if isinstance(node, ast.Return):
+        unlikely = 4.0
+    if len(program.block_of(node)) == 1 or not free(program, node):
+        yield program.replace("delete", node, "pass", says=says, unlikely=unlikely + 1, doubt=doubt)
+    else:
+        yield program.edit(
+            "delete", node, says, without(program, node), unlikely=unlikely, doubt=doubt
+        )
+
+
+def unwrap(site: Site) -> Iterator[Edit]:
+    """Do what an `if`, a loop or a `try` does only sometimes; or only its other branch."""
+    node, program = site.node, site.program
+    if not isinstance(node, ast.If | ast.Try | ast.With) or not free(program, node) or rigid(node):
+        return
+    start, end = program.line_span(node)
+    indent = program.indent_of(node.lineno)
+    branches = [("body", node.body), ("else", getattr(node, "orelse", []))]
+    for name, block in branches:
+        if not block or not all(free(program, one) for one in block):
+            continue
+        depth = program.indent_of(block[0].lineno)
+        if depth == indent:
+            continue
+        text = indented(lines_of(program, block[0], block[-1]), depth, indent)
+        doubt = "it drops a check" if _checks(node) or isinstance(node, ast.If) else None
+        yield program.edit(
+            "unconditional",
+            node,
+            f"the {name} of `{_head(program, node)}` always",
+            Splice(start, end, text),
+            unlikely=4.0,
+            doubt=doubt,
+        )
+
+
+def borrow(site: Site) -> Iterator[Edit]:
+    """Write a statement of the same function a second time, before or behind another one."""
+    node, program = site.node, site.program
+    function = program.function_of(node)
+    if function is None or not isinstance(node, ast.stmt) or not free(program, node):
+        return
+    if isinstance(node, _DEFINITIONS):
+        return
+    if is_docstring(node):
+        return
+    block = program.block_of(node)
+    at = block.index(node)
+    here = ast.dump(node)
+    ahead = ast.dump(block[at - 1]) if at else ""
+    behind = ast.dump(block[at + 1]) if at + 1 < len(block) else ""
+    seen: set[str] = set()
+    # Behind a statement is before the next one: said once.
+    places = ["before"] + ["after"] * (at == len(block) - 1 and not isinstance(node, ENDS))
+    for other in own_statements(function):
+        if not is_simple(other) or is_docstring(other) or isinstance(other, ast.Pass):
+            continue
+        text, shape = program.source(other), ast.dump(other)
+        if shape in seen or "\n" in text or len(text) > _LONGEST_BORROWED:
+            continue
+        seen.add(shape)
+        if isinstance(other, ast.Break | ast.Continue):
+            continue  # the flow's
+        for place in places:
+            if place == "before" and (shape in (here, ahead) or isinstance(other, ENDS)):
+                continue
+            if place == "after" and shape in (here, behind):
+                continue
+            write = before if place == "before" else after
+            far = abs(other.lineno - node.lineno) / 20
+            yield program.edit(
+                "borrow",
+                node,
+                f"`{text}` {place} `{_head(program, node)}`",
+                write(program, node, text),
+                unlikely=3.0 + min(far, 3.0) + 1.0 * isinstance(other, ENDS),
+            )
+
+
+def swap(site: Site) -> Iterator[Edit]:
+    """Two statements that follow each other, the other way round."""
+    node, program = site.node, site.program
+    if not isinstance(node, ast.stmt) or isinstance(node, (*_DEFINITIONS, *ENDS)):
+        return
+    if not free(program, node):
+        return
+    block = program.block_of(node)
+    at = block.index(node)
+    if is_docstring(node) or at + 1 == len(block):
+        return
+    # With the next one; and further down, or up, past several.
+    for other in block[at + 1 :]:
+        if not free(program, other) or isinstance(other, _DEFINITIONS):
+            return
+        steps = block.index(other) - at
+        if steps > 3 or (isinstance(other, ENDS) and steps > 1):
+            return
+        if ast.dump(other) == ast.dump(node):
+            continue
+        start, end = program.line_span(node)
+        down = after(program, other, "")
+        moved = program.text[start:end]
+        if not moved.endswith("\n") or not program.text[: down.end].endswith("\n"):
+            return
+        says = f"`{_head(program, node)}` behind `{_head(program, other)}`"
+        yield program.edit(
+            "move",
+            node,
+            says,
+            Splice(start, end, ""),
+            Splice(down.start, down.end, moved),
+            unlikely=1.5 + steps / 2,
+        )
+        if steps > 1:
+            first, last = program.line_span(other)
+            yield program.edit(
+                "move",
+                node,
+                f"`{_head(program, other)}` before `{_head(program, node)}`",
+                Splice(start, start, lines_of(program, other)),
+                Splice(first, last, ""),
+                unlikely=2.0 + steps / 2,
+            )
+
+
+def move_out(site: Site) -> Iterator[Edit]:
+    """The last statements of a block, behind the block; the first one, before it."""
+    node, program = site.node, site.program
+    if not isinstance(node, ast.stmt) or not free(program, node):
+        return
+    block = program.block_of(node)
+    at = block.index(node)
+    if at == 0 and len(block) > 1:
+        yield from _out(program, node, node, before_it=True)
+    if at > 0 and len(block) - at <= 3:
+        yield from _out(program, node, block[-1], before_it=False)
+
+
+def _out(program: Program, first: ast.stmt, last: ast.stmt, *, before_it: bool) -> Iterator[Edit]:
+    block = program.block_of(first)
+    moved = block[block.index(first) : block.index(last) + 1]
+    if not all(free(program, one) and not rigid(one) for one in moved):
+        return
+    text = lines_of(program, first, last)
+    depth = program.indent_of(first.lineno)
+    levels = 0
+    for outer in program.ancestors(first):
+        if not isinstance(outer, _NESTING):
+            if isinstance(outer, ast.ExceptHandler):
+                continue
+            return
+        if is_elif(program, outer):
+            continue
+        levels += 1
+        if not free(program, outer) or levels > 2:
+            return
+        if isinstance(outer, LOOPS) and any(jumps_out(one) for one in moved):
+            return
+        start, end = program.line_span(outer)
+        if not before_it and not program.text[:end].endswith("\n"):
+            text_out = "\n" + indented(text, depth, program.indent_of(outer.lineno)).rstrip("\n")
+        else:
+            text_out = indented(text, depth, program.indent_of(outer.lineno))
+        place = start if before_it else end
+        cut = without(program, first, last)
+        if cut.end == place and not before_it:
+            # What is moved is the end of the outer block itself: it only loses its depth.
+            splices = [Splice(cut.start, cut.end, text_out.lstrip("\n"))]
+        else:
+            splices = [cut, Splice(place, place, text_out)]
+        yield program.edit(
+            "move_out",
+            first,
+            f"`{_head(program, first)}` out of `{_head(program, outer)}`",
+            *splices,
+            unlikely=1.0 + levels + (last.lineno - first.lineno) / 4 + 0.5 * before_it,
+        )
+
+
+def move_in(site: Site) -> Iterator[Edit]:
+    """A statement into the block that ends before it, or begins behind it."""
+    node, program = site.node, site.program
+    if not isinstance(node, ast.stmt) or not free(program, node) or rigid(node):
+        return
+    if isinstance(node, _DEFINITIONS) or is_docstring(node):
+        return
+    block = program.block_of(node)
+    at = block.index(node)
+    text = lines_of(program, node)
+    depth = program.indent_of(node.lineno)
+    if at > 0:
+        for levels, (outer, inner) in enumerate(_last_blocks(program, block[at - 1]), 1):
+            if not _may_enter(node, outer):
+                continue
+            deeper = indented(text, depth, program.indent_of(inner[-1].lineno))
+            place = program.line_span(inner[-1])[1]
+            if not program.text[:place].endswith("\n") or isinstance(inner[-1], ENDS):
+                continue
+            yield program.edit(
+                "move_in",
+                node,
+                f"`{_head(program, node)}` into `{_head(program, outer)}`",
+                without(program, node),
+                Splice(place, place, deeper),
+                unlikely=1.0 + levels,
+            )
+    behind = block[at + 1] if at + 1 < len(block) else None
+    if isinstance(behind, _NESTING) and is_simple(node):
+        inner = behind.body
+        if free(program, behind) and free(program, inner[0]) and not isinstance(node, ENDS):
+            place = program.line_span(inner[0])[0]
+            deeper = indented(text, depth, program.indent_of(inner[0].lineno))
+            yield program.edit(
+                "move_in",
+                node,
+                f"`{_head(program, node)}` into `{_head(program, behind)}`",
+                without(program, node),
+                Splice(place, place, deeper),
+                unlikely=2.0,
+            )
+
+
+def _last_blocks(program: Program, node: ast.stmt) -> Iterator[tuple[ast.stmt, list[ast.stmt]]]:
+    """The blocks that a statement behind a compound one could belong to, the outer ones first."""
+    todo = [node]
+    while todo:
+        one = todo.pop(0)
+        if not isinstance(one, (*_NESTING, ast.FunctionDef, ast.AsyncFunctionDef)):
+            continue
+        blocks = [one.body, getattr(one, "orelse", []), getattr(one, "finalbody", [])]
+        for inner in blocks:
+            if (
+                inner
+                and program.alone(inner[-1])
+                and not is_elif(program, inner[0])
+                and program.indent_of(inner[-1].lineno) != program.indent_of(one.lineno)
+            ):
+                yield one, inner
+            if inner:
+                todo.append(inner[-1])
+
+
+def _may_enter(node: ast.stmt, outer: ast.stmt) -> bool:
+    """Whether a statement can be in a block: in a function only if it uses a parameter of it."""
+    if not isinstance(outer, ast.FunctionDef | ast.AsyncFunctionDef):
+        return True
+    given = {one.arg for one in ast.walk(outer.args) if isinstance(one, ast.arg)}
+    return any(isinstance(one, ast.Name) and one.id in given for one in ast.walk(node))
+
+
+def _checks(node: ast.AST) -> bool:
+    """Whether a statement refuses something."""
+    return any(isinstance(one, ast.Raise | ast.Assert) for one in ast.walk(node)) or (
+        isinstance(node, ast.If) and isinstance(node.body[-1], ast.Return)
+    )
+
+
+def _head(program: Program, node: ast.AST) -> str:
+    line = program.source(node).split("\n", 1)[0].strip()
+    return line if len(line) <= 50 else line[:47] + "…"

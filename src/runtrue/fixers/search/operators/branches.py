@@ -1,0 +1,117 @@
+"""Branches: the parts of conditional expressions and of comprehensions."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from runtrue.fixers.search.edit import Edit, Splice
+from runtrue.fixers.search.operators.facts import facts_at
+from runtrue.fixers.search.operators.names import candidates
+from runtrue.fixers.search.operators.seam import Site
+from runtrue.fixers.search.operators.spelling import (
+    TERNARY,
+    Code,
+    at_least,
+    code,
+    rewrite,
+)
+
+Comprehension = ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp
+
+
+def branches(site: Site) -> Iterator[Edit]:
+    """The branches of a conditional expression: swapped, or one taken; a default dropped."""
+    program, node = site.program, site.node
+    if isinstance(node, ast.IfExp):
+        test, body, orelse = (code(program, one) for one in (node.test, node.body, node.orelse))
+        swapped = f"{at_least(orelse, TERNARY + 1)} if {at_least(test, TERNARY + 1)} else "
+        one = Code(swapped + at_least(body, TERNARY), TERNARY)
+        yield rewrite(program, "branch", node, one)
+        yield rewrite(program, "branch", node, body, unlikely=2)
+        yield rewrite(program, "branch", node, orelse, unlikely=2)
+
+
+def comprehended(site: Site) -> Iterator[Edit]:
+    """The parts of a comprehension: its condition dropped, its kind changed, its loops swapped."""
+    program, node = site.program, site.node
+    if not isinstance(node, Comprehension):
+        return
+    text = program.source(node)
+    start = program.span(node)[0]
+    for loop in node.generators:
+        for condition in loop.ifs:
+            from_, to = program.span(condition)
+            head = text[: from_ - start].rstrip().rstrip("(").rstrip()
+            tail = text[to - start :].lstrip()
+            if head.endswith("if") and not tail.startswith(")"):
+                one = Code(head[:-2].rstrip() + text[to - start :])
+                if text.startswith("("):
+                    if text.endswith(")"):
+                        yield program.replace("comprehension", node, one.text, unlikely=1.5)
+                else:
+                    yield rewrite(program, "comprehension", node, one, unlikely=1.5)
+            elif (
+                head.endswith("if")
+                and node.generators[-1] is loop
+                and tail == ")"
+                and text[0] == "("
+            ):
+                yield program.replace("comprehension", node, head[:-2].rstrip() + ")", unlikely=1.5)
+    yield from _filtered(site, node)
+    if isinstance(node, ast.ListComp):
+        yield program.replace("comprehension", node, "{" + text[1:-1] + "}", unlikely=3)
+    elif isinstance(node, ast.SetComp):
+        yield program.replace("comprehension", node, "[" + text[1:-1] + "]", unlikely=2)
+    if not isinstance(node, ast.DictComp):
+        yield from _elements(site, node)
+
+
+def _filtered(site: Site, node: Comprehension) -> Iterator[Edit]:
+    """What may be nothing left out: `x.y.z for x in xs` → `x.y.z for x in xs if x.y`."""
+    program = site.program
+    loop = node.generators[-1]
+    if loop.ifs or not isinstance(loop.target, ast.Name):
+        return
+    given = [node.key, node.value] if isinstance(node, ast.DictComp) else [node.elt]
+    used = [one for part in given for one in ast.walk(part)]
+    holders = {
+        program.source(one.value)
+        for one in used
+        if isinstance(one, ast.Attribute | ast.Subscript) and _begins(one) == loop.target.id
+    }
+    end = program.span(loop.iter)[1]
+    # What stands in brackets ends behind them.
+    while program.text[end : end + 1] == ")" and end + 1 < program.span(node)[1]:
+        end += 1
+    for holder in sorted(holders | {loop.target.id}, key=lambda text: (-len(text), text)):
+        for test in (holder, f"{holder} is not None"):
+            told = f"only where `{test}`"
+            made = Splice(end, end, f" if {test}")
+            yield program.edit("comprehension", node, told, made, unlikely=2)
+
+
+def _begins(node: ast.expr) -> str | None:
+    """The name that a chain of attributes and subscripts begins with."""
+    while isinstance(node, ast.Attribute | ast.Subscript):
+        node = node.value
+    return node.id if isinstance(node, ast.Name) else None
+
+
+def _elements(site: Site, node: ast.ListComp | ast.SetComp | ast.GeneratorExp) -> Iterator[Edit]:
+    """What a comprehension gives: the variable itself, or what is got by it."""
+    program = site.program
+    loop = node.generators[0]
+    if not isinstance(loop.target, ast.Name):
+        return
+    name = loop.target.id
+    if not (isinstance(node.elt, ast.Name) and node.elt.id == name):
+        yield rewrite(program, "comprehension", node.elt, Code(name), unlikely=2)
+        return
+    for other, _ in candidates(site, node.elt)[:4]:
+        if facts_at(program, node).type_of_name(other) not in ("int", "bool", "float"):
+            one = Code(f"{other}[{name}]")
+            yield rewrite(program, "comprehension", node.elt, one, unlikely=2.5)
+
+
+BRANCHES = (branches, comprehended)

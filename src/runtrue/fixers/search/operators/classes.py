@@ -1,0 +1,228 @@
+"""Classes: `self`, decorators of methods, and what a parent has to be told."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from functools import lru_cache
+
+from runtrue.fixers.search.edit import Edit, Splice
+from runtrue.fixers.search.operators.layout import (
+    before,
+    entered,
+    first_of,
+    free,
+    is_known,
+    undefined,
+)
+from runtrue.fixers.search.operators.seam import Site
+from runtrue.fixers.search.operators.shown import raised
+from runtrue.fixers.search.program import BUILTINS, Function, Program
+
+_DECORATORS = ("staticmethod", "classmethod", "property")
+
+
+def through_self(site: Site) -> Iterator[Edit]:
+    """`self.` before what only the class has; taken away before what it has not."""
+    node, program = site.node, site.program
+    owner = program.class_of(node)
+    if owner is None:
+        return
+    if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+        names = members(program, owner)
+        me = _me(program, node)
+        if me and node.id in names and node.id != me:
+            known = is_known(program, node)
+            yield program.replace("self", node, f"{me}.{node.id}", unlikely=3.0 if known else 1.0)
+        elif me and node.id not in names and not is_known(program, node) and owner.bases:
+            yield program.replace("self", node, f"{me}.{node.id}", unlikely=2.0)
+        elif node.id in names and not is_known(program, node):
+            yield program.replace("self", node, f"{owner.name}.{node.id}", unlikely=1.5)
+    if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+        names, me = members(program, owner), _me(program, node)
+        if (
+            me
+            and node.id in names
+            and isinstance(program.parents[node], ast.Assign | ast.AugAssign)
+        ):
+            yield program.replace("self", node, f"{me}.{node.id}", unlikely=1.2)
+    if (
+        isinstance(node, ast.Attribute)
+        and isinstance(node.value, ast.Name)
+        and node.value.id in ("self", "cls")
+        and node.attr not in members(program, owner)
+        and (node.attr in BUILTINS or node.attr in program.visible(node))
+    ):
+        yield from _plain(program, node)
+
+
+def _plain(program: Program, node: ast.Attribute) -> Iterator[Edit]:
+    """`self.x` as `x`: here, and everywhere in the function."""
+    yield program.replace("self", node, node.attr)
+    text = program.source(node)
+    function = program.function_of(node)
+    same = [
+        one
+        for one in ast.walk(function or node)
+        if isinstance(one, ast.Attribute) and program.source(one) == text
+    ]
+    if len(same) > 1:
+        splices = (Splice(*program.span(one), node.attr) for one in same)
+        says = f"`{text}` → `{node.attr}` everywhere"
+        yield program.edit("self", node, says, *splices, unlikely=1.2)
+
+
+def _me(program: Program, node: ast.AST) -> str | None:
+    """What the method around a node calls its object."""
+    for one in program.ancestors(node):
+        if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef) and isinstance(
+            program.parents[one], ast.ClassDef
+        ):
+            first = [*one.args.posonlyargs, *one.args.args][:1]
+            return first[0].arg if first and first[0].arg in ("self", "cls") else None
+    return None
+
+
+@lru_cache(maxsize=256)
+def members(program: Program, owner: ast.ClassDef) -> frozenset[str]:
+    """The attributes and methods that a class, and its parents in the file, give themselves."""
+    found = set(program.names_in(owner))
+    for one in ast.walk(owner):
+        if (
+            isinstance(one, ast.Attribute)
+            and isinstance(one.ctx, ast.Store)
+            and isinstance(one.value, ast.Name)
+            and one.value.id in ("self", "cls")
+        ):
+            found.add(one.attr)
+    for base in owner.bases:
+        for one in program.tree.body:
+            if (
+                isinstance(one, ast.ClassDef)
+                and isinstance(base, ast.Name)
+                and one.name == base.id
+                and one is not owner
+            ):
+                found |= members(program, one)
+    return frozenset(found)
+
+
+def parameter_self(site: Site) -> Iterator[Edit]:
+    """`self` as the first parameter of a method that lacks it, or that has it in vain."""
+    program = site.program
+    for function in _methods_at(site):
+        spec = function.args
+        given = [*spec.posonlyargs, *spec.args]
+        marks = {program.source(one) for one in function.decorator_list}
+        uses = any(isinstance(one, ast.Name) and one.id == "self" for one in ast.walk(function))
+        start = program.text.index("(", program.span(function)[0]) + 1
+        if not (given and given[0].arg in ("self", "cls")) and "staticmethod" not in marks:
+            word = "cls" if "classmethod" in marks else "self"
+            has_any = bool(given or spec.vararg or spec.kwonlyargs or spec.kwarg)
+            yield program.edit(
+                "self",
+                function,
+                f"`{word}` as first parameter",
+                Splice(start, start, f"{word}, " if has_any else word),
+            )
+        elif given and not uses and "staticmethod" in marks and given[0].arg == "self":
+            end = program.span(given[0])[1]
+            rest = program.text[end:]
+            gap = len(rest) - len(rest.lstrip(", ")) if len(given) > 1 else 0
+            yield program.edit("self", function, "without `self`", Splice(start, end + gap, ""))
+
+
+def decorate(site: Site) -> Iterator[Edit]:
+    """`@staticmethod`, `@classmethod` and `@property`, added or dropped."""
+    program = site.program
+    for function in _methods_at(site):
+        marks = {program.source(one): one for one in function.decorator_list}
+        depth = program.indent_of(function.lineno)
+        for word in _DECORATORS:
+            if (mark := marks.get(word)) is not None:
+                start = program.offset(mark.lineno, 0)
+                end = program.offset(mark.lineno + 1, 0)
+                if program.text[start:end].strip() == f"@{word}":
+                    yield program.edit(
+                        "decorate", function, f"without `@{word}`", Splice(start, end, "")
+                    )
+        if marks or function.name.startswith("__"):
+            continue
+        start = program.offset(function.lineno, 0)
+        first = [one.arg for one in (*function.args.posonlyargs, *function.args.args)]
+        fitting = ["staticmethod"] if first[:1] != ["self"] else []
+        fitting = ["classmethod"] if first[:1] == ["cls"] else fitting
+        fitting += ["property"] if first == ["self"] else []
+        for word in fitting:
+            line = Splice(start, start, f"{depth}@{word}\n")
+            yield program.edit("decorate", function, f"`@{word}`", line, unlikely=1.5)
+
+
+def _methods_at(site: Site) -> Iterator[Function]:
+    """The method whose head, or first statement, a node is; or that an error names."""
+    function = entered(site.program, site.node)
+    if function is not None and isinstance(site.program.parents[function], ast.ClassDef):
+        yield function
+    if not isinstance(site.node, ast.stmt):
+        return
+    # A call that could not be made never entered what has the wrong parameters.
+    for failure in raised(site, "TypeError", "AttributeError"):
+        for one in ast.walk(site.program.tree):
+            if (
+                isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef)
+                and one is not function
+                and isinstance(site.program.parents[one], ast.ClassDef)
+                and (f"{one.name}()" in failure.message or "method" in failure.message)
+            ):
+                yield one
+
+
+def call_super(site: Site) -> Iterator[Edit]:
+    """`super().__init__(…)` in a class that has a parent and does not call it."""
+    node, program = site.node, site.program
+    owner = program.class_of(node)
+    if not isinstance(node, ast.stmt) or owner is None or not owner.bases:
+        return
+    for function in owner.body:
+        if not isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
+            continue
+        here = function is program.function_of(node) or function.name == "__init__"
+        text = program.source(function)
+        if not here or "super()" in text or not free(program, first := first_of(function)):
+            continue
+        if function.decorator_list:
+            continue
+        given = [one.arg for one in function.args.args if one.arg not in ("self", "cls")]
+        inherited = _parameters_of_parent(program, owner, function.name)
+        handed = [name for name in given if inherited is None or name in inherited]
+        ways = [handed, given[:1], [], given]
+        wait = "await " if isinstance(function, ast.AsyncFunctionDef) else ""
+        for n, names in enumerate({tuple(way): way for way in ways}.values()):
+            call = f"{wait}super().{function.name}({', '.join(names)})"
+            yield program.edit(
+                "super",
+                function,
+                f"`{call}` first",
+                before(program, first, call),
+                unlikely=1.0 + n / 2 + 2.0 * (function.name != "__init__"),
+            )
+
+
+def _parameters_of_parent(program: Program, owner: ast.ClassDef, method: str) -> list[str] | None:
+    for base in owner.bases:
+        for one in program.tree.body:
+            if not isinstance(one, ast.ClassDef) or one.name != program.source(base):
+                continue
+            for function in one.body:
+                if isinstance(function, ast.FunctionDef) and function.name == method:
+                    return [given.arg for given in function.args.args]
+    return None
+
+
+def own_method(site: Site) -> Iterator[Edit]:
+    """The class itself for a `self` that a method without an object does not have."""
+    node, program = site.node, site.program
+    if isinstance(node, ast.Name) and node.id == "self" and node.id in undefined(program):
+        owner = program.class_of(node)
+        if owner is not None and isinstance(node.ctx, ast.Load):
+            yield program.replace("self", node, owner.name, unlikely=2.0)

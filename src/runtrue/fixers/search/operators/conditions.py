@@ -1,0 +1,189 @@
+"""Conditions: asked more strictly, or less; a comparison chained, loosened or made whole."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from runtrue.fixers.search.edit import Edit
+from runtrue.fixers.search.operators.facts import facts_at, gathered
+from runtrue.fixers.search.operators.seam import Site
+from runtrue.fixers.search.operators.spelling import (
+    COMPARE,
+    Code,
+    at_least,
+    code,
+    compared,
+    joined,
+    negated,
+    rewrite,
+    sign_of,
+)
+
+_MOST_BORROWED = 6
+_MOST_BUILT = 10
+
+
+def chain(site: Site) -> Iterator[Edit]:
+    """One side of a chained comparison."""
+    program, node = site.program, site.node
+    if not isinstance(node, ast.Compare) or len(node.ops) < 2:
+        return
+    operands = [node.left, *node.comparators]
+    for place in range(len(node.ops)):
+        left, right = code(program, operands[place]), code(program, operands[place + 1])
+        one = compared(left, sign_of(node.ops[place]), right)
+        yield rewrite(program, "chain", node, one, unlikely=1.5)
+    if len(node.ops) == 2:
+        a, b, c = (code(program, one) for one in operands)
+        first, second = (sign_of(one) for one in node.ops)
+        for word in ("and", "or"):
+            one = joined(word, compared(a, first, b), compared(b, second, c))
+            if word == "or":
+                yield rewrite(program, "chain", node, one, unlikely=3)
+
+
+def bare(site: Site) -> Iterator[Edit]:
+    """A comparison given up for one of its sides; a thing compared where it was only asked for."""
+    program, node = site.program, site.node
+    if isinstance(node, ast.Compare) and len(node.ops) == 1 and _is_test(site, node):
+        left = code(program, node.left)
+        if not isinstance(node.left, ast.Constant):
+            yield rewrite(program, "condition", node, left, unlikely=3)
+            yield rewrite(program, "condition", node, negated(left), unlikely=4)
+    elif isinstance(node, ast.Name | ast.Attribute | ast.Subscript | ast.Call) and _is_test(
+        site, node
+    ):
+        one = code(program, node)
+        kind = facts_at(program, node).type_of(node)
+        if kind == "bool":
+            return
+        ways = [("is not None", 1.0), ("is None", 2.0), ("> 0", 1.5), ("> 1", 2.0), ("== 0", 2.0)]
+        ways += [("== 1", 3.0), (">= 0", 2.5), ("!= -1", 2.5)]
+        for text, unlikely in ways:
+            if kind in ("list", "dict", "str", "set") and text[-1].isdigit():
+                if text in ("> 1", "== 1"):
+                    counted = Code(f"len({one.text}) {text}", COMPARE)
+                    yield rewrite(program, "condition", node, counted, unlikely=unlikely)
+                continue
+            whole = Code(f"{at_least(one, COMPARE + 1)} {text}", COMPARE)
+            yield rewrite(program, "condition", node, whole, unlikely=unlikely)
+
+
+def _is_test(site: Site, node: ast.expr) -> bool:
+    """Whether a node is a condition, whole or a part of one."""
+    parent = site.program.parents.get(node)
+    match parent:
+        case ast.If() | ast.While() | ast.IfExp() | ast.Assert():
+            return node is parent.test
+        case ast.BoolOp() | ast.UnaryOp(op=ast.Not()):
+            return True
+        case ast.comprehension():
+            return node in parent.ifs
+        case _:
+            return False
+
+
+def _is_whole(site: Site, node: ast.expr) -> bool:
+    parent = site.program.parents.get(node)
+    match parent:
+        case ast.If() | ast.While() | ast.IfExp():
+            return node is parent.test
+        case ast.comprehension():
+            return node in parent.ifs
+        case ast.Return():
+            return facts_at(site.program, node).type_of(node) == "bool" and not isinstance(
+                node, ast.Constant
+            )
+        case _:
+            return False
+
+
+def strengthened(site: Site) -> Iterator[Edit]:
+    """A condition with another one beside it: one that is asked nearby, or one of names in use."""
+    program, node = site.program, site.node
+    if not isinstance(node, ast.expr) or not _is_whole(site, node):
+        return
+    facts = facts_at(program, node)
+    here = code(program, node)
+    own = {ast.dump(one) for one in ast.walk(node) if isinstance(one, ast.expr)}
+    visible = set(gathered(program).visible(program, node))
+    borrowed = []
+    for one in facts.conditions:
+        names = {part.id for part in ast.walk(one) if isinstance(part, ast.Name)}
+        if (
+            ast.dump(one) not in own
+            and names
+            and names & visible
+            and "\n" not in program.source(one)
+        ):
+            distance = abs(getattr(one, "lineno", 0) - getattr(node, "lineno", 0))
+            borrowed.append((distance, code(program, one)))
+    borrowed.sort(key=lambda pair: pair[0])
+    for place, (_, other) in enumerate(borrowed[:_MOST_BORROWED]):
+        rare = 2.5 + 0.3 * place
+        yield rewrite(program, "condition_add", node, joined("and", here, other), unlikely=rare)
+        yield rewrite(program, "condition_add", node, joined("or", here, other), unlikely=rare)
+        yield rewrite(
+            program, "condition_add", node, joined("and", here, negated(other)), unlikely=rare + 1
+        )
+        yield rewrite(program, "condition", node, other, unlikely=rare + 1)
+    for place, (word, other, first) in enumerate(_built(site, node)):
+        if place == 3 * _MOST_BUILT:
+            break
+        whole = joined(word, other, here) if first else joined(word, here, other)
+        rare = 2.5 + 0.15 * place
+        yield rewrite(program, "condition_add", node, whole, unlikely=rare)
+
+
+def _built(site: Site, node: ast.expr) -> Iterator[tuple[str, Code, bool]]:
+    """Conditions made of what is in scope; the last says whether it has to be asked first."""
+    program = site.program
+    facts = facts_at(program, node)
+    known = gathered(program)
+    # An index that may be past the end, and what is looked into while it may be empty.
+    for part in ast.walk(node):
+        if isinstance(part, ast.Subscript) and not isinstance(part.slice, ast.Slice):
+            base, place = program.source(part.value), program.source(part.slice)
+            if "\n" in base + place:
+                continue
+            if isinstance(part.slice, ast.Name | ast.BinOp) and facts.type_of(part.value) != "dict":
+                yield "and", compared(code(program, part.slice), "<", Code(f"len({base})")), True
+                yield "or", compared(code(program, part.slice), ">=", Code(f"len({base})")), True
+                yield "and", compared(code(program, part.slice), ">=", Code("0")), True
+                yield "and", compared(code(program, part.slice), ">", Code("0")), True
+            elif not isinstance(part.slice, ast.Constant | ast.UnaryOp):
+                yield "and", compared(code(program, part.slice), "in", Code(base)), True
+            if not isinstance(part.value, ast.Subscript):
+                yield "and", Code(base), True
+                yield "or", negated(Code(base)), True
+        elif isinstance(part, ast.Attribute) and isinstance(part.value, ast.Name):
+            base = part.value.id
+            if base not in ("self", "cls"):
+                yield "and", Code(base), True
+                yield "or", negated(Code(base)), True
+                yield "or", Code(f"{base} is None", COMPARE), True
+    names = [
+        name
+        for name in known.visible(program, node)
+        if facts.uses[name] and name not in known.functions and name not in ("self", "cls")
+    ]
+    mentioned = {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}
+    names = sorted(names, key=lambda name: (name not in mentioned, -facts.uses[name]))
+    for name in names[:4]:
+        kind = facts.type_of_name(name)
+        if kind == "int":
+            for other in names[:6]:
+                if other != name and facts.type_of_name(other) == "int":
+                    for sign in ("!=", "<"):
+                        yield "and", compared(Code(name), sign, Code(other)), False
+            yield "and", compared(Code(name), ">", Code("0")), False
+            yield "or", compared(Code(name), "==", Code("0")), False
+        else:
+            yield "and", Code(name), kind is None
+            yield "and", negated(Code(name)), False
+            yield "or", negated(Code(name)), True
+            yield "or", Code(name), False
+
+
+CONDITIONS = (chain, bare, strengthened)

@@ -1,0 +1,149 @@
+"""Expressions: all operators that change one, and what their kinds are called."""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+from collections.abc import Iterator
+
+from runtrue.fixers.search.edit import Edit
+from runtrue.fixers.search.operators.arguments import ARGUMENTS
+from runtrue.fixers.search.operators.branches import BRANCHES
+from runtrue.fixers.search.operators.calls import CALLS
+from runtrue.fixers.search.operators.conditions import CONDITIONS
+from runtrue.fixers.search.operators.constants import CONSTANTS
+from runtrue.fixers.search.operators.names import NAMES, nothing_to_say
+from runtrue.fixers.search.operators.operations import OPERATIONS
+from runtrue.fixers.search.operators.repeated import REPEATED, repeated
+from runtrue.fixers.search.operators.seam import Operator, Site
+from runtrue.fixers.search.operators.slices import SLICES
+from runtrue.fixers.search.operators.swaps import SWAPS
+from runtrue.fixers.search.operators.terms import TERMS
+from runtrue.fixers.search.operators.wraps import WRAPS
+from runtrue.fixers.search.program import Program
+
+#: The kinds of edits, as reports and priors name them.
+KINDS: dict[str, str] = {
+    "comparison": "another comparison: `<` → `<=`, `==` → `!=`, `in` → `not in`",
+    "boolean": "`and` → `or`, all of a row or one of it; `&` → `and`",
+    "negation": "a condition turned round, a `not` or a minus taken away",
+    "sign": "a minus before a number",
+    "arithmetic": "another operator: `+` → `-`, `/` → `//`",
+    "augmented": "another operator in an assignment: `+=` → `-=`",
+    "off_by_one": "one more or one less where something is counted",
+    "constant": "another number, truth value or way to begin",
+    "string": "another text: case, white space, or one like it from the file",
+    "interpolation": "an `f` before a text with names in braces",
+    "expected": "a constant worked out from what a test expects",
+    "variable": "another variable in scope",
+    "undefined": "a name that is nowhere, replaced by one that is there",
+    "attribute": "another attribute or method of the object; `self.` added or dropped",
+    "argument_swap": "two arguments swapped",
+    "operand_swap": "two operands swapped",
+    "tuple_swap": "two elements or targets swapped",
+    "element": "an element of a tuple or list dropped, or taken alone",
+    "index_swap": "two subscripts swapped: `a[i][j]` → `a[j][i]`",
+    "sibling": "a function or method of the same family: `max` → `min`",
+    "argument_drop": "an argument dropped",
+    "argument_add": "an argument added",
+    "range": "another way through a range, or over a thing",
+    "instead": "a call of something that is not there, replaced by an operation on its arguments",
+    "unwrap": "a call given up for what it is called with",
+    "wrap": "a call, an index or a method added around or behind",
+    "clamp": "`max(0, …)` and the like around a number",
+    "term_drop": "one side of an operation dropped",
+    "term_add": "a term added to an operation",
+    "condition_drop": "a part of a condition dropped",
+    "condition_add": "a part of a condition added",
+    "condition": "another condition, from nearby or from one side of it",
+    "chain": "one side of a chained comparison",
+    "grouping": "another grouping: `a + b * c` → `(a + b) * c`",
+    "branch": "the branches of a conditional expression swapped, or one taken",
+    "comprehension": "a part of a comprehension dropped or changed",
+    "slice": "another part of a sequence",
+    "index": "another place in a sequence, or a subscript dropped",
+    "subscript": "a subscript that was left out",
+}
+
+# What may differ between two texts that are the same program.
+_SPELLING = re.compile(r"""[\s()"']""")
+_ALL: tuple[Operator, ...] = (
+    *OPERATIONS,
+    *CONSTANTS,
+    *NAMES,
+    *SWAPS,
+    *CALLS,
+    *ARGUMENTS,
+    *WRAPS,
+    *TERMS,
+    *BRANCHES,
+    *SLICES,
+    *CONDITIONS,
+    *REPEATED,
+)
+
+
+def expressions(site: Site) -> Iterator[Edit]:
+    """All edits of expressions at a node, each once."""
+    program, node = site.program, site.node
+    if nothing_to_say(site):
+        return
+    around = _text_around(program, node)
+    if around is not None and not _is_placed(program, node):
+        return
+    seen: set[object] = set()
+    for operator in _ALL:
+        for edit in operator(site):
+            if edit.splices in seen or _is_same(program, edit):
+                continue
+            seen.add(edit.splices)
+            if around is not None and not _may_stand_in_text(edit, around, program):
+                continue
+            yield edit
+            if around is None and (again := repeated(site, edit)) is not None:
+                yield again
+
+
+def _is_same(program: Program, edit: Edit) -> bool:
+    """Whether an edit only spells the program otherwise; looked at where it may be so."""
+    for one in edit.splices:
+        old = _SPELLING.sub("", program.text[one.start : one.end])
+        if old != _SPELLING.sub("", one.text):
+            return False
+    return ast.dump(ast.parse(edit.applied(program.text))) == ast.dump(program.tree)
+
+
+def _text_around(program: Program, node: ast.AST) -> ast.JoinedStr | None:
+    """The f-string that a node is in."""
+    if not isinstance(node, ast.expr):
+        return None
+    for one in program.ancestors(node):
+        if isinstance(one, ast.JoinedStr):
+            return one
+        if isinstance(one, ast.stmt):
+            return None
+    return None
+
+
+def _is_placed(program: Program, node: ast.AST) -> bool:
+    """Whether the tree tells where a node is: inside an f-string, before 3.12, not always."""
+    try:
+        tree = ast.parse(f"({program.source(node)})", mode="eval")
+    except (SyntaxError, ValueError, AssertionError, IndexError):
+        return False
+    return ast.dump(tree.body) == ast.dump(node)
+
+
+def _may_stand_in_text(edit: Edit, around: ast.JoinedStr, program: Program) -> bool:
+    """Whether what is written may be part of an f-string: before 3.12 no quotes, no backslash."""
+    written = "".join(one.text for one in edit.splices)
+    if sys.version_info < (3, 12) and any(sign in written for sign in "\\'\""):
+        return False
+    if any(sign in written for sign in ("\\", "{", "}", "\n", "#", ":", "!", '"', "'")):
+        return False
+    inside = program.span(around)
+    return all(inside[0] < one.start and one.end < inside[1] for one in edit.splices)
+
+
+EXPRESSIONS: tuple[Operator, ...] = (expressions,)

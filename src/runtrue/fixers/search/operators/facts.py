@@ -1,0 +1,285 @@
+"""Facts: what the function around a node uses, gathered once, and guesses of what is what."""
+
+from __future__ import annotations
+
+import ast
+from collections import Counter
+from dataclasses import dataclass, field
+from functools import cached_property
+from weakref import WeakKeyDictionary
+
+from runtrue.fixers.search.evidence import Failure
+from runtrue.fixers.search.program import BUILTINS, Function, Program
+
+_ANNOTATED = {"List": "list", "Dict": "dict", "Set": "set", "Tuple": "tuple"}
+_CALLED = {
+    **dict.fromkeys(("len", "int", "sum", "abs", "ord", "round", "count", "index", "find"), "int"),
+    **dict.fromkeys(("bisect_left", "bisect_right", "bisect", "gcd", "floor", "ceil"), "int"),
+    **dict.fromkeys(("str", "chr", "join", "lower", "upper", "strip", "replace"), "str"),
+    **dict.fromkeys(("list", "sorted", "split", "splitlines"), "list"),
+    **dict.fromkeys(("dict", "defaultdict", "Counter", "OrderedDict"), "dict"),
+    **dict.fromkeys(("set", "frozenset"), "set"),
+    **dict.fromkeys(("any", "all", "isinstance", "isdigit", "isalpha", "startswith"), "bool"),
+    **dict.fromkeys(("endswith", "isalnum", "callable", "hasattr", "bool"), "bool"),
+    "deque": "list",
+    "tuple": "tuple",
+    "float": "float",
+}
+_LITERAL: dict[type[ast.AST], str] = {
+    ast.List: "list",
+    ast.ListComp: "list",
+    ast.Tuple: "tuple",
+    ast.Dict: "dict",
+    ast.DictComp: "dict",
+    ast.Set: "set",
+    ast.SetComp: "set",
+    ast.JoinedStr: "str",
+    ast.Compare: "bool",
+    ast.Lambda: "function",
+}
+_ALWAYS = frozenset({"__name__", "__file__", "__class__"})
+
+Placed = ast.expr | ast.stmt | ast.arg | ast.keyword | ast.excepthandler | ast.alias
+_PLACED = (ast.expr, ast.stmt, ast.arg, ast.keyword, ast.excepthandler, ast.alias)
+
+
+@dataclass(eq=False)
+class Facts:
+    """What one function (or, outside of any, the module) uses."""
+
+    program: Program
+    scope: ast.AST
+    types: dict[str, str | None] = field(default_factory=dict)
+    _guessing: set[str] = field(default_factory=set)
+
+    @cached_property
+    def nodes(self) -> list[Placed]:
+        """All nodes, in the order they are written."""
+        found = [node for node in ast.walk(self.scope) if isinstance(node, _PLACED)]
+        return sorted(found, key=lambda node: (node.lineno, node.col_offset))
+
+    @cached_property
+    def uses(self) -> Counter[str]:
+        """How often each name is read."""
+        return Counter(
+            node.id
+            for node in self.nodes
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)
+        )
+
+    @cached_property
+    def numbers(self) -> list[int | float]:
+        """The numbers it writes, in order, each once."""
+        found = {
+            node.value: None
+            for node in self.nodes
+            if isinstance(node, ast.Constant) and type(node.value) in (int, float)
+        }
+        return [value for value in found if isinstance(value, int | float)]
+
+    @cached_property
+    def conditions(self) -> list[ast.expr]:
+        """The conditions it asks, whole and in their parts, each once."""
+        found: dict[str, ast.expr] = {}
+        for node in self.nodes:
+            if isinstance(node, ast.If | ast.While | ast.IfExp | ast.Assert):
+                test = node.test
+                parts = test.values if isinstance(test, ast.BoolOp) else [test]
+                for part in parts:
+                    found.setdefault(ast.dump(part), part)
+        return list(found.values())
+
+    @cached_property
+    def returned(self) -> list[ast.expr]:
+        """What it returns."""
+        return [n.value for n in self.nodes if isinstance(n, ast.Return) and n.value is not None]
+
+    @cached_property
+    def written(self) -> frozenset[str]:
+        """The source of each expression in it."""
+        return frozenset(ast.dump(n) for n in self.nodes if isinstance(n, ast.expr))
+
+    @cached_property
+    def _bindings(self) -> dict[str, list[ast.expr | str]]:
+        """What each name is bound to: an expression, or a type where that is known at once."""
+        found: dict[str, list[ast.expr | str]] = {}
+        for node in self.nodes:
+            match node:
+                case ast.Assign(targets=[ast.Name(id=name)], value=value):
+                    found.setdefault(name, []).append(value)
+                case ast.Assign(targets=[ast.Tuple(elts=names)], value=ast.Tuple(elts=values)):
+                    for target, value in zip(names, values, strict=False):
+                        if isinstance(target, ast.Name):
+                            found.setdefault(target.id, []).append(value)
+                case ast.AnnAssign(target=ast.Name(id=name), annotation=note):
+                    found.setdefault(name, []).append(_noted(note) or note)
+                case ast.arg(arg=name, annotation=ast.expr() as note):
+                    found.setdefault(name, []).append(_noted(note) or note)
+                case ast.For(target=target, iter=ast.Call(func=ast.Name(id="range"))) if isinstance(
+                    target, ast.Name
+                ):
+                    found.setdefault(target.id, []).append("int")
+                case ast.For(
+                    target=ast.Tuple(elts=[ast.Name(id=name), *_]),
+                    iter=ast.Call(func=ast.Name(id="enumerate")),
+                ):
+                    found.setdefault(name, []).append("int")
+        for one in ast.walk(self.scope):
+            match one:
+                case ast.comprehension(
+                    target=ast.Name(id=name), iter=ast.Call(func=ast.Name(id="range"))
+                ):
+                    found.setdefault(name, []).append("int")
+        return found
+
+    def type_of(self, node: ast.AST) -> str | None:
+        """What an expression is likely to be: `int`, `str`, …; None where that is not clear."""
+        match node:
+            case ast.Constant(value=value):
+                return type(value).__name__
+            case ast.Name(id=name):
+                return self.type_of_name(name)
+            case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name)):
+                return _CALLED.get(name)
+            case ast.UnaryOp(op=ast.Not()):
+                return "bool"
+            case ast.UnaryOp(operand=operand):
+                return self.type_of(operand)
+            case ast.BinOp(op=ast.Div()):
+                return "float"
+            case ast.BinOp(op=ast.Add() | ast.Mult() | ast.Sub(), left=left, right=right):
+                kinds = {self.type_of(left), self.type_of(right)}
+                return next((k for k in ("str", "list", "float", "int", "set") if k in kinds), None)
+            case ast.BinOp(op=ast.FloorDiv() | ast.Mod(), left=left):
+                return "str" if self.type_of(left) == "str" else "int"
+            case ast.Subscript(value=value, slice=ast.Slice()):
+                return self.type_of(value)
+            case ast.Subscript(value=value) if self.type_of(value) == "str":
+                return "str"
+            case ast.BoolOp(values=[first, *_]) | ast.IfExp(body=first):
+                return self.type_of(first)
+            case _:
+                return _LITERAL.get(type(node))
+
+    def type_of_name(self, name: str) -> str | None:
+        """What a name is likely to be bound to."""
+        if name not in self.types:
+            if name in self._guessing:
+                return None
+            self._guessing.add(name)
+            kinds = [
+                one if isinstance(one, str) else self.type_of(one)
+                for one in self._bindings.get(name, [])
+            ]
+            self.types[name] = next(
+                (kind for kind in kinds if kind not in (None, "NoneType")), None
+            )
+        return self.types[name]
+
+
+class Gathered:
+    """What is known of a whole program: facts by function, names by class, strings by use."""
+
+    def __init__(self, program: Program) -> None:
+        self._facts: dict[ast.AST, Facts] = {}
+        self._visible: dict[ast.AST, list[str]] = {}
+        self._bound: dict[ast.AST, frozenset[str]] = {}
+        self.functions: dict[str, Function] = {}
+        self.attributes: dict[str, dict[str, None]] = {}
+        self.members: dict[ast.ClassDef, dict[str, None]] = {}
+        self.strings: Counter[str] = Counter()
+        docstrings = set()
+        for node in ast.walk(program.tree):
+            match node:
+                case ast.Expr(value=ast.Constant(value=str())):
+                    docstrings.add(node.value)
+                case ast.FunctionDef() | ast.AsyncFunctionDef():
+                    self.functions.setdefault(node.name, node)
+                case ast.Attribute(value=ast.Name(id=base), attr=name):
+                    self.attributes.setdefault(base, {}).setdefault(name)
+                case ast.ClassDef():
+                    self.members[node] = _members(node)
+                case ast.Constant(value=str(text)) if node not in docstrings and len(text) < 60:
+                    self.strings[text] += 1
+
+    def facts(self, program: Program, node: ast.AST) -> Facts:
+        """The facts of the outermost function around a node that is not a method's class."""
+        scope: ast.AST = program.tree
+        for one in program.ancestors(node):
+            if isinstance(one, ast.ClassDef):
+                break
+            if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef):
+                scope = one
+        if scope not in self._facts:
+            self._facts[scope] = Facts(program, scope)
+        return self._facts[scope]
+
+    def visible(self, program: Program, node: ast.AST) -> list[str]:
+        """The names that can be used at a node, gathered once for each of its scopes and lines."""
+        key = program.statement_of(node)
+        scope = program.scope_of(node)
+        held = scope if isinstance(scope, ast.Lambda) else key
+        if held not in self._visible:
+            self._visible[held] = program.visible(node)
+        return self._visible[held]
+
+    def bound(self, program: Program, node: ast.AST) -> frozenset[str]:
+        """The names that a scope around a node binds, wherever it does."""
+        scope = program.scope_of(node)
+        if scope not in self._bound:
+            names = frozenset(program.names_in(scope)) | _ALWAYS
+            self._bound[scope] = (
+                names if scope is program.tree else names | self.bound(program, scope)
+            )
+        return self._bound[scope]
+
+
+_gathered: WeakKeyDictionary[Program, Gathered] = WeakKeyDictionary()
+
+
+def gathered(program: Program) -> Gathered:
+    """What is known of a program."""
+    if (found := _gathered.get(program)) is None:
+        found = _gathered[program] = Gathered(program)
+    return found
+
+
+def facts_at(program: Program, node: ast.AST) -> Facts:
+    """What is known around a node."""
+    return gathered(program).facts(program, node)
+
+
+def undefined(program: Program, node: ast.Name) -> bool:
+    """Whether nothing in the file binds a name where it is read."""
+    return node.id not in BUILTINS and node.id not in gathered(program).bound(program, node)
+
+
+def missed(failures: tuple[Failure, ...], name: str) -> bool:
+    """Whether a failing test says that a name, or an attribute, is not there."""
+    return any(name in (failure.name, failure.attribute) for failure in failures)
+
+
+def _members(node: ast.ClassDef) -> dict[str, None]:
+    """The methods and attributes that a class gives itself."""
+    found: dict[str, None] = {}
+    for one in ast.walk(node):
+        match one:
+            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
+                found.setdefault(name)
+            case ast.Attribute(value=ast.Name(id="self" | "cls"), attr=name) if isinstance(
+                one.ctx, ast.Store
+            ):
+                found.setdefault(name)
+            case ast.AnnAssign(target=ast.Name(id=name)) | ast.Assign(targets=[ast.Name(id=name)]):
+                if one in node.body:
+                    found.setdefault(name)
+    return found
+
+
+def _noted(note: ast.expr) -> str | None:
+    """The type that an annotation names."""
+    match note:
+        case ast.Name(id=name) | ast.Subscript(value=ast.Name(id=name)):
+            return _ANNOTATED.get(name, name)
+        case _:
+            return None

@@ -1,0 +1,307 @@
+"""Flow: where a block goes on, ends, returns, yields or raises."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+from collections.abc import Iterator
+
+from runtrue.fixers.search.edit import Edit, Splice
+from runtrue.fixers.search.operators.layout import (
+    ENDS,
+    after,
+    entered,
+    free,
+    indented,
+    is_docstring,
+    is_elif,
+    jumps_out,
+    lines_of,
+    loop_of,
+    own_statements,
+    parameters,
+    rigid,
+    written,
+)
+from runtrue.fixers.search.operators.seam import Site
+from runtrue.fixers.search.operators.shown import defaults
+from runtrue.fixers.search.program import Function, Program
+
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+_MOST_NAMES = 8
+
+
+def jump(site: Site) -> Iterator[Edit]:
+    """One of `break`, `continue`, `return` and `pass` for another."""
+    node, program = site.node, site.program
+    if not isinstance(node, ast.Break | ast.Continue | ast.Pass | ast.Return):
+        return
+    loop = loop_of(program, node)
+    function = program.function_of(node)
+    is_value = isinstance(node, ast.Return) and node.value is not None
+    words = [*(("break", "continue") if loop else ()), "pass"]
+    if function is not None and not is_value:
+        words += ["return", *(f"return {text}" for text in defaults(site, function, 4))]
+    own = program.source(node)
+    for n, word in enumerate(dict.fromkeys(words)):
+        if word != own:
+            yield program.replace("jump", node, word, unlikely=1.0 + 2.0 * is_value + 0.2 * n)
+
+
+def end_block(site: Site) -> Iterator[Edit]:
+    """`break`, `continue` or `return` at the end of a branch or a loop that has none."""
+    node, program = site.node, site.program
+    if not isinstance(node, ast.stmt) or isinstance(node, ENDS) or not free(program, node):
+        return
+    parent = program.parents[node]
+    block = program.block_of(node)
+    if block[-1] is not node or not isinstance(parent, ast.If | ast.For | ast.While | ast.Try):
+        return
+    function = program.function_of(node)
+    words: list[tuple[str, float]] = []
+    if loop_of(program, node):
+        words += [("break", 1.5), ("continue", 2.0)]
+        if parent is loop_of(program, node):
+            words.pop()
+    if function is not None:
+        returned = _returned(program, function)
+        words += [(f"return {text}", 2.5) for text in returned[:4]]
+        words += [
+            (f"return {text}", 3.0) for text in defaults(site, function) if text not in returned
+        ]
+    for word, unlikely in dict(words).items():
+        yield program.edit(
+            "end_block", node, f"`{word}` at the end", after(program, node, word), unlikely=unlikely
+        )
+
+
+def add_return(site: Site) -> Iterator[Edit]:
+    """`return x` at the end of a function that ends without; or before a last expression."""
+    node, program = site.node, site.program
+    if (
+        isinstance(node, ast.Expr)
+        and not is_docstring(node)
+        and program.function_of(node)
+        and not isinstance(node.value, ast.Yield | ast.YieldFrom | ast.Await)
+    ):
+        yield _returning(program, node, node.value, 1.0)
+    if isinstance(node, ast.Assign) and program.function_of(node):
+        block = program.block_of(node)
+        if block[-1] is node:
+            yield _returning(program, node, node.value, 3.0)
+    if isinstance(node, ast.Return) and isinstance(node.value, ast.Call):
+        yield program.replace("return", node, written(program, node.value), unlikely=4.0)
+    function = program.function_of(node)
+    if not isinstance(node, ast.stmt) or function is None:
+        return
+    if isinstance(node, ast.Return) and node.value is None:
+        for n, text in enumerate(_given(site, function)):
+            yield program.replace("return", node, f"return {text}", unlikely=1.0 + 0.3 * n)
+    last = function.body[-1]
+    around = {node, *program.ancestors(node)}
+    if (last not in around and entered(program, node) is None) or isinstance(last, ENDS):
+        return
+    if not free(program, last):
+        return
+    if any(isinstance(one, ast.Yield | ast.YieldFrom) for one in ast.walk(function)):
+        return
+    for n, text in enumerate(_given(site, function)):
+        yield program.edit(
+            "return",
+            last,
+            f"`return {text}` at the end",
+            after(program, last, f"return {text}"),
+            unlikely=1.0 + 0.3 * n,
+        )
+
+
+def _returning(program: Program, node: ast.stmt, value: ast.expr, unlikely: float) -> Edit:
+    return program.replace("return", node, f"return {written(program, value)}", unlikely=unlikely)
+
+
+def _returned(program: Program, function: Function) -> list[str]:
+    """What a function returns, each once."""
+    found: dict[str, None] = {}
+    for one in own_statements(function):
+        if isinstance(one, ast.Return) and one.value is not None:
+            text = program.source(one.value)
+            if "\n" not in text and len(text) <= 60:
+                found[text] = None
+    return list(found)
+
+
+def _given(site: Site, function: Function) -> list[str]:
+    """What a function that ends without `return` may have to give, the likeliest first."""
+    names = [
+        (name, line)
+        for name, line in site.program.names_in(function).items()
+        if name not in ("self", "cls")
+    ]
+    assigned: dict[str, int] = {}
+    for one in ast.walk(function):
+        if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store):
+            assigned[one.id] = max(one.lineno, assigned.get(one.id, 0))
+        if (
+            isinstance(one, ast.Call)
+            and isinstance(one.func, ast.Attribute)
+            and isinstance(one.func.value, ast.Name)
+        ):
+            name = one.func.value.id
+            assigned[name] = max(one.lineno, assigned.get(name, 0))
+    given = sorted(parameters(function), key=lambda name: -assigned.get(name, 0))
+    local = sorted(
+        (name for name, _ in names if name not in given), key=lambda name: -assigned.get(name, 0)
+    )
+    inner = [one.name for one in function.body if isinstance(one, _FUNCTIONS)]
+    called = [f"{name}({', '.join(given)})" for name in inner]
+    ordered = [*inner, *local[:_MOST_NAMES], *given[:4], *defaults(site, function), *called]
+    if (
+        site.program.class_of(function) is not None
+        and function.args.args
+        and function.args.args[0].arg == "self"
+    ):
+        ordered.append("self")
+    return list(dict.fromkeys(text for text in ordered if text != "None"))
+
+
+def generate(site: Site) -> Iterator[Edit]:
+    """`yield` for `return` and back, `yield from` for `yield` and back."""
+    node, program = site.node, site.program
+    function = program.function_of(node)
+    if function is None:
+        return
+    if isinstance(node, ast.Return) and node.value is not None:
+        value = written(program, node.value)
+        yields = any(isinstance(one, ast.Yield | ast.YieldFrom) for one in ast.walk(function))
+        yield program.replace("yield", node, f"yield {value}", unlikely=1.5 if yields else 4.0)
+        if yields and isinstance(function, ast.FunctionDef):
+            yield program.replace("yield", node, f"yield from {value}", unlikely=2.0)
+    if isinstance(node, ast.Expr) and isinstance(node.value, ast.Yield) and node.value.value:
+        value = written(program, node.value.value)
+        if isinstance(function, ast.FunctionDef):
+            yield program.replace("yield", node, f"yield from {value}", unlikely=1.5)
+            yield program.replace("yield", node, f"return {value}", unlikely=2.5)
+    if isinstance(node, ast.Expr) and isinstance(node.value, ast.YieldFrom):
+        value = written(program, node.value.value)
+        yield program.replace("yield", node, f"yield {value}", unlikely=1.5)
+    if (
+        isinstance(node, ast.Expr)
+        and isinstance(node.value, ast.Call)
+        and (
+            isinstance(function, ast.FunctionDef)
+            and program.source(node.value.func).endswith(function.name)
+        )
+    ):
+        value = written(program, node.value)
+        yield program.replace("yield", node, f"yield from {value}", unlikely=2.0)
+
+
+def add_raise(site: Site) -> Iterator[Edit]:
+    """`raise` before an exception that is only built, or that is returned."""
+    node, program = site.node, site.program
+    value = node.value if isinstance(node, ast.Expr | ast.Return) else None
+    if not isinstance(value, ast.Call | ast.Name):
+        return
+    name = program.source(value.func if isinstance(value, ast.Call) else value).rpartition(".")[2]
+    built_in = getattr(builtins, name, None)
+    if name.endswith(("Error", "Exception")) or (
+        isinstance(built_in, type) and issubclass(built_in, BaseException)
+    ):
+        yield program.replace("raise", node, f"raise {program.source(value)}")
+
+
+def branch(site: Site) -> Iterator[Edit]:
+    """`if` for `while` and back, `elif` for `if` and back, and `else` dropped or moved."""
+    node, program = site.node, site.program
+    if isinstance(node, ast.While) and not node.orelse:
+        start = program.span(node)[0]
+        if not any(jumps_out(one) for one in node.body):
+            yield program.edit(
+                "clause", node, "`while` → `if`", Splice(start, start + 5, "if"), unlikely=2.0
+            )
+    if isinstance(node, ast.For | ast.While):
+        yield from _else_to_loop(program, node)
+    if not isinstance(node, ast.If):
+        return
+    start = program.span(node)[0]
+    if is_elif(program, node):
+        yield program.edit(
+            "clause", node, "`elif` → `if`", Splice(start, start + 4, "if"), unlikely=1.5
+        )
+    else:
+        block = program.block_of(node)
+        at = block.index(node)
+        ahead = block[at - 1] if at else None
+        if isinstance(ahead, ast.If) and free(program, node) and not _has_else(program, ahead):
+            yield program.edit(
+                "clause", node, "`if` → `elif`", Splice(start, start + 2, "elif"), unlikely=1.5
+            )
+        if not node.orelse:
+            yield program.edit(
+                "clause", node, "`if` → `while`", Splice(start, start + 2, "while"), unlikely=2.0
+            )
+    yield from _drop_else(program, node)
+
+
+def _has_else(program: Program, node: ast.If) -> bool:
+    while len(node.orelse) == 1 and isinstance(inner := node.orelse[0], ast.If):
+        if not is_elif(program, inner):
+            break
+        node = inner
+    return bool(node.orelse)
+
+
+def _else_of(program: Program, node: ast.If) -> tuple[Splice, str] | None:
+    """Where the `else` of an `if` is written, and its block as deep as the `if`."""
+    block = node.orelse
+    if not block or is_elif(program, block[0]) or rigid(node):
+        return None
+    if not all(free(program, one) for one in (*block, node.body[-1])):
+        return None
+    start, end = program.line_span(node.body[-1])[1], program.line_span(block[-1])[1]
+    depth = program.indent_of(block[0].lineno)
+    text = indented(lines_of(program, block[0], block[-1]), depth, program.indent_of(node.lineno))
+    return Splice(start, end, ""), text
+
+
+def _drop_else(program: Program, node: ast.If) -> Iterator[Edit]:
+    """What the `else` does, done behind the `if` whatever it did; or not at all."""
+    if (found := _else_of(program, node)) is None:
+        return
+    place, text = found
+    yield program.edit(
+        "else",
+        node,
+        "the block of `else` behind the `if`",
+        Splice(place.start, place.end, text),
+        unlikely=2.0,
+    )
+    yield program.edit("else", node, "without `else`", place, unlikely=3.0)
+
+
+def _else_to_loop(program: Program, loop: ast.For | ast.While) -> Iterator[Edit]:
+    """The `else` of an `if` that ends a loop, made the loop's: done when nothing was found."""
+    last = loop.body[-1]
+    if loop.orelse or not isinstance(last, ast.If) or not free(program, loop):
+        return
+    if is_elif(program, last) or (found := _else_of(program, last)) is None:
+        return
+    place, text = found
+    outer = program.indent_of(loop.lineno)
+    own = indented(text, program.indent_of(last.lineno), outer + program.step)
+    plain = indented(text, program.indent_of(last.lineno), outer)
+    if not any(jumps_out(one) for one in last.orelse):
+        yield program.edit(
+            "else",
+            last,
+            "the block of `else` behind the loop",
+            Splice(place.start, place.end, plain),
+            unlikely=1.5,
+        )
+        yield program.edit(
+            "else",
+            last,
+            "`else` of the loop",
+            Splice(place.start, place.end, f"{outer}else:\n{own}"),
+            unlikely=2.0,
+        )

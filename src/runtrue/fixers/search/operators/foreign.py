@@ -1,0 +1,360 @@
+"""Foreign: what is meant in another language, said in Python.
+
+A program written by someone who thinks in JavaScript, Java, C or Go may well parse, and then
+misses a name or an attribute. The tables below say what such a name means; `{0}` is what it hangs
+on, `{1}` and `{2}` are arguments, and `{*}` are all of them.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from runtrue.fixers.search.edit import Edit, Splice
+from runtrue.fixers.search.operators.layout import free, is_known, undefined
+from runtrue.fixers.search.operators.seam import Site
+from runtrue.fixers.search.program import Program
+
+_NAMES = {
+    "null": ("None",),
+    "nil": ("None",),
+    "NULL": ("None",),
+    "nullptr": ("None",),
+    "undefined": ("None",),
+    "none": ("None",),
+    "true": ("True",),
+    "TRUE": ("True",),
+    "false": ("False",),
+    "FALSE": ("False",),
+    "this": ("self",),
+    "Self": ("self",),
+    "me": ("self",),
+    "NaN": ('float("nan")',),
+    "Infinity": ('float("inf")',),
+    "INFINITY": ('float("inf")',),
+    "INT_MAX": ("2**31 - 1", 'float("inf")'),
+    "INT_MIN": ("-(2**31)", 'float("-inf")'),
+    "string": ("str",),
+    "String": ("str",),
+    "boolean": ("bool",),
+    "Boolean": ("bool",),
+    "integer": ("int",),
+    "Integer": ("int",),
+    "double": ("float",),
+    "Array": ("list",),
+    "ArrayList": ("list", "List"),
+    "Vector": ("list", "List"),
+    "vector": ("list", "List"),
+    "HashMap": ("dict", "Dict"),
+    "Map": ("dict", "Dict"),
+    "HashSet": ("set",),
+    "Set": ("set",),
+    "unichr": ("chr",),
+    "xrange": ("range",),
+    "raw_input": ("input",),
+    "unicode": ("str",),
+    "long": ("int",),
+}
+#: Attributes that are not called, by name.
+_ATTRIBUTES = {
+    "length": ("len({0})",),
+    "Length": ("len({0})",),
+    "size": ("len({0})",),
+    "Count": ("len({0})",),
+    "MAX_VALUE": ('float("inf")', "2**31 - 1"),
+    "MIN_VALUE": ('float("-inf")', "-(2**31)"),
+    "MAX_SAFE_INTEGER": ('float("inf")',),
+    "POSITIVE_INFINITY": ('float("inf")',),
+    "NEGATIVE_INFINITY": ('float("-inf")',),
+    "PI": ("math.pi",),
+}
+#: Methods, by name and by how many arguments they are given.
+_METHODS: dict[tuple[str, int], tuple[str, ...]] = {
+    ("push", 1): ("{0}.append({1})", "heapq.heappush({0}, {1})"),
+    ("push_back", 1): ("{0}.append({1})",),
+    ("add", 1): ("{0}.append({1})", "{0}.add({1})"),
+    ("append", 1): ("{0}.add({1})", "{0}.update({1})"),
+    ("addAll", 1): ("{0}.extend({1})", "{0}.update({1})"),
+    ("enqueue", 1): ("{0}.append({1})", "{0}.put({1})"),
+    ("offer", 1): ("{0}.append({1})", "heapq.heappush({0}, {1})"),
+    ("dequeue", 0): ("{0}.popleft()", "{0}.pop(0)"),
+    ("poll", 0): ("{0}.popleft()", "{0}.pop(0)", "heapq.heappop({0})"),
+    ("pop_back", 0): ("{0}.pop()",),
+    ("pop_front", 0): ("{0}.popleft()", "{0}.pop(0)"),
+    ("shift", 0): ("{0}.pop(0)", "{0}.popleft()"),
+    ("unshift", 1): ("{0}.insert(0, {1})", "{0}.appendleft({1})"),
+    ("push_front", 1): ("{0}.appendleft({1})", "{0}.insert(0, {1})"),
+    ("peek", 0): ("{0}[-1]", "{0}[0]"),
+    ("top", 0): ("{0}[-1]", "{0}[0]"),
+    ("front", 0): ("{0}[0]",),
+    ("back", 0): ("{0}[-1]",),
+    ("length", 0): ("len({0})",),
+    ("len", 0): ("len({0})",),
+    ("size", 0): ("len({0})",),
+    ("count", 0): ("len({0})",),
+    ("isEmpty", 0): ("not {0}",),
+    ("is_empty", 0): ("not {0}",),
+    ("empty", 0): ("not {0}",),
+    ("contains", 1): ("{1} in {0}",),
+    ("includes", 1): ("{1} in {0}",),
+    ("containsKey", 1): ("{1} in {0}",),
+    ("has_key", 1): ("{1} in {0}",),
+    ("has", 1): ("{1} in {0}",),
+    ("hasOwnProperty", 1): ("{1} in {0}",),
+    ("containsValue", 1): ("{1} in {0}.values()",),
+    ("indexOf", 1): ("{0}.index({1})", "{0}.find({1})"),
+    ("lastIndexOf", 1): ("{0}.rfind({1})", "{0}.rindex({1})"),
+    ("charAt", 1): ("{0}[{1}]",),
+    ("at", 1): ("{0}[{1}]",),
+    ("get", 1): ("{0}[{1}]",),
+    ("put", 2): ("{0}.__setitem__({1}, {2})", "{0}.update({{{1}: {2}}})"),
+    ("set", 2): ("{0}.__setitem__({1}, {2})",),
+    ("getOrDefault", 2): ("{0}.get({1}, {2})",),
+    ("keySet", 0): ("{0}.keys()",),
+    ("entrySet", 0): ("{0}.items()",),
+    ("iteritems", 0): ("{0}.items()",),
+    ("itervalues", 0): ("{0}.values()",),
+    ("iterkeys", 0): ("{0}.keys()",),
+    ("toLowerCase", 0): ("{0}.lower()",),
+    ("toUpperCase", 0): ("{0}.upper()",),
+    ("toLower", 0): ("{0}.lower()",),
+    ("toUpper", 0): ("{0}.upper()",),
+    ("trim", 0): ("{0}.strip()",),
+    ("trimStart", 0): ("{0}.lstrip()",),
+    ("trimEnd", 0): ("{0}.rstrip()",),
+    ("startsWith", 1): ("{0}.startswith({1})",),
+    ("endsWith", 1): ("{0}.endswith({1})",),
+    ("replaceAll", 2): ("{0}.replace({1}, {2})",),
+    ("equals", 1): ("{0} == {1}",),
+    ("equalsIgnoreCase", 1): ("{0}.lower() == {1}.lower()",),
+    ("toString", 0): ("str({0})",),
+    ("to_string", 0): ("str({0})",),
+    ("parseInt", 1): ("int({1})",),
+    ("parseFloat", 1): ("float({1})",),
+    ("valueOf", 1): ("str({1})", "int({1})"),
+    ("toCharArray", 0): ("list({0})",),
+    ("substring", 2): ("{0}[{1}:{2}]",),
+    ("substring", 1): ("{0}[{1}:]",),
+    ("substr", 2): ("{0}[{1}:{1} + {2}]", "{0}[{1}:{2}]"),
+    ("slice", 2): ("{0}[{1}:{2}]",),
+    ("slice", 1): ("{0}[{1}:]",),
+    ("slice", 0): ("{0}[:]",),
+    ("splice", 2): ("{0}[{1}:{1} + {2}]",),
+    ("concat", 1): ("{0} + {1}",),
+    ("clone", 0): ("{0}.copy()",),
+    ("join", 1): ("{1}.join({0})",),
+    ("join", 0): ('"".join({0})',),
+    ("reverse", 0): ("{0}[::-1]", "list(reversed({0}))"),
+    ("reversed", 0): ("{0}[::-1]",),
+    ("sorted", 0): ("sorted({0})",),
+    ("sort", 0): ("sorted({0})",),
+    ("sum", 0): ("sum({0})",),
+    ("max", 0): ("max({0})",),
+    ("min", 0): ("min({0})",),
+    ("map", 1): ("list(map({1}, {0}))",),
+    ("filter", 1): ("list(filter({1}, {0}))",),
+    ("forEach", 1): ("[({1})(each) for each in {0}]",),
+    ("some", 1): ("any(map({1}, {0}))",),
+    ("every", 1): ("all(map({1}, {0}))",),
+    ("reduce", 2): ("functools.reduce({1}, {0}, {2})",),
+    ("fill", 1): ("[{1}] * len({0})",),
+    ("remove", 0): ("{0}.pop()",),
+    ("removeFirst", 0): ("{0}.pop(0)", "{0}.popleft()"),
+    ("removeLast", 0): ("{0}.pop()",),
+    ("delete", 1): ("{0}.discard({1})", "{0}.pop({1}, None)"),
+    ("toFixed", 1): ("round({0}, {1})",),
+    ("isNumeric", 0): ("{0}.isdigit()",),
+}
+#: What belongs to a class or a module of the other language: `Math.max(…)`.
+_STATIC = {
+    "Math.max": "max({*})",
+    "Math.min": "min({*})",
+    "Math.abs": "abs({*})",
+    "Math.pow": "pow({*})",
+    "Math.round": "round({*})",
+    "Math.floor": "math.floor({*})",
+    "Math.ceil": "math.ceil({*})",
+    "Math.sqrt": "math.sqrt({*})",
+    "Math.trunc": "int({*})",
+    "Array.from": "list({*})",
+    "Array.isArray": "isinstance({*}, list)",
+    "Arrays.sort": "{*}.sort()",
+    "Collections.sort": "{*}.sort()",
+    "Arrays.asList": "list(({*}))",
+    "Arrays.toString": "str({*})",
+    "Object.keys": "list({*})",
+    "Object.values": "list({*}.values())",
+    "Object.entries": "list({*}.items())",
+    "JSON.parse": "json.loads({*})",
+    "JSON.stringify": "json.dumps({*})",
+    "String.valueOf": "str({*})",
+    "String.fromCharCode": "chr({*})",
+    "Integer.parseInt": "int({*})",
+    "Integer.valueOf": "int({*})",
+    "Integer.toString": "str({*})",
+    "Number.isInteger": "isinstance({*}, int)",
+    "console.log": "print({*})",
+    "console.error": "print({*})",
+    "System.out.println": "print({*})",
+    "fmt.Println": "print({*})",
+    "strconv.Itoa": "str({*})",
+    "strings.ToLower": "str.lower({*})",
+    "strings.ToUpper": "str.upper({*})",
+    "strings.Split": "str.split({*})",
+}
+#: Functions that Python does not have, or has under another name.
+_FUNCTIONS = {
+    "parseInt": "int({*})",
+    "parseFloat": "float({*})",
+    "Number": "float({*})",
+    "String": "str({*})",
+    "Boolean": "bool({*})",
+    "printf": "print({*})",
+    "println": "print({*})",
+    "echo": "print({*})",
+    "strlen": "len({*})",
+    "length": "len({*})",
+    "size": "len({*})",
+    "count": "len({*})",
+    "append": "{0} + [{1}]",
+    "cmp": "({0} > {1}) - ({0} < {1})",
+    "isinstanceof": "isinstance({*})",
+    "typeof": "type({*})",
+    "Error": "Exception({*})",
+    "isNaN": "math.isnan({*})",
+    "toString": "str({*})",
+    "sqrt": "({0}) ** 0.5",
+}
+_NEEDS = ("math", "json", "heapq", "functools")
+_PRINTING = ("console", "System", "fmt", "printf", "println", "echo", "cout", "puts")
+
+
+def foreign_name(site: Site) -> Iterator[Edit]:
+    """`null`, `true`, `this`: here, and everywhere in the file."""
+    node, program = site.node, site.program
+    if not isinstance(node, ast.Name) or node.id not in undefined(program):
+        return
+    if is_known(program, node):
+        return
+    same = [
+        one
+        for one in ast.walk(program.tree)
+        if isinstance(one, ast.Name) and one.id == node.id and isinstance(one.ctx, ast.Load)
+    ]
+    for n, text in enumerate(_NAMES.get(node.id, ())):
+        if text.islower() and text == "self" and program.class_of(node) is None:
+            continue
+        splices = [Splice(*program.span(one), text) for one in same]
+        says = f"`{node.id}` is `{text}`"
+        yield program.edit("foreign", node, says, *splices, unlikely=1.0 + n / 4)
+        if len(same) > 1:
+            yield program.replace("foreign", node, text, unlikely=1.5 + n / 4)
+
+
+def foreign_attribute(site: Site) -> Iterator[Edit]:
+    """`xs.length` → `len(xs)`."""
+    node, program = site.node, site.program
+    if not isinstance(node, ast.Attribute) or not isinstance(node.ctx, ast.Load):
+        return
+    parent = program.parents[node]
+    if isinstance(parent, ast.Call) and parent.func is node:
+        return
+    owner = program.source(node.value)
+    if owner in ("self", "cls"):
+        return
+    for n, form in enumerate(_ATTRIBUTES.get(node.attr, ())):
+        text = form.format(owner)
+        yield _with_import(program, node, text, 1.0 + n / 4)
+    if isinstance(parent, ast.Expr) and node.attr in ("sort", "reverse", "pop", "clear"):
+        yield program.replace("foreign", node, f"{owner}.{node.attr}()")
+
+
+def foreign_call(site: Site) -> Iterator[Edit]:
+    """`xs.push(x)` → `xs.append(x)`, `Math.max(a, b)` → `max(a, b)`, `parseInt(x)` → `int(x)`."""
+    node, program = site.node, site.program
+    if not isinstance(node, ast.Call) or node.keywords:
+        return
+    if any(isinstance(one, ast.Starred) for one in node.args):
+        return
+    called = program.source(node.func)
+    given = [program.source(one) for one in node.args]
+    everything = ", ".join(given)
+    if isinstance(node.func, ast.Attribute):
+        owner = program.source(node.func.value)
+        root = owner.partition(".")[0]
+        if (form := _STATIC.get(called)) and root in undefined(program):
+            yield _with_import(program, node, form.replace("{*}", everything), 1.0)
+        if owner == "self" or (root == "self" and owner.count(".") == 0):
+            return
+        forms = _METHODS.get((node.func.attr, len(given)), ())
+        own = owner if isinstance(node.func.value, _PLAIN) else f"({owner})"
+        args = [
+            text if isinstance(one, _PLAIN) else f"({text})"
+            for text, one in zip(given, node.args, strict=True)
+        ]
+        missed = any(node.func.attr in (one.attribute or one.message) for one in site.failures)
+        for n, form in enumerate(forms):
+            text = form.format(own, *args)
+            if isinstance(program.parents[node], ast.expr) and not text.endswith((")", "]")):
+                text = f"({text})"
+            yield _with_import(program, node, text, (1.0 if missed else 3.0) + n / 4)
+        if (
+            ((node.func.attr == "put" and len(given) == 2) or node.func.attr == "set")
+            and isinstance(program.parents[node], ast.Expr)
+            and len(given) == 2
+        ):
+            yield program.replace("foreign", node, f"{own}[{given[0]}] = {given[1]}")
+    elif (
+        isinstance(node.func, ast.Name)
+        and node.func.id in undefined(program)
+        and (form := _FUNCTIONS.get(called))
+    ):
+        if "{0}" not in form:
+            yield _with_import(program, node, form.replace("{*}", everything), 1.0)
+        elif len(given) == form.count("{1}") or (len(given) == 1 and "{1}" not in form):
+            yield program.replace("foreign", node, form.format(*given))
+        elif len(given) == 2 and "{1}" in form:
+            yield program.replace("foreign", node, f"({form.format(*given)})")
+
+
+_PLAIN = (ast.Name, ast.Attribute, ast.Subscript, ast.Call, ast.Constant, ast.List, ast.Dict)
+
+
+def foreign_statement(site: Site) -> Iterator[Edit]:
+    """Statements that only print, declare, or count in another language's way."""
+    node, program = site.node, site.program
+    if not isinstance(node, ast.Expr):
+        return
+    if isinstance(node.value, ast.UnaryOp) and isinstance(node.value.op, ast.UAdd | ast.USub):
+        inner = node.value.operand  # `++i` parses, and does nothing
+        if isinstance(inner, ast.UnaryOp) and isinstance(inner.operand, ast.Name | ast.Attribute):
+            sign = "+=" if isinstance(inner.op, ast.UAdd) else "-="
+            text = f"{program.source(inner.operand)} {sign} 1"
+            yield program.replace("foreign", node, text)
+    root = program.source(node).partition(".")[0].partition("(")[0].partition(" ")[0]
+    if root in _PRINTING and root in undefined(program):
+        yield program.replace("foreign", node, "pass", says="without the printing", unlikely=1.5)
+    if (
+        isinstance(node.value, ast.Name)
+        and node.value.id in undefined(program)
+        and free(program, node)
+    ):
+        yield program.replace("foreign", node, "pass", says=f"without `{root}`", unlikely=1.2)
+
+
+def _with_import(program: Program, node: ast.AST, text: str, unlikely: float) -> Edit:
+    """What Python says, with the module that it says it with."""
+    start, end = program.span(node)
+    splices = [Splice(start, end, text)]
+    for module in _NEEDS:
+        if f"{module}." in text and module not in program.names_in(program.tree):
+            at = _top(program)
+            splices.append(Splice(at, at, f"import {module}\n"))
+    says = f"`{program.source(node)}` is `{text}`"
+    return program.edit("foreign", node, says[:120], *splices, unlikely=unlikely)
+
+
+def _top(program: Program) -> int:
+    from runtrue.fixers.search.operators.imports import place_of_imports
+
+    return place_of_imports(program)

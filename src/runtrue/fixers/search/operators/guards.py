@@ -1,0 +1,271 @@
+"""Guards: a case that was not thought of, dealt with before it does harm."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from runtrue.fixers.search.edit import Edit, Splice
+from runtrue.fixers.search.operators.layout import (
+    before,
+    entered,
+    first_of,
+    free,
+    indented,
+    lines_of,
+    loop_of,
+    own_statements,
+    parameters,
+    rigid,
+)
+from runtrue.fixers.search.operators.seam import Site
+from runtrue.fixers.search.operators.shown import (
+    EMPTY,
+    defaults,
+    expected_reprs,
+    expected_types,
+    raised,
+    value_of,
+)
+from runtrue.fixers.search.program import Function
+
+_CONSTANT = "it returns what a test expects"
+_MOST_CASES = 6
+
+
+def guard_entry(site: Site) -> Iterator[Edit]:
+    """`if not xs: return …` as the first thing a function does."""
+    function = entered(site.program, site.node)
+    if function is None or not free(site.program, first := first_of(function)):
+        return
+    crashed = bool(site.failures) and any(
+        one.exception != "AssertionError" for one in site.failures
+    )
+    for n, name in enumerate(parameters(function)[:3]):
+        for m, test in enumerate((f"not {name}", f"{name} is None")):
+            for k, text in enumerate(defaults(site, function)):
+                yield site.program.edit(
+                    "guard",
+                    first,
+                    f"`if {test}: return {text}` first",
+                    before(site.program, first, f"if {test}:", f"{site.program.step}return {text}"),
+                    unlikely=(1.5 if crashed else 3.0) + 0.3 * (n + m + k),
+                )
+
+
+def guard_here(site: Site) -> Iterator[Edit]:
+    """What a statement failed at, asked for before it; or the statement only where it can be."""
+    node, program = site.node, site.program
+    if not isinstance(node, ast.stmt) or not free(program, node):
+        return
+    if not (cases := list(_cases(site, node))):
+        return
+    function = program.function_of(node)
+    ways = [*(("continue", "break") if loop_of(program, node) else ())]
+    ways += [f"return {text}" for text in defaults(site, function, 4)]
+    for n, (bad, good) in enumerate(cases[:_MOST_CASES]):
+        for m, way in enumerate(ways):
+            yield program.edit(
+                "guard",
+                node,
+                f"`if {bad}: {way}` before it",
+                before(program, node, f"if {bad}:", program.step + way),
+                unlikely=1.0 + 0.3 * (n + m),
+            )
+        if rigid(node) or isinstance(node, ast.FunctionDef | ast.ClassDef | ast.AsyncFunctionDef):
+            continue
+        start, end = program.line_span(node)
+        depth = program.indent_of(node.lineno)
+        inner = indented(lines_of(program, node), depth, depth + program.step)
+        yield program.edit(
+            "guard",
+            node,
+            f"only `if {good}`",
+            Splice(start, end, f"{depth}if {good}:\n{inner}"),
+            unlikely=1.2 + 0.3 * n,
+        )
+
+
+def _cases(site: Site, node: ast.stmt) -> Iterator[tuple[str, str]]:
+    """What may have been wrong where a statement failed, as a condition and its contrary."""
+    program = site.program
+    parts = [one for one in _head_nodes(node) if isinstance(one, ast.expr)]
+    for failure in raised(site):
+        if "NoneType" in failure.message or failure.exception == "AttributeError":
+            owners = [one.value for one in parts if isinstance(one, ast.Attribute | ast.Subscript)]
+            others = [one for one in parts if isinstance(one, ast.Name | ast.Attribute)]
+            texts = dict.fromkeys(_plain(program.source(one)) for one in (*owners, *others))
+            texts.pop("", None)
+            nothing = [text for text in texts if _is_none(value_of(failure, text))]
+            for text in dict.fromkeys([*nothing, *texts]):
+                value = value_of(failure, text)
+                if value is None or value.type == "NoneType":
+                    yield f"{text} is None", f"{text} is not None"
+        if failure.exception in ("IndexError", "KeyError"):
+            for one in parts:
+                if not isinstance(one, ast.Subscript) or isinstance(one.slice, ast.Slice):
+                    continue
+                owner, key = program.source(one.value), program.source(one.slice)
+                if failure.exception == "KeyError":
+                    yield f"{key} not in {owner}", f"{key} in {owner}"
+                else:
+                    if not key.lstrip("-").isdigit():
+                        yield f"{key} >= len({owner})", f"{key} < len({owner})"
+                    yield f"not {owner}", owner
+            for one in parts:
+                if (
+                    isinstance(one, ast.Call)
+                    and isinstance(one.func, ast.Attribute)
+                    and one.func.attr in ("pop", "popleft", "remove")
+                ):
+                    owner = program.source(one.func.value)
+                    yield f"not {owner}", owner
+        if failure.exception == "ZeroDivisionError":
+            for one in parts:
+                if isinstance(one, ast.BinOp) and isinstance(
+                    one.op, ast.Div | ast.FloorDiv | ast.Mod
+                ):
+                    text = program.source(one.right)
+                    yield f"{text} == 0", f"{text} != 0"
+        if failure.exception in ("ValueError", "StopIteration"):
+            for one in parts:
+                if isinstance(one, ast.Call) and one.args:
+                    text = program.source(one.args[0])
+                    if isinstance(one.args[0], ast.Name | ast.Attribute):
+                        yield f"not {text}", text
+
+
+def _is_none(value: object) -> bool:
+    return getattr(value, "type", None) == "NoneType"
+
+
+def _plain(text: str) -> str:
+    return text if text.replace(".", "").replace("_", "").isalnum() and text != "self" else ""
+
+
+def _head_nodes(node: ast.stmt) -> Iterator[ast.AST]:
+    """The nodes of a statement, without those of its blocks."""
+    todo: list[ast.AST] = [node]
+    while todo:
+        one = todo.pop(0)
+        yield one
+        todo += [child for child in ast.iter_child_nodes(one) if not isinstance(child, ast.stmt)]
+
+
+def base_case(site: Site) -> Iterator[Edit]:
+    """Where a recursion ends, if nothing ends it."""
+    function = entered(site.program, site.node)
+    if function is None or not free(site.program, first := first_of(function)):
+        return
+    if not _calls_itself(function):
+        return
+    program = site.program
+    endless = any(one.exception == "RecursionError" or one.timed_out for one in site.failures)
+    given = [
+        text for text in defaults(site, function) if len(expected_types(site)) or text != "None"
+    ]
+    known = expected_reprs(site)
+    for n, name in enumerate(parameters(function)[:4]):
+        results = dict.fromkeys(
+            [*given[:2], "1", "0", name, *given[2:], "True", "None", *known[:2]]
+        )
+        tests = (f"not {name}", f"{name} <= 1", f"{name} == 0", f"{name} <= 0", f"{name} == 1")
+        for m, test in enumerate((*tests, f"{name} < 0", f"len({name}) <= 1")):
+            for k, text in enumerate(results):
+                if len(results) * len(tests) > 30 and m + k > 6:
+                    continue
+                special = text in known and text not in {*given, name, "0", "1", "True", "None"}
+                yield program.edit(
+                    "base_case",
+                    first,
+                    f"`if {test}: return {text}` first",
+                    before(program, first, f"if {test}:", f"{program.step}return {text}"),
+                    unlikely=(1.0 if endless else 3.0) + 0.2 * (n + m + k),
+                    doubt=_CONSTANT if special else None,
+                )
+
+
+def _calls_itself(function: Function) -> bool:
+    for one in ast.walk(function):
+        if isinstance(one, ast.Call):
+            func = one.func
+            name = func.id if isinstance(func, ast.Name) else getattr(func, "attr", "")
+            if name == function.name:
+                return True
+    return False
+
+
+def default_value(site: Site) -> Iterator[Edit]:
+    """A new list for each call, instead of one that all calls share; a default for None."""
+    function = entered(site.program, site.node)
+    if function is None or not free(site.program, first := first_of(function)):
+        return
+    program = site.program
+    spec = function.args
+    positional = [*spec.posonlyargs, *spec.args]
+    pairs = list(
+        zip(positional[len(positional) - len(spec.defaults) :], spec.defaults, strict=True)
+    )
+    pairs += [
+        (one, value) for one, value in zip(spec.kwonlyargs, spec.kw_defaults, strict=True) if value
+    ]
+    for one, value in pairs:
+        text = program.source(value)
+        name = one.arg
+        if isinstance(value, ast.List | ast.Dict | ast.Set | ast.Call) and "\n" not in text:
+            start, end = program.span(value)
+            lines = before(program, first, f"if {name} is None:", f"{program.step}{name} = {text}")
+            says = f"`{name}={text}` made anew for each call"
+            yield program.edit("default", first, says, Splice(start, end, "None"), lines)
+        elif text == "None":
+            for n, begin in enumerate(("[]", "{}", '""', "0", "set()")):
+                lines = before(
+                    program, first, f"if {name} is None:", f"{program.step}{name} = {begin}"
+                )
+                yield program.edit(
+                    "default", first, f"`{name} = {begin}` for None", lines, unlikely=1.5 + n / 4
+                )
+
+
+def instead_of_none(site: Site) -> Iterator[Edit]:
+    """`x = x or []` where `x` was None."""
+    node, program = site.node, site.program
+    if not isinstance(node, ast.stmt) or not free(program, node):
+        return
+    for failure in raised(site, "TypeError", "AttributeError"):
+        values = failure.frames[-1].values
+        for name in dict.fromkeys(one.id for one in _head_nodes(node) if isinstance(one, ast.Name)):
+            if _is_none(values.get(name)):
+                for n, text in enumerate(("[]", "{}", '""', "0")):
+                    yield program.edit(
+                        "default",
+                        node,
+                        f"`{text}` for `{name}` that is None",
+                        before(
+                            program, node, f"if {name} is None:", f"{program.step}{name} = {text}"
+                        ),
+                        unlikely=2.0 + n / 4,
+                    )
+
+
+def early_result(site: Site) -> Iterator[Edit]:
+    """A result in place of another where a branch returns nothing of the right type."""
+    node, program = site.node, site.program
+    if not isinstance(node, ast.Return):
+        return
+    own = "None" if node.value is None else program.source(node.value)
+    if own not in {*EMPTY.values(), "True", "1", "-1"}:
+        return
+    for n, kind in enumerate(expected_types(site)):
+        if (text := EMPTY.get(kind, own)) != own:
+            yield program.replace("result", node, f"return {text}", unlikely=1.5 + n / 4)
+    function = program.function_of(node)
+    names = [] if function is None else parameters(function)
+    others = [
+        program.source(one.value)
+        for one in ([] if function is None else own_statements(function))
+        if isinstance(one, ast.Return) and one.value is not None
+    ]
+    for n, text in enumerate(dict.fromkeys([*others, *names])):
+        if text != own and "\n" not in text and len(text) < 60:
+            yield program.replace("result", node, f"return {text}", unlikely=2.5 + n / 4)

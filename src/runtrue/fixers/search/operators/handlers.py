@@ -1,0 +1,89 @@
+"""Handlers: which exceptions are caught, and what is then done."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from runtrue.fixers.search.edit import Edit, Splice
+from runtrue.fixers.search.operators.layout import after, free, indented, lines_of, loop_of, rigid
+from runtrue.fixers.search.operators.seam import Site
+from runtrue.fixers.search.operators.shown import defaults, raised
+from runtrue.fixers.search.program import BUILTINS, Program
+
+_SWALLOWS = "it swallows an exception"
+
+
+def catch(site: Site) -> Iterator[Edit]:
+    """The exception that was really seen, beside or instead of the one that is caught."""
+    node, program = site.node, site.program
+    if isinstance(node, ast.Try):
+        handlers = node.handlers
+    elif isinstance(node, ast.ExceptHandler):
+        handlers = [node]
+    else:
+        # What failed is inside a `try` that did not catch it.
+        around = next((one for one in program.ancestors(node) if isinstance(one, ast.Try)), None)
+        is_inside = isinstance(node, ast.stmt) and around is not None and any(raised(site))
+        handlers = around.handlers if around is not None and is_inside else []
+    seen = list(dict.fromkeys(one.exception for one in site.failures))
+    for handler in handlers:
+        if handler.type is None:
+            continue
+        text = program.source(handler.type)
+        for name in seen:
+            short = name.rpartition(".")[2]
+            if (short not in BUILTINS and name == short) or short == "AssertionError":
+                continue
+            if short in text:
+                continue
+            parts = text.strip("()") if isinstance(handler.type, ast.Tuple) else text
+            wider = f"({parts.rstrip(', ')}, {name})"
+            yield program.replace("catch", handler.type, name, unlikely=1.5)
+            yield program.replace("catch", handler.type, wider, unlikely=1.2)
+    yield from _reraise(site)
+
+
+def _reraise(site: Site) -> Iterator[Edit]:
+    """`raise` in a handler that swallows what it caught."""
+    node, program = site.node, site.program
+    if not isinstance(node, ast.ExceptHandler):
+        return
+    last = node.body[-1]
+    if isinstance(last, ast.Pass):
+        yield program.replace("reraise", last, "raise")
+    elif not isinstance(last, ast.Raise | ast.Return | ast.Continue | ast.Break):
+        if free(program, last):
+            yield program.edit(
+                "reraise", last, "`raise` at the end", after(program, last, "raise"), unlikely=2.0
+            )
+    elif isinstance(last, ast.Return):
+        yield program.replace("reraise", last, "raise", unlikely=2.5)
+
+
+def guard_try(site: Site) -> Iterator[Edit]:
+    """What raises in a `try`, with a handler for what it raised."""
+    node, program = site.node, site.program
+    if not isinstance(node, ast.stmt) or not free(program, node) or rigid(node):
+        return
+    if any(isinstance(one, ast.Raise | ast.Assert) for one in ast.walk(node)):
+        return
+    for name in dict.fromkeys(one.exception for one in raised(site)):
+        if name not in BUILTINS:
+            continue
+        function = program.function_of(node)
+        ways = [*(("continue",) if loop_of(program, node) else ())]
+        ways += [f"return {text}" for text in defaults(site, function, 3)]
+        for n, way in enumerate([*ways, "pass"]):
+            yield _wrapped(program, node, name, way, 5.0 + n / 2)
+
+
+def _wrapped(program: Program, node: ast.stmt, name: str, way: str, unlikely: float) -> Edit:
+    start, end = program.line_span(node)
+    depth, step = program.indent_of(node.lineno), program.step
+    inner = indented(lines_of(program, node), depth, depth + step)
+    text = f"{depth}try:\n{inner}{depth}except {name}:\n{depth}{step}{way}\n"
+    says = f"`except {name}: {way}` around it"
+    return program.edit(
+        "try", node, says, Splice(start, end, text), unlikely=unlikely, doubt=_SWALLOWS
+    )

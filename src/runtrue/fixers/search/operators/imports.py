@@ -1,0 +1,294 @@
+"""Imports: a module that is not imported, or the wrong one for a name."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Iterator
+from functools import lru_cache
+from importlib import import_module
+
+from runtrue.fixers.search.edit import Edit, Splice
+from runtrue.fixers.search.operators.layout import is_docstring, is_known, undefined
+from runtrue.fixers.search.operators.seam import Site
+from runtrue.fixers.search.operators.shown import closest, raised
+from runtrue.fixers.search.program import Program
+
+#: Modules that are harmless to import, the more used ones first: of two that have a name, it is
+#: taken from the first.
+_MODULES = [
+    "typing",
+    "collections",
+    "math",
+    "functools",
+    "itertools",
+    "datetime",
+    "dataclasses",
+    "pathlib",
+    "re",
+    "json",
+    "os",
+    "random",
+    "abc",
+    "enum",
+    "contextlib",
+    "heapq",
+    "bisect",
+    "string",
+    "copy",
+    "time",
+    "operator",
+    "decimal",
+    "fractions",
+    "statistics",
+    "collections.abc",
+    "asyncio",
+    "threading",
+    "queue",
+    "logging",
+    "sys",
+    "io",
+    "csv",
+    "uuid",
+    "hashlib",
+    "base64",
+    "secrets",
+    "shutil",
+    "tempfile",
+    "subprocess",
+    "textwrap",
+    "traceback",
+    "types",
+    "inspect",
+    "urllib.parse",
+    "http",
+    "html",
+    "struct",
+    "socket",
+    "sqlite3",
+    "argparse",
+    "warnings",
+    "calendar",
+    "zoneinfo",
+    "concurrent.futures",
+    "os.path",
+    "glob",
+    "fnmatch",
+    "pprint",
+    "pickle",
+    "weakref",
+    "numbers",
+    "cmath",
+    "array",
+    "unittest",
+    "unittest.mock",
+    "difflib",
+    "shlex",
+    "locale",
+    "platform",
+    "signal",
+    "zlib",
+    "gzip",
+    "configparser",
+    "hmac",
+    "ipaddress",
+]
+#: What people call the modules that they rename.
+_RENAMED = {
+    "np": "numpy",
+    "pd": "pandas",
+    "plt": "matplotlib.pyplot",
+    "dt": "datetime",
+    "mp": "multiprocessing",
+    "ET": "xml.etree.ElementTree",
+    "tk": "tkinter",
+    "nn": "torch.nn",
+    "tf": "tensorflow",
+    "sns": "seaborn",
+}
+_MOST = 4
+
+
+def add_import(site: Site) -> Iterator[Edit]:
+    """An import for a name that nothing binds."""
+    node, program = site.node, site.program
+    if not isinstance(node, ast.Name) or node.id not in undefined(program):
+        return
+    if is_known(program, node):
+        return
+    parent = program.parents.get(node)
+    owned = parent.attr if isinstance(parent, ast.Attribute) else None
+    for n, line in enumerate(_lines_for(node.id, owned)):
+        place = place_of_imports(program)
+        yield program.edit(
+            "import", node, f"`{line}`", Splice(place, place, line + "\n"), unlikely=1.0 + n / 2
+        )
+
+
+def from_where(site: Site) -> Iterator[Edit]:
+    """A name taken from a module that has it; `import x` for `from x import x`, and back."""
+    node, program = site.node, site.program
+    if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+        yield from _through(site, node, node.value)
+    if isinstance(node, ast.ImportFrom) and node.module and not node.level:
+        yield from _from(program, node, node.module)
+    if isinstance(node, ast.Import) and len(node.names) == 1 and node.names[0].asname is None:
+        name = node.names[0].name
+        if "." not in name and name in _names(name):
+            yield program.replace("import", node, f"from {name} import {name}", unlikely=1.5)
+        if not _exists(name):
+            for n, near in enumerate(closest(name, tuple(_MODULES), 4)):
+                yield program.replace("import", node, f"import {near} as {name}", unlikely=2 + n)
+    if (
+        isinstance(node, ast.Name)
+        and isinstance(node.ctx, ast.Load)
+        and _is_imported(program, node.id)
+        and node.id in _names(node.id)
+        and not isinstance(program.parents[node], ast.Attribute)
+    ):
+        yield program.replace("import", node, f"{node.id}.{node.id}", unlikely=1.2)
+
+
+def _from(program: Program, node: ast.ImportFrom, module: str) -> Iterator[Edit]:
+    if module == node.names[0].name and len(node.names) == 1:
+        yield program.replace("import", node, f"import {module}", unlikely=1.5)
+    own = set(_names(module))
+    wrong = [one for one in node.names if own and one.name not in own and one.name != "*"]
+    if not own and not _exists(module):
+        wrong = list(node.names)
+        for n, near in enumerate(closest(module, tuple(_MODULES), 4)):
+            if all(one.name in _names(near) for one in node.names):
+                start = program.span(node)[0] + len("from ")
+                at = Splice(start, start + len(module), near)
+                yield program.edit("import", node, f"from `{near}`", at, unlikely=1.0 + n / 4)
+    if not wrong or not program.alone(node):
+        return
+    rest = [one for one in node.names if one not in wrong]
+    lines = [f"from {module} import {_listed(rest)}"] if rest else []
+    found = []
+    for one in wrong:
+        homes = _homes().get(one.name, [])
+        alike = closest(one.name, tuple(own), 1) if own else ()
+        if homes:
+            found.append(f"from {homes[0]} import {_listed([one])}")
+        elif alike:
+            found.append(f"from {module} import {alike[0]} as {one.asname or one.name}")
+    if len(found) == len(wrong):
+        indent = program.indent_of(node.lineno)
+        yield program.replace("import", node, f"\n{indent}".join([*lines, *found]))
+
+
+def _listed(names: list[ast.alias]) -> str:
+    return ", ".join(f"{one.name} as {one.asname}" if one.asname else one.name for one in names)
+
+
+def _through(site: Site, node: ast.Attribute, owner: ast.Name) -> Iterator[Edit]:
+    """`datetime.now()` below `import datetime`; `datetime.datetime` below `from …`."""
+    program = site.program
+    module = owner.id
+    imported, taken = _is_imported(program, module), _is_taken(program, module)
+    names = _names(module)
+    if imported and names and node.attr not in names:
+        if module in names:
+            yield program.replace("import", node.value, f"{module}.{module}")
+        for n, home in enumerate(_homes().get(node.attr, [])[:2]):
+            place = place_of_imports(program)
+            line = f"import {home}\n"
+            yield program.edit(
+                "import",
+                node,
+                f"`{node.attr}` from `{home}`",
+                Splice(place, place, line),
+                Splice(*program.span(node.value), home),
+                unlikely=1.5 + n,
+            )
+        for n, near in enumerate(closest(node.attr, tuple(names), 4)):
+            yield program.replace("import", node, f"{module}.{near}", unlikely=1.2 + n / 2)
+    if taken and node.attr in names and any(raised(site, "AttributeError")):
+        yield program.replace("import", node, node.attr)
+    if imported and node.attr == module:
+        yield program.replace("import", node, module, unlikely=3.0)
+
+
+@lru_cache(maxsize=4096)
+def _is_imported(program: Program, name: str) -> bool:
+    return any(
+        isinstance(one, ast.Import)
+        and any(alias.name == name and alias.asname is None for alias in one.names)
+        for one in ast.walk(program.tree)
+    )
+
+
+@lru_cache(maxsize=4096)
+def _is_taken(program: Program, name: str) -> bool:
+    return any(
+        isinstance(one, ast.ImportFrom)
+        and one.module == name
+        and any(alias.name == name for alias in one.names)
+        for one in ast.walk(program.tree)
+    )
+
+
+def _lines_for(name: str, owned: str | None) -> list[str]:
+    lines = []
+    if name in _RENAMED:
+        lines.append(f"import {_RENAMED[name]} as {name}")
+    if name in sys.stdlib_module_names and not name.startswith("_"):
+        if owned is None or owned in _names(name) or not _names(name):
+            lines.append(f"import {name}")
+        if owned is not None and name in _names(name):
+            lines.append(f"from {name} import {name}")
+    lines += [f"from {home} import {name}" for home in _homes().get(name, [])[:2]]
+    return list(dict.fromkeys(lines))[:_MOST]
+
+
+def place_of_imports(program: Program) -> int:
+    """Where an import is written: behind those of `__future__` and what a file says of itself."""
+    body = program.tree.body
+    last = None
+    for n, one in enumerate(body):
+        if (is_docstring(one) and n == 0) or (
+            isinstance(one, ast.ImportFrom) and (one.module == "__future__")
+        ):
+            last = one
+        else:
+            break
+    if last is not None and program.alone(last) and last.end_lineno is not None:
+        place = program.line_span(last)[1]
+        return place if program.text[:place].endswith("\n") else 0
+    return 0 if last is None else program.span(last)[0]
+
+
+def _exists(module: str) -> bool:
+    root = module.partition(".")[0]
+    return root in sys.stdlib_module_names or root in sys.modules
+
+
+@lru_cache(maxsize=256)
+def _names(module: str) -> frozenset[str]:
+    """The public names of a module of the standard library; none for any other."""
+    if module not in _MODULES:
+        return frozenset()
+    try:
+        return frozenset(n for n in dir(import_module(module)) if not n.startswith("_"))
+    except ImportError:  # pragma: no cover - a Python built without it
+        return frozenset()
+
+
+@lru_cache(maxsize=1)
+def _homes() -> dict[str, list[str]]:
+    """The modules of the standard library that have a name as their own, by that name."""
+    found: dict[str, list[str]] = {}
+    for module in _MODULES:
+        try:
+            content = import_module(module)
+        except ImportError:  # pragma: no cover - a Python built without it
+            continue
+        public = set(getattr(content, "__all__", ()))
+        for name in sorted(public or vars(content)):
+            if name.startswith("_"):
+                continue
+            value = getattr(content, name, None)
+            if name in public or getattr(value, "__module__", None) == module:
+                found.setdefault(name, []).append(module)
+    return found

@@ -1,0 +1,269 @@
+"""Names: a variable, an attribute or a method for another that is there."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from runtrue.fixers.search.edit import Edit
+from runtrue.fixers.search.operators.facts import (
+    facts_at,
+    gathered,
+    missed,
+    undefined,
+)
+from runtrue.fixers.search.operators.families import COMMON, methods, offered, siblings
+from runtrue.fixers.search.operators.likeness import by_likeness, likeness
+from runtrue.fixers.search.operators.seam import Site
+from runtrue.fixers.search.operators.spelling import UNARY, Code, fitted, rewrite
+from runtrue.fixers.search.program import BUILTINS, Program
+
+_MOST = 9
+_MOST_UNDEFINED = 24
+
+
+def variable(site: Site) -> Iterator[Edit]:
+    """Another variable that is in scope."""
+    program, node = site.program, site.node
+    if not isinstance(node, ast.Name) or isinstance(node.ctx, ast.Del):
+        return
+    if isinstance(node.ctx, ast.Load) and (
+        undefined(program, node) or missed(site.failures, node.id)
+    ):
+        yield from _for_undefined(site, node)
+        return
+    parent = program.parents.get(node)
+    if node.id in BUILTINS and isinstance(parent, ast.Call) and node is parent.func:
+        return
+    for place, (other, alike) in enumerate(candidates(site, node)[:_MOST]):
+        if isinstance(parent, ast.Compare | ast.BinOp) and _same_operand(parent, other):
+            continue
+        unlikely = 1.0 + 0.25 * place + (0.0 if alike > 0.5 else 0.5)
+        if isinstance(node.ctx, ast.Store):
+            unlikely += 1.5
+        yield program.replace("variable", node, other, unlikely=unlikely)
+
+
+def candidates(site: Site, node: ast.Name) -> list[tuple[str, float]]:
+    """The names that may be meant, the likeliest first: of the same type, alike, near, used."""
+    program = site.program
+    facts = facts_at(program, node)
+    known = gathered(program)
+    own = facts.type_of_name(node.id)
+    parent = program.parents.get(node)
+    is_called = isinstance(parent, ast.Call) and node is parent.func
+    inside = set(program.names_in(facts.scope)) if facts.scope is not program.tree else None
+    ranked: list[tuple[float, str, float]] = []
+    for other in known.visible(program, node):
+        if other in (node.id, "self", "cls", "_") or (other.startswith("__")):
+            continue
+        if is_called != (other in known.functions):
+            continue
+        local = inside is None or other in inside or is_called or other in facts.uses
+        if not local and not other.isupper():
+            continue
+        kind = facts.type_of_name(other)
+        alike = likeness(node.id, other)
+        score = (
+            alike
+            + (0.6 if own and kind == own else 0.0)
+            - (0.8 if own and kind and kind != own else 0.0)
+        )
+        score += 0.3 if _paired(node.id, other) else 0.0
+        score += 0.1 * min(facts.uses[other], 4)
+        ranked.append((-score, other, alike))
+    ranked.sort(key=lambda row: row[0])
+    return [(other, alike) for _, other, alike in ranked]
+
+
+def _paired(one: str, other: str) -> bool:
+    """Whether two names are of a kind that is written side by side: `i` and `j`, `x1` and `x2`."""
+    if len(one) == 1 and len(other) == 1:
+        return True
+    return one[:-1] == other[:-1] or one.rstrip("0123456789") == other.rstrip("0123456789")
+
+
+def _same_operand(parent: ast.Compare | ast.BinOp, name: str) -> bool:
+    """Whether the other operand is that name already: `a < a` is never meant."""
+    sides = (
+        [parent.left, *parent.comparators]
+        if isinstance(parent, ast.Compare)
+        else [parent.left, parent.right]
+    )
+    if isinstance(parent, ast.BinOp) and not isinstance(
+        parent.op, ast.Sub | ast.FloorDiv | ast.Mod
+    ):
+        return False
+    return any(isinstance(side, ast.Name) and side.id == name for side in sides)
+
+
+def _for_undefined(site: Site, node: ast.Name) -> Iterator[Edit]:
+    """What a name that is nowhere may have meant: what is alike, what is used, what is built in."""
+    program = site.program
+    known = gathered(program)
+    facts = facts_at(program, node)
+    parent = program.parents.get(node)
+    is_called = isinstance(parent, ast.Call) and node is parent.func
+    cls = program.class_of(node)
+    members = known.members.get(cls, {}) if cls is not None else {}
+    found: dict[str, float] = {}
+    if node.id in members:
+        found[f"self.{node.id}"] = 1.0
+    visible = [name for name in known.visible(program, node) if name != "self"]
+    for other, alike in by_likeness(node.id, visible):
+        used = 0.05 * min(facts.uses[other], 6)
+        fits = 0.0 if is_called == (other in known.functions) else 1.5
+        found.setdefault(other, 1.0 + 2.0 * (1 - alike) - used + fits)
+    for other, alike in by_likeness(node.id, members):
+        found.setdefault(f"self.{other}", 1.5 + 3.0 * (1 - alike))
+    for other, alike in by_likeness(node.id, [b for b in BUILTINS if b.islower()]):
+        if alike > 0.6:
+            found.setdefault(other, 1.2 + 3.0 * (1 - alike))
+    if is_called:
+        for other in COMMON:
+            found.setdefault(other, 3.5)
+    if _is_note(site, node):
+        for place, other in enumerate(("list", "dict", "str", "int", "set", "tuple", "object")):
+            found.setdefault(other, 2.0 + 0.1 * place)
+    for text, rank in sorted(found.items(), key=lambda pair: pair[1])[:_MOST_UNDEFINED]:
+        yield program.replace("undefined", node, text, unlikely=max(rank, 1.0))
+    if is_called or isinstance(parent, ast.Attribute) or _is_note(site, node):
+        return
+    if isinstance(parent, ast.Subscript):
+        if node is parent.slice:
+            for text, rank in sorted(found.items(), key=lambda pair: pair[1])[:6]:
+                for sign in ("-", "+"):
+                    one = Code(f"{text} {sign} 1")
+                    yield rewrite(program, "undefined", node, one, unlikely=rank + 2)
+        return
+    texts = [repr(text) for text in list(known.strings)[:6]]
+    for text in ("None", "True", "False", "0", "1", "-1", "[]", *texts):
+        yield rewrite(program, "undefined", node, Code(text, UNARY), unlikely=4)
+
+
+def attribute(site: Site) -> Iterator[Edit]:
+    """Another attribute or method of the same object, as far as the file tells."""
+    program, node = site.program, site.node
+    if not isinstance(node, ast.Attribute) or isinstance(node.ctx, ast.Del):
+        return
+    start = program.span(node)[1] - len(node.attr)
+    if program.text[start : start + len(node.attr)] != node.attr:
+        return
+    base = program.source(node.value)
+    known = gathered(program)
+    cls = program.class_of(node)
+    others: dict[str, float] = {}
+    parent = program.parents.get(node)
+    is_called = isinstance(parent, ast.Call) and node is parent.func
+    if base in ("self", "cls") and cls is not None:
+        members = known.members[cls]
+        is_method = node.attr in known.functions
+        for other, alike in by_likeness(node.attr, members):
+            if node.attr in members and (other in known.functions) != is_method:
+                continue
+            others.setdefault(other, 1.0 + 2 * (1 - alike))
+        function = program.function_of(node)
+        if isinstance(node.ctx, ast.Load) and node.attr in known.visible(program, node):
+            unlikely = 1.0 if node.attr not in members else 2.0
+            yield program.replace("attribute", node, node.attr, unlikely=unlikely)
+        elif node.attr not in members and function is not None and is_called:
+            for other, alike in by_likeness(node.attr, known.functions)[:4]:
+                yield program.replace("attribute", node, other, unlikely=1.5 + 2 * (1 - alike))
+            for other in COMMON:
+                yield program.replace("attribute", node, other, unlikely=3.5)
+        elif node.attr not in members and function is not None and isinstance(node.ctx, ast.Load):
+            names = [name for name in known.visible(program, node) if name != base]
+            for other, alike in by_likeness(node.attr, names)[:6]:
+                yield program.replace("attribute", node, other, unlikely=1.5 + 2 * (1 - alike))
+    else:
+        used = known.attributes.get(base, {})
+        for other, alike in by_likeness(node.attr, used):
+            others.setdefault(other, 1.5 + 2 * (1 - alike))
+        whole = offered(base)
+        wrong = bool(whole) and node.attr not in whole
+        for other, alike in by_likeness(node.attr, whole):
+            if wrong or alike > 0.6:
+                others.setdefault(other, 1.2 + 2 * (1 - alike))
+        if not whole and (node.attr not in methods() or missed(site.failures, node.attr)):
+            unknown = node.attr not in used or len(used) == 1 or missed(site.failures, node.attr)
+            for other, alike in by_likeness(node.attr, methods()):
+                if is_called and (unknown or alike > 0.6):
+                    others.setdefault(other, 1.5 + 3 * (1 - alike))
+            for one in known.members.values():
+                for other, alike in by_likeness(node.attr, one)[:6]:
+                    others.setdefault(other, 1.5 + 2 * (1 - alike))
+    family = siblings(node.attr)
+    ranked = sorted(others.items(), key=lambda pair: pair[1])
+    for other, unlikely in ranked[: _MOST if not missed(site.failures, node.attr) else 20]:
+        if other != node.attr and other not in family:
+            yield _renamed(program, node, other, unlikely)
+
+
+def _renamed(program: Program, node: ast.Attribute, name: str, unlikely: float) -> Edit:
+    text = program.source(node)[: -len(node.attr)] + name
+    return program.replace("attribute", node, text, unlikely=unlikely)
+
+
+def belonging(site: Site) -> Iterator[Edit]:
+    """`x` for `self.x` and back, where both are there."""
+    program, node = site.program, site.node
+    if not isinstance(node, ast.Name) or undefined(program, node):
+        return
+    cls = program.class_of(node)
+    function = program.function_of(node)
+    if cls is None or function is None or not function.args.args:
+        return
+    if function.args.args[0].arg == "self" and node.id in gathered(program).members[cls]:
+        yield program.replace("attribute", node, f"self.{node.id}", unlikely=1.5)
+
+
+def chained(site: Site) -> Iterator[Edit]:
+    """An attribute left out, or one too many: `a.b` for `a.b.c`; `node` for `node.next`."""
+    program, node = site.program, site.node
+    if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load):
+        parent = program.parents.get(node)
+        is_called = isinstance(parent, ast.Call) and node is parent.func
+        if not is_called and program.source(node.value) not in ("self", "cls"):
+            text = fitted(program, node, Code(program.source(node.value)))
+            yield program.replace("attribute", node, text, unlikely=2)
+    if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+        parent = program.parents.get(node)
+        if isinstance(parent, ast.Attribute) or (
+            isinstance(parent, ast.Call) and node is parent.func
+        ):
+            return
+        known = gathered(program).attributes.get(node.id, {})
+        read = [one for one in known if one not in methods() and one not in offered(node.id)]
+        if node.id in ("self", "cls"):
+            return
+        for other in read[:4]:
+            yield program.replace("attribute", node, f"{node.id}.{other}", unlikely=2)
+
+
+def _is_note(site: Site, node: ast.AST) -> bool:
+    """Whether a node is only an annotation."""
+    for parent in site.program.ancestors(node):
+        match parent:
+            case ast.arg() | ast.AnnAssign() if getattr(parent, "annotation", None) is node:
+                return True
+            case ast.FunctionDef() | ast.AsyncFunctionDef():
+                return parent.returns is node
+            case ast.stmt():
+                return False
+        node = parent
+    return False
+
+
+def nothing_to_say(site: Site) -> bool:
+    """Whether a node is a place where no value is worked out: an annotation, part of a text."""
+    program, node = site.program, site.node
+    if not isinstance(node, ast.expr):
+        return False
+    if isinstance(program.parents.get(node), ast.JoinedStr):
+        return True
+    if isinstance(node, ast.Name) and undefined(program, node):
+        return False  # an annotation is worked out when the function is defined
+    return _is_note(site, node)
+
+
+NAMES = (variable, attribute, belonging, chained)

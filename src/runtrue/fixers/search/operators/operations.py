@@ -1,0 +1,290 @@
+"""Operations: one operator for another, a negation more or less, one more or one less."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from runtrue.fixers.search.edit import Edit, Splice
+from runtrue.fixers.search.operators.facts import facts_at
+from runtrue.fixers.search.operators.seam import Site
+from runtrue.fixers.search.operators.spelling import (
+    Code,
+    binary,
+    code,
+    joined,
+    minus,
+    negated,
+    operator_between,
+    resign,
+    rewrite,
+    sign_of,
+)
+
+# What is written by mistake, what was meant, and how much rarer than the plain slip that is.
+_COMPARISONS: dict[str, dict[str, float]] = {
+    "<": {"<=": 1, ">": 1, ">=": 1.5, "!=": 2, "==": 2.5},
+    "<=": {"<": 1, ">=": 1, ">": 1.5, "==": 2, "!=": 2.5},
+    ">": {">=": 1, "<": 1, "<=": 1.5, "!=": 2, "==": 2.5},
+    ">=": {">": 1, "<=": 1, "<": 1.5, "==": 2, "!=": 2.5},
+    "==": {"!=": 1, "<=": 1.5, ">=": 1.5, "<": 2, ">": 2, "in": 2.5, "is": 6},
+    "!=": {"==": 1, "<": 1.5, ">": 1.5, "<=": 2, ">=": 2, "not in": 2.5, "is not": 6},
+    "in": {"not in": 1, "==": 2.5, "!=": 4},
+    "not in": {"in": 1, "!=": 2.5, "==": 4},
+    "is": {"is not": 1, "==": 1.2, "in": 4},
+    "is not": {"is": 1, "!=": 1.2, "not in": 4},
+}
+_ARITHMETIC: dict[str, dict[str, float]] = {
+    "+": {"-": 1, "*": 1.5, "//": 3, "%": 4, "**": 4, "|": 4, "/": 4},
+    "-": {"+": 1, "*": 2, "//": 2.5, "%": 3, "/": 3, "^": 5, "&": 5},
+    "*": {"+": 1, "//": 1.5, "**": 1.5, "/": 1.5, "-": 2, "%": 2.5},
+    "/": {"//": 1, "*": 1.2, "%": 2, "-": 2.5, "+": 3},
+    "//": {"/": 1, "%": 1, "*": 1.5, "-": 2.5, "+": 3, ">>": 4},
+    "%": {"//": 1, "/": 1.5, "*": 2, "-": 2.5, "+": 3, "&": 3},
+    "**": {"*": 1, "^": 3, "//": 4, "+": 4},
+    "@": {"*": 1},
+    "<<": {">>": 1, "*": 3, "**": 3},
+    ">>": {"<<": 1, "//": 2},
+    "&": {"|": 1, "^": 1, "+": 4, "%": 3},
+    "|": {"&": 1, "^": 1, "+": 2},
+    "^": {"|": 1, "&": 1, "**": 1.5, "+": 3},
+}
+
+
+def comparison(site: Site) -> Iterator[Edit]:
+    """`<` for `<=`, `==` for `!=`, `in` for `not in`."""
+    program, node = site.program, site.node
+    if not isinstance(node, ast.Compare):
+        return
+    operands = [node.left, *node.comparators]
+    for left, operator, right in zip(operands, node.ops, operands[1:], strict=False):
+        if (at := operator_between(program, left, right)) is None:
+            continue
+        against_literal = isinstance(right, ast.Constant) and not isinstance(right.value, str)
+        for sign, unlikely in _COMPARISONS[sign_of(operator)].items():
+            if sign in ("in", "not in") and against_literal:
+                continue
+            if sign in ("is", "is not") and not against_literal:
+                continue
+            if isinstance(right, ast.Constant) and right.value is None and sign[0] in "<>":
+                continue
+            yield resign(program, "comparison", node, at, sign, unlikely=unlikely)
+
+
+def boolean(site: Site) -> Iterator[Edit]:
+    """`and` for `or`, all of a row or one of it; `&` for `and`."""
+    program, node = site.program, site.node
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitAnd | ast.BitOr):
+        word = "and" if isinstance(node.op, ast.BitAnd) else "or"
+        parts = (code(program, node.left), code(program, node.right))
+        yield rewrite(program, "boolean", node, joined(word, *parts), unlikely=1.5)
+    if not isinstance(node, ast.BoolOp):
+        return
+    was = "and" if isinstance(node.op, ast.And) else "or"
+    word = "or" if was == "and" else "and"
+    values = [code(program, value) for value in node.values]
+    yield rewrite(program, "boolean", node, joined(word, *values))
+    if len(values) > 2:
+        for cut in range(1, len(values)):
+            first, rest = joined(was, *values[:cut]), joined(was, *values[cut:])
+            if cut == 1:
+                first = values[0]
+            if cut == len(values) - 1:
+                rest = values[-1]
+            yield rewrite(program, "boolean", node, joined(word, first, rest), unlikely=1.5)
+
+
+def negation(site: Site) -> Iterator[Edit]:
+    """A condition turned round: `not` added, or taken away."""
+    program, node = site.program, site.node
+    if not isinstance(getattr(node, "ctx", ast.Load()), ast.Load):
+        return
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+        yield rewrite(program, "negation", node, code(program, node.operand))
+    elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub | ast.Invert):
+        if isinstance(node.operand, ast.Constant) and isinstance(node.op, ast.USub):
+            return  # another number will do
+        yield rewrite(program, "negation", node, code(program, node.operand))
+        if isinstance(node.op, ast.Invert):
+            operand = code(program, node.operand)
+            yield rewrite(program, "negation", node, negated(operand), unlikely=2)
+            yield rewrite(program, "negation", node, minus(operand), unlikely=2)
+    elif isinstance(node, ast.expr) and _asked(site):
+        # A single comparison is turned round by its operator already.
+        if isinstance(node, ast.Compare) and len(node.ops) == 1:
+            return
+        rare = 1.0 if not isinstance(node, ast.BoolOp) else 1.5
+        yield rewrite(program, "negation", node, negated(code(program, node)), unlikely=rare)
+
+
+def _asked(site: Site) -> bool:
+    """Whether a node is a condition, or may well be one."""
+    node, parent = site.node, site.program.parents.get(site.node)
+    match parent:
+        case ast.If() | ast.While() | ast.IfExp() | ast.Assert():
+            return node is parent.test
+        case ast.BoolOp():
+            return True
+        case ast.comprehension():
+            return node in parent.ifs
+        case ast.Return() | ast.Assign() | ast.keyword() | ast.Call():
+            facts = facts_at(site.program, node)
+            return facts.type_of(node) == "bool" and not isinstance(node, ast.Constant)
+        case _:
+            return False
+
+
+def sign(site: Site) -> Iterator[Edit]:
+    """A number with the other sign."""
+    program, node = site.program, site.node
+    if not isinstance(node, ast.Name | ast.Subscript | ast.Call | ast.Attribute | ast.BinOp):
+        return
+    if not isinstance(getattr(node, "ctx", ast.Load()), ast.Load):
+        return
+    parent = program.parents.get(node)
+    kind = facts_at(program, node).type_of(node)
+    if kind not in (None, "int", "float") or (kind is None and isinstance(node, ast.Call)):
+        return
+    one = minus(code(program, node))
+    match parent:
+        case ast.Return() | ast.keyword() | ast.Call() | ast.Tuple() | ast.List() | ast.Lambda():
+            if isinstance(parent, ast.Call) and (node is parent.func or len(parent.args) > 3):
+                return
+            yield rewrite(program, "sign", node, one, unlikely=3 if kind else 4)
+        case ast.Compare(ops=[ast.In() | ast.NotIn() | ast.Eq() | ast.NotEq()]):
+            if node is parent.left and not isinstance(parent.comparators[0], ast.Constant):
+                yield rewrite(program, "sign", node, one, unlikely=3)
+        case ast.Subscript() if node is parent.slice:
+            yield rewrite(program, "sign", node, one, unlikely=2.5)
+
+
+def arithmetic(site: Site) -> Iterator[Edit]:
+    """`+` for `-`, `//` for `/`, `%` for `//`."""
+    program, node = site.program, site.node
+    if not isinstance(node, ast.BinOp):
+        return
+    facts = facts_at(program, node)
+    if isinstance(node.op, ast.Mod) and facts.type_of(node.left) == "str":
+        return
+    left, right = code(program, node.left), code(program, node.right)
+    at = operator_between(program, node.left, node.right)
+    text = facts.type_of(node) in ("str", "list")
+    for other, unlikely in _ARITHMETIC[sign_of(node.op)].items():
+        if text and other != "*" and sign_of(node.op) == "+":
+            continue
+        meant = binary(left, other, right)
+        edit = rewrite(program, "arithmetic", node, meant, unlikely=unlikely)
+        plain = at and resign(program, "arithmetic", node, at, other, unlikely=unlikely)
+        if not plain or at is None:
+            yield edit
+        elif _alike(site, node, edit, plain):
+            yield plain
+        else:  # the new operator binds otherwise: once as it is grouped now, once as it reads
+            yield edit
+            yield resign(program, "arithmetic", node, at, other, unlikely=unlikely + 0.5)
+
+
+def _alike(site: Site, node: ast.BinOp, edit: Edit, plain: Edit) -> bool:
+    """Whether writing another sign and nothing else groups as before."""
+    start, end = site.program.span(node)
+    around = site.program.parents.get(node)
+    if isinstance(around, ast.expr) and hasattr(around, "lineno"):
+        start, end = site.program.span(around)
+    left = _cut(site, start, end, edit)
+    right = _cut(site, start, end, plain)
+    return left is not None and left == right
+
+
+def _cut(site: Site, start: int, end: int, edit: Edit) -> str | None:
+    text = site.program.text
+    one = edit.splices[0]
+    try:
+        tree = ast.parse(
+            f"({text[start : one.start]}{one.text}{text[one.end : end]}\n)", mode="eval"
+        )
+    except SyntaxError:
+        return None
+    return ast.dump(tree)
+
+
+def augmented(site: Site) -> Iterator[Edit]:
+    """`+=` for `-=`; the operator of an assignment that also counts."""
+    program, node = site.program, site.node
+    if not isinstance(node, ast.AugAssign):
+        return
+    was = sign_of(node.op)
+    start = program.span(node.target)[1]
+    at = program.text.find(f"{was}=", start, program.span(node.value)[0])
+    text = facts_at(program, node).type_of(node.value) in ("str", "list")
+    for other, unlikely in _ARITHMETIC[was].items():
+        if text and was == "+":
+            continue
+        says = f"`{was}=` → `{other}=`"
+        splice = Splice(at, at + len(was), other)
+        yield program.edit("augmented", node, says, splice, unlikely=unlikely)
+
+
+def off_by_one(site: Site) -> Iterator[Edit]:
+    """One more, or one less, where something is counted."""
+    program, node = site.program, site.node
+    if not isinstance(node, ast.Name | ast.Call | ast.Attribute | ast.Subscript | ast.BinOp):
+        return
+    if not isinstance(getattr(node, "ctx", ast.Load()), ast.Load):
+        return
+    unlikely = _counted(site, node)
+    if unlikely is None:
+        return
+    if isinstance(node, ast.BinOp):
+        if not isinstance(node.op, ast.Add | ast.Sub | ast.Mult | ast.FloorDiv | ast.Mod):
+            return
+        if isinstance(node.right, ast.Constant) and isinstance(node.op, ast.Add | ast.Sub):
+            return  # the constant is put right instead
+    one = code(program, node)
+    for other in ("-", "+"):
+        edit = binary(one, other, Code("1"))
+        yield rewrite(program, "off_by_one", node, edit, unlikely=unlikely)
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.FloorDiv | ast.Mult):
+        for other in ("-", "+"):
+            left = binary(code(program, node.left), other, Code("1"))
+            right = code(program, node.right)
+            edit = binary(left, sign_of(node.op), right)
+            yield rewrite(program, "off_by_one", node, edit, unlikely=unlikely + 1)
+
+
+def _counted(site: Site, node: ast.expr) -> float | None:
+    """How unlikely it is that a node counts, where it may."""
+    program = site.program
+    parent = program.parents.get(node)
+    facts = facts_at(program, node)
+    kind = facts.type_of(node)
+    if kind not in (None, "int", "float"):
+        return None
+    sure = 0.0 if kind else 1.0
+    match parent:
+        case ast.Subscript() if node is parent.slice:
+            return 1.0 + sure / 2 if facts.type_of(parent.value) != "dict" else None
+        case ast.Slice():
+            return 1.0
+        case ast.Call(func=ast.Name(id="range")):
+            return 1.0
+        case ast.Compare() if isinstance(parent.ops[0], ast.Lt | ast.LtE | ast.Gt | ast.GtE):
+            return 1.5 + sure
+        case ast.Compare() if isinstance(parent.ops[0], ast.Eq | ast.NotEq):
+            return 2.0 + sure
+        case ast.Return() | ast.Assign():
+            return 1.5 + 2 * sure
+        case ast.AugAssign():
+            return 2.0 + 2 * sure
+        case ast.Call() if node is not parent.func:
+            return 2.0 + 2 * sure
+        case ast.BinOp(op=ast.Mult() | ast.FloorDiv() | ast.Mod() | ast.Pow()):
+            return 2.5 + sure
+        case ast.IfExp() | ast.Tuple() | ast.List() if not isinstance(
+            getattr(parent, "ctx", None), ast.Store
+        ):
+            return 2.5 + 2 * sure
+        case _:
+            return None
+
+
+OPERATIONS = (comparison, boolean, negation, sign, arithmetic, augmented, off_by_one)

@@ -1,0 +1,25 @@
+"""The seam of the operators: what one is given, and what it gives."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from runtrue.fixers.search.edit import Edit
+from runtrue.fixers.search.evidence import Failure
+from runtrue.fixers.search.program import Program
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Site:
+    """A node of a program that may be wrong, with what the failing tests have shown."""
+
+    program: Program
+    node: ast.AST
+    failures: tuple[Failure, ...] = ()
+
+
+#: Proposes edits at a node. It is called for each expression, statement, argument, keyword and
+#: handler on a line under suspicion, and gives nothing for nodes it has nothing to say about.
+Operator = Callable[[Site], Iterator[Edit]]

@@ -1,0 +1,126 @@
+"""Terms: one more, one less, or grouped otherwise."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from runtrue.fixers.search.edit import Edit
+from runtrue.fixers.search.operators.facts import Facts, facts_at, gathered
+from runtrue.fixers.search.operators.seam import Site
+from runtrue.fixers.search.operators.spelling import (
+    Code,
+    binary,
+    code,
+    joined,
+    rewrite,
+    sign_of,
+)
+
+_MOST_TERMS = 4
+
+
+def dropped_term(site: Site) -> Iterator[Edit]:
+    """One side of an operation, or of a condition, on its own."""
+    program, node = site.program, site.node
+    if isinstance(node, ast.BinOp):
+        for side, other in ((node.left, node.right), (node.right, node.left)):
+            # `a + 1` and `a * 2` have likely one number too many; `a / b` seldom has.
+            small = isinstance(other, ast.Constant)
+            first = side is node.left
+            unlikely = 1.0 if small and first else 2.0 if first else 2.5
+            yield rewrite(program, "term_drop", node, code(program, side), unlikely=unlikely)
+    elif isinstance(node, ast.BoolOp):
+        word = "and" if isinstance(node.op, ast.And) else "or"
+        for gone in node.values:
+            left = [code(program, one) for one in node.values if one is not gone]
+            one = left[0] if len(left) == 1 else joined(word, *left)
+            yield rewrite(program, "condition_drop", node, one, unlikely=1.5)
+
+
+def added_term(site: Site) -> Iterator[Edit]:
+    """A variable in scope added to a number, or multiplied with it."""
+    program, node = site.program, site.node
+    if not isinstance(node, ast.Name | ast.BinOp | ast.Call | ast.Subscript | ast.Attribute):
+        return
+    if not isinstance(getattr(node, "ctx", ast.Load()), ast.Load):
+        return
+    parent = program.parents.get(node)
+    match parent:
+        case ast.Return() | ast.Assign() | ast.AugAssign() | ast.Slice():
+            rare = 0.0
+        case ast.Subscript() if node is parent.slice:
+            rare = 0.0
+        case ast.Call(func=ast.Name(id="range" | "max" | "min" | "append")):
+            rare = 0.5
+        case ast.Call(func=ast.Attribute(attr="append")) | ast.Compare():
+            rare = 1.0
+        case _:
+            return
+    facts = facts_at(program, node)
+    if facts.type_of(node) not in (None, "int", "float"):
+        return
+    if facts.type_of(node) is None and isinstance(node, ast.Call):
+        return
+    one = code(program, node)
+    mentioned = {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}
+    number = [name for name in _numbers(site, facts) if name not in mentioned][:_MOST_TERMS]
+    for place, name in enumerate(number):
+        for sign in ("+", "-"):
+            edit = binary(one, sign, Code(name))
+            yield rewrite(program, "term_add", node, edit, unlikely=2.5 + rare + 0.4 * place)
+        if place < 2:
+            edit = binary(one, "*", Code(name))
+            yield rewrite(program, "term_add", node, edit, unlikely=3.5 + rare + 0.4 * place)
+    if isinstance(parent, ast.Return | ast.Assign):
+        for sign, other in (("*", "2"), ("//", "2"), ("%", "2")):
+            edit = binary(one, sign, Code(other))
+            yield rewrite(program, "term_add", node, edit, unlikely=4 + rare)
+        for name in gathered(program).visible(program, node):
+            if name.isupper() and name not in mentioned and facts.type_of_name(name) != "str":
+                edit = binary(one, "%", Code(name))
+                yield rewrite(program, "term_add", node, edit, unlikely=2)
+
+
+def _numbers(site: Site, facts: Facts) -> list[str]:
+    """The names in scope that hold a number, or may, the most used first."""
+    names = [
+        name
+        for name in gathered(site.program).visible(site.program, site.node)
+        if facts.uses[name]
+        and name not in ("self", "cls")
+        and name not in gathered(site.program).functions
+    ]
+    names = [name for name in names if facts.type_of_name(name) in (None, "int", "float")]
+    sure = [name for name in names if facts.type_of_name(name)]
+    return sorted(sure, key=lambda name: -facts.uses[name]) or names
+
+
+def regrouped(site: Site) -> Iterator[Edit]:
+    """Another grouping: `(a + b) * c` for `a + b * c`, and back; `a and (b or c)`."""
+    program, node = site.program, site.node
+    match node:
+        case ast.BinOp(op=outer, left=left, right=ast.BinOp(op=inner) as right):
+            parts = [code(program, one) for one in (left, right.left, right.right)]
+            first = binary(parts[0], sign_of(outer), parts[1])
+            one = binary(first, sign_of(inner), parts[2])
+        case ast.BinOp(op=outer, left=ast.BinOp(op=inner) as left, right=right):
+            parts = [code(program, one) for one in (left.left, left.right, right)]
+            second = binary(parts[1], sign_of(outer), parts[2])
+            one = binary(parts[0], sign_of(inner), second)
+            if isinstance(outer, ast.Add) and isinstance(inner, ast.Add):
+                return
+        case ast.BoolOp(op=ast.Or(), values=[first_value, ast.BoolOp() as second_value]):
+            values = [code(program, part) for part in second_value.values]
+            head = joined("or", code(program, first_value), values[0])
+            one = joined("and", head, *values[1:])
+        case ast.BoolOp(op=ast.Or(), values=[ast.BoolOp() as first_value, second_value]):
+            values = [code(program, part) for part in first_value.values]
+            tail = joined("or", values[-1], code(program, second_value))
+            one = joined("and", *values[:-1], tail)
+        case _:
+            return
+    yield rewrite(program, "grouping", node, one)
+
+
+TERMS = (dropped_term, added_term, regrouped)

@@ -1,0 +1,271 @@
+"""Wraps: a call, an index or a method around an expression or behind it, or one less."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from runtrue.fixers.search.edit import Edit
+from runtrue.fixers.search.operators.facts import facts_at
+from runtrue.fixers.search.operators.seam import Site
+from runtrue.fixers.search.operators.spelling import (
+    NAMED,
+    Code,
+    at_least,
+    behind,
+    called,
+    code,
+    rewrite,
+)
+
+_UNARY_CALLS = (
+    *("len", "abs", "int", "float", "str", "list", "set", "tuple", "sorted", "sum", "max", "min"),
+    *("reversed", "iter", "any", "all", "bool", "round", "dict", "enumerate", "ord", "chr"),
+    *("deepcopy", "copy", "floor", "ceil", "sqrt", "isqrt"),
+)
+# What is put around or behind an expression of a type, and how unlikely that is.
+_AROUND: dict[str | None, dict[str, float]] = {
+    "str": {"int": 2, "len": 2, "list": 3, "set": 3, "sorted": 3, "float": 4, "ord": 3.5},
+    "list": {
+        "len": 1.5,
+        "sorted": 1.5,
+        "sum": 2,
+        "max": 2.5,
+        "min": 2.5,
+        "set": 2,
+        "tuple": 2.5,
+        "list": 2.5,
+    },
+    "tuple": {"list": 2, "sorted": 2, "len": 2, "set": 3},
+    "set": {"len": 1.5, "sorted": 1.5, "list": 1.5},
+    "dict": {"len": 2, "list": 2.5, "sorted": 3},
+    "int": {"abs": 2, "str": 2, "chr": 5, "float": 5},
+    "float": {"int": 1.5, "round": 1.5, "abs": 2, "str": 3},
+    "bool": {"int": 4},
+    None: {
+        "len": 2.5,
+        "abs": 3,
+        "int": 3,
+        "str": 3,
+        "list": 3.5,
+        "sorted": 3.5,
+        "set": 4,
+        "sum": 4,
+        "max": 5,
+        "tuple": 4,
+    },
+}
+_BEHIND: dict[str | None, dict[str, float]] = {
+    "str": {
+        ".lower()": 1.5,
+        ".strip()": 1.5,
+        "[::-1]": 2,
+        "[1:]": 2,
+        "[:-1]": 2,
+        "[0]": 2.5,
+        "[-1]": 2.5,
+        ".split()": 2.5,
+        ".upper()": 2.5,
+    },
+    "list": {"[::-1]": 1.5, "[1:]": 2, "[:-1]": 2, "[0]": 2, "[-1]": 2, "[:]": 2, ".copy()": 3.5},
+    "tuple": {"[0]": 2, "[1]": 2, "[-1]": 2.5, "[::-1]": 2.5},
+    "dict": {".items()": 1.5, ".values()": 1.5, ".keys()": 3, ".copy()": 3},
+    "set": {".copy()": 3},
+    None: {
+        "[::-1]": 4,
+        "[0]": 3,
+        "[-1]": 3,
+        "[1]": 4,
+        ".lower()": 5,
+        ".strip()": 5,
+        "[:]": 4,
+        ".items()": 5,
+        ".values()": 5,
+    },
+}
+
+
+def unwrapped(site: Site) -> Iterator[Edit]:
+    """A call given up for what it is called with, or for what it is a method of."""
+    program, node = site.program, site.node
+    if not isinstance(node, ast.Call):
+        return
+    if isinstance(program.parents.get(node), ast.Expr | ast.Await):
+        return
+    plain = [one for one in node.args if not isinstance(one, ast.Starred)]
+    for place, one in enumerate(plain[:3]):
+        known = isinstance(node.func, ast.Name) and node.func.id in _UNARY_CALLS
+        unlikely = (1.0 if known and len(plain) == 1 else 1.5) + 0.3 * place
+        if isinstance(one, ast.GeneratorExp):
+            continue
+        yield rewrite(program, "unwrap", node, code(program, one), unlikely=unlikely)
+    if isinstance(node.func, ast.Attribute) and not isinstance(node.func.value, ast.Constant):
+        base = node.func.value
+        if not (isinstance(base, ast.Name) and _is_place(site, base)):
+            rare = 1.5 if not node.args else 2.5
+            yield rewrite(program, "unwrap", node, code(program, base), unlikely=rare)
+
+
+def _is_place(site: Site, base: ast.Name) -> bool:
+    """Whether a name is only where functions are got from: a module, or the object itself."""
+    return base.id in ("self", "cls") or any(
+        (alias.asname or alias.name) == base.id
+        for node in site.program.tree.body
+        if isinstance(node, ast.Import)
+        for alias in node.names
+    )
+
+
+def wrapped(site: Site) -> Iterator[Edit]:
+    """A call around an expression, or a method, an index or a slice behind it."""
+    program, node = site.program, site.node
+    if not isinstance(node, ast.expr) or not _may_wrap(site):
+        return
+    facts = facts_at(program, node)
+    kind = facts.type_of(node)
+    if kind in ("function", "NoneType") or kind not in _AROUND:
+        kind = None
+    parent = program.parents.get(node)
+    one = code(program, node)
+    rare = 0.0 if isinstance(node, ast.Name | ast.Attribute | ast.Subscript | ast.Call) else 0.5
+    if kind is None and isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Slice):
+        kind = "list"
+    if isinstance(node, ast.ListComp):
+        rare = 0.5
+    for name, unlikely in _AROUND[kind].items():
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == name:
+            continue
+        outer = parent.func if isinstance(parent, ast.Call) else None
+        if isinstance(outer, ast.Name) and (
+            outer.id == name or (outer.id == "range" and name != "len")
+        ):
+            continue
+        yield rewrite(program, "wrap", node, called(name, one), unlikely=unlikely + rare)
+    if isinstance(node, ast.BinOp | ast.Compare | ast.BoolOp) and kind is None:
+        return
+    for text, unlikely in _BEHIND.get(kind, {}).items():
+        yield rewrite(program, "wrap", node, behind(one, text), unlikely=unlikely + rare)
+
+
+def _may_wrap(site: Site) -> bool:
+    """Whether a value is handed on at a node: returned, assigned, compared, given to a call."""
+    program, node = site.program, site.node
+    if not isinstance(
+        node,
+        ast.Name
+        | ast.Attribute
+        | ast.Subscript
+        | ast.Call
+        | ast.BinOp
+        | ast.ListComp
+        | ast.List
+        | ast.SetComp,
+    ) or not isinstance(getattr(node, "ctx", ast.Load()), ast.Load):
+        return False
+    if isinstance(node, ast.List) and len(node.elts) < 2:
+        return False
+    if isinstance(node, ast.BinOp) and isinstance(
+        program.parents.get(node), ast.Subscript | ast.Slice
+    ):
+        return False
+    if isinstance(node, ast.Name) and node.id in ("self", "cls"):
+        return False
+    parent = program.parents.get(node)
+    match parent:
+        case ast.Return() | ast.Assign() | ast.Compare() | ast.AugAssign() | ast.Starred():
+            return True
+        case ast.For() | ast.AsyncFor() | ast.comprehension():
+            return node is parent.iter
+        case ast.Call():
+            return node in parent.args and len(parent.args) <= 4
+        case ast.keyword() | ast.IfExp() | ast.BinOp() | ast.FormattedValue():
+            return True
+        case ast.Subscript():
+            return node is parent.slice and not isinstance(node, ast.BinOp)
+        case ast.Attribute():  # `x.count()` where `str(x).count()` is meant: seldom
+            return False
+        case ast.ListComp() | ast.SetComp() | ast.GeneratorExp():
+            return node is parent.elt
+        case ast.Tuple() | ast.List():
+            return isinstance(parent.ctx, ast.Load) and len(parent.elts) <= 3
+        case _:
+            return False
+
+
+def clamped(site: Site) -> Iterator[Edit]:
+    """`max(0, …)` and the like around a number that is returned, assigned or given to a call."""
+    program, node = site.program, site.node
+    if not isinstance(node, ast.BinOp | ast.Name | ast.Call | ast.Subscript):
+        return
+    parent = program.parents.get(node)
+    if not isinstance(parent, ast.Return | ast.Assign | ast.Call | ast.Slice):
+        return
+    if isinstance(parent, ast.Call) and (
+        node is parent.func or (isinstance(parent.func, ast.Name) and parent.func.id != "range")
+    ):
+        return
+    if isinstance(parent, ast.Assign) and node in parent.targets:
+        return
+    facts = facts_at(program, node)
+    if facts.type_of(node) not in (None, "int", "float"):
+        return
+    sure = 0 if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Sub) else 1.5
+    one = code(program, node)
+    yield rewrite(program, "clamp", node, called("max", Code("0"), one), unlikely=1.5 + sure)
+    function = program.function_of(node)
+    if isinstance(parent, ast.Return) and function is not None:
+        # A limit is given to a function, as a rule.
+        given = [arg.arg for arg in function.args.args if arg.arg not in ("self", "cls")]
+        for limit in given if len(given) > 1 else ():
+            if not _mentions(node, limit, site):
+                for name in ("min", "max"):
+                    made = called(name, one, Code(limit))
+                    yield rewrite(program, "clamp", node, made, unlikely=3)
+    if isinstance(parent, ast.Assign) and len(parent.targets) == 1:
+        target = parent.targets[0]
+        if isinstance(target, ast.Name | ast.Subscript | ast.Attribute) and not _mentions(
+            node, program.source(target), site
+        ):
+            for name in ("max", "min"):
+                held = Code(program.source(target))
+                yield rewrite(program, "clamp", node, called(name, held, one), unlikely=2)
+
+
+def _mentions(node: ast.AST, text: str, site: Site) -> bool:
+    return any(
+        isinstance(one, ast.expr) and site.program.source(one) == text for one in ast.walk(node)
+    )
+
+
+def listed(site: Site) -> Iterator[Edit]:
+    """A value in a list of its own, or out of it, where lists are put together."""
+    program, node = site.program, site.node
+    if not isinstance(node, ast.expr):
+        return
+    parent = program.parents.get(node)
+    facts = facts_at(program, node)
+    handed = isinstance(parent, ast.BinOp | ast.AugAssign | ast.Return) or (
+        isinstance(parent, ast.Call)
+        and isinstance(parent.func, ast.Attribute)
+        and parent.func.attr in ("append", "extend", "add", "appendleft", "update")
+        and node in parent.args
+    )
+    if not handed or not isinstance(getattr(node, "ctx", ast.Load()), ast.Load):
+        return
+    if isinstance(parent, ast.AugAssign) and node is parent.target:
+        return
+    if (
+        isinstance(node, ast.List)
+        and len(node.elts) == 1
+        and not isinstance(node.elts[0], ast.Starred)
+    ):
+        yield rewrite(program, "wrap", node, code(program, node.elts[0]), unlikely=1.5)
+    elif isinstance(node, ast.Name | ast.Subscript | ast.Call) and facts.type_of(node) not in (
+        "int",
+        "bool",
+    ):
+        inner = at_least(code(program, node), NAMED + 1)
+        yield rewrite(program, "wrap", node, Code(f"[{inner}]"), unlikely=3)
+
+
+WRAPS = (unwrapped, wrapped, clamped, listed)

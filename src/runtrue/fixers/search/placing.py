@@ -1,0 +1,83 @@
+"""Placing: a candidate on the disk for the time of a trial, and all as it was afterwards."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+
+#: What runs leave behind and nobody minds, and where the code of others is.
+_CACHES = frozenset(
+    {"__pycache__", ".pytest_cache", ".hypothesis", ".git", ".tox", ".nox", "node_modules"}
+)
+_LARGEST = 1024 * 1024
+
+
+class Placing:
+    """The files of a project, some of which are another's for a while."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+        self._before = set(self._listed())
+        self._kept: dict[Path, tuple[bytes, int]] = {}
+        self._times = 0
+
+    @contextlib.contextmanager
+    def placed(self, texts: Mapping[str, str]) -> Iterator[None]:
+        """Have some files on the disk as a candidate has them."""
+        with contextlib.ExitStack() as stack:
+            for name, text in texts.items():
+                path = self._root / name
+                try:
+                    old, state = path.read_bytes(), path.stat()
+                except FileNotFoundError:
+                    stack.callback(path.unlink, missing_ok=True)
+                    path.write_text(text, encoding="utf-8", newline="")
+                    continue
+                stack.callback(_put_back, path, old, state.st_atime_ns, state.st_mtime_ns)
+                path.write_bytes(text.encode())
+                # Compiled files go by seconds and size: no two candidates share both.
+                self._times += 1
+                later = int(state.st_mtime) + 10 + self._times
+                os.utime(path, (later, later))
+            yield
+
+    def keep(self, written: Iterable[str]) -> None:
+        """Remember what files are like that the tests write, so that they can be made so again."""
+        for name in written:
+            path = Path(name)
+            if path in self._before and path.is_file() and path.stat().st_size <= _LARGEST:
+                self._kept[path] = path.read_bytes(), path.stat().st_mtime_ns
+
+    def tidy(self) -> None:
+        """Remove what was not there before, and make those as they were that the tests write."""
+        for path in sorted(set(self._listed()) - self._before, reverse=True):
+            if path.is_dir() and not path.is_symlink():
+                shutil.rmtree(path, ignore_errors=True)
+            else:
+                path.unlink(missing_ok=True)
+        for path, (content, time) in self._kept.items():
+            try:
+                changed = path.stat().st_mtime_ns != time
+            except OSError:
+                changed = True
+            if changed:
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_bytes(content)
+                os.utime(path, ns=(time, time))
+
+    def _listed(self) -> Iterator[Path]:
+        for place, directories, files in os.walk(self._root):
+            directories[:] = [
+                name
+                for name in directories
+                if name not in _CACHES and not Path(place, name, "pyvenv.cfg").exists()
+            ]
+            yield from (Path(place, name) for name in (*directories, *files))
+
+
+def _put_back(path: Path, content: bytes, accessed: int, modified: int) -> None:
+    path.write_bytes(content)
+    os.utime(path, ns=(accessed, modified))

@@ -1,0 +1,237 @@
+"""Proposing: the edits of a program, likeliest first, without those that come to the same."""
+
+from __future__ import annotations
+
+import ast
+import math
+import textwrap
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+from runtrue.fixers.search.edit import Edit, Splice, overlap, splice
+from runtrue.fixers.search.evidence import Failure
+from runtrue.fixers.search.localise import Suspicion
+from runtrue.fixers.search.operators import OPERATORS, Operator, Site
+from runtrue.fixers.search.priors import Priors
+from runtrue.fixers.search.program import Function, Program
+
+_SITES = (ast.expr, ast.stmt, ast.arg, ast.keyword, ast.excepthandler)
+#: What a line is worth that did not run, in a function that did.
+_UNRUN = 0.05
+#: How much rarer it is that the same mistake was made in several places.
+_EVERYWHERE = 1.5
+#: Edits that are put in order at a time: a large program is not looked at as a whole.
+_CHUNK = 6_000
+
+
+#: A file, a place in it, and what is there.
+Key = tuple[str, int, int]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidate:
+    """One or more edits that are made together, and how unlikely they are: less is better."""
+
+    edits: tuple[Edit, ...]
+    cost: float
+
+    @property
+    def kind(self) -> str:
+        """The kinds of its edits."""
+        return "+".join(edit.kind for edit in self.edits)
+
+    @property
+    def says(self) -> str:
+        """What it does, and where."""
+        return "; ".join(f"{edit.says} in {edit.file}:{edit.line}" for edit in self.edits)
+
+    @property
+    def doubt(self) -> str | None:
+        """Why it would be a poor fix, if anything says so."""
+        return next((edit.doubt for edit in self.edits if edit.doubt), None)
+
+    def texts(self, base: dict[str, str]) -> dict[str, str]:
+        """The files it changes, as they would be."""
+        splices: defaultdict[str, list[Splice]] = defaultdict(list)
+        for edit in self.edits:
+            splices[edit.file] += edit.splices
+        return {file: splice(base[file], made) for file, made in splices.items()}
+
+    def with_(self, other: Candidate) -> Candidate | None:
+        """Both together, unless they are about the same place."""
+        if any(overlap(a, b) for a in self.edits for b in other.edits):
+            return None
+        return Candidate(edits=(*self.edits, *other.edits), cost=self.cost + other.cost)
+
+
+class Proposals:
+    """The candidates for some files, given by their texts. Files that do not parse give none."""
+
+    def __init__(
+        self,
+        texts: dict[str, str],
+        suspicion: Suspicion,
+        failures: Sequence[Failure],
+        priors: Priors,
+        operators: Sequence[Operator] = OPERATORS,
+    ) -> None:
+        self._suspicion = suspicion
+        self._failures = tuple(failures)
+        self._priors = priors
+        self._operators = operators
+        self.programs: dict[str, Program] = {}
+        for file, text in texts.items():
+            try:
+                self.programs[file] = Program(file, text)
+            except (SyntaxError, ValueError, RecursionError):
+                continue
+        self._seen: set[tuple[Key | None, ...]] = set()
+        self._shapes: dict[tuple[str, int, int], str | None] = {}
+
+    def singles(self) -> Iterator[Candidate]:
+        """Candidates of one edit, or of the same edit everywhere in a function."""
+        sites = sorted(self._sites(), key=lambda site: -site[0])
+        chunk: list[Candidate] = []
+        for worth, program, node in sites:
+            chunk += [self._weighed(edit, worth) for edit in self._edits(program, node)]
+            if len(chunk) >= _CHUNK:
+                yield from self._ordered(chunk)
+                chunk = []
+        yield from self._ordered(chunk)
+
+    def _ordered(self, chunk: list[Candidate]) -> Iterator[Candidate]:
+        chunk += self._everywhere(chunk)
+        # The sort is stable: of equals, the more suspect and then the earlier place comes first.
+        yield from sorted(chunk, key=lambda one: one.cost)
+
+    def is_new(self, candidate: Candidate) -> bool:
+        """Whether no candidate before comes to the same program, and it is one at all."""
+        keys = [self._key(edit) for edit in candidate.edits]
+        if None in keys:
+            return False
+        key = tuple(keys)
+        if key in self._seen:
+            return False
+        self._seen.add(key)
+        return True
+
+    def _key(self, edit: Edit) -> Key | None:
+        """Where an edit is and what it makes of the statement there, without how it is written."""
+        program = self.programs[edit.file]
+        first, last = edit.splices[0].start, max(one.end for one in edit.splices)
+        for start, end in program.pieces(first, last):
+            old = self._shape(program, start, end)
+            if old is None:
+                continue
+            inner = [replace(s, start=s.start - start, end=s.end - start) for s in edit.splices]
+            new = _shape(splice(program.text[start:end], inner))
+            # What is moved out of a block is seen only with what is around it.
+            if new is not None and new != old:
+                return edit.file, start, hash(new)
+        return None
+
+    def _shape(self, program: Program, start: int, end: int) -> str | None:
+        key = (program.file, start, end)
+        if key not in self._shapes:
+            self._shapes[key] = _shape(program.text[start:end])
+        return self._shapes[key]
+
+    # -- sites and their edits ------------------------------------------------------------------
+
+    def _sites(self) -> Iterator[tuple[float, Program, ast.AST]]:
+        for file in self._suspicion.files:
+            program = self.programs.get(file)
+            if program is None:
+                continue
+            ran = _functions_that_ran(program, self._suspicion)
+            for node in ast.walk(program.tree):
+                if not isinstance(node, _SITES) or _is_prose(program, node):
+                    continue
+                worth = self._worth(program, node)
+                if not worth and program.function_of(node) in ran:
+                    worth = _UNRUN
+                if worth:
+                    yield worth, program, node
+
+    def _worth(self, program: Program, node: ast.AST) -> float:
+        """As much as the most suspect line of the statement, or of its head."""
+        statement = program.statement_of(node)
+        first, last = _head(statement)
+        own = range(node.lineno, (node.end_lineno or node.lineno) + 1)  # type: ignore[attr-defined]
+        lines = own if isinstance(node, ast.expr) and last - first > 3 else range(first, last + 1)
+        best = max((self._suspicion.of(program.file, line) for line in lines), default=0.0)
+        return best or self._suspicion.of(program.file, first)
+
+    def _edits(self, program: Program, node: ast.AST) -> Iterator[Edit]:
+        site = Site(program=program, node=node, failures=self._failures)
+        for operator in self._operators:
+            yield from operator(site)
+
+    def _weighed(self, edit: Edit, worth: float) -> Candidate:
+        prior = self._priors.of(edit.kind)
+        doubt = 3.0 if edit.doubt else 0.0
+        cost = math.log(max(edit.unlikely, 0.1)) - math.log(prior) - math.log(worth) + doubt
+        return Candidate(edits=(edit,), cost=cost)
+
+    def _everywhere(self, singles: Iterable[Candidate]) -> Iterator[Candidate]:
+        """The same edit made in each place of a function where it can be."""
+        groups: defaultdict[tuple[object, ...], dict[int, Candidate]] = defaultdict(dict)
+        for one in singles:
+            edit = one.edits[0]
+            program = self.programs[edit.file]
+            if len(edit.splices) != 1 or edit.doubt:
+                continue
+            made = edit.splices[0]
+            old = program.text[made.start : made.end]
+            if not old or "\n" in old:
+                continue
+            scope = program.around(edit)[0]
+            groups[edit.file, scope, edit.kind, old, made.text].setdefault(made.start, one)
+        for same in groups.values():
+            if not 2 <= len(same) <= 12:
+                continue
+            first = min(same.values(), key=lambda one: one.cost)
+            splices = tuple(sorted(one.edits[0].splices[0] for one in same.values()))
+            if any(a.end > b.start for a, b in pairwise(splices)):
+                continue
+            told = f"{first.edits[0].says}, in {len(same)} places"
+            edit = replace(first.edits[0], splices=splices, says=told)
+            yield Candidate(edits=(edit,), cost=first.cost + math.log(_EVERYWHERE))
+
+
+def _is_prose(program: Program, node: ast.AST) -> bool:
+    """Whether a node is a docstring: it may hold doctests, and those judge."""
+    value = node.value if isinstance(node, ast.Expr) else node
+    if not isinstance(value, ast.Constant) or not isinstance(value.value, str):
+        return False
+    return isinstance(node, ast.Expr) or isinstance(program.parents.get(node), ast.Expr)
+
+
+def _functions_that_ran(program: Program, suspicion: Suspicion) -> set[Function | None]:
+    lines = suspicion.lines.get(program.file, {})
+    found: set[Function | None] = set()
+    for node in ast.walk(program.tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            first = node.body[0].lineno
+            if any(first <= line <= (node.end_lineno or first) for line in lines):
+                found.add(node)
+    return found
+
+
+def _head(statement: ast.stmt) -> tuple[int, int]:
+    """The lines of a statement, without those of its body."""
+    body = getattr(statement, "body", None)
+    end = statement.end_lineno or statement.lineno
+    if isinstance(body, list) and body:
+        end = max(statement.lineno, min(end, body[0].lineno - 1))
+    return statement.lineno, end
+
+
+def _shape(text: str) -> str | None:
+    """What a text says, however it is written; None if it is no program."""
+    try:
+        return ast.dump(ast.parse(textwrap.dedent(text)))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None

@@ -1,0 +1,319 @@
+"""How a program behaves on inputs like those of its tests. It runs inside the project's Python.
+
+The calls that tests make into the project are noted, with copies of their arguments; then they are
+made again, first as they were and then with some arguments changed a little, by a seed.
+"""
+
+from __future__ import annotations  # any Python may be the project's
+
+import asyncio
+import copy
+import gc
+import inspect
+import itertools
+import random
+import re
+import signal
+import sys
+import time
+import types
+import zlib
+from typing import Any
+
+_judging: Any = sys.modules["runtrue_judging"]
+
+_CALLS, _CALLS_OF_ONE = 30, 6
+#: For one test, which has made its calls long before its end as a rule, and for all of them.
+_RECORDING_ONE, _RECORDING_SECONDS = 0.25, 1.5
+#: For one input and for all of them.
+_SECONDS, _IN_ALL = 0.05, 1.0
+_LONGEST = 300
+_ADDRESS = re.compile(r"0x[0-9a-fA-F]+")
+
+
+class _Call:
+    """One call that a test made: what was called, and with what."""
+
+    def __init__(self, code: Any, args: list[Any], more: dict[str, Any]) -> None:
+        self.code = code
+        self.args = args
+        self.more = more
+        self.function: Any = None
+
+    def values(self) -> list[Any]:
+        """All arguments."""
+        return [*self.args, *self.more.values()]
+
+    def again(self) -> _Call:
+        """The same call, with arguments of its own."""
+        args, more = copy.deepcopy((self.args, self.more))
+        new = _Call(self.code, args, more)
+        new.function = self.function
+        return new
+
+
+def behave(session: Any, prover: Any) -> None:
+    """Say what the program gives for some inputs, as a text for each. Leaves."""
+    child = prover.judge.child
+    request = child.request
+    calls = _Recording(session, prover).calls
+    _find_functions(calls)
+    calls = [call for call in calls if call.function is not None]
+    if not calls:
+        child.leave({"end": "fresh", "detail": "no test calls anything that can be called again"})
+    inputs = list(_inputs(calls, random.Random(request["seed"]), request["inputs"]))  # noqa: S311
+    if prover.live is not None:
+        prover.patch(child)
+    signal.signal(signal.SIGALRM, _judging._time_up)
+    until = time.monotonic() + _IN_ALL
+    child.leave({"end": "behaved", "behaved": [_digest(one, until, child) for one in inputs]})
+
+
+# -- the calls that tests make ------------------------------------------------------------------
+
+
+class _Recording:
+    """Runs the tests and notes the calls that go from them into the project."""
+
+    def __init__(self, session: Any, prover: Any) -> None:
+        self.calls: list[_Call] = []
+        self._scope = prover.scope
+        self._of_one: dict[Any, int] = {}
+        self._frames: list[Any] = []
+        self._tests = {
+            prover.scope.file(str(getattr(item, "path", None) or item.fspath))
+            for item in session.items
+            if type(item).__name__ != "DoctestItem"
+        }
+        child = prover.judge.child
+        until = time.monotonic() + _RECORDING_SECONDS
+        signal.signal(signal.SIGALRM, _judging._time_up)
+        for index, item in enumerate(session.items):
+            left = until - time.monotonic()
+            if left < 0 or len(self.calls) >= _CALLS:
+                break
+            child.slot.begin(index, left + 1.0)
+            signal.setitimer(signal.ITIMER_REAL, min(left, _RECORDING_ONE))
+            sys.setprofile(self._notice)
+            try:
+                # Each for itself: what the next one needs is made anew.
+                prover.judge.run_one(item)
+            except BaseException:  # noqa: S110 - it is the calls that count
+                pass
+            finally:
+                sys.setprofile(None)
+                signal.setitimer(signal.ITIMER_REAL, 0)
+
+    def _notice(self, frame: Any, event: str, arg: Any) -> None:
+        if event != "call" or frame.f_back is None or len(self.calls) >= _CALLS:
+            return
+        caller = frame.f_back.f_code.co_filename
+        if self._scope.file(caller) not in self._tests and not caller.startswith("<doctest "):
+            return
+        code = frame.f_code
+        file = self._scope.file(code.co_filename)
+        if file is None or file in self._tests or code.co_name.startswith("<"):
+            return
+        name = code.co_name
+        if (name.startswith("__") and name != "__call__") or self._is_resumed(frame):
+            return
+        if self._of_one.get(code, 0) >= _CALLS_OF_ONE:
+            return
+        self._of_one[code] = self._of_one.get(code, 0) + 1
+        try:
+            args, more = copy.deepcopy(_arguments(frame))
+        except Exception:  # what cannot be copied cannot be called again
+            return
+        self.calls.append(_Call(code, args, more))
+
+    def _is_resumed(self, frame: Any) -> bool:
+        kinds = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
+        if not frame.f_code.co_flags & kinds:
+            return False
+        known = any(frame is one for one in self._frames)
+        self._frames.append(frame)
+        return known
+
+
+def _names(code: Any) -> list[str]:
+    count = code.co_argcount + code.co_kwonlyargcount
+    count += bool(code.co_flags & inspect.CO_VARARGS) + bool(code.co_flags & inspect.CO_VARKEYWORDS)
+    return list(code.co_varnames[:count])
+
+
+def _arguments(frame: Any) -> tuple[list[Any], dict[str, Any]]:
+    code, values = frame.f_code, frame.f_locals
+    names = _names(code)
+    args = [values[name] for name in names[: code.co_argcount]]
+    kept = code.co_argcount + code.co_kwonlyargcount
+    more = {name: values[name] for name in names[code.co_argcount : kept]}
+    if code.co_flags & inspect.CO_VARARGS:
+        args += values[names[kept]]
+        kept += 1
+    if code.co_flags & inspect.CO_VARKEYWORDS:
+        more.update(values[names[kept]])
+    return args, more
+
+
+def _find_functions(calls: list[_Call]) -> None:
+    """The functions that have the code that was called; none where several have it."""
+    wanted: dict[int, list[Any]] = {id(call.code): [] for call in calls}
+    gc.unfreeze()
+    for thing in gc.get_objects():
+        if type(thing) is types.FunctionType and id(thing.__code__) in wanted:
+            wanted[id(thing.__code__)].append(thing)
+    for call in calls:
+        found = wanted[id(call.code)]
+        call.function = found[0] if len(found) == 1 else None
+
+
+# -- other inputs -------------------------------------------------------------------------------
+
+
+def _inputs(calls: list[_Call], chance: random.Random, count: int) -> Any:
+    """The calls as they were, then with changes, each call in its turn."""
+    made = 0
+    for call in calls[:count]:
+        yield call.again()
+        made += 1
+    if not any(_can_change(value) for call in calls for value in call.values()):
+        return
+    for call in itertools.cycle(calls):
+        if made >= count:
+            return
+        new = call.again()
+        places: list[tuple[Any, Any]] = [
+            (new.args, at) for at, value in enumerate(new.args) if _can_change(value)
+        ]
+        places += [(new.more, name) for name, value in new.more.items() if _can_change(value)]
+        if not places:
+            continue
+        for holder, at in chance.sample(places, chance.choice([1, 1, 1, len(places)])):
+            if chance.random() < 0.2:
+                holder[at] = _borrowed(holder[at], at, call, calls, chance)
+            for _ in range(chance.choice([1, 1, 2, 3])):
+                holder[at] = _changed(holder[at], chance)
+        made += 1
+        yield new
+
+
+def _borrowed(value: Any, at: Any, call: _Call, calls: list[_Call], chance: random.Random) -> Any:
+    """What another call of the same function has in the same place."""
+    others = [other for other in calls if other.code is call.code]
+    other = chance.choice(others)
+    holder: Any = other.args if isinstance(at, int) else other.more
+    try:
+        found = holder[at]
+    except LookupError:
+        return value
+    return copy.deepcopy(found) if type(found) is type(value) else value
+
+
+def _can_change(value: Any) -> bool:
+    return type(value) in (bool, int, float, str, bytes, list, tuple, dict, set)
+
+
+def _changed(value: Any, chance: random.Random, depth: int = 0) -> Any:
+    """A value of the same type that is a little different."""
+    kind = type(value)
+    if kind is bool:
+        return not value
+    if kind is int:
+        return chance.choice([value + 1, value - 1, 0, -value, value * 2 + 1, value // 2, 97])
+    if kind is float:
+        return chance.choice([value + 1.0, value - 0.5, 0.0, -value, value * 2, value / 3])
+    if kind is str or kind is bytes:
+        half = len(value) // 2
+        options = [value[:0], value + value, value[1:], value[:half], value[::-1]]
+        return chance.choice([*options, value.swapcase(), value[half:] + value[:half]])
+    if kind is dict:
+        return _changed_dict(value, chance, depth)
+    if kind in (list, tuple, set):
+        parts = sorted(value, key=repr) if kind is set else list(value)
+        return kind(_changed_list(parts, chance, depth))
+    return value
+
+
+def _changed_list(parts: list[Any], chance: random.Random, depth: int) -> list[Any]:
+    if not parts:
+        return parts
+    at = chance.randrange(len(parts))
+    other = chance.randrange(len(parts))
+    how = chance.randrange(8)
+    if how == 0:
+        del parts[at]
+    elif how == 1:
+        parts.insert(other, copy.deepcopy(parts[at]))
+    elif how == 2:
+        parts[at], parts[other] = parts[other], parts[at]
+    elif how == 3:
+        parts.reverse()
+    elif how == 4:
+        parts += copy.deepcopy(parts)
+    elif depth < 4:
+        parts[at] = _changed(parts[at], chance, depth + 1)
+    return parts
+
+
+def _changed_dict(value: dict[Any, Any], chance: random.Random, depth: int) -> dict[Any, Any]:
+    if not value:
+        return value
+    key = chance.choice(list(value))
+    if chance.random() < 0.3 or depth >= 4:
+        del value[key]
+    else:
+        value[key] = _changed(value[key], chance, depth + 1)
+    return value
+
+
+# -- what comes of them -------------------------------------------------------------------------
+
+
+def _digest(call: _Call, until: float, child: Any) -> str:
+    if time.monotonic() > until:
+        return "not tried"
+    child.slot.begin(0, 2.0)
+    signal.setitimer(signal.ITIMER_REAL, _SECONDS, _SECONDS)
+    try:
+        result = call.function(*call.args, **call.more)
+        if inspect.iscoroutine(result):
+            result = asyncio.run(result)
+        if isinstance(result, types.GeneratorType):
+            result = list(itertools.islice(result, 50))
+        text = show(result)
+        if result is None:  # then it is what it does to its arguments that counts
+            text = "None " + show([call.args, call.more])
+        return text
+    except _judging.TimeUp:
+        return "does not end"
+    except BaseException as error:
+        return "raises " + type(error).__name__
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+
+
+def show(value: Any, depth: int = 0) -> str:
+    """A value as a text that is the same for values that are alike, in each process."""
+    kind: Any = type(value)
+    name: str = kind.__name__
+    if depth > 5:
+        return name
+    if kind in (list, tuple):
+        parts = [show(part, depth + 1) for part in value[:_LONGEST]]
+        text = "%s(%s)" % (name, ", ".join(parts))
+    elif kind in (set, frozenset):
+        text = "%s(%s)" % (name, ", ".join(sorted(show(part, depth + 1) for part in value)))
+    elif isinstance(value, dict):
+        pairs = [show(k, depth + 1) + ": " + show(v, depth + 1) for k, v in value.items()]
+        text = "%s(%s)" % (name, ", ".join(pairs))
+    elif kind.__repr__ is object.__repr__:
+        held = {k: v for k, v in getattr(value, "__dict__", {}).items() if k[:1] != "_"}
+        text = "%s(%s)" % (name, show(held, depth + 1) if held else "")
+    else:
+        text = _ADDRESS.sub("0x", repr(value))
+        text = text if kind in (int, str, float, bool, type(None)) else name + " " + text
+    if len(text) <= _LONGEST:
+        return text
+    # Not Python's own hash, which is another in each process.
+    rest = zlib.crc32(text.encode("utf-8", "replace"))
+    return "%s… %d %08x" % (text[:_LONGEST], len(text), rest)

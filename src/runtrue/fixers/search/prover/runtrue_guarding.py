@@ -1,0 +1,217 @@
+"""What a candidate may not do: limits, and a hook that cannot be taken away again.
+
+It runs inside the project's own Python, in the processes that candidates run in.
+"""
+
+from __future__ import annotations  # any Python may be the project's
+
+import os
+import resource
+import signal
+import struct
+import sys
+import time
+from typing import Any, Callable
+
+#: What a process shares with its server: when the test began, by the clock and in processor time,
+#: how long it may take, which one it is, and how many processes were started.
+_SLOT = struct.Struct("=dddiiii")
+SLOT_SIZE = 64
+_FORKS_AT = 28
+_STARTS = struct.Struct("=i")
+
+_FILE_SIZE = 256 * 1024 * 1024
+_PDEATHSIG, _SUBREAPER = 1, 36
+
+_STARTING = frozenset(
+    {"os.fork", "os.forkpty", "subprocess.Popen", "os.posix_spawn", "os.system", "os.exec"}
+)
+#: Those that make a copy of the process, which runs the candidate as this one does.
+_COPYING = frozenset({"os.fork", "os.forkpty"})
+#: Where the path, and the directory it is seen from, are among the arguments of the event.
+_CHANGING = {
+    "os.remove": ((0, 1),),
+    "os.rmdir": ((0, 1),),
+    "os.mkdir": ((0, 2),),
+    "os.rename": ((0, 2), (1, 3)),
+    "os.link": ((1, 3),),
+    "os.symlink": ((1, 2),),
+    "os.truncate": ((0, None),),
+    "os.chmod": ((0, 2),),
+    "os.chown": ((0, 3),),
+    "os.utime": ((0, 3),),
+}
+_WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
+_NOT_WRITTEN = ("__pycache__", ".pytest_cache", ".hypothesis", ".coverage")
+
+
+class Slot:
+    """A place in shared memory that one process writes and its server reads."""
+
+    def __init__(self, region: Any, index: int) -> None:
+        self._region = region
+        self._at = index * SLOT_SIZE
+
+    def begin(self, test: int, limit: float) -> None:
+        """Say that a test begins now, and how long it may take."""
+        starts = self.starts
+        _SLOT.pack_into(
+            self._region, self._at, time.monotonic(), time.process_time(), limit, test, starts, 0, 0
+        )
+
+    def clear(self, limit: float) -> None:
+        """Make it as for a process that begins, and has processor time of its own."""
+        _SLOT.pack_into(self._region, self._at, time.monotonic(), 0.0, limit, -1, 0, 0, 0)
+
+    def read(self) -> tuple[float, float, float, int]:
+        """When the test began, in both times, how long it may take, and which it is."""
+        began, used, limit, test, *_ = _SLOT.unpack_from(self._region, self._at)
+        return began, used, limit, test
+
+    @property
+    def starts(self) -> int:
+        """How many processes were started."""
+        return int(_STARTS.unpack_from(self._region, self._at + _FORKS_AT)[0])
+
+    def count_start(self) -> int:
+        """Count one more."""
+        starts = self.starts + 1
+        _STARTS.pack_into(self._region, self._at + _FORKS_AT, starts)
+        return starts
+
+
+def _prctl() -> Callable[..., Any] | None:
+    """The system call that ties processes together; only Linux has it."""
+    if not sys.platform.startswith("linux"):
+        return None
+    try:
+        import ctypes
+
+        return ctypes.CDLL(None, use_errno=True).prctl
+    except (ImportError, OSError, AttributeError):
+        return None
+
+
+_call = _prctl()
+
+
+def adopt() -> None:
+    """Become the parent of whatever loses its own below us, so that it can be found."""
+    if _call is not None:
+        _call(_SUBREAPER, 1, 0, 0, 0)
+
+
+def die_with_parent(parent: int) -> None:
+    """End when the parent ends, however it does."""
+    if _call is not None:
+        _call(_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+        if os.getppid() != parent:
+            os._exit(1)
+
+
+def memory_in_use() -> int:
+    """The address space of this process, in bytes; 0 where that cannot be told."""
+    try:
+        with open("/proc/self/statm", "rb") as file:
+            return int(file.read().split()[0]) * resource.getpagesize()
+    except (OSError, ValueError):
+        return 0
+
+
+def confine(memory: int, seconds: float) -> None:
+    """Set the limits that the system keeps by itself."""
+    _limit(resource.RLIMIT_CORE, 0)
+    _limit(resource.RLIMIT_FSIZE, _FILE_SIZE)
+    _limit(resource.RLIMIT_CPU, int(seconds) + 2)
+    if memory:
+        _limit(resource.RLIMIT_AS, memory)
+
+
+def _limit(what: int, value: int) -> None:
+    hard = resource.getrlimit(what)[1]
+    if hard != resource.RLIM_INFINITY:
+        value = min(value, hard)
+    try:
+        resource.setrlimit(what, (value, value))
+    except (OSError, ValueError):
+        pass
+
+
+class Watch:
+    """Refuses what a candidate has no business with, and notes what tests do to the machine.
+
+    With `learning` nothing is refused but too many processes: the program is the user's own.
+    """
+
+    def __init__(
+        self, slot: Slot, root: str, places: tuple[str, ...], processes: int, learning: bool
+    ) -> None:
+        self._slot = slot
+        self._root = root
+        self._places = tuple(dict.fromkeys([root, "/dev", *places]))
+        self._processes = processes
+        self._learning = learning
+        self._session = os.getsid(0)
+        self._busy = False
+        #: What was written below the project, and elsewhere, and whether programs were run.
+        self.written: set[str] = set()
+        self.elsewhere: set[str] = set()
+        self.ran = False
+
+    def begin(self) -> None:
+        """Watch from now on, to the end of the process."""
+        sys.addaudithook(self._notice)
+
+    def _notice(self, event: str, args: Any) -> None:
+        if event == "open":
+            path, _, flags = args
+            if isinstance(flags, int) and flags & _WRITING and not isinstance(path, int):
+                self._change(path, None)
+        elif event in _CHANGING:
+            for at, seen_from in _CHANGING[event]:
+                directory = None
+                if seen_from is not None and len(args) > seen_from:
+                    directory = args[seen_from]
+                self._change(args[at], directory)
+        elif event in _STARTING:
+            if event not in _COPYING:
+                self.ran = True
+            if self._slot.count_start() > self._processes:
+                os._exit(77)
+        elif event == "os.kill" or event == "os.killpg":
+            self._kill(args[0])
+
+    def _kill(self, pid: int) -> None:
+        if pid == 0 or pid == os.getpid():
+            return
+        try:
+            if pid > 0 and os.getsid(pid) == self._session:
+                return
+        except OSError:
+            return  # there is none
+        raise PermissionError("only its own processes may be killed in here")
+
+    def _change(self, path: Any, directory: Any) -> None:
+        if self._busy or not isinstance(path, (str, bytes, os.PathLike)):
+            return
+        self._busy = True
+        try:
+            where = os.fsdecode(path)
+            if isinstance(directory, int) and directory >= 0:
+                where = os.path.join(os.readlink("/proc/self/fd/%d" % directory), where)
+            parent = os.path.realpath(os.path.dirname(os.path.abspath(where)))
+            where = os.path.join(parent, os.path.basename(where))
+        except (OSError, ValueError):
+            where = ""
+        finally:
+            self._busy = False
+        if not where or any(name in where for name in _NOT_WRITTEN):
+            return
+        if any(where == place or where.startswith(place + os.sep) for place in self._places):
+            if where == self._root or where.startswith(self._root + os.sep):
+                self.written.add(where)
+            return
+        if self._learning:
+            self.elsewhere.add(where if os.path.isdir(where) else os.path.dirname(where))
+            return
+        raise PermissionError("nothing may be written in here but the project: " + where)

@@ -1,0 +1,344 @@
+"""The judge of a candidate: runs the tests in this process, and says how they went.
+
+It runs inside the project's own Python.
+"""
+
+from __future__ import annotations  # any Python may be the project's
+
+import os
+import signal
+import sys
+import time
+import types
+from typing import Any
+
+from _pytest import runner
+from _pytest.assertion import util
+from _pytest.outcomes import Skipped, XFailed
+from _pytest.reports import TestReport
+
+_evidence: Any = sys.modules["runtrue_evidence"]
+
+#: Where it is decided whether a test has passed.
+_JUDGES = (
+    "_pytest.runner",
+    "_pytest.python",
+    "_pytest.reports",
+    "_pytest.outcomes",
+    "_pytest.skipping",
+    "_pytest.unittest",
+    "_pytest.doctest",
+    "_pytest.raises",
+    "_pytest.python_api",
+    "_pytest.assertion",
+    "_pytest.assertion.rewrite",
+    "_pytest.assertion.util",
+    "_pytest._code.code",
+    "pluggy._hooks",
+    "pluggy._callers",
+    "pluggy._manager",
+    "pluggy._result",
+    "unittest.case",
+    "doctest",
+    "os",
+    "json",
+    "builtins",
+    "runtrue_judging",
+    "runtrue_serving",
+    "runtrue_prover",
+)
+
+#: The plugins that run a test again which has failed.
+_FORGIVING = ("rerunfailures", "flaky", "flaky.flaky_pytest_plugin")
+#: How long the tests after one that did not end may take, at least.
+_IMPATIENT_SECONDS = 0.5
+
+
+class TimeUp(BaseException):
+    """A test took too long. Not an Exception: programs catch those."""
+
+    runtrue_timed_out = True
+
+
+class Snapshot:
+    """What judges, as it was: functions, their code, the methods of classes."""
+
+    def __init__(self) -> None:
+        self._kept: list[tuple[Any, str, Any, Any]] = []
+        for name in _JUDGES:
+            module = sys.modules.get(name)
+            if module is not None:
+                self._keep(vars(module), name)
+
+    def _keep(self, names: Any, module: str) -> None:
+        for name, thing in list(names.items()):
+            if isinstance(thing, types.FunctionType):
+                self._kept.append((names, name, thing, thing.__code__))
+            elif isinstance(thing, (types.BuiltinFunctionType, type, staticmethod, classmethod)):
+                self._kept.append((names, name, thing, None))
+            if isinstance(thing, type) and thing.__module__ == module:
+                self._keep(thing.__dict__, "")
+
+    def changed(self) -> list[int]:
+        """The numbers of what is not as it was."""
+        return [
+            index
+            for index, (names, name, thing, code) in enumerate(self._kept)
+            if names.get(name) is not thing or (code is not None and thing.__code__ is not code)
+        ]
+
+    def name(self, index: int) -> str:
+        """What one of them is called."""
+        return self._kept[index][1]
+
+
+class Judge:
+    """Runs tests through pytest's own protocol and listens to what it says of them."""
+
+    def __init__(self, child: Any, scope: Any, snapshot: Snapshot) -> None:
+        self.child = child
+        self._scope = scope
+        self._snapshot = snapshot
+        self._looking = False
+        self._failure: dict[str, Any] | None = None
+        self._outcome = ""
+        self._detail = ""
+        self._compared: Any = None
+        self._test = ""
+        self._mended: list[str] = []
+
+    # -- what pytest calls ------------------------------------------------------------------------
+
+    def protocol(self, item: Any, nextitem: Any) -> bool:
+        """Run one test, inside of all that plugins have put around it."""
+        if not self._looking:
+            # How the two sides differ is told at length, and nobody reads it.
+            util._reprcompare = None
+        for report in runner.runtestprotocol(item, log=False, nextitem=nextitem):
+            self.hear(report)
+        return True
+
+    def hear(self, report: Any) -> None:
+        """Take note of how a part of a test went."""
+        if report.nodeid != self._test:
+            return  # of a pytest that a test runs in here
+        if report.failed:
+            self._outcome = "failed"
+        elif self._outcome == "failed":
+            return
+        elif report.skipped and not hasattr(report, "wasxfail"):
+            self._outcome = "skipped"
+        elif self._outcome != "skipped" and (report.when == "call" or hasattr(report, "wasxfail")):
+            self._outcome = "passed"
+
+    def report(self, item: Any, call: Any) -> Any:
+        """What is to be known of a part of a test, without a text that nobody reads."""
+        outcome: Any = "passed"
+        text: Any = None
+        if call.excinfo is None:
+            pass
+        elif isinstance(call.excinfo.value, Skipped):
+            outcome, text = "skipped", ("", 0, str(call.excinfo.value))
+        else:
+            outcome, text = "failed", type(call.excinfo.value).__name__
+            self._detail = text
+            if not self._looking:
+                self._end_early(item, call.excinfo.value)
+            elif self._failure is None:
+                error = call.excinfo.value
+                self._failure = _evidence.failure_of(self._test, error, self._compared, self._scope)
+        return TestReport(
+            item.nodeid,
+            item.location,
+            dict.fromkeys(item.keywords, 1),
+            outcome,
+            text,
+            call.when,
+            (),
+            call.duration,
+            user_properties=item.user_properties,
+        )
+
+    def _end_early(self, item: Any, error: BaseException) -> None:
+        """Leave at the first failure, unless somebody may see it otherwise."""
+        request = self.child.request
+        if request["do"] != "try" or request.get("whole") or isinstance(error, XFailed):
+            return
+        manager = item.config.pluginmanager
+        if any(manager.hasplugin(name) for name in _FORGIVING) or any(item.iter_markers("xfail")):
+            return
+        mended = self._mended
+        self.child.leave(
+            {"end": "failed", "killer": item.nodeid, "mended": mended, "detail": self._detail}
+        )
+
+    def compare(self, operator: str, left: Any, right: Any) -> None:
+        """Take note of a comparison that an assert failed at."""
+        if self._looking:
+            self._compared = operator, left, right
+
+    def _run(self, item: Any, nextitem: Any) -> str:
+        self._test = item.nodeid
+        self._outcome = ""
+        self._detail = ""
+        self._failure = None
+        self._compared = None
+        item.config.hook.pytest_runtest_protocol(item=item, nextitem=nextitem)
+        return self._outcome or "skipped"
+
+    def run_one(self, item: Any) -> str:
+        """Run one test for itself."""
+        return self._run(item, None)
+
+    # -- the program as it is ---------------------------------------------------------------------
+
+    def run(self, session: Any, tracer: Any) -> None:
+        """Run some tests and tell of each how it went. Leaves."""
+        request, send = self.child.request, self.child.send
+        self._looking = True
+        signal.signal(signal.SIGALRM, _time_up)
+        items = [session.items[index] for index in request["tests"]]
+        longest, slowest = float("inf"), 0.0
+        for at, item in enumerate(items):
+            limit = min(request["limits"][at], longest)
+            # Time to look around as well; it is stopped from within, as a rule.
+            self.child.slot.begin(request["tests"][at], limit + 2.0)
+            signal.setitimer(signal.ITIMER_REAL, limit, 0.2)
+            following = items[at + 1] if at + 1 < len(items) else None
+            if tracer is not None:
+                tracer.begin()
+            began = time.perf_counter()
+            try:
+                outcome = self._run(item, following)
+            except TimeUp as error:
+                outcome = "failed"
+                if self._failure is None:
+                    self._failure = _evidence.failure_of(self._test, error, None, self._scope)
+            finally:
+                seconds = time.perf_counter() - began
+                signal.setitimer(signal.ITIMER_REAL, 0)
+            lines = tracer.end() if tracer is not None else {}
+            if self._failure is not None and self._failure["timed_out"]:
+                # One that waits for ever is waited for; the next need not be as well.
+                longest = max(_IMPATIENT_SECONDS, 20 * slowest)
+            else:
+                slowest = max(slowest, seconds)
+            send(
+                {
+                    "case": request["tests"][at],
+                    "outcome": outcome,
+                    "seconds": seconds,
+                    "failure": self._failure if outcome == "failed" else None,
+                    "lines": {file: sorted(found) for file, found in lines.items()},
+                }
+            )
+        watch = self.child.watch
+        self.child.leave(
+            {
+                "end": "ran",
+                "written": sorted(watch.written),
+                "elsewhere": sorted(watch.elsewhere),
+                "ran": watch.ran,
+                "changed": self._snapshot.changed(),
+            }
+        )
+
+    # -- a candidate ------------------------------------------------------------------------------
+
+    def collect_failed(self, test: str, detail: str) -> None:
+        """A module of tests cannot be imported: the end, unless it is of no interest."""
+        plan, only = self.child.plan, self.child.request.get("only")
+        for index, known in enumerate(plan["tests"]):
+            if known["id"] == test:
+                if known["was"] == "failed" and only is not None and index not in only:
+                    return
+                break
+        self.child.leave({"end": "failed", "killer": test, "mended": [], "detail": detail})
+
+    def judge(self, session: Any) -> None:
+        """Run the tests on a candidate until one does not pass. Leaves."""
+        request, plan = self.child.request, self.child.plan
+        tests = plan["tests"]
+        leave = self.child.leave
+        todo = self._order(session.items, request, plan)
+        hooks = _hooks(session.config)
+        mended = self._mended
+        killer = None
+        detail = ""
+        patience = request.get("patience", 1.0)
+        slot = self.child.slot
+        for at, (index, item) in enumerate(todo):
+            if item is None:
+                message = "it is not collected any more"
+                leave({"end": "failed", "at": index, "mended": mended, "detail": message})
+            if killer is not None and tests[index]["was"] != "failed":
+                break
+            slot.begin(index, tests[index]["limit"] * patience)
+            outcome = self._run(item, todo[at + 1][1] if at + 1 < len(todo) else None)
+            was = tests[index]["was"]
+            if outcome == "passed" or (outcome == "skipped" and was == "skipped"):
+                if was == "failed":
+                    mended.append(item.nodeid)
+                continue
+            if killer is None:
+                killer, detail = item.nodeid, self._detail or outcome
+            if not request.get("whole"):
+                break
+        if killer is not None and not mended:  # nobody would rely on that
+            leave({"end": "failed", "killer": killer, "mended": [], "detail": detail})
+        changed = [i for i in self._snapshot.changed() if i not in plan["ignored"]]
+        if changed or hooks != _hooks(session.config):
+            what = self._snapshot.name(changed[0]) if changed else "the hooks of pytest"
+            leave({"end": "tampered", "mended": [], "detail": what + " was changed"})
+        if killer is not None:
+            leave({"end": "failed", "killer": killer, "mended": mended, "detail": detail})
+        leave({"end": "passed", "mended": mended, "ran": len(todo)})
+
+    def _order(self, items: Any, request: Any, plan: Any) -> list[tuple[int, Any]]:
+        """The tests to run, each with its number in the plan; None for one that is not there."""
+        tests = plan["tests"]
+        only = request.get("only")
+        found = {item.nodeid: item for item in items}
+        wanted = range(len(tests)) if only is None else only
+        order = sorted(wanted, key=lambda index: _rank(index, tests, request, plan))
+        todo: list[tuple[int, Any]] = []
+        taken: set[str] = set()
+        for index in order:
+            test = tests[index]
+            if not test["broken"]:
+                todo.append((index, found.get(test["id"])))
+                taken.add(test["id"])
+                continue
+            inside = [item for item in items if _is_in(item.nodeid, test, tests)]
+            todo += [(index, item) for item in inside] or [(index, None)]
+            taken.update(item.nodeid for item in inside)
+        if only is None:
+            # What was not there before is to pass as well.
+            others = [item for item in items if item.nodeid not in taken]
+            todo += [(order[-1], item) for item in others]
+        return todo
+
+
+def _rank(index: int, tests: Any, request: Any, plan: Any) -> Any:
+    if plan["in_order"]:
+        return index
+    return index != request.get("first"), tests[index]["was"] != "failed", index
+
+
+def _is_in(test: str, module: Any, tests: Any) -> bool:
+    """Whether a test belongs to a module that could not be imported; to a conftest.py all do."""
+    if os.path.basename(module["id"]) == "conftest.py":
+        return not any(test == known["id"] for known in tests)
+    return test.partition("::")[0] == module["id"] or test.startswith(module["id"] + "::")
+
+
+def _hooks(config: Any) -> list[Any]:
+    names = ("protocol", "setup", "call", "teardown", "makereport", "logreport")
+    return [
+        [id(one.function) for one in getattr(config.hook, "pytest_runtest_" + name).get_hookimpls()]
+        for name in names
+    ]
+
+
+def _time_up(number: int, frame: Any) -> None:
+    raise TimeUp("the test did not end in time")

@@ -1,0 +1,423 @@
+"""A server that forks: each request is run in a copy of this process, within limits.
+
+It runs inside the project's own Python. Requests and answers are lines of JSON on a socket; what a
+copy says comes through a pipe and counts only with the nonce that was made for it.
+"""
+
+from __future__ import annotations  # any Python may be the project's
+
+import gc
+import json
+import mmap
+import os
+import select
+import shutil
+import signal
+import socket
+import sys
+import tempfile
+import time
+import warnings
+from typing import Any
+
+_guarding: Any = sys.modules["runtrue_guarding"]
+
+#: How often is looked after processes whose pipe tells nothing.
+_LOOK_SECONDS = 0.05
+#: How much longer than its limit a test may take that hardly gets to run, or that waits.
+_PATIENCE = 4
+_TICKS = os.sysconf("SC_CLK_TCK")
+
+
+class Child:
+    """The process that a request is run in, seen from within."""
+
+    def __init__(self, request: Any, plan: Any, slot: Any, pipe: int, nonce: str) -> None:
+        self.request = request
+        self.plan = plan
+        self.slot = slot
+        self._pipe = pipe
+        self._nonce = nonce
+        self.directory = ""
+        self.watch: Any = None
+
+    def send(self, message: dict[str, Any]) -> None:
+        """Say something to the server."""
+        message["nonce"] = self._nonce
+        data = json.dumps(message).encode("utf-8", "replace") + b"\n"
+        while data:
+            data = data[os.write(self._pipe, data) :]
+
+    def leave(self, message: dict[str, Any]) -> Any:
+        """Say how it ended, and end: without anything that was to be done at the end."""
+        try:
+            self.send(message)
+        finally:
+            os._exit(0)
+
+
+class _Running:
+    """The process that a request is run in, seen from the server."""
+
+    def __init__(self, number: int, pid: int, pipe: int, nonce: str, slot: int) -> None:
+        self.number = number
+        self.pid = pid
+        self.pipe = pipe
+        self.nonce = nonce
+        self.slot = slot
+        self.buffer = b""
+        self.end: dict[str, Any] | None = None
+        self.late = False
+        self.latest = 0.0
+
+
+class Server:
+    """Takes requests one after another. `serve` returns in the copies, and only there."""
+
+    def __init__(self, settings: Any, kind: str, socket_: Any = None) -> None:
+        self._settings = settings
+        self._kind = kind
+        self._jobs = settings["jobs"] + 1
+        self._region = mmap.mmap(-1, _guarding.SLOT_SIZE * self._jobs)
+        self._free = list(range(self._jobs))
+        self._running: dict[int, _Running] = {}
+        self._plan: Any = {}
+        self._buffer = b""
+        self._collected: tuple[int, int] | None = None
+        self._memory = 0
+        self._socket = socket_ or socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self._socket.connect(settings["socket"])
+        self.taken: Any = None
+
+    def tell(self, message: dict[str, Any]) -> None:
+        """Say something to runtrue."""
+        try:
+            self._socket.sendall(json.dumps(message).encode("utf-8", "replace") + b"\n")
+        except OSError:
+            self._stop()
+
+    def hello(self, message: dict[str, Any]) -> None:
+        """Say who this is, and what it has."""
+        who = {"hello": self._kind, "key": self._settings["key"], "pid": os.getpid()}
+        self.tell({**who, **message})
+
+    def serve(self) -> Child | None:
+        """Serve until told to stop; in a copy: what to do there. None: collect, as usual."""
+        _guarding.adopt()
+        gc.collect()
+        gc.freeze()
+        self._memory = _guarding.memory_in_use()
+        while True:
+            ready = self._wait()
+            if self._socket.fileno() in ready:
+                chunk = self._socket.recv(1 << 20)
+                if not chunk:
+                    self._stop()
+                self._buffer += chunk
+            for one in list(self._running.values()):
+                self._look_after(one, one.pipe in ready)
+            self._look_after_collected(ready)
+            while b"\n" in self._buffer:
+                line, self._buffer = self._buffer.split(b"\n", 1)
+                child = self._do(json.loads(line))
+                if child is not False:
+                    return child  # type: ignore[no-any-return]
+
+    def _wait(self) -> set[int]:
+        if b"\n" in self._buffer:
+            return set()
+        poll = select.poll()
+        poll.register(self._socket.fileno(), select.POLLIN)
+        for one in self._running.values():
+            poll.register(one.pipe, select.POLLIN | select.POLLHUP)
+        if self._collected is not None:
+            poll.register(self._collected[1], select.POLLIN | select.POLLHUP)
+        milliseconds = int(_LOOK_SECONDS * 1000) if self._running or self._collected else None
+        if self._collected and not self._running:
+            milliseconds = 500
+        return {fd for fd, _ in poll.poll(milliseconds)}
+
+    def _do(self, request: Any) -> Any:
+        what = request["do"]
+        if what == "plan":
+            self._plan = request["plan"]
+        elif what == "take":
+            if self.taken is not None:
+                self.taken(request["kept"])
+                gc.collect()
+                gc.freeze()
+                self._memory = _guarding.memory_in_use()
+        elif what == "collect":
+            return self._start_collected()
+        elif what == "stop":
+            self._stop()
+        elif what == "cancel":
+            one = self._running.get(request["id"])
+            if one is not None:
+                self._finish(one)
+        else:
+            return self._start(request)
+        return False
+
+    # -- starting ---------------------------------------------------------------------------------
+
+    def _start_collected(self) -> Any:
+        reading, writing = os.pipe()
+        parent = os.getpid()
+        pid = _fork()
+        if pid == 0:
+            self._leave_server()
+            os.close(reading)
+            os.setsid()
+            _guarding.die_with_parent(parent)
+            _silence()
+            return None
+        os.close(writing)
+        self._collected = pid, reading
+        return False
+
+    def _start(self, request: Any) -> Any:
+        slot = self._free.pop()
+        nonce = os.urandom(8).hex()
+        shared = _guarding.Slot(self._region, slot)
+        shared.clear(self._plan.get("starting", 60.0) * request.get("patience", 1.0))
+        directory = self._directory(slot)
+        reading, writing = os.pipe()
+        parent = os.getpid()
+        pid = _fork()
+        if pid == 0:
+            self._leave_server()
+            os.close(reading)
+            child = Child(request, self._plan, shared, writing, nonce)
+            child.directory = directory
+            self._confine(child, parent)
+            return child
+        os.close(writing)
+        os.set_blocking(reading, False)
+        one = _Running(request["id"], pid, reading, nonce, slot)
+        one.latest = time.monotonic() + request["total"]
+        self._running[one.number] = one
+        return False
+
+    def _directory(self, slot: int) -> str:
+        """A directory for what is temporary; it stays, as making one may take long."""
+        path = os.path.join(self._settings["directory"], "%s%d" % (self._kind[0], slot))
+        if not os.path.isdir(path):
+            os.mkdir(path)
+        return path
+
+    def _empty(self, directory: str) -> None:
+        for name in os.listdir(directory):
+            path = os.path.join(directory, name)
+            if os.path.isdir(path) and not os.path.islink(path):
+                shutil.rmtree(path, ignore_errors=True)
+            else:
+                os.unlink(path)
+
+    def _leave_server(self) -> None:
+        """In a copy: nothing of the server's is to be had here."""
+        self._socket.close()
+        for one in self._running.values():
+            os.close(one.pipe)
+        if self._collected is not None:
+            os.close(self._collected[1])
+        self._running = {}
+        self._buffer = b""
+
+    def _confine(self, child: Child, parent: int) -> None:
+        os.setsid()
+        _guarding.die_with_parent(parent)
+        settings, request = self._settings, child.request
+        memory = self._memory + settings["memory"] if self._memory else 0
+        _guarding.confine(memory, request["total"])
+        if self._kind == "fresh":
+            _silence()
+        os.environ["TMPDIR"] = tempfile.tempdir = child.directory
+        learning = request["do"] != "try"
+        places = (child.directory, *self._plan.get("places", ()))
+        child.watch = _guarding.Watch(
+            child.slot, settings["root"], places, settings["processes"], learning
+        )
+        child.watch.begin()
+
+    # -- looking after ----------------------------------------------------------------------------
+
+    def _look_after(self, one: _Running, ready: bool) -> None:
+        # Asked first: what it said before it ended is then in the pipe.
+        ended = not ready and _has_ended(one.pid)
+        if ready or ended:
+            over = self._listen(one) or ended
+            if one.end is not None or over or len(one.buffer) > 1 << 26:
+                self._finish(one)
+                return
+        if self._is_late(one, time.monotonic()):
+            one.late = True
+            self._finish(one)
+
+    def _listen(self, one: _Running) -> bool:
+        """Take what has come; whether nothing more will."""
+        while True:
+            try:
+                chunk = os.read(one.pipe, 1 << 16)
+            except BlockingIOError:
+                return False
+            except OSError:
+                return True
+            one.buffer += chunk
+            while b"\n" in one.buffer:
+                line, one.buffer = one.buffer.split(b"\n", 1)
+                self._hear(one, line)
+            if not chunk:
+                return True
+
+    def _hear(self, one: _Running, line: bytes) -> None:
+        try:
+            message = json.loads(line)
+        except ValueError:
+            return
+        if not isinstance(message, dict) or message.pop("nonce", None) != one.nonce:
+            return
+        if "end" in message:
+            one.end = message
+        else:
+            self.tell({"id": one.number, **message})
+
+    def _is_late(self, one: _Running, now: float) -> bool:
+        began: float
+        limit: float
+        began, used, limit, _ = _guarding.Slot(self._region, one.slot).read()
+        if now > one.latest:
+            return True
+        if now - began <= limit:
+            return False
+        # On a busy machine it is its own time that counts.
+        return now - began > _PATIENCE * limit or _processor_time(one.pid) > used + limit * 0.9
+
+    def _finish(self, one: _Running) -> None:
+        shared = _guarding.Slot(self._region, one.slot)
+        test, starts = shared.read()[3], shared.starts
+        try:
+            os.killpg(one.pid, signal.SIGKILL)
+        except OSError:
+            _kill(one.pid)
+        _, status = os.waitpid(one.pid, 0)
+        os.close(one.pipe)
+        del self._running[one.number]
+        if starts:
+            self._sweep()
+        self._empty(self._directory(one.slot))
+        self._free.append(one.slot)
+        end = one.end or {
+            "end": "timeout" if one.late else "died",
+            "at": test,
+            "detail": _how(status) if not one.late else "",
+        }
+        self.tell({"id": one.number, **end})
+
+    def _sweep(self) -> None:
+        """End what a process has left that it had started: it is ours now."""
+        known = {one.pid for one in self._running.values()}
+        if self._collected is not None:
+            known.add(self._collected[0])
+        for _ in range(100):
+            strangers = [pid for pid in _children() if pid not in known]
+            if not strangers:
+                return
+            for pid in strangers:
+                _kill(pid)
+            for pid in strangers:
+                try:
+                    os.waitpid(pid, 0)
+                except OSError:
+                    pass
+
+    def _look_after_collected(self, ready: set[int]) -> None:
+        if self._collected is None:
+            return
+        pid, pipe = self._collected
+        if pipe not in ready and not _has_ended(pid):
+            return
+        self._collected = None
+        os.close(pipe)
+        _kill(pid)
+        try:
+            _, status = os.waitpid(pid, 0)
+        except OSError:
+            status = 0
+        self.tell({"gone": _how(status)})
+
+    def _stop(self) -> None:
+        for one in self._running.values():
+            try:
+                os.killpg(one.pid, signal.SIGKILL)
+            except OSError:
+                _kill(one.pid)
+        if self._collected is not None:
+            _kill(self._collected[0])
+        os._exit(0)
+
+
+def _fork() -> int:
+    if sys.version_info < (3, 12):
+        return os.fork()
+    with warnings.catch_warnings():  # threads of plugins are not copied; we know
+        warnings.simplefilter("ignore")
+        return os.fork()
+
+
+def _silence() -> None:
+    nothing = os.open(os.devnull, os.O_RDWR)
+    for stream in (0, 1, 2):
+        os.dup2(nothing, stream)
+    os.close(nothing)
+
+
+def _kill(pid: int) -> None:
+    try:
+        os.kill(pid, signal.SIGKILL)
+    except OSError:
+        pass
+
+
+def _has_ended(pid: int) -> bool:
+    try:
+        found = os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+    except OSError:
+        return True
+    return found is not None
+
+
+def _how(status: int) -> str:
+    if os.WIFSIGNALED(status):
+        return "killed by signal %d" % os.WTERMSIG(status)
+    return "it left with code %d" % os.WEXITSTATUS(status)
+
+
+def _children() -> list[int]:
+    """The processes whose parent is this one. Only where there is /proc."""
+    mine = os.getpid()
+    found = []
+    try:
+        names = os.listdir("/proc")
+    except OSError:
+        return []
+    for name in names:
+        if name.isdigit():
+            fields = _stat(int(name))
+            if fields and int(fields[1]) == mine:
+                found.append(int(name))
+    return found
+
+
+def _processor_time(pid: int) -> float:
+    fields = _stat(pid)
+    return (int(fields[11]) + int(fields[12])) / _TICKS if fields else 0.0
+
+
+def _stat(pid: int) -> list[bytes]:
+    """The fields of a process's state, from the third on."""
+    try:
+        with open("/proc/%d/stat" % pid, "rb") as file:
+            return file.read().rpartition(b")")[2].split()
+    except OSError:
+        return []

@@ -1,0 +1,323 @@
+"""Proving: the tests run on one candidate after another, in copies of one preloaded process."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from pathlib import Path
+
+from runtrue.checks import CommandCheck
+from runtrue.fixers.search.connection import Message
+from runtrue.fixers.search.evidence import Baseline, Case
+from runtrue.fixers.search.placing import Placing
+from runtrue.fixers.search.reading import case_of, dead_failure, failure_from
+from runtrue.fixers.search.servers import Limits, Servers, Unprovable
+from runtrue.fixers.search.trial import End, Trial
+from runtrue.loop import Workplace
+
+__all__ = ["Limits", "Prover", "Unprovable"]
+
+_DEATHS = 3
+#: Reasons that a file can never be changed where all tests are collected already.
+_NEVER_LIVE = ("it is not imported", "its asserts are rewritten")
+
+
+class Prover:
+    """Tries candidates with the user's own pytest command, started once."""
+
+    def __init__(self, command: CommandCheck, workplace: Workplace, limits: Limits) -> None:
+        self.servers = Servers(command, workplace, limits)
+        self._limits = limits
+        self._root = workplace.root.resolve()
+        self._placing = Placing(self._root)
+        self._baseline: Baseline | None = None
+        self._measuring = asyncio.Lock()
+        self._plan: Message = {}
+        self._numbers: dict[str, int] = {}
+        self._turns = asyncio.Semaphore(1)
+        self._on_disk = False
+        self._tidies = False
+        self._killer: str | None = None
+        self._not_live: set[str] = set()
+
+    @classmethod
+    def open(
+        cls, command: CommandCheck, workplace: Workplace, limits: Limits | None = None
+    ) -> AbstractAsyncContextManager[Prover]:
+        """Start the command and have it stop where its tests are collected. Raises Unprovable."""
+        return cls(command, workplace, limits or Limits())._opened()
+
+    @contextlib.asynccontextmanager
+    async def _opened(self) -> AsyncIterator[Prover]:
+        try:
+            async with self.servers.running():
+                yield self
+        finally:
+            if self._tidies:
+                self._placing.tidy()
+
+    # -- the program as it is ---------------------------------------------------------------------
+
+    async def baseline(self) -> Baseline:
+        """All tests on the program as it is, run once."""
+        async with self._measuring:
+            if self._baseline is None:
+                self._baseline = await self._measure()
+            return self._baseline
+
+    async def _measure(self) -> Baseline:
+        tests, broken = self.servers.hello["tests"], self.servers.hello["broken"]
+        everything = list(range(len(tests)))
+        effects = _Effects()
+        plain = await self._run(everything, [self._limits.longest] * len(tests), "", effects)
+        hung = {i for i, one in plain.items() if (one["failure"] or {}).get("timed_out")}
+        first = sorted(everything, key=lambda i: plain[i]["outcome"] != "failed")
+        limits = [self._traced_limit(plain[i], i in hung) for i in first]
+        try:
+            traced = await self._run(first, limits, "well", effects)
+        except Unprovable:  # the tracer is at fault: without it they could be run
+            traced = await self._run(first, limits, "plainly", effects)
+        shares = None
+        if any(plain[i]["outcome"] != traced[i]["outcome"] for i in everything if i not in hung):
+            again = await self._run(
+                [i for i in first if i not in hung],
+                [self._limits.longest] * (len(tests) - len(hung)),
+                "",
+                effects,
+            )
+            differ = [i for i in again if plain[i]["outcome"] != again[i]["outcome"]]
+            if differ:
+                shares = f"{tests[differ[0]]['id']} ends otherwise when the order is another"
+        in_order = shares is not None
+        if effects.ran:
+            shares = shares or "tests run other programs"
+        if effects.written:
+            shares = shares or f"tests write {self._relative(min(effects.written))}"
+        self._on_disk = effects.ran
+        self._tidies = bool(effects.written)
+        self._placing.keep(effects.written)
+        if self._tidies:
+            self._placing.tidy()
+        self._make_plan(plain, hung, effects, in_order=in_order)
+        self._turns = asyncio.Semaphore(1 if shares else self._limits.jobs)
+        cases = [case_of(tests[i]["id"], plain[i], traced[i]) for i in everything]
+        cases += [
+            Case(
+                test=one["id"],
+                passed=False,
+                seconds=0.0,
+                failure=failure_from(one["failure"]),
+            )
+            for one in broken
+        ]
+        return Baseline(
+            cases=tuple(cases),
+            imported={f: frozenset(v) for f, v in self.servers.hello.get("imported", {}).items()},
+            tests=tuple(self.servers.hello["files"]),
+            shares=shares,
+        )
+
+    def _relative(self, path: str) -> str:
+        return Path(path).relative_to(self._root).as_posix()
+
+    def _traced_limit(self, plain: Message, hung: bool) -> float:
+        return 0.5 if hung else max(2.0, 30 * plain["seconds"])
+
+    async def _run(
+        self, order: Sequence[int], limits: Sequence[float], trace: str, effects: _Effects
+    ) -> dict[int, Message]:
+        """Run some tests, in this order; one that ends the process is not run again."""
+        found: dict[int, Message] = {}
+        limit_of = dict(zip(order, limits, strict=True))
+        todo = list(order)
+        deaths = 0
+
+        def told(message: Message) -> None:
+            found[message["case"]] = message
+
+        while todo:
+            await self.servers.revive()
+            if self.servers.collected is None:
+                raise Unprovable("the tests can no longer be collected")
+            answer = await self.servers.collected.ask(
+                {
+                    "do": "run",
+                    "tests": todo,
+                    "limits": [limit_of[i] for i in todo],
+                    "trace": trace,
+                    "total": sum(limit_of[i] + 3.0 for i in todo) + 10.0,
+                },
+                told,
+            )
+            if answer["end"] == "ran":
+                effects.add(answer)
+                break
+            culprit = answer.get("at", -1)
+            if culprit not in todo or culprit in found:
+                deaths += 1
+                if deaths > _DEATHS:
+                    raise Unprovable(f"the tests cannot be run here: {answer.get('detail')}")
+            else:
+                found[culprit] = dead_failure(self.servers.hello["tests"][culprit]["id"], answer)
+            todo = [i for i in todo if i not in found]
+        return found
+
+    def _make_plan(
+        self, plain: Mapping[int, Message], hung: set[int], effects: _Effects, *, in_order: bool
+    ) -> None:
+        limits = self._limits
+        ended = [one["seconds"] for i, one in plain.items() if i not in hung]
+        slowest = max(ended, default=0.0)
+        longest = max(limits.least_failing, limits.times * slowest)
+        tests = [
+            {
+                "id": test["id"],
+                "was": plain[i]["outcome"],
+                "broken": False,
+                "limit": longest
+                if plain[i]["outcome"] == "failed"
+                else max(limits.least, limits.times * plain[i]["seconds"]),
+            }
+            for i, test in enumerate(self.servers.hello["tests"])
+        ]
+        tests += [
+            {"id": one["id"], "was": "failed", "broken": True, "limit": max(longest, 1.0)}
+            for one in self.servers.hello["broken"]
+        ]
+        self._numbers = {str(test["id"]): i for i, test in enumerate(tests)}
+        self._plan = {
+            "tests": tests,
+            "in_order": in_order,
+            "places": sorted(effects.elsewhere),
+            "ignored": sorted(effects.changed),
+            "starting": max(1.0, limits.times * self.servers.hello["seconds"]),
+            "total": 10.0
+            + limits.times * (sum(ended) + self.servers.hello["seconds"])
+            + 4 * longest,
+        }
+        self.servers.plan(self._plan)
+
+    # -- candidates -------------------------------------------------------------------------------
+
+    async def prove(
+        self,
+        texts: Mapping[str, str],
+        *,
+        only: Sequence[str] | None = None,
+        whole: bool = False,
+        patience: float = 1.0,
+    ) -> Trial:
+        """Run the tests on a candidate: some files, named from the root, with other content.
+
+        It passes when all tests pass that failed before, and all that passed. Stops at the first
+        test that does not; with `whole`, after all that failed before. `only` are the tests that
+        count, if not all do; `patience` makes the limits of time longer.
+        """
+        await self.baseline()
+        wanted = None
+        if only is not None:
+            wanted = sorted(self._numbers[test] for test in only if test in self._numbers)
+        request = {
+            "do": "try",
+            "texts": {str(self._root / file): text for file, text in texts.items()},
+            "only": wanted,
+            "whole": whole,
+            "patience": patience,
+            "total": self._plan["total"] * patience,
+        }
+        async with self._turns:
+            began = time.monotonic()
+            if self._killer is not None:
+                request["first"] = self._numbers.get(self._killer)
+            with self._placing.placed(texts) if self._on_disk else contextlib.nullcontext():
+                answer = await self._try(request, texts)
+            if self._tidies:
+                self._placing.tidy()
+            return self._trial(answer, time.monotonic() - began)
+
+    async def _try(self, request: Message, texts: Mapping[str, str]) -> Message:
+        await self.servers.revive()
+        servers, tests = self.servers, self._plan["tests"]
+        wanted = request["only"] if request["only"] is not None else range(len(tests))
+        broken = any(tests[i]["broken"] for i in wanted)
+        if servers.collected is not None and not broken and self._not_live.isdisjoint(texts):
+            answer = await servers.collected.ask(request)
+            if answer["end"] != "fresh":
+                return answer
+            if answer["detail"] in _NEVER_LIVE and len(texts) == 1:
+                self._not_live.update(texts)
+        if servers.midway is not None and not self._is_loaded(texts):
+            return await servers.midway.ask(request)
+        if servers.fresh is None:  # it has died meanwhile
+            return {"end": "died"}
+        return await servers.fresh.ask(request)
+
+    def _is_loaded(self, texts: Mapping[str, str]) -> bool:
+        """Whether some of the files are imported before any test is, or nothing is midway."""
+        midway = self.servers.midway
+        return midway is None or not set(texts).isdisjoint(midway.hello["loaded"])
+
+    def _trial(self, answer: Message, seconds: float) -> Trial:
+        end = End(answer["end"])
+        killer = answer.get("killer")
+        at = answer.get("at", -1)
+        if killer is None and 0 <= at < len(self._plan["tests"]):
+            killer = self._plan["tests"][at]["id"]
+        if end is not End.PASSED and killer in self._numbers:
+            self._killer = killer
+        return Trial(
+            end=end,
+            killer=killer,
+            mended=tuple(answer.get("mended", ())),
+            seconds=seconds,
+            detail=answer.get("detail", ""),
+        )
+
+    async def behave(
+        self, texts: Mapping[str, str], *, seed: int, inputs: int
+    ) -> tuple[str, ...] | None:
+        """What a candidate gives for inputs like those of the tests, one text for each.
+
+        The inputs are the same for each candidate. None where there are no such inputs, or where
+        they would not be the same: a candidate that changes what runs on import.
+        """
+        await self.baseline()
+        request = {
+            "do": "behave",
+            "texts": {str(self._root / file): text for file, text in texts.items()},
+            "seed": seed,
+            "inputs": inputs,
+            "total": 30.0,
+        }
+        async with self._turns:
+            await self.servers.revive()
+            # Where tests cannot even be imported, it is a candidate that shows what they call.
+            broken = any(test["broken"] for test in self._plan["tests"])
+            server = self.servers.collected
+            if broken or server is None:
+                server = self.servers.midway if not self._is_loaded(texts) else self.servers.fresh
+            if server is None or self._on_disk or (broken and not texts):
+                return None
+            answer = await server.ask(request)
+            if self._tidies:
+                self._placing.tidy()
+        return tuple(answer["behaved"]) if answer["end"] == "behaved" else None
+
+
+class _Effects:
+    """What running the tests did beside giving outcomes."""
+
+    def __init__(self) -> None:
+        self.written: set[str] = set()
+        self.elsewhere: set[str] = set()
+        self.changed: set[int] = set()
+        self.ran = False
+
+    def add(self, answer: Message) -> None:
+        self.written.update(answer["written"])
+        self.elsewhere.update(answer["elsewhere"])
+        self.changed.update(answer["changed"])
+        self.ran = self.ran or bool(answer["ran"])

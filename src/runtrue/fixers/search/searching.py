@@ -1,0 +1,257 @@
+"""Searching: candidates are tried in order until enough of them pass, or the budget is spent.
+
+    singles ─▶ the slow ones again, with more patience ─▶ pairs
+       └───────── a candidate passes ─────────▶ a few more, to choose from
+
+What is found is the same for the same program, tests and seed, as long as time is not what ends it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Protocol
+
+from runtrue.fixers.search.evidence import Baseline
+from runtrue.fixers.search.localise import Suspicion
+from runtrue.fixers.search.proposing import Candidate, Proposals
+from runtrue.fixers.search.stopped import Stopped
+from runtrue.fixers.search.trial import End, Trial
+
+#: After the first candidate that passes at position n, as many more are tried as n, within these.
+_LEAST_MORE, _MOST_MORE = 100, 1_500
+#: Candidates that pass are enough at this number.
+_ENOUGH = 24
+#: Slow candidates that are tried again, and with how much more patience.
+_SLOW, _PATIENCE = 40, 8.0
+#: Edits that pairs are made of: those that changed how the tests fail, and those beside them.
+_TELLING, _PARTNERS = 60, 400
+_TELL_EVERY = 0.25
+
+
+class Judge(Protocol):
+    """What proves candidates: a `Prover`, or one that starts a process for each."""
+
+    async def prove(
+        self,
+        texts: dict[str, str],
+        *,
+        only: Sequence[str] | None = None,
+        whole: bool = False,
+        patience: float = 1.0,
+    ) -> Trial:
+        """Run the tests on a candidate."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Allowance:
+    """How much a search may use up: until when, and how many candidates."""
+
+    until: float
+    candidates: int
+    jobs: int = 1
+
+    @property
+    def seconds(self) -> float:
+        """What is left of the time."""
+        return self.until - time.monotonic()
+
+
+@dataclass(slots=True)
+class Tally:
+    """What a search has come to so far."""
+
+    tried: int = 0
+    kinds: Counter[str] = field(default_factory=Counter)
+    ends: Counter[End] = field(default_factory=Counter)
+    passing: dict[int, Candidate] = field(default_factory=dict)
+    slow: list[Candidate] = field(default_factory=list)
+    #: Candidates under which other tests fail, or in another way, by how many tests they mend.
+    telling: list[tuple[int, Candidate]] = field(default_factory=list)
+    started: float = field(default_factory=time.monotonic)
+    stopped: Stopped = Stopped.EXHAUSTED
+
+    def take(
+        self,
+        at: int,
+        candidate: Candidate,
+        trial: Trial,
+        *,
+        patience: float,
+        usual: frozenset[str],
+    ) -> None:
+        """Count a trial. `usual` is how the tests fail without any edit."""
+        self.tried += 1
+        self.kinds[candidate.kind] += 1
+        self.ends[trial.end] += 1
+        if trial.end is End.PASSED:
+            self.passing[at] = candidate
+        elif trial.end is End.TIMEOUT and patience == 1.0:
+            self.slow.append(candidate)
+        elif trial.end is End.FAILED and (trial.mended or trial.detail not in usual):
+            self.telling.append((len(trial.mended), candidate))
+
+    @property
+    def rate(self) -> float:
+        """Candidates per second."""
+        return self.tried / max(time.monotonic() - self.started, 1e-3)
+
+
+class Search:
+    """One search for edits under which all of a baseline's failing tests pass."""
+
+    def __init__(
+        self,
+        judge: Judge,
+        baseline: Baseline,
+        base: dict[str, str],
+        proposals: Proposals,
+        allowance: Allowance,
+        *,
+        targets: Sequence[str],
+        tell: Callable[[Tally], None] = lambda tally: None,
+    ) -> None:
+        self._judge = judge
+        self._base = base
+        self._proposals = proposals
+        self._allowance = allowance
+        self._targets = tuple(targets)
+        # What fails for other reasons is not this search's business, and may go on failing.
+        self._only = [c.test for c in baseline.cases if c.passed or c.test in set(targets)]
+        self._usual = _usual(baseline, self._targets)
+        self._tell = tell
+        self._told = 0.0
+        self._tried: dict[int, tuple[Candidate, Trial, float]] = {}
+        self.tally = Tally()
+
+    async def run(self) -> list[Candidate]:
+        """The candidates that pass, in the order they were thought of."""
+        await self._try(self._singles())
+        if not self.tally.passing and self.tally.slow:
+            await self._try(iter(self.tally.slow[:_SLOW]), patience=_PATIENCE)
+        if not self.tally.passing:
+            await self._try(self._pairs())
+        if self.tally.stopped is Stopped.ENOUGH:
+            self._count_again()
+        self._tell(self.tally)
+        return [self.tally.passing[at] for at in sorted(self.tally.passing)][:_ENOUGH]
+
+    async def parts(self) -> tuple[Candidate, tuple[str, ...]] | None:
+        """The candidate that mends the most of the targets, though not all, and breaks nothing."""
+        best: tuple[Candidate, tuple[str, ...]] | None = None
+        for _, candidate in sorted(self.tally.telling, key=lambda one: one[1].cost)[:_PARTNERS]:
+            if self._allowance.seconds <= 0:
+                break
+            texts = candidate.texts(self._base)
+            trial = await self._judge.prove(texts, only=self._only, whole=True)
+            most = len(best[1]) if best else 0
+            if trial.end is End.FAILED and len(trial.mended) > most:
+                safe = [test for test in self._only if test not in self._targets]
+                held = await self._judge.prove(texts, only=[*safe, *trial.mended])
+                if held.end is End.PASSED:
+                    best = candidate, trial.mended
+        return best
+
+    # -- the order of candidates ----------------------------------------------------------------
+
+    def _singles(self) -> Iterator[Candidate]:
+        return (one for one in self._proposals.singles() if self._proposals.is_new(one))
+
+    def _pairs(self) -> Iterator[Candidate]:
+        """Edits that changed how the tests fail, each with the likeliest others."""
+        telling = [one for _, one in sorted(self.tally.telling, key=lambda one: one[1].cost)]
+        partners = list(islice(self._fresh_singles(), _PARTNERS))
+        pairs: list[Candidate] = []
+        seen: set[frozenset[object]] = set()
+        for first in telling[:_TELLING]:
+            for second in partners:
+                pair = first.with_(second)
+                key = frozenset(edit.splices for edit in (*first.edits, *second.edits))
+                if pair is not None and key not in seen:
+                    seen.add(key)
+                    pairs.append(pair)
+        return iter(sorted(pairs, key=lambda pair: pair.cost))
+
+    def _fresh_singles(self) -> Iterator[Candidate]:
+        return (one for one in self._proposals.singles() if not one.doubt)
+
+    # -- trying ---------------------------------------------------------------------------------
+
+    async def _try(self, candidates: Iterator[Candidate], patience: float = 1.0) -> None:
+        """Try candidates side by side, until enough have passed or the budget is spent."""
+        numbered = enumerate(candidates, self.tally.tried)
+        pending: set[asyncio.Task[None]] = set()
+        try:
+            while True:
+                while len(pending) < 2 * self._allowance.jobs and not self._is_over():
+                    at, one = next(numbered, (-1, None))
+                    if one is None:
+                        break
+                    pending.add(asyncio.create_task(self._prove(at, one, patience)))
+                if not pending:
+                    return
+                done, pending = await asyncio.wait(pending, return_when=asyncio.FIRST_COMPLETED)
+                for task in done:
+                    task.result()
+        finally:
+            for task in pending:
+                task.cancel()
+            await asyncio.gather(*pending, return_exceptions=True)
+
+    async def _prove(self, at: int, candidate: Candidate, patience: float) -> None:
+        texts = candidate.texts(self._base)
+        trial = await self._judge.prove(texts, only=self._only, patience=patience)
+        self._tried[at] = candidate, trial, patience
+        self.tally.take(at, candidate, trial, patience=patience, usual=self._usual)
+        now = time.monotonic()
+        if now - self._told > _TELL_EVERY:
+            self._told = now
+            self._tell(self.tally)
+
+    def _is_over(self) -> bool:
+        tally = self.tally
+        if self._allowance.seconds <= 0:
+            tally.stopped = Stopped.TIME
+            return True
+        if tally.tried >= self._allowance.candidates:
+            tally.stopped = Stopped.CANDIDATES
+            return True
+        if tally.passing and (tally.tried >= self._limit or len(tally.passing) >= _ENOUGH):
+            tally.stopped = Stopped.ENOUGH
+            return True
+        return False
+
+    @property
+    def _limit(self) -> int:
+        """The number of candidates that are enough, as far as is known by now."""
+        passing = sorted(self.tally.passing)
+        most = passing[0] + min(max(passing[0], _LEAST_MORE), _MOST_MORE)
+        return min(most, passing[_ENOUGH - 1] + 1) if len(passing) >= _ENOUGH else most
+
+    def _count_again(self) -> None:
+        """Leave out what was under way beyond the limit: how much that was is up to chance."""
+        limit, before = self._limit, self.tally
+        self.tally = Tally(started=before.started, stopped=before.stopped)
+        for at in sorted(at for at in self._tried if at < limit):
+            candidate, trial, patience = self._tried[at]
+            self.tally.take(at, candidate, trial, patience=patience, usual=self._usual)
+
+
+def _usual(baseline: Baseline, targets: Iterable[str]) -> frozenset[str]:
+    """The types of the exceptions that the targets fail with now."""
+    wanted = set(targets)
+    return frozenset(
+        case.failure.exception
+        for case in baseline.cases
+        if case.failure is not None and case.test in wanted
+    )
+
+
+def where_to_look(suspicion: Suspicion, count: int = 5) -> list[str]:
+    """The most suspect lines, as a person writes them."""
+    return [f"{file}:{line}" for file, line, _ in suspicion.top(count)]

@@ -1,0 +1,232 @@
+"""Servers: the processes that candidates run in copies of, started from the user's own command."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import secrets
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from runtrue.checks import CommandCheck
+from runtrue.fixers.search.connection import LONGEST_LINE, Connection, Message
+from runtrue.loop import Workplace
+from runtrue.process import watch_group
+
+_PLUGIN = Path(__file__).with_name("prover")
+_RESTARTS = 3
+_OUTPUT = 2000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """What one trial may use. `longest` is for one test of the program as it is, in seconds.
+
+    `memory` is in bytes, above what the process has before the candidate is in it; `starting` is
+    how long pytest may take until it has collected the tests.
+    """
+
+    jobs: int = os.cpu_count() or 1
+    memory: int = 1024**3
+    processes: int = 64
+    starting: float = 60.0
+    longest: float = 10.0
+    #: A test may take this many times as long as it did, but never has to take less than that.
+    times: float = 10.0
+    least: float = 0.15
+    least_failing: float = 0.2
+
+
+class Unprovable(Exception):
+    """Why candidates cannot be proven this way."""
+
+
+class Servers:
+    """The processes that try candidates: one command, and two copies of it that are further on.
+
+    `fresh` has imported nothing of the project; `midway` has started the session; `collected` has
+    collected all tests. Of the last two there may be none, where the tests cannot be collected.
+    """
+
+    def __init__(self, command: CommandCheck, workplace: Workplace, limits: Limits) -> None:
+        self._command = command
+        self._workplace = workplace
+        self._limits = limits
+        self._directory = Path()
+        self._key = secrets.token_hex(16)
+        self._process: subprocess.Popen[bytes] | None = None
+        self._marks: dict[str, str] = {}
+        self._started: Callable[[int], None] = lambda group: None
+        self._arrived: asyncio.Queue[Connection | Message] = asyncio.Queue()
+        self._listening: set[asyncio.Task[None]] = set()
+        self._restarts = 0
+        self._starting = asyncio.Lock()
+        self._plan: Message | None = None
+        self.fresh: Connection | None = None
+        self.midway: Connection | None = None
+        self.collected: Connection | None = None
+        #: What the first that collected the tests said of them.
+        self.hello: Message = {}
+
+    @contextlib.asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """Have them run. Raises Unprovable; at the end nothing of them is left."""
+        self._directory = Path(tempfile.mkdtemp(prefix="rt-"))
+        try:
+            with watch_group() as (self._marks, self._started):
+                server = await asyncio.start_unix_server(
+                    self._accept, self._directory / "s", limit=LONGEST_LINE
+                )
+                try:
+                    async with self._starting:
+                        await self._start()
+                    yield
+                finally:
+                    self._end()
+                    server.close()
+                    for task in self._listening:
+                        task.cancel()
+                    await asyncio.gather(*self._listening, return_exceptions=True)
+        finally:
+            shutil.rmtree(self._directory, ignore_errors=True)
+
+    @property
+    def all(self) -> list[Connection]:
+        """Those that there are."""
+        return [one for one in (self.fresh, self.midway, self.collected) if one is not None]
+
+    def plan(self, plan: Message) -> None:
+        """Tell all of them, and those that may come in their place, how tests are to be run."""
+        self._plan = plan
+        for connection in self.all:
+            connection.tell({"do": "plan", "plan": plan})
+
+    async def revive(self) -> None:
+        """Start again where something has died. Raises Unprovable when that happens too often."""
+        async with self._starting:
+            if self.all and not any(one.lost.is_set() for one in self.all):
+                return
+            self._restarts += 1
+            if self._restarts > _RESTARTS:
+                raise Unprovable("the processes that run candidates keep dying")
+            self._end()
+            while not self._arrived.empty():
+                self._arrived.get_nowait()
+            await self._start()
+
+    async def _start(self) -> None:
+        deadline = time.monotonic() + self._limits.starting
+        try:
+            with (self._directory / "output").open("wb") as stream:
+                self._process = subprocess.Popen(  # noqa: ASYNC220 - it starts at once
+                    self._command.argv,
+                    cwd=self._workplace.directory / self._command.directory,
+                    env=self._environment(),
+                    stdin=subprocess.DEVNULL,
+                    stdout=stream,
+                    stderr=subprocess.STDOUT,
+                    start_new_session=True,
+                )
+        except OSError as error:
+            raise Unprovable(f"the command cannot be started: {error.strerror}") from error
+        self._started(self._process.pid)
+        self.fresh = await self._next(self._process, deadline, "pytest started")
+        self.fresh.tell({"do": "collect"})
+        came = await self._next(self._process, deadline, "the tests were collected")
+        if came.hello["hello"] == "started":
+            self.midway = came
+            came.tell({"do": "collect"})
+            came = await self._next(self._process, deadline, "the tests were collected")
+        self.hello = self.hello or came.hello
+        if not self.hello["tests"] and not self.hello["broken"]:
+            raise Unprovable("pytest found no test to run")
+        if not came.hello["alone"]:
+            if not self._restarts:  # what it imports may be what killed them
+                for connection in self.all:
+                    connection.tell({"do": "take", "kept": str(self._directory / "kept")})
+            self.collected = came
+        if self._plan is not None:
+            self.plan(self._plan)
+
+    def _environment(self) -> dict[str, str]:
+        environment = {**self._workplace.environment, **self._command.env}
+        plugin_first = [str(_PLUGIN), *filter(None, [environment.get("PYTHONPATH")])]
+        options = [environment.get("PYTEST_ADDOPTS", ""), "-p runtrue_prover"]
+        settings = {
+            "socket": str(self._directory / "s"),
+            "directory": str(self._directory),
+            "kept": str(self._directory / "kept"),
+            "key": self._key,
+            "root": str(self._workplace.root.resolve()),
+            "jobs": self._limits.jobs,
+            "memory": self._limits.memory,
+            "processes": self._limits.processes,
+        }
+        return {
+            # The same in each run, unless the user says otherwise.
+            "PYTHONHASHSEED": "0",
+            **environment,
+            **self._marks,
+            "PYTHONPATH": os.pathsep.join(plugin_first),
+            "PYTEST_ADDOPTS": " ".join(options).strip(),
+            "HYPOTHESIS_STORAGE_DIRECTORY": str(self._directory / "hypothesis"),
+            "RUNTRUE_PROVER": json.dumps(settings),
+        }
+
+    async def _next(
+        self, process: subprocess.Popen[bytes], deadline: float, what: str
+    ) -> Connection:
+        """The next that says hello. Raises Unprovable when none will."""
+        while True:
+            try:
+                async with asyncio.timeout(0.1):
+                    came = await self._arrived.get()
+            except TimeoutError:
+                if process.poll() is not None and self._arrived.empty():
+                    words = self._last_words()
+                    raise Unprovable(f"the command ended before {what}{words}") from None
+                if time.monotonic() > deadline:
+                    seconds = self._limits.starting
+                    raise Unprovable(f"{seconds:.0f} seconds went by before {what}") from None
+                continue
+            if isinstance(came, Connection):
+                return came
+            raise Unprovable(f"pytest ended before {what} ({came.get('gone')})")
+
+    def _last_words(self) -> str:
+        with contextlib.suppress(OSError):
+            text = (self._directory / "output").read_bytes()[-_OUTPUT:].decode(errors="replace")
+            lines = [line.strip() for line in text.splitlines() if line.strip()]
+            return f": {lines[-1]}" if lines else ""
+        return ""
+
+    async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            hello = json.loads(await reader.readline())
+            if hello["key"] != self._key:
+                raise ValueError
+        except (OSError, ValueError, KeyError, TypeError):
+            writer.close()
+            return
+        connection = Connection(hello, reader, writer)
+        task = asyncio.ensure_future(connection.listen(self._arrived.put_nowait))
+        self._listening.add(task)
+        task.add_done_callback(self._listening.discard)
+        self._arrived.put_nowait(connection)
+
+    def _end(self) -> None:
+        for connection in self.all:
+            connection.close()
+        self.fresh = self.midway = self.collected = None
+        if self._process is not None:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(self._process.pid, signal.SIGKILL)
+            self._process.wait()

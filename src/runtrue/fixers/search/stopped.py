@@ -1,0 +1,14 @@
+"""Stopped: why a search ended."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+
+class Stopped(StrEnum):
+    """Why a search ended."""
+
+    ENOUGH = "enough"
+    EXHAUSTED = "exhausted"
+    TIME = "time"
+    CANDIDATES = "candidates"

@@ -1,0 +1,175 @@
+"""Brackets: missing, superfluous, or of another kind than the one they answer."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from runtrue.fixers.search.syntax.damage import Damage, Step
+from runtrue.fixers.search.syntax.tokens import CLOSING, HEADERS, OPENING, Token
+
+_REACH = 10  # lines below an opening bracket in which its mate may belong
+_STARTS = {
+    *HEADERS,
+    *("return", "import", "from", "raise", "pass", "break", "continue", "assert", "del", "@"),
+}
+
+
+def unclosed(damage: Damage) -> Iterator[Step]:
+    """The mate of an opening bracket put where it may belong, or the bracket dropped."""
+    for nth, (opener, stack) in enumerate(_openers(damage)):
+        far = 0.25 * nth
+        mate = OPENING[opener.text]
+        yield damage.swap(f"superfluous {opener.text}", opener.start, opener.end, "", 1.5 + far)
+        line = damage.line_of(opener.start)
+        for place, cost, below in _places(damage, opener):
+            yield damage.put(f"missing {mate}", place, mate, 0.8 + far + cost)
+            if below == line and cost <= 0.3:
+                # All that the line leaves open at once, with and without a colon.
+                closers = "".join(OPENING[one.text] for one in reversed(stack))
+                if len(closers) > 1:
+                    yield damage.put(f"missing {mate}", place, closers, 0.9 + far + cost)
+                first = damage.on(line)[0].text
+                if first in HEADERS and not damage.heads(line):
+                    yield damage.put(f"missing {mate}", place, closers + ":", 1.2 + far + cost)
+
+
+def _openers(damage: Damage) -> Iterator[tuple[Token, list[Token]]]:
+    """Brackets that may lack a mate, the likeliest first, each with what is open on its line."""
+    if damage.phase == 0:
+        return
+    found: list[Token] = []
+    stack: list[Token] = []
+    limit = damage.end(damage.line)
+    for token in damage.tokens:
+        if token.start > limit:
+            break
+        if token.text in OPENING:
+            stack.append(token)
+        elif token.text in CLOSING and stack:
+            if stack[-1].text != CLOSING[token.text]:
+                found.append(stack[-1])
+            stack.pop()
+    # Innermost first: it is the one that most often lacks its mate.
+    found = [*reversed(stack), *reversed(found)]
+    on_line = [
+        token
+        for token in damage.on(damage.line)
+        if token.text in OPENING and token not in found and token.start <= damage.at + 1
+    ]
+    seen: set[int] = set()
+    for token in [*found[:4], *found[-1:], *reversed(on_line)]:
+        if token.start not in seen:
+            seen.add(token.start)
+            line = damage.line_of(token.start)
+            open_here = [one for one in stack if damage.line_of(one.start) == line]
+            yield token, open_here or [token]
+
+
+def _places(damage: Damage, opener: Token) -> Iterator[tuple[int, float, int]]:
+    """Positions for the mate of a bracket, with what each costs and its line."""
+    first = damage.line_of(opener.start)
+    width = damage.width(first)
+    for below in range(first, min(first + _REACH, len(damage.lines)) + 1):
+        content = damage.on(below)
+        code = [token for token in content if token.kind != "comment"]
+        if below > first:
+            if not code:
+                continue
+            if code[0].text in _STARTS and damage.width(below) <= width + 8:
+                break
+        far = 0.12 * (below - first)
+        after = [token for token in code if token.start > opener.start]
+        if not after:
+            if below == first:
+                yield opener.end, 0.1, below
+            continue
+        tail = len(after)
+        while tail and after[tail - 1].text in (":", ",", ";"):
+            tail -= 1
+        for index, token in enumerate(after):
+            if index == tail:
+                yield token.start if index == 0 else after[index - 1].end, 0.0 + far, below
+            elif index > 0:
+                cost = 0.45 if token.text in CLOSING or token.text in (",", ":") else 0.7
+                cost += 0.2 if token.kind in ("name", "string") else 0.0
+                cost -= 0.1 if token.text in ("for", "if", "and", "or", "in", "else") else 0.0
+                yield after[index - 1].end, cost + far + 0.005 * (len(after) - index), below
+        yield after[-1].end, (0.0 if tail == len(after) else 0.4) + far, below
+        if below > first and damage.width(below) <= width and code[0].text not in CLOSING:
+            # Less indented than what is in brackets would be.
+            continue
+
+
+def unopened(damage: Damage) -> Iterator[Step]:
+    """A closing bracket without a mate: dropped, answered, or changed into the right one."""
+    line = damage.line
+    row = damage.on(line)
+    for index, token in enumerate(row):
+        if token.text not in CLOSING:
+            continue
+        exact = token.start == damage.at and damage.phase == 1
+        far = 0.0 if exact else 0.7 if damage.phase == 1 else 1.5
+        yield damage.swap(f"superfluous {token.text}", token.start, token.end, "", 0.8 + far)
+        for mate in CLOSING:
+            if mate != token.text:
+                right = f"opening parenthesis '{CLOSING[mate]}'" in damage.message
+                cost = (0.6 if right else 1.3) + far
+                yield damage.swap("other bracket", token.start, token.end, mate, cost)
+        opener = CLOSING[token.text]
+        for nth, before in enumerate(reversed(row[:index])):
+            good = before.text in ("=", "(", "[", "{", ",", "return", "in", "if", "not", ":")
+            glued = before.kind == "name" and before.text not in HEADERS
+            cost = (1.0 if good else 1.2 if glued else 1.6) + 0.03 * nth + far
+            yield damage.put(f"missing {opener}", before.end, opener, cost)
+            for inside in _seams(damage, before):
+                yield damage.put(f"missing {opener}", inside, opener, 0.9 + 0.03 * nth + far)
+            if nth > 25:
+                break
+        if row[:index]:
+            yield damage.put(f"missing {opener}", row[0].start, opener, 1.4 + far)
+    match = re.search(r"opening parenthesis '(.)'(?: on line (\d+))?", damage.message)
+    if match:
+        opener_text = match.group(1)
+        yield damage.put(f"missing {OPENING[opener_text]}", damage.at, OPENING[opener_text], 0.8)
+        wanted = CLOSING.get(damage.text[damage.at : damage.at + 1])
+        for token in reversed(damage.tokens[: damage.near]):
+            if token.text == opener_text:
+                if wanted:
+                    yield damage.swap("other bracket", token.start, token.end, wanted, 1.0)
+                yield damage.swap(f"superfluous {opener_text}", token.start, token.end, "", 1.1)
+                break
+
+
+def _seams(damage: Damage, token: Token) -> Iterator[int]:
+    """Where a word is two words of the program that lost what parted them."""
+    if token.kind == "name" and len(token.text) > 1:
+        for cut in range(1, len(token.text)):
+            one, other = token.text[:cut], token.text[cut:]
+            if one in damage.names and (other in damage.names or other.isdigit()):
+                yield token.start + cut
+
+
+def definitions(damage: Damage) -> Iterator[Step]:
+    """`def name:` and `print x`: the brackets that a definition or a call lacks altogether."""
+    for line in dict.fromkeys((damage.line, damage.before(damage.line) or damage.line)):
+        row = damage.on(line)
+        text = damage.lines[line - 1]
+        found = re.match(r"(\s*(?:async\s+)?def\s+\w+)\s*([^(\s:][^:(]*)?(:?)\s*$", text)
+        if found:
+            start = damage.start(line)
+            args = (found.group(2) or "").strip().rstrip(")")
+            new = f"{found.group(1)}({args}):"
+            yield damage.swap("brackets of a definition", start, damage.end(line), new, 0.8)
+        for index, token in enumerate(row[:-1]):
+            if token.kind != "name" or row[index + 1].kind not in ("name", "string", "number"):
+                continue
+            code = [one for one in row[index + 1 :] if one.kind != "comment"]
+            called = (
+                token.text in ("print", "exec") or damage.text[token.end : token.end + 1] == " "
+            )
+            if code and called and token.text not in HEADERS:
+                cost = 0.6 if token.text in ("print", "exec") else 1.9
+                start, end = token.end, code[-1].end
+                inner = damage.text[start:end].strip().rstrip(";")
+                yield damage.swap("brackets of a call", start, end, f"({inner})", cost)

@@ -1,0 +1,87 @@
+"""`runtrue plan` with no model at all: `search` does steps, and mends what validations find."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.conftest import Machine, MakeProject
+from tests.cli.plans import Plans
+
+FILES = {
+    "handler.py": """
+        from model import rate
+
+
+        def total(net, percent):
+            return net + rate(net, percent)
+    """,
+    "model.py": """
+        def rate(net, percent):
+            return net * percent // 10
+    """,
+    "test_handler.py": """
+        from handler import total
+
+
+        def test_nothing_is_added():
+            assert total(100, 0) == 100
+
+
+        def test_tax_is_added():
+            assert total(100, 10) == 110
+
+
+        def test_more_tax_is_added():
+            assert total(300, 20) == 360
+    """,
+}
+TESTS = {"name": "tests", "command": "python -m pytest -q"}
+
+
+@pytest.fixture
+def plans(tmp_path: Path, make_project: MakeProject) -> Plans:
+    return Plans(Machine(tmp_path), make_project(FILES))
+
+
+def plan_file(plans: Plans, *paths: str, **step: Any) -> Path:
+    path = plans.project.parent / "plan.yaml"
+    plan = {
+        "instruction": "Totals must include tax",
+        "strategy": {
+            "steps": [{"id": "s1", "description": "mend the totals", **step}],
+            "bounds": {"paths": paths},
+        },
+        "validations": [TESTS],
+    }
+    path.write_text(json.dumps(plan))
+    return path
+
+
+def test_a_step_done_by_search_makes_the_tests_pass_and_is_applied(plans: Plans) -> None:
+    used = plans.use(plan_file(plans, "model.py", actor="search"), "--profile", "full-auto")
+    assert used.code == 0, used.said
+    assert used.json["status"] == "passed"
+    assert "// 100" in (plans.project / "model.py").read_text()
+    assert "// 10\n" not in (plans.project / "model.py").read_text()
+
+
+def test_what_a_validation_finds_is_mended_by_search_within_the_bounds(plans: Plans) -> None:
+    path = plan_file(plans, "model.py", "*.txt", actor="command", command="touch notes.txt")
+    used = plans.use(path, "--profile", "full-auto")
+    assert used.code == 0, used.said
+    history = used.json["plan"]["metadata"]["validation_fix_history"]
+    assert [entry["fixer"] for entry in history] == ["search"]
+    assert "// 100" in (plans.project / "model.py").read_text()
+
+
+def test_a_search_that_needs_a_file_outside_of_the_bounds_says_which(plans: Plans) -> None:
+    path = plan_file(plans, "notes.txt", actor="command", command="touch notes.txt")
+    used = plans.use(path, "--profile", "supervised")
+    executed = plans.run("execute", used.json["run_id"], "--json")
+    assert executed.code == 3, executed.said
+    assert "model.py" in json.dumps(executed.json)
+    assert "// 10\n" in (plans.project / "model.py").read_text()

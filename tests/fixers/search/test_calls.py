@@ -1,0 +1,48 @@
+"""Calls: siblings, ranges, arguments and operands swapped, dropped and added."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.fixers.search.proposed import becomes, written
+
+TABLE = [
+    ("argument_swap", "best = discount(i, limit)", "best = discount(limit, i)"),
+    ("operand_swap", "best = prices[i] - limit", "best = limit - prices[i]"),
+    ("operand_swap", "if names in label: best = i", "if label in names: best = i"),
+    ("tuple_swap", "best, count = i, j", "best, count = j, i"),
+    ("index_swap", "best = grid[i][j]", "best = grid[j][i]"),
+    ("element", "best = 0, len(prices)", "best = len(prices)"),
+    ("sibling", "best = min(best, i)", "best = max(best, i)"),
+    ("sibling", "names.append(label)", "names.extend(label)"),
+    ("sibling", "best = math.floor(limit)", "best = math.ceil(limit)"),
+    ("sibling", "best = prices.pop()", "best = prices.pop(0)"),
+    ("sibling", "best = label.lower()", "best = label.upper()"),
+    ("argument_drop", "best = sorted(prices, reverse=True)", "best = sorted(prices)"),
+    ("argument_add", "best = sorted(prices)", "best = sorted(prices, reverse=True)"),
+    (
+        "argument_add",
+        "best = sorted(x for x in names)",
+        "best = sorted((x for x in names), key=len)",
+    ),
+    ("argument_add", "best = discount(i)", "best = discount(i, limit)"),
+    ("range", "for x in range(limit): best = x", "for x in range(1, limit): best = x"),
+    (
+        "range",
+        "for x in range(i, limit): best = x",
+        "for x in range(limit - 1, i - 1, -1): best = x",
+    ),
+    ("range", "for x in prices: best = x", "for x in range(len(prices)): best = x"),
+    ("instead", "best = missing(i, limit)", "best = i + limit"),
+    ("instead", "sort_them(prices)", "prices.sort()"),
+]
+
+
+@pytest.mark.parametrize(("kind", "before", "after"), TABLE)
+def test_a_call_becomes_the_one_that_was_meant(kind: str, before: str, after: str) -> None:
+    becomes(kind, before, after)
+
+
+def test_the_same_slip_is_put_right_at_all_calls_that_are_alike() -> None:
+    text = "def f(best, b, c):\n    best = min(best, b)\n    return min(best, c)\n"
+    assert text.replace("min", "max") in written(text)

@@ -1,0 +1,61 @@
+"""Choosing: what behaves alike speaks for one another, and what is doubtful comes last."""
+
+from __future__ import annotations
+
+from runtrue.fixers.search.choosing import choose
+from runtrue.fixers.search.edit import Edit, Splice
+from runtrue.fixers.search.proposing import Candidate
+
+
+def candidate(name: str, cost: float, doubt: str | None = None) -> Candidate:
+    edit = Edit(
+        file="app.py", splices=(Splice(0, 1, name),), kind="k", line=1, says=name, doubt=doubt
+    )
+    return Candidate(edits=(edit,), cost=cost)
+
+
+def order(*candidates: Candidate, behave: list[tuple[str, ...] | None]) -> list[str]:
+    return [one.candidate.edits[0].says for one in choose(candidates, behave)]
+
+
+def test_of_candidates_of_which_nothing_more_is_known_the_likeliest_comes_first() -> None:
+    found = order(candidate("b", 2.0), candidate("a", 1.0), behave=[None, None])
+    assert found == ["a", "b"]
+
+
+def test_several_that_behave_alike_outweigh_one_that_was_thought_a_little_likelier() -> None:
+    found = order(
+        candidate("alone", 1.0),
+        candidate("one", 1.3),
+        candidate("two", 1.4),
+        candidate("three", 1.5),
+        behave=[("1",), ("2",), ("2",), ("2",)],
+    )
+    assert found == ["one", "two", "three", "alone"]
+
+
+def test_a_doubtful_patch_ranks_last_and_says_so() -> None:
+    doubtful = candidate("special", 0.0, doubt="special-cases a value")
+    plain = candidate("plain", 5.0)
+    choices = choose([doubtful, plain], [("1",), ("2",)])
+    assert [one.candidate for one in choices] == [plain, doubtful]
+    assert choices[1].candidate.doubt == "special-cases a value"
+    assert choices[1].confidence < choices[0].confidence
+
+
+def test_what_leaves_more_of_the_old_behaviour_as_it_was_is_ahead_of_its_equal() -> None:
+    bold, careful = candidate("bold", 1.0), candidate("careful", 1.0)
+    choices = choose([bold, careful], [("9", "9", "9"), ("1", "2", "9")], original=("1", "2", "3"))
+    assert choices[0].candidate is careful
+
+
+def test_confidences_are_shares_and_never_certain() -> None:
+    choices = choose([candidate("a", 1.0)], [("1",)])
+    assert 0 < choices[0].confidence < 1
+    assert choose([], []) == []
+
+
+def test_one_test_is_less_to_rely_on_than_many() -> None:
+    few, many = (choose([candidate("a", 1.0)], [("1",)], tests=count) for count in (1, 9))
+    assert few[0].confidence == 0.5
+    assert many[0].confidence == 0.9

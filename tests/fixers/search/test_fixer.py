@@ -1,0 +1,102 @@
+"""The `search` fixer: what it takes on, and what it leaves to others."""
+
+from __future__ import annotations
+
+import pytest
+
+from runtrue.checks import CommandCheck
+from runtrue.config import SearchConfig
+from runtrue.fixers.search.fixer import SearchFixer, runs_python
+from runtrue.fixers.search.report import Report, Solution
+from runtrue.fixers.search.stopped import Stopped
+from runtrue.loop import Fault
+from tests.loop.make import finding
+
+PYTEST = CommandCheck(name="tests", command="python -m pytest -q")
+LINT = CommandCheck(name="lint", command="ruff check .")
+
+
+@pytest.mark.parametrize(
+    ("command", "does"),
+    [
+        ("python -m pytest -q", True),
+        ("pytest tests && echo done", True),
+        ("python -m unittest discover", True),
+        ("python3.12 test_it.py", True),
+        ("ruff check .", False),
+        ("go test ./...", False),
+        ("npm test", False),
+    ],
+)
+def test_it_is_for_python_tests(command: str, does: bool) -> None:
+    assert runs_python(CommandCheck(name="x", command=command)) is does
+
+
+def test_it_takes_on_findings_of_tests_that_the_program_is_to_blame_for() -> None:
+    fixer = SearchFixer((PYTEST, LINT), SearchConfig())
+    assert fixer.unavailable() is None
+    assert fixer.accepts(finding("wrong", source="tests"))
+    assert not fixer.accepts(finding("wrong", source="lint"))
+    assert not fixer.accepts(finding("down", source="tests", fault=Fault.ENVIRONMENT))
+
+
+def test_without_time_or_python_tests_it_says_why_it_is_not_there() -> None:
+    none = SearchFixer((PYTEST,), SearchConfig(seconds=0))
+    assert "RUNTRUE_SEARCH_SECONDS" in (none.unavailable() or "")
+    assert SearchFixer((LINT,), SearchConfig()).unavailable() == "no check here runs Python tests"
+
+
+def solution(text: str, confidence: float, doubt: str | None = None) -> Solution:
+    return Solution(
+        texts={"a.py": text}, says=f"made {text}", kinds=("x",), confidence=confidence, doubt=doubt
+    )
+
+
+def test_asked_again_it_has_its_next_best_and_then_nothing() -> None:
+    fixer = SearchFixer((PYTEST,), SearchConfig())
+    report = Report(solutions=[solution("one", 0.6), solution("two", 0.3)], tried=7)
+    offered = [fixer._proposal(report) for _ in range(3)]
+    assert [one.texts for one in offered] == [{"a.py": "one"}, {"a.py": "two"}, {}]
+    assert offered[0].description == "made one (7 edits tried; 1 more would pass; confidence 0.60)"
+
+
+def test_what_is_not_sure_is_left_to_a_stronger_fixer_and_proposed_when_asked_again() -> None:
+    fixer = SearchFixer((PYTEST,), SearchConfig(confidence=0.5), stronger=True)
+    report = Report(solutions=[solution("maybe", 0.4)], tried=7)
+    first, second = fixer._proposal(report), fixer._proposal(report)
+    assert first.texts == {}
+    assert first.description == (
+        "1 edit would pass, and none of them is sure; the likeliest: made maybe (confidence 0.40)"
+    )
+    assert second.texts == {"a.py": "maybe"}
+
+
+def test_a_doubtful_patch_says_so() -> None:
+    fixer = SearchFixer((PYTEST,), SearchConfig())
+    report = Report(solutions=[solution("x", 0.05, doubt="drops a check")], tried=1)
+    assert "look at it closely: it drops a check" in fixer._proposal(report).description
+
+
+@pytest.mark.parametrize(
+    ("report", "said"),
+    [
+        (
+            Report(tried=1200, stopped=Stopped.TIME, suspects=["a.py:3", "b.py:1"]),
+            "1,200 edits were tried, and none passes: then the time was up "
+            "([fixers.search] seconds); look first at a.py:3, b.py:1",
+        ),
+        (
+            Report(tried=40, stopped=Stopped.EXHAUSTED),
+            "40 edits were tried, and none passes: there are no others of the kinds it knows",
+        ),
+        (
+            Report(stopped=Stopped.TIME),
+            "the time was up before an edit could be tried ([fixers.search] seconds)",
+        ),
+        (Report(steps=[{"step": "nothing"}]), "no test fails any more"),
+    ],
+)
+def test_in_vain_it_says_what_was_tried_and_where_it_would_look(report: Report, said: str) -> None:
+    proposal = SearchFixer((PYTEST,), SearchConfig())._proposal(report)
+    assert proposal.texts == {}
+    assert proposal.description == said

@@ -1,0 +1,34 @@
+"""Handlers catch what is raised, and doubt is told where an exception is swallowed."""
+
+from __future__ import annotations
+
+from tests.fixers.search.trying import failed, offers
+
+BEFORE = (
+    "def read(text):\n    try:\n        return int(text)\n"
+    "    except KeyError:\n        return None\n"
+)
+
+
+def test_the_exception_that_was_seen_is_caught() -> None:
+    after = BEFORE.replace("KeyError", "ValueError")
+    offers("catch", BEFORE, after, failed("ValueError", "invalid literal", 3))
+
+
+def test_it_is_caught_beside_the_other() -> None:
+    after = BEFORE.replace("KeyError", "(KeyError, ValueError)")
+    offers("catch", BEFORE, after, failed("ValueError", "invalid literal", 3))
+
+
+def test_a_handler_that_swallows_raises_again() -> None:
+    before = "try:\n    send()\nexcept OSError:\n    pass\n"
+    offers("reraise", before, before.replace("pass", "raise"))
+
+
+def test_swallowing_is_doubted() -> None:
+    before = "def read(text):\n    return int(text)\n"
+    after = (
+        "def read(text):\n    try:\n        return int(text)\n"
+        "    except ValueError:\n        return None\n"
+    )
+    assert offers("try", before, after, failed("ValueError", "invalid literal", 2)).doubt
