@@ -21,6 +21,7 @@ BENCHMARKS = {
     "memory": "looking up fixes and like failures, with a thousand and a million rows",
     "overhead": "the loop's own time around a test command, beside the bare command",
     "planner": "what runtime validation adds to the nodes' own time",
+    "repair": "small buggy programs mended without a model, and the speed of trying a candidate",
     "revalidate": "the own time of a plan's fix-then-revalidate loop, for each retry",
     "startup": "start-up of the command line, beside that of the bare interpreter",
     "workflow": "workflows: a chain of nodes, references, a batch of requests, start-up",
@@ -31,6 +32,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="benchmarks", description="Run the named benchmarks.")
     parser.add_argument("names", nargs="*", metavar="NAME")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures there, too")
+    add_repair_options(parser.add_argument_group("options of `repair`"))
     arguments = parser.parse_args()
     if not arguments.names:
         for name, what in BENCHMARKS.items():
@@ -46,7 +48,9 @@ def main() -> int:
             arguments.json.touch()  # rather now than after two minutes
         misses = []
         for name in names:
-            found: Table | tuple[Table, ...] = importlib.import_module(f"benchmarks.{name}").run()
+            options = repair_options(arguments) if name == "repair" else {}
+            module = importlib.import_module(f"benchmarks.{name}")
+            found: Table | tuple[Table, ...] = module.run(**options)
             for table in found if isinstance(found, tuple) else (found,):
                 print_table(table)
                 misses += missed(table)
@@ -64,6 +68,27 @@ def main() -> int:
     for row in misses:
         print(f"missed: {row.contender}: {row.ratio:.2f} × {row.of}, target {row.target}")
     return 1 if misses else 0
+
+
+def add_repair_options(group: argparse._ArgumentGroup) -> None:
+    group.add_argument("--every", type=int, default=1, metavar="N", help="only each N-th item")
+    group.add_argument("--only", metavar="ID", help="items whose id begins so, or of this symptom")
+    group.add_argument("--jobs", type=int, default=1, metavar="N", help="items at a time")
+    group.add_argument("--outcomes", type=Path, metavar="FILE", help="write each outcome there")
+    group.add_argument(
+        "--quick", action="store_true", help="hold no test back, and leave out the speed"
+    )
+
+
+def repair_options(arguments: argparse.Namespace) -> dict[str, Any]:
+    return {
+        "every": arguments.every,
+        "only": arguments.only,
+        "jobs": arguments.jobs,
+        "outcomes": arguments.outcomes,
+        "held_back": not arguments.quick,
+        "speed": not arguments.quick,
+    }
 
 
 def refuse(sentence: str) -> int:
