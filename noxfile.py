@@ -1,8 +1,8 @@
 """Sessions: `nox` runs all that a change must pass, in the environment that nox itself is in.
 
-scripts/setup, setup-servers and setup-runners make that environment; nothing is installed here, so
-that every session begins at once, also offline. `nox -s pythons` is the clean room: there each
-Python has an environment of its own, made from the pinned requirements.
+scripts/setup and its like (setup-servers, setup-runners, setup-isolation) make that environment;
+nothing is installed here, so that every session begins at once, also offline. `nox -s pythons` is
+the clean room: there each Python has an environment of its own, made from the pinned requirements.
 """
 
 import sys
@@ -90,4 +90,5 @@ def pythons(session: nox.Session) -> None:
     session.install("--no-deps", "--no-build-isolation", "-e", ".")
     session.run("scripts/setup-servers", external=True)
     session.run("scripts/setup-runners", external=True)
+    session.run("scripts/setup-isolation", external=True)
     session.run("pytest", "-n", "auto", *session.posargs)

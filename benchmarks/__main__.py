@@ -18,11 +18,13 @@ from benchmarks.measure import Table, as_data, missed, print_table
 BENCHMARKS = {
     "flow": "cost per step of a check/fix cycle, in memory and durable, beside other engines",
     "fields": "how well a missed field is found again, and how fast",
+    "isolation": "what each level of isolation adds to `true` and to 200 tests, beside none",
     "memory": "looking up fixes and like failures, with a thousand and a million rows",
     "overhead": "the loop's own time around a test command, beside the bare command",
     "planner": "what runtime validation adds to the nodes' own time",
     "repair": "small buggy programs mended without a model, and the speed of trying a candidate",
     "revalidate": "the own time of a plan's fix-then-revalidate loop, for each retry",
+    "soak": "isolated commands by the thousand: nothing is left of them, and memory stays flat",
     "startup": "start-up of the command line, beside that of the bare interpreter",
     "workflow": "workflows: a chain of nodes, references, a batch of requests, start-up",
 }

@@ -170,6 +170,11 @@ class Stage:
             raise NotAsTold(f"`{command}` ended with {done.returncode} instead of {expect}")
         print(flush=True)
 
+    def export(self, name: str, value: str) -> None:
+        """Show that a variable is set, and set it for the commands from here on."""
+        print(bold(f"$ export {name}={value}"), flush=True)
+        self.environment[name] = value
+
     def program(self, name: str, text: str) -> None:
         """Put a program on the PATH."""
         file = self.home / "bin" / name
@@ -243,6 +248,8 @@ def task_is_done(stage: Stage) -> None:
     with users_api() as address:
         url = f"{address}/users/torvalds"
         task = f"fetch {url} and extract username and biography"
+        # The API is on this machine, which workflows do not reach unless its user lets them.
+        stage.export("RUNTRUE_ALLOW_LOOPBACK", "1")
         stage.run(f'runtrue do "{task}" --save github-user')
         stage.run("runtrue show github-user")
         stage.run("runtrue run github-user user=gvanrossum")

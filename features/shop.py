@@ -223,6 +223,8 @@ class Shop:
             **{name: os.environ[name] for name in keep if name in os.environ},
             # The actor is to mend what is found, and nobody before it.
             "RUNTRUE_SEARCH_SECONDS": "0",
+            # It keeps beside the project how often it was asked.
+            "RUNTRUE_ISOLATION_WRITE": str(self.home.parent),
             "HOME": str(self.home),
             "PATH": os.pathsep.join(path),
         }

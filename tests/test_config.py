@@ -172,8 +172,8 @@ class TestMistakes:
             (
                 "[polcy]\nmax_attempts = 1\n",
                 "1: polcy: unknown key (did you mean 'policy'?); "
-                "known here: checks, fixers, policy, sandbox, model, coverage, escalation, "
-                "security, memory, gate, ralph, plans",
+                "known here: checks, fixers, policy, sandbox, isolation, model, coverage, "
+                "escalation, security, memory, gate, ralph, plans, secrets, workflows",
             ),
             (
                 "\n[policy]\nmax_attempts = 1\nmax_atempts = 2\n",
@@ -195,7 +195,7 @@ class TestMistakes:
             (
                 "fixers.agent.comand = 'x'\n",
                 "1: fixers.agent.comand: unknown key (did you mean 'command'?); "
-                "known here: command, timeout, env, once",
+                "known here: command, timeout, env, once, network, read, write",
             ),
             (
                 "[sandbox]\nzzz = 1\n",
@@ -205,6 +205,11 @@ class TestMistakes:
     )
     def test_an_unknown_key(self, tmp_path: Path, text: str, expected: str) -> None:
         assert complaint(tmp_path, text) == expected
+
+    def test_what_only_a_user_may_say_is_not_heard_from_a_project(self, tmp_path: Path) -> None:
+        (tmp_path / "runtrue.toml").write_text("[workflows]\nallow_loopback = true\n")
+        with pytest.raises(ConfigError, match="workflows: is heard in your own"):
+            load_config(tmp_path)
 
     @pytest.mark.parametrize(
         ("text", "expected"),

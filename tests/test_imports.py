@@ -17,12 +17,13 @@ PACKAGE = Path(runtrue.__file__).parent
 #: From the bottom to the top. A part may import from those below it, and from those beside it
 #: where its level says so.
 LEVELS: list[tuple[str, ...]] = [
-    ("", "_guardian", "errors"),  # "" is `runtrue` itself: its version
-    ("process", "database", "redaction"),
+    ("", "_guardian", "errors", "confinement"),  # "" is `runtrue` itself: its version
+    ("usage",),
+    ("process", "database", "redaction", "addresses"),
     ("flow",),
     ("loop",),
     ("config", "home"),
-    ("memory", "fields", "checks", "gates", "fixers", "sandbox", "models", "escalation"),
+    ("memory", "fields", "checks", "gates", "fixers", "sandbox", "models", "escalation", "secrets"),
     ("workflow",),
     ("planner", "code", "plan"),
     ("cli",),
@@ -30,7 +31,7 @@ LEVELS: list[tuple[str, ...]] = [
 ]
 LEVEL_OF = {part: level for level, parts in enumerate(LEVELS) for part in parts}
 #: Mechanisms are of one level and may know one another.
-MECHANISMS = set(LEVELS[5])
+MECHANISMS = set(LEVELS[6])
 
 
 @dataclass(frozen=True)

@@ -65,6 +65,17 @@ def is_alive(pid: int) -> bool:
     return status.rpartition(")")[2].split()[0] not in "ZX"
 
 
+def processes_with(*variables: str) -> Iterator[int]:
+    """The living processes that have one of some variables, as `NAME=value`."""
+    wanted = {variable.encode() for variable in variables}
+    for place in Path("/proc").iterdir():
+        with contextlib.suppress(OSError):
+            if place.name.isdecimal():
+                has = (place / "environ").read_bytes().split(b"\0")
+                if wanted.intersection(has):
+                    yield int(place.name)
+
+
 def await_death(pid: int) -> None:
     """Wait for the end of a process that is no child of ours: its state is all there is to see."""
     deadline = time.monotonic() + 30

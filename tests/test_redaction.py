@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import base64
+import html
 import json
+from urllib.parse import quote, quote_plus
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from runtrue.redaction import Redactor, plain, secrets_in
+from runtrue.checks import trim
+from runtrue.models import fence
+from runtrue.redaction import Redactor, plain, remember, secrets_in
 
 HIDDEN = "s3cretPassw0rd"
 
@@ -85,6 +92,67 @@ def test_a_value_is_hidden_however_it_is_spelled(value: str) -> None:
         assert json.dumps(value)[1:-1] not in hide(text)
 
 
+ODD = ["tok-En/with=odd&signs+77", "pa ss%wörd-0815", "plainSecretOfMine4711x", "a'b\"c<d>&e"]
+
+
+@pytest.mark.parametrize("value", ODD)
+def test_a_value_is_hidden_however_it_is_encoded(value: str) -> None:
+    hide = Redactor({"PHRASE": value})
+    data = value.encode()
+    percent = quote(value, safe="")
+    texts = [
+        *(data.hex(), data.hex().upper(), percent, quote(value), quote_plus(value)),
+        *(percent.replace("%C3%B6", "%c3%b6"), quote(percent, safe=""), html.escape(value)),
+        *(json.dumps(json.dumps(value)), html.escape(value, quote=False)),
+    ]
+    for text in texts:
+        assert "[redacted: PHRASE]" in hide.values(f"got {text} there"), text
+
+
+@pytest.mark.parametrize("value", ODD)
+@pytest.mark.parametrize("before", ["", "u", "u:", "user:", "\n"])
+@pytest.mark.parametrize("after", ["", "\n", "@host", ":x"])
+def test_a_value_is_hidden_in_the_middle_of_what_is_encoded_in_base64(
+    value: str, before: str, after: str
+) -> None:
+    hide = Redactor({"PHRASE": value})
+    data = f"{before}{value}{after}".encode()
+    for encoded in (base64.b64encode(data).decode(), base64.urlsafe_b64encode(data).decode()):
+        hidden = hide.values(f"Basic {encoded}")
+        assert "[redacted: PHRASE]" in hidden
+        left = hidden.removeprefix("Basic ").replace("[redacted: PHRASE]", "")
+        # What is left belongs to what is around the value, and at most four bits of it.
+        assert len(left) <= -(-len((before + after).encode()) * 4 // 3) + 5
+
+
+@given(st.text(min_size=6, max_size=40).filter(lambda text: len(plain(text.strip())) >= 6))
+def test_no_value_breaks_it(value: str) -> None:
+    text = value.strip()
+    assert text not in Redactor({"V": value})(f"<{text}>").replace("[redacted: V]", "")
+
+
+def test_what_is_read_from_a_store_is_hidden_by_redactors_that_were_there_before() -> None:
+    hide = Redactor({"PHRASE": "swordfish"})
+    assert hide("read-later-4711") == "read-later-4711"
+    remember("LATER_TOKEN", "read-later-4711")
+    assert hide("read-later-4711, swordfish") == "[redacted: LATER_TOKEN], [redacted: PHRASE]"
+    remember("LAST_TOKEN", "and-again-0815")
+    assert Redactor()("and-again-0815") == "[redacted: LAST_TOKEN]"
+    assert hide(base64.b64encode(b"and-again-0815").decode()[:-1]).startswith("[redacted: LAST")
+
+
+@pytest.mark.parametrize("kept", range(2, 40, 3))
+def test_no_half_of_a_value_is_left_where_a_text_was_cut(kept: int) -> None:
+    value = "tok-En-with-a-length-of-its-own-0815"
+    hide = Redactor({"PHRASE": value})
+    for spelled in (value, value.encode().hex(), base64.b64encode(value.encode()).decode()):
+        text = f"{'x' * 40}{spelled}{'y' * 5_000}{spelled}{'z' * 40}"
+        for cut in (trim(text, 40 + kept), fence(text, limit=80 + 2 * kept)):
+            left = hide(cut)
+            assert spelled[:8] not in left
+            assert spelled[-8:].rstrip("=") not in left
+
+
 def test_the_longer_of_two_values_goes_first() -> None:
     hide = Redactor({"SHORT": "sword1", "LONG": "sword1fish"})
     assert hide("sword1fish sword1") == "[redacted: LONG] [redacted: SHORT]"
@@ -122,12 +190,36 @@ def test_names_are_kept_but_for_the_values() -> None:
         ("db_password", True),
         ("GITHUB_TOKEN", True),
         ("GOOGLE_CREDENTIALS", True),
+        ("API_KEY_2", True),
+        ("SIGNING_KEYS", True),
+        ("DB_PASS", True),
+        ("MYSQL_PWD", True),
+        ("GITHUB_PAT", True),
+        ("SENTRY_DSN", True),
+        ("SLACK_WEBHOOK_URL", True),
+        ("SERVICE_TOKEN_BASE64", True),
+        ("GPG_PASSPHRASE", True),
+        ("DOCKER_AUTH_CONFIG", True),
+        ("PWD", False),
+        ("OLDPWD", False),
+        ("COMPASS", False),
+        ("XAUTHORITY", False),
+        ("SSH_AUTH_SOCK", False),
         ("KEYBOARD", False),
         ("HOME", False),
     ],
 )
 def test_some_names_say_that_they_are_secret(name: str, is_secret: bool) -> None:
     assert bool(secrets_in({name: "x"})) is is_secret
+
+
+def test_the_password_in_a_url_is_secret_whatever_the_variable_is_called() -> None:
+    environment = {"DATABASE_URL": "postgres://ann:s3cret%2Fpw@db/x", "DOCS": "https://a.org/b:c@d"}
+    assert secrets_in(environment) == {"DATABASE_URL": "s3cret%2Fpw"}
+    hide = Redactor(secrets_in(environment))
+    assert hide.values("pw: s3cret%2Fpw, s3cret/pw") == (
+        "pw: [redacted: DATABASE_URL], [redacted: DATABASE_URL]"
+    )
 
 
 def test_what_a_terminal_would_obey_is_not_plain() -> None:

@@ -9,6 +9,7 @@
     ├── HostError                 the machine refused: disk, permissions, a program that is missing
     │   ├── JournalError          the journal cannot be opened, read or written
     │   ├── SandboxError          a sandbox cannot be made, read or applied
+    │   ├── IsolationError        commands cannot be confined as the policy demands
     │   └── GeneratorFailed       what was to write code or tests broke, or wrote nothing
     ├── FlowError                 a flow is wired wrongly, or a node broke the kernel's rules
     │   ├── NoSuccessor           an action leads nowhere and the node is not terminal
@@ -94,6 +95,10 @@ class JournalError(HostError):
 
 class SandboxError(HostError):
     """A sandbox cannot be made, read or applied; the user's tree is as it was."""
+
+
+class IsolationError(HostError):
+    """Commands cannot be confined as strongly as the policy demands; nothing was run."""
 
 
 class GeneratorFailed(HostError):

@@ -18,14 +18,25 @@ import sys
 import tempfile
 import time
 import uuid
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from runtrue._guardian import kill_group, kill_marked
+from runtrue.confinement import Confinement, Exceeded, Start
+from runtrue.usage import exceeded
 
-__all__ = ["MARK", "Captured", "Ended", "kill_group", "kill_marked", "run", "watch_group"]
+__all__ = [
+    "MARK",
+    "Captured",
+    "Ended",
+    "confined",
+    "kill_group",
+    "kill_marked",
+    "run",
+    "watch_group",
+]
 
 #: The variable that marks every process of a run with the run's id.
 MARK = "RUNTRUE_RUN"
@@ -35,6 +46,8 @@ _COMMAND = "RUNTRUE_COMMAND"
 
 _GUARDIAN = Path(__file__).with_name("_guardian.py")
 _GRACE_SECONDS = 2.0
+#: The signals with which the kernel stops a process that hits a limit.
+_SIGNALLED: dict[int, str] = {signal.SIGXCPU: "cpu", signal.SIGXFSZ: "file_size"}
 _DISMISSAL_SECONDS = 5.0
 
 
@@ -46,6 +59,8 @@ class Ended:
     stdout: Captured
     stderr: Captured
     seconds: float
+    #: The limit that it hit, if it was stopped for that.
+    exceeded: Exceeded | None = None
 
     @property
     def timed_out(self) -> bool:
@@ -78,39 +93,90 @@ async def run(
     timeout: float,
     stdin: bytes | None = None,
     keep: int = 64 * 1024,
+    confinement: Confinement | None = None,
 ) -> Ended:
-    """Run a command and wait for its end. Raises OSError when it cannot be started."""
+    """Run a command and wait for its end. Raises OSError when it cannot be started.
+
+    Without a `confinement` it runs as the user, with all that the user may do.
+    """
     started = time.monotonic()
     name = uuid.uuid4().hex
     mark = f"{_COMMAND}={name}"
-    # The guardian is told before there is anything to guard: this process may die at any moment.
-    with _Guardian.instance().watching(mark) as started_as:
-        with _as_input(stdin) as source:
-            process = subprocess.Popen(
-                argv,
-                cwd=cwd,
-                env={**env, _COMMAND: name},
-                stdin=source,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                bufsize=0,
-                start_new_session=True,
+    stdout, stderr = _HeadAndTail(keep), _HeadAndTail(keep)
+    async with confined(confinement, argv, cwd, {**env, _COMMAND: name}) as start:
+        # The guardian is told before there is anything to guard: this process may die any moment.
+        with _Guardian.instance().watching(mark) as started_as:
+            with _as_input(stdin) as source:
+                process = subprocess.Popen(
+                    start.argv,
+                    cwd=cwd,
+                    env=start.env,
+                    stdin=source,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.PIPE,
+                    bufsize=0,
+                    start_new_session=True,
+                    pass_fds=start.pass_fds,
+                )
+            started_as(process.pid)
+            readers = asyncio.gather(
+                stdout.read(process.stdout), stderr.read(process.stderr), return_exceptions=True
             )
-        started_as(process.pid)
-        stdout, stderr = _HeadAndTail(keep), _HeadAndTail(keep)
-        readers = asyncio.gather(stdout.read(process.stdout), stderr.read(process.stderr))
-        try:
-            exit_code = await _end(process, mark, timeout)
-        finally:
-            # A process that escaped may hold the pipes open for ever; what came is enough.
-            await asyncio.wait([readers], timeout=_GRACE_SECONDS)
-            readers.cancel()
+            # That they are cancelled is nobody's business.
+            readers.add_done_callback(lambda done: done.cancelled() or done.exception())
+            watch = _watch(confinement, process.pid, lambda: stdout.total + stderr.total)
+            try:
+                # A namespace of processes ends with its first one; others have to be searched.
+                ends_as_one = confinement is not None and confinement.ends_as_one
+                exit_code = await _end(process, "" if ends_as_one else mark, timeout, watch)
+            finally:
+                # A process that escaped may hold the pipes open for ever; what came is enough.
+                await asyncio.wait([readers], timeout=_GRACE_SECONDS)
+                readers.cancel()
+    if exit_code is not None:
+        exit_code = start.exit_code(exit_code)
     return Ended(
         exit_code=exit_code,
         stdout=stdout.captured(),
         stderr=stderr.captured(),
         seconds=time.monotonic() - started,
+        exceeded=await _exceeded(confinement, watch, exit_code),
     )
+
+
+@contextlib.asynccontextmanager
+async def confined(
+    confinement: Confinement | None, argv: Sequence[str], cwd: Path, env: dict[str, str]
+) -> AsyncIterator[Start]:
+    """How to start a command within a confinement, as long as the block lasts; or without one."""
+    if confinement is None:
+        yield Start(argv=tuple(argv), env=env)
+        return
+    async with confinement.starting(argv, cwd=cwd, env=env) as start:
+        yield start
+
+
+def _watch(
+    confinement: Confinement | None, pid: int, printed: Callable[[], int]
+) -> asyncio.Future[Exceeded]:
+    if confinement is None:
+        return asyncio.get_running_loop().create_future()
+    return asyncio.ensure_future(exceeded(confinement, pid, printed))
+
+
+async def _exceeded(
+    confinement: Confinement | None, watch: asyncio.Future[Exceeded], exit_code: int | None
+) -> Exceeded | None:
+    """The limit that was seen to be hit, or that the kernel says was."""
+    if confinement is None:
+        return None
+    if watch.done() and not watch.cancelled():
+        return watch.result()
+    name = _SIGNALLED.get(abs(exit_code or 0)) if (exit_code or 0) < 0 else None
+    if name is None:
+        return None
+    allowed = getattr(confinement.limits, name)
+    return Exceeded(limit=name, allowed=allowed, used=allowed)
 
 
 @contextlib.contextmanager
@@ -137,23 +203,38 @@ def watch_group() -> Iterator[tuple[dict[str, str], Callable[[int], None]]]:
             kill_marked(mark)
 
 
-async def _end(process: subprocess.Popen[bytes], mark: str, timeout: float) -> int | None:
+async def _end(
+    process: subprocess.Popen[bytes], mark: str, timeout: float, watch: asyncio.Future[Exceeded]
+) -> int | None:
     """Wait for the end of a command, or bring it about; what it started ends with it."""
     # Not asyncio's own subprocess: its `wait` also waits for the pipes, which a process that was
     # left in the background may hold open.
-    waiter = asyncio.ensure_future(asyncio.to_thread(process.wait))
+    # Seen, not reaped: until its group is killed, nobody else may get its number.
+    waiter = asyncio.ensure_future(asyncio.to_thread(_see_end, process))
     try:
-        done, _ = await asyncio.wait([waiter], timeout=timeout)
-        if done:
-            return waiter.result()
-        kill_group(process.pid, signal.SIGTERM)
-        await asyncio.wait([waiter], timeout=_GRACE_SECONDS)
-        return None
+        either: set[asyncio.Future[Any]] = {waiter, watch}
+        done, _ = await asyncio.wait(either, timeout=timeout, return_when=asyncio.FIRST_COMPLETED)
+        timed_out = not done
+        if timed_out:
+            kill_group(process.pid, signal.SIGTERM)
+            await asyncio.wait([waiter], timeout=_GRACE_SECONDS)
     finally:
+        watch.cancel()
         # Also when the command ended by itself, for what it left in the background.
         kill_group(process.pid)
-        kill_marked(mark)
+        if mark:
+            kill_marked(mark)
         await waiter
+        process.wait()
+    return None if timed_out else process.returncode
+
+
+def _see_end(process: subprocess.Popen[bytes]) -> None:
+    """Wait for the end of a child without reaping it, where there is a way to."""
+    if hasattr(os, "waitid"):
+        os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+    else:
+        process.wait()
 
 
 @contextlib.contextmanager
@@ -176,6 +257,8 @@ class _HeadAndTail:
         self._head = bytearray()
         self._tail = bytearray()
         self._dropped = 0
+        #: All that came, whether it was kept or not.
+        self.total = 0
 
     async def read(self, pipe: IO[bytes] | None) -> None:
         stream = asyncio.StreamReader()
@@ -189,6 +272,7 @@ class _HeadAndTail:
             transport.close()
 
     def _add(self, chunk: bytes) -> None:
+        self.total += len(chunk)
         room = max(0, self._keep - len(self._head))
         self._head += chunk[:room]
         self._tail += chunk[room:]

@@ -1,14 +1,19 @@
 """Redaction: what must not be kept, shown or sent, taken out of texts.
 
-There is one way for all: the values of variables that are known to be somebody's own, and whatever
-looks like a key, a token or a password.
+There is one way for all: the values of variables that are known to be somebody's own, those that
+were read from a store of secrets, and whatever looks like a key, a token or a password.
 """
 
 from __future__ import annotations
 
+import base64
+import html
 import json
 import re
+import shlex
 from collections.abc import Iterator, Mapping
+from pathlib import PurePosixPath
+from urllib.parse import quote, quote_plus, unquote
 
 #: What every mark begins with that stands for something hidden.
 MARK = "[redacted"
@@ -18,18 +23,47 @@ REDACTED = f"{MARK}]"
 _SHORTEST = 6
 #: Of a value with several lines, each that is as long as this is hidden by itself, too.
 _LONG_LINE = 20
-_SECRET_NAME = re.compile(r"(?:KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIALS?)$", re.IGNORECASE)
+#: Base64 of a value within something longer is looked for from this many signs on.
+_SHORTEST_CORE = 8
+#: Where the middle of a long text was taken out, perhaps in the middle of a value.
+_CUT = re.compile(r"\n?\[… [0-9,]+ (?:characters|bytes) left out …\]\n?")
+_MOST_CUT = 400
+_SECRET_NAME = re.compile(
+    r"(?:KEYS?|TOKENS?|SECRETS?|PASS(?:WORD|WD|PHRASE)|CREDENTIALS?|COOKIE|JWT|WEBHOOK(?:_URL)?"
+    r"|(?<=_)(?:PASS|PWD|PW|PAT|AUTH|DSN)|CONNECTION_?STRING|AUTH_CONFIG)"
+    # What is told of it afterwards leaves it a secret: `API_KEY_2`, `TOKEN_BASE64`.
+    r"(?:_?[0-9]+|_(?:BASE64|B64|RAW|OLD|NEW|PROD|DEV|TEST|STAGING))*$",
+    re.IGNORECASE,
+)
+_URL_PASSWORD = re.compile(r"[a-z][a-z0-9+.-]*://[^\s/:@]*:(?P<password>[^\s/@]+)@", re.IGNORECASE)
 #: What a terminal takes as commands, and signs that make a text look like another one.
 _CONTROL = re.compile(
     r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b.?"
     r"|[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]"
 )
 
+#: Files that are likely to hold a secret, by their name or by where they are.
+_SECRET_FILE = re.compile(
+    r"\.env(?!\.(?:example|sample|template|dist)$).*|\.envrc"
+    r"|.*\.(?:pem|key|p12|pfx|jks|keystore|kdbx|ppk|tfstate|tfvars)|id_(?:rsa|dsa|ecdsa|ed25519).*"
+    r"|[._]netrc|\.(?:npmrc|yarnrc|yarnrc\.yml|pypirc|pgpass|my\.cnf|htpasswd|dockercfg)"
+    r"|\.?git-credentials|\.vault-token|service[-_]?account.*\.json|secrets?\.(?:json|ya?ml|toml|ini)",
+    re.IGNORECASE,
+)
+#: `credentials.py` is code; what it holds is looked through as all text is.
+_CREDENTIALS = re.compile(
+    r"\.?credentials(?!.*\.(?:pyi?|pyw|[mc]?[jt]s|[jt]sx|go|rs|java|rb|php|cs|kt)$).*",
+    re.IGNORECASE,
+)
+_SECRET_PLACES = frozenset({".ssh", ".aws", ".gnupg", ".kube", ".docker", ".azure", ".gcloud"})
+
 #: Names whose value is a secret, at the end of a longer name or alone.
 _NAMES = (
     r"(?:pass(?:word|wd|phrase)|pwd|secret|token|credentials?|authorization|cookie|jwt"
     r"|(?:api|access|secret|private|signing|encryption|auth|account|master|ssh)[-_]?key)"
 )
+#: One of these is in each of the names; to look for them first is many times as fast.
+_PARTS = ("pass", "pwd", "secret", "token", "credential", "authorization", "cookie", "jwt", "key")
 #: Forms that stand for themselves: the keys of known services, private keys, passwords in URLs.
 _FORMS = (
     r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)"
@@ -61,42 +95,102 @@ _TURNS = re.compile(r"(?=[a-z][A-Z0-9]|[A-Z][a-z0-9]|[0-9][A-Za-z])")
 _AT_RANDOM = 0.4
 
 
+#: What was read from stores of secrets by this process: values, with the names they go by.
+_REMEMBERED: dict[str, str] = {}
+
+
+def remember(name: str, value: str) -> None:
+    """Have every redactor of this process hide a value from now on, those that there are, too."""
+    _REMEMBERED[value] = name
+
+
 class Redactor:
     """Takes out the values of some variables, and what looks like a secret.
 
-    There may be several environments: a variable can have another value for each command.
+    There may be several environments: a variable can have another value for each command. Values
+    are found as they are, escaped, percent-encoded, in hexadecimal and in base64, also in the
+    middle of what was encoded.
     """
 
-    def __init__(self, *environments: Mapping[str, str]) -> None:
-        self._names = {
-            spelling: name
-            for environment in environments
-            for name, value in environment.items()
-            for spelling in _spellings(value.strip())
-        }
-        # A value that holds another one goes first.
-        spelled = sorted(self._names, key=len, reverse=True)
-        self._pattern = re.compile("|".join(map(re.escape, spelled))) if spelled else None
+    def __init__(self, *environments: Mapping[str, str], shortest: int = _SHORTEST) -> None:
+        self._shortest = shortest
+        self._names: dict[str, str] = {}
+        self._spelled: list[str] = []
+        self._seen = 0
+        self._learn((name, value) for one in environments for name, value in one.items())
 
     def __call__(self, text: str) -> str:
         """The text without either."""
         text = _WHOLE.sub(REDACTED, self.values(text))
         text = _IN_URL.sub(REDACTED, text)
         text = _SCHEME.sub(rf"\1{REDACTED}", text)
-        text = _QUOTED.sub(rf"\1\2{REDACTED}\2", text)
-        text = _BARE.sub(rf"\1{REDACTED}", text)
+        lower = text.lower()
+        if any(part in lower for part in _PARTS):
+            text = _QUOTED.sub(rf"\1\2{REDACTED}\2", text)
+            text = _BARE.sub(rf"\1{REDACTED}", text)
         return _ROW.sub(lambda match: REDACTED if _is_random(match[0]) else match[0], text)
 
     def values(self, text: str) -> str:
         """The text without the values alone: for names, by which things are found again."""
-        if self._pattern is None:
-            return text
-        return self._pattern.sub(lambda match: f"{MARK}: {self._names[match[0]]}]", text)
+        if len(_REMEMBERED) > self._seen:
+            known = list(_REMEMBERED.items())
+            self._learn((name, value) for value, name in known[self._seen :])
+            self._seen = len(known)
+        # Hundreds of spellings in one pattern would be tried at every sign of a long text.
+        there = [spelling for spelling in self._spelled if spelling in text]
+        if there:
+            pattern = re.compile("|".join(map(re.escape, there)))
+            text = pattern.sub(lambda match: self._mark(match[0]), text)
+        for cut in reversed(list(_CUT.finditer(text))):
+            head, tail = text[: cut.start()], text[cut.end() :]
+            text = f"{self._without_end(head)}{cut[0]}{self._without_begin(tail)}"
+        return text
+
+    def _mark(self, spelling: str) -> str:
+        return f"{MARK}: {self._names[spelling]}]"
+
+    def _without_end(self, head: str) -> str:
+        """The text before a cut without the first half of a value."""
+        end = head[-_MOST_CUT:]
+        for spelling in self._spelled:
+            for size in range(min(len(spelling) - 1, len(end)), self._shortest - 1, -1):
+                if end.endswith(spelling[:size]):
+                    return f"{head[:-size]}{self._mark(spelling)}"
+        return head
+
+    def _without_begin(self, tail: str) -> str:
+        """The text after a cut without the second half of a value."""
+        for spelling in self._spelled:
+            for size in range(min(len(spelling) - 1, _MOST_CUT), self._shortest - 1, -1):
+                if tail.startswith(spelling[-size:]):
+                    return f"{self._mark(spelling)}{tail[size:]}"
+        return tail
+
+    def _learn(self, values: Iterator[tuple[str, str]]) -> None:
+        for name, value in values:
+            for spelling in _spellings(value.strip(), self._shortest):
+                self._names.setdefault(spelling, name)
+        # A value that holds another one goes first.
+        self._spelled = sorted(self._names, key=len, reverse=True)
 
 
 def secrets_in(environment: Mapping[str, str]) -> dict[str, str]:
-    """The variables whose names say that they are secret."""
-    return {name: value for name, value in environment.items() if _SECRET_NAME.search(name)}
+    """The variables whose names say that they are secret; of a URL with a password, that."""
+    found = {}
+    for name, value in environment.items():
+        if _SECRET_NAME.search(name):
+            found[name] = value
+        elif match := _URL_PASSWORD.match(value):
+            found[name] = match["password"]
+    return found
+
+
+def is_secret_file(path: str) -> bool:
+    """Whether a file is likely to hold a secret, by its name: `.env`, `id_rsa`, `server.pem`."""
+    *places, name = PurePosixPath(path.casefold()).parts or ("",)
+    if not _SECRET_PLACES.isdisjoint(places):
+        return True
+    return bool(_SECRET_FILE.fullmatch(name) or _CREDENTIALS.fullmatch(name))
 
 
 def plain(text: str) -> str:
@@ -104,16 +198,47 @@ def plain(text: str) -> str:
     return _CONTROL.sub("", text).encode("utf-8", "replace").decode()
 
 
-def _spellings(value: str) -> Iterator[str]:
-    """A value as it is, as it can be read, and as it stands in JSON and in what Python prints."""
+def _spellings(value: str, shortest: int) -> Iterator[str]:
+    """A value as it is, as it can be read, and as programs write it when they encode it."""
     for text in {value, plain(value)}:
-        if len(text) < _SHORTEST:
+        if len(text) < shortest:
             continue
         yield text
         yield from (line for line in text.splitlines() if len(line) >= _LONG_LINE)
-        yield json.dumps(text)[1:-1]
-        yield json.dumps(text, ensure_ascii=False)[1:-1]
-        yield repr(text)[1:-1]
+        yield from _escaped(text)
+        yield from _encoded(text.encode(errors="surrogatepass"))
+
+
+def _escaped(text: str) -> Iterator[str]:
+    """As it stands in JSON, in what Python prints, in a URL, in HTML and in a shell."""
+    for ascii_only in (True, False):
+        once = json.dumps(text, ensure_ascii=ascii_only)[1:-1]
+        yield once
+        yield json.dumps(once, ensure_ascii=ascii_only)[1:-1]
+    yield repr(text)[1:-1]
+    # A password out of a URL is used without its escapes.
+    yield unquote(text) or text
+    for safe in ("", "/"):
+        once = quote(text, safe=safe, errors="surrogatepass")
+        yield from (once, _ESCAPE.sub(lambda match: match[0].lower(), once), quote(once, safe=safe))
+    yield quote_plus(text, errors="surrogatepass")
+    yield from (html.escape(text), html.escape(text, quote=False))
+    yield shlex.quote(text).strip("'")
+
+
+_ESCAPE = re.compile("%[0-9A-F]{2}")
+
+
+def _encoded(data: bytes) -> Iterator[str]:
+    yield from (data.hex(), data.hex().upper())
+    for signs in (b"+/", b"-_"):
+        # In the middle of what was encoded, as in `user:password`, the signs that depend on
+        # nothing but the value are the same whatever is around it.
+        for before in range(3):
+            encoded = base64.b64encode(bytes(before) + data, signs).decode()
+            begin, end = -(-before * 8 // 6), (before + len(data)) * 8 // 6
+            if end - begin >= _SHORTEST_CORE:
+                yield encoded[begin:end]
 
 
 def _is_random(row: str) -> bool:

@@ -47,7 +47,7 @@ def record(name: str, project: str, command: str) -> None:
         shutil.rmtree(target, ignore_errors=True)
         written = [path for path in scratch.rglob("*") if path.is_file()]
         left = [path for path in root.rglob("TEST-*.xml") if path not in before]
-        files = {f"scratch/{path.relative_to(scratch)}": path.read_text() for path in written}
+        files = dict(_readable(path, scratch) for path in written if path.suffix != ".key")
         files |= {f"left/{path.relative_to(root)}": path.read_text() for path in left}
         if not files:
             files = {"stdout": ended.stdout.text, "stderr": ended.stderr.text}
@@ -58,6 +58,16 @@ def record(name: str, project: str, command: str) -> None:
             path = target / file
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(_without_the_machine(text, root))
+
+
+def _readable(path: Path, scratch: Path) -> tuple[str, str]:
+    """The name and the text of a report; of one under seal, what is under it."""
+    name = f"scratch/{path.relative_to(scratch)}"
+    if path.suffix != ".jsonl":
+        return name, path.read_text()
+    lines = [json.loads(line.split(" ", 2)[2]) for line in path.read_text().splitlines()]
+    report = next(line["report"] for line in lines if line["event"] == "end")
+    return name.removesuffix("l"), json.dumps(report, indent=2, ensure_ascii=False)
 
 
 def _without_the_machine(text: str, root: Path) -> str:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import runpy
+from pathlib import Path
 
 import pytest
 
+import runtrue.checks
 from runtrue.checks import CommandCheck, totals
 from runtrue.checks.check import reader_of
 from runtrue.checks.reader import Reading
@@ -142,6 +145,17 @@ def captured(content: str) -> Captured:
     return Captured(head=content.encode(), tail=b"", dropped=0)
 
 
+def seal(report: Path) -> None:
+    """Write a report under seal, if a key for one lies there, as the runner's side would."""
+    sealed = report.with_suffix(".jsonl")
+    if not sealed.with_name(f"{sealed.name}.key").exists():
+        return
+    source = Path(runtrue.checks.__file__).parent / "pytest_plugin" / "runtrue_sealing.py"
+    tell = runpy.run_path(str(source))["open_report"](str(sealed))
+    tell({"event": "start"})
+    tell({"event": "end", "report": json.loads(report.read_text())})
+
+
 def replay(name: str, project: Project, **how: int) -> Reading:
     """Read the record of a runner as if it had just been run in `project`."""
     copy_project("junit" if name == "maven" else name, project.root)
@@ -154,6 +168,7 @@ def replay(name: str, project: Project, **how: int) -> Reading:
                 place = target / path.relative_to(REPORTS / name / part)
                 place.parent.mkdir(parents=True, exist_ok=True)
                 place.write_text(text(name, str(path.relative_to(REPORTS / name)), project))
+                seal(place)
     ended = Ended(
         **{**json.loads((REPORTS / name / "ended.json").read_text()), **how},
         stdout=captured(text(name, "stdout", project)),
@@ -257,10 +272,10 @@ def test_without_a_report_that_can_be_read_the_check_is_at_fault(
     )
     reader.prepare((), project.environment, project.scratch)
     if state == "cut off":
-        for file in ("jest.json", "vitest.json", "mocha.json", "junit/TEST-it.xml"):
+        for file in ("jest.jsonl", "vitest.json", "mocha.jsonl", "junit/TEST-it.xml"):
             place = project.scratch / file
             place.parent.mkdir(exist_ok=True)
-            place.write_text('{"testResults": [' if place.suffix == ".json" else "<testsuite><te")
+            place.write_text('{"testResults": [' if ".json" in place.suffix else "<testsuite><te")
     ended = Ended(exit_code=0, stdout=captured(""), stderr=captured("what it said"), seconds=1)
     (finding,) = reader.read(ended, project.workplace).findings
     assert (finding.category, finding.fault) == ("no_report", Fault.CHECK)

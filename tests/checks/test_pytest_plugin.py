@@ -7,8 +7,10 @@ import importlib.resources
 
 import pytest
 
+NAMES = ["runtrue_report", "runtrue_coverage", "runtrue_sealing", "runtrue_guard"]
 
-@pytest.mark.parametrize("name", ["runtrue_report", "runtrue_coverage"])
+
+@pytest.mark.parametrize("name", NAMES)
 def test_an_old_python_can_read_it(name: str) -> None:
     package = importlib.resources.files("runtrue.checks")
     source = package.joinpath(f"pytest_plugin/{name}.py").read_text(encoding="utf-8")

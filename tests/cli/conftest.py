@@ -46,6 +46,10 @@ class Machine:
         self.env = {
             **{name: os.environ[name] for name in keep if name in os.environ},
             "HOME": str(self.home),
+            # The servers of tests are on this machine.
+            "RUNTRUE_ALLOW_LOOPBACK": "1",
+            # What agents and checks of tests leave for the tests to look at is in here.
+            "RUNTRUE_ISOLATION_WRITE": str(root),
             **({} if search else {"RUNTRUE_SEARCH_SECONDS": "0"}),
         }
         bin_directory = str(Path(sys.executable).parent)

@@ -84,7 +84,8 @@ def test_doctor_tells_what_is_there_and_what_is_not(
     assert facts["git"]["ok"]
     assert facts["sandbox"]["detail"].startswith("git worktree")
     assert "[tool.ruff] in pyproject.toml" in facts["checks"]["detail"]
-    assert not facts["isolation"]["ok"]
+    assert facts["isolation"]["ok"]
+    assert facts["isolation"]["detail"].startswith("bubblewrap (at least landlock)")
     assert not facts["agent"]["ok"]
     assert "git" in machine.runtrue("doctor", cwd=project).out
 

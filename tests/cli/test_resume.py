@@ -12,7 +12,10 @@ from typing import Any
 
 import pytest
 
+from runtrue.flow import Journal
+from runtrue.process import MARK
 from tests.cli.conftest import WITH_BUG, Done, Machine, MakeProject, content, write
+from tests.test_process import processes_with
 
 #: Two checks, of which each fix of the agent mends one: three attempts, two fixes, then applied.
 TWO_STEPS = {
@@ -95,17 +98,17 @@ def _kill_and_resume(
     return resumed
 
 
-def wait_until_dead(pid: str) -> None:
-    """Come back when a process that was killed is gone, or only its parent has yet to notice."""
+def wait_until_nothing_runs(machine: Machine) -> None:
+    """Come back when all that was started on a machine is gone.
+
+    It is found by its variables: commands have numbers of their own for processes.
+    """
+    with Journal(machine.journal) as journal:
+        marks = [f"{MARK}={run.id}" for run in journal.runs(limit=100)]
     deadline = time.monotonic() + 30
-    while time.monotonic() < deadline:
-        try:
-            if Path("/proc", pid, "stat").read_text().rpartition(")")[2].split()[0] == "Z":
-                return
-        except (FileNotFoundError, ProcessLookupError):
-            return
+    while running := list(processes_with(f"HOME={machine.home}", *marks)):
+        assert time.monotonic() < deadline, f"processes {running} live"
         time.sleep(0.01)
-    raise AssertionError(f"process {pid} lives")
 
 
 def start_and_wait_until_the_agent_runs(
@@ -133,7 +136,7 @@ def held(make_project: MakeProject, tmp_path: Path) -> Path:
         {
             "agent.sh": f"""
                 if mkdir {tmp_path}/first 2>/dev/null; then
-                    echo $$ > {tmp_path}/pid; echo running > {tmp_path}/agent-is-running
+                    echo running > {tmp_path}/agent-is-running
                     sleep 1000
                 fi
                 sed -i s/1.9/1.19/ tax.py
@@ -156,7 +159,7 @@ def test_a_run_that_is_being_driven_is_not_driven_twice(
     assert taken_over.code == 0, taken_over.said
     driver.communicate(timeout=60)
     assert driver.returncode == -signal.SIGKILL
-    wait_until_dead((tmp_path / "pid").read_text().strip())
+    wait_until_nothing_runs(machine)
 
 
 def test_cancel_stops_the_driver_and_all_it_started(
@@ -167,7 +170,7 @@ def test_cancel_stops_the_driver_and_all_it_started(
     assert cancelled.code == 0
     assert cancelled.json["state"] == "cancelled"
     driver.communicate(timeout=60)
-    wait_until_dead((tmp_path / "pid").read_text().strip())
+    wait_until_nothing_runs(machine)
     again = machine.runtrue("runs", "cancel")
     assert again.code == 1
     assert "has already ended (cancelled)" in again.err
@@ -183,7 +186,7 @@ def test_an_interrupt_from_the_keyboard_cleans_up_and_loses_nothing(
     assert driver.returncode == 130
     assert b"runtrue runs resume" in err
     assert b"Traceback" not in err
-    wait_until_dead((tmp_path / "pid").read_text().strip())
+    wait_until_nothing_runs(machine)
     assert "running (interrupted)" in machine.runtrue("runs", "list").out
     resumed = machine.runtrue("runs", "resume", "--json")
     assert resumed.code == 0, resumed.said

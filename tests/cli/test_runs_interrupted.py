@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tests.cli.conftest import Machine, MakeProject, write
-from tests.cli.test_resume import wait_until_dead
+from tests.cli.test_resume import wait_until_nothing_runs
 
 STOPS = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
 KINDS = ["fix", "code", "do", "run"]
@@ -55,7 +55,7 @@ class Held:
             stderr=subprocess.PIPE,
             text=True,
         )
-        self.holder = self._running.read_text().strip()
+        assert self._running.read_text()
 
     def go_on(self) -> None:
         self._release.write_text("go on\n")
@@ -80,7 +80,7 @@ def test_interrupted_it_gives_one_document_with_how_far_it_came(
     assert (report["status"], report["interrupted"]) == ("running", True)
     assert f"continue with `runtrue runs resume {report['run_id']}`" in err
     assert len(report["attempts"]) == {"fix": 1, "run": 1}.get(kind, 0)
-    wait_until_dead(held.holder)
+    wait_until_nothing_runs(machine)
     shown = machine.runtrue("runs", "show", report["run_id"], "--json").json
     assert (shown["status"], shown["driven"]) == ("running", False)
     assert shown["attempts"] == report["attempts"]

@@ -16,7 +16,7 @@ import pytest
 
 from tests.cli.conftest import Machine
 from tests.cli.test_bad_input import one_sentence
-from tests.cli.test_resume import wait_until_dead
+from tests.cli.test_resume import wait_until_nothing_runs
 from tests.workflow.nodes.scripted_server import Received, ScriptedServer, response
 
 #: Says that it runs and stays there, the first time; then gives a result.
@@ -77,8 +77,8 @@ def save(here: Path, *nodes: dict[str, Any], **keys: Any) -> Path:
     return path
 
 
-def start(machine: Machine, here: Path, *args: str) -> tuple[subprocess.Popen[str], str]:
-    """Start a run, and come back when it is held in its node; the pid of what holds it."""
+def start(machine: Machine, here: Path, *args: str) -> subprocess.Popen[str]:
+    """Start a run, and come back when it is held in its node."""
     command = subprocess.Popen(
         machine.argv("run", here / "w.json", f"place={here}", *args),
         cwd=here,
@@ -88,7 +88,8 @@ def start(machine: Machine, here: Path, *args: str) -> tuple[subprocess.Popen[st
         stderr=subprocess.PIPE,
         text=True,
     )
-    return command, (here / "running").read_text().strip()
+    assert (here / "running").read_text()
+    return command
 
 
 def end(command: subprocess.Popen[str], sign: signal.Signals) -> str:
@@ -115,7 +116,7 @@ def statuses(report: dict[str, Any]) -> list[str]:
 def test_killed_in_the_middle_node_it_goes_on_there(
     machine: Machine, here: Path, server: ScriptedServer
 ) -> None:
-    command, pid = start(machine, here)
+    command = start(machine, here)
     end(command, signal.SIGKILL)
     listed = machine.runtrue("runs", "list").out
     assert "running (interrupted)" in listed
@@ -135,7 +136,7 @@ def test_killed_in_the_middle_node_it_goes_on_there(
     assert json.loads((here / "out.json").read_text()) == [2, 4, 6]
     assert [request.line for request in server.received] == ["GET / HTTP/1.1"]
     # What the killed one had started is gone, and a run that is over gives its result again.
-    wait_until_dead(pid)
+    wait_until_nothing_runs(machine)
     again = machine.runtrue("runs", "resume", "--json")
     assert (again.code, again.json) == (0, resumed.json)
     assert len(server.received) == 1
@@ -146,12 +147,12 @@ def test_killed_in_the_middle_node_it_goes_on_there(
 def test_interrupted_it_ends_what_it_started_and_says_how_to_go_on(
     sign: signal.Signals, machine: Machine, here: Path, server: ScriptedServer
 ) -> None:
-    command, pid = start(machine, here, "--json")
+    command = start(machine, here, "--json")
     err = end(command, sign)
     assert command.returncode == 130
     run_id = err.split()[1].rstrip(":")
     assert f"continue with `runtrue runs resume {run_id}`" in err
-    wait_until_dead(pid)
+    wait_until_nothing_runs(machine)
     resumed = machine.runtrue("runs", "resume", run_id)
     assert resumed.code == 0, resumed.said
     assert "✓ fetch (done before)" in resumed.err
@@ -161,7 +162,7 @@ def test_interrupted_it_ends_what_it_started_and_says_how_to_go_on(
 
 @pytest.mark.usefixtures("three")
 def test_only_one_process_drives_a_run(machine: Machine, here: Path) -> None:
-    command, _ = start(machine, here)
+    command = start(machine, here)
     assert machine.runtrue("runs", "show", "--json").json["driven"] is True
     refused = machine.runtrue("runs", "resume")
     assert refused.code == 1
@@ -177,7 +178,7 @@ def test_an_interrupted_command_is_not_fired_again_without_force(
     machine: Machine, here: Path
 ) -> None:
     save(here, node("fire", "shell", command=HOLD_SHELL, timeout=2000))
-    command, pid = start(machine, here)
+    command = start(machine, here)
     end(command, signal.SIGKILL)
     for _ in range(2):
         refused = machine.runtrue("runs", "resume")
@@ -192,7 +193,7 @@ def test_an_interrupted_command_is_not_fired_again_without_force(
     assert forced.code == 0, forced.said
     assert forced.json["result"]["stdout"] == "done"
     assert (here / "fired").read_text() == "fired\n" * 2
-    wait_until_dead(pid)
+    wait_until_nothing_runs(machine)
 
 
 def test_an_interrupted_post_is_not_sent_again_without_force(machine: Machine, here: Path) -> None:
@@ -206,7 +207,7 @@ def test_an_interrupted_post_is_not_sent_again_without_force(machine: Machine, h
 
     with ScriptedServer(answer) as slow:
         save(here, node("post", "http", url=slow.url, method="POST", json={"n": 1}, timeout=60))
-        command, _ = start(machine, here)
+        command = start(machine, here)
         end(command, signal.SIGKILL)
         killed.set()
         refused = machine.runtrue("runs", "resume")
@@ -257,7 +258,7 @@ def test_an_edited_workflow_does_not_change_a_run_that_goes_on(
     machine: Machine, here: Path, server: ScriptedServer
 ) -> None:
     save(here, node("hold", "python", code=HOLD, inputs={"place": "${place}", "numbers": [1]}))
-    command, _ = start(machine, here)
+    command = start(machine, here)
     end(command, signal.SIGKILL)
     save(here, node("other", "http", url=server.url))
     resumed = machine.runtrue("runs", "resume", "--json")
@@ -277,7 +278,7 @@ class TestSecretsGivenToARun:
             node("fetch", "http", url=server.url, auth_token="${token}"),  # noqa: S106
             inputs={"token": {}},
         )
-        command, _ = start(machine, here, "token=tok-en-one")
+        command = start(machine, here, "token=tok-en-one")
         end(command, signal.SIGKILL)
         asked = machine.runtrue("runs", "resume")
         assert asked.code == 2
@@ -297,7 +298,7 @@ class TestSecretsGivenToARun:
             node("hold", "python", code=HOLD, inputs={"place": "${place}", "numbers": []}),
             node("fetch", "http", url=server.url, auth_token="tok-en-two"),  # noqa: S106
         )
-        command, _ = start(machine, here)
+        command = start(machine, here)
         end(command, signal.SIGKILL)
         away = path.rename(here / "away.json")
         lost = machine.runtrue("runs", "resume")

@@ -358,7 +358,7 @@ def test_a_run_that_is_killed_leaves_none_behind(
         node("two", "http", url=url, auth_token="${t}"),  # noqa: S106
         inputs={"t": {}},
     )
-    command, _ = start(vault, here, f"t={LITERAL}")
+    command = start(vault, here, f"t={LITERAL}")
     assert leaked(end(command, signal.SIGKILL).encode()) == []
     vault.check_run(path)
     vault.tell("runs", "resume", "--json")

@@ -25,6 +25,7 @@ from runtrue.code.generate import (
     prompt_for_code,
     prompt_for_tests,
 )
+from runtrue.config import AgentConfig
 from runtrue.loop import Workplace
 from tests.fixers.support import make_workplace
 from tests.models.openai_server import Call, OpenAIServer, Refuse, openai_server
@@ -173,7 +174,7 @@ class TestAgent:
         program = tmp_path / "agent.py"
         program.write_text(textwrap.dedent(AGENT))
         command = f"{shlex.join([sys.executable, '-S', str(program)])} {arguments}"
-        generator = AgentGenerator(command, timeout=60, env=("AGENT_KEY",))
+        generator = AgentGenerator(AgentConfig(command=command, env=("AGENT_KEY",)))
         assert generate(generator, what, workplace) == Generated(description="done")
         called = json.loads((tmp_path / "called.json").read_text())
         write = prompt_for_code if what == "code" else prompt_for_tests
@@ -184,11 +185,13 @@ class TestAgent:
         assert called["key"] == "its key"
 
     def test_one_that_breaks_is_a_failure(self, workplace: Workplace) -> None:
-        generated = generate(AgentGenerator("echo no; exit 3", timeout=60), "code", workplace)
+        generator = AgentGenerator(AgentConfig(command="echo no; exit 3"))
+        generated = generate(generator, "code", workplace)
         assert generated == Generated(description="no", failure="exited with code 3")
 
     def test_it_goes_by_the_name_of_its_program(self) -> None:
-        assert AgentGenerator("/opt/bin/some-agent --go", timeout=1).name == "some-agent"
+        agent = AgentConfig(command="/opt/bin/some-agent --go")
+        assert AgentGenerator(agent).name == "some-agent"
 
 
 class TestPrompts:

@@ -15,6 +15,7 @@ import click
 from runtrue.cli.main import cli
 from runtrue.loop import PROFILES, AutomationProfile
 from runtrue.workflow.registry import BUILT_IN
+from tests.isolation.table import table
 
 from .pages import DOCS, README, region
 from .sessions import SESSIONS, commands_of, console, normalised, play
@@ -82,9 +83,10 @@ def _command_line() -> str:
 
 def _prompt() -> str:
     """The prompt as an agent really gets it."""
-    agent = "test -e ~/prompt.md || cp {prompt_file} ~/prompt.md"
-    shown = play(SESSIONS["regression"], (f"runtrue fix --agent '{agent}' 2>&1", "cat ~/prompt.md"))
-    prompt = shown.partition("$ cat ~/prompt.md\n")[2]
+    agent = "test -e ~/kept/prompt.md || cp {prompt_file} ~/kept/prompt.md"
+    fix = f"RUNTRUE_ISOLATION_WRITE=~/kept runtrue fix --agent '{agent}' 2>&1"
+    shown = play(SESSIONS["regression"], ("mkdir ~/kept", fix, "cat ~/kept/prompt.md"))
+    prompt = shown.partition("$ cat ~/kept/prompt.md\n")[2]
     return f"````markdown\n{prompt.rstrip()}\n````\n"
 
 
@@ -141,4 +143,5 @@ OTHER_PARTS = [
     Part(DOCS / "agents.md", "prompt", _prompt),
     Part(DOCS / "reference" / "nodes.md", "nodes", _node_types),
     Part(DOCS / "reference" / "profiles.md", "profiles", _profiles),
+    Part(DOCS / "reference" / "isolation.md", "attacks", table),
 ]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from runtrue.config import load_config
+from runtrue.config import allowed_addresses, load_config
 from runtrue.home import Home
 from runtrue.plan.plan_file import load_plan_file
 from runtrue.workflow import Registry, load_workflow, validate_workflow
@@ -69,7 +69,15 @@ def test_python_runs(block: Block, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("block", all_blocks("toml"), ids=str)
-def test_configuration_is_accepted(block: Block, tmp_path: Path) -> None:
+def test_configuration_is_accepted(
+    block: Block, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if block.text.startswith("[workflows]"):
+        # A user's own, which no project may have.
+        monkeypatch.setenv("RUNTRUE_HOME", str(tmp_path))
+        (tmp_path / "runtrue.toml").write_text(block.text)
+        assert allowed_addresses().entries, "nothing was read"
+        return
     shared = "[tool.runtrue" in block.text
     (tmp_path / ("pyproject.toml" if shared else "runtrue.toml")).write_text(block.text)
     assert load_config(tmp_path) != load_config(tmp_path / "nowhere"), "nothing was read"

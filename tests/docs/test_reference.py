@@ -16,6 +16,7 @@ from runtrue.config import (
     EscalationConfig,
     FixersConfig,
     GateConfig,
+    IsolationConfig,
     MemoryConfig,
     ModelConfig,
     PlansConfig,
@@ -23,9 +24,13 @@ from runtrue.config import (
     RalphConfig,
     SandboxConfig,
     SearchConfig,
+    SecretsConfig,
     SecurityConfig,
+    StoreKind,
     ValidationConfig,
+    WorkflowsConfig,
 )
+from runtrue.confinement import ResourceLimits
 from runtrue.loop import CodeType, Item, Limits, Notification, Requirement, Requirements, Trigger
 from runtrue.loop.notification import PLACEHOLDERS
 
@@ -39,6 +44,10 @@ TABLES = {
     "[fixers.agent]": AgentConfig,
     "[policy]": Limits,
     "[sandbox]": SandboxConfig,
+    "[isolation]": IsolationConfig,
+    "[isolation.limits]": ResourceLimits,
+    "[secrets]": SecretsConfig,
+    "[workflows]": WorkflowsConfig,
     "[model]": ModelConfig,
     "[coverage.TYPE]": Requirement,
     "[escalation]": EscalationConfig,
@@ -127,6 +136,8 @@ def _type(hint: Any) -> str:
         return " or ".join(f'`"{value}"`' for value in hint)
     if typing.get_origin(hint) is tuple:
         (item, _) = typing.get_args(hint)
+        if typing.get_origin(item) is typing.Annotated:
+            item = typing.get_args(item)[0]
         if issubclass(item, StrEnum):
             return "list of " + ", ".join(f'`"{value}"`' for value in item)
         return {str: "list of strings", Trigger: "list of tables"}[item]
@@ -158,7 +169,7 @@ def _default(value: Any) -> str:
             return f"`{value:g}`"
         case str():
             return f'`"{value}"`'
-        case tuple() if value == tuple(Item):
+        case tuple() if value in (tuple(Item), tuple(StoreKind)):
             return "all of them"
         case tuple():
             return "`[" + ", ".join(f'"{item}"' for item in value) + "]`"

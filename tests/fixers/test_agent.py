@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from runtrue.config import AgentConfig
 from runtrue.fixers import AgentFixer, write_prompt
 from runtrue.loop import (
     Answer,
@@ -95,7 +96,7 @@ def ask(
     timeout: float = 60,
     env: tuple[str, ...] = (),
 ) -> Proposal:
-    fixer = AgentFixer(command, timeout=timeout, env=env)
+    fixer = AgentFixer(AgentConfig(command=command, timeout=timeout, env=env))
     return asyncio.run(fixer.propose(task or make_task(), workplace))
 
 
@@ -189,9 +190,7 @@ class TestCalling:
         values = {"PHRASE": "swordfish", "SERVICE_TOKEN": "mackerel"}
         workplace.environment["SERVICE_TOKEN"] = values["SERVICE_TOKEN"]
         fixer = AgentFixer(
-            f"{stand_in.command}{form}",
-            timeout=60,
-            env=("PHRASE",),
+            AgentConfig(command=f"{stand_in.command}{form}", env=("PHRASE",)),
             hide=Redactor(values) if is_told else None,
         )
         task = make_task(make_finding("no swordfish", sample="no mackerel, sk-123456789012"))
@@ -249,12 +248,12 @@ class TestFailures:
 
 class TestAsRung:
     def test_without_a_command_it_is_unavailable(self) -> None:
-        fixer = AgentFixer(None, timeout=1, once=True)
+        fixer = AgentFixer(AgentConfig(once=True))
         assert fixer.unavailable() == "no agent is configured ([fixers.agent] command)"
         assert not fixer.side_effect
 
     def test_with_one_it_takes_everything_on(self) -> None:
-        fixer = AgentFixer("agent", timeout=1)
+        fixer = AgentFixer(AgentConfig(command="agent"))
         assert fixer.unavailable() is None
         assert fixer.accepts(make_finding())
         assert fixer.name == "agent"
@@ -263,7 +262,7 @@ class TestAsRung:
         assert not fixer.side_effect
 
     def test_one_that_acts_outside_is_not_to_be_fired_twice(self) -> None:
-        assert AgentFixer("agent", timeout=1, once=True).side_effect
+        assert AgentFixer(AgentConfig(command="agent", once=True)).side_effect
 
 
 def attempt(number: int, *messages: str, fix: Fix | None = None) -> Attempt:

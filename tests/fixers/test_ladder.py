@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from runtrue.config import AgentConfig
 from runtrue.fixers import AgentFixer, ToolFixer, build_ladder
 
 TOOL = ToolFixer({})
-AGENT = AgentFixer("agent", timeout=1)
+AGENT = AgentFixer(AgentConfig(command="agent"))
 
 
 def test_the_order_is_the_configured_one() -> None:

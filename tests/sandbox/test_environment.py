@@ -14,7 +14,7 @@ from runtrue import process
 from runtrue.checks import CommandCheck
 from runtrue.loop import Workplace
 from runtrue.sandbox import GitSandbox, allowed, search_path
-from runtrue.sandbox.environment import python_path
+from runtrue.sandbox.environment import imports
 from tests.sandbox.support import make_repository, make_sandbox, write_files
 
 
@@ -210,4 +210,4 @@ class TestPythonPath:
 
     def test_without_any_python(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv("PYTHONPATH", raising=False)
-        assert python_path(tmp_path, tmp_path / "sandbox", {"PATH": str(tmp_path)}) is None
+        assert imports(tmp_path, tmp_path / "sandbox", {"PATH": str(tmp_path)}).path is None

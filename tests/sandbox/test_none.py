@@ -20,8 +20,8 @@ FILES: dict[str, str | bytes] = {
 }
 
 
-def opened(project: Path, **options: tuple[str, ...]) -> tuple[UsersTree, str]:
-    tree = UsersTree(project.parent / "homes" / "run-1", project, **options)
+def opened(project: Path) -> tuple[UsersTree, str]:
+    tree = UsersTree(project.parent / "homes" / "run-1", project)
     return tree, tree.open()
 
 

@@ -728,7 +728,7 @@ class TestApply:
             {
                 "app.py": "x = 2\n",
                 "new/file.py": "n = 1\n",
-                "odd\nname*.py": "o = 1\n",
+                "odd [name]*.py": "o = 1\n",
                 "data.bin": b"\0\xff" * 1000,
                 "new.bin": bytes(range(255, -1, -1)),
                 "windows.txt": "a\r\nc\r\n",
@@ -747,7 +747,7 @@ class TestApply:
         files = sandbox.apply(candidate)
         assert contents(repository) == contents(sandbox.directory)
         assert set(files) == {
-            *("app.py", "new/file.py", "odd\nname*.py", "data.bin", "new.bin", "windows.txt"),
+            *("app.py", "new/file.py", "odd [name]*.py", "data.bin", "new.bin", "windows.txt"),
             *("no-newline", "pkg/mod.py", "tests/test_app.py", "link"),
         }
 

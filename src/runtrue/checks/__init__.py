@@ -11,7 +11,7 @@ from runtrue.checks.coverage import (
 )
 from runtrue.checks.detect import Detected, detect_checks
 from runtrue.checks.framework import Framework, Language, framework_of, language_of, tool_of
-from runtrue.checks.line import is_shell
+from runtrue.checks.line import files_named, is_shell
 from runtrue.checks.own import own_checks
 from runtrue.checks.places import relative
 from runtrue.checks.reader import output_of, trim
@@ -28,6 +28,7 @@ __all__ = [
     "Measured",
     "Totals",
     "detect_checks",
+    "files_named",
     "find_program",
     "framework_of",
     "is_shell",

@@ -15,6 +15,7 @@ from runtrue.checks.coverage import Coverage, Measured
 from runtrue.checks.places import Place, complaints_in, places_in, plain
 from runtrue.checks.reach import Reach
 from runtrue.checks.reader import Call, Manner, Reader, Reading, output_of, trim
+from runtrue.checks.watch import JudgeWatch
 from runtrue.loop import Fault, Finding, Location, Outcome, Workplace, fault_of_exception
 from runtrue.process import Ended
 
@@ -78,6 +79,7 @@ class CaseReader(Reader):
         self.reach = reach
         self.directory = directory
         self._left: LeftReports | None = None
+        self._watch: JudgeWatch | None = None
 
     def options(self, scratch: Path) -> tuple[str, ...]:
         """What makes the runner write its report into `scratch`, or print it."""
@@ -93,6 +95,7 @@ class CaseReader(Reader):
 
     def prepare(self, argv: Sequence[str], environment: Mapping[str, str], scratch: Path) -> Call:
         """Have the reports written, and nothing coloured."""
+        self._watch = JudgeWatch(self.directory, argv)
         options = [*self.options(scratch)]
         if self.manner.fail_fast:
             options += self.fail_fast
@@ -136,6 +139,11 @@ class CaseReader(Reader):
 
     def read(self, ended: Ended, workplace: Workplace) -> Reading:
         """The verdict from the report's cases and the exit code."""
+        reading = self.read_report(ended, workplace)
+        return reading.and_found(self.tampering(self._watch, workplace))
+
+    def read_report(self, ended: Ended, workplace: Workplace) -> Reading:
+        """The same, whatever was done to the tests while they ran."""
         try:
             found = self.cases(ended, workplace)
             outside = self.outside(ended, workplace) if found is not None else []

@@ -18,13 +18,14 @@ from runtrue.checks.framework import Framework, tool_of
 from runtrue.checks.go_reader import GoReader
 from runtrue.checks.javascript_readers import JestReader, MochaReader, VitestReader
 from runtrue.checks.junit_reader import JunitReader
-from runtrue.checks.line import argv_of, is_shell
+from runtrue.checks.line import argv_of, files_named, is_shell
 from runtrue.checks.lint_readers import MypyReader, RuffReader
 from runtrue.checks.other_reader import OtherReader
 from runtrue.checks.places import relative
 from runtrue.checks.pytest_reader import PytestReader
 from runtrue.checks.reach import reach_of
 from runtrue.checks.reader import Manner, Reader, Reading, output_of
+from runtrue.confinement import Confinement
 from runtrue.loop import Fault, Finding, Location, Mode, Verdict, Workplace, fault_of_exception
 
 #: The report of some tools is their output, which must therefore be kept whole, within reason.
@@ -91,6 +92,7 @@ class CommandCheck:
                 env=call.environment,
                 timeout=self.timeout,
                 keep=_KEEP,
+                confinement=self._confinement(workplace),
             )
         except OSError as error:
             return self._unrun(self._not_started(error, call.environment), workplace)
@@ -102,6 +104,10 @@ class CommandCheck:
         keep_measured(measured, workplace.scratch, self.name)
         coverage = measured.coverage.counts if measured.coverage else None
         return replace(self._verdict(reading, ended), coverage=coverage)
+
+    def _confinement(self, workplace: Workplace) -> Confinement | None:
+        own = workplace.confinement
+        return own.also(read=files_named(self.command)) if own else None
 
     def _unrun(self, finding: Finding, workplace: Workplace) -> Verdict:
         if self.cover:

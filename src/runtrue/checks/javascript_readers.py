@@ -1,4 +1,4 @@
-"""jest, vitest and mocha: read from the JSON reports that each of them writes."""
+"""jest, vitest and mocha: read from the JSON reports that they, or reporters of ours, write."""
 
 from __future__ import annotations
 
@@ -11,13 +11,15 @@ from typing import Any
 
 from runtrue.checks.case import Case, CaseReader
 from runtrue.checks.places import Place, places_in, relative
-from runtrue.checks.reader import Call
+from runtrue.checks.reader import Call, Reading
+from runtrue.checks.sealed import Seal, Sealed
 from runtrue.loop import Finding, Outcome, Workplace
 from runtrue.process import Ended
 
 #: Programs that measure the coverage of what they run, and where each is told to keep its data.
 _COVERING = {"c8": ("--temp-directory",), "nyc": ("--temp-dir", "--cache-dir")}
 _JEST_REPORTER = Path(__file__).with_name("jest_reporter") / "runtrue-report.cjs"
+_MOCHA_REPORTER = Path(__file__).with_name("mocha_reporter") / "runtrue-report.cjs"
 #: How V8 begins a stack: the type of the error, a code perhaps, what it says.
 _HEAD = re.compile(r"^(?P<type>[A-Za-z_$][\w.$]*)(?: \[\w+\])?(?:: (?P<message>.*))?$", re.DOTALL)
 _FRAME = re.compile(r"^\s+at .*$", re.MULTILINE)
@@ -32,6 +34,11 @@ class JavascriptReader(CaseReader):
 
     report = ""
     coverage_report = "coverage-final.json"
+    #: Whether the report is of our own making, and under seal: where tests run in the process that
+    #: writes it, they could write another.
+    is_sealed = True
+    _seal: Seal | None = None
+    _told: Sealed | None = None
 
     def installed(self, path: str) -> Path | None:
         """Where something is in the packages of the project, which may be those of one above."""
@@ -45,12 +52,36 @@ class JavascriptReader(CaseReader):
 
     def prepare(self, argv: Sequence[str], environment: Mapping[str, str], scratch: Path) -> Call:
         """Have the report written anew."""
-        (scratch / self.report).unlink(missing_ok=True)
-        return super().prepare(argv, environment, scratch)
+        file = scratch / self.report
+        file.unlink(missing_ok=True)
+        call = super().prepare(argv, environment, scratch)
+        if not self.is_sealed:
+            return call
+        self._seal, self._told = Seal(file), None
+        self._seal.lay_out()
+        return replace(call, environment={**call.environment, "RUNTRUE_REPORT": str(file)})
+
+    def read_report(self, ended: Ended, workplace: Workplace) -> Reading:
+        """The verdict from the report, unless somebody else has written in it."""
+        if self._seal is not None:
+            self._told = self._seal.open()
+            if wrong := self._told.wrong:
+                findings = tuple(self.tampered(what) for what in wrong)
+                return Reading(passed=False, findings=findings)
+        return super().read_report(ended, workplace)
 
     def load(self, workplace: Workplace) -> Any:
-        """The report."""
-        return json.loads((workplace.scratch / self.report).read_text(encoding="utf-8"))
+        """The report; of several sessions, all that they tell. ValueError if one has not ended."""
+        if self._told is None:
+            return json.loads((workplace.scratch / self.report).read_text(encoding="utf-8"))
+        ended = {x["session"]: x["report"] for x in self._told.lines if x["event"] == "end"}
+        if not ended or any(line["session"] not in ended for line in self._told.lines):
+            raise ValueError("a session has begun that did not come to its end")
+        whole: dict[str, list[Any]] = {}
+        for report in ended.values():
+            for key, items in report.items():
+                whole.setdefault(key, []).extend(items if isinstance(items, list) else [])
+        return whole
 
     def failed(
         self,
@@ -87,16 +118,9 @@ class JestReader(JavascriptReader):
     """jest; vitest's report has the same form with less in it."""
 
     title = "jest"
-    report = "jest.json"
-    # It is gone before it has written its report, unless that is the work of a reporter.
-    fail_fast: tuple[str, ...] = ("--bail", "--reporters=default", f"--reporters={_JEST_REPORTER}")
+    report = "jest.jsonl"
+    fail_fast: tuple[str, ...] = ("--bail",)
     verbose = ("--expand",)
-
-    def prepare(self, argv: Sequence[str], environment: Mapping[str, str], scratch: Path) -> Call:
-        """Tell the reporter where to write."""
-        call = super().prepare(argv, environment, scratch)
-        variables = {"RUNTRUE_REPORT": str(scratch / self.report)} if self.manner.fail_fast else {}
-        return replace(call, environment={**call.environment, **variables})
 
     def covering(self, reports: Path) -> tuple[str, ...]:
         """Istanbul's report; thresholds are for the project's own runs with coverage."""
@@ -110,8 +134,8 @@ class JestReader(JavascriptReader):
     def options(self, scratch: Path) -> tuple[str, ...]:
         """The report, with where each test is."""
         # Where there is no test, jest would be gone before it has written its report.
-        always = ("--json", "--testLocationInResults", "--passWithNoTests")
-        return (*always, f"--outputFile={scratch / self.report}")
+        always = ("--testLocationInResults", "--passWithNoTests")
+        return (*always, "--reporters=default", f"--reporters={_JEST_REPORTER}")
 
     def cases(self, ended: Ended, workplace: Workplace) -> list[Case]:
         """The tests of every file."""
@@ -150,6 +174,8 @@ class VitestReader(JestReader):
 
     title = "vitest"
     report = "vitest.json"
+    # Tests run in processes of their own, and the one that writes the report writes it last.
+    is_sealed = False
     fail_fast = ("--bail=1",)
     verbose = ("--expandSnapshotDiff",)
 
@@ -191,7 +217,7 @@ class MochaReader(JavascriptReader):
     """mocha."""
 
     title = "mocha"
-    report = "mocha.json"
+    report = "mocha.jsonl"
     fail_fast = ("--bail",)
 
     def cannot_cover(self) -> str | None:
@@ -228,8 +254,7 @@ class MochaReader(JavascriptReader):
 
     def options(self, scratch: Path) -> tuple[str, ...]:
         """The report, with paths in the stacks that do not depend on where mocha was started."""
-        output = f"output={scratch / self.report}"
-        return ("--full-trace", "--reporter", "json", "--reporter-option", output)
+        return ("--full-trace", "--reporter", str(_MOCHA_REPORTER))
 
     def cases(self, ended: Ended, workplace: Workplace) -> list[Case]:
         """All tests, and the hooks that failed, which mocha lists among the failures only."""

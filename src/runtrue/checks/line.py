@@ -6,7 +6,7 @@ import re
 import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 
 #: What only a shell understands; a command with none of it is run directly.
 _SHELL = re.compile(r"[|&;<>()$`\n*?~{}\[\]]|^\s*\w+=")
@@ -53,6 +53,13 @@ def commands_of(line: str) -> Iterator[tuple[Word, ...]]:
             words = []
     if words:
         yield tuple(words)
+
+
+def files_named(command: str) -> tuple[Path, ...]:
+    """The files that a command of the user's names by their whole paths: it needs to see them."""
+    words = (word.text for words in commands_of(command) for word in words)
+    paths = (Path(word).expanduser() for word in words if word.startswith(("/", "~/")))
+    return tuple(path for path in paths if path.is_file())
 
 
 def _unquoted(word: str) -> str:

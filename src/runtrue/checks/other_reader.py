@@ -44,7 +44,7 @@ class OtherReader(CaseReader):
         names = ", ".join(NAMES)
         return f"the command left no coverage report: have it write one of {names}"
 
-    def read(self, ended: Ended, workplace: Workplace) -> Reading:
+    def read_report(self, ended: Ended, workplace: Workplace) -> Reading:
         """The verdict from all reports together, or from the exit code alone."""
         left = [file for file, state in self._files().items() if self._before.get(file) != state]
         cases: list[Case] = []

@@ -15,8 +15,10 @@ from runtrue.checks.case import without_tests
 from runtrue.checks.case_info import CaseInfo
 from runtrue.checks.coverage import Measured
 from runtrue.checks.dependencies import is_declared
-from runtrue.checks.places import relative
+from runtrue.checks.places import Place, own_file, relative
 from runtrue.checks.reader import Call, Manner, Reader, Reading, output_of, trim
+from runtrue.checks.sealed import Seal, Sealed
+from runtrue.checks.watch import JudgeWatch
 from runtrue.loop import (
     TIMEOUT,
     Fault,
@@ -42,6 +44,7 @@ _BLAMED = {
 #: What the plugin raises in a test that goes on for ever.
 _TOO_LONG = "TestTimeout"
 _NOT_STARTED = ("not_runnable", "pytest did not start")
+_NO_TESTS = ("no_report", "pytest was started, and left no report of any test")
 
 #: Where a project's own directory holds the code of others.
 _INSTALLED = frozenset({".venv", "venv", "site-packages", "node_modules"})
@@ -56,12 +59,16 @@ class PytestReader(Reader):
     def __init__(self, check: str, *, is_shell: bool, manner: Manner, directory: Path) -> None:
         super().__init__(check, is_shell=is_shell, manner=manner)
         self.directory = directory
-        self._report = _Report(())
+        self._report = _Report()
+        self._seal: Seal | None = None
+        self._watch: JudgeWatch | None = None
 
     def prepare(self, argv: Sequence[str], environment: Mapping[str, str], scratch: Path) -> Call:
         """Load the plugin through the environment, so that any way of calling pytest gets it."""
         report = scratch / _REPORT
-        report.unlink(missing_ok=True)
+        self._seal = Seal(report)
+        self._seal.lay_out()
+        self._watch = JudgeWatch(self.directory, argv)
         plugin_first = [str(_PLUGIN), *filter(None, [environment.get("PYTHONPATH")])]
         options = [environment.get("PYTEST_ADDOPTS", ""), "-p runtrue_report"]
         options += ["-x"] if self.manner.fail_fast else []
@@ -95,25 +102,52 @@ class PytestReader(Reader):
 
     def read(self, ended: Ended, workplace: Workplace) -> Reading:
         """The verdict from the report's lines and the exit code."""
-        report = self._report = _Report.read(workplace.scratch / _REPORT)
-        if not report.count("start"):
-            return self._never_started(ended, workplace)
+        sealed = self._seal.open() if self._seal else Sealed()
+        report = self._report = _Report(sealed.lines)
+        tampered = self._tampered(sealed, workplace)
+        if not report.count("start") and not tampered:
+            return self._never_started(ended, workplace, begun=sealed.begun)
         cases: dict[str, Outcome] = {}
         for case in report.cases:
             outcome = Outcome(case["outcome"])
-            if case["when"] != "collect":
+            if case["when"] != "collect" or outcome is Outcome.SKIPPED:
                 cases[case["id"]] = max(
                     outcome, cases.get(case["id"], outcome), key=_WEIGHT.__getitem__
                 )
         bad = [c for c in report.cases if c["outcome"] in (Outcome.FAILED, Outcome.ERROR)]
         findings = [self._case(case, report, workplace) for case in bad]
-        if report.count("session") > report.count("end"):
+        if report.is_broken_off:
             findings.append(self._died(ended, report, workplace))
         elif not findings and (
             ended.exit_code != 0 or not report.count("end") or report.count("interrupted")
         ):
-            findings.append(self._without_findings(ended, report, workplace))
+            if not tampered:
+                findings.append(self._without_findings(ended, report, workplace))
+        elif not findings and (silent := report.silent):
+            findings.append(self._silent(silent, report, workplace))
+        # What was tried comes first: it may be the reason for the rest.
+        findings[:0] = tampered
         return Reading(passed=not findings, findings=tuple(findings), cases=cases)
+
+    def _tampered(self, sealed: Sealed, workplace: Workplace) -> list[Finding]:
+        """What the candidate has done to what judges it, where that can be known."""
+        watch = self._watch
+        found = [self.tampered(wrong) for wrong in sealed.wrong]
+        found += self.tampering(watch, workplace)
+        for event in self._report.lines:
+            if event["event"] == "tampered":
+                place = _blamed(event, workplace, watch.files if watch else None)
+                if place is not None:
+                    message = f"{event['what']} was replaced while the tests ran"
+                    data = {"replaced": event["what"], "test": event["id"]}
+                    found.append(self.tampered(message, place, data=data))
+        return list({f.fingerprint: f for f in found}.values())
+
+    def _silent(self, tests: list[str], report: _Report, workplace: Workplace) -> Finding:
+        """Pytest is content, and has nothing to say of tests that it has collected."""
+        message = f"{len(tests)} of the tests that were collected came to no end: {tests[0]}"
+        location = Location(file=report.file(tests[0], workplace), symbol=tests[0])
+        return replace(self.finding("not_run", message), location=location, fingerprint="")
 
     def measured(self, workplace: Workplace) -> Measured:
         """What the plugin, or pytest-cov at its bidding, has written."""
@@ -144,10 +178,13 @@ class PytestReader(Reader):
         }
         return {**super().case_infos(cases, workplace), **infos}
 
-    def _never_started(self, ended: Ended, workplace: Workplace) -> Reading:
-        if self.is_shell or ended.timed_out:
+    def _never_started(self, ended: Ended, workplace: Workplace, *, begun: bool) -> Reading:
+        # A line for the shell that does not come to pytest is judged by how it ends.
+        if ended.timed_out or (self.is_shell and not (begun and ended.exit_code == 0)):
             return super().read(ended, workplace)
         blamed = _BLAMED[_USAGE_ERROR] if ended.exit_code == _USAGE_ERROR else _NOT_STARTED
+        if begun and ended.exit_code == 0:
+            blamed = _NO_TESTS
         finding = self.finding(*blamed, Fault.CHECK, sample=output_of(ended))
         return Reading(passed=False, findings=(finding,))
 
@@ -206,24 +243,7 @@ class PytestReader(Reader):
 class _Report:
     """The lines that the plugin wrote, as far as it came."""
 
-    lines: tuple[dict[str, Any], ...]
-
-    @classmethod
-    def read(cls, path: Path) -> _Report:
-        try:
-            text = path.read_text(encoding="utf-8", errors="replace")
-        except OSError:
-            text = ""
-        lines = []
-        for line in text.split("\n"):
-            try:
-                item = json.loads(line)
-            except ValueError:
-                # Cut off in the middle, by a process that died while writing.
-                continue
-            if isinstance(item, dict) and "event" in item:
-                lines.append(item)
-        return cls(tuple(lines))
+    lines: tuple[dict[str, Any], ...] = ()
 
     def count(self, event: str) -> int:
         return sum(line["event"] == event for line in self.lines)
@@ -241,6 +261,24 @@ class _Report:
         return [*collected.values(), *(case for case in cases if case["when"] != "collect")]
 
     @property
+    def is_broken_off(self) -> bool:
+        """Whether a session, of those that were begun, has not come to its end."""
+        ended = {line["session"] for line in self.lines if line["event"] == "end"}
+        return any(x["event"] == "session" and x["session"] not in ended for x in self.lines)
+
+    @property
+    def silent(self) -> list[str]:
+        """The tests that were collected to be run, and of which no outcome is told."""
+        told = {(x["session"], x["id"]) for x in self.lines if x["event"] == "case"}
+        return [
+            test
+            for line in self.lines
+            if line["event"] == "collected"
+            for test in line["ids"]
+            if (line["session"], test) not in told
+        ]
+
+    @property
     def exit_code(self) -> int | None:
         codes = [line["exit_code"] for line in self.lines if line["event"] == "end"]
         return codes[-1] if codes else None
@@ -254,7 +292,7 @@ class _Report:
 
     def file(self, test: str, workplace: Workplace) -> str | None:
         """The file of a test, whose id begins with its path from pytest's own root."""
-        root = next(line["root"] for line in self.lines if line["event"] == "start")
+        root = next((line["root"] for line in self.lines if line["event"] == "start"), ".")
         return relative(str(Path(root, test.partition("::")[0])), workplace)
 
 
@@ -267,6 +305,28 @@ def _in_project(places: list[dict[str, Any]], workplace: Workplace) -> list[dict
         if not name.startswith("<") and (file := relative(name, workplace))
     ]
     return [place for place in inside if _INSTALLED.isdisjoint(Path(place["file"]).parts)]
+
+
+def _blamed(
+    event: dict[str, Any], workplace: Workplace, known: frozenset[str] | None
+) -> Place | None:
+    """Where in the candidate what replaced a part of the judge comes from; None for all others.
+
+    Installed plugins may change pytest as they like, and so may tests and what prepares them, if
+    they were there before the tests ran. What comes from nowhere was made to look so.
+    """
+    from runtrue.sandbox import is_judge
+
+    files = event["files"]
+    if not files:
+        return Place("")
+    for name in files:
+        file = own_file(name, workplace)
+        if file is None:
+            continue
+        if not is_judge(file) or (known is not None and file not in known):
+            return Place(file, event["line"] if name == files[0] else None)
+    return None
 
 
 def _fault(error: dict[str, Any], directory: Path) -> Fault:

@@ -8,14 +8,24 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from runtrue.checks.case_info import CaseInfo, info_of_name
 from runtrue.checks.coverage import Measured
-from runtrue.checks.places import relative
-from runtrue.loop import Fault, Finding, Location, Outcome, Workplace
+from runtrue.checks.places import Place, relative
+from runtrue.checks.watch import JudgeWatch
+from runtrue.loop import (
+    RESOURCE_LIMIT,
+    TAMPERED,
+    TIMEOUT,
+    Fault,
+    Finding,
+    Location,
+    Outcome,
+    Workplace,
+)
 from runtrue.process import Ended
 
 #: What is kept of a tool's output in a finding or verdict, at each end.
@@ -54,6 +64,12 @@ class Reading:
     passed: bool
     findings: tuple[Finding, ...] = ()
     cases: dict[str, Outcome] = field(default_factory=dict)
+
+    def and_found(self, findings: Sequence[Finding]) -> Reading:
+        """The same with further findings, which come first, and with which nothing passes."""
+        if not findings:
+            return self
+        return replace(self, passed=False, findings=(*findings, *self.findings))
 
 
 class Reader:
@@ -94,9 +110,14 @@ class Reader:
         """A finding about the command as a whole."""
         code = ended.exit_code
         sample = output_of(ended)
+        if ended.exceeded is not None:
+            finding = self.finding(RESOURCE_LIMIT, ended.exceeded.message, sample=sample)
+            return replace(finding, data=ended.exceeded.data)
         if code is None:
-            message = f"did not end within {ended.seconds:.0f} s"
-            return self.finding("timeout", message, sample=sample)
+            finding = self.finding(
+                TIMEOUT, f"did not end within {ended.seconds:.0f} s", sample=sample
+            )
+            return replace(finding, data={"limit": "wall_time"})
         if code < 0:
             return self.finding("signal", f"was killed by {_signal_name(-code)}", sample=sample)
         if self.is_shell and code in (126, 127):
@@ -123,6 +144,25 @@ class Reader:
             fault=fault,
             sample=sample,
             location=Location(symbol=symbol or self.check),
+        )
+
+    def tampering(self, watch: JudgeWatch | None, workplace: Workplace) -> list[Finding]:
+        """Findings about the judges that were written while they judged."""
+        return [self.tampered(*found) for found in (watch.written(workplace) if watch else ())]
+
+    def tampered(
+        self, message: str, place: Place | None = None, *, data: dict[str, Any] | None = None
+    ) -> Finding:
+        """A finding that the candidate has laid hands on what judges it: it never passes."""
+        file, line = (place.file or None, place.line) if place else (None, None)
+        return Finding(
+            source=self.check,
+            category=TAMPERED,
+            message=f"{message}: the verdict must not depend on what it judges; leave that alone",
+            fault=Fault.CANDIDATE,
+            # Not the test that ran: it is no failure of that one, which might be known already.
+            location=Location(file=file, line=line, symbol=file or self.check),
+            data=data or {},
         )
 
 

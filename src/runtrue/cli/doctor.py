@@ -26,7 +26,7 @@ from runtrue.flow import Journal
 from runtrue.home import Home
 from runtrue.memory import DebugMemory
 from runtrue.models import model_name, open_model
-from runtrue.sandbox import repository_of, search_path
+from runtrue.sandbox import Isolation, Level, missing, repository_of, search_path, unavailable
 from runtrue.workflow import Registry
 
 _LITTLE_SPACE = 200 * 1024 * 1024
@@ -76,12 +76,6 @@ def _facts(project: Path) -> Iterator[Fact]:
     yield _git()
     yield _home(Home.find(project))
     yield _sandbox(project)
-    yield Fact(
-        "isolation",
-        False,
-        "commands run as you, in a sandbox directory with an allow-listed environment and time "
-        "limits; nothing confines what they read, write or connect to",
-    )
     path = search_path(project, os.environ.get("PATH", os.defpath))
     detected = detect_checks(project)
     for tool in _tools(project, detected):
@@ -93,6 +87,7 @@ def _facts(project: Path) -> Iterator[Fact]:
     except RuntrueError as error:
         yield Fact("config", False, str(error), needed=True)
         return
+    yield _isolation(config)
     yield _scanner(project, config, path)
     yield _model(config)
     yield _checks(project, config, detected, path)
@@ -132,6 +127,25 @@ def _sandbox(project: Path) -> Fact:
     except RuntrueError as error:
         return Fact("sandbox", False, str(error), needed=True)
     return Fact("sandbox", True, f"git worktree of {top}" if top else f"copy of {project}")
+
+
+def _isolation(config: Config) -> Fact:
+    try:
+        level = Isolation.of(config.isolation).level
+    except RuntrueError as error:
+        return Fact("isolation", False, str(error), needed=True)
+    minimum = config.isolation.minimum
+    told = [f"{level} (at least {minimum})"]
+    told += [
+        f"no {other}: {reason}"
+        for other in (Level.BUBBLEWRAP, Level.LANDLOCK)
+        if other.strength > level.strength and (reason := unavailable(other))
+    ]
+    if without := missing(level):
+        told.append(f"without {', '.join(without)}")
+    routes = config.isolation.network
+    told.append(f"network: {', '.join(routes)}" if routes else "no network")
+    return Fact("isolation", True, "; ".join(told), needed=True)
 
 
 def _model(config: Config) -> Fact:

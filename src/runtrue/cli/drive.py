@@ -10,6 +10,7 @@ from types import FrameType
 from typing import Any, NoReturn
 
 import click
+import msgspec
 
 from runtrue.cli.kinds import KINDS, Kind, kind_of
 from runtrue.cli.main import INTERRUPTED
@@ -25,6 +26,7 @@ from runtrue.errors import (
 )
 from runtrue.flow import Journal, LocalDispatcher, RunRow, RunState
 from runtrue.home import Home
+from runtrue.sandbox import RefusedFiles
 
 #: What tells a process to stop.
 _STOPS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -86,7 +88,7 @@ def _drive(
             said = _said(error, report)
             click.echo(f"runtrue: {said}", err=True)
             if as_json:
-                _print_whole({**report, "error": said})
+                _print_whole({**report, "error": said, **_refused(error, report)})
             return error.exit_code
         if run.is_over:
             break
@@ -172,9 +174,19 @@ def _tell_interrupted(journal: Journal, home: Home, run: RunRow, *, as_json: boo
     return INTERRUPTED
 
 
+def _refused(error: Exception, report: Mapping[str, Any]) -> dict[str, Any]:
+    """What a report says otherwise where files of a candidate may not leave its sandbox."""
+    if not isinstance(error, RefusedFiles):
+        return {}
+    found = msgspec.to_builtins(error.findings)
+    return {"status": "failed", "findings": [*report.get("findings", ()), *found]}
+
+
 def _said(error: Exception, report: Mapping[str, Any]) -> str:
     """What stopped a run; where that was applying its patch, with the file to apply by hand."""
-    is_left = isinstance(error, SandboxError) and report.get("patch") and not report["applied"]
+    # What was refused is not to be applied by hand either.
+    may_be = isinstance(error, SandboxError) and not isinstance(error, RefusedFiles)
+    is_left = may_be and report.get("patch") and not report["applied"]
     return f"{error}; the patch: {report['patch']}" if is_left else str(error)
 
 

@@ -47,6 +47,10 @@ COMMANDS = {
     "delete": ("runtrue.cli.workflows:delete", "Delete a saved workflow."),
     "node": ("runtrue.cli.node:node", "List, show and try the types of nodes."),
     "mcp": ("runtrue.cli.mcp:mcp", "Add, list and look into MCP servers."),
+    "secret": (
+        "runtrue.cli.secret:secret",
+        "Keep, list and delete secrets: tokens, keys and passwords.",
+    ),
     "memory": (
         "runtrue.cli.memory:memory",
         "List, search, show, export and forget what runs have learnt.",

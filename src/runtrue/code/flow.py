@@ -102,7 +102,7 @@ def code_flow(place: Place) -> Flow:
 
 
 def _workshop(place: Place) -> Workshop:
-    request, task, agent = place.request, place.request.task, place.request.agent
+    request, task = place.request, place.request.task
     fixers: dict[str, Fixer] = {
         "memory": MemoryFixer(place.memory, project=place.project, judges=request.judges),
         "tool": ToolFixer(request.mending, safe=request.safe),
@@ -116,13 +116,7 @@ def _workshop(place: Place) -> Workshop:
         "model": ModelFixer(
             request.model, os.environ, files=(task.path,) if task else (), hide=place.hide
         ),
-        "agent": AgentFixer(
-            agent.command,
-            timeout=agent.timeout,
-            env=agent.env,
-            once=agent.once,
-            hide=place.hide,
-        ),
+        "agent": AgentFixer(request.agent, hide=place.hide),
     }
     return Workshop(
         sandbox=place.sandbox,
@@ -134,6 +128,7 @@ def _workshop(place: Place) -> Workshop:
         escalator=ReportEscalator(place),
         artifact=task.path if task else None,
         tests=task.tests if task else (),
+        hide=place.hide,
     )
 
 

@@ -16,6 +16,7 @@ from typing import Any, Protocol
 
 from runtrue.checks import Framework, Language, language_of
 from runtrue.code.suites import new_test_path, test_files_for
+from runtrue.config import AgentConfig
 from runtrue.fixers import (
     Edited,
     Lead,
@@ -166,18 +167,10 @@ class ModelGenerator:
 class AgentGenerator:
     """Any coding agent with a command line, called in the same way as the `agent` fixer."""
 
-    def __init__(
-        self,
-        command: str,
-        *,
-        timeout: float,
-        env: tuple[str, ...] = (),
-        hide: Callable[[str], str] | None = None,
-    ) -> None:
-        self.name = Path(command.split(maxsplit=1)[0]).name if command.strip() else "agent"
-        self._command = command
-        self._timeout = timeout
-        self._env = env
+    def __init__(self, agent: AgentConfig, *, hide: Callable[[str], str] | None = None) -> None:
+        words = (agent.command or "").split(maxsplit=1)
+        self.name = Path(words[0]).name if words else "agent"
+        self._agent = agent
         self._hide = hide
 
     async def generate_code(
@@ -193,14 +186,8 @@ class AgentGenerator:
         return await self._run(prompt_for_tests(task, workplace, lessons), workplace)
 
     async def _run(self, prompt: str, workplace: Workplace) -> Generated:
-        proposal = await run_agent(
-            self._command,
-            sendable(_fill("agent", task=prompt)),
-            workplace,
-            timeout=self._timeout,
-            env=self._env,
-            hide=self._hide,
-        )
+        asked = sendable(_fill("agent", task=prompt))
+        proposal = await run_agent(self._agent, asked, workplace, hide=self._hide)
         return Generated(description=proposal.description, failure=proposal.failure)
 
 

@@ -34,10 +34,7 @@ def generator_of(place: Place) -> Generator:
     request = place.request
     if request.generator == "model" and request.model:
         return ModelGenerator(request.model, os.environ, hide=place.hide)
-    agent = request.agent
-    return AgentGenerator(
-        agent.command or "", timeout=agent.timeout, env=agent.env, hide=place.hide
-    )
+    return AgentGenerator(request.agent, hide=place.hide)
 
 
 class TaskNode(Node):

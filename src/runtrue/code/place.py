@@ -12,7 +12,8 @@ from runtrue.flow import RunRow
 from runtrue.home import Home
 from runtrue.memory import DebugMemory, Project
 from runtrue.redaction import Redactor
-from runtrue.sandbox import GitSandbox, content_at, hidden
+from runtrue.sandbox import GitSandbox, Isolation, content_at, hidden
+from runtrue.secrets import remember_kept, secrets_of_project
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,13 +37,16 @@ class Place:
             kind=request.sandbox,
             pass_environment=request.pass_environment,
             judges=request.judges,
+            isolation=Isolation(request.isolation),
         )
+        remember_kept()
         hide = Redactor(
+            *secrets_of_project(Path(request.project)),
             *hidden(
                 os.environ,
                 (*request.pass_environment, *request.agent.env),
                 [check.env for check in request.checks],
-            )
+            ),
         )
         return cls(run.id, request, home, sandbox, DebugMemory(home.path, hide=hide), hide)
 

@@ -17,6 +17,7 @@ from runtrue.code.request import CodeRequest, Kind
 from runtrue.code.sessions import session_ref
 from runtrue.flow import RunState
 from runtrue.loop import Action, Attempt, Budget, Decision, Fix, History, Verdict
+from runtrue.sandbox import Isolation
 
 Shared = dict[str, Any]
 
@@ -64,6 +65,7 @@ def report_of(shared: Shared, status: RunState) -> dict[str, Any]:
         "patch_root": shared.get("patch_root"),
         "applied": shared.get("applied", False),
         "sandbox": shared.get("sandbox"),
+        "isolation": Isolation(request.isolation).record,
         "seconds": round(history.seconds, 3),
         "metrics": _plain(facts_of(history, decision, repairs=request.kind is not Kind.GATE)),
         "memory": _plain(shared.get("memory")),

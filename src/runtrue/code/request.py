@@ -30,6 +30,7 @@ from runtrue.config import (
     AgentConfig,
     CheckConfig,
     Config,
+    IsolationConfig,
     MemoryConfig,
     SearchConfig,
     SecurityConfig,
@@ -46,7 +47,7 @@ from runtrue.loop import (
     Response,
     Trigger,
 )
-from runtrue.sandbox import judges_of_command, search_path
+from runtrue.sandbox import Isolation, judges_of_command, search_path
 
 #: Seconds for a test command that nobody gave a limit to, and what a limit may be.
 TIMEOUT = 120
@@ -63,6 +64,7 @@ TRIGGERS = (
 )
 _LINTERS = frozenset({"ruff", "mypy"})
 _SEARCH = SearchConfig()
+_ISOLATION = IsolationConfig()
 
 
 class Apply(StrEnum):
@@ -103,6 +105,8 @@ class CodeRequest:
     notification: Notification
     retention: MemoryConfig
     search: SearchConfig = _SEARCH
+    #: With the level that was found to be the strongest here.
+    isolation: IsolationConfig = _ISOLATION
     task: CodeTask | None = None
     requirement: Requirement | None = None
     security: SecurityConfig | None = None
@@ -245,6 +249,7 @@ def _plan(
         ),
         order=config.fixers.order,
         search=config.fixers.search,
+        isolation=Isolation.of(config.isolation).config,
         agent=config.fixers.agent,
         model=model,
         policy=config.to_policy(triggers),

@@ -6,6 +6,7 @@ that people write is read and what is asked of it, whatever kind of file it is i
 """
 
 from runtrue.config.data import Keys, Problem, Source, read_data
+from runtrue.config.isolation import IsolationConfig
 from runtrue.config.load import load_config
 from runtrue.config.plans import (
     PlansConfig,
@@ -23,6 +24,7 @@ from runtrue.config.rules import (
     problem_of_profile,
     problems_of_validation,
 )
+from runtrue.config.secrets import SecretsConfig, StoreKind
 from runtrue.config.sections import (
     RUNGS,
     AgentConfig,
@@ -38,7 +40,9 @@ from runtrue.config.sections import (
     SearchConfig,
     SecurityConfig,
 )
+from runtrue.config.user import allowed_addresses
 from runtrue.config.words import printable
+from runtrue.config.workflows import WorkflowsConfig
 
 __all__ = [
     "RUNGS",
@@ -48,6 +52,7 @@ __all__ = [
     "EscalationConfig",
     "FixersConfig",
     "GateConfig",
+    "IsolationConfig",
     "Keys",
     "MemoryConfig",
     "ModelConfig",
@@ -59,11 +64,15 @@ __all__ = [
     "SandboxKind",
     "SearchConfig",
     "Seconds",
+    "SecretsConfig",
     "SecurityConfig",
     "Source",
+    "StoreKind",
     "Validation",
     "ValidationConfig",
     "ValidationKind",
+    "WorkflowsConfig",
+    "allowed_addresses",
     "fill_profile",
     "load_config",
     "printable",

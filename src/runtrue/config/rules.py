@@ -12,6 +12,7 @@ from runtrue.config.data import Keys, Problem
 from runtrue.config.plans import PlansConfig, ValidationConfig, ValidationKind
 from runtrue.config.sections import RUNGS, CheckConfig, Config, EscalationConfig
 from runtrue.config.words import is_one_edit, lower_first, suggestion
+from runtrue.config.workflows import WorkflowsConfig
 from runtrue.loop import PROFILES, CodeType, Condition
 
 #: What the loop itself judges by these names; no check can be told apart from them.
@@ -43,6 +44,9 @@ def problems_of(config: Config) -> Iterator[Problem]:
     yield from _problems_of_order(config.fixers.order)
     yield from _problems_of_escalation(config.escalation)
     yield from _problems_of_plans(config.plans)
+    if config.workflows != WorkflowsConfig():
+        # It may have come with the project.
+        yield ("workflows",), "is heard in your own ~/.runtrue/runtrue.toml only; move it there"
     for code_type in CodeType:
         for word in config.coverage.of(code_type).required_tests:
             near = next((kind for kind in TEST_KINDS if is_one_edit(word, kind)), None)

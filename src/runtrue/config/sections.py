@@ -8,7 +8,10 @@ from typing import Annotated, Literal
 
 from msgspec import Meta
 
+from runtrue.config.isolation import IsolationConfig, Route
 from runtrue.config.plans import PlansConfig, Seconds
+from runtrue.config.secrets import SecretsConfig
+from runtrue.config.workflows import WorkflowsConfig
 from runtrue.loop import Limits, Mode, Notification, Policy, Requirements, Trigger
 
 #: All rungs of the ladder, cheapest first. `human` is only climbed to when it is asked for.
@@ -48,6 +51,11 @@ class AgentConfig:
     env: tuple[str, ...] = ()
     #: It acts outside of the sandbox: after a crash inside it, it is not fired again unasked.
     once: bool = False
+    #: What it may connect to: anything, unless it is said.
+    network: tuple[Route, ...] | None = None
+    #: Further places that it may read, its settings in the home directory for one, and write.
+    read: tuple[str, ...] = ()
+    write: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -156,9 +164,12 @@ class ModelConfig:
     name: str | None = None
 
 
+_ISOLATION = IsolationConfig()
 _LIMITS = Limits()
 _REQUIREMENTS = Requirements()
 _PLANS = PlansConfig()
+_SECRETS = SecretsConfig()
+_WORKFLOWS = WorkflowsConfig()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -169,6 +180,7 @@ class Config:
     fixers: FixersConfig = FixersConfig()
     policy: Limits = _LIMITS
     sandbox: SandboxConfig = SandboxConfig()
+    isolation: IsolationConfig = _ISOLATION
     model: ModelConfig = ModelConfig()
     coverage: Requirements = _REQUIREMENTS
     escalation: EscalationConfig = EscalationConfig()
@@ -177,6 +189,8 @@ class Config:
     gate: GateConfig = GateConfig()
     ralph: RalphConfig = RalphConfig()
     plans: PlansConfig = _PLANS
+    secrets: SecretsConfig = _SECRETS
+    workflows: WorkflowsConfig = _WORKFLOWS
 
     def to_policy(self, triggers: tuple[Trigger, ...] = ()) -> Policy:
         """The loop's policy; a ladder that ends at a person asks before it gives up.

@@ -13,6 +13,7 @@ from email.utils import formatdate, make_msgid
 
 from runtrue.escalation.channel import Delivery, Message
 from runtrue.loop import Notification
+from runtrue.secrets import secret_of
 
 _TEXT = "$why\n\n$answer.\n\nThe report is attached, and lies in $path\n"
 _LIMIT = 100_000
@@ -23,7 +24,7 @@ class EmailSender:
 
     def __init__(self, notification: Notification, environment: Mapping[str, str]) -> None:
         self._settings = notification
-        self._password = environment.get(notification.smtp_password_env)
+        self._password = secret_of(notification.smtp_password_env, environment)
 
     async def send(self, message: Message) -> Delivery:
         """Send the message to all receivers, or say which setting is missing."""

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 from runtrue.escalation.channel import Delivery, Message
 from runtrue.loop import Notification
+from runtrue.secrets import secret_of
 
 _TEXT = "*Escalated: $condition*\n$why\n$answer.\nReport: `$path`"
 #: What Slack shows without splitting it into several messages.
@@ -19,7 +20,7 @@ class SlackSender:
 
     def __init__(self, notification: Notification, environment: Mapping[str, str]) -> None:
         self._variable = notification.slack_url_env
-        self._url = environment.get(notification.slack_url_env)
+        self._url = secret_of(notification.slack_url_env, environment)
         self._timeout = notification.timeout
 
     async def send(self, message: Message) -> Delivery:

@@ -5,14 +5,17 @@ from __future__ import annotations
 import os
 import re
 import shlex
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 
 from runtrue import process
-from runtrue.checks import is_shell, output_of, trim
+from runtrue.checks import files_named, is_shell, output_of, trim
+from runtrue.config import AgentConfig
+from runtrue.confinement import Confinement
 from runtrue.fixers.context import Hide, fill, sendable, task_text
 from runtrue.loop import Finding, FixTask, Proposal, Workplace
 from runtrue.redaction import Redactor, secrets_in
+from runtrue.secrets import StoreRefused, secrets_of
 
 _PLACEHOLDER = re.compile(r"\{prompt(?:_file)?\}")
 #: Programs that run an argument of theirs as a line for the shell.
@@ -30,24 +33,14 @@ class AgentFixer:
     trusted = False
     repeatable = True
 
-    def __init__(
-        self,
-        command: str | None,
-        *,
-        timeout: float,
-        env: tuple[str, ...] = (),
-        once: bool = False,
-        hide: Hide | None = None,
-    ) -> None:
-        self._command = command
-        self._timeout = timeout
-        self._env = env
+    def __init__(self, agent: AgentConfig, *, hide: Hide | None = None) -> None:
+        self._agent = agent
         self._hide = hide
-        self.side_effect = once and command is not None
+        self.side_effect = agent.once and agent.command is not None
 
     def unavailable(self) -> str | None:
         """Why it cannot be used at all: none is configured."""
-        return None if self._command else "no agent is configured ([fixers.agent] command)"
+        return None if self._agent.command else "no agent is configured ([fixers.agent] command)"
 
     def accepts(self, finding: Finding) -> bool:
         """An agent can be asked about anything."""
@@ -55,31 +48,22 @@ class AgentFixer:
 
     async def propose(self, task: FixTask, workplace: Workplace) -> Proposal:
         """Run the agent. A broken agent is a failure of the fixer, never a finding."""
-        return await run_agent(
-            self._command or "",
-            write_prompt(task, self._hide or str),
-            workplace,
-            timeout=self._timeout,
-            env=self._env,
-            hide=self._hide,
-        )
+        prompt = write_prompt(task, self._hide or str)
+        return await run_agent(self._agent, prompt, workplace, hide=self._hide)
 
 
 async def run_agent(
-    command: str,
-    prompt: str,
-    workplace: Workplace,
-    *,
-    # Not the caller's to wrap around the call: what the agent said until then would be lost.
-    timeout: float,  # noqa: ASYNC109
-    env: Sequence[str] = (),
-    hide: Hide | None = None,
+    agent: AgentConfig, prompt: str, workplace: Workplace, *, hide: Hide | None = None
 ) -> Proposal:
-    """Run an agent's command on a prompt; `env` names what else of the environment it gets.
+    """Run an agent's command on a prompt, confined to the sandbox and what it is allowed besides.
 
     `hide` takes out of the prompt what must not be in it.
     """
-    passed_on = {name: os.environ[name] for name in env if name in os.environ}
+    command, timeout = agent.command or "", agent.timeout
+    try:
+        passed_on = secrets_of(agent.env, os.environ)
+    except StoreRefused as error:
+        return Proposal(description=command, failure=str(error))
     hide = hide or Redactor({**secrets_in(workplace.environment), **passed_on})
     prompt = hide(prompt)
     prompt_file = workplace.scratch / "prompt.md"
@@ -95,15 +79,30 @@ async def run_agent(
             env={**workplace.environment, **passed_on},
             timeout=timeout,
             stdin=None if uses_prompt else prompt.encode(),
+            confinement=_confinement(agent, workplace),
         )
     except OSError as error:
         return Proposal(description=argv[0], failure=f"cannot be run: {error.strerror}")
-    said = trim(output_of(ended), 500)
+    said = trim(hide(output_of(ended)), 500)
     if ended.timed_out:
         return Proposal(description=said, failure=f"did not end within {timeout:.0f} s")
     if ended.exit_code != 0:
         return Proposal(description=said, failure=f"exited with code {ended.exit_code}")
     return Proposal(description=said)
+
+
+def _confinement(agent: AgentConfig, workplace: Workplace) -> Confinement | None:
+    if workplace.confinement is None:
+        return None
+    return workplace.confinement.also(
+        read=[*files_named(agent.command or ""), *map(_expanded, agent.read)],
+        write=map(_expanded, agent.write),
+        network=agent.network,
+    )
+
+
+def _expanded(place: str) -> Path:
+    return Path(place).expanduser()
 
 
 def write_prompt(task: FixTask, hide: Hide = str) -> str:

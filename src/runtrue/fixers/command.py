@@ -84,6 +84,7 @@ async def run_command(
             cwd=workplace.directory,
             env={**workplace.environment, **told},
             timeout=timeout,
+            confinement=workplace.confinement,
         )
     except OSError as error:
         return Ran(said="", failure=f"`{command}` cannot be run: {error.strerror}")

@@ -55,8 +55,8 @@ def task_text(task: FixTask, hide: Hide = str) -> str:
         "task",
         rules=_rules(task),
         findings=findings_text(task.findings, hide),
-        known=_known(task.history) or "Nothing.",
-        earlier=_earlier(task.history) or "None yet.",
+        known=_known(task.history, hide) or "Nothing.",
+        earlier=_earlier(task.history, hide) or "None yet.",
         guidance="\n".join(answer.text for answer in task.history.answers) or "None.",
     )
 
@@ -147,43 +147,43 @@ def _ranges(numbers: Sequence[int]) -> str:
     return ", ".join(words[:_MOST_RANGES]) + more
 
 
-def _known(history: History) -> str:
+def _known(history: History, hide: Hide) -> str:
     """What the memory and others have found out about the failure as it is now."""
     analysis = history.latest.analysis if history.attempts else None
     if analysis is None:
         return ""
-    lines = [_analysis(analysis)]
+    lines = [_analysis(analysis, hide)]
     if analysis.patterns_matched:
         lines.append(f"It is like these of the past: {_few(analysis.patterns_matched)}.")
     return "\n".join(lines)
 
 
-def _analysis(analysis: Analysis) -> str:
+def _analysis(analysis: Analysis, hide: Hide) -> str:
     said = [f"Cause: {analysis.root_cause}"]
     if analysis.fix_strategy:
         said.append(f"What to do: {analysis.fix_strategy}")
     if analysis.confidence is not None:
         said.append(f"Confidence: {analysis.confidence:.0%}")
-    return fence("\n".join(said), limit=2 * _SAMPLE)
+    return fence(hide("\n".join(said)), limit=2 * _SAMPLE)
 
 
-def _earlier(history: History) -> str:
-    lines = [_attempt(attempt) for attempt in history.attempts if attempt.fix]
+def _earlier(history: History, hide: Hide) -> str:
+    lines = [_attempt(attempt, hide) for attempt in history.attempts if attempt.fix]
     lines += [
         f"- After attempt {rejection.after}: {_REJECTED[rejection.reason]}."
-        f"{_outside(rejection.fix)}{_undone(rejection.fix)}{_said(rejection.fix)}"
+        f"{_outside(rejection.fix)}{_undone(rejection.fix)}{_said(rejection.fix, hide)}"
         for rejection in history.rejections
         if rejection.reason in _REJECTED
     ]
     return "\n".join(lines)
 
 
-def _attempt(attempt: Attempt) -> str:
+def _attempt(attempt: Attempt, hide: Hide) -> str:
     fix = attempt.fix
     files = _few(fix.files) if fix and fix.files else "nothing"
     left = sorted({f"{f.category} ({f.location.symbol or f.location})" for f in attempt.blocking})
     outcome = f"still failing: {_few(left)}" if left else "it passed"
-    return f"- Attempt {attempt.number} changed {files}; {outcome}.{_undone(fix)}{_said(fix)}"
+    return f"- Attempt {attempt.number} changed {files}; {outcome}.{_undone(fix)}{_said(fix, hide)}"
 
 
 def _outside(fix: Fix) -> str:
@@ -196,11 +196,11 @@ def _undone(fix: Fix | None) -> str:
     return f" Its edits to {_few(restored)} were undone." if restored else ""
 
 
-def _said(fix: Fix | None) -> str:
+def _said(fix: Fix | None, hide: Hide) -> str:
     """What the fixers said of their own work; those that failed said nothing about it."""
     parts = [part for part in fix.parts if part.failure is None] if fix else []
     said = "\n".join(filter(None, (part.description.strip() for part in parts)))
-    return f" It was said of it:\n{fence(said, limit=_SAID)}" if said else ""
+    return f" It was said of it:\n{fence(hide(said), limit=_SAID)}" if said else ""
 
 
 def _quoted(patterns: Sequence[str]) -> str:

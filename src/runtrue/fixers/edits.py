@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from runtrue.sandbox import is_git, outside
+
 #: The form of edits in an answer, for a JSON Schema.
 EDITS: dict[str, Any] = {
     "type": "array",
@@ -84,7 +86,7 @@ def inside(root: Path, path: str) -> Path | None:
     Not so an absolute path, one that goes up, one that a link leads out of, and git's own files.
     """
     parts = PurePosixPath(path).parts
-    if not parts or path.startswith("/") or "\\" in path or {"..", ".git"} & set(parts):
+    if not parts or "\\" in path or outside(path) or is_git(path):
         return None
     try:
         top, file = root.resolve(), (root / path).resolve()

@@ -17,6 +17,7 @@ from runtrue.checks import Language, language_of
 from runtrue.fixers.edits import inside
 from runtrue.loop import Finding, Workplace
 from runtrue.models import fence
+from runtrue.redaction import is_secret_file
 
 #: Characters of all files in a prompt, and of one of them.
 BUDGET = 60_000
@@ -28,8 +29,6 @@ _LARGEST = 400_000
 _FOLLOWED = 20
 _MOST_FILES = 20_000
 _INSTALLED = frozenset({"node_modules", "site-packages", "vendor", "venv", "target", "__pycache__"})
-#: Files that are likely to hold a secret are shown to nobody.
-_SECRET = re.compile(r"\.env.*|.*\.(pem|key|p12|pfx)|id_(rsa|dsa|ecdsa|ed25519).*|\.netrc|\.npmrc")
 _PLACE = re.compile(r"(?P<file>[^\s:()\[\]'\"`]+\.\w+)(?:\", line |:\[?)(?P<line>\d+)")
 _IMPORTS = re.compile(
     r"""^\s*(?:from|import|use|mod|export)\b.*|.*\b(?:require|import)\(.*|.*\bfrom\s+['"].*"""
@@ -122,10 +121,18 @@ def own_file(name: str, workplace: Workplace) -> str | None:
         if file is None or not file.is_file():
             continue
         parts = PurePosixPath(path).parts
-        if _SECRET.fullmatch(parts[-1]) or not _INSTALLED.isdisjoint(parts) or ".venv" in parts:
+        if not _INSTALLED.isdisjoint(parts) or ".venv" in parts or not may_be_shown(root, path):
             return None
         return PurePosixPath(path).as_posix()
     return None
+
+
+def may_be_shown(root: Path, path: str) -> bool:
+    """Whether a file below a directory is no secret, and does not lead to one, or out of there."""
+    file = inside(root, path)
+    if file is None or is_secret_file(path):
+        return False
+    return not is_secret_file(file.relative_to(root.resolve()).as_posix())
 
 
 def sources_below(root: Path) -> tuple[str, ...]:
@@ -139,7 +146,10 @@ def _walk(root: Path) -> Iterator[str]:
         directories[:] = sorted(d for d in directories if d not in _INSTALLED and d[0] != ".")
         for name in files:
             if language_of(name) is not Language.OTHER:
-                yield Path(place, name).relative_to(root).as_posix()
+                path = Path(place, name)
+                file = path.relative_to(root).as_posix()
+                if not path.is_symlink() or may_be_shown(root, file):
+                    yield file
         seen += len(files)
         if seen > _MOST_FILES:
             return
@@ -193,8 +203,8 @@ def show_files(leads: Iterable[Lead], root: Path, *, budget: int = BUDGET) -> st
     shown = []
     left = budget
     for lead in leads:
-        text = read_text(root / lead.file)
-        if text is None or left <= 0:
+        text = read_text(root / lead.file) if left > 0 and may_be_shown(root, lead.file) else None
+        if text is None:
             continue
         room = min(left, _ONE)
         part = _whole(lead.file, text) if len(text) <= room else _excerpts(lead, text, room)

@@ -52,6 +52,7 @@ async def mend(commands: Iterable[str], workplace: Workplace) -> Proposal:
                 cwd=workplace.directory,
                 env=workplace.environment,
                 timeout=_TIMEOUT,
+                confinement=workplace.confinement,
             )
         except OSError as error:
             return Proposal(description=command, failure=f"cannot be run: {error.strerror}")

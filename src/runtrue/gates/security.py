@@ -70,7 +70,12 @@ class SecurityGate:
             environment.pop("PYTHONPATH", None)
         try:
             ended = await process.run(
-                argv, cwd=workplace.directory, env=environment, timeout=self.timeout, keep=_KEEP
+                argv,
+                cwd=workplace.directory,
+                env=environment,
+                timeout=self.timeout,
+                keep=_KEEP,
+                confinement=workplace.confinement,
             )
         except OSError as error:
             return self._broken(f"the scanner {argv[0]!r} cannot be run: {error.strerror}")

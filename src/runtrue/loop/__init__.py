@@ -7,7 +7,9 @@ from runtrue.loop.analysis import Analysis
 from runtrue.loop.bounds import Bounds, as_pattern, matches
 from runtrue.loop.cause import (
     COVERAGE_UNMET,
+    RESOURCE_LIMIT,
     SECURITY_ISSUE,
+    TAMPERED,
     TESTS_MISSING,
     TIMEOUT,
     Cause,
@@ -68,7 +70,9 @@ __all__ = [
     "EXPIRED",
     "MATCH",
     "PROFILES",
+    "RESOURCE_LIMIT",
     "SECURITY_ISSUE",
+    "TAMPERED",
     "TESTS_MISSING",
     "TIMEOUT",
     "Action",

@@ -38,6 +38,10 @@ COVERAGE_UNMET = "coverage_threshold_unmet"
 TESTS_MISSING = "required_tests_missing"
 SECURITY_ISSUE = "security_issue"
 TIMEOUT = "timeout"
+#: A limit other than that of time; the finding's data say which, and how much of it was used.
+RESOURCE_LIMIT = "resource_limit"
+#: A candidate that wanted to be its own judge.
+TAMPERED = "tampered"
 
 _BY_CATEGORY = {
     COVERAGE_UNMET: Cause.COVERAGE,
@@ -46,6 +50,7 @@ _BY_CATEGORY = {
     TIMEOUT: Cause.TIMEOUT,
     "not_run": Cause.NOT_RUN,
     "depends_on_added_tests": Cause.NOT_RUN,
+    **dict.fromkeys((RESOURCE_LIMIT, TAMPERED), Cause.CRASH),
     "signal": Cause.CRASH,
     "died": Cause.CRASH,
     "panic": Cause.CRASH,

@@ -7,11 +7,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from runtrue.flow import emit
-from runtrue.loop.cause import TIMEOUT
+from runtrue.loop.cause import RESOURCE_LIMIT, TAMPERED, TIMEOUT
 from runtrue.loop.comparison import steady, still_judged, within_task
 from runtrue.loop.decide import Action
 from runtrue.loop.fault import Fault
 from runtrue.loop.finding import Mode, Outcome, Verdict
+from runtrue.loop.hiding import hidden_verdict
 from runtrue.loop.history import Attempt, History
 from runtrue.loop.policy import Budget
 from runtrue.loop.seams import Check, Trial
@@ -78,6 +79,8 @@ class CheckNode(WorkshopNode):
         verdicts: list[Verdict] = []
         for group in self._groups(inputs):
             for check in group:
+                if verdicts:
+                    self._put_back_judges(inputs.candidate)
                 verdict = await self._verdict(check, inputs)
                 emit("check_finished", number=inputs.number, **_summary(verdict))
                 verdicts.append(verdict)
@@ -86,16 +89,24 @@ class CheckNode(WorkshopNode):
         if not any(verdict.blocks for verdict in verdicts):
             for gate in self.workshop.gates:
                 emit("check_started", check=gate.name)
+                self._put_back_judges(inputs.candidate)
                 workplace = self.workshop.sandbox.workplace()
                 trial = Trial(
                     candidate=inputs.candidate, verdicts=tuple(verdicts), history=inputs.history
                 )
-                verdict = await gate.judge(workplace, trial)
+                verdict = hidden_verdict(await gate.judge(workplace, trial), self.workshop.hide)
                 emit("check_finished", number=inputs.number, **_summary(verdict))
                 verdicts.append(verdict)
         artifact, sandbox = self.workshop.artifact, self.workshop.sandbox
         code_hash = sandbox.content_hash(artifact, inputs.candidate) if artifact else None
         return Checked(at, tuple(verdicts), code_hash)
+
+    def _put_back_judges(self, candidate: str) -> None:
+        """Undo what an earlier check did to the files that judge; what it built stays."""
+        sandbox = self.workshop.sandbox
+        judges = sandbox.protected(sandbox.changed(candidate, sandbox.snapshot()))
+        if judges:
+            sandbox.put_back(judges, candidate)
 
     async def _verdict(self, check: Check, inputs: CheckInputs) -> Verdict:
         """What a check says, in the light of the baseline."""
@@ -123,14 +134,16 @@ class CheckNode(WorkshopNode):
         """Run a check, and again where it failed in a way not known yet: that may be chance."""
         emit("check_started", check=check.name)
         sandbox = self.workshop.sandbox
-        verdict = await check.run(sandbox.workplace())
+        hide = self.workshop.hide
+        verdict = hidden_verdict(await check.run(sandbox.workplace()), hide)
         confirmed = inputs.history.confirmed(check.name)
         for _ in range(self.workshop.policy.flaky_reruns):
             if not _may_be_chance(verdict, confirmed):
                 break
             emit("check_repeated", check=check.name)
             sandbox.restore(inputs.candidate)
-            verdict = steady(verdict, await check.run(sandbox.workplace()))
+            again = hidden_verdict(await check.run(sandbox.workplace()), hide)
+            verdict = steady(verdict, again)
         return verdict
 
     def post(self, shared: Shared, inputs: CheckInputs, result: Checked) -> None:
@@ -149,13 +162,17 @@ class CheckNode(WorkshopNode):
         shared["history"] = replace(history, attempts=(*history.attempts, attempt))
 
 
+#: What is not run again to see whether it stays: it would take as long, or have another try.
+_NO_CHANCE = (TIMEOUT, RESOURCE_LIMIT, TAMPERED)
+
+
 def _may_be_chance(verdict: Verdict, confirmed: frozenset[str]) -> bool:
     """Whether tests failed that were not known to, by the candidate's fault, within their time."""
     blamed = {f.location.symbol for f in verdict.findings if f.fault is Fault.CANDIDATE}
     bad = (Outcome.FAILED, Outcome.ERROR)
     failed = {case for case, o in verdict.cases.items() if o in bad and case in blamed}
-    timed_out = any(finding.category == TIMEOUT for finding in verdict.findings)
-    return verdict.blocks and not timed_out and not failed <= confirmed
+    certain = any(finding.category in _NO_CHANCE for finding in verdict.findings)
+    return verdict.blocks and not certain and not failed <= confirmed
 
 
 #: How many findings of a verdict an event shows; all of them are in the attempt.

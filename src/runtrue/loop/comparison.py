@@ -19,6 +19,10 @@ def still_judged(baseline: Verdict, verdict: Verdict) -> Verdict:
         for case, outcome in baseline.cases.items()
         if outcome in ran and verdict.cases.get(case) not in (*ran, Outcome.ERROR)
     ]
+    # What could not even be read may come to have other cases, but not to skip itself.
+    unread = {case for case, outcome in baseline.cases.items() if outcome is Outcome.ERROR}
+    unread |= {f.location.symbol or "" for f in baseline.findings} - baseline.cases.keys()
+    dodged += sorted(case for case in unread if verdict.cases.get(case) is Outcome.SKIPPED)
     if not verdict.passed or not dodged:
         return verdict
     findings = (_not_run(verdict.check, case) for case in dodged)

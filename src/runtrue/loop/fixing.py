@@ -14,6 +14,7 @@ from runtrue.loop.cause import COVERAGE_UNMET, TESTS_MISSING
 from runtrue.loop.comparison import is_one_of
 from runtrue.loop.decide import Decision
 from runtrue.loop.finding import Finding
+from runtrue.loop.hiding import hidden_proposal
 from runtrue.loop.history import Fix, FixPart, History, Reason, Rejection, Skip
 from runtrue.loop.seams import Fixer, FixTask, Sandbox
 from runtrue.loop.workshop import Shared, Workshop, WorkshopNode, readable
@@ -113,7 +114,8 @@ class FixNode(WorkshopNode):
             bounds=inputs.bounds,
             redo=inputs.redo,
         )
-        proposal = await fixer.propose(task, sandbox.workplace())
+        proposed = await fixer.propose(task, sandbox.workplace())
+        proposal = hidden_proposal(proposed, self.workshop.hide)
         if proposal.failure is not None or proposal.texts is not None:
             # Half-done edits of a fixer that broke prove nothing and would only mislead the next.
             sandbox.restore(before)

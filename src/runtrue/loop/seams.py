@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
+from runtrue.confinement import Confinement
 from runtrue.loop.analysis import Analysis
 from runtrue.loop.bounds import Bounds
 from runtrue.loop.escalation import Escalation
@@ -72,13 +73,15 @@ class Workplace:
 
     `directory` is where commands run, `root` what the paths in findings are relative to (they
     differ when a project is a part of a larger repository), `scratch` a directory for reports and
-    prompts outside of the candidate, `environment` all that commands get to see of the user's.
+    prompts outside of the candidate, `environment` all that commands get to see of the user's, and
+    `confinement` what they are confined to; without one they can do whatever the user can.
     """
 
     directory: Path
     root: Path
     scratch: Path
     environment: dict[str, str]
+    confinement: Confinement | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,11 +7,15 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from runtrue.flow import Node
+from runtrue.loop.hiding import Hide
 from runtrue.loop.history import Skip
 from runtrue.loop.policy import Policy
 from runtrue.loop.seams import Analyst, Check, Escalator, Fixer, Gate, Sandbox
+from runtrue.redaction import Redactor
 
 Shared = dict[str, Any]
+
+_NOTHING_HIDDEN = Redactor()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,6 +33,8 @@ class Workshop:
     artifact: str | None = None
     #: The tests that the task is about, where that is not all of them.
     tests: tuple[str, ...] = ()
+    #: Takes out of what checks and fixers say what must not be kept, shown or sent.
+    hide: Hide = _NOTHING_HIDDEN
     #: Whether a check has anything to say about a change to some files; by default all have.
     concerns: Callable[[Check, tuple[str, ...]], bool] = field(default=lambda check, files: True)
 

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from runtrue.models.errors import BadCredentials, ModelUnavailable
+from runtrue.redaction import Redactor
+from runtrue.secrets import StoreRefused, secret_of
 
 #: The variable that names the model, whatever the configuration says.
 MODEL = "RUNTRUE_MODEL"
@@ -66,7 +68,9 @@ class Endpoint:
 
     def redact(self, text: str) -> str:
         """The text without the key, should somebody have echoed it."""
-        return text.replace(self.key, "[key]") if self.key else text
+        if not self.key:
+            return text
+        return Redactor({self.key_variable: self.key}).values(text.replace(self.key, "[key]"))
 
 
 def model_name(environment: Mapping[str, str], configured: str | None) -> str | None:
@@ -90,7 +94,10 @@ def find_endpoint(name: str | None, environment: Mapping[str, str]) -> Endpoint:
     key = _key(provider, environment)
     own_url = _url(provider, environment)
     if key is None and own_url is None and provider.needs_key:
-        raise BadCredentials(f"{name} needs a key; set {provider.key}")
+        raise BadCredentials(
+            f"{name} needs a key; set {provider.key}, or keep it with `runtrue secret set "
+            f"{provider.key}`"
+        )
     return Endpoint(
         provider=known,
         model=model,
@@ -114,7 +121,10 @@ def _unknown(name: str, provider: str) -> str:
 
 
 def _key(provider: Provider, environment: Mapping[str, str]) -> str | None:
-    key = environment.get(provider.key, "").strip()
+    try:
+        key = (secret_of(provider.key, environment) or "").strip()
+    except StoreRefused as error:
+        raise BadCredentials(f"{provider.key} cannot be read: {error}") from error
     # It goes into a header; the error for one that cannot would show it.
     if not (key.isascii() and key.isprintable()):
         raise BadCredentials(f"{provider.key} holds characters that cannot be part of a key")

@@ -15,6 +15,7 @@ from runtrue.loop import (
     Mode,
     Spent,
     Verdict,
+    Workplace,
     beyond,
     matches,
     too_much,
@@ -134,12 +135,21 @@ class ActNode(Node):
             guidance=inputs.guidance,
         )
         for left in reversed(range(request.limits.transport_retries + 1)):
-            acted = await actor.act(task, sandbox.workplace())
+            acted = await actor.act(task, self._workplace(inputs.step))
+            said, failure, hide = acted.description, acted.failure, self.place.hide
+            acted = replace(acted, description=hide(said), failure=failure and hide(failure))
             if acted.failure is None or acted.is_strategy or not left:
                 break
             emit("step_failed", step=inputs.step.id, failure=acted.failure)
             sandbox.restore(inputs.candidate)
         return acted
+
+    def _workplace(self, step: Step) -> Workplace:
+        """Where a step is done: with the network, if it says that it needs it."""
+        workplace = self.place.sandbox.workplace()
+        if not step.network or workplace.confinement is None:
+            return workplace
+        return replace(workplace, confinement=workplace.confinement.also(network=None))
 
     def _refusal(self, inputs: ActInputs) -> str | None:
         """Why a step may not be done without a person's approval."""

@@ -177,12 +177,6 @@ class AgentActor:
 
     async def act(self, task: StepTask, workplace: Workplace) -> Acted:
         """Run the agent."""
-        proposal = await run_agent(
-            self._agent.command or "",
-            sendable(fill("step-agent", task=step_prompt(task, self._hide))),
-            workplace,
-            timeout=self._agent.timeout,
-            env=self._agent.env,
-            hide=self._hide,
-        )
+        prompt = sendable(fill("step-agent", task=step_prompt(task, self._hide)))
+        proposal = await run_agent(self._agent, prompt, workplace, hide=self._hide)
         return Acted(description=proposal.description, failure=proposal.failure)

@@ -130,9 +130,7 @@ def workshop_of(place: Place) -> Workshop:
             stronger=request.model is not None or agent.command is not None,
         ),
         "model": ModelFixer(request.model, os.environ, hide=place.hide),
-        "agent": AgentFixer(
-            agent.command, timeout=agent.timeout, env=agent.env, once=agent.once, hide=place.hide
-        ),
+        "agent": AgentFixer(agent, hide=place.hide),
         # Those who do steps by a command can be asked to do it again, with what was found.
         "command": CommandFixer(timeout=agent.timeout, hide=place.hide),
     }
@@ -143,6 +141,7 @@ def workshop_of(place: Place) -> Workshop:
         policy=policy_of(request),
         analyst=PlanAnalyst(),
         concerns=concerns(request, place.sandbox),
+        hide=place.hide,
     )
 
 

@@ -8,10 +8,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
-from runtrue.checks import Framework, framework_of, own_checks, tool_of
+from runtrue.checks import Framework, files_named, framework_of, own_checks, tool_of
 from runtrue.config import (
     CheckConfig,
     Config,
+    IsolationConfig,
     Validation,
     ValidationConfig,
     ValidationKind,
@@ -22,8 +23,9 @@ from runtrue.fixers import Mending
 from runtrue.loop import AutomationProfile, Mode
 from runtrue.plan.plan import PlanRequest
 from runtrue.plan.plan_file import PlanFile, load_plan_file
+from runtrue.plan.strategy import Strategy
 from runtrue.plan.validation import judges_of, settled
-from runtrue.sandbox import repository_of
+from runtrue.sandbox import Isolation, repository_of
 
 _SUFFIXES = (".yaml", ".yml", ".json")
 #: What tells that a configured check is of a kind, apart from a framework that runs tests.
@@ -77,6 +79,7 @@ def plan_use(
         sandbox=_sandbox(project, config, file, name, used, profiles),
         order=config.fixers.order,
         search=config.fixers.search,
+        isolation=_isolation(config, file.strategy),
         agent=replace(config.fixers.agent, command=agent or config.fixers.agent.command),
         model=model,
         mending=mending.commands,
@@ -85,6 +88,14 @@ def plan_use(
         pass_environment=config.sandbox.env,
         limits=config.policy,
     )
+
+
+def _isolation(config: Config, strategy: Strategy | None) -> IsolationConfig:
+    """How steps and validations are confined; they see the files that a person's steps name."""
+    isolation = Isolation.of(config.isolation).config
+    steps = [step for _, step in strategy.all_steps()] if strategy else []
+    named = (str(file) for step in steps for file in files_named(step.command or ""))
+    return replace(isolation, read=(*isolation.read, *named))
 
 
 def _file(what: str) -> Path | None:

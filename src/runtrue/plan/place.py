@@ -11,7 +11,8 @@ from runtrue.home import Home
 from runtrue.memory import DebugMemory, Project
 from runtrue.plan.plan import PlanRequest
 from runtrue.redaction import Redactor
-from runtrue.sandbox import GitSandbox, UsersTree, hidden
+from runtrue.sandbox import GitSandbox, Isolation, UsersTree, hidden
+from runtrue.secrets import remember_kept, secrets_of_project
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,9 +32,16 @@ class Place:
         """The place of a recorded plan. Nothing is made yet."""
         project, where = Path(request.project), home.sandbox(run.id)
         passed_on, judges = request.pass_environment, request.judges
+        isolation = Isolation(request.isolation)
         sandbox: GitSandbox | UsersTree
         if request.sandbox == "none":
-            sandbox = UsersTree(where, project, pass_environment=passed_on, judges=judges)
+            sandbox = UsersTree(
+                where,
+                project,
+                pass_environment=passed_on,
+                judges=judges,
+                isolation=isolation,
+            )
         else:
             sandbox = GitSandbox(
                 where,
@@ -42,9 +50,12 @@ class Place:
                 branch=f"runtrue/plan-{run.id}",
                 pass_environment=passed_on,
                 judges=judges,
+                isolation=isolation,
             )
         own = [validation.env for validation in request.validations]
-        hide = Redactor(*hidden(os.environ, (*passed_on, *request.agent.env), own))
+        remember_kept()
+        own_files = secrets_of_project(project)
+        hide = Redactor(*own_files, *hidden(os.environ, (*passed_on, *request.agent.env), own))
         return cls(run.id, request, home, sandbox, DebugMemory(home.path, hide=hide), hide)
 
     @property

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from runtrue.config import AgentConfig, SearchConfig, Validation, ValidationKind
+from runtrue.config import AgentConfig, IsolationConfig, SearchConfig, Validation, ValidationKind
 from runtrue.loop import AutomationProfile, Limits
 from runtrue.plan.strategy import Strategy
 
@@ -18,6 +18,7 @@ __all__ = ["KIND", "PlanRequest", "Validation", "ValidationKind"]
 KIND = "plan"
 
 _SEARCH = SearchConfig()
+_ISOLATION = IsolationConfig()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,6 +51,8 @@ class PlanRequest:
     pass_environment: tuple[str, ...]
     limits: Limits
     search: SearchConfig = _SEARCH
+    #: With the level that was found to be the strongest here.
+    isolation: IsolationConfig = _ISOLATION
 
     @property
     def retry_limit(self) -> int:

@@ -22,6 +22,7 @@ from runtrue.loop import (
 from runtrue.plan.progress import Chapter, Progress, Shared, StepState, progress_of, seen_from
 from runtrue.plan.states import Phase, PlanState, Position
 from runtrue.plan.strategy import Step
+from runtrue.sandbox import Isolation
 
 #: What one fix changed is shown up to this many characters.
 _DIFF = 20_000
@@ -109,6 +110,7 @@ def report_of(
         "applied": position.state is PlanState.APPLIED,
         "refused": progress.refused,
         "sandbox": shared.get("sandbox"),
+        "isolation": Isolation(request.isolation).record,
         "candidate": shared.get("candidate"),
         "error": error,
         "seconds": round(sum(h.seconds for h in histories) + _acted(progress), 3),

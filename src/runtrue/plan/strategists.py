@@ -211,15 +211,7 @@ class AgentStrategist(MachineStrategist):
             holding="`steps`, and `bounds` for all of them" if is_whole else "`steps` only",
             actor=self.actors[-1],
         )
-        agent = self._request.agent
-        proposal = await run_agent(
-            agent.command or "",
-            asked,
-            workplace,
-            timeout=agent.timeout,
-            env=agent.env,
-            hide=self._hide,
-        )
+        proposal = await run_agent(self._request.agent, asked, workplace, hide=self._hide)
         if proposal.failure is not None:
             return _Answer(failure=f"{self.name}: {proposal.failure}: {proposal.description}")
         try:

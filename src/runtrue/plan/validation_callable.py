@@ -92,6 +92,7 @@ class CallableCheck:
                     env=environment,
                     timeout=self.timeout,
                     stdin=msgspec.json.encode(request),
+                    confinement=workplace.confinement,
                 )
             except OSError as error:
                 message = f"it cannot be called in {self.directory}: {error.strerror}"

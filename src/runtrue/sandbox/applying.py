@@ -22,6 +22,7 @@ from runtrue.errors import SandboxError
 from runtrue.sandbox import _mover
 from runtrue.sandbox._mover import DIRECTORY, Change, Intent, Report, reason, signature, sync
 from runtrue.sandbox.git import STAGE, Tree, remove
+from runtrue.sandbox.leaving import LINK, REPOSITORY, Leaving, Refusal, refused, seen_in
 
 _MOVER = Path(_mover.__file__)
 #: How it ends when it could not do it and has undone what it did.
@@ -157,6 +158,46 @@ class Applying:
     @property
     def _stage_file(self) -> Path:
         return self.home / "stage"
+
+
+def refusals(users: Tree, base: str, candidate: str, sandbox: Path) -> tuple[Refusal, ...]:
+    """What a candidate changes and may not: see `leaving`. `sandbox` is where its files are."""
+    changes = users.changes(base, candidate)
+    if not changes:
+        return ()
+    entries = users.entries(candidate)
+    modes = {mode for _, mode, _ in changes.values()}
+    # Where the others lead matters only to one that may lead there.
+    linked = {name: sha for name, (mode, sha) in entries.items() if mode == LINK in modes}
+    links = {name: users.blob(sha) for name, sha in linked.items()}
+    sizes = users.sizes(sha for _, mode, sha in changes.values() if mode not in (None, REPOSITORY))
+    leaving = []
+    for path, (before, mode, sha) in changes.items():
+        seen, names = seen_in(sandbox, path)
+        leaving.append(
+            Leaving(
+                path=path,
+                before=before,
+                mode=mode,
+                size=sizes.get(sha, 0),
+                target=links.get(path, "") if mode == LINK else "",
+                seen=seen,
+                names=names,
+            )
+        )
+    return refused(leaving, files=entries, links=links, hooks=_hooks(users))
+
+
+def _hooks(users: Tree) -> str | None:
+    """The directory of the user's hooks, as seen from the top, where it lies in the tree."""
+    try:
+        # Not by way of the settings that keep hooks from being run.
+        place = users.git("config", "--local", "--get", "--type=path", "core.hooksPath").strip()
+    except SandboxError:
+        return None  # it is not set
+    path = os.path.normpath(users.directory / place)
+    inside = os.path.relpath(path, users.directory)
+    return None if inside.startswith("..") or inside == "." else PurePosixPath(inside).as_posix()
 
 
 def _refused(reason: str) -> SandboxError:

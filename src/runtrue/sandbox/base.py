@@ -11,12 +11,14 @@ from pathlib import Path
 
 import msgspec
 
+from runtrue.confinement import Confinement
 from runtrue.errors import SandboxError
 from runtrue.loop import Workplace
 from runtrue.process import MARK, kill_marked
 from runtrue.sandbox.environment import allowed, search_path
 from runtrue.sandbox.extras import Extras
 from runtrue.sandbox.git import Tree, remove, run_git
+from runtrue.sandbox.isolation import Isolation
 from runtrue.sandbox.judges import is_judge, is_test
 
 
@@ -30,6 +32,12 @@ class Site:
     base: str
     extras: Extras
     python_path: str | None
+    #: What commands get to see besides the sandbox, the system and the user's tools.
+    shown: tuple[str, ...] = ()
+
+
+#: The strongest level that there is, with nothing allowed.
+DEFAULT_ISOLATION = Isolation()
 
 
 class TreeSandbox(ABC):
@@ -46,11 +54,13 @@ class TreeSandbox(ABC):
         *,
         pass_environment: tuple[str, ...] = (),
         judges: tuple[str, ...] = (),
+        isolation: Isolation = DEFAULT_ISOLATION,
     ) -> None:
         self._home = home
         self._project = project
         self._pass_environment = pass_environment
         self._judges = judges
+        self._isolation = isolation
         self._opened: Site | None = None
 
     # -- making and removing ----------------------------------------------------------------
@@ -67,6 +77,7 @@ class TreeSandbox(ABC):
         kill_marked(f"{MARK}={self._home.name}")
         for lock in self._home.glob("*.lock"):
             lock.unlink(missing_ok=True)
+        remove(self._private)
 
     def remove(self) -> None:
         """Remove the sandbox and all it holds; never anything of the user's."""
@@ -190,6 +201,15 @@ class TreeSandbox(ABC):
             root=self.directory,
             scratch=self._scratch,
             environment=self._environment(top, self._site.python_path),
+            confinement=self._box(),
+        )
+
+    def _box(self) -> Confinement:
+        """What commands are confined to."""
+        return self._isolation.box(
+            write=(self.directory, self._scratch),
+            read=map(Path, self._site.shown),
+            private=self._private,
         )
 
     def _inside(self, top: Path) -> Path:
@@ -212,6 +232,10 @@ class TreeSandbox(ABC):
     @property
     def _scratch(self) -> Path:
         return self._home / "scratch"
+
+    @property
+    def _private(self) -> Path:
+        return self._home / "private"
 
     def _users_tree(self, top: Path, git_dir: Path, index: str) -> Tree:
         sandboxes = self._home.parent

@@ -7,21 +7,28 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 from runtrue.redaction import secrets_in
 
+#: Not all that begins so: other machines' variables have been sent along under such names.
+_CATEGORIES = (
+    *("ALL", "ADDRESS", "COLLATE", "CTYPE", "IDENTIFICATION", "MEASUREMENT", "MESSAGES"),
+    *("MONETARY", "NAME", "NUMERIC", "PAPER", "TELEPHONE", "TIME"),
+)
+
 ALLOWED = frozenset(
     {
         *("PATH", "HOME", "USER", "LOGNAME", "SHELL", "TMPDIR", "TEMP", "TMP", "TZ", "TERM"),
+        *(f"LC_{category}" for category in _CATEGORIES),
         *("LANG", "LANGUAGE", "NO_COLOR", "CI", "SOURCE_DATE_EPOCH"),
         *("VIRTUAL_ENV", "CONDA_PREFIX", "PYENV_ROOT", "PYENV_VERSION", "PYTHONHASHSEED"),
         *("NODE_PATH", "GOPATH", "GOROOT", "GOCACHE", "CARGO_HOME", "RUSTUP_HOME", "JAVA_HOME"),
-        *("XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_RUNTIME_DIR"),
+        *("XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME"),
         *("SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "SYSTEMROOT"),
     }
 )
-_ALLOWED_PREFIXES = ("LC_",)
 
 # Prints what the interpreter would import from inside a directory because of an editable install.
 _EDITABLE = """
@@ -42,11 +49,7 @@ print(json.dumps([p for p in places if not os.path.join(p, "").startswith(instal
 def allowed(environment: Mapping[str, str], extra: Iterable[str] = ()) -> dict[str, str]:
     """What commands get to see of `environment`; `extra` names what the user lets through."""
     wanted = ALLOWED | set(extra)
-    return {
-        name: value
-        for name, value in environment.items()
-        if name in wanted or name.startswith(_ALLOWED_PREFIXES)
-    }
+    return {name: value for name, value in environment.items() if name in wanted}
 
 
 def search_path(directory: Path, path: str) -> str:
@@ -60,8 +63,16 @@ def search_path(directory: Path, path: str) -> str:
     return os.pathsep.join([*places, path, str(Path(sys.executable).parent)])
 
 
-def python_path(project: Path, sandbox: Path, environment: Mapping[str, str]) -> str | None:
-    """PYTHONPATH that makes Python import the candidate where it would import the user's tree.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Imports:
+    """Where Python imports from: the PYTHONPATH for it, and the places outside of the project."""
+
+    path: str | None
+    outside: tuple[str, ...]
+
+
+def imports(project: Path, sandbox: Path, environment: Mapping[str, str]) -> Imports:
+    """What makes Python import the candidate where it would import the user's tree.
 
     An editable install, or a PYTHONPATH of the user's, leads into the project; in a sandbox it must
     lead into the sandbox, or the checks would judge the wrong files.
@@ -69,14 +80,16 @@ def python_path(project: Path, sandbox: Path, environment: Mapping[str, str]) ->
     mine = os.path.realpath(project)
     own = os.environ.get("PYTHONPATH", "").split(os.pathsep)
     users = [os.path.realpath(place) for place in own if place]
-    moved = []
+    moved, outside = [], []
     for place in dict.fromkeys([*users, *_import_places(environment)]):
         inside = place == mine or place.startswith(mine + os.sep)
         if inside:
             moved.append(str(sandbox / Path(place).relative_to(mine)))
-        elif place in users:
+            continue
+        outside.append(place)
+        if place in users:
             moved.append(place)
-    return os.pathsep.join(moved) or None
+    return Imports(path=os.pathsep.join(moved) or None, outside=tuple(outside))
 
 
 def _import_places(environment: Mapping[str, str]) -> list[str]:

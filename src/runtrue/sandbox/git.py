@@ -12,6 +12,7 @@ import re
 import shutil
 import stat
 import subprocess
+import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -46,9 +47,17 @@ _QUIET = {
     "safe.directory": "*",
     "advice.addEmbeddedRepo": "false",
     "core.quotePath": "false",
+    # A repository within a candidate has settings of its own, which name programs.
+    "submodule.recurse": "false",
+    "diff.ignoreSubmodules": "all",
+    "status.submoduleSummary": "false",
     # That line ends would be changed is nothing to refuse a snapshot for.
     "core.safecrlf": "false",
 }
+if sys.platform == "linux":
+    # Names that are git's own on other systems are kept, and then refused with a finding: a
+    # candidate must not end a run by a name.
+    _QUIET |= {"core.protectNTFS": "false", "core.protectHFS": "false"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +139,34 @@ class Tree:
         options = ("-r", "-z", "--name-only", "--no-renames")
         return tuple(_names(self.git("diff-tree", *options, old, new)))
 
+    def changes(self, old: str, new: str) -> dict[str, tuple[int | None, int | None, str]]:
+        """By file that differs: its mode before and after, None where it is not, and what it is."""
+        fields = _names(self.git("diff-tree", "-r", "-z", "--raw", "--no-renames", old, new))
+        found = {}
+        for told, file in zip(fields[::2], fields[1::2], strict=True):
+            before, after, _, sha, _ = told.lstrip(":").split(" ")
+            found[file] = (int(before, 8) or None, int(after, 8) or None, sha)
+        return found
+
+    def entries(self, tree: str) -> dict[str, tuple[int, str]]:
+        """The mode of each file of `tree`, and the id of what it holds."""
+        found = {}
+        for entry in _names(self.git("ls-tree", "-r", "-z", tree)):
+            told, _, file = entry.partition("\t")
+            mode, _, sha = told.split(" ")
+            found[file] = (int(mode, 8), sha)
+        return found
+
+    def blob(self, sha: str) -> str:
+        """What an id stands for: where a link leads."""
+        return self.git("cat-file", "blob", sha)
+
+    def sizes(self, shas: Iterable[str]) -> dict[str, int]:
+        """How many bytes each of some ids stands for."""
+        form = "--batch-check=%(objectname) %(objectsize)"
+        rows = self.git("cat-file", form, stdin="".join(f"{sha}\n" for sha in shas)).splitlines()
+        return {sha: int(size) for sha, size in (row.split(" ") for row in rows)}
+
     def diff(self, old: str, new: str, files: Iterable[str] = ()) -> str:
         """A patch from one state to another that `git apply` understands."""
         paths = ["--", *files] if files else []
@@ -154,7 +191,8 @@ class Tree:
 
     def count_lines(self, old: str, new: str) -> tuple[int, int]:
         """How many lines were added and removed; binary files count as none."""
-        rows = self.git("diff", "--numstat", "--no-renames", old, new).splitlines()
+        quiet = ("--no-ext-diff", "--no-textconv", "--no-renames")
+        rows = self.git("diff", "--numstat", *quiet, old, new).splitlines()
         counts = [row.split("\t")[:2] for row in rows]
         added = sum(int(plus) for plus, _ in counts if plus != "-")
         return added, sum(int(minus) for _, minus in counts if minus != "-")
@@ -283,6 +321,15 @@ def make_readable(directory: Path) -> None:
             if not path.is_symlink():
                 wanted = stat.S_IRUSR | (stat.S_IXUSR if path.is_dir() else 0)
                 path.chmod(path.stat().st_mode | wanted)
+
+
+def remove_special(directory: Path) -> None:
+    """Remove what is neither a file, nor a link, nor a directory: git can keep none of it."""
+    for place, names, files in os.walk(directory):
+        names[:] = [name for name in names if name != ".git"]
+        for path in (Path(place, name) for name in files):
+            if stat.S_IFMT(path.lstat().st_mode) not in _KEPT_KINDS:
+                path.unlink()
 
 
 def _first_file(repository: Path) -> Path | None:

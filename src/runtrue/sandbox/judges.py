@@ -6,7 +6,7 @@ import glob
 import re
 import shlex
 from collections.abc import Iterable
-from fnmatch import fnmatchcase
+from fnmatch import fnmatchcase, translate
 from pathlib import Path, PurePosixPath
 
 _JAVASCRIPT = ("js", "jsx", "mjs", "cjs", "ts", "tsx", "mts", "cts")
@@ -41,6 +41,8 @@ _AROUND = (
     *(".gitattributes",),
 )
 NAMES = (*TESTS, *_AROUND)
+# One expression: it is asked of every file of a project, again and again.
+_NAMED = re.compile("|".join(map(translate, NAMES)))
 _TEST_DIRECTORIES = frozenset({"tests", "test", "__tests__", "spec"})
 #: Everything below a directory of these names.
 DIRECTORIES = _TEST_DIRECTORIES | {"pytest", "_pytest"}
@@ -61,7 +63,7 @@ def is_judge(file: str, patterns: Iterable[str] = ()) -> bool:
     """Whether `file` (relative, with slashes) judges the candidate by its name or a pattern."""
     path = PurePosixPath(file)
     return (
-        any(fnmatchcase(path.name, name) for name in NAMES)
+        _NAMED.match(path.name) is not None
         or not DIRECTORIES.isdisjoint(path.parts[:-1])
         or any(fnmatchcase(file, pattern) for pattern in patterns)
     )

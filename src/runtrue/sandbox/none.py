@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from runtrue.confinement import Confinement
 from runtrue.errors import SandboxError
 from runtrue.sandbox.base import Site, TreeSandbox
-from runtrue.sandbox.environment import python_path
+from runtrue.sandbox.environment import imports
 from runtrue.sandbox.extras import Extras
 from runtrue.sandbox.git import Tree, run_git
 from runtrue.sandbox.repository import borrow_objects, common_git_dir, repository_of
@@ -36,13 +37,15 @@ class UsersTree(TreeSandbox):
             known = [entry for entry in entries if not entry.startswith(_SUBMODULE)]
             users.begin_with_entries("\0".join(known))
         base = users.snapshot()
+        found = imports(top, top, self._environment(top, None))
         self._keep(
             Site(
                 top=str(top),
                 git_dir=str(git_dir),
                 base=base,
                 extras=Extras(files=(), empty=()),
-                python_path=python_path(top, top, self._environment(top, None)),
+                python_path=found.path,
+                shown=found.outside,
             )
         )
         return base
@@ -90,6 +93,17 @@ class UsersTree(TreeSandbox):
 
     def _inside(self, top: Path) -> Path:
         return self._project
+
+    def _box(self) -> Confinement:
+        # What the user's own git and editor run must not be changed here, nor what is recorded.
+        git = self.top / ".git"
+        return self._isolation.box(
+            write=(self.top, self._scratch),
+            read=map(Path, self._site.shown),
+            kept=(git / "hooks", git / "config"),
+            hidden=(self._home.parent.parent,) if self._home.is_relative_to(self.top) else (),
+            private=self._private,
+        )
 
     @property
     def _tree(self) -> Tree:

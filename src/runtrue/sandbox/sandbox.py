@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 from runtrue.errors import SandboxError
 from runtrue.sandbox._mover import signature
-from runtrue.sandbox.applying import Applying
-from runtrue.sandbox.base import Site, TreeSandbox
-from runtrue.sandbox.environment import python_path
-from runtrue.sandbox.extras import bring_extras, put_extras
-from runtrue.sandbox.git import Tree, make_readable, run_git
+from runtrue.sandbox.applying import Applying, refusals
+from runtrue.sandbox.base import DEFAULT_ISOLATION, Site, TreeSandbox
+from runtrue.sandbox.environment import imports
+from runtrue.sandbox.extras import Extras, bring_extras, put_extras
+from runtrue.sandbox.git import Tree, make_readable, remove_special, run_git
+from runtrue.sandbox.isolation import Isolation, environment_places
+from runtrue.sandbox.leaving import RefusedFiles
 from runtrue.sandbox.repository import (
     borrow_objects,
     can_be_worktree,
@@ -36,8 +39,15 @@ class GitSandbox(TreeSandbox):
         branch: str | None = None,
         pass_environment: tuple[str, ...] = (),
         judges: tuple[str, ...] = (),
+        isolation: Isolation = DEFAULT_ISOLATION,
     ) -> None:
-        super().__init__(home, project, pass_environment=pass_environment, judges=judges)
+        super().__init__(
+            home,
+            project,
+            pass_environment=pass_environment,
+            judges=judges,
+            isolation=isolation,
+        )
         self._wanted_kind = kind
         self._branch = branch
         self._applying = Applying(home)
@@ -75,16 +85,26 @@ class GitSandbox(TreeSandbox):
         sandbox = Tree(self._place, git_dir, self._home / "index")
         sandbox.begin_with(base)
         sandbox.git("checkout-index", "--all", "--force")
+        extras = bring_extras(users, self._place, self._copies)
+        found = imports(top, self._place, self._environment(top, None))
         site = Site(
             top=str(top),
             git_dir=str(git_dir),
             base=base,
-            extras=bring_extras(users, self._place, self._copies),
-            python_path=python_path(top, self._place, self._environment(top, None)),
+            extras=extras,
+            python_path=found.path,
+            shown=(*found.outside, *self._linked(extras), str(git_dir / "objects")),
         )
         self._keep(site)
         self._untouched = base
         return base
+
+    def _linked(self, extras: Extras) -> Iterator[str]:
+        """What extras that are links lead to, with what a virtual environment is made of."""
+        for name in extras.files:
+            copy = self._copies / name
+            if copy.is_symlink() and copy.is_dir():
+                yield from map(str, environment_places(copy.resolve()))
 
     def _clone(self, git_dir: Path, commit: str) -> None:
         """A working tree with a repository of its own, that borrows the objects of the user's.
@@ -137,7 +157,9 @@ class GitSandbox(TreeSandbox):
         try:
             return self._tree.snapshot()
         except SandboxError:
-            # Somebody made files unreadable; they are still part of the candidate.
+            # Somebody made files unreadable; they are still part of the candidate. What is no file,
+            # in the place of one, is not.
+            remove_special(self._place)
             make_readable(self._place)
             return self._tree.snapshot()
 
@@ -154,11 +176,14 @@ class GitSandbox(TreeSandbox):
         All of them or none: however this process ends, the tree is the old one or the new one as
         soon as what it started has ended. Files that the user has changed meanwhile are a conflict,
         and then nothing is written. Applying a second time, or after a crash in the middle, does
-        what is left to do.
+        what is left to do. Raises RefusedFiles, with a finding for each, when there are files that
+        may not leave the sandbox.
         """
         site, applying = self._site, self._applying
         users = self._users_tree(Path(site.top), Path(site.git_dir), "apply-index")
         files = users.changed(site.base, candidate)
+        if found := refusals(users, site.base, candidate, self._place):
+            raise RefusedFiles(found)
         with applying.alone() as lock:
             if begun := applying.pending:
                 self._move(lock, back=begun != candidate)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import shutil
+import tempfile
 from collections import Counter
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
@@ -39,6 +41,7 @@ class _Open:
     stack: AsyncExitStack = field(default_factory=AsyncExitStack)
     http: httpx.AsyncClient | None = None
     sessions: Sessions | None = None
+    private: Path | None = None
 
 
 class Context:
@@ -103,6 +106,13 @@ class Context:
             self._open.sessions = Sessions(servers, environment=self.environment)
             self._open.stack.push_async_callback(self._open.sessions.close)
         return self._open.sessions
+
+    def private(self) -> Path:
+        """A directory for what the commands of the run need as long as they run."""
+        if self._open.private is None:
+            self._open.private = Path(tempfile.mkdtemp(prefix="runtrue-"))
+            self._open.stack.callback(shutil.rmtree, self._open.private, ignore_errors=True)
+        return self._open.private
 
     async def close(self) -> None:
         """Close whatever was opened."""

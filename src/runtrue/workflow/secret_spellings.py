@@ -22,6 +22,7 @@ def spellings(secret: str) -> Iterator[str]:
     yield re.escape(secret)
     yield from _patterns(secret)
     data = _utf8(secret)
+    yield from (data.hex(), data.hex().upper())
     for signs in (b"+/", b"-_"):
         # The secret may be in the middle of what was encoded, as in `user:password`: the
         # characters that depend on nothing but the secret are the same whatever is around it.

@@ -7,8 +7,11 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from itertools import islice
+from pathlib import Path
 from typing import Any
 
+from runtrue.redaction import Redactor, secrets_in
+from runtrue.secrets import secret_of
 from runtrue.workflow.paths import opened
 from runtrue.workflow.secret_spellings import spellings
 
@@ -16,6 +19,8 @@ from runtrue.workflow.secret_spellings import spellings
 REDACTED = "[redacted]"
 #: Secrets shorter than this are not looked for inside of text: half of it would match.
 SHORTEST = 4
+#: The same for variables that nothing refers to, and that are secrets by their name alone.
+_SHORTEST_AROUND = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +38,7 @@ class SecretText:
 
 
 class MissingSecret(Exception):
-    """An environment variable that a secret comes from is not set."""
+    """An environment variable that a secret comes from is not set, nor does a store have it."""
 
     def __init__(self, name: str) -> None:
         super().__init__(f"the environment variable {name!r} is not set; set it and run again")
@@ -43,7 +48,8 @@ class MissingSecret(Exception):
 def reveal(value: Any, environment: Mapping[str, str], revealed: set[str]) -> Any:
     """Give `value` with real text for each SecretText, adding the secrets to `revealed`.
 
-    What holds no secret is shared with `value`, not copied. Raises MissingSecret.
+    A variable that is not set is looked up in the user's stores of secrets. What holds no secret is
+    shared with `value`, not copied. Raises MissingSecret, and StoreRefused.
     """
 
     def shown(leaf: Any) -> Any:
@@ -52,10 +58,11 @@ def reveal(value: Any, environment: Mapping[str, str], revealed: set[str]) -> An
         return "".join(p if isinstance(p, str) else secret(p.name) for p in leaf.parts)
 
     def secret(name: str) -> str:
-        if name not in environment:
+        text = secret_of(name, environment)
+        if text is None:
             raise MissingSecret(name)
-        revealed.add(environment[name])
-        return environment[name]
+        revealed.add(text)
+        return text
 
     return _changed(value, shown)
 
@@ -64,14 +71,27 @@ class Scrubber:
     """Takes secret values out of JSON data, however they are encoded there.
 
     A secret is found as it is, percent-encoded, escaped as in JSON or in a Python `repr`, in any
-    mix of these, and in base64. One shorter than four characters is only found where it is a
-    whole string.
+    mix of these, in hexadecimal and in base64. One shorter than four characters is only found
+    where it is a whole string.
     """
 
     def __init__(self, values: Iterable[str]) -> None:
         self._values: set[str] = set()
         self._pattern: re.Pattern[str] | None = None
+        self._environment: Mapping[str, str] | None = None
+        self._around: Redactor | None = None
         self.add(*values)
+
+    def surround(self, environment: Mapping[str, str]) -> None:
+        """Look as well for what is secret by its name in the environment of nodes.
+
+        Commands inherit it, and print what nothing in the workflow refers to.
+        """
+        if environment is not self._environment:
+            self._environment = environment
+            found = secrets_in(environment)
+            secret = {name: value for name, value in found.items() if not _is_path(value)}
+            self._around = Redactor(secret, shortest=_SHORTEST_AROUND)
 
     def add(self, *values: str) -> None:
         """Look for these as well."""
@@ -90,7 +110,7 @@ class Scrubber:
         It is the very same object when there is none in it. What is nested too deeply to look
         through is replaced as a whole.
         """
-        if not self._values:
+        if not self._values and self._around is None:
             return value
         try:
             return _changed(value, self._scrubbed, keys=True)
@@ -105,10 +125,21 @@ class Scrubber:
             return leaf
         if leaf.strip() in self._values:
             return REDACTED
-        if self._pattern is None:
-            return leaf
-        text, count = self._pattern.subn(REDACTED, leaf)
-        return text if count else leaf
+        text = leaf
+        if self._pattern is not None:
+            text = self._pattern.sub(REDACTED, text)
+        if self._around is not None:
+            text = self._around.values(text)
+        return leaf if text == leaf else text
+
+
+def _is_path(value: str) -> bool:
+    """Whether a value only says where a secret lies."""
+    try:
+        path = Path(value).expanduser()
+        return path.is_absolute() and path.exists()
+    except (OSError, ValueError, RuntimeError):
+        return False
 
 
 def _changed(value: Any, change: Callable[[Any], Any], *, keys: bool = False) -> Any:

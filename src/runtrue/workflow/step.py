@@ -7,6 +7,7 @@ comes back, `post` puts it into the store under the node's id and says where to 
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Awaitable, Mapping
 from typing import Any
 
@@ -22,6 +23,7 @@ from runtrue.errors import (
 )
 from runtrue.flow import Node, emit, tell
 from runtrue.loop import Fault, fault_of_exception
+from runtrue.secrets import StoreRefused
 from runtrue.workflow import context as contexts
 from runtrue.workflow.context import Context
 from runtrue.workflow.ir import NodeIR, Retry
@@ -146,6 +148,7 @@ class Step(Node):
 
     def _ready(self, inputs: dict[str, Any], context: Context) -> Any:
         """The params as `run` takes them: with their secrets, and typed."""
+        context.scrubber.surround(context.environment)
         try:
             if self._has_secret:
                 revealed: set[str] = set()
@@ -153,11 +156,17 @@ class Step(Node):
                 context.scrubber.add(*revealed)
             return self.kind.convert(inputs)
         except MissingSecret as error:
+            kept = context.environment is os.environ
+            remedy = f", and not kept either: `runtrue secret set {error.name}` keeps it"
             raise NodeFailed(
-                f"the environment variable {error.name} is not set",
+                f"the environment variable {error.name} is not set{remedy if kept else ''}",
                 category="missing_secret",
                 fault=Fault.CREDENTIALS,
                 attempted=(error.name,),
+            ) from error
+        except StoreRefused as error:
+            raise NodeFailed(
+                str(error), category="missing_secret", fault=Fault.CREDENTIALS
             ) from error
         except Exception as error:
             raise _scrubbed(error, context) from _cause(error)
@@ -290,8 +299,9 @@ def rendered(template: Template, store: Mapping[str, Any]) -> Any:
 
 
 def _may_pass(error: NodeFailed) -> bool:
-    """Whether trying again can help: not where the workflow is wrong, or a key."""
-    return not isinstance(error, RuntimeValidationError) and error.fault != Fault.CREDENTIALS
+    """Whether trying again can help: not where the workflow is wrong, or a person has to act."""
+    for_a_person = (Fault.CREDENTIALS, Fault.HUMAN)
+    return not isinstance(error, RuntimeValidationError) and error.fault not in for_a_person
 
 
 def _missing_reference(error: Unresolved, store: Mapping[str, Any]) -> RuntimeValidationError:

@@ -15,7 +15,7 @@ from runtrue.process import MARK
 from runtrue.workflow.node import Place
 from runtrue.workflow.nodes.shell import ShellNode
 from runtrue.workflow.templates import compile_template
-from tests.test_process import await_death
+from tests.test_process import processes_with
 from tests.workflow.nodes import support
 
 NODE = ShellNode()
@@ -121,10 +121,11 @@ def test_a_missing_cwd_fails_with_what_there_is(tmp_path: Path) -> None:
     assert str(tmp_path / "outputs") in failed.outputs["error"]
 
 
-def test_env_is_added_to_the_environment_of_the_run(tmp_path: Path) -> None:
-    context = support.make_context(tmp_path, {"A": "a", "B": "b", "RUNTRUE_VALUE_7": "another's"})
+def test_env_is_added_to_what_every_command_may_see_of_the_environment(tmp_path: Path) -> None:
+    given = {"TZ": "a", "B": "b", "MY_TOKEN": "secret", "RUNTRUE_VALUE_7": "another's"}
+    context = support.make_context(tmp_path, given)
     params = {
-        "command": 'printf "%s|" "$A" "$B" "$C" "$D" "$E" "$RUNTRUE_VALUE_7"',
+        "command": 'printf "%s|" "$TZ" "$B" "$C" "$D" "$E" "$MY_TOKEN$RUNTRUE_VALUE_7"',
         "env": {"B": "${b}", "C": 2, "D": True, "E": 0.5},
     }
     outputs = support.run(NODE, params, context, {"b": "$(x) 'y'"})
@@ -197,7 +198,7 @@ STORE = {
         ("case '${n}' in 4) echo four;; *) echo other;; esac", "four"),
         ("echo $(( ${n} * 2 ))", "8"),
         ("echo 'a' >> '${output_dir}.txt' && cat '${output_dir}.txt'", "a"),
-        ('echo "$${HOME:-none}" # ${since_tag}', "none"),
+        ('echo "$${NOBODYS:-none}" # ${since_tag}', "none"),
         ("cat <<EOF\nDear ${user.name},\nEOF", 'Dear O\'Brien "$(touch x)",'),
         ("echo ${since_tag}; echo ${since_tag}", "v1.0; touch x\nv1.0; touch x"),
     ],
@@ -336,20 +337,19 @@ def test_a_signal_is_named(number: int, message: str, tmp_path: Path) -> None:
 
 
 def test_a_timeout_ends_all_that_was_started(tmp_path: Path) -> None:
-    command = "sleep 600 & echo $! > pid; echo said; setsid sleep 600 & echo $! >> pid; wait"
+    command = "sleep 600 & echo 1 >>up; echo said; setsid sleep 600 & echo 2 >>up; wait"
     timeout = 0.5
     while True:
-        failed = fail(tmp_path, command, timeout=timeout)
+        failed = fail(tmp_path, command, timeout=timeout, env={"MINE": str(tmp_path)})
         assert (failed.category, failed.fault) == ("timeout", "environment")
         assert failed.message == f"did not end within {timeout:g} seconds"
         assert failed.outputs["exit_code"] is None
-        pids = (tmp_path / "pid").read_text().split() if (tmp_path / "pid").exists() else []
-        if len(pids) == 2:
+        up = tmp_path / "up"
+        if up.exists() and up.read_text().endswith("2\n"):
             break
         timeout *= 2
     assert failed.outputs["stdout"] == "said"
-    for pid in pids:
-        await_death(int(pid))
+    assert not list(processes_with(f"MINE={tmp_path}"))
 
 
 @pytest.mark.parametrize(("redirect", "stream"), [("", "stdout"), (" >&2", "stderr")])

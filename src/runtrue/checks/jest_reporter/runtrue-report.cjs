@@ -1,8 +1,10 @@
-// A jest reporter that writes what `jest --json` would have written, to the file that
-// $RUNTRUE_REPORT names: with --bail jest ends before it writes its own.
+// A jest reporter that writes what `jest --json` would have written, as lines under seal: jest's
+// own report is a file that any test can write as well.
 "use strict";
 
-const fs = require("node:fs");
+const tell = require("./runtrue-seal.cjs")();
+
+tell({ event: "start" });
 
 module.exports = class {
   onRunComplete(_contexts, results) {
@@ -12,6 +14,6 @@ module.exports = class {
       message: file.failureMessage || "",
       assertionResults: file.testResults,
     }));
-    fs.writeFileSync(process.env.RUNTRUE_REPORT, JSON.stringify({ testResults }));
+    tell({ event: "end", report: { testResults } });
   }
 };

@@ -14,7 +14,7 @@ import json
 import os
 import sys
 import warnings
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from pathlib import Path
 from typing import Any
 
@@ -26,15 +26,18 @@ _FIRST_WORKER = "gw0"
 _INSTALLED = (".venv", "venv", "node_modules", "vendor", ".git", ".tox", ".nox")
 
 
-def begin() -> Measuring | None:
-    """Begin to measure, where this is the process that is to: not in a pytest that a test runs."""
+def begin(tell: Callable[[dict[str, Any]], None] | None) -> Measuring | None:
+    """Begin to measure, where this is the process that is to: not in a pytest that a test runs.
+
+    `tell` writes a line of the report; a worker of pytest-xdist has none.
+    """
     wanted = json.loads(os.environ.pop(_VARIABLE))
     starter = wanted.get("starter")
     if starter is not None and (
         starter != os.getppid() or os.environ.get("PYTEST_XDIST_WORKER") is None
     ):
         return None
-    measuring = Measuring(wanted, is_worker=starter is not None)
+    measuring = Measuring(wanted, tell, is_worker=starter is not None)
     measuring.start()
     return measuring
 
@@ -42,8 +45,15 @@ def begin() -> Measuring | None:
 class Measuring:
     """The measuring of one process, and a plugin that ends it."""
 
-    def __init__(self, wanted: dict[str, Any], *, is_worker: bool) -> None:
+    def __init__(
+        self,
+        wanted: dict[str, Any],
+        tell: Callable[[dict[str, Any]], None] | None,
+        *,
+        is_worker: bool,
+    ) -> None:
         self._wanted = wanted
+        self._tell = tell
         self._is_worker = is_worker
         # Paths in the report are seen from here, wherever a test may go.
         self._directory = str(Path.cwd())
@@ -159,7 +169,12 @@ class Measuring:
             }
             for item in session.items
         ]
-        self._tell(lines)
+        if workerinput is not None:
+            # The process that started it tells of them, in the end.
+            session.config.workeroutput["runtrue_told"] = lines
+        elif self._tell is not None:
+            for line in lines:
+                self._tell(line)
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self) -> None:
@@ -170,10 +185,9 @@ class Measuring:
                     self._finish()
                 except Exception as error:  # what the tests say stands without it
                     self._fail(error)
-        if not self._is_worker:
-            self._tell(
-                [{"event": "coverage", "directory": self._directory, "why_not": self._why_not}]
-            )
+        if not self._is_worker and self._tell is not None:
+            why_not = self._why_not
+            self._tell({"event": "coverage", "directory": self._directory, "why_not": why_not})
 
     def _finish(self) -> None:
         if not self._is_ours:
@@ -188,12 +202,6 @@ class Measuring:
         whole.combine([str(self._reports)])
         whole.json_report(outfile=str(self._report))
         whole.get_data().close()
-
-    def _tell(self, lines: list[dict[str, Any]]) -> None:
-        text = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
-        path = Path(self._wanted["report"])
-        with path.open("a", encoding="utf-8", errors="replace") as file:
-            file.write(text)
 
 
 @contextlib.contextmanager

@@ -1,4 +1,4 @@
-"""A pytest plugin that writes what happened as JSON lines to the file $RUNTRUE_REPORT names.
+"""A pytest plugin that writes what happened, line by line, to the file $RUNTRUE_REPORT names.
 
 It runs inside the project's own Python, where runtrue is not installed, so it imports nothing but
 pytest and the standard library. Each line is written as it happens: when the run dies or is killed,
@@ -8,7 +8,6 @@ the lines tell how far it came and what was running.
 from __future__ import annotations  # any Python may be the project's
 
 import importlib.util
-import json
 import os
 import signal
 import threading
@@ -18,7 +17,6 @@ from typing import Any
 
 import pytest
 
-_PATH = os.environ.pop("RUNTRUE_REPORT", None)
 _KEEP = 50_000
 _SECONDS = float(os.environ.get("RUNTRUE_TEST_SECONDS") or 0)
 
@@ -26,56 +24,47 @@ _SECONDS = float(os.environ.get("RUNTRUE_TEST_SECONDS") or 0)
 _reported: list[Any] = []
 
 
-def _begin_to_measure() -> Any:
-    """What measures coverage, if that is wanted: now, before anything of the project is imported.
-
-    It is loaded from its file: a module that is merely called so may be the project's.
-    """
-    if "RUNTRUE_COVERAGE" not in os.environ:
-        return None
-    path = os.path.join(os.path.dirname(__file__), "runtrue_coverage.py")
-    spec = importlib.util.spec_from_file_location("runtrue_coverage", path)
+def _load(name: str) -> Any:
+    """A module beside this one, from its file: what is merely called so may be the project's."""
+    path = os.path.join(os.path.dirname(__file__), name + ".py")
+    spec = importlib.util.spec_from_file_location(name, path)
     module = importlib.util.module_from_spec(spec)  # type: ignore[arg-type]
     spec.loader.exec_module(module)  # type: ignore[union-attr]
-    return module.begin()
+    return module
 
 
-_measuring = _begin_to_measure()
+def _open_report() -> Any:
+    """What writes a line of the report, if one is wanted."""
+    path = os.environ.pop("RUNTRUE_REPORT", None)
+    return None if path is None else _load("runtrue_sealing").open_report(path)
 
 
-class _Report:
-    """The file of the report. It is kept open: opening it for each line costs more than writing."""
-
-    def __init__(self, path: str) -> None:
-        self._path = path
-        self._open()
-
-    def _open(self) -> None:
-        self._descriptor = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
-        self._file = self._opened()
-
-    def _opened(self) -> Any:
-        status = os.fstat(self._descriptor)
-        return status.st_dev, status.st_ino
-
-    def write(self, line: str) -> None:
-        """Add a line, at once."""
-        try:
-            is_ours = self._opened() == self._file
-        except OSError:
-            is_ours = False
-        if not is_ours:  # a test has closed it, and may have got its number for another file
-            self._open()
-        # Half a surrogate pair, from a file name say, is no text: it must not get into the report.
-        os.write(self._descriptor, line.encode("utf-8", "replace"))
+def _begin_to_guard() -> Any:
+    """What notices changes to what judges; workers of pytest-xdist have no report of their own."""
+    if _tell is None and "PYTEST_XDIST_WORKER" not in os.environ:
+        return None
+    guarding = _load("runtrue_guard")
+    guarding.compile_anew(os.getcwd())
+    return guarding.Guard()
 
 
-_report = _Report(_PATH) if _PATH is not None else None
+# Now, before anything of the project is imported.
+_tell = _open_report()
+_guard = _begin_to_guard()
+_measuring = _load("runtrue_coverage").begin(_tell) if "RUNTRUE_COVERAGE" in os.environ else None
 
 
-def _write(event: str, **data: Any) -> None:
-    if _report is not None:
-        _report.write(json.dumps({"event": event, **data}, ensure_ascii=False) + "\n")
+def _writer(tell: Any) -> Any:
+    """What writes an event. It holds what it needs: a program may replace all that has a name."""
+
+    def write(event: str, **data: Any) -> None:
+        if tell is not None:
+            tell({"event": event, **data})
+
+    return write
+
+
+_write = _writer(_tell)
 
 
 def _trim(text: str) -> str:
@@ -169,14 +158,22 @@ class _Reporter:
     Those are two processes under pytest-xdist.
     """
 
-    def __init__(self, config: Any) -> None:
+    def __init__(self, config: Any, write: Any = _write, guard: Any = _guard) -> None:
+        self.write = write
+        self.guard = guard
         self.writes = not hasattr(config, "workerinput")
+        options = ("collectonly", "setuponly", "setupplan")
+        #: Whether no test is to be run, or by others.
+        self.is_idle = any(config.getoption(name, False) for name in (*options, "numprocesses"))
 
     @pytest.hookimpl(hookwrapper=True)
     def pytest_runtest_makereport(self, item: Any, call: Any) -> Generator[None, Any, None]:
         outcome = yield
         if call.excinfo is not None:
             outcome.get_result().runtrue = _exception(call.excinfo.value)
+        found = self.guard.glance() if call.when == "call" else ()
+        if found:
+            outcome.get_result().runtrue_tampered = found
 
     @pytest.hookimpl(hookwrapper=True)
     def pytest_make_collect_report(self, collector: Any) -> Generator[None, Any, None]:
@@ -197,30 +194,36 @@ class _Reporter:
                 error = error.__cause__ or error.__context__ or error
             report.runtrue = _exception(error)
 
+    def pytest_collection_finish(self, session: Any) -> None:
+        if self.writes and not self.is_idle and hasattr(session, "items"):
+            self.write("collected", ids=[item.nodeid for item in session.items])
+
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionstart(self) -> None:
         if self.writes:
-            _write("session")
+            self.write("session")
 
     def pytest_runtest_logstart(self, nodeid: str, location: Any) -> None:
         if self.writes:
-            _write("started", id=nodeid)
+            self.write("started", id=nodeid)
 
     def pytest_runtest_logfinish(self, nodeid: str, location: Any) -> None:
         if self.writes:
-            _write("finished", id=nodeid)
+            self.write("finished", id=nodeid)
 
     def pytest_keyboard_interrupt(self, excinfo: Any) -> None:
         if self.writes:
-            _write("interrupted")
+            self.write("interrupted")
 
     def pytest_runtest_logreport(self, report: Any) -> None:
+        self._tampered(getattr(report, "runtrue_tampered", ()), report.nodeid)
         skipped_setup = report.when == "setup" and report.skipped
         if self.writes and (report.when == "call" or report.failed or skipped_setup):
             self._case(report)
 
     def pytest_collectreport(self, report: Any) -> None:
-        if self.writes and report.failed:
+        # A whole module that is skipped has no tests that could be told of.
+        if self.writes and (report.failed or report.skipped):
             self._case(report, when="collect")
 
     def _case(self, report: Any, when: str | None = None) -> None:
@@ -228,7 +231,7 @@ class _Reporter:
         outcome = report.outcome
         if outcome == "failed" and when != "call":
             outcome = "error"
-        _write(
+        self.write(
             "case",
             id=report.nodeid,
             when=when,
@@ -238,9 +241,25 @@ class _Reporter:
             text=_trim(getattr(report, "longreprtext", "")) if report.failed else "",
         )
 
-    def pytest_sessionfinish(self, session: Any, exitstatus: int) -> None:
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node: Any, error: Any) -> None:
+        told = getattr(node, "workeroutput", {})
+        self._tampered(told.get("runtrue_tampered", ()))
+        for line in told.get("runtrue_told", ()):
+            self.write(**line)
+
+    def _tampered(self, found: Any, test: str | None = None) -> None:
         if self.writes:
-            _write("end", exit_code=int(exitstatus))
+            for each in found:
+                self.write("tampered", id=test, **each)
+
+    def pytest_sessionfinish(self, session: Any, exitstatus: int) -> None:
+        found = self.guard.look()
+        if self.writes:
+            self._tampered(found)
+            self.write("end", exit_code=int(exitstatus))
+        else:
+            session.config.workeroutput["runtrue_tampered"] = found
 
 
 @pytest.hookimpl(hookwrapper=True)
@@ -251,6 +270,9 @@ def pytest_load_initial_conftests(
     if not _reported:
         _reported.append(early_config)
         _write("start", root=str(early_config.rootpath), pytest=pytest.__version__)
+        if _guard is not None:
+            _guard.know_module(__name__)
+            _guard.know_manager(early_config.pluginmanager)
     if _measuring is not None and _is_reported(early_config):
         _measuring.give_way(early_config.known_args_namespace)
     outcome = yield
@@ -274,10 +296,17 @@ def pytest_load_initial_conftests(
     )
 
 
+def pytest_plugin_registered(plugin: Any) -> None:
+    """Keep where that was done."""
+    if _guard is not None:
+        _guard.know_plugin(plugin)
+
+
 def pytest_configure(config: Any) -> None:
     """Begin to listen."""
     if _is_reported(config):
-        config.pluginmanager.register(_Reporter(config), "runtrue-reporter")
+        if _guard is not None:
+            config.pluginmanager.register(_Reporter(config), "runtrue-reporter")
         if _SECONDS and hasattr(signal, "setitimer"):
             config.pluginmanager.register(_Limit(), "runtrue-limit")
         if _measuring is not None:

@@ -107,6 +107,7 @@ class FreshProver:
                 env=environment,
                 timeout=seconds,
                 keep=_KEEP,
+                confinement=self._workplace.confinement,
             )
         except OSError as error:
             raise Unprovable(f"the command cannot be started: {error.strerror}") from error

@@ -13,13 +13,15 @@ import subprocess
 import tempfile
 import time
 from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
-from runtrue.checks import CommandCheck
+from runtrue.checks import CommandCheck, files_named
+from runtrue.confinement import Start
 from runtrue.fixers.search.connection import LONGEST_LINE, Connection, Message
 from runtrue.loop import Workplace
-from runtrue.process import watch_group
+from runtrue.process import confined, watch_group
 
 _PLUGIN = Path(__file__).with_name("prover")
 _RESTARTS = 3
@@ -68,6 +70,7 @@ class Servers:
         self._arrived: asyncio.Queue[Connection | Message] = asyncio.Queue()
         self._listening: set[asyncio.Task[None]] = set()
         self._restarts = 0
+        self._stack = AsyncExitStack()
         self._starting = asyncio.Lock()
         self._plan: Message | None = None
         self.fresh: Connection | None = None
@@ -82,6 +85,7 @@ class Servers:
         self._directory = Path(tempfile.mkdtemp(prefix="rt-"))
         try:
             with watch_group() as (self._marks, self._started):
+                self._stack = AsyncExitStack()
                 server = await asyncio.start_unix_server(
                     self._accept, self._directory / "s", limit=LONGEST_LINE
                 )
@@ -95,6 +99,7 @@ class Servers:
                     for task in self._listening:
                         task.cancel()
                     await asyncio.gather(*self._listening, return_exceptions=True)
+                    await self._stack.aclose()
         finally:
             shutil.rmtree(self._directory, ignore_errors=True)
 
@@ -124,16 +129,19 @@ class Servers:
 
     async def _start(self) -> None:
         deadline = time.monotonic() + self._limits.starting
+        where = self._workplace.directory / self._command.directory
         try:
             with (self._directory / "output").open("wb") as stream:
+                start = await self._stack.enter_async_context(self._confined(where))
                 self._process = subprocess.Popen(  # noqa: ASYNC220 - it starts at once
-                    self._command.argv,
-                    cwd=self._workplace.directory / self._command.directory,
-                    env=self._environment(),
+                    start.argv,
+                    cwd=where,
+                    env=start.env,
                     stdin=subprocess.DEVNULL,
                     stdout=stream,
                     stderr=subprocess.STDOUT,
                     start_new_session=True,
+                    pass_fds=start.pass_fds,
                 )
         except OSError as error:
             raise Unprovable(f"the command cannot be started: {error.strerror}") from error
@@ -155,6 +163,14 @@ class Servers:
             self.collected = came
         if self._plan is not None:
             self.plan(self._plan)
+
+    def _confined(self, where: Path) -> AbstractAsyncContextManager[Start]:
+        """As all commands are, and with the place where its candidates and its socket are."""
+        confinement = self._workplace.confinement
+        if confinement is not None:
+            read = files_named(self._command.command)
+            confinement = confinement.also(write=[self._directory], read=read)
+        return confined(confinement, self._command.argv, where, self._environment())
 
     def _environment(self) -> dict[str, str]:
         environment = {**self._workplace.environment, **self._command.env}

@@ -22,6 +22,7 @@ from runtrue.planner.seams import (
     Values,
 )
 from runtrue.planner.task import LONGEST_TASK, read_task
+from runtrue.secrets import secret_of
 from runtrue.workflow import Interface
 
 if TYPE_CHECKING:
@@ -72,7 +73,7 @@ class BuiltInGenerator:
         except CannotPlan as error:
             return NoPlan(reason=f"{error}; {_HOW}")
         for name in task.named().get("variable", ()):
-            if self._environment is not None and name not in self._environment:
+            if self._environment is not None and secret_of(name, self._environment) is None:
                 draft.notes.append(f"the environment variable {name} is not set")
         return draft.plan()
 

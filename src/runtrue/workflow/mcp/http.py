@@ -10,14 +10,18 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
+import httpcore2
 import httpx2
 import msgspec
 from httpx2 import USE_CLIENT_DEFAULT
 from mcp.client.streamable_http import MCP_SESSION_ID, streamable_http_client
 from mcp.types import CONNECTION_CLOSED, INVALID_PARAMS
 
+from runtrue.addresses import RefusedAddress
+from runtrue.config import allowed_addresses
+from runtrue.workflow.guard import Body, Guarded
 from runtrue.workflow.mcp.servers import HttpServer
 
 if TYPE_CHECKING:
@@ -25,6 +29,7 @@ if TYPE_CHECKING:
 
 _KEY = "runtrue/http"
 _CONNECT_SECONDS = 30.0
+_LIMITS = httpx2.Limits(max_connections=100, max_keepalive_connections=20)
 #: Raised before a request has reached anybody.
 _UNREACHED = (
     httpx2.ConnectError,
@@ -41,12 +46,14 @@ class HttpFailure:
     """Why a request got no answer: what status it got instead, or how far it came.
 
     `broke_off` means that the server may have got it, and nothing came back; `session_lost` that
-    it was refused since the server does not know our session (any more).
+    it was refused since the server does not know our session (any more). `refused` is where it led,
+    when that is no place for workflows.
     """
 
     status: int | None = None
     broke_off: bool = False
     session_lost: bool = False
+    refused: str | None = None
 
     @classmethod
     def behind(cls, data: Any) -> HttpFailure | None:
@@ -71,16 +78,32 @@ class HttpConnection:
     @asynccontextmanager
     async def open(self) -> AsyncIterator[TransportStreams]:
         """Connect, for as long as the block lasts."""
+        transport = _Transport(
+            allowed_addresses(), context=httpx2.create_ssl_context(), limits=_LIMITS
+        )
         async with (
             # How long an answer may take is the caller's affair.
             _Client(
                 self,
+                transport=transport,
                 headers=dict(self._server.headers),
                 timeout=httpx2.Timeout(_CONNECT_SECONDS, read=None),
             ) as client,
             streamable_http_client(self._server.url, http_client=client) as streams,
         ):
             yield streams
+
+
+class _Body(Body, httpx2.AsyncByteStream):
+    """The body of an answer."""
+
+
+class _Transport(Guarded, httpx2.AsyncBaseTransport):
+    """Connects only where the user lets workflows go."""
+
+    http: ClassVar = httpx2
+    core: ClassVar = httpcore2
+    body: ClassVar = _Body
 
 
 class _Client(httpx2.AsyncClient):
@@ -101,9 +124,15 @@ class _Client(httpx2.AsyncClient):
         """Send a request; where it is a message, there is always an answer to it."""
         options = {"stream": stream, "auth": auth, "follow_redirects": follow_redirects}
         if request.method != "POST":
-            return await super().send(request, **options)
+            try:
+                return await super().send(request, **options)
+            except RefusedAddress as refused:
+                raise httpx2.ConnectError(refused.message, request=request) from refused
         try:
             response = await super().send(request, **options)
+        except RefusedAddress as refused:
+            place = f"{refused.address}:{refused.port}"
+            return _answer(request, 502, HttpFailure(refused=place), text=refused.message)
         except httpx2.TransportError as error:
             failure = HttpFailure(broke_off=not isinstance(error, _UNREACHED))
             return _answer(request, 502, failure, text=str(error) or type(error).__name__)

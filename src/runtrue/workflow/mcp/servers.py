@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from runtrue.errors import UsageError
+from runtrue.secrets import secret_of
 
 _REFERENCE = re.compile(r"\$\{(?:env[.:])?([A-Za-z_]\w*)(?::-([^}]*))?\}")
 #: Everybody's: a path that begins with one of these has to stay readable.
@@ -112,7 +113,7 @@ class _Expansion:
 
     def _value_of(self, found: re.Match[str]) -> str:
         name, default = found[1], found[2]
-        value = self._environment.get(name)
+        value = secret_of(name, self._environment)
         if default is not None and not value:
             return str(default)
         if value is None:

@@ -227,6 +227,9 @@ class Session:
         failure = HttpFailure.behind(error.data) if isinstance(error, MCPError) else None
         if failure is not None and failure.status is not None:
             return self._refusal(failure.status, str(error), tool)
+        if failure is not None and failure.refused is not None:
+            what = f"may not be reached: {error}"
+            return self._error_of("refused_address", what, tool, attempted=(failure.refused,))
         if failure is not None:
             what = f"could not be reached: {shorten(str(error))}"
             return self._error_of("connection", what, tool, transient=True)
@@ -264,6 +267,7 @@ class Session:
         *,
         code: int | None = None,
         transient: bool = False,
+        attempted: tuple[str, ...] = (),
     ) -> ToolError:
         return ToolError(
             f"server {self._server.name!r} {what}",
@@ -272,6 +276,7 @@ class Session:
             tool=tool.name if tool else None,
             code=code,
             transient=transient,
+            attempted=attempted,
             stderr=self.printed,
         )
 

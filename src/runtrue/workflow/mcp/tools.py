@@ -20,6 +20,7 @@ Category: TypeAlias = Literal[
     "server_died",
     "timeout",
     "protocol",
+    "refused_address",
 ]
 
 #: Whose fault a category is, where it is not the candidate's.
@@ -31,6 +32,8 @@ _FAULTS: dict[Category, Fault] = {
     "server_died": Fault.ENVIRONMENT,
     "timeout": Fault.ENVIRONMENT,
     "protocol": Fault.ENVIRONMENT,
+    # Only the user can allow it, and trying again will not.
+    "refused_address": Fault.HUMAN,
 }
 #: A schema of such a server says that a value which is no object was put into one.
 _WRAPPED = "x-fastmcp-wrap-result"

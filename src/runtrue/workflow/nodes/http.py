@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 from msgspec import Meta
 
 from runtrue import __version__
-from runtrue.errors import NodeFailed
+from runtrue.addresses import Allowed
+from runtrue.config import allowed_addresses
+from runtrue.errors import NodeFailed, UsageError
 from runtrue.loop import Fault, fault_of_status
 from runtrue.workflow.node import Place, Result, WorkflowNode
 from runtrue.workflow.nodes.extract import extract, path_problems
@@ -159,14 +161,15 @@ def make_client(*, verify: bool = True) -> httpx.AsyncClient:
     """The client that the requests of one run share. It keeps connections, and no cookies."""
     import httpx
 
+    from runtrue.workflow.nodes.http_transport import GuardedTransport
+
+    limits = httpx.Limits(max_connections=_CONNECTIONS, max_keepalive_connections=_CONNECTIONS)
     try:
+        context = httpx.create_ssl_context(verify=verify)
         return httpx.AsyncClient(
-            verify=verify,
+            transport=GuardedTransport(_allowed(), context=context, limits=limits),
             headers={"User-Agent": f"runtrue/{__version__}"},
             timeout=None,  # noqa: S113  # each request has its own limit, for all of it
-            limits=httpx.Limits(
-                max_connections=_CONNECTIONS, max_keepalive_connections=_CONNECTIONS
-            ),
             # What one node was given must not change what another one gets.
             cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
         )
@@ -179,6 +182,17 @@ def make_client(*, verify: bool = True) -> httpx.AsyncClient:
             available=_SETTINGS,
             outputs={"error": message},
         ) from None
+
+
+def _allowed() -> Allowed:
+    try:
+        return allowed_addresses()
+    except UsageError as error:
+        # Who may be talked to is not known, and no other workflow would help.
+        message = f"no request can be sent: {error}"
+        raise NodeFailed(
+            message, category="http_settings", fault=Fault.HUMAN, outputs={"error": message}
+        ) from error
 
 
 def _holds_secret(body: bytes, scrubber: Scrubber) -> bool:

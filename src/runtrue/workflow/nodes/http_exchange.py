@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from runtrue.addresses import RefusedAddress
 from runtrue.errors import NodeFailed
 from runtrue.loop import Fault
 from runtrue.workflow.nodes.http_params import IDEMPOTENT, url_problem
@@ -105,6 +106,15 @@ async def _attempt(
             redirects = redirects or _Redirects(request, message, bounds)
             redirects.check(response, following)
             message = following
+    except RefusedAddress as refused:
+        raise _failed(
+            message.method,
+            str(message.url),
+            f"was not sent: {refused.message}",
+            category="refused_address",
+            fault=Fault.HUMAN,
+            data=refused.data,
+        ) from None
     except (httpx.RequestError, httpx.InvalidURL) as error:
         from runtrue.workflow.nodes.http_failures import failure_of
 
@@ -116,7 +126,7 @@ async def _attempt(
             f"failed: {failure.what}",
             category=failure.category,
             transient=failure.transient,
-            exception=type(error).__name__,
+            data={"exception": type(error).__name__},
         ) from None
 
 
@@ -177,7 +187,7 @@ class _Redirects:
         location = show_url(str(following.url))
         what = f"was redirected to {location}: {why}"
         method, url = self._request.method, str(self._request.url)
-        return _failed(method, url, what, category="redirect", location=location)
+        return _failed(method, url, what, category="redirect", data={"location": location})
 
 
 def _is_same_party(one: httpx.URL, other: httpx.URL) -> bool:
@@ -194,16 +204,17 @@ def _failed(
     what: str,
     *,
     category: str,
+    fault: Fault = Fault.ENVIRONMENT,
     transient: bool = False,
-    **data: str,
+    data: Mapping[str, str | int] | None = None,
 ) -> NodeFailed:
     shown = show_url(url)
     message = f"{method} {shown} {what}"
     return NodeFailed(
         message,
         category=category,
-        fault=Fault.ENVIRONMENT,
-        data={"method": method, "url": shown, **data},
+        fault=fault,
+        data={"method": method, "url": shown, **(data or {})},
         outputs={"error": message},
         transient=transient,
     )

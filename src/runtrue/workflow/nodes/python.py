@@ -17,7 +17,7 @@ from msgspec import Meta
 
 from runtrue import process
 from runtrue.errors import NodeFailed, RuntimeValidationError
-from runtrue.loop import Fault, fault_of_exception
+from runtrue.loop import RESOURCE_LIMIT, Fault, fault_of_exception
 from runtrue.workflow.node import Place, Result, WorkflowNode
 from runtrue.workflow.nodes import _python_runner
 from runtrue.workflow.templates import TemplateSyntaxError, compile_template
@@ -62,7 +62,7 @@ class PythonOutputs:
 class PythonNode(WorkflowNode[PythonParams]):
     """Run the body of a Python function in a process of its own, on JSON data.
 
-    The process has an empty directory and hardly any environment; it is not a sandbox.
+    The process has an empty directory and hardly any environment, and is isolated.
     """
 
     type = "python"
@@ -79,6 +79,9 @@ class PythonNode(WorkflowNode[PythonParams]):
                     category="bad_param",
                     attempted=(name,),
                 )
+        # Not where workflows are only read and checked.
+        from runtrue.workflow.confining import confinement_for
+
         with (
             # The code may leave what cannot be removed, which is no reason to fail.
             tempfile.TemporaryDirectory(prefix="runtrue-", ignore_cleanup_errors=True) as work,
@@ -91,6 +94,7 @@ class PythonNode(WorkflowNode[PythonParams]):
                 timeout=params.timeout,
                 stdin=msgspec.json.encode({"code": params.code, "inputs": params.inputs}),
                 keep=KEPT,
+                confinement=confinement_for(context, Path(work), Path(answer.name)),
             )
             answered = await asyncio.to_thread(answer.read, LARGEST_ANSWER + 1)
         return _result(ended, answered, params.timeout)
@@ -179,6 +183,9 @@ class _Answer(msgspec.Struct, frozen=True):
 
 def _result(ended: process.Ended, answered: bytes, timeout: float) -> Result:
     stdout = ended.stdout.text
+    if ended.exceeded is not None:
+        message = f"the code {ended.exceeded.message}"
+        raise _failed(message, RESOURCE_LIMIT, stdout, data=ended.exceeded.data)
     if ended.timed_out:
         raise _failed(f"the code did not end within {timeout:g} seconds", "timeout", stdout)
     if len(answered) > LARGEST_ANSWER:

@@ -16,8 +16,9 @@ import msgspec
 from msgspec import Meta
 
 from runtrue import process
+from runtrue.confinement import Exceeded
 from runtrue.errors import NodeFailed, RuntimeValidationError
-from runtrue.loop import Fault
+from runtrue.loop import RESOURCE_LIMIT, Fault
 from runtrue.workflow.node import Place, Result, WorkflowNode
 from runtrue.workflow.nodes.files import locate, names_in
 from runtrue.workflow.nodes.shell_text import PREFIX, Placed, place
@@ -172,6 +173,9 @@ class ShellNode(WorkflowNode[Command]):
         directory = _directory(given.cwd, context)
         environment = _environment(params, context)
         _require_usable("the command", given.command)
+        # Not where workflows are only read and checked.
+        from runtrue.workflow.confining import confinement_for
+
         try:
             ended = await process.run(
                 ["/bin/sh", "-c", given.command],
@@ -180,6 +184,7 @@ class ShellNode(WorkflowNode[Command]):
                 timeout=given.timeout,
                 stdin=None if given.stdin is None else _as_input(given.stdin),
                 keep=LARGEST_OUTPUT // 2,
+                confinement=confinement_for(context, context.directory, directory),
             )
         except OSError as error:
             raise _cannot_start(error, directory) from error
@@ -240,9 +245,15 @@ def _directory(cwd: str | None, context: Context) -> Path:
     return directory
 
 
+def _allowed(environment: Mapping[str, str]) -> dict[str, str]:
+    from runtrue.sandbox import allowed
+
+    return allowed(environment)
+
+
 def _environment(command: Command, context: Context) -> dict[str, str]:
     # Values of a command around this one are none of its business.
-    inherited = {k: v for k, v in context.environment.items() if not k.startswith(PREFIX)}
+    inherited = {k: v for k, v in _allowed(context.environment).items() if not k.startswith(PREFIX)}
     given = {name: _rendered(value) for name, value in command.params.env.items()}
     for name, text in given.items():
         if not _VARIABLE.fullmatch(name):
@@ -306,6 +317,16 @@ def _cannot_start(error: OSError, directory: Path) -> NodeFailed:
 # -- what came of it ----------------------------------------------------------------------------
 
 
+def _exceeded(exceeded: Exceeded, outputs: dict[str, Any]) -> NodeFailed:
+    message = f"the command {exceeded.message}"
+    return NodeFailed(
+        message,
+        category=RESOURCE_LIMIT,
+        data=exceeded.data,
+        outputs={**outputs, "error": message},
+    )
+
+
 def _result(ended: process.Ended, params: ShellParams) -> Result:
     cut = [name for name in ("stdout", "stderr") if getattr(ended, name).dropped]
     stdout, stdout_is_binary = _decoded(ended.stdout)
@@ -320,6 +341,8 @@ def _result(ended: process.Ended, params: ShellParams) -> Result:
         "stderr_is_binary": stderr_is_binary,
     }
     code = ended.exit_code
+    if ended.exceeded is not None:
+        raise _exceeded(ended.exceeded, outputs)
     if code is None:
         message = f"did not end within {params.timeout:g} seconds"
         raise _failed(message, "timeout", Fault.ENVIRONMENT, outputs)

@@ -1,0 +1,123 @@
+"""Confinement: what a command may reach and use up, whoever sees to it.
+
+`runtrue.process` starts every command within a confinement; `runtrue.sandbox.isolation` makes them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Protocol
+
+from msgspec import Meta
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResourceLimits:
+    """What one command may use up, with all that it starts: `[isolation.limits]`."""
+
+    #: Seconds of processor time of all its processes together.
+    cpu: Annotated[float, Meta(gt=0, le=604_800)] = 1800.0
+    #: MiB of memory of all its processes together.
+    memory: Annotated[int, Meta(ge=64, le=16_777_216)] = 4096
+    #: Processes and threads at the same time.
+    processes: Annotated[int, Meta(ge=8, le=4_000_000)] = 1024
+    #: Files that one process has open.
+    open_files: Annotated[int, Meta(ge=32, le=1_048_576)] = 4096
+    #: MiB of one file.
+    file_size: Annotated[int, Meta(ge=1, le=16_777_216)] = 1024
+    #: MiB that it adds to the places it may write to.
+    disk: Annotated[int, Meta(ge=1, le=16_777_216)] = 4096
+    #: MiB of output.
+    output: Annotated[int, Meta(ge=1, le=1_048_576)] = 256
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Exceeded:
+    """A limit that was hit. `limit` is its name among the ResourceLimits."""
+
+    limit: str
+    allowed: float
+    used: float
+
+    @property
+    def message(self) -> str:
+        """What a person is told."""
+        what, unit = _WORDS[self.limit]
+        return f"{what}: {self.used:.6g}{unit} where {self.allowed:.6g}{unit} are allowed"
+
+    @property
+    def data(self) -> dict[str, float | str]:
+        """The same for machines."""
+        return {"limit": self.limit, "allowed": self.allowed, "used": self.used}
+
+
+_WORDS = {
+    "cpu": ("used too much processor time", " s"),
+    "memory": ("used too much memory", " MiB"),
+    "processes": ("started too many processes", ""),
+    "open_files": ("opened too many files", ""),
+    "file_size": ("wrote too large a file", " MiB"),
+    "disk": ("wrote too much", " MiB"),
+    "output": ("printed too much", " MiB"),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Start:
+    """How a confined command is to be started. `exit_code` says what its own exit code was."""
+
+    argv: tuple[str, ...]
+    env: dict[str, str]
+    pass_fds: tuple[int, ...] = ()
+    #: A launcher between us and the command tells of signals as shells do: 128 and the number.
+    tells_signals: bool = False
+
+    def exit_code(self, code: int) -> int:
+        """The command's own exit code, negative for a signal."""
+        return 128 - code if self.tells_signals and 128 < code < 128 + 65 else code
+
+
+class Confinement(Protocol):
+    """What one command, or several, are confined to."""
+
+    @property
+    def level(self) -> str:
+        """How strong it is: `bubblewrap`, `landlock`, `process`, `docker` or `podman`."""
+        ...
+
+    @property
+    def ends_as_one(self) -> bool:
+        """Whether the kernel ends all that a command started as soon as its launcher ends."""
+        ...
+
+    @property
+    def limits(self) -> ResourceLimits:
+        """What may be used up."""
+        ...
+
+    @property
+    def written(self) -> tuple[Path, ...]:
+        """The places whose growth counts as disk that is used up."""
+        ...
+
+    def starting(
+        self, argv: Sequence[str], *, cwd: Path, env: Mapping[str, str]
+    ) -> AbstractAsyncContextManager[Start]:
+        """Make ready to start a command; what was made for it is gone when the block ends.
+
+        Raises OSError when the command cannot be started, as one that is not confined would.
+        """
+        ...
+
+    def also(
+        self,
+        *,
+        write: Iterable[Path] = (),
+        read: Iterable[Path] = (),
+        network: Iterable[str] | None = (),
+    ) -> Confinement:
+        """The same with more places, and more to connect to as `host:port`; None is anything."""
+        ...

@@ -1,0 +1,200 @@
+"""Boxes: what one command gets to see of the machine, and how it is started within that."""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+import tempfile
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from runtrue.confinement import ResourceLimits, Start
+from runtrue.errors import IsolationError
+from runtrue.sandbox.isolation.cgroup import counted
+from runtrue.sandbox.isolation.level import Level
+from runtrue.sandbox.isolation.places import SYSTEM, is_seen, tools
+
+_LIMITS = ResourceLimits()
+#: Variables that lead to places in the home directory, where there is nothing of that kind.
+_OF_THE_HOME = ("XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_RUNTIME_DIR", "GOCACHE")
+#: Variables that name a place for temporary files, which may be one that is not there.
+_TEMPORARY = ("TMPDIR", "TEMP", "TMP")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class View:
+    """What one command sees: paths are those of the machine, wherever they are seen from.
+
+    `home` and `temporary` are empty directories in the place of the user's; `environment` is the
+    command's, `directory` where it begins.
+    """
+
+    directory: Path
+    environment: dict[str, str]
+    home: Path
+    temporary: Path
+    #: The user's own tools, and what else may be read.
+    tools: tuple[Path, ...]
+    read: tuple[Path, ...]
+    write: tuple[Path, ...]
+    #: Within what may be written, what may not.
+    kept: tuple[Path, ...]
+    #: Within what is seen, what is not.
+    hidden: tuple[Path, ...]
+    limits: ResourceLimits
+    #: The user's own network in place of none.
+    open_network: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Box:
+    """A confinement for commands that work in some places.
+
+    `write` is what they may change and `read` what they may see besides, beyond the system and the
+    user's tools. `network` is what they may connect to, as `host:port`; None is anything.
+    `private` is a directory for what they need as long as they run, made when it is not given.
+    """
+
+    level: Level
+    limits: ResourceLimits = _LIMITS
+    write: tuple[Path, ...] = ()
+    read: tuple[Path, ...] = ()
+    kept: tuple[Path, ...] = ()
+    hidden: tuple[Path, ...] = ()
+    network: tuple[str, ...] | None = ()
+    private: Path | None = None
+    image: str | None = None
+
+    def also(
+        self,
+        *,
+        write: Iterable[Path] = (),
+        read: Iterable[Path] = (),
+        network: Iterable[str] | None = (),
+    ) -> Box:
+        """The same with more; `network` None opens all of it."""
+        routes = None if network is None or self.network is None else (*self.network, *network)
+        return replace(self, write=(*self.write, *write), read=(*self.read, *read), network=routes)
+
+    @property
+    def ends_as_one(self) -> bool:
+        """Whether the kernel ends all that a command started as soon as its launcher ends."""
+        return self.level is Level.BUBBLEWRAP
+
+    @property
+    def written(self) -> tuple[Path, ...]:
+        """What may be written: the places that it is asked for, and the private ones."""
+        return (*self.write, *((self.private,) if self.private else ()))
+
+    @asynccontextmanager
+    async def starting(
+        self, argv: Sequence[str], *, cwd: Path, env: Mapping[str, str]
+    ) -> AsyncIterator[Start]:
+        """Make ready to start a command; what was made for it is gone when the block ends."""
+        require_program(argv[0], cwd, env)
+        if self.network and self.level in (Level.DOCKER, Level.PODMAN):
+            raise IsolationError(
+                f"[isolation] network is not seen to by {self.level}: take another level, or have "
+                "the engine see to it"
+            )
+        async with AsyncExitStack() as stack:
+            if self.private is not None:
+                self.private.mkdir(parents=True, exist_ok=True)
+            made = stack.enter_context(
+                tempfile.TemporaryDirectory(
+                    prefix="rt-", dir=self.private, ignore_cleanup_errors=True
+                )
+            )
+            view = self._view(Path(made), cwd, env)
+            if self.network:
+                from runtrue.sandbox.isolation.network import routed
+
+                argv, view = await stack.enter_async_context(routed(self.network, argv, view))
+            before = stack.enter_context(counted(self.limits.processes))
+            start = await stack.enter_async_context(_start(self, argv, view))
+            yield replace(start, argv=(*before, *start.argv))
+
+    def _view(self, made: Path, cwd: Path, env: Mapping[str, str]) -> View:
+        home, temporary = made / "home", made / "tmp"
+        home.mkdir()
+        temporary.mkdir()
+        environment = {name: value for name, value in env.items() if name not in _OF_THE_HOME}
+        if not _is_somebodys(environment.get("HOME", "")):
+            environment["HOME"] = "/tmp"  # noqa: S108 - it is the command's own
+        write = [place.resolve() for place in self.write if is_seen(place)]
+        for name in _TEMPORARY:
+            wanted = Path(environment.get(name) or "/")
+            if not any(wanted.is_relative_to(place) for place in write):
+                environment.pop(name, None)
+        if self.private is not None:
+            # Compiling the standard library again for each check would take longer than the check.
+            cache = self.private / "go-build"
+            cache.mkdir(exist_ok=True)
+            environment["GOCACHE"] = str(cache)
+            write.append(cache)
+        users = Path(environment["HOME"])
+        read = [
+            place
+            for place in (place.resolve() for place in self.read if is_seen(place))
+            if not _is_within(place, write, users)
+        ]
+        return View(
+            directory=cwd,
+            environment=environment,
+            home=home,
+            temporary=temporary,
+            tools=tools(env),
+            read=tuple(dict.fromkeys(read)),
+            write=tuple(dict.fromkeys(write)),
+            kept=tuple(place for place in self.kept if is_seen(place)),
+            hidden=tuple(place for place in self.hidden if is_seen(place)),
+            limits=self.limits,
+            open_network=self.network is None,
+        )
+
+
+def _start(box: Box, argv: Sequence[str], view: View) -> AbstractAsyncContextManager[Start]:
+    if box.level is Level.BUBBLEWRAP:
+        from runtrue.sandbox.isolation import bubblewrap
+
+        return bubblewrap.starting(argv, view)
+    if box.level in (Level.DOCKER, Level.PODMAN):
+        from runtrue.sandbox.isolation import container
+
+        return container.starting(box.level.value, box.image or "", argv, view)
+    from runtrue.sandbox.isolation import landlock
+
+    return landlock.starting(box.level.value, argv, view)
+
+
+def _is_within(place: Path, others: Iterable[Path], home: Path) -> bool:
+    """Whether a place is seen within others anyway; what is in the home is not: that is empty."""
+    return any(
+        place.is_relative_to(other)
+        and (other.is_relative_to(home) or not place.is_relative_to(home))
+        for other in others
+    )
+
+
+def _is_somebodys(home: str) -> bool:
+    """Whether a home can be replaced: that of a service may be the root, or none at all."""
+    return Path(home).is_absolute() and not any(
+        Path(place).is_relative_to(home) for place in (*SYSTEM, tempfile.gettempdir())
+    )
+
+
+def require_program(program: str, cwd: Path, env: Mapping[str, str]) -> None:
+    """Raise the OSError that starting a program here would end with, if it cannot be."""
+    if not cwd.is_dir():
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(cwd))
+    if "/" in program:
+        path = cwd / program
+        if not path.exists():
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), program)
+        if path.is_dir() or not os.access(path, os.X_OK):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), program)
+    elif shutil.which(program, path=env.get("PATH", os.defpath)) is None:
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), program)

@@ -1,0 +1,175 @@
+"""bubblewrap: commands in namespaces of their own, in which most of the machine is not there."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import asynccontextmanager
+from functools import cache
+from pathlib import Path
+
+from runtrue.confinement import ResourceLimits, Start
+from runtrue.sandbox.isolation.box import View
+from runtrue.sandbox.isolation.places import PRIVATE, SYSTEM
+from runtrue.sandbox.isolation.seccomp import seccomp_filter
+
+_PROGRAM = "bwrap"
+_NAMESPACES = ("--unshare-user", "--unshare-ipc", "--unshare-pid", "--unshare-uts")
+_ALONE = ("--unshare-cgroup-try", "--cap-drop", "ALL", "--new-session", "--die-with-parent")
+#: From this version on, nothing within can make user namespaces of its own.
+_DISABLES_USERS = (0, 8)
+_TEMPORARY = ("/tmp", "/var/tmp")  # noqa: S108 - they are the command's own
+#: MiB of shared memory, which is memory that no process is seen to have.
+_SHARED_MEMORY = 1024
+#: A hard limit that is hit kills without a word; the soft one says which it was.
+_SLACK_SECONDS = 5
+_SLACK_PROCESSES = 32
+_PROBE_SECONDS = 20
+
+
+@cache
+def probe() -> str | None:
+    """Why it cannot be used here, found out by using it; None when it can."""
+    if shutil.which(_PROGRAM) is None:
+        return f"there is no program `{_PROGRAM}`"
+    command = [_program(), *_NAMESPACES, "--unshare-net", *_ALONE, "--ro-bind", "/", "/"]
+    try:
+        done = subprocess.run(
+            [*command, "--proc", "/proc", "--dev", "/dev", "true"],
+            capture_output=True,
+            text=True,
+            timeout=_PROBE_SECONDS,
+            check=False,
+        )
+    except (OSError, subprocess.SubprocessError) as error:
+        return f"`{_PROGRAM}` does not run: {error}"
+    if done.returncode == 0:
+        return None
+    said = done.stderr.strip().splitlines()
+    return said[-1] if said else f"`{_PROGRAM}` ended with {done.returncode}"
+
+
+@asynccontextmanager
+async def starting(argv: Sequence[str], view: View) -> AsyncIterator[Start]:
+    """Make ready to start a command in namespaces of its own."""
+    code = seccomp_filter(os.uname().machine, sockets=True)
+    descriptor = None if code is None else _readable(code)
+    try:
+        yield Start(
+            argv=(*_wrapper(view, descriptor), "--", *_limited(view.limits, argv)),
+            env={"TMPDIR": "/tmp", **view.environment},  # noqa: S108 - it is the command's own
+            pass_fds=() if descriptor is None else (descriptor,),
+            tells_signals=True,
+        )
+    finally:
+        if descriptor is not None:
+            os.close(descriptor)
+
+
+def _wrapper(view: View, filter_at: int | None) -> Iterator[str]:
+    yield from (_program(), *_NAMESPACES, *_ALONE)
+    if not view.open_network:
+        yield "--unshare-net"
+    if _version() >= _DISABLES_USERS:
+        yield "--disable-userns"
+    if filter_at is not None:
+        yield from ("--seccomp", str(filter_at))
+    yield from _system()
+    memory = min(view.limits.memory, _SHARED_MEMORY) * 1024 * 1024
+    yield from ("--proc", "/proc", "--dev", "/dev", "--size", str(memory), "--tmpfs", "/dev/shm")  # noqa: S108
+    if view.open_network:
+        # Often a link to where nothing is shown.
+        resolved = str(Path("/etc/resolv.conf").resolve())
+        yield from ("--ro-bind-try", resolved, resolved)
+    yield from _places(view)
+    # They are memory, of which nobody keeps count.
+    yield from ("--remount-ro", "/dev", "--remount-ro", "/")
+    # For root, whose number alone is enough to write the kernel's settings there.
+    yield from ("--remount-ro", "/proc", "--chdir", str(view.directory))
+
+
+def _places(view: View) -> Iterator[str]:
+    """What is shown, from the outside to the inside: what lies within another place comes later."""
+    home = Path(view.environment["HOME"])
+    ways = [
+        *((Path(place), ("--bind", str(view.temporary), place)) for place in _TEMPORARY),
+        (home, ("--bind", str(view.home), str(home))),
+        *(
+            (place, ("--ro-bind-try", str(place), str(place)))
+            for place in (*view.tools, *view.read)
+        ),
+        *((place, ("--bind", str(place), str(place))) for place in view.write),
+        *((place, ("--ro-bind-try", str(place), str(place))) for place in view.kept),
+        *((place, _hide(place)) for place in view.hidden),
+    ]
+    for _, way in sorted(ways, key=lambda one: len(one[0].parts)):
+        yield from way
+
+
+@cache
+def _system() -> tuple[str, ...]:
+    """The system's directories, as they are or as links, without what is private in them."""
+    shown: list[str] = []
+    for place in map(Path, SYSTEM):
+        if place.is_symlink():
+            shown += ("--symlink", str(place.readlink()), str(place))
+        elif place.is_dir():
+            shown += ("--ro-bind", str(place), str(place))
+    for place in map(Path, PRIVATE):
+        if place.exists():
+            shown += _hide(place)
+    return tuple(shown)
+
+
+def _hide(place: Path) -> tuple[str, ...]:
+    if place.is_dir():
+        return ("--tmpfs", str(place), "--remount-ro", str(place))
+    return ("--ro-bind", "/dev/null", str(place))
+
+
+def _limited(limits: ResourceLimits, argv: Sequence[str]) -> tuple[str, ...]:
+    """The command under the limits that the kernel sees to, set by a shell in its namespaces.
+
+    Within them, because only there its processes are counted by themselves.
+    """
+    cpu = max(1, int(limits.cpu))
+    # A net as well: one that is never passed could not be seen to be passed.
+    processes = limits.processes + _SLACK_PROCESSES
+    lines = [
+        f"ulimit -S -t {cpu}; ulimit -H -t {cpu + _SLACK_SECONDS}",
+        f"ulimit -n {limits.open_files}",
+        # In blocks of 512 bytes.
+        f"ulimit -f {limits.file_size * 2048}",
+        # A net, in KiB: what counts is what all processes have together.
+        f"ulimit -d {limits.memory * 2048}",
+        "ulimit -c 0",
+        # One shell calls it so, another one so.
+        f"ulimit -u {processes} || ulimit -p {processes}",
+    ]
+    script = "{ " + "; ".join(lines) + '; } 2>/dev/null; exec "$@"'
+    return ("/bin/sh", "-c", script, "sh", *argv)
+
+
+@cache
+def _program() -> str:
+    return shutil.which(_PROGRAM) or _PROGRAM
+
+
+@cache
+def _version() -> tuple[int, ...]:
+    done = subprocess.run([_program(), "--version"], capture_output=True, text=True, check=False)
+    found = re.search(r"(\d+)\.(\d+)", done.stdout)
+    return tuple(map(int, found.groups())) if found else (0, 0)
+
+
+def _readable(data: bytes) -> int:
+    """A descriptor that `data` can be read from."""
+    reader, writer = os.pipe()
+    try:
+        os.write(writer, data)
+    finally:
+        os.close(writer)
+    return reader

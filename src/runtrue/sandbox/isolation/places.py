@@ -1,0 +1,111 @@
+"""Places: which parts of the machine a confined command gets to see.
+
+The system's own directories, and the tools that the user has installed in a home directory: what
+else is in a home, or lies about anywhere, is not shown.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
+from pathlib import Path
+
+import runtrue
+
+#: Directories that belong to the system.
+SYSTEM = (
+    *("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"),
+    *("/etc", "/opt", "/nix", "/gnu", "/snap", "/sys", "/System", "/Library"),
+)
+#: Files and directories among them that are nobody's business, for whoever runs as root.
+PRIVATE = (
+    *("/etc/shadow", "/etc/shadow-", "/etc/gshadow", "/etc/gshadow-", "/etc/sudoers"),
+    *("/etc/sudoers.d", "/etc/ssh", "/etc/ssl/private", "/etc/NetworkManager"),
+    *("/etc/wireguard", "/etc/krb5.keytab", "/etc/kubernetes", "/etc/rancher"),
+)
+#: Where users' installers put toolchains, as seen from the home directory.
+TOOLS = (
+    *(".pyenv", ".rye", ".conda", "miniconda3", "miniforge3", "anaconda3", "mambaforge"),
+    *(".local/bin", ".local/lib", ".local/pipx", ".local/share/uv", ".local/share/pipx"),
+    *(".local/share/mise", ".local/share/virtualenvs", ".local/share/pnpm", ".local/share/fnm"),
+    *(".nvm", ".volta", ".nodenv", ".asdf", ".bun", ".deno/bin", ".npm-global"),
+    *(".rustup", ".cargo/bin", ".cargo/registry", ".cargo/git"),
+    *("go/bin", "go/pkg", "sdk", ".sdkman", ".jenv", ".jdks", ".m2/repository", ".m2/wrapper"),
+    *(".gradle/wrapper", ".dotnet", ".ghcup", ".opam", ".rbenv", ".rvm", ".nix-profile"),
+)
+#: Variables that name toolchains, with what of each is shown.
+_VARIABLES = {
+    **dict.fromkeys(("VIRTUAL_ENV", "CONDA_PREFIX", "PYENV_ROOT", "GOROOT", "JAVA_HOME"), ("",)),
+    "RUSTUP_HOME": ("",),
+    "CARGO_HOME": ("bin", "registry", "git"),
+    "GOPATH": ("bin", "pkg"),
+}
+#: What tells that the directory above a `bin` is an environment as a whole.
+_ENVIRONMENTS = ("pyvenv.cfg", "conda-meta")
+
+
+def tools(environment: Mapping[str, str]) -> tuple[Path, ...]:
+    """The places of the tools that commands with this environment may need."""
+    names = ("PATH", "HOME", "NODE_PATH", "PYTHONPATH", *_VARIABLES)
+    return _tools(tuple((name, environment[name]) for name in names if name in environment))
+
+
+@lru_cache(maxsize=64)
+def _tools(variables: tuple[tuple[str, str], ...]) -> tuple[Path, ...]:
+    environment = dict(variables)
+    home = Path(environment.get("HOME") or Path.home())
+    found = [home / name for name in TOOLS]
+    for name, parts in _VARIABLES.items():
+        if root := environment.get(name):
+            found += [Path(root, part) for part in parts]
+    for name in ("NODE_PATH", "PYTHONPATH"):
+        found += map(Path, filter(None, environment.get(name, "").split(os.pathsep)))
+    found += [Path(sys.prefix), Path(sys.base_prefix), Path(runtrue.__file__).parent]
+    for directory in filter(None, environment.get("PATH", "").split(os.pathsep)):
+        found += _of_programs(Path(directory))
+    hidden = {home, home.parent, Path(home.anchor)}
+    every = [place for place in dict.fromkeys(found) if place not in hidden and is_seen(place)]
+    return tuple(place for place in every if not _is_shown(place, every, home))
+
+
+def _is_shown(place: Path, places: Iterable[Path], home: Path) -> bool:
+    """Whether a place is seen within the system, or within another place, anyway.
+
+    What is in the home is not, but within another place there: an empty one takes its place.
+    """
+    if any(place.is_relative_to(other) for other in SYSTEM):
+        return not place.is_relative_to(home)
+    return any(
+        place != other
+        and place.is_relative_to(other)
+        and (other.is_relative_to(home) or not place.is_relative_to(home))
+        for other in places
+    )
+
+
+def _of_programs(directory: Path) -> Iterator[Path]:
+    """A directory of programs, with what they cannot do without."""
+    yield directory
+    if any(is_seen(directory.parent / sign) for sign in _ENVIRONMENTS):
+        yield from environment_places(directory.parent)
+    for name in ("python3", "python", "node"):
+        program = directory / name
+        if os.path.islink(program):  # noqa: PTH114 - never an error
+            # A link to an interpreter elsewhere, which has its library beside it.
+            yield program.resolve().parent.parent
+
+
+def environment_places(environment: Path) -> Iterator[Path]:
+    """A virtual environment, with the interpreter that it is made of."""
+    yield environment
+    for name in ("python3", "python"):
+        program = environment / "bin" / name
+        if is_seen(program):
+            yield program.resolve().parent.parent
+
+
+def is_seen(place: Path) -> bool:
+    """Whether something is there; where one may not look, nothing is: `Path.exists` would raise."""
+    return os.path.exists(place)  # noqa: PTH110

@@ -1,0 +1,278 @@
+"""Leaving: which changes may come out of a sandbox, into the tree of somebody with keys and mail.
+
+What is refused is refused as a whole: of a change of which a part is missing, nothing is proved.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import unicodedata
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+from runtrue.errors import SandboxError
+from runtrue.loop import Fault, Finding, Location
+
+FILE, PROGRAM, LINK, REPOSITORY = 0o100644, 0o100755, 0o120000, 0o160000
+#: MiB of a file that somebody wrote.
+LARGEST = 100
+#: Links that lead to links lead nowhere after so many.
+_LINKS = 40
+
+#: What HFS+ does not see in names, so that `.g\u200cit` is `.git` there.
+_UNSEEN = frozenset(
+    map(chr, (*range(0x200C, 0x2010), *range(0x202A, 0x202F), *range(0x206A, 0x2070), 0xFEFF))
+)
+#: What makes a name be shown as another: marks that turn the direction of writing.
+_TURNING = frozenset(
+    map(chr, (0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A)))
+)
+_RESERVED = frozenset(
+    {"con", "prn", "aux", "nul", *(f"{name}{n}" for name in ("com", "lpt") for n in range(1, 10))}
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Leaving:
+    """A file that a candidate changes: `mode` is git's, None where the file is not there.
+
+    `target` is where a link leads. `seen` is the mode of the file in the sandbox as the system has
+    it, and `names` how many names it has there.
+    """
+
+    path: str
+    before: int | None
+    mode: int | None
+    size: int = 0
+    target: str = ""
+    seen: int | None = None
+    names: int = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Refusal:
+    """Why a file may not leave. `kind` is one word for it, `message` what a person is told."""
+
+    file: str
+    kind: str
+    message: str
+
+    @property
+    def finding(self) -> Finding:
+        """The same as data, beside what checks have found."""
+        name = shown(self.file)
+        return Finding(
+            source="apply",
+            category="refused_file",
+            message=f"{name} {self.message}",
+            fault=Fault.CANDIDATE,
+            location=Location(file=name, symbol=name),
+            data={"kind": self.kind},
+        )
+
+
+class RefusedFiles(SandboxError):
+    """A candidate has files that may not leave its sandbox; nothing of it was applied."""
+
+    def __init__(self, refusals: Iterable[Refusal]) -> None:
+        self.refusals = tuple(refusals)
+        told = "; ".join(finding.message for finding in self.findings[:5])
+        more = len(self.refusals) - 5
+        rest = f"; and {more} more" if more > 0 else ""
+        super().__init__(
+            f"not applied, and nothing is changed: {told}{rest}; have the candidate made without "
+            "that, with a new run"
+        )
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """One for each file that is refused."""
+        return tuple(refusal.finding for refusal in self.refusals)
+
+
+def refused(
+    changes: Iterable[Leaving],
+    *,
+    files: Iterable[str] = (),
+    links: Mapping[str, str] | None = None,
+    hooks: str | None = None,
+    windows: bool = os.name == "nt",
+) -> tuple[Refusal, ...]:
+    """What may not leave, of what a candidate changes.
+
+    `files` are all files of the candidate, `links` those of them that are links, with where they
+    lead, and `hooks` is the directory of git's hooks where that lies in the user's tree.
+    """
+    changes = tuple(changes)
+    new = {change.path for change in changes if change.before is None and change.mode is not None}
+    clashes = _clashes(new, files)
+    found = []
+    for change in changes:
+        why = (
+            _name_problem(change, windows=windows)
+            or _kind_problem(change, hooks)
+            or _link_problem(change, links or {})
+            or clashes.get(change.path)
+        )
+        if why:
+            found.append(Refusal(file=change.path, kind=why[0], message=why[1]))
+    return tuple(found)
+
+
+def shown(name: str) -> str:
+    """A name in which nothing hides: what cannot be printed is escaped."""
+    return "".join(
+        char if char.isprintable() and char not in _TURNING | _UNSEEN else _escaped(char)
+        for char in name
+    )
+
+
+def _escaped(char: str) -> str:
+    return ascii(char)[1:-1]
+
+
+def outside(path: str) -> bool:
+    """Whether a path from the root of a project leads out of it, on any system."""
+    parts = path.replace("\\", "/").split("/")
+    has_drive = len(parts[0]) == 2 and parts[0][1] == ":"
+    return ".." in parts or parts[0] == "" or has_drive
+
+
+def is_git(path: str) -> bool:
+    """Whether a path leads into a repository's own files, on any system and however it is put."""
+    return any(_is_git(part) for part in path.replace("\\", "/").split("/"))
+
+
+def _is_git(part: str) -> bool:
+    seen = "".join(char for char in part if char not in _UNSEEN).casefold()
+    # NTFS drops dots and blanks at the end, has streams behind a colon, and short names.
+    plain = seen.partition(":")[0].rstrip(". ")
+    return plain in (".git", "git~1")
+
+
+def _name_problem(change: Leaving, *, windows: bool) -> tuple[str, str] | None:
+    path = change.path
+    parts = path.split("/")
+    if outside(path) or "" in parts or "." in parts:
+        return "outside", "does not lie in the project"
+    if is_git(path):
+        return "git", "is one of git's own files, which run programs"
+    if change.before is not None or change.mode is None:
+        return None  # what has such a name already was called so by its owner
+    if any(unicodedata.category(char) == "Cc" for char in path):
+        return "control_character", "has a character in its name that cannot be seen"
+    if not _TURNING.isdisjoint(path):
+        return "bidi", "has a mark in its name that makes it look like another"
+    if windows and any(_is_reserved(part) for part in parts):
+        return "reserved", "has a name that Windows keeps for itself"
+    return None
+
+
+def _is_reserved(part: str) -> bool:
+    return (
+        part.partition(".")[0].rstrip().casefold() in _RESERVED
+        or part.endswith((".", " "))
+        or not frozenset('<>:"|?*\\').isdisjoint(part)
+    )
+
+
+def _kind_problem(change: Leaving, hooks: str | None) -> tuple[str, str] | None:
+    if hooks and PurePosixPath(change.path).is_relative_to(hooks) and change.mode is not None:
+        return "hook", "is a hook that git would run, with all that you may do"
+    if change.mode is None:
+        return None
+    if change.mode == REPOSITORY:
+        return "submodule", "is a repository of its own, which may be anybody's"
+    if change.path.rpartition("/")[2].casefold() == ".gitmodules":
+        return "submodule", "names repositories that git would fetch and run"
+    if change.mode not in (FILE, PROGRAM, LINK):
+        return "special", "is neither a file nor a link"
+    if change.seen is not None:
+        if not (stat.S_ISREG(change.seen) or stat.S_ISLNK(change.seen)):
+            return "special", "is neither a file nor a link"
+        if change.seen & (stat.S_ISUID | stat.S_ISGID):
+            return "setuid", "would run with the rights of its owner, whoever runs it"
+        if change.names > 1 and stat.S_ISREG(change.seen):
+            return "hard_link", "has other names, which may lie outside of the project"
+    if change.size > LARGEST * 1024 * 1024:
+        size = change.size / 1024 / 1024
+        return "size", f"has {size:.0f} MiB, where {LARGEST} are the most that is applied"
+    return None
+
+
+def _link_problem(change: Leaving, links: Mapping[str, str]) -> tuple[str, str] | None:
+    if change.mode != LINK:
+        return None
+    target = shown(change.target)
+    place = _place_of(change.path, {**links, change.path: change.target})
+    if place is None:
+        return "link", f"is a link that leads out of the project: {target}"
+    if is_git(place):
+        return "link", f"is a link to git's own files: {target}"
+    return None
+
+
+def _place_of(path: str, links: Mapping[str, str]) -> str | None:
+    """Where a path leads by way of links, as seen from the root; None when that is outside."""
+    left = path.split("/")
+    done: list[str] = []
+    followed = 0
+    while left:
+        part = left.pop(0)
+        if part in ("", "."):
+            continue
+        if part == "..":
+            if not done:
+                return None
+            done.pop()
+            continue
+        done.append(part)
+        target = links.get("/".join(done))
+        if target is None:
+            continue
+        followed += 1
+        target = target.replace("\\", "/")
+        if followed > _LINKS or target.startswith("/") or target[1:2] == ":":
+            return None
+        done.pop()
+        left = [*target.split("/"), *left]
+    return "/".join(done)
+
+
+def _clashes(new: set[str], files: Iterable[str]) -> dict[str, tuple[str, str]]:
+    """The new files that some systems cannot tell from another of the candidate's."""
+    if not new:
+        return {}
+    spellings: dict[str, set[str]] = {}
+    for path in {*files, *new}:
+        for name in _prefixes(path):
+            spellings.setdefault(_folded(name), set()).add(name)
+    found = {}
+    for path in new:
+        for name in _prefixes(path):
+            if others := spellings[_folded(name)] - {name}:
+                other = shown(min(others))
+                why = f"is the same file as {other} where case, or Unicode's forms, do not count"
+                found[path] = ("collision", why)
+                break
+    return found
+
+
+def _prefixes(path: str) -> Iterator[str]:
+    parts = path.split("/")
+    return ("/".join(parts[:end]) for end in range(1, len(parts) + 1))
+
+
+def _folded(name: str) -> str:
+    return unicodedata.normalize("NFC", unicodedata.normalize("NFC", name).casefold())
+
+
+def seen_in(directory: Path, path: str) -> tuple[int | None, int]:
+    """The mode of a file in the sandbox, and how many names it has; None where it is not there."""
+    try:
+        status = (directory / path).lstat()
+    except (OSError, ValueError):
+        return None, 1
+    return status.st_mode, status.st_nlink

@@ -1,0 +1,27 @@
+"""Secrets: where tokens, keys and passwords are kept, and how one is found by its name.
+
+Begin at `secret_of`. What is found in a store is known to every `Redactor` from then on.
+"""
+
+from runtrue.secrets.dotenv import secrets_of_project
+from runtrue.secrets.environment import EnvironmentStore
+from runtrue.secrets.file import FileStore
+from runtrue.secrets.keyring import KeyringStore
+from runtrue.secrets.lookup import Found, Secrets, remember_kept, secret_of, secrets_of
+from runtrue.secrets.store import SecretStore, StoreRefused, StoreUnavailable, problem_of_name
+
+__all__ = [
+    "EnvironmentStore",
+    "FileStore",
+    "Found",
+    "KeyringStore",
+    "SecretStore",
+    "Secrets",
+    "StoreRefused",
+    "StoreUnavailable",
+    "problem_of_name",
+    "remember_kept",
+    "secret_of",
+    "secrets_of",
+    "secrets_of_project",
+]

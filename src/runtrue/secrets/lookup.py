@@ -1,0 +1,111 @@
+"""Looking secrets up by name, in the stores that are configured and in their order."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from runtrue.redaction import remember
+from runtrue.secrets.environment import EnvironmentStore
+from runtrue.secrets.file import FileStore
+from runtrue.secrets.keyring import KeyringStore
+from runtrue.secrets.store import SecretStore, StoreRefused, StoreUnavailable
+
+_MAKE: dict[str, Callable[[], SecretStore]] = {
+    "environment": lambda: EnvironmentStore(os.environ),
+    "keyring": KeyringStore,
+    "file": FileStore.of_user,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """The name of a secret that a store has, and the word for that store."""
+
+    name: str
+    origin: str
+
+
+class Secrets:
+    """Several stores, of which the first that has a secret is the one it comes from."""
+
+    def __init__(self, stores: Sequence[SecretStore], missing: Iterable[str] = ()) -> None:
+        self.stores = tuple(stores)
+        self._missing = list(missing)
+
+    @classmethod
+    def here(cls) -> Secrets:
+        """The user's own stores, as configured in the current directory."""
+        # Not before it is needed: models are opened without a configuration, too.
+        from runtrue.config import load_config
+
+        stores, missing = [], []
+        for name in dict.fromkeys(load_config(Path.cwd()).secrets.stores):
+            try:
+                stores.append(_MAKE[name]())
+            except StoreUnavailable as error:
+                missing.append(str(error))
+        return cls(stores, missing)
+
+    @property
+    def unavailable(self) -> tuple[str, ...]:
+        """Why some stores could not be used so far, each in a sentence."""
+        return tuple(dict.fromkeys(self._missing))
+
+    def get(self, name: str) -> str | None:
+        """The secret of that name, from the first store that has it.
+
+        A store that is not there is passed over; one that must not be used raises StoreRefused.
+        """
+        for store in self.stores:
+            try:
+                value = store.get(name)
+            except StoreUnavailable as error:
+                self._missing.append(str(error))
+                continue
+            if value is not None:
+                if store.origin != "environment":
+                    remember(name, value)
+                return value
+        return None
+
+    def found(self) -> tuple[Found, ...]:
+        """All that the stores have, in their order; no value is read for it.
+
+        A name may be there several times: the first is the one that counts.
+        """
+        found = []
+        for store in self.stores:
+            try:
+                found += [Found(name=name, origin=store.origin) for name in store.names()]
+            except StoreUnavailable as error:
+                self._missing.append(str(error))
+        return tuple(found)
+
+
+def remember_kept() -> None:
+    """Have all that the user's file of secrets holds hidden from now on.
+
+    A command that runs as the user, and is not kept from it, can read that file by itself.
+    """
+    with suppress(StoreRefused):
+        store = FileStore.of_user()
+        for name in store.names():
+            remember(name, store.get(name) or "")
+
+
+def secret_of(name: str, environment: Mapping[str, str]) -> str | None:
+    """The secret of that name: of the stores for the process's own environment.
+
+    Any other environment stands for all that there is. Raises StoreRefused.
+    """
+    return Secrets.here().get(name) if environment is os.environ else environment.get(name)
+
+
+def secrets_of(names: Iterable[str], environment: Mapping[str, str]) -> dict[str, str]:
+    """Those of the named secrets that there are. Raises StoreRefused."""
+    found = {name: secret_of(name, environment) for name in dict.fromkeys(names)}
+    return {name: value for name, value in found.items() if value is not None}

@@ -1,0 +1,66 @@
+"""Stores: the seam behind which secrets are kept."""
+
+from __future__ import annotations
+
+import re
+from typing import Protocol
+
+from runtrue.errors import HostError
+
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}")
+#: More than any key has; a file by mistake is more.
+_LONGEST = 65_536
+
+
+class StoreRefused(HostError):
+    """A store must not be used as it is: others can read it, or it cannot be understood."""
+
+
+class StoreUnavailable(StoreRefused):
+    """A store is not to be had here; the next one may do."""
+
+
+class SecretStore(Protocol):
+    """Keeps secrets by name. Names are those of environment variables."""
+
+    @property
+    def origin(self) -> str:
+        """The word for it: `environment`, `keyring` or `file`."""
+        ...
+
+    def get(self, name: str) -> str | None:
+        """The secret of that name, if it is kept here. Raises StoreRefused."""
+        ...
+
+    def names(self) -> tuple[str, ...]:
+        """The names of what is kept here. Raises StoreRefused."""
+        ...
+
+    def set(self, name: str, value: str) -> None:
+        """Keep a secret, in place of an earlier one of that name. Raises StoreRefused."""
+        ...
+
+    def delete(self, name: str) -> bool:
+        """Forget a secret; whether there was one. Raises StoreRefused."""
+        ...
+
+
+def problem_of_name(name: str) -> str | None:
+    """Why no secret can have this name, if so."""
+    if _NAME.fullmatch(name):
+        return None
+    return (
+        "a secret is named as an environment variable is, with letters, digits and underscores: "
+        "GITHUB_TOKEN"
+    )
+
+
+def problem_of_value(value: str) -> str | None:
+    """Why this cannot be kept as a secret, if so. It says nothing of what the value is."""
+    if not value.strip():
+        return "the value is empty"
+    if "\0" in value:
+        return "the value holds a null character, which no variable can hold"
+    if len(value) > _LONGEST:
+        return f"the value has {len(value):,} characters, and {_LONGEST:,} are the most"
+    return None

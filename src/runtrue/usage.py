@@ -1,0 +1,252 @@
+"""Usage: what a command and all its descendants use up, seen from outside while they run."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import stat
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from runtrue.confinement import Confinement, Exceeded
+
+_MIB = 1024 * 1024
+#: How often is looked: a bomb gets no further than this, and looking costs a fraction of it.
+_SECONDS = 0.1
+_TICKS = os.sysconf("SC_CLK_TCK")
+_PAGE = os.sysconf("SC_PAGE_SIZE")
+
+
+def _memory_device() -> int | None:
+    """The device of files that are memory and have no name."""
+    try:
+        descriptor = os.memfd_create("runtrue")
+    except (AttributeError, OSError):
+        return None
+    try:
+        return os.fstat(descriptor).st_dev
+    finally:
+        os.close(descriptor)
+
+
+_MEMORY_DEVICE = _memory_device()
+#: Where the numbers are in /proc/PID/stat, counted from what comes after the name.
+_TIMES, _THREADS, _RSS = slice(11, 15), 17, 21
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """One process: its threads, its memory in bytes, its and its dead children's time."""
+
+    pid: int
+    #: How far it is below the one that was started, which is ours, as are those right below it.
+    depth: int
+    threads: int
+    memory: int
+    seconds: float
+
+
+async def exceeded(
+    confinement: Confinement, pid: int, printed: Callable[[], int], *, began: float | None = None
+) -> Exceeded:
+    """Wait until the processes below `pid`, with it, use more than they may; say what.
+
+    `printed` is how many bytes of output there are by now. What happens then is the caller's
+    business; without Linux's /proc only the output and the disk are seen.
+    """
+    limits = confinement.limits
+    disk = _Disk(confinement.written, began or time.time())
+    shared = _Shared()
+    time_used = _Time()
+    while True:
+        await asyncio.sleep(_SECONDS)
+        if (used := printed() / _MIB) > limits.output:
+            return Exceeded(limit="output", allowed=limits.output, used=used)
+        seen = list(_descendants(pid, limits.processes))
+        if (number := sum(one.threads for one in seen)) > limits.processes:
+            return Exceeded(limit="processes", allowed=limits.processes, used=number)
+        if (seconds := time_used.of(seen)) > limits.cpu:
+            return Exceeded(limit="cpu", allowed=limits.cpu, used=seconds)
+        if (memory := shared.memory(seen, limits.memory * _MIB) / _MIB) > limits.memory:
+            return Exceeded(limit="memory", allowed=limits.memory, used=memory)
+        if (opened := max(map(_open_files, seen), default=0)) >= limits.open_files:
+            return Exceeded(limit="open_files", allowed=limits.open_files, used=opened)
+        if (grown := disk.grown(limits.disk * _MIB, seen) / _MIB) > limits.disk:
+            return Exceeded(limit="disk", allowed=limits.disk, used=grown)
+
+
+# -- processes ------------------------------------------------------------------------------------
+
+
+def _descendants(root: int, enough: int) -> Iterator[_Seen]:
+    """A process and those below it; no more than tells that there are too many."""
+    waiting, threads = [(root, 0)], 0
+    while waiting and threads <= enough:
+        pid, depth = waiting.pop()
+        with suppress(OSError, ValueError, IndexError):
+            one = _look(pid, depth)
+            threads += one.threads
+            yield one
+            waiting += [(child, depth + 1) for child in _children(pid)]
+
+
+def _look(pid: int, depth: int) -> _Seen:
+    with open(f"/proc/{pid}/stat", "rb") as file:
+        fields = file.read().rpartition(b")")[2].split()
+    return _Seen(
+        pid=pid,
+        depth=depth,
+        threads=int(fields[_THREADS]),
+        memory=int(fields[_RSS]) * _PAGE,
+        seconds=sum(map(int, fields[_TIMES])) / _TICKS,
+    )
+
+
+def _children(pid: int) -> Iterator[int]:
+    for task in os.listdir(f"/proc/{pid}/task"):
+        with suppress(OSError), open(f"/proc/{pid}/task/{task}/children", "rb") as file:
+            yield from map(int, file.read().split())
+
+
+class _Time:
+    """The time of processes, with that of those that are gone.
+
+    A process that nobody waits for takes its time with it, so that their sum becomes less.
+    """
+
+    def __init__(self) -> None:
+        self._seen: dict[int, float] = {}
+        self._lost = 0.0
+
+    def of(self, seen: Iterable[_Seen]) -> float:
+        """The seconds that have been used by now."""
+        now = {one.pid: one.seconds for one in seen}
+        # One that changes its parent may have been missed this time.
+        missed = [p for p in self._seen.keys() - now.keys() if os.path.exists(f"/proc/{p}")]
+        now |= {pid: self._seen[pid] for pid in missed}
+        self._lost += max(0.0, sum(self._seen.values()) - sum(now.values()))
+        self._seen = now
+        return self._lost + sum(now.values())
+
+
+class _Shared:
+    """The memory of processes, with that of files without a name, which is no process's.
+
+    What they share is only counted apart where it matters: when their memory, and all that the
+    machine's shared memory has grown by, may be too much.
+    """
+
+    def __init__(self) -> None:
+        self._before = _shared_memory()
+
+    def memory(self, seen: Iterable[_Seen], allowed: int) -> int:
+        """The bytes that are used, exactly where that may be more than is allowed."""
+        seen = list(seen)
+        resident = sum(one.memory for one in seen)
+        if resident + max(0, _shared_memory() - self._before) <= allowed:
+            return resident
+        own = list(map(_proportional, seen))
+        files = {
+            (status.st_dev, status.st_ino): status.st_blocks * 512
+            for status in _unlinked(seen)
+            if status.st_dev == _MEMORY_DEVICE
+        }
+        shared = max(sum(one[1] for one in own), sum(files.values()))
+        return sum(one[0] for one in own) + shared
+
+
+def _shared_memory() -> int:
+    """The bytes of shared memory that the whole machine has."""
+    with suppress(OSError, StopIteration), open("/proc/meminfo", "rb") as file:
+        found = next(line for line in file if line.startswith(b"Shmem:"))
+        return int(found.split()[1]) * 1024
+    return 0
+
+
+def _proportional(one: _Seen) -> tuple[int, int]:
+    """The bytes of a process alone, and of what it shares, each in its part."""
+    try:
+        with open(f"/proc/{one.pid}/smaps_rollup", "rb") as file:
+            found = {
+                line.split()[0]: int(line.split()[1]) * 1024 for line in file if b"Pss" in line
+            }
+        shared = found.get(b"Pss_Shmem:", 0)
+        return found[b"Pss:"] - shared, shared
+    except (OSError, KeyError, ValueError, IndexError):
+        return one.memory, 0
+
+
+# -- disk -----------------------------------------------------------------------------------------
+
+
+class _Disk:
+    """What was written to some places since a moment.
+
+    Going through them is dear, so that it is done only when as much space as that is gone.
+    """
+
+    def __init__(self, places: Iterable[Path], began: float) -> None:
+        self._places = tuple(places)
+        self._began = began
+        self._free = self._left()
+
+    def _left(self) -> dict[int, int]:
+        """The bytes that are free, by device."""
+        left = {}
+        for place in self._places:
+            with suppress(OSError):
+                system = os.statvfs(place)
+                left[os.stat(place).st_dev] = system.f_bfree * system.f_frsize
+        return left
+
+    def grown(self, allowed: int, seen: Iterable[_Seen]) -> int:
+        """The bytes that were written, where that may be more than is allowed, else 0."""
+        now = self._left()
+        gone = max((before - now.get(d, before) for d, before in self._free.items()), default=0)
+        if gone <= allowed:
+            return 0
+        if any(map(_hides, seen)):
+            # It may have any number of files without a name: then it answers for all that is gone.
+            return gone
+        files = {
+            (status.st_dev, status.st_ino): status.st_blocks * 512
+            for status in (*self._written(), *_unlinked(seen))
+            # Not the time of modification, which anybody can set.
+            if status.st_ctime >= self._began and stat.S_ISREG(status.st_mode)
+        }
+        return sum(files.values())
+
+    def _written(self) -> Iterator[os.stat_result]:
+        for place in self._places:
+            for directory, _, names in os.walk(place):
+                for name in names:
+                    with suppress(OSError):
+                        yield os.lstat(os.path.join(directory, name))
+
+
+def _open_files(one: _Seen) -> int:
+    """How many files a process has open, where the kernel says so (since Linux 6.2)."""
+    try:
+        return os.stat(f"/proc/{one.pid}/fd").st_size
+    except OSError:
+        return 0
+
+
+def _hides(one: _Seen) -> bool:
+    """Whether a process of the command's does not let us see what it has open."""
+    place = f"/proc/{one.pid}/fd"
+    return one.depth > 1 and os.path.exists(place) and not os.access(place, os.R_OK | os.X_OK)
+
+
+def _unlinked(seen: Iterable[_Seen]) -> Iterator[os.stat_result]:
+    """Files that processes have open and that have no name any more."""
+    for one in seen:
+        with suppress(OSError):
+            for descriptor in os.listdir(f"/proc/{one.pid}/fd"):
+                with suppress(OSError):
+                    status = os.stat(f"/proc/{one.pid}/fd/{descriptor}")
+                    if status.st_nlink == 0:
+                        yield status

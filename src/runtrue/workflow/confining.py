@@ -1,0 +1,48 @@
+"""Confining: what the commands and the code of a workflow may reach, whoever wrote it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from runtrue.config import load_config
+from runtrue.confinement import Confinement
+from runtrue.flow import emit
+from runtrue.sandbox import Isolation
+
+if TYPE_CHECKING:
+    from runtrue.workflow.context import Context
+
+#: What git runs by itself, and what says what it runs.
+_KEPT = (".git/hooks", ".git/config", ".git/modules")
+
+
+def confinement_for(context: Context, *places: Path) -> Confinement:
+    """What a command is confined to that may write to some places. Raises IsolationError.
+
+    A home directory as a whole is no such place, nor is anything above it: it stays private.
+    """
+    directory = context.directory
+    home = Path(context.environment.get("HOME") or Path.home())
+    write = [place for place in places if not home.is_relative_to(place.resolve())]
+    isolation = isolation_in(directory)
+    emit("isolated", **isolation.record)
+    return isolation.box(
+        write=write,
+        kept=[place / name for place in write for name in _KEPT],
+        private=context.private(),
+        hidden=_hidden(write, context.surroundings.registry.home.path),
+    )
+
+
+@lru_cache(maxsize=16)
+def isolation_in(directory: Path) -> Isolation:
+    """How commands are confined in a directory, as configured there. Raises IsolationError."""
+    return Isolation.of(load_config(directory).isolation)
+
+
+def _hidden(write: Iterable[Path], home: Path) -> tuple[Path, ...]:
+    """What runtrue itself keeps, where that lies in what may be written."""
+    return (home,) if any(home.is_relative_to(place) for place in write) else ()

@@ -1,0 +1,151 @@
+"""What a user sees of isolation: its level, what it keeps from a command, and what it says."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from .conftest import Machine, MakeProject
+
+PROJECT = {
+    "thing.py": """
+        def double(number):
+            return 2 * number
+    """,
+    "test_thing.py": """
+        from thing import double
+
+
+        def test_double():
+            assert double(2) == 4
+    """,
+    "runtrue.toml": """
+        [checks.tests]
+        command = "python -m pytest -q -p no:cacheprovider"
+    """,
+}
+LEVELS = ("bubblewrap", "landlock")
+
+
+@pytest.fixture
+def machine(tmp_path: Path) -> Machine:
+    """A machine on which nothing is allowed that is not by default."""
+    machine = Machine(tmp_path, search=False)
+    for name in ("RUNTRUE_ISOLATION_WRITE", "RUNTRUE_ALLOW_LOOPBACK"):
+        del machine.env[name]
+    return machine
+
+
+def check(project: Path, script: str, **settings: str) -> None:
+    """Have the project checked by a script of the shell."""
+    more = "\n".join(f"{name} = {value}" for name, value in settings.items())
+    (project / "check.sh").write_text(script)
+    (project / "runtrue.toml").write_text(
+        f'[checks.tests]\ncommand = "sh check.sh"\n[isolation]\n{more}\n'
+    )
+
+
+def test_by_default_the_strongest_level_is_used_and_recorded(
+    machine: Machine, make_project: MakeProject
+) -> None:
+    project = make_project(PROJECT)
+    done = machine.runtrue("fix", "--json", cwd=project)
+    assert done.code == 0, done.said
+    assert done.json["isolation"] == {"level": "bubblewrap", "network": []}
+    shown = machine.runtrue("runs", "show", done.json["run_id"], "--json", cwd=project)
+    assert shown.json["isolation"]["level"] == "bubblewrap"
+    doctor = machine.runtrue("doctor", cwd=project)
+    assert "isolation  bubblewrap (at least landlock); no network" in doctor.out
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_a_check_cannot_see_the_home_and_cannot_write_beside_the_sandbox(
+    machine: Machine, make_project: MakeProject, level: str
+) -> None:
+    project = make_project(PROJECT)
+    (machine.home / ".ssh").mkdir()
+    key = machine.home / ".ssh" / "id_ed25519"
+    key.write_text("the key")
+    victim = project.parent / "victim.txt"
+    victim.write_text("as it was")
+    check(project, f"cat {key} && exit 9; echo gone >{victim}; exit 7")
+    done = machine.runtrue("fix", "--json", cwd=project, env={"RUNTRUE_ISOLATION": level})
+    assert done.code == 1
+    assert done.json["isolation"]["level"] == level
+    assert [finding["message"] for finding in done.json["findings"]] == ["exited with code 7"]
+    assert "the key" not in done.said
+    assert victim.read_text() == "as it was"
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_a_limit_that_is_hit_is_a_finding_that_names_it(
+    machine: Machine, make_project: MakeProject, level: str
+) -> None:
+    project = make_project(PROJECT)
+    check(project, "while :; do echo yes yes yes yes yes yes; done", limits="{ output = 1 }")
+    done = machine.runtrue("fix", "--json", cwd=project, env={"RUNTRUE_ISOLATION": level})
+    assert done.code == 1
+    finding = done.json["findings"][0]
+    assert finding["category"] == "resource_limit"
+    assert (finding["data"]["limit"], finding["data"]["allowed"]) == ("output", 1)
+    assert finding["data"]["used"] > 1
+    assert "printed too much" in finding["message"]
+
+
+def test_less_than_the_minimum_is_refused_before_anything_is_run(
+    machine: Machine, make_project: MakeProject
+) -> None:
+    project = make_project(PROJECT)
+    asked = machine.runtrue("fix", cwd=project, env={"RUNTRUE_ISOLATION": "process"})
+    assert asked.code == 1
+    assert "process is weaker than the minimum, landlock" in asked.err
+    check(project, "exit 0", minimum='"bubblewrap"')
+    path = project.parent / "bin"
+    path.mkdir()
+    for name in ("git", "sh", "python"):
+        (path / name).symlink_to(shutil.which(name) or name)
+    missing = machine.runtrue("fix", cwd=project, env={"PATH": str(path)})
+    assert missing.code == 1
+    assert "commands cannot be isolated here (bubblewrap: there is no program `bwrap`)" in (
+        missing.err
+    )
+    assert "install bubblewrap" in missing.err
+    assert '[isolation] minimum = "landlock"' in missing.err
+
+
+def test_a_file_that_a_check_names_and_places_that_are_allowed_are_there(
+    machine: Machine, make_project: MakeProject
+) -> None:
+    project = make_project(PROJECT)
+    judge, notes = project.parent / "judge.sh", project.parent / "notes"
+    notes.mkdir()
+    judge.write_text(f"echo seen >{notes}/it")
+    (project / "runtrue.toml").write_text(
+        f'[checks.tests]\ncommand = "sh {judge}"\n[isolation]\nwrite = ["{notes}"]\n'
+    )
+    done = machine.runtrue("fix", cwd=project)
+    assert done.code == 0, done.said
+    assert (notes / "it").read_text() == "seen\n"
+
+
+def test_nodes_of_workflows_are_isolated_too(machine: Machine, tmp_path: Path) -> None:
+    (machine.home / "secret.txt").write_text("the secret")
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    command = f"cat {machine.home}/secret.txt 2>/dev/null; echo $MY_TOKEN; echo mine >mine.txt"
+    done = machine.runtrue(
+        *("node", "run", "shell", f"command={command}", "--json"),
+        cwd=folder,
+        env={"MY_TOKEN": "a token of mine"},
+    )
+    assert done.code == 0, done.said
+    assert "the secret" not in done.said
+    assert "a token of mine" not in done.said
+    assert (folder / "mine.txt").read_text() == "mine\n"
+    code = f"return open({str(machine.home / 'secret.txt')!r}).read()"
+    python = machine.runtrue("node", "run", "python", f"code={code}", cwd=folder)
+    assert python.code == 1
+    assert "the secret" not in python.said
+    assert "FileNotFoundError" in python.said or "PermissionError" in python.said

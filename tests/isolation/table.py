@@ -1,0 +1,65 @@
+"""The table of all attacks, for the documentation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from types import ModuleType
+
+from tests.isolation import (
+    test_files,
+    test_judge,
+    test_judge_of_others,
+    test_requests,
+    test_secrets,
+)
+from tests.isolation.attack import LEVELS
+from tests.isolation.attacks import GROUPS, NEED_NAMESPACES
+
+
+def table() -> str:
+    """What is attempted, and at which levels it is stopped."""
+    return "\n" + "\n".join([*_of_levels(), *_of_all()]) + "\n"
+
+
+def _of_levels() -> Iterator[str]:
+    for group in GROUPS:
+        yield f"### {group.title}\n"
+        yield from _rows(["Attempted", *(f"`{level}`" for level in LEVELS)])
+        for attack in group.attacks:
+            kept = ("stopped" if level in attack.promised else "not promised" for level in LEVELS)
+            mark = " (1)" if attack.name in NEED_NAMESPACES else ""
+            yield f"| {attack.name}{mark} | {' | '.join(kept)} |"
+        yield ""
+
+
+def _of_all() -> Iterator[str]:
+    """What is seen to outside of where commands run, whatever the level is."""
+    judge = [*test_judge.SILENT, *test_judge.SEEN]
+    others = [*test_judge_of_others.ATTACKS, *test_judge_of_others.FORGERIES]
+    yield from _listed("The judge", "A wrong candidate does not pass by", [*judge, *others])
+    for title, module in {
+        "What leaves a sandbox": test_files,
+        "Requests of workflows": test_requests,
+        "Secrets in what is kept": test_secrets,
+    }.items():
+        yield from _listed(title, "At every level", _sentences(module))
+
+
+def _listed(title: str, head: str, names: Iterable[str]) -> Iterator[str]:
+    yield f"### {title}\n"
+    yield from _rows([head])
+    for name in dict.fromkeys(names):
+        yield f"| {name} |"
+    yield ""
+
+
+def _rows(head: list[str]) -> Iterator[str]:
+    yield f"| {' | '.join(head)} |"
+    yield f"|{' --- |' * len(head)}"
+
+
+def _sentences(module: ModuleType) -> Iterator[str]:
+    """The tests of a module, whose names are sentences."""
+    for name, value in vars(module).items():
+        if name.startswith("test_") and getattr(value, "__module__", "") == module.__name__:
+            yield name.removeprefix("test_").replace("_", " ")
