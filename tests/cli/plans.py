@@ -26,6 +26,14 @@ NEEDS_MODEL = """
 NEEDS_A_FIX = """
     if grep -q one handler.py; then echo two >> handler.py; else echo one > handler.py; fi
 """
+#: An agent that makes another strategy of any: it writes two itself, and mends nothing.
+REVISES = """
+    cat > prompt.txt
+    file=$(grep -o '/[^ `]*strategy\\.yaml' prompt.txt | head -1)
+    step='{description: other, actor: command, command: "echo two > handler.py"}'
+    if [ -n "$file" ]; then printf 'steps:\\n- %s\\n' "$step" > "$file"; fi
+    rm prompt.txt
+"""
 RATE_IS_RIGHT = {"name": "rate", "command": "grep -q 'RATE = 0.1' model.py"}
 HAS_TWO = {"name": "two", "command": "grep -q two handler.py"}
 

@@ -24,6 +24,7 @@ from runtrue.loop import (
     Policy,
     Reason,
     Response,
+    Revise,
     Why,
     decide,
 )
@@ -273,7 +274,7 @@ def test_rule_15_any_fixable_finding_with_budget_left_gives_a_fix(
         and left.format_retries >= 0
     )
     aborts = policy.abort_on_regression and told.regressions(told.latest)
-    ends = (Reason.NO_FIXER, Reason.OUT_OF_BOUNDS)
+    ends = (Reason.NO_FIXER, Reason.OUT_OF_BOUNDS, Reason.NEEDS_APPROVAL)
     no_fixer = any(r.reason in ends for r in told.rejections)
     # With nothing known against the latest candidate, a passing fault is waited out first.
     unsure = left.transport_retries > 0 and not any(
@@ -546,6 +547,23 @@ def test_in_a_loop_every_decision_before_the_last_leads_on(
     trail = data.draw(plays(policy))
     going_on = {decision.action for _, decision in trail[:-1]}
     assert going_on <= {Action.FIX, Action.RECHECK, Action.ASK}
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        history(attempt(1, verdict(finding(fault=Fault.STRATEGY, category="needs_approval")))),
+        history(attempt(1, verdict(finding())), rejections=(rejection(Reason.NEEDS_APPROVAL),)),
+    ],
+)
+def test_what_needs_approval_is_asked_for_and_revised_only_when_a_person_has_spoken(
+    told: History,
+) -> None:
+    policy = Policy(ask_human=True, revision=Revise.AUTO)
+    decision = decide(policy, told)
+    assert (decision.action, decision.why) == (Action.ASK, Why.NEEDS_APPROVAL)
+    answered = replace(told, answers=(answer(1, len(told.rejections)),))
+    assert decide(policy, answered).action is Action.REVISE
 
 
 @given(st.data(), policies)

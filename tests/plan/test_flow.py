@@ -149,7 +149,7 @@ class TestBounds:
         more = """  - {name: gone, command: "test ! -f b.txt", watches: [nothing]}"""
         step = f"{writes('a.txt')}, bounds: {{deletes: false}}"
         one.use(plan(step, more=f"{more}\nautomation_profile: auto"), agent="sh fix.sh #")
-        assert one.asked["why"] == "out_of_bounds"
+        assert one.asked["why"] == "needs_approval"
         assert (one.sandbox / "b.txt").exists()
 
     def test_what_judges_may_be_changed_where_the_bounds_name_it(self, driven: Make) -> None:
@@ -167,6 +167,19 @@ class TestApprovals:
         one.use(plan(step))
         one.execute()
         assert one.asked["findings"][0]["attempted"] == ["b.txt"]
+        one.say({"text": "yes"})
+        assert one.asked["offer"] is True
+        assert not (one.sandbox / "b.txt").exists()
+
+    def test_a_fix_that_deletes_asks_for_approval_and_no_revision_gets_around_that(
+        self, driven: Make
+    ) -> None:
+        one = driven({**FILES, "fix.sh": "rm -f b.txt; echo yes > a.txt\n"})
+        step = writes("a.txt", "nearly")
+        one.use(plan(step, more="automation_profile: trusted"), agent="sh fix.sh #")
+        assert one.asked["why"] == "needs_approval"
+        assert not one.told("strategy_revision_started")
+        assert (one.sandbox / "b.txt").exists()
         one.say({"text": "yes"})
         assert one.asked["offer"] is True
         assert not (one.sandbox / "b.txt").exists()

@@ -18,6 +18,7 @@ _MARKS = {"done": ("✓", "green"), "failed": ("✗", "red"), "processing": ("�
 _WHY = {
     **WHY,
     "out_of_bounds": "what would mend it lies outside of what the strategy allows",
+    "needs_approval": "what would be done needs approval",
     "unasked": "a required validation fails, and nothing is fixed before a person has spoken",
     "unanswered": "nobody answered in time",
     "budget": "the time or the money is used up",

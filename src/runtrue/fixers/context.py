@@ -36,6 +36,7 @@ _REJECTED = {
     Reason.UNCHANGED: "no file was changed by it",
     Reason.REPEATED: "it gave a candidate that had already failed, so it was not run again",
     Reason.OUT_OF_BOUNDS: "it changed what the strategy does not allow, so nothing of it was kept",
+    Reason.NEEDS_APPROVAL: "it deleted files, which needs approval, so nothing of it was kept",
 }
 
 Hide = Callable[[str], str]

@@ -7,6 +7,7 @@ from runtrue.loop.analysis import Analysis
 from runtrue.loop.bounds import Bounds, as_pattern, matches
 from runtrue.loop.cause import (
     COVERAGE_UNMET,
+    NEEDS_APPROVAL,
     RESOURCE_LIMIT,
     SECURITY_ISSUE,
     TAMPERED,
@@ -23,9 +24,10 @@ from runtrue.loop.escalation import Condition, Escalation, Item, Response, Trigg
 from runtrue.loop.fault import Fault, fault_of_exception, fault_of_status
 from runtrue.loop.finding import Finding, Location, Mode, Outcome, Verdict
 from runtrue.loop.fingerprint import fingerprint, normalise
-from runtrue.loop.fixing import beyond, too_much, write_texts
+from runtrue.loop.fixing import beyond, only_deleted, too_much, write_texts
 from runtrue.loop.handover import EXPIRED
 from runtrue.loop.history import (
+    COUNTED,
     Answer,
     Attempt,
     Fix,
@@ -65,10 +67,12 @@ from runtrue.loop.seams import (
 from runtrue.loop.workshop import Workshop, WorkshopNode, readable
 
 __all__ = [
+    "COUNTED",
     "COVERAGE_UNMET",
     "DEFAULT_PROFILE",
     "EXPIRED",
     "MATCH",
+    "NEEDS_APPROVAL",
     "PROFILES",
     "RESOURCE_LIMIT",
     "SECURITY_ISSUE",
@@ -142,6 +146,7 @@ __all__ = [
     "matches",
     "may_be_one_of",
     "normalise",
+    "only_deleted",
     "readable",
     "repair_cycle",
     "steady",

@@ -42,6 +42,8 @@ TIMEOUT = "timeout"
 RESOURCE_LIMIT = "resource_limit"
 #: A candidate that wanted to be its own judge.
 TAMPERED = "tampered"
+#: What a person's yes puts right, and nothing else.
+NEEDS_APPROVAL = "needs_approval"
 
 _BY_CATEGORY = {
     COVERAGE_UNMET: Cause.COVERAGE,

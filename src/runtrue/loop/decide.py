@@ -9,6 +9,7 @@ from enum import StrEnum
 from runtrue.flow import RunState
 from runtrue.loop.cause import (
     COVERAGE_UNMET,
+    NEEDS_APPROVAL,
     SECURITY_ISSUE,
     TESTS_MISSING,
     TIMEOUT,
@@ -55,6 +56,8 @@ class Why(StrEnum):
     MONEY_SPENT = "money_spent"
     #: What would mend it lies outside of what the strategy allows.
     OUT_OF_BOUNDS = "out_of_bounds"
+    #: What would be done is a person's to approve: no revision of the strategy gets around that.
+    NEEDS_APPROVAL = "needs_approval"
     #: Nothing is fixed before a person has said something.
     UNASKED = "unasked"
     #: A person was asked, and did not answer in time.
@@ -132,8 +135,8 @@ def _unescalated(policy: Policy, history: History) -> Decision:
     budget = Budget.left(policy, history)
     if why := what_is_spent(budget):
         return _give_up(policy, why, best)
-    if _is_for_the_strategy(best, history):
-        return _beyond(policy, Why.OUT_OF_BOUNDS, best, history)
+    if why := _what_is_not_allowed(best, history):
+        return _beyond(policy, why, best, history)
     if budget.transport_retries > 0 and _may_pass_by_itself(latest):
         return Decision(
             action=Action.RECHECK,
@@ -158,24 +161,32 @@ def what_is_spent(budget: Budget) -> Why | None:
     return Why.MONEY_SPENT if budget.cost is not None and budget.cost <= 0 else None
 
 
-def _is_for_the_strategy(best: Attempt, history: History) -> bool:
-    """Whether what a step did, or a fixer did last, lies outside of the bounds."""
+#: What a fix was rejected for that is not the fixer's to put right.
+_NOT_ALLOWED = {
+    Reason.OUT_OF_BOUNDS: Why.OUT_OF_BOUNDS,
+    Reason.NEEDS_APPROVAL: Why.NEEDS_APPROVAL,
+}
+
+
+def _what_is_not_allowed(best: Attempt, history: History) -> Why | None:
+    """Whether what a step did, or a fixer did last, is outside of the bounds or to be approved."""
+    if any(finding.category == NEEDS_APPROVAL for finding in best.blocking):
+        return Why.NEEDS_APPROVAL
     faults = {finding.fault for finding in best.blocking}
     if Fault.STRATEGY in faults and Fault.CANDIDATE not in faults:
-        return True
-    last = history.rejections[-1:]
-    return any(
-        rejection.reason is Reason.OUT_OF_BOUNDS and rejection.after == history.latest.number
-        for rejection in last
-    )
+        return Why.OUT_OF_BOUNDS
+    last = history.rejections[-1] if history.rejections else None
+    if last is None or last.after != history.latest.number:
+        return None
+    return _NOT_ALLOWED.get(last.reason)
 
 
 def _beyond(policy: Policy, why: Why, best: Attempt, history: History) -> Decision:
     """What happens when no fix within the strategy is left: revise it, or give up."""
     # Once a person has spoken, nothing is allowed but what they say.
     untold = not (history.is_later or history.answers or history.revisions)
-    by_itself = policy.revision is Revise.AUTO and untold
-    is_bound = why is Why.OUT_OF_BOUNDS
+    by_itself = policy.revision is Revise.AUTO and untold and why is not Why.NEEDS_APPROVAL
+    is_bound = why in _NOT_ALLOWED.values()
     if by_itself or (history.told and is_bound and policy.revision is not Revise.NEVER):
         return Decision(
             action=Action.REVISE,

@@ -131,6 +131,7 @@ class FixNode(WorkshopNode):
             sandbox.put_back(restored, before)
             after = sandbox.snapshot()
         outside = beyond(inputs.bounds, sandbox, before, after)
+        deleted = only_deleted(inputs.bounds, outside, sandbox, after)
         if not outside and too_much(inputs.bounds, sandbox, inputs.origin, after):
             outside = sandbox.changed(before, after)
         if outside:
@@ -148,6 +149,7 @@ class FixNode(WorkshopNode):
             files=readable(sandbox.changed(before, after)),
             restored=readable(restored),
             outside=readable(outside),
+            deleted=readable(deleted),
             seconds=time.monotonic() - started,
             failure=proposal.failure,
             analysis=proposal.analysis,
@@ -186,8 +188,10 @@ class FixNode(WorkshopNode):
         if fix.candidate != fix.base:
             seen = any(a.candidate == fix.candidate for a in inputs.history.attempts)
             return Reason.REPEATED if seen else None
-        if any(part.outside for part in fix.parts):
-            return Reason.OUT_OF_BOUNDS
+        outside = {file for part in fix.parts for file in part.outside}
+        if outside:
+            deleted = {file for part in fix.parts for file in part.deleted}
+            return Reason.NEEDS_APPROVAL if outside <= deleted else Reason.OUT_OF_BOUNDS
         if any(part.failure is not None for part in fix.parts):
             return Reason.FIXER_FAILED
         repeatable = {fixer.name for fixer in self.workshop.fixers if fixer.repeatable}
@@ -211,6 +215,17 @@ def beyond(bounds: Bounds | None, sandbox: Sandbox, before: str, after: str) -> 
     if not bounds.deletes:
         outside |= set(sandbox.missing(files, after)) - set(bounds.deletable)
     return tuple(sorted(outside))
+
+
+def only_deleted(
+    bounds: Bounds | None, outside: tuple[str, ...], sandbox: Sandbox, after: str
+) -> tuple[str, ...]:
+    """Those of some files beyond the bounds that may be changed, and were deleted."""
+    if bounds is None:
+        return ()
+    elsewhere = bounds.outside(outside)
+    inside = tuple(file for file in outside if file not in elsewhere)
+    return sandbox.missing(inside, after)
 
 
 def too_much(bounds: Bounds | None, sandbox: Sandbox, origin: str | None, after: str) -> str | None:

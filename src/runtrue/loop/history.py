@@ -26,6 +26,8 @@ class FixPart:
     restored: tuple[str, ...] = ()
     #: Files outside of the bounds that it edited; because of them none of its edits was kept.
     outside: tuple[str, ...] = ()
+    #: Those of them that it only deleted, where it may change them.
+    deleted: tuple[str, ...] = ()
     seconds: float = 0.0
     #: Why it gave nothing: the fixer itself failed, for reasons outside of the candidate.
     failure: str | None = None
@@ -83,6 +85,8 @@ class Reason(StrEnum):
     REPEATED = "repeated"
     #: What was changed lies outside of what the strategy allows.
     OUT_OF_BOUNDS = "out_of_bounds"
+    #: All that is not allowed about it is that files were deleted, which a person may approve.
+    NEEDS_APPROVAL = "needs_approval"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -238,9 +242,9 @@ class History:
         """What has been used up of the current budget, with what was used up before."""
         since = self.since_last_answer()
         fixes = [a.fix for a in since.attempts if a.fix]
-        fixes += [r.fix for r in since.rejections if r.reason in _COUNTED]
+        fixes += [r.fix for r in since.rejections if r.reason in COUNTED]
         tried = Counter(check for fix in fixes for check in fix.checks)
-        every = fixes + [r.fix for r in since.rejections if r.reason not in _COUNTED]
+        every = fixes + [r.fix for r in since.rejections if r.reason not in COUNTED]
         usage = [part.usage for fix in every for part in fix.parts if part.usage]
         own = Spent(
             fixes=dict(tried),
@@ -347,7 +351,7 @@ class History:
 
 
 #: Rejections that count as fixes that were tried.
-_COUNTED = (Reason.REPEATED, Reason.OUT_OF_BOUNDS)
+COUNTED = (Reason.REPEATED, Reason.OUT_OF_BOUNDS, Reason.NEEDS_APPROVAL)
 
 
 def _failures(attempt: Attempt) -> Counter[tuple[str, str | None]]:

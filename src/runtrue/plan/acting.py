@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from runtrue.flow import Node, emit
 from runtrue.loop import (
+    NEEDS_APPROVAL,
     Attempt,
     Bounds,
     Fault,
@@ -18,6 +19,7 @@ from runtrue.loop import (
     Workplace,
     beyond,
     matches,
+    only_deleted,
     too_much,
     write_texts,
 )
@@ -29,8 +31,8 @@ from runtrue.plan.strategy import Step, Strategy
 
 #: The name under which a step that could not be done stands among the verdicts.
 STEP = "step"
-#: The category of a finding that a person's yes puts right.
-NEEDS_APPROVAL = "needs_approval"
+#: The category of a finding about a step that could not be done.
+_NOT_DONE = "step_not_done"
 #: How much of what an actor said is in the finding about what it could not do.
 _SAID = 300
 
@@ -113,8 +115,13 @@ class ActNode(Node):
             sandbox.restore(inputs.candidate)
             named = ", ".join(outside[:5])
             failure = more or f"it changed {named}, which the strategy does not allow"
+            category = "out_of_bounds" if outside else _NOT_DONE
+            if not more and only_deleted(inputs.bounds, outside, sandbox, after) == outside:
+                failure, category = f"it deleted {named}, which needs approval", NEEDS_APPROVAL
             acted = replace(acted, failure=failure)
-            return self._refused(inputs, acted, started, outside=outside, judges=judges)
+            return self._refused(
+                inputs, acted, started, category=category, outside=outside, judges=judges
+            )
         deed = self._deed(inputs, acted, started)
         files = sandbox.changed(inputs.candidate, after)
         emit("step_done", step=step.id, files=files, restored=judges)
@@ -201,7 +208,7 @@ class ActNode(Node):
         acted: Acted,
         started: float,
         *,
-        category: str = "step_not_done",
+        category: str = _NOT_DONE,
         outside: tuple[str, ...] = (),
         judges: tuple[str, ...] = (),
     ) -> Done:
@@ -211,7 +218,7 @@ class ActNode(Node):
         told = f": {said}" if said and said not in str(acted.failure) and not outside else ""
         finding = Finding(
             source=STEP,
-            category="out_of_bounds" if outside else category,
+            category=category,
             message=f"{step.id} ({step.description}): {acted.failure}{told}",
             fault=Fault.STRATEGY,
             attempted=outside,

@@ -15,8 +15,7 @@ from runtrue.config import problem_of_pattern
 from runtrue.errors import PlanError, RunError, SandboxError
 from runtrue.flow import Journal, Question, RunRow, RunState, replay
 from runtrue.home import Home
-from runtrue.loop import EXPIRED
-from runtrue.plan.acting import NEEDS_APPROVAL
+from runtrue.loop import EXPIRED, Why
 from runtrue.plan.flow import prepare_plan
 from runtrue.plan.place import Place
 from runtrue.plan.plan import PlanRequest
@@ -45,9 +44,7 @@ def wanted_by(question: dict[str, Any] | None) -> Wanted | None:
     """What a question is for; nothing without one."""
     if question is None:
         return None
-    # As data, whether it comes from the journal or from who has just asked it.
-    findings = msgspec.to_builtins(question.get("findings", ()))
-    if any(finding["category"] == NEEDS_APPROVAL for finding in findings):
+    if question.get("why") == Why.NEEDS_APPROVAL:
         return Wanted.APPROVAL
     by_key = {"begin": Wanted.BEGIN, "offer": Wanted.APPLY, "approve": Wanted.APPROVAL}
     return next((wanted for key, wanted in by_key.items() if key in question), Wanted.GUIDANCE)

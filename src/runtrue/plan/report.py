@@ -10,12 +10,12 @@ import msgspec
 
 from runtrue.flow import Question, RunState
 from runtrue.loop import (
+    COUNTED,
     Attempt,
     Decision,
     Finding,
     Fix,
     History,
-    Reason,
     Verdict,
     Why,
 )
@@ -171,8 +171,7 @@ def _fixes(history: History) -> Iterator[tuple[Fix, str, bool, Attempt]]:
     tried += [(r.after, 2, r.fix, r.reason, by_number[r.after]) for r in history.rejections]
     for number, _, fix, reason, attempt in sorted(tried, key=lambda one: one[:2]):
         if reason:
-            counted = reason in (Reason.REPEATED, Reason.OUT_OF_BOUNDS)
-            yield fix, str(reason), counted, attempt
+            yield fix, str(reason), reason in COUNTED, attempt
             continue
         base = next(a for a in history.attempts if a.candidate == fix.base)
         is_human = bool(fix.parts) and all(part.fixer == "human" for part in fix.parts)
