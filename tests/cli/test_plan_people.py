@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from tests.cli.conftest import Machine, MakeProject
@@ -41,3 +43,44 @@ def test_what_needs_approval_is_asked_for_and_no_revision_gets_around_it(
     done = plans.run("prompt", report["run_id"], "yes", "--json")
     assert done.code == 0, done.said
     assert [one["description"] for one in done.json["plan"]["steps"]] == ["add the tax"]
+
+
+FAILS = step("echo two > handler.py; test -f model.txt")
+
+
+def test_an_edit_does_not_stand_for_a_step_that_was_not_done(plans: Plans) -> None:
+    path = plans.file("", HAS_TWO, strategy=FAILS, automation_profile="cautious")
+    waiting = plans.use(path).json
+    # What is required passes with the edit, and yet the step is to be done.
+    Path(waiting["sandbox"], "handler.py").write_text("two\n")
+    again = plans.run("prompt", waiting["run_id"], "try it again", "--json")
+    assert again.code == 3, again.said
+    deeds = again.json["plan"]["deeds"]
+    assert [deed["refused"] is not None for deed in deeds] == [True, True]
+    Path(waiting["sandbox"], "model.txt").write_text("here\n")
+    done = plans.run("prompt", waiting["run_id"], "try it again", "--json")
+    assert done.code == 0, done.said
+    assert len(done.json["plan"]["deeds"]) == 3
+    assert Path(waiting["sandbox"], "model.txt").exists()
+
+
+def test_an_edit_does_not_stand_for_a_step_that_needs_approval(plans: Plans) -> None:
+    strategy = step("echo two > handler.py", network=True)
+    path = plans.file("", HAS_TWO, strategy=strategy, automation_profile="cautious")
+    waiting = plans.use(path).json
+    Path(waiting["sandbox"], "model.py").write_text("edited\n")
+    done = plans.run("prompt", waiting["run_id"], "yes", "--json")
+    assert done.code == 0, done.said
+    assert done.json["plan"]["deeds"][-1]["files"] == ["handler.py"]
+    assert Path(waiting["sandbox"], "model.py").read_text() == "edited\n"
+
+
+def test_a_step_counts_as_done_by_hand_when_the_person_says_so(plans: Plans) -> None:
+    path = plans.file("", HAS_TWO, strategy=FAILS, automation_profile="cautious")
+    waiting = plans.use(path).json
+    Path(waiting["sandbox"], "handler.py").write_text("two by hand\n")
+    done = plans.run("prompt", waiting["run_id"], "done", "--json")
+    assert done.code == 0, done.said
+    assert len(done.json["plan"]["deeds"]) == 1
+    assert plans.run("apply").code == 0
+    assert plans.read("handler.py") == "two by hand\n"

@@ -11,11 +11,14 @@ from typing import Any
 from runtrue.flow import Ask, RunState, emit
 from runtrue.loop.decide import Action, Decision, Why
 from runtrue.loop.escalation import Response
+from runtrue.loop.fault import Fault
 from runtrue.loop.history import Answer, Fix, FixPart, History
 from runtrue.loop.workshop import Shared, Workshop, WorkshopNode, readable
 
 #: The answer that stands for none: nobody has said anything in time.
 EXPIRED = {"expired": True}
+#: What a person answers who has done by hand what could not be done as the strategy says.
+DONE_ANSWER = "done"
 
 
 class HandOverNode(WorkshopNode):
@@ -107,9 +110,17 @@ class TakeBackNode(WorkshopNode):
     def post(self, shared: Shared, inputs: str, result: Fix) -> str:
         """Have it checked like any other candidate; what was only spoken of, is known already."""
         history: History = shared["history"]
+        latest, text = history.latest, history.answers[-1].text.strip()
+        faults = {finding.fault for finding in latest.blocking}
+        if faults == {Fault.STRATEGY} and text.lower() != DONE_ANSWER:
+            # What was not done is still to be done, on what the person has made of the files: that
+            # those pass would say nothing about it.
+            stands = replace(latest, candidate=result.candidate)
+            shared["history"] = replace(history, attempts=(*history.attempts[:-1], stands))
+            return "advised"
         # After a regression it is the latest attempt that must not be decided on again.
-        known = result.candidate == inputs and not history.regressions(history.latest)
-        if known and history.answers[-1].text.strip():
+        known = result.candidate == inputs and not history.regressions(latest)
+        if known and text:
             return "advised"
         shared["fix"], shared["candidate"] = result, result.candidate
         return "edited"
