@@ -84,3 +84,23 @@ def test_a_step_counts_as_done_by_hand_when_the_person_says_so(plans: Plans) -> 
     assert len(done.json["plan"]["deeds"]) == 1
     assert plans.run("apply").code == 0
     assert plans.read("handler.py") == "two by hand\n"
+
+
+def test_what_was_not_the_fault_of_the_code_is_validated_again_whatever_is_answered(
+    plans: Plans,
+) -> None:
+    tool = plans.project.parent / "tool"
+    path = plans.file(
+        "echo two > handler.py",
+        {"name": "tool", "command": f"{tool} handler.py"},
+        automation_profile="cautious",
+    )
+    waiting = plans.use(path)
+    assert (waiting.code, waiting.json["why"]) == (3, "not_the_candidate")
+    still = plans.run("prompt", waiting.json["run_id"], "is it there now?", "--json")
+    assert still.code == 3, still.said
+    tool.write_text("#!/bin/sh\ngrep -q two $1\n")
+    tool.chmod(0o755)
+    done = plans.run("prompt", waiting.json["run_id"], "it is installed", "--json")
+    assert done.code == 0, done.said
+    assert done.json["plan"]["metadata"]["validation_attempts"] == {}

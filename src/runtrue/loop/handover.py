@@ -118,9 +118,10 @@ class TakeBackNode(WorkshopNode):
             stands = replace(latest, candidate=result.candidate)
             shared["history"] = replace(history, attempts=(*history.attempts[:-1], stands))
             return "advised"
-        # After a regression it is the latest attempt that must not be decided on again.
+        # After a regression it is the latest attempt that must not be decided on again; and what
+        # was no candidate's fault may be gone, though the candidate is the same.
         known = result.candidate == inputs and not history.regressions(latest)
-        if known and text:
+        if known and text and Fault.CANDIDATE in faults:
             return "advised"
         shared["fix"], shared["candidate"] = result, result.candidate
         return "edited"
