@@ -19,6 +19,7 @@ from runtrue.loop.cause import (
 )
 from runtrue.loop.comparison import is_one_of, may_be_one_of, steady, still_judged, within_task
 from runtrue.loop.cycle import Cycle, repair_cycle
+from runtrue.loop.deadline import TIME_IS_UP, in_time
 from runtrue.loop.decide import Action, Decision, Why, decide, what_is_spent
 from runtrue.loop.escalation import Condition, Escalation, Item, Response, Trigger
 from runtrue.loop.fault import Fault, fault_of_exception, fault_of_status
@@ -79,6 +80,7 @@ __all__ = [
     "TAMPERED",
     "TESTS_MISSING",
     "TIMEOUT",
+    "TIME_IS_UP",
     "Action",
     "Analysis",
     "Analyst",
@@ -142,6 +144,7 @@ __all__ = [
     "fault_of_exception",
     "fault_of_status",
     "fingerprint",
+    "in_time",
     "is_one_of",
     "matches",
     "may_be_one_of",

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from runtrue.flow import emit
 from runtrue.loop.cause import RESOURCE_LIMIT, TAMPERED, TIMEOUT
 from runtrue.loop.comparison import steady, still_judged, within_task
+from runtrue.loop.deadline import TIME_IS_UP, in_time
 from runtrue.loop.decide import Action
 from runtrue.loop.fault import Fault
-from runtrue.loop.finding import Mode, Outcome, Verdict
+from runtrue.loop.finding import Finding, Mode, Outcome, Verdict
 from runtrue.loop.hiding import hidden_verdict
 from runtrue.loop.history import Attempt, History
 from runtrue.loop.policy import Budget
@@ -77,11 +79,15 @@ class CheckNode(WorkshopNode):
         limit = max(inputs.number, last)
         emit("attempt_started", number=inputs.number, limit=limit)
         verdicts: list[Verdict] = []
+        started = time.monotonic()
         for group in self._groups(inputs):
             for check in group:
                 if verdicts:
                     self._put_back_judges(inputs.candidate)
-                verdict = await self._verdict(check, inputs)
+                used = time.monotonic() - started
+                left = Budget.deadline(self.workshop.policy, inputs.history, used)
+                found = await in_time(partial(self._verdict, check, inputs), left)
+                verdict = found or self._cut_off(check, verdicts, inputs.history)
                 emit("check_finished", number=inputs.number, **_summary(verdict))
                 verdicts.append(verdict)
             if inputs.number > 1 and any(verdict.blocks for verdict in verdicts):
@@ -100,6 +106,24 @@ class CheckNode(WorkshopNode):
         artifact, sandbox = self.workshop.artifact, self.workshop.sandbox
         code_hash = sandbox.content_hash(artifact, inputs.candidate) if artifact else None
         return Checked(at, tuple(verdicts), code_hash)
+
+    def _cut_off(self, check: Check, before: list[Verdict], history: History) -> Verdict:
+        finding = Finding(
+            source=check.name,
+            category="time_spent",
+            message=f"{check.command}: {TIME_IS_UP}",
+            fault=Fault.ENVIRONMENT,
+        )
+        # All that was left: what checks do not count themselves went by as well.
+        counted = sum(verdict.seconds for verdict in before)
+        left = Budget.left(self.workshop.policy, history).seconds - counted
+        return Verdict(
+            check=check.name,
+            mode=check.mode,
+            passed=False,
+            findings=(finding,),
+            seconds=max(left, 0.0),
+        )
 
     def _put_back_judges(self, candidate: str) -> None:
         """Undo what an earlier check did to the files that judge; what it built stays."""

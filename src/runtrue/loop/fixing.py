@@ -12,11 +12,13 @@ from runtrue.flow import emit
 from runtrue.loop.bounds import Bounds
 from runtrue.loop.cause import COVERAGE_UNMET, TESTS_MISSING
 from runtrue.loop.comparison import is_one_of
+from runtrue.loop.deadline import TIME_IS_UP, in_time
 from runtrue.loop.decide import Decision
 from runtrue.loop.finding import Finding
 from runtrue.loop.hiding import hidden_proposal
 from runtrue.loop.history import Fix, FixPart, History, Reason, Rejection, Skip
-from runtrue.loop.seams import Fixer, FixTask, Sandbox
+from runtrue.loop.policy import Budget
+from runtrue.loop.seams import Fixer, FixTask, Proposal, Sandbox
 from runtrue.loop.workshop import Shared, Workshop, WorkshopNode, readable
 
 
@@ -68,12 +70,15 @@ class FixNode(WorkshopNode):
         parts: list[FixPart] = []
         skipped: list[Skip] = []
         for rung in _above(inputs.above, self.workshop.ladder):
+            left_time = self._left(inputs.history, parts)
+            if left_time is not None and left_time <= 0:
+                break
             taken = _take_on(rung, left)
             if isinstance(taken, Skip):
                 skipped.append(taken)
                 continue
             fixer, mine = taken
-            part, candidate = await self._climb(fixer, mine, candidate, inputs)
+            part, candidate = await self._climb(fixer, mine, candidate, inputs, left_time)
             parts.append(part)
             if part.files:
                 left = tuple(finding for finding in left if finding not in mine)
@@ -90,6 +95,11 @@ class FixNode(WorkshopNode):
             removed=removed,
         )
 
+    def _left(self, history: History, parts: list[FixPart]) -> float | None:
+        """The seconds that are left for the next fixer, where anything bounds them."""
+        used = sum(part.seconds for part in parts)
+        return Budget.deadline(self.workshop.policy, history, used)
+
     async def _wait(self, history: History) -> None:
         since = history.since_last_answer()
         # What a person edited was no round of fixing.
@@ -101,7 +111,12 @@ class FixNode(WorkshopNode):
             await asyncio.sleep(seconds)
 
     async def _climb(
-        self, fixer: Fixer, findings: tuple[Finding, ...], before: str, inputs: FixInputs
+        self,
+        fixer: Fixer,
+        findings: tuple[Finding, ...],
+        before: str,
+        inputs: FixInputs,
+        left: float | None,
     ) -> tuple[FixPart, str]:
         sandbox, history = self.workshop.sandbox, inputs.history
         emit("fixer_started", fixer=fixer.name, findings=len(findings))
@@ -114,7 +129,8 @@ class FixNode(WorkshopNode):
             bounds=inputs.bounds,
             redo=inputs.redo,
         )
-        proposed = await fixer.propose(task, sandbox.workplace())
+        proposed = await in_time(lambda: fixer.propose(task, sandbox.workplace()), left)
+        proposed = proposed or Proposal(description="", failure=TIME_IS_UP)
         proposal = hidden_proposal(proposed, self.workshop.hide)
         if proposal.failure is not None or proposal.texts is not None:
             # Half-done edits of a fixer that broke prove nothing and would only mislead the next.

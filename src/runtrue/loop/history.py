@@ -160,6 +160,7 @@ class Revision:
     answers: int
     failure: str
     cost: float = 0.0
+    seconds: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -248,7 +249,7 @@ class History:
         usage = [part.usage for fix in every for part in fix.parts if part.usage]
         own = Spent(
             fixes=dict(tried),
-            seconds=since.seconds,
+            seconds=since.seconds + sum(revision.seconds for revision in since.revisions),
             cost=sum(used.get("cost", 0.0) for used in usage)
             + sum(revision.cost for revision in since.revisions),
         )

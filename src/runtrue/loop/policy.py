@@ -96,7 +96,7 @@ class Policy(Limits):
     acceptable: bool = True
     #: In US dollars, as far as the prices are known.
     max_cost: float | None = None
-    #: Stop when time or money is spent, though a person could be asked.
+    #: Stop when time or money is spent, though a person could be asked, and cut off what runs then.
     stops_when_spent: bool = False
 
 
@@ -149,6 +149,11 @@ class Budget:
             seconds=policy.max_time - used.seconds,
             cost=None if policy.max_cost is None else policy.max_cost - used.cost,
         )
+
+    @classmethod
+    def deadline(cls, policy: Policy, history: History, used: float = 0.0) -> float | None:
+        """The seconds after which whatever runs is cut off, `used` ones gone; none: it is not."""
+        return cls.left(policy, history).seconds - used if policy.stops_when_spent else None
 
 
 def _most_tries(policy: Policy, history: History, spent: Spent) -> int:

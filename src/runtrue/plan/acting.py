@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from runtrue.flow import Node, emit
 from runtrue.loop import (
     NEEDS_APPROVAL,
+    TIME_IS_UP,
     Attempt,
     Bounds,
     Fault,
@@ -18,6 +19,7 @@ from runtrue.loop import (
     Verdict,
     Workplace,
     beyond,
+    in_time,
     matches,
     only_deleted,
     too_much,
@@ -49,6 +51,8 @@ class ActInputs:
     findings: tuple[Finding, ...]
     guidance: tuple[str, ...]
     approved: tuple[str, ...]
+    #: The seconds that are left of the plan's time.
+    left: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,6 +87,7 @@ class ActNode(Node):
             findings=progress.findings,
             guidance=progress.guidance(),
             approved=progress.approved,
+            left=self.place.request.profile.max_time - progress.spent.seconds,
         )
 
     async def exec(self, inputs: ActInputs) -> Done:
@@ -97,7 +102,8 @@ class ActNode(Node):
         if step.command is not None and not inputs.bounds.allows(step.command):
             refusal = f"its command, `{step.command}`, is not one that the bounds allow"
             return self._refused(inputs, Acted(description=refusal, failure=refusal), started)
-        acted = await self._act(inputs)
+        in_vain = Acted(description=TIME_IS_UP, failure=TIME_IS_UP)
+        acted = await in_time(lambda: self._act(inputs), inputs.left) or in_vain
         if acted.failure is not None:
             sandbox.restore(inputs.candidate)
             return self._refused(inputs, acted, started)

@@ -94,11 +94,12 @@ def plan_flow(place: Place) -> Flow:
     strategize - "made" >> (opened if profile.auto_execute else begin)
     strategize - "approve" >> approve
     strategize - "failed" >> guide
+    strategize - "ended" >> end
     approve - "approved" >> (opened if profile.auto_execute else begin)
     approve - "again" >> strategize
-    approve - "expired" >> end
+    approve - "ended" >> end
     guide - "again" >> strategize
-    guide - "expired" >> end
+    guide - "ended" >> end
     begin >> opened >> following
     following - "step" >> act
     following - "whole" >> orchestrator.check

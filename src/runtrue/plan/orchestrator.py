@@ -125,5 +125,6 @@ class StopNode(Node):
 
     def post(self, shared: Shared, inputs: None, result: None) -> None:
         """Note where it failed."""
-        progress = progress_of(shared)
+        history: History = shared["history"]
+        progress = replace(progress_of(shared), spent=history.spent)
         shared["progress"] = ended(progress, shared).with_state(progress.step, StepState.FAILED)

@@ -15,6 +15,7 @@ from runtrue.loop import (
     History,
     Mode,
     Policy,
+    Why,
     what_is_spent,
 )
 from runtrue.plan.place import PlaceNode
@@ -57,15 +58,18 @@ class NextNode(Node):
         step, bounds = pending if pending else (None, whole(progress.strategy))
         progress = replace(progress, step=step.id if step else None)
         shared["progress"] = progress
-        if step is None and is_proved(shared) and _all_ran(shared):
-            return "complete"
+        is_complete = step is None and is_proved(shared) and _all_ran(shared)
         history = History(earlier=progress.spent, is_later=progress.is_later)
         why = what_is_spent(Budget.left(self.policy, history))
-        if step is not None and why is not None:
+        # What is complete costs nothing more, but a plan that took too long is never complete.
+        if why is Why.TIME_SPENT or (why is not None and not is_complete):
+            shared["progress"] = replace(progress, proved={})
             shared["decision"] = Decision(
                 action=Action.STOP, why=why, candidate=candidate, status=RunState.FAILED
             )
             return "spent"
+        if is_complete:
+            return "complete"
         shared["progress"] = progress.with_state(progress.step, StepState.PROCESSING)
         bounds = approved_deletes(bounds, progress, shared["request"].profile)
         shared["bounds"] = rooted(bounds, shared["prefix"])

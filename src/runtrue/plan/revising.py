@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass, replace
 from typing import Any
 
 from runtrue.flow import Ask, Node, emit
 from runtrue.loop import (
     EXPIRED,
+    TIME_IS_UP,
     Answer,
     Bounds,
+    Budget,
     Decision,
     Finding,
     History,
@@ -18,6 +21,7 @@ from runtrue.loop import (
     Why,
     Workshop,
     as_pattern,
+    in_time,
     matches,
 )
 from runtrue.plan.answers import answer_text, is_yes
@@ -54,6 +58,8 @@ class ReviseInputs:
     approved: tuple[str, ...]
     guidance: tuple[str, ...]
     told: bool
+    #: The seconds that are left of the plan's time, where anything bounds it.
+    left: float | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,7 +71,8 @@ class Proposed:
     findings: tuple[Finding, ...]
     #: What a person has approved on the way.
     approved: tuple[str, ...]
-    cost: float
+    #: What it took to make.
+    spent: Spent
 
 
 class ReviseNode(Node):
@@ -103,6 +110,7 @@ class ReviseNode(Node):
             approved=_approved(said, step, bounds, needed) if said else (),
             guidance=progress.guidance(history),
             told=said is not None,
+            left=Budget.deadline(self.workshop.policy, history),
         )
 
     async def exec(self, inputs: ReviseInputs) -> Strategized:
@@ -112,14 +120,18 @@ class ReviseNode(Node):
         if inputs.allowed or inputs.approved:
             revised = least(inputs.step, inputs.bounds, inputs.allowed, "as a person said")
         else:
-            revised = await self._ask(inputs)
+            started = time.monotonic()
+            made = await in_time(lambda: self._ask(inputs), inputs.left)
+            revised = made or Strategized(description="", failure=TIME_IS_UP)
+            revised = replace(revised, seconds=time.monotonic() - started)
             sandbox.restore(inputs.candidate)
-        if revised.failure is not None and (inputs.told or inputs.needed):
+        is_late = inputs.left is not None and revised.seconds >= inputs.left
+        if revised.failure is not None and (inputs.told or inputs.needed) and not is_late:
             # A person who allows nothing has it done again, with what they said.
             paths = () if inputs.told else tuple(map(as_pattern, inputs.needed))
-            usage = revised.usage
+            usage, seconds = revised.usage, revised.seconds
             revised = least(inputs.step, inputs.bounds, paths, revised.failure)
-            revised = replace(revised, usage=usage)
+            revised = replace(revised, usage=usage, seconds=seconds)
         emit(
             "strategy_revised",
             step=inputs.step.id,
@@ -148,16 +160,16 @@ class ReviseNode(Node):
     def post(self, shared: Shared, inputs: ReviseInputs, result: Strategized) -> str:
         """Take it, have it approved, or note that there is none."""
         shared["progress"] = _noted(progress_of(shared), inputs, result, self.strategist.name)
+        spent = Spent(seconds=result.seconds, cost=cost_of(result.usage))
         if result.failure is not None:
-            cost = cost_of(result.usage)
-            shared["history"] = _failed(shared["history"], result.failure, cost)
+            shared["history"] = _failed(shared["history"], result.failure, spent)
             return "failed"
         shared["revision"] = Proposed(
             step=inputs.step,
             steps=result.steps,
             findings=inputs.findings,
             approved=inputs.approved,
-            cost=cost_of(result.usage),
+            spent=spent,
         )
         # What a person has allowed, or done again, is approved; what a machine makes of it is not.
         is_said = inputs.told and result.least
@@ -195,7 +207,7 @@ class ApproveRevisionNode(Ask):
         )
         # In this order: what was said no to is not tried again because something was said.
         history = replace(history, answers=(*history.answers, answer))
-        shared["history"] = _failed(history, "it was not approved", proposed.cost)
+        shared["history"] = _failed(history, "it was not approved", proposed.spent)
         return "failed"
 
 
@@ -216,7 +228,7 @@ class AdoptNode(Node):
             states=states,
             findings=proposed.findings,
             approved=tuple(dict.fromkeys((*progress.approved, *proposed.approved))),
-            spent=history.spent.plus(Spent(cost=proposed.cost)),
+            spent=history.spent.plus(proposed.spent),
         )
         shared["progress"] = revised.moved(Happening.REVISED)
 
@@ -265,12 +277,13 @@ def _noted(progress: Progress, inputs: ReviseInputs, result: Strategized, by: st
     return replace(progress, strategies=(*progress.strategies, one))
 
 
-def _failed(history: History, failure: str, cost: float) -> History:
+def _failed(history: History, failure: str, spent: Spent) -> History:
     revision = Revision(
         attempts=len(history.attempts),
         rejections=len(history.rejections),
         answers=len(history.answers),
         failure=failure,
-        cost=cost,
+        cost=spent.cost,
+        seconds=spent.seconds,
     )
     return replace(history, revisions=(*history.revisions, revision))

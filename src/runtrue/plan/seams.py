@@ -86,6 +86,8 @@ class Strategized:
     #: Why there is none.
     failure: str | None = None
     usage: dict[str, float] | None = None
+    #: How long it took to make.
+    seconds: float = 0.0
 
 
 def least(step: Step, bounds: Bounds, paths: tuple[str, ...], why: str) -> Strategized:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass, replace
 from typing import Any
 
 from runtrue.flow import Ask, Node, emit
-from runtrue.loop import EXPIRED, Check, Spent
+from runtrue.loop import EXPIRED, TIME_IS_UP, Check, Spent, Why, in_time
 from runtrue.plan.answers import answer_text, is_yes
 from runtrue.plan.place import Place
 from runtrue.plan.progress import (
@@ -29,6 +30,8 @@ class StrategizeInputs:
     """What people have said about earlier strategies."""
 
     guidance: tuple[str, ...]
+    #: The seconds that are left of the plan's time.
+    left: float
 
 
 class StrategizeNode(Node):
@@ -44,7 +47,9 @@ class StrategizeNode(Node):
 
     def prep(self, shared: Shared) -> StrategizeInputs:
         """Whatever was said so far."""
-        return StrategizeInputs(progress_of(shared).said)
+        progress = progress_of(shared)
+        left = self.place.request.profile.max_time - progress.spent.seconds
+        return StrategizeInputs(progress.said, left)
 
     async def exec(self, inputs: StrategizeInputs) -> Strategized:
         """Have it made, in a sandbox of its own: what is edited there is of no account."""
@@ -58,7 +63,12 @@ class StrategizeNode(Node):
             validations=tuple(f"{check.name}: {check.command}" for check in self.checks),
             guidance=inputs.guidance,
         )
-        made = await self.strategist.strategize(task, sandbox.workplace())
+        started = time.monotonic()
+        made = await in_time(
+            lambda: self.strategist.strategize(task, sandbox.workplace()), inputs.left
+        )
+        made = made or Strategized(description="", failure=TIME_IS_UP)
+        made = replace(made, seconds=time.monotonic() - started)
         emit("strategize_finished", by=self.strategist.name, failure=made.failure)
         return made
 
@@ -79,8 +89,10 @@ class StrategizeNode(Node):
         progress = replace(
             progress,
             strategies=(*progress.strategies, one),
-            spent=progress.spent.plus(Spent(cost=cost_of(result.usage))),
+            spent=progress.spent.plus(Spent(seconds=result.seconds, cost=cost_of(result.usage))),
         )
+        if result.seconds >= inputs.left:
+            return _ended(shared, progress, Why.TIME_SPENT)
         if result.strategy is None:
             shared["progress"] = progress.moved(Happening.PAUSED)
             shared["trouble"] = result.failure
@@ -105,7 +117,7 @@ class ApproveStrategyNode(Ask):
         """A yes is a yes; anything else is guidance for another strategy."""
         progress = progress_of(shared)
         if result == EXPIRED:
-            return _expired(shared, progress)
+            return _ended(shared, progress, Why.UNANSWERED)
         progress = progress.moved(Happening.ANSWERED)
         text = answer_text(result)
         if is_yes(text):
@@ -126,7 +138,7 @@ class GuideNode(Ask):
         """Try again with what was said."""
         progress = progress_of(shared)
         if result == EXPIRED:
-            return _expired(shared, progress)
+            return _ended(shared, progress, Why.UNANSWERED)
         progress = progress.moved(Happening.ANSWERED)
         # What is said opens a fresh budget.
         said = (*progress.said, answer_text(result))
@@ -142,7 +154,7 @@ class BeginNode(Ask):
         return {"begin": True}
 
 
-def _expired(shared: Shared, progress: Progress) -> str:
+def _ended(shared: Shared, progress: Progress, why: Why) -> str:
     shared["progress"] = progress.moved(Happening.FAILED)
-    shared["why"] = "unanswered"
-    return "expired"
+    shared["why"] = why
+    return "ended"

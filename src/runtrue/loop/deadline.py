@@ -1,0 +1,28 @@
+"""Deadlines: what checks and fixers are given of the time that is left."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
+
+#: What is said of whatever was cut off.
+TIME_IS_UP = "cut off, since the time for all of it is used up"
+
+_T = TypeVar("_T")
+
+
+async def in_time(begin: Callable[[], Awaitable[_T]], seconds: float | None) -> _T | None:
+    """What comes of something, or None when it is not there within so many seconds.
+
+    It is not begun where there are none left. Without a number, it is waited for.
+    """
+    if seconds is not None and seconds <= 0:
+        return None
+    try:
+        async with asyncio.timeout(seconds) as limit:
+            return await begin()
+    except TimeoutError:
+        if not limit.expired():
+            raise
+        return None
