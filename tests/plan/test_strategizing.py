@@ -8,6 +8,7 @@ import pytest
 
 from runtrue.flow import RunState
 from runtrue.loop import EXPIRED
+from runtrue.plan import standing_of
 from tests.plan.driving import Driven, driven
 
 __all__ = ["driven"]
@@ -123,3 +124,15 @@ def test_nobody_answers_and_the_plan_has_failed(
     assert ended.result is not None
     assert (ended.result["state"], ended.result["why"]) == ("failed", "unanswered")
     assert ended.result["phase"] == "strategize"
+
+
+def test_what_is_said_of_a_strategy_opens_a_fresh_budget(one: Driven) -> None:
+    def seconds() -> float:
+        standing = standing_of(one.journal, one.home, one.journal.find(one.run_id))
+        used: float = standing.report["plan"]["budget"]["seconds"]
+        return used
+
+    use(one, "review")
+    assert seconds() > 0
+    one.say({"text": "yes"})
+    assert seconds() == 0

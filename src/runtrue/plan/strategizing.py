@@ -118,7 +118,8 @@ class ApproveStrategyNode(Ask):
         progress = progress_of(shared)
         if result == EXPIRED:
             return _ended(shared, progress, Why.UNANSWERED)
-        progress = progress.moved(Happening.ANSWERED)
+        # What is said opens a fresh budget.
+        progress = replace(progress.moved(Happening.ANSWERED), spent=Spent())
         text = answer_text(result)
         if is_yes(text):
             shared["progress"] = progress.moved(Happening.STRATEGIZED)
