@@ -262,3 +262,14 @@ def test_plans_are_listed_with_their_states_those_of_this_project_unless_told(
     assert first in plans.machine.runtrue("plan", "list", "--all", cwd=elsewhere).out
     # The newest that can go on is meant, though another one is newer.
     assert plans.run("execute", "--json").json["run_id"] == first
+
+
+def test_what_fails_only_at_the_end_is_given_to_the_command_that_was_run_last(
+    plans: Plans,
+) -> None:
+    late = {**HAS_TWO, "watches": ["docs/**"]}
+    path = plans.file(plans.script(NEEDS_A_FIX), late, automation_profile="cautious")
+    done = plans.use(path)
+    assert done.code == 0, done.said
+    (fix,) = done.json["plan"]["metadata"]["validation_fix_history"]
+    assert (fix["step"], fix["fixer"], fix["result"]) == (None, "command", "passed")

@@ -104,3 +104,16 @@ def test_what_was_not_the_fault_of_the_code_is_validated_again_whatever_is_answe
     done = plans.run("prompt", waiting.json["run_id"], "it is installed", "--json")
     assert done.code == 0, done.said
     assert done.json["plan"]["metadata"]["validation_attempts"] == {}
+
+
+def test_what_was_done_by_hand_is_not_mended_by_a_command_that_was_not_allowed(
+    plans: Plans,
+) -> None:
+    ran = plans.project.parent / "ran"
+    strategy = step(f"touch {ran}; echo two > handler.py", network=True)
+    path = plans.file("", HAS_TWO, strategy=strategy, automation_profile="cautious")
+    waiting = plans.use(path).json
+    Path(waiting["sandbox"], "handler.py").write_text("one\n")
+    asked = plans.run("prompt", waiting["run_id"], "done", "--json")
+    assert asked.code == 3, asked.said
+    assert not ran.exists()

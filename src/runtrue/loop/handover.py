@@ -118,6 +118,9 @@ class TakeBackNode(WorkshopNode):
             stands = replace(latest, candidate=result.candidate)
             shared["history"] = replace(history, attempts=(*history.attempts[:-1], stands))
             return "advised"
+        if faults == {Fault.STRATEGY}:
+            # What was done by hand is not done again by what was never run, or never allowed.
+            shared.pop("redo", None)
         # After a regression it is the latest attempt that must not be decided on again; and what
         # was no candidate's fault may be gone, though the candidate is the same.
         known = result.candidate == inputs and not history.regressions(latest)

@@ -75,9 +75,17 @@ class NextNode(Node):
         shared["bounds"] = rooted(bounds, shared["prefix"])
         # Only what watches the change of a step is run after it; at the end, everything is.
         shared["since"] = candidate if step else None
-        shared["redo"] = step.command if step else None
+        shared["redo"] = step.command if step else _last_command(progress)
         shared["history"] = history
         return "step" if step else "whole"
+
+
+def _last_command(progress: Progress) -> str | None:
+    """The command that was run last: what fails only at the end is for it to mend."""
+    done = {deed.step for deed in progress.deeds if deed.refused is None}
+    leaves = progress.strategy.leaves() if progress.strategy else ()
+    commands = [step.command for step, _ in leaves if step.command and step.id in done]
+    return commands[-1] if commands else None
 
 
 def approved_deletes(bounds: Bounds, progress: Progress, profile: AutomationProfile) -> Bounds:
