@@ -98,6 +98,7 @@ PUBLIC: dict[str, list[str]] = {
         "TESTS_MISSING",
         "TIMEOUT",
         "TIME_IS_UP",
+        "TakeBackNode",
         "Trial",
         "Trigger",
         "Verdict",

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Machine, MakeProject
-from tests.cli.plans import HAS_TWO, REVISES, Plans
+from tests.cli.plans import HAS_TWO, NEEDS_MODEL, RATE_IS_RIGHT, REVISES, Plans
 
 
 @pytest.fixture
@@ -117,3 +117,30 @@ def test_what_was_done_by_hand_is_not_mended_by_a_command_that_was_not_allowed(
     asked = plans.run("prompt", waiting["run_id"], "done", "--json")
     assert asked.code == 3, asked.said
     assert not ran.exists()
+
+
+@pytest.fixture
+def revision(plans: Plans) -> dict[str, str]:
+    """The report of a plan that asks whether its strategy may be revised, and was edited."""
+    profile = {"base": "trusted", "auto_strategize": False}
+    path = plans.file(plans.script(NEEDS_MODEL), RATE_IS_RIGHT, automation_profile=profile)
+    waiting = plans.use(path)
+    assert waiting.code == 3, waiting.said
+    Path(waiting.json["sandbox"], "new.txt").write_text("by hand\n")
+    report: dict[str, str] = waiting.json
+    return report
+
+
+def test_edits_are_kept_when_a_revision_is_approved(plans: Plans, revision: dict[str, str]) -> None:
+    done = plans.run("prompt", revision["run_id"], "yes", "--json")
+    assert done.code == 0, done.said
+    assert "+by hand" in plans.run("diff").out
+
+
+def test_edits_are_kept_and_validated_when_a_revision_is_not_approved(
+    plans: Plans, revision: dict[str, str]
+) -> None:
+    Path(revision["sandbox"], "model.py").write_text("RATE = 0.1\n")
+    done = plans.run("prompt", revision["run_id"], "no, I have set the rate", "--json")
+    assert done.code == 0, done.said
+    assert "+by hand" in plans.run("diff").out

@@ -26,7 +26,7 @@ from runtrue.loop.fault import Fault, fault_of_exception, fault_of_status
 from runtrue.loop.finding import Finding, Location, Mode, Outcome, Verdict
 from runtrue.loop.fingerprint import fingerprint, normalise
 from runtrue.loop.fixing import beyond, only_deleted, too_much, write_texts
-from runtrue.loop.handover import EXPIRED
+from runtrue.loop.handover import EXPIRED, TakeBackNode
 from runtrue.loop.history import (
     COUNTED,
     Answer,
@@ -129,6 +129,7 @@ __all__ = [
     "Sandbox",
     "Skip",
     "Spent",
+    "TakeBackNode",
     "Trial",
     "Trigger",
     "Verdict",

@@ -26,9 +26,9 @@ from dataclasses import replace
 from typing import Any
 
 from runtrue.flow import Node, emit
-from runtrue.loop import Action, Cycle, Decision, History, Why, Workshop, repair_cycle
+from runtrue.loop import Action, Cycle, Decision, History, TakeBackNode, Why, Workshop, repair_cycle
 from runtrue.plan.progress import Shared, StepState, ended, progress_of
-from runtrue.plan.revising import AdoptNode, ApproveRevisionNode, ReviseNode
+from runtrue.plan.revising import AdoptNode, ApproveRevisionNode, KeepEditsNode, ReviseNode
 from runtrue.plan.seams import Strategist
 
 #: How many findings an event shows.
@@ -55,6 +55,8 @@ class FixThenRevalidateOrchestrator:
         self.out = OrchestrateNode("orchestrate")
         revise = ReviseNode("revise", workshop, strategist, instruction, approves_revisions)
         approve = ApproveRevisionNode("approve_revision")
+        keep = KeepEditsNode("keep_edits", workshop)
+        take_back = TakeBackNode("take_back_unrevised", workshop)
         self.revised = AdoptNode("adopt")
         self.stopped = StopNode("stop")
         cycle.out >> self.out
@@ -63,8 +65,11 @@ class FixThenRevalidateOrchestrator:
         revise - "revised" >> self.revised
         revise - "approve" >> approve
         revise - "failed" >> cycle.decide
-        approve - "revised" >> self.revised
-        approve - "failed" >> cycle.decide
+        # Who is asked may have edited the files as well.
+        approve - "revised" >> keep >> self.revised
+        approve - "failed" >> take_back
+        take_back - "edited" >> cycle.check
+        take_back - "advised" >> cycle.decide
         approve - "stopped" >> self.stopped
 
     def wire(self, *, validated: Node, revised: Node, stopped: Node) -> None:

@@ -20,6 +20,7 @@ from runtrue.loop import (
     Spent,
     Why,
     Workshop,
+    WorkshopNode,
     as_pattern,
     in_time,
     matches,
@@ -209,6 +210,18 @@ class ApproveRevisionNode(Ask):
         history = replace(history, answers=(*history.answers, answer))
         shared["history"] = _failed(history, "it was not approved", proposed.spent)
         return "failed"
+
+
+class KeepEditsNode(WorkshopNode):
+    """Takes the files as whoever approved has left them: the new steps are done on top of that."""
+
+    def exec(self, inputs: None) -> str:
+        """The candidate as it is now."""
+        return self.workshop.sandbox.snapshot()
+
+    def post(self, shared: Shared, inputs: None, result: str) -> None:
+        """Go on with it."""
+        shared["candidate"] = result
 
 
 class AdoptNode(Node):
