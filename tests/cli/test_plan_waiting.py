@@ -183,6 +183,7 @@ def test_cancelling_stops_the_driver_and_keeps_the_sandbox(plans: Plans) -> None
     cancelled = plans.run("cancel", plan_id)
     assert cancelled.code == 0, cancelled.said
     driver.communicate(timeout=60)
+    assert driver.returncode == 1
     report = plans.run("status", plan_id, "--json").json
     assert (report["state"], report["status"]) == ("cancelled", "cancelled")
     assert f"sandbox: {report['sandbox']}" in cancelled.out
@@ -267,3 +268,19 @@ def test_without_a_sandbox_what_cannot_be_rolled_back_is_an_error_that_says_so(
     assert "there is no sandbox to roll back in" in done.err
     assert "model.py" in done.err
     assert "stopped by: SandboxError" in plans.run("status").out
+
+
+def test_an_interrupted_plan_is_told_to_be_executed(plans: Plans) -> None:
+    plan_id = plans.use(plans.file(plans.held(), HAS_TWO)).json["run_id"]
+    driver = plans.start("execute", plan_id)
+    plans.wait_for_the_fix()
+    driver.terminate()
+    _, said = driver.communicate(timeout=60)
+    assert driver.returncode == 130
+    assert f"continue with `runtrue plan execute {plan_id}`" in said
+
+
+def test_no_validation_has_the_name_under_which_steps_are_told_of(plans: Plans) -> None:
+    refused = plans.run("use", plans.file("true", {"name": "step", "command": "true"}))
+    assert refused.code == 2
+    assert "'step'" in refused.err

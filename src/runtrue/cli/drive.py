@@ -28,6 +28,8 @@ from runtrue.flow import Journal, LocalDispatcher, RunRow, RunState
 from runtrue.home import Home
 from runtrue.sandbox import RefusedFiles
 
+#: The exit code of a run that failed, or was cancelled.
+_FAILED = 1
 #: What tells a process to stop.
 _STOPS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
@@ -166,12 +168,13 @@ def _print_whole(report: dict[str, Any]) -> None:
 
 
 def _tell_interrupted(journal: Journal, home: Home, run: RunRow, *, as_json: bool) -> int:
-    how = f"interrupted; nothing is lost: continue with `runtrue runs resume {run.id}`"
+    command = "plan execute" if run.kind == "plan" else "runs resume"
+    how = f"interrupted; nothing is lost: continue with `runtrue {command} {run.id}`"
     is_cancelled = run.state is RunState.CANCELLED
     click.echo(f"run {run.id} was cancelled" if is_cancelled else how, err=True)
     if as_json:
         print_json({**report_of_run(journal, home, run), "interrupted": True})
-    return INTERRUPTED
+    return _FAILED if is_cancelled else INTERRUPTED
 
 
 def _refused(error: Exception, report: Mapping[str, Any]) -> dict[str, Any]:

@@ -21,6 +21,7 @@ from runtrue.config import (
 from runtrue.errors import UsageError
 from runtrue.fixers import Mending
 from runtrue.loop import AutomationProfile, Mode
+from runtrue.plan.acting import STEP
 from runtrue.plan.plan import PlanRequest
 from runtrue.plan.plan_file import PlanFile, load_plan_file
 from runtrue.plan.strategy import Strategy
@@ -148,6 +149,8 @@ def _validations(project: Path, config: Config, file: PlanFile) -> tuple[Validat
     """The plan's own and those of the project; where there are none at all, its checks."""
     own = {validation.name: validation for validation in file.validations}
     shared = {name: each.named(name) for name, each in config.plans.validations.items()}
+    if STEP in {**shared, **own}:
+        raise UsageError(f"no validation can be called {STEP!r}: that is how steps are told of")
     every = {**shared, **own} or {
         name: _of_check(name, check) for name, check in own_checks(project, config).items()
     }
