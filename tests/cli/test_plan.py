@@ -273,3 +273,10 @@ def test_what_fails_only_at_the_end_is_given_to_the_command_that_was_run_last(
     assert done.code == 0, done.said
     (fix,) = done.json["plan"]["metadata"]["validation_fix_history"]
     assert (fix["step"], fix["fixer"], fix["result"]) == (None, "command", "passed")
+
+
+def test_what_mended_a_complete_plan_is_remembered(plans: Plans) -> None:
+    plans.use(plans.file(plans.script(NEEDS_A_FIX), HAS_TWO))
+    assert plans.run("execute").code == 0
+    (fix,) = plans.machine.runtrue("memory", "list", "--json").json["fixes"]
+    assert fix["fixer"] == "command"

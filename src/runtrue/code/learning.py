@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from runtrue.code.place import Place
-from runtrue.code.sessions import keep_session, learning_of, mended, with_generation
+from runtrue.code.sessions import keep_session, learning_of, with_generation
 from runtrue.code.task import CodeTask
 from runtrue.fixers import fix_ids, language_of_finding
 from runtrue.flow import Node
-from runtrue.loop import Action, Attempt, Decision, Fault, Fix, History
+from runtrue.loop import Action, Attempt, Decision, Fault, Fix, History, lineage, mended
 from runtrue.memory import Retention, load_sessions
 
 Shared = dict[str, Any]
@@ -76,7 +76,7 @@ class LearnNode(Node):
         place = self.place
         history = with_generation(inputs.history, place, inputs.said)
         accepted = inputs.decision.action is Action.ACCEPT
-        chain = list(_chain(history, inputs.decision)) if accepted else []
+        chain = list(lineage(history, inputs.decision.candidate)) if accepted else []
         used = {fix_id for attempt in chain for fix_id in _used(attempt.fix)}
         for attempt in history.attempts:
             for fix_id in _used(attempt.fix):
@@ -153,17 +153,6 @@ class LearnNode(Node):
     def post(self, shared: Shared, inputs: LearnInputs, result: Learned) -> None:
         """Tell what was learned."""
         shared["memory"] = result
-
-
-def _chain(history: History, decision: Decision) -> Iterator[Attempt]:
-    """The attempts whose fixes, one upon the other, make up what was accepted."""
-    made = {attempt.candidate: attempt for attempt in history.attempts if attempt.fix}
-    candidate, seen = decision.candidate, set[str]()
-    while candidate in made and candidate not in seen:
-        seen.add(candidate)
-        attempt = made[candidate]
-        yield attempt
-        candidate = attempt.fix.base if attempt.fix else ""
 
 
 def _used(fix: Fix | None) -> tuple[int, ...]:

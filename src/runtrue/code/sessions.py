@@ -9,7 +9,7 @@ from pathlib import Path
 
 from runtrue.code.place import Place
 from runtrue.code.request import CodeRequest, Kind
-from runtrue.loop import Attempt, Finding, Fix, FixPart, History, cause_of
+from runtrue.loop import Attempt, Finding, Fix, FixPart, History, cause_of, mended
 from runtrue.memory import (
     Session,
     SessionFailure,
@@ -84,14 +84,6 @@ def with_generation(history: History, place: Place, said: str = "") -> History:
     before = Attempt(number=0, candidate=base, verdicts=history.before)
     later = [replace(a, fix=fix) if a is first[-1] else a for a in history.attempts]
     return replace(history, attempts=(before, *later))
-
-
-def mended(attempt: Attempt, history: History) -> Iterator[Finding]:
-    """The findings of the candidate that a fix was made from that are gone after it."""
-    base = attempt.fix.base if attempt.fix else ""
-    before = next((a for a in history.attempts if a.candidate == base), None)
-    left = {finding.fingerprint for finding in attempt.blocking}
-    yield from (f for f in (before.blocking if before else ()) if f.fingerprint not in left)
 
 
 def learning_of(finding: Finding, fix: Fix | None) -> str:

@@ -40,6 +40,7 @@ from runtrue.loop.history import (
     Skip,
     Spent,
 )
+from runtrue.loop.lineage import lineage, mended
 from runtrue.loop.notification import Notification
 from runtrue.loop.policy import Backoff, Budget, Limits, Policy, Revise
 from runtrue.loop.profile import (
@@ -147,8 +148,10 @@ __all__ = [
     "fingerprint",
     "in_time",
     "is_one_of",
+    "lineage",
     "matches",
     "may_be_one_of",
+    "mended",
     "normalise",
     "only_deleted",
     "readable",

@@ -4,8 +4,8 @@
        ▲  │      (parks:            ▲ │              └─ refused ─▶ decide            │
        └ approve  queued)           │ └ whole ─▶ check (every validation)            ▼
                                     └───── validated, revised ────────── orchestrate, revise
-    next ── complete ─▶ settle ─▶ offer (parks: complete) ─▶ apply ─▶ end
-    orchestrate ── stopped ─▶ settle ─▶ end
+    next ── complete ─▶ learn ─▶ settle ─▶ offer (parks: complete) ─▶ apply ─▶ end
+    orchestrate ── stopped ─▶ learn ─▶ settle ─▶ end
 
 `FixThenRevalidateOrchestrator` is all of the right side. What a person must say is asked for by
 nodes that park the run; the command line answers them with `plan execute`, `prompt` and `apply`.
@@ -38,6 +38,7 @@ from runtrue.loop import (
 from runtrue.plan.acting import ActNode
 from runtrue.plan.diagnosis import PlanAnalyst
 from runtrue.plan.ending import ApplyNode, EndNode, OfferNode, SettleNode
+from runtrue.plan.learning import LearnNode
 from runtrue.plan.orchestrator import FixThenRevalidateOrchestrator
 from runtrue.plan.picking import NextNode, OpenNode
 from runtrue.plan.place import Place
@@ -88,6 +89,7 @@ def plan_flow(place: Place) -> Flow:
     approve, guide = ApproveStrategyNode("approve_strategy"), GuideNode("guide")
     begin, opened = BeginNode("begin"), OpenNode("open", place)
     following, act = NextNode("next", workshop.policy), ActNode("act", place)
+    learn = LearnNode("learn", place)
     settle, offer = SettleNode("settle", place), OfferNode("offer")
     apply, end = ApplyNode("apply", place), EndNode("end", place)
 
@@ -103,11 +105,12 @@ def plan_flow(place: Place) -> Flow:
     begin >> opened >> following
     following - "step" >> act
     following - "whole" >> orchestrator.check
-    following - "complete" >> settle
-    following - "spent" >> settle
+    following - "complete" >> learn
+    following - "spent" >> learn
+    learn >> settle
     act - "done" >> orchestrator.check
     act - "refused" >> orchestrator.decide
-    orchestrator.wire(validated=following, revised=following, stopped=settle)
+    orchestrator.wire(validated=following, revised=following, stopped=learn)
     settle - "failed" >> end
     settle - "complete" >> (apply if profile.auto_apply else offer)
     offer - "apply" >> apply

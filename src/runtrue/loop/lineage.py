@@ -1,0 +1,27 @@
+"""Lineage: which fixes, one upon the other, made a candidate, and what each of them mended."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from runtrue.loop.finding import Finding
+from runtrue.loop.history import Attempt, History
+
+
+def lineage(history: History, candidate: str) -> Iterator[Attempt]:
+    """The attempts whose fixes, one upon the other, make up a candidate, the last one first."""
+    made = {attempt.candidate: attempt for attempt in history.attempts if attempt.fix}
+    seen = set[str]()
+    while candidate in made and candidate not in seen:
+        seen.add(candidate)
+        attempt = made[candidate]
+        yield attempt
+        candidate = attempt.fix.base if attempt.fix else ""
+
+
+def mended(attempt: Attempt, history: History) -> Iterator[Finding]:
+    """The findings of the candidate that a fix was made from that are gone after it."""
+    base = attempt.fix.base if attempt.fix else ""
+    before = next((a for a in history.attempts if a.candidate == base), None)
+    left = {finding.fingerprint for finding in attempt.blocking}
+    yield from (f for f in (before.blocking if before else ()) if f.fingerprint not in left)
