@@ -346,7 +346,9 @@ def edit_lists(draw: st.DrawFn) -> list[Edit]:
     revision=st.sampled_from([Revise.ASKED, Revise.AUTO]),
     ways=st.lists(st.sampled_from(sorted(WAYS)), min_size=1, max_size=3),
     bounded=st.booleans(),
-    answers=st.lists(st.sampled_from(["go on", "yes", "no"]), max_size=3),
+    answers=st.lists(st.sampled_from(["go on", "yes", "no", "done"]), max_size=3),
+    max_time=st.sampled_from([3600.0, 0.0]),
+    max_cost=st.sampled_from([None, 0.2]),
 )
 def test_limits_hold_it_ends_and_only_what_passed_is_accepted(
     edits: list[Edit],
@@ -355,6 +357,8 @@ def test_limits_hold_it_ends_and_only_what_passed_is_accepted(
     ways: list[str],
     bounded: bool,
     answers: list[str],
+    max_time: float,
+    max_cost: float | None,
 ) -> None:
     style = ("style", wants("style", a="beautiful"))
     with TemporaryDirectory() as directory, Journal(Path(directory, "journal.db")) as journal:
@@ -366,7 +370,13 @@ def test_limits_hold_it_ends_and_only_what_passed_is_accepted(
             LINT,
             edits=actor(*edits),
             informational=[style],
-            policy=replace(POLICY, retry_limit=limit, revision=revision),
+            policy=replace(
+                POLICY,
+                retry_limit=limit,
+                revision=revision,
+                max_time=max_time,
+                max_cost=max_cost,
+            ),
             strategist=strategist,
             bounds=Bounds(paths=("a.py", "b.py")) if bounded else Bounds(),
         )
@@ -381,6 +391,11 @@ def test_limits_hold_it_ends_and_only_what_passed_is_accepted(
         assert progress.proved["tests"] == progress.proved["lint"] == shared["candidate"]
         allowed = [one for one in progress.strategies if one.step and not one.failure]
         assert not (bounded and "model.py" in content) or allowed
+    if max_time <= 0:
+        assert (state, shared["decision"].why) == (StepState.FAILED, Why.TIME_SPENT)
+        assert not any(check.log for check in loop.checks)
+    elif max_cost is not None and spent(shared).cost >= max_cost:
+        assert (state, shared["decision"].why) == (StepState.FAILED, Why.MONEY_SPENT)
     for tries in _tries(histories):
         assert all(count <= limit for count in tries.values())
         assert "style" not in tries
