@@ -266,6 +266,17 @@ class TestProfile:
         assert request.profile.answer_within == 1.0
         assert request.retry_limit == 2
 
+    def test_what_a_plan_changes_of_its_profile_stands_over_the_project_s(
+        self, project: Path
+    ) -> None:
+        config = "[plans]\nanswer_within = 9\nvalidation_retry_limit = 7\n"
+        flags = "{base: review, validation_retry_limit: 5, answer_within: 8}"
+        text = self.NAMED.replace("automation_profile: review", f"automation_profile: {flags}")
+        request = made(project, text, config=config)
+        assert (request.retry_limit, request.profile.answer_within) == (5, 8.0)
+        request = made(project, text, config=config, profile="review")
+        assert (request.retry_limit, request.profile.answer_within) == (7, 9.0)
+
     def test_a_profile_that_waits_for_nobody_does_so_in_every_project(self, project: Path) -> None:
         request = made(project, config="[plans]\nanswer_within = 9\n", profile="ci")
         assert request.profile.answer_within == 0.0

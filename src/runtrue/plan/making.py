@@ -13,6 +13,7 @@ from runtrue.config import (
     CheckConfig,
     Config,
     IsolationConfig,
+    PlansConfig,
     Validation,
     ValidationConfig,
     ValidationKind,
@@ -62,7 +63,14 @@ def plan_use(
         )
     name = profile or file.profile_name or config.plans.profile
     own = file.profile if file.profile and not profile else profiles[name]
-    used = _limited(own, file, config)
+    # What the file says of its profile is said by the file.
+    flags = file.flags if own is file.profile else frozenset()
+    configured = config.plans
+    if "validation_retry_limit" in flags:
+        configured = replace(configured, validation_retry_limit=None)
+    if "answer_within" in flags:
+        configured = replace(configured, answer_within=None)
+    used = _limited(own, file, configured)
     validations = _validations(project, config, file)
     mending = Mending.of({each.name: (each.command, each.fix) for each in validations})
     return PlanRequest(
@@ -75,7 +83,7 @@ def plan_use(
         profile=used,
         profile_name=name,
         validation_retry_limit=_over(
-            file.validation_retry_limit, config.plans.validation_retry_limit
+            file.validation_retry_limit, configured.validation_retry_limit
         ),
         sandbox=_sandbox(project, config, file, name, used, profiles),
         order=config.fixers.order,
@@ -111,10 +119,10 @@ def _instruction(what: str) -> PlanFile:
     return PlanFile(instruction=what.strip())
 
 
-def _limited(profile: AutomationProfile, file: PlanFile, config: Config) -> AutomationProfile:
+def _limited(profile: AutomationProfile, file: PlanFile, plans: PlansConfig) -> AutomationProfile:
     """A profile with the limits that stand over its own."""
     # One that waits for nobody does so in every project.
-    configured = config.plans.answer_within if profile.answer_within else None
+    configured = plans.answer_within if profile.answer_within else None
     return replace(
         profile,
         answer_within=_over(file.answer_within, _over(configured, profile.answer_within)),

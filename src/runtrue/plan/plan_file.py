@@ -42,6 +42,8 @@ class PlanFile:
     validations: tuple[Validation, ...] = ()
     profile: AutomationProfile | None = None
     profile_name: str | None = None
+    #: The flags that it changes of the profile.
+    flags: frozenset[str] = frozenset()
     validation_retry_limit: int | None = None
     sandbox: SandboxKind | None = None
     #: These three over the profile's.
@@ -72,6 +74,7 @@ def load_plan_file(path: Path, *, profiles: Mapping[str, AutomationProfile] = PR
         validations=keys.validations,
         profile=profile,
         profile_name=name,
+        flags=_flags(document.data),
         validation_retry_limit=keys.validation_retry_limit,
         sandbox=keys.sandbox,
         answer_within=keys.answer_within,
@@ -121,6 +124,11 @@ def _filled(data: Any, profiles: Mapping[str, AutomationProfile]) -> Any:
     if not isinstance(data, dict) or "automation_profile" not in data:
         return data
     return {**data, "automation_profile": fill_profile(data["automation_profile"], profiles)}
+
+
+def _flags(data: Any) -> frozenset[str]:
+    written = data.get("automation_profile") if isinstance(data, dict) else None
+    return frozenset(written) if isinstance(written, dict) else frozenset()
 
 
 def _profile(
