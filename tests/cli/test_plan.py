@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -149,6 +150,23 @@ def test_an_edited_sandbox_is_not_applied_before_it_is_validated_again(plans: Pl
     assert (again.json["state"], again.json["refused"]) == ("complete", None)
     assert plans.run("apply").code == 0
     assert plans.read("handler.py") == "two and three\n"
+
+
+def test_a_sandbox_that_was_cleared_away_is_put_back_and_removes_nothing(plans: Plans) -> None:
+    (plans.project / "notes.txt").write_text("mine\n")
+    passes = {"name": "passes", "command": "true"}
+    path = plans.file("echo two > handler.py", passes, automation_profile="cautious")
+    sandbox = Path(plans.use(path).json["sandbox"])
+    shutil.rmtree(sandbox)
+    assert plans.run("status").code == 0
+    assert plans.run("diff", "--stat").out == "handler.py  +1 -1\n"
+    shutil.rmtree(sandbox)
+    assert plans.run("execute", "--json").json["state"] == "complete"
+    shutil.rmtree(sandbox)
+    applied = plans.run("apply")
+    assert applied.code == 0, applied.said
+    assert "applied: handler.py\n" in applied.err
+    assert (plans.read("handler.py"), plans.read("notes.txt")) == ("two\n", "mine\n")
 
 
 def test_what_somebody_broke_in_the_sandbox_of_a_complete_plan_is_found(plans: Plans) -> None:

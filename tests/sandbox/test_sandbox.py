@@ -590,6 +590,32 @@ class TestRestore:
             assert contents(sandbox.directory) == states[candidate]
 
     @pytest.mark.parametrize("kind", KINDS)
+    def test_what_lies_there_is_found_as_somebody_has_edited_it(
+        self, repository: Path, kind: str
+    ) -> None:
+        sandbox, base = opened(repository, kind=kind)
+        assert sandbox.found(base) == base
+        write_files(sandbox.directory, {"app.py": "x = 2\n"})
+        assert sandbox.changed(base, sandbox.found(base)) == ("app.py",)
+
+    @pytest.mark.parametrize("kind", KINDS)
+    @pytest.mark.parametrize("left", ["nothing", "an empty directory"])
+    def test_a_directory_that_was_cleared_away_is_no_edit_and_is_put_back(
+        self, repository: Path, kind: str, left: str
+    ) -> None:
+        sandbox, base = opened(repository, kind=kind)
+        write_files(sandbox.directory, {"app.py": "x = 2\n"})
+        candidate = sandbox.snapshot()
+        before = contents(sandbox.directory)
+        shutil.rmtree(sandbox.directory)
+        if left == "an empty directory":
+            sandbox.directory.mkdir()
+        assert sandbox.changed(base, candidate) == ("app.py",)
+        assert sandbox.found(candidate) == candidate
+        assert contents(sandbox.directory) == before
+        assert (sandbox.directory / ".git").exists() == (kind == "worktree")
+
+    @pytest.mark.parametrize("kind", KINDS)
     def test_the_same_files_are_the_same_candidate(self, repository: Path, kind: str) -> None:
         sandbox, base = opened(repository, kind)
         write_files(sandbox.directory, {"app.py": "x = 2\n"})

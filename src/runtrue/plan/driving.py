@@ -83,7 +83,7 @@ class Standing:
         """
         if self.candidate is None:
             return None
-        now = self.place.sandbox.snapshot()
+        now = self.place.sandbox.found(self.candidate)
         return None if now == self.candidate else now
 
     def diff(self) -> str:
@@ -94,7 +94,8 @@ class Standing:
         if self.report["applied"] or self.candidate is None:
             return str(self.report["diff"])
         sandbox = self.place.sandbox
-        return sandbox.diff(self.candidate if self.run.is_driven else sandbox.snapshot())
+        is_driven = self.run.is_driven
+        return sandbox.diff(self.candidate if is_driven else sandbox.found(self.candidate))
 
 
 def standing_of(journal: Journal, home: Home, run: RunRow) -> Standing:

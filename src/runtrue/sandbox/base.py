@@ -111,6 +111,10 @@ class TreeSandbox(ABC):
         """Keep the files as they are now as a candidate."""
         return self._tree.snapshot()
 
+    def found(self, left: str) -> str:
+        """The candidate that the files are now, which were left as another to be looked at."""
+        return self.snapshot()
+
     def changed(self, old: str, new: str) -> tuple[str, ...]:
         """The files in which two candidates differ."""
         return self._tree.changed(old, new)

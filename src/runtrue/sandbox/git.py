@@ -72,6 +72,8 @@ class Tree:
 
     def snapshot(self) -> str:
         """Keep the files as they are now; return the id of that state."""
+        if not self.directory.is_dir():
+            raise SandboxError(f"the directory {self.directory} is gone")
         names = (*JUNK, *INSTALLED)
         paths = [".", *(f":(exclude,glob)**/{name}{end}" for name in names for end in ("", "/**"))]
         paths += [f":(exclude,literal){name}" for name in self._look_into_repositories(paths)]
@@ -239,7 +241,9 @@ class Tree:
             # So that what a killed process left running is found, like every other command.
             MARK: self.index.parent.name,
         }
-        return run_git(*args, cwd=self.directory, env=env, stdin=stdin)
+        # What is kept can be read although the files are gone.
+        cwd = self.directory if self.directory.is_dir() else self.git_dir
+        return run_git(*args, cwd=cwd, env=env, stdin=stdin)
 
 
 def run_git(

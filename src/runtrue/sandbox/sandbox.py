@@ -11,7 +11,7 @@ from runtrue.sandbox.applying import Applying, refusals
 from runtrue.sandbox.base import DEFAULT_ISOLATION, Site, TreeSandbox
 from runtrue.sandbox.environment import imports
 from runtrue.sandbox.extras import Extras, bring_extras, put_extras
-from runtrue.sandbox.git import Tree, make_readable, remove_special, run_git
+from runtrue.sandbox.git import Tree, make_readable, remove, remove_special, run_git
 from runtrue.sandbox.isolation import Isolation, environment_places
 from runtrue.sandbox.leaving import RefusedFiles
 from runtrue.sandbox.repository import (
@@ -20,6 +20,8 @@ from runtrue.sandbox.repository import (
     common_git_dir,
     repository_of,
 )
+
+_AS_FOUND = "runtrue: the candidate as it was found"
 
 
 class GitSandbox(TreeSandbox):
@@ -77,7 +79,7 @@ class GitSandbox(TreeSandbox):
             # The user's own index tells which files count although git is told to ignore them.
             users.begin_with_entries(run_git("ls-files", "--stage", "-z", cwd=top))
         base = users.snapshot()
-        commit = users.commit(base, "runtrue: the candidate as it was found")
+        commit = users.commit(base, _AS_FOUND)
         if kind == "worktree":
             self._clone(git_dir, commit)
         else:
@@ -149,24 +151,37 @@ class GitSandbox(TreeSandbox):
         if candidate == self._untouched:
             return
         self._untouched = None
-        self._tree.restore(candidate)
+        self._made().restore(candidate)
         put_extras(self._site.extras, self._tree, self._copies)
 
     def snapshot(self) -> str:
         """Keep the files as they are now as a candidate."""
+        # A command may have removed all of it; that is an edit like any other.
+        files = self._made()
         try:
-            return self._tree.snapshot()
+            return files.snapshot()
         except SandboxError:
             # Somebody made files unreadable; they are still part of the candidate. What is no file,
             # in the place of one, is not.
             remove_special(self._place)
             make_readable(self._place)
-            return self._tree.snapshot()
+            return files.snapshot()
+
+    def found(self, left: str) -> str:
+        """The candidate that the files are now, which were left as another to be looked at.
+
+        Who has cleared the sandbox away has edited nothing: then the files are put back.
+        """
+        self._untouched = None
+        if not self._place.is_dir() or not any(self._place.iterdir()):
+            remove(self._place)
+            self.restore(left)
+        return self.snapshot()
 
     def put_back(self, files: tuple[str, ...], candidate: str) -> None:
         """Make some files, present or absent, those of a candidate again."""
         self._untouched = None
-        self._tree.restore_files(candidate, files)
+        self._made().restore_files(candidate, files)
 
     # -- the user's tree --------------------------------------------------------------------
 
@@ -225,9 +240,16 @@ class GitSandbox(TreeSandbox):
     @property
     def _tree(self) -> Tree:
         site = self._site
-        # A command may have removed all of it; that is an edit like any other.
-        self._place.mkdir(parents=True, exist_ok=True)
         return Tree(self._place, Path(site.git_dir), self._home / "index", site.extras.files)
+
+    def _made(self) -> Tree:
+        """The same, with the directory made anew where it is gone."""
+        tree = self._tree
+        if not self._place.is_dir():
+            self._place.mkdir(parents=True)
+            if not tree.git_dir.is_relative_to(self._home):
+                self._clone(tree.git_dir, tree.commit(self._site.base, _AS_FOUND))
+        return tree
 
 
 def _is_in_the_way(line: str, own: str) -> bool:
