@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import subprocess
 from pathlib import Path
@@ -167,6 +168,31 @@ def test_a_sandbox_that_was_cleared_away_is_put_back_and_removes_nothing(plans: 
     assert applied.code == 0, applied.said
     assert "applied: handler.py\n" in applied.err
     assert (plans.read("handler.py"), plans.read("notes.txt")) == ("two\n", "mine\n")
+
+
+@pytest.mark.parametrize(
+    ("edit", "said"),
+    [
+        ("rm model.py", "model.py, not allowed by the strategy"),
+        ("touch new.py", "new.py, not allowed by the strategy"),
+        ("seq 9 >> handler.py", "11 lines would be changed, and the strategy allows 4"),
+    ],
+)
+def test_an_edit_of_a_complete_plan_beyond_its_bounds_is_not_applied_unasked(
+    edit: str, said: str, plans: Plans
+) -> None:
+    path = plans.file("echo two > handler.py", HAS_TWO, automation_profile="cautious")
+    plan = json.loads(path.read_text())
+    plan["strategy"]["bounds"] |= {"deletes": False, "max_lines": 4}
+    path.write_text(json.dumps(plan))
+    report = plans.use(path).json
+    subprocess.run(["sh", "-c", edit], cwd=report["sandbox"], check=True)
+    asked = plans.run("execute")
+    assert asked.code == 3, asked.said
+    assert said in asked.out
+    assert plans.run("apply").code == 2
+    assert plans.run("cancel", report["run_id"]).code == 0
+    assert {name: plans.read(name) for name in FILES} == FILES
 
 
 def test_what_somebody_broke_in_the_sandbox_of_a_complete_plan_is_found(plans: Plans) -> None:

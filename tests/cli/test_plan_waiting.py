@@ -92,9 +92,32 @@ def test_guidance_opens_a_fresh_budget_and_the_total_is_kept(plans: Plans, waiti
 def test_a_person_can_mend_the_sandbox_themselves(plans: Plans, waiting: str) -> None:
     sandbox = plans.run("status", "--json").json["sandbox"]
     Path(sandbox, "model.py").write_text("RATE = 0.1\n")
-    done = plans.run("prompt", waiting, "I set the rate", "--json")
+    done = plans.run("prompt", waiting, "I set the rate", "--allow", "model.py", "--json")
     assert done.code == 0, done.said
     assert done.json["state"] == "complete"
+
+
+def test_what_a_person_edits_beyond_the_bounds_is_asked_about_before_it_is_complete(
+    plans: Plans, waiting: str
+) -> None:
+    sandbox = Path(plans.run("status", "--json").json["sandbox"])
+    (sandbox / "model.py").write_text("RATE = 0.1\n")
+    (sandbox / ".model.py.swp").write_text("left over\n")
+    asked = plans.run("prompt", waiting, "I set the rate")
+    assert asked.code == 3, asked.said
+    assert "the sandbox was edited: .model.py.swp, model.py, not allowed" in asked.out
+    refused = plans.run("prompt", waiting, "yes", "--allow", "model.py")
+    assert (refused.code, "say `yes`" in refused.err) == (2, True)
+    assert plans.run("apply").code == 2
+    (sandbox / ".model.py.swp").unlink()
+    again = plans.run("prompt", waiting, "removed that", "--json")
+    assert again.code == 3, again.said
+    assert (again.json["state"], again.json["why"]) == ("waiting", "edited")
+    assert again.json["question"]["outside"] == ["model.py"]
+    assert plans.run("prompt", waiting, "yes", "--json").json["state"] == "complete"
+    assert plans.run("apply").code == 0
+    assert plans.read("model.py") == "RATE = 0.1\n"
+    assert not (plans.project / ".model.py.swp").exists()
 
 
 def test_runs_resume_answers_like_plan_prompt(plans: Plans, waiting: str) -> None:

@@ -19,6 +19,7 @@ _WHY = {
     **WHY,
     "out_of_bounds": "what would mend it lies outside of what the strategy allows",
     "unasked": "a required validation fails, and nothing is fixed before a person has spoken",
+    "edited": "the sandbox was edited beyond what the strategy allows",
     "unanswered": "nobody answered in time",
     "budget": "the time or the money is used up",
     "attempts_spent": "the fixes for a validation are used up",
@@ -171,6 +172,10 @@ def print_asked(report: dict[str, Any]) -> None:
         click.echo(f"  asks: may step {question['before']['id']} be replaced by this?")
         for depth, step in _steps(question["steps"]):
             click.echo(f"    {'  ' * depth}{_step(step)}")
+    elif question.get("approve") == "edits":
+        what = question["more"] or f"{', '.join(question['outside'])}, not allowed by the strategy"
+        click.echo(printable(f"  asks: may it be so? the sandbox was edited: {what}"))
+        click.echo("  `yes` approves that; anything else has the sandbox looked at again")
     elif question.get("guide"):
         click.echo(printable(f"  asks for guidance: no strategy was made: {question['why']}"))
     elif wanted_by(report["question"]) is Wanted.APPROVAL:

@@ -132,6 +132,12 @@ def answer_for(standing: Standing, text: str, allow: tuple[str, ...] = ()) -> di
             "--allow widens the bounds of a step, and there is no strategy yet; say in the "
             "guidance which files may be changed"
         )
+    asked = standing.question.question if standing.question else {}
+    if allow and asked.get("approve") == "edits":
+        raise PlanError(
+            f"--allow widens the bounds of a step, and all steps of plan {run.id} are done; say "
+            "`yes`, or put the files back in the sandbox"
+        )
     return {"text": text.strip(), "allow": list(allow)}
 
 

@@ -5,6 +5,7 @@
        └ approve  queued)           │ └ whole ─▶ check (every validation)            ▼
                                     └───── validated, revised ────────── orchestrate, revise
     next ── complete ─▶ settle ─▶ offer (parks: complete) ─▶ apply ─▶ end
+                          └ edited ─▶ approve_edits (and settle, or look and next again)
     orchestrate ── stopped ─▶ settle ─▶ end
 
 `FixThenRevalidateOrchestrator` is all of the right side. What a person must say is asked for by
@@ -37,7 +38,14 @@ from runtrue.loop import (
 )
 from runtrue.plan.acting import ActNode
 from runtrue.plan.diagnosis import PlanAnalyst
-from runtrue.plan.ending import ApplyNode, EndNode, OfferNode, SettleNode
+from runtrue.plan.ending import (
+    ApplyNode,
+    ApproveEditsNode,
+    EndNode,
+    LookNode,
+    OfferNode,
+    SettleNode,
+)
 from runtrue.plan.orchestrator import FixThenRevalidateOrchestrator
 from runtrue.plan.picking import NextNode, OpenNode
 from runtrue.plan.place import Place
@@ -89,6 +97,7 @@ def plan_flow(place: Place) -> Flow:
     begin, opened = BeginNode("begin"), OpenNode("open", place)
     following, act = NextNode("next", workshop.policy), ActNode("act", place)
     settle, offer = SettleNode("settle", place), OfferNode("offer")
+    approve_edits, look = ApproveEditsNode("approve_edits"), LookNode("look", place)
     apply, end = ApplyNode("apply", place), EndNode("end", place)
 
     strategize - "made" >> (opened if profile.auto_execute else begin)
@@ -109,6 +118,10 @@ def plan_flow(place: Place) -> Flow:
     orchestrator.wire(validated=following, revised=following, stopped=settle)
     settle - "failed" >> end
     settle - "complete" >> (apply if profile.auto_apply else offer)
+    settle - "edited" >> approve_edits
+    approve_edits - "approved" >> settle
+    approve_edits - "again" >> look >> following
+    approve_edits - "expired" >> end
     offer - "apply" >> apply
     offer - "validate" >> following
     apply - "applied" >> end

@@ -70,6 +70,8 @@ def report_of(
     decision: Decision | None = shared.get("decision")
     ended = position.state.is_terminal
     why = shared.get("why") or (decision.why if decision else None)
+    if question is not None and question.question.get("approve") == "edits":
+        why = "edited"
     histories = [chapter.history for chapter in chapters]
     return {
         "status": _status(position.state),
