@@ -195,6 +195,19 @@ def test_an_edit_of_a_complete_plan_beyond_its_bounds_is_not_applied_unasked(
     assert {name: plans.read(name) for name in FILES} == FILES
 
 
+def test_a_plan_whose_sandbox_is_lost_is_not_applied_and_can_be_cancelled(plans: Plans) -> None:
+    path = plans.file("echo two > handler.py", HAS_TWO, automation_profile="cautious")
+    report = plans.use(path).json
+    shutil.rmtree(Path(report["sandbox"]).parent)
+    refused = plans.run("apply", "--json")
+    assert refused.code == 1
+    assert "is gone or broken" in refused.json["refused"]
+    assert refused.json["state"] == "complete"
+    assert refused.json["next"] == [f"runtrue plan cancel {report['run_id']}"]
+    assert plans.run("cancel", report["run_id"]).code == 0
+    assert plans.read("handler.py") == FILES["handler.py"]
+
+
 def test_what_somebody_broke_in_the_sandbox_of_a_complete_plan_is_found(plans: Plans) -> None:
     path = plans.file("echo two > handler.py", HAS_TWO, automation_profile="cautious")
     Path(plans.use(path).json["sandbox"], "handler.py").write_text("three\n")

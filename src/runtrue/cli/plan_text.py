@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import click
@@ -29,6 +30,8 @@ _WHY = {
 def next_commands(report: dict[str, Any], is_driven: bool = False) -> list[str]:
     """What a person can do next, the likeliest first."""
     plan = f"runtrue plan {{}} {report['run_id']}"
+    if _is_lost(report):
+        return [] if is_driven else [plan.format("cancel")]
     match wanted_by(report["question"]):
         case Wanted.BEGIN:
             return [plan.format("execute")]
@@ -44,6 +47,14 @@ def next_commands(report: dict[str, Any], is_driven: bool = False) -> list[str]:
         return [] if report["applied"] else [plan.format("explain")]
     command = "apply" if report["phase"] == "apply" else "execute"
     return [] if is_driven else [plan.format(command)]
+
+
+def _is_lost(report: dict[str, Any]) -> bool:
+    """Whether a plan that is not over has lost its sandbox, with all that was recorded of it."""
+    sandbox = report.get("sandbox")
+    if not sandbox or PlanState(report["state"]).is_terminal:
+        return False
+    return not Path(sandbox).parent.exists()
 
 
 # -- where a plan stands ------------------------------------------------------------------------

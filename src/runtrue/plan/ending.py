@@ -164,12 +164,12 @@ class ApplyNode(PlaceNode):
     def _apply(self, candidate: str) -> str | None:
         """Apply it, or say why not."""
         sandbox = self.place.sandbox
-        if sandbox.found(candidate) != candidate:
-            return (
-                f"the files in {sandbox.directory} were changed after they were validated; "
-                f"validate them with `runtrue plan execute {self.place.run_id}`"
-            )
         try:
+            if sandbox.found(candidate) != candidate:
+                return (
+                    f"the files in {sandbox.directory} were changed after they were validated; "
+                    f"validate them with `runtrue plan execute {self.place.run_id}`"
+                )
             sandbox.apply(candidate)
         except SandboxError as error:
             again = f"`runtrue plan apply {self.place.run_id}`"
