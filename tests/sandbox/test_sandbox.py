@@ -632,11 +632,13 @@ class TestRestore:
         assert sandbox.changed(base, sandbox.snapshot()) == ("app.py",)
 
     @pytest.mark.parametrize("kind", KINDS)
-    def test_lines_are_counted(self, repository: Path, kind: str) -> None:
+    def test_lines_are_counted_those_of_binary_files_as_well(
+        self, repository: Path, kind: str
+    ) -> None:
         sandbox, base = opened(repository, kind)
         write_files(sandbox.directory, {"app.py": "x = 2\ny = 3\n", "data.bin": b"\0other"})
         write_files(sandbox.directory, {"new\nname.py": "1\n2\n3\n"})
-        assert sandbox.count_lines(base, sandbox.snapshot()) == (5, 1)
+        assert sandbox.count_lines(base, sandbox.snapshot()) == (6, 3)
 
 
 class TestPutBack:

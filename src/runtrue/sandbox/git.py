@@ -192,12 +192,22 @@ class Tree:
         return lines
 
     def count_lines(self, old: str, new: str) -> tuple[int, int]:
-        """How many lines were added and removed; binary files count as none."""
+        """How many lines were added and removed; those of binary files count like any others."""
         quiet = ("--no-ext-diff", "--no-textconv", "--no-renames")
-        rows = self.git("diff", "--numstat", *quiet, old, new).splitlines()
-        counts = [row.split("\t")[:2] for row in rows]
-        added = sum(int(plus) for plus, _ in counts if plus != "-")
-        return added, sum(int(minus) for _, minus in counts if minus != "-")
+        added = removed = 0
+        for row in _names(self.git("diff", "--numstat", "-z", *quiet, old, new)):
+            plus, minus, file = row.split("\t", 2)
+            # Git counts none in what it takes for binary.
+            added += self._count(file, new) if plus == "-" else int(plus)
+            removed += self._count(file, old) if minus == "-" else int(minus)
+        return added, removed
+
+    def _count(self, file: str, tree: str) -> int:
+        """How many lines a file of `tree` has, the last one included though it has no end."""
+        if not self.git("--literal-pathspecs", "ls-tree", "-z", tree, "--", file):
+            return 0
+        content = self.content(file, tree)
+        return content.count(b"\n") + (content[-1:] not in (b"", b"\n"))
 
     def write_files(self, tree: str, files: Iterable[str], into: Path) -> set[str]:
         """Write those of `files` that `tree` has to another place in this directory; name them.
