@@ -200,11 +200,16 @@ def print_asked(report: dict[str, Any]) -> None:
 def print_next(report: dict[str, Any]) -> None:
     """Why it was not applied, where the work is kept, and the commands that lead on."""
     if report["refused"] and not report["applied"]:
-        click.echo(printable(f"  not applied: {report['refused'].removeprefix('not applied: ')}"))
+        click.echo(printable(f"  {not_applied(report['refused'])}"))
     if report["sandbox"]:
         click.echo(f"  sandbox: {report['sandbox']}")
     for command in next_commands(report, bool(report.get("driven"))):
         click.echo(f"  next: {command}")
+
+
+def not_applied(why: str) -> str:
+    """That a plan was not applied, and why."""
+    return why if why.startswith("not applied") else f"not applied: {why}"
 
 
 # -- what has happened --------------------------------------------------------------------------
@@ -297,10 +302,18 @@ def patch_stat(diff: str) -> list[tuple[str, int, int]]:
         if line.startswith("diff --git "):
             # Both names are the same, since nothing is renamed.
             names = line.removeprefix("diff --git ")
-            found.append([names[: (len(names) - 1) // 2].removeprefix("a/"), 0, 0])
+            found.append([_unquoted(names[: (len(names) - 1) // 2]).removeprefix("a/"), 0, 0])
             in_hunk = False
         elif line.startswith("@@"):
             in_hunk = True
         elif in_hunk and line[:1] in ("+", "-"):
             found[-1][1 if line[0] == "+" else 2] += 1
     return [(name, added, removed) for name, added, removed in found]
+
+
+def _unquoted(name: str) -> str:
+    """A name as git writes it in a patch: in quotes, with escapes, where it has odd characters."""
+    if not name.startswith('"'):
+        return name
+    plain = name[1:-1].encode("utf-8", "surrogateescape")
+    return plain.decode("unicode_escape").encode("latin-1").decode(errors="replace")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from runtrue.cli.plan_text import next_commands, print_history, print_standing
+from runtrue.cli.plan_text import next_commands, not_applied, print_history, print_standing
 from runtrue.cli.progress import Display, Narrator
 from runtrue.cli.repair import RepairNarrator
 from runtrue.errors import PlanError
@@ -143,8 +143,7 @@ class PlanNarrator(RepairNarrator):
             self.display.line(f"waiting for a person: {wanted}", "yellow")
 
     def _on_apply_refused(self, data: dict[str, Any], node: str) -> None:
-        why = data["why"].removeprefix("not applied: ")
-        self.display.line(f"not applied: {why}", "red")
+        self.display.line(not_applied(data["why"]), "red")
 
     def _on_applied(self, data: dict[str, Any], node: str) -> None:
         self.display.line(f"applied: {', '.join(data['files']) or 'nothing to change'}", "green")
