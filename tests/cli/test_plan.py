@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import sqlite3
 import subprocess
 from pathlib import Path
 
@@ -206,6 +207,29 @@ def test_a_plan_whose_sandbox_is_lost_is_not_applied_and_can_be_cancelled(plans:
     assert refused.json["next"] == [f"runtrue plan cancel {report['run_id']}"]
     assert plans.run("cancel", report["run_id"]).code == 0
     assert plans.read("handler.py") == FILES["handler.py"]
+
+
+def test_a_file_whose_name_is_no_text_is_shown_and_applied_all_the_same(plans: Plans) -> None:
+    strategy = {"steps": [{"description": "x", "command": "echo two > $(printf 'odd\\377')"}]}
+    passes = {"name": "passes", "command": "true"}
+    path = plans.file("", passes, strategy=strategy, automation_profile="cautious")
+    complete = plans.use(path)
+    assert complete.code == 0, complete.said
+    assert plans.run("diff", "--json").json["files"][0]["added"] == 1
+    assert plans.run("apply").code == 0
+    assert (plans.project / "odd\udcff").exists()
+
+
+def test_a_plan_of_another_version_is_told_of_and_hides_no_other(plans: Plans) -> None:
+    old = plans.use(plans.file("echo two > handler.py", HAS_TWO)).json["run_id"]
+    with sqlite3.connect(plans.machine.journal) as db:
+        db.execute("UPDATE runs SET input = json_remove(input, '$.validation_retry_limit')")
+    db.close()
+    new = plans.use(plans.file("echo two > handler.py", HAS_TWO)).json["run_id"]
+    listed = plans.run("list", "--json").json["plans"]
+    assert [row["plan_id"] for row in listed] == [new, old]
+    told = plans.run("status", old)
+    assert (told.code, "another version of runtrue" in told.err) == (1, True)
 
 
 def test_what_somebody_broke_in_the_sandbox_of_a_complete_plan_is_found(plans: Plans) -> None:

@@ -18,6 +18,7 @@ from runtrue.loop import (
     Workplace,
     beyond,
     matches,
+    readable,
     too_much,
     write_texts,
 )
@@ -111,12 +112,13 @@ class ActNode(Node):
         more = too_much(inputs.bounds, sandbox, inputs.base, after)
         if outside or more:
             sandbox.restore(inputs.candidate)
-            named = ", ".join(outside[:5])
+            named = ", ".join(readable(outside[:5]))
             failure = more or f"it changed {named}, which the strategy does not allow"
             acted = replace(acted, failure=failure)
             return self._refused(inputs, acted, started, outside=outside, judges=judges)
         deed = self._deed(inputs, acted, started)
-        files = sandbox.changed(inputs.candidate, after)
+        files = readable(sandbox.changed(inputs.candidate, after))
+        judges = readable(judges)
         emit("step_done", step=step.id, files=files, restored=judges)
         return Done(candidate=after, deed=replace(deed, files=files, restored=judges))
 
@@ -205,7 +207,7 @@ class ActNode(Node):
         outside: tuple[str, ...] = (),
         judges: tuple[str, ...] = (),
     ) -> Done:
-        step = inputs.step
+        step, outside, judges = inputs.step, readable(outside), readable(judges)
         emit("step_refused", step=step.id, failure=acted.failure, outside=outside)
         said = " ".join(acted.description.split())[-_SAID:]
         told = f": {said}" if said and said not in str(acted.failure) and not outside else ""

@@ -17,9 +17,8 @@ from runtrue.flow import Journal, Question, RunRow, RunState, replay
 from runtrue.home import Home
 from runtrue.loop import EXPIRED
 from runtrue.plan.acting import NEEDS_APPROVAL
-from runtrue.plan.flow import prepare_plan
+from runtrue.plan.flow import prepare_plan, request_of
 from runtrue.plan.place import Place
-from runtrue.plan.plan import PlanRequest
 from runtrue.plan.report import fix_diffs, report_of, tried_fixes
 
 
@@ -100,7 +99,7 @@ class Standing:
 
 def standing_of(journal: Journal, home: Home, run: RunRow) -> Standing:
     """Where a plan stands, out of its replayed steps. Nothing is executed."""
-    request = msgspec.convert(run.input, PlanRequest)
+    request = request_of(run)
     place = Place.of(run, request, home)
     question = journal.open_question(run.id)
     segment = prepare_plan(run, home)

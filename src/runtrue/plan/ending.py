@@ -158,7 +158,7 @@ class ApplyNode(PlaceNode):
         if why := self._apply(inputs):
             emit("apply_refused", why=why)
             return Applied(time.time(), why)
-        emit("applied", files=sandbox.changed(sandbox.base, inputs))
+        emit("applied", files=readable(sandbox.changed(sandbox.base, inputs)))
         return Applied(time.time())
 
     def _apply(self, candidate: str) -> str | None:

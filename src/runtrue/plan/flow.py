@@ -19,6 +19,7 @@ from typing import Any
 
 import msgspec
 
+from runtrue.errors import FlowError
 from runtrue.fixers import (
     AgentFixer,
     CommandFixer,
@@ -68,9 +69,19 @@ def start_plan(journal: Journal, request: PlanRequest) -> str:
     return journal.create(KIND, title, msgspec.to_builtins(request))
 
 
+def request_of(run: RunRow) -> PlanRequest:
+    """What was asked for. Raises FlowError for a plan that another version has recorded."""
+    try:
+        return msgspec.convert(run.input, PlanRequest)
+    except msgspec.ValidationError as error:
+        raise FlowError(
+            f"plan {run.id} was recorded by another version of runtrue ({error}); make a new one"
+        ) from error
+
+
 def prepare_plan(run: RunRow, home: Home) -> Segment:
     """The flow of a recorded plan, ready to be driven from wherever it stands."""
-    request = msgspec.convert(run.input, PlanRequest)
+    request = request_of(run)
     place = Place.of(run, request, home)
     shared: Shared = {"run_id": run.id, "request": request, "started_at": run.created_at}
     return Segment(
