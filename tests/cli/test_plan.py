@@ -266,6 +266,29 @@ def test_a_conflict_with_the_users_files_is_refused_and_the_plan_stays_complete(
     assert plans.read("handler.py") == "two\n"
 
 
+def test_with_other_changes_of_the_users_it_is_validated_again_before_it_is_applied(
+    plans: Plans,
+) -> None:
+    rate = {"name": "rate", "command": "grep -q RATE model.py"}
+    path = plans.file("echo two > handler.py", HAS_TWO, rate, automation_profile="cautious")
+    plans.use(path)
+    (plans.project / "model.py").write_text("nothing\n")
+    stopped = plans.run("apply")
+    assert stopped.code == 3, stopped.said
+    assert "you have changed model.py meanwhile: validating with that" in stopped.err
+    assert plans.read("handler.py") == FILES["handler.py"]
+    plans.run("cancel", plans.run("status", "--json").json["run_id"])
+    (plans.project / "model.py").write_text(FILES["model.py"])
+    plans.use(path)
+    (plans.project / "model.py").write_text("RATE = 0.2\n")
+    (plans.project / "new.py").write_text("mine\n")
+    applied = plans.run("apply")
+    assert applied.code == 0, applied.said
+    assert "applied: handler.py\n" in applied.err
+    assert (plans.read("handler.py"), plans.read("model.py")) == ("two\n", "RATE = 0.2\n")
+    assert plans.read("new.py") == "mine\n"
+
+
 def test_the_patch_is_such_that_git_applies_it(plans: Plans) -> None:
     path = plans.file("echo two > handler.py", HAS_TWO, automation_profile="cautious")
     plans.use(path)

@@ -76,7 +76,8 @@ class SettleNode(PlaceNode):
             shared["edited"] = {"outside": result.outside, "more": result.more}
             return "edited"
         shared["progress"] = progress.moved(Happening.VALIDATED)
-        return "complete"
+        # It was told to apply already, and has only been validated once more for that.
+        return "apply" if shared.pop("applying", False) else "complete"
 
 
 class ApproveEditsNode(Ask):
@@ -139,6 +140,8 @@ class Applied:
 
     at: float
     refused: str | None = None
+    #: The new base, and the candidate on it, where the user has changed other files meanwhile.
+    renewed: tuple[str, str] | None = None
 
 
 class ApplyNode(PlaceNode):
@@ -148,21 +151,26 @@ class ApplyNode(PlaceNode):
     killed here can go on by itself.
     """
 
-    def prep(self, shared: Shared) -> str:
-        """The validated candidate."""
-        return str(shared["candidate"])
+    def prep(self, shared: Shared) -> tuple[str, str]:
+        """What it began with, and the validated candidate."""
+        return str(shared["base"]), str(shared["candidate"])
 
-    def exec(self, inputs: str) -> Applied:
+    def exec(self, inputs: tuple[str, str]) -> Applied:
         """Refuse what was edited since, and what the user has changed meanwhile."""
-        sandbox = self.place.sandbox
-        if why := self._apply(inputs):
-            emit("apply_refused", why=why)
-            return Applied(time.time(), why)
-        emit("applied", files=readable(sandbox.changed(sandbox.base, inputs)))
+        sandbox, (base, candidate) = self.place.sandbox, inputs
+        applied = self._apply(base, candidate)
+        if isinstance(applied, str):
+            emit("apply_refused", why=applied)
+            return Applied(time.time(), applied)
+        if applied is not None:
+            files = readable(sandbox.changed(base, applied[0]))
+            emit("apply_renewed", files=files)
+            return Applied(time.time(), renewed=applied)
+        emit("applied", files=readable(sandbox.changed(base, candidate)))
         return Applied(time.time())
 
-    def _apply(self, candidate: str) -> str | None:
-        """Apply it, or say why not."""
+    def _apply(self, base: str, candidate: str) -> tuple[str, str] | str | None:
+        """Apply it, or say why not, or what is to be validated before that."""
         sandbox = self.place.sandbox
         try:
             if sandbox.found(candidate) != candidate:
@@ -170,15 +178,22 @@ class ApplyNode(PlaceNode):
                     f"the files in {sandbox.directory} were changed after they were validated; "
                     f"validate them with `runtrue plan execute {self.place.run_id}`"
                 )
+            # Together with what else the user has changed, it was never validated.
+            if renewed := sandbox.renew(base, candidate):
+                return renewed
             sandbox.apply(candidate)
         except SandboxError as error:
             again = f"`runtrue plan apply {self.place.run_id}`"
             return str(error).replace("`runtrue runs resume`", again)
         return None
 
-    def post(self, shared: Shared, inputs: str, result: Applied) -> str:
+    def post(self, shared: Shared, inputs: tuple[str, str], result: Applied) -> str:
         """Note that it was done, or why not."""
         progress = progress_of(shared).moved(Happening.STARTED)
+        if result.renewed is not None:
+            shared["base"], shared["candidate"] = result.renewed
+            shared["progress"], shared["applying"] = progress.moved(Happening.REFUSED), True
+            return "renewed"
         if result.refused is None:
             shared["progress"] = progress.moved(Happening.APPLIED)
             return "applied"

@@ -137,6 +137,8 @@ def plan_flow(place: Place) -> Flow:
     offer - "validate" >> following
     apply - "applied" >> end
     apply - "refused" >> offer
+    apply - "renewed" >> following
+    settle - "apply" >> apply
     return Flow(strategize)
 
 

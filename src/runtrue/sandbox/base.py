@@ -103,6 +103,13 @@ class TreeSandbox(ABC):
     def apply(self, candidate: str) -> tuple[str, ...]:
         """Bring a candidate's changes into the user's tree; return the files that differ."""
 
+    def renew(self, base: str, candidate: str) -> tuple[str, str] | None:
+        """Begin with what the user has now, where that differs from `base` beside the candidate.
+
+        The new base, and the candidate on top of it; nothing where there is nothing to renew.
+        """
+        return None
+
     @abstractmethod
     def pending_apply(self) -> bool:
         """Whether applying was cut short, so that it has to be done again to be finished."""

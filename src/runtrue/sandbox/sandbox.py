@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 from runtrue.errors import SandboxError
@@ -215,6 +216,34 @@ class GitSandbox(TreeSandbox):
                 applying.prepare(users, candidate, wanted)
                 self._move(lock)
         return files
+
+    def renew(self, base: str, candidate: str) -> tuple[str, str] | None:
+        """Begin with what the user has now, where that differs from `base` beside the candidate.
+
+        The new base, and the candidate on top of it; nothing where there is nothing to renew.
+        Raises SandboxError when the user has changed files of the candidate's.
+        """
+        if self.pending_apply():
+            return None
+        site = self._site
+        users = self._users_tree(Path(site.top), Path(site.git_dir), "apply-index")
+        users.begin_with(base)
+        now = users.snapshot()
+        own, theirs = users.changes(base, candidate), set(users.changed(base, now))
+        if conflicts := sorted(theirs & set(own) & set(users.changed(now, candidate))):
+            raise self._conflict(conflicts)
+        if theirs <= set(own):
+            return None
+        gone = f"0 {'0' * len(now)}"
+        lines = [
+            f"{gone if mode is None else f'{mode:o} {sha}'}\t{file}"
+            for file, (_, mode, sha) in own.items()
+        ]
+        users.begin_with(now)
+        users.begin_with_entries("".join(f"{line}\0" for line in lines))
+        merged = users.git("write-tree").strip()
+        self._keep(replace(site, base=now))
+        return now, merged
 
     def pending_apply(self) -> bool:
         """Whether applying was cut short, so that it has to be done again to be finished.

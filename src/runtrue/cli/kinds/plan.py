@@ -145,5 +145,9 @@ class PlanNarrator(RepairNarrator):
     def _on_apply_refused(self, data: dict[str, Any], node: str) -> None:
         self.display.line(not_applied(data["why"]), "red")
 
+    def _on_apply_renewed(self, data: dict[str, Any], node: str) -> None:
+        files = ", ".join(data["files"])
+        self.display.line(f"you have changed {files} meanwhile: validating with that", "yellow")
+
     def _on_applied(self, data: dict[str, Any], node: str) -> None:
         self.display.line(f"applied: {', '.join(data['files']) or 'nothing to change'}", "green")
