@@ -280,6 +280,34 @@ def test_a_revision_that_needs_approval_waits_for_it_and_nothing_is_used_up_by_a
     assert done.json["plan"]["budget"]["fixes"] == {"rate": 1}
 
 
+def test_without_a_sandbox_a_fix_in_vain_is_gone_on_with_and_the_plan_waits(plans: Plans) -> None:
+    script = """
+        if [ -z "$RUNTRUE_FINDINGS" ] || [ "$RUNTRUE_FINDINGS" = "[]" ]; then
+            echo one > handler.py
+        else echo more >> handler.py; fi
+    """
+    profile = {"base": "full-auto", "auto_strategy_revision": False, "answer_within": 99}
+    path = plans.file(plans.script(script), HAS_TWO, automation_profile=profile, sandbox="none")
+    waiting = plans.run("use", path)
+    assert waiting.code == 3, waiting.said
+    assert f"no sandbox: it works on {plans.project}" in waiting.out
+    plan_id = waiting.out.split()[1].rstrip(":")
+    (plans.project / "handler.py").write_text("two\n")
+    done = plans.run("prompt", plan_id, "I wrote it myself")
+    assert done.code == 0, done.said
+    assert plans.read("handler.py") == "two\n"
+
+
+def test_without_a_sandbox_it_is_said_that_the_files_are_changed_already(plans: Plans) -> None:
+    profile = {"base": "cautious", "require_sandbox": False}
+    path = plans.file("echo two > handler.py", HAS_TWO, automation_profile=profile, sandbox="none")
+    complete = plans.run("use", path)
+    assert complete.code == 0, complete.said
+    assert "the changes are in your files already" in complete.out
+    plan_id = complete.out.split()[1].rstrip(":")
+    assert "your files stay as they are now" in plans.run("cancel", plan_id).out
+
+
 def test_without_a_sandbox_what_cannot_be_rolled_back_is_an_error_that_says_so(
     plans: Plans,
 ) -> None:

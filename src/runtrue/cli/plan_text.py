@@ -88,6 +88,10 @@ def _summary(report: dict[str, Any]) -> str:
         case PlanState.PROCESSING:
             is_applying = report["phase"] == "apply"
             return "interrupted while it was applied" if is_applying else "not at work"
+        case PlanState.COMPLETE if _has_none(report):
+            return "every required validation passes; the changes are in your files already"
+        case PlanState.CANCELLED if _has_none(report):
+            return "ended by a person; your files stay as they are now"
         case PlanState.COMPLETE:
             return "every required validation passes; nothing is applied yet"
         case PlanState.APPLIED:
@@ -98,6 +102,11 @@ def _summary(report: dict[str, Any]) -> str:
     if why == "out_of_bounds" and not report["needed"]:
         return "a step cannot be done as the strategy says"
     return _WHY.get(why, why) if why else "a person is to say something"
+
+
+def _has_none(report: dict[str, Any]) -> bool:
+    """Whether a plan works on the user's own files."""
+    return bool(report["plan"].get("sandbox") == "none")
 
 
 def print_tree(report: dict[str, Any]) -> None:
@@ -162,7 +171,8 @@ def print_validations(report: dict[str, Any]) -> None:
         elif tried := budget["fixes"].get(name):
             facts.append(f"{tried} of {budget['validation_retry_limit']} retries used")
         if verdict is not None and verdict["wrote"]:
-            facts.append(f"wrote {', '.join(verdict['wrote'])}, which was put back")
+            what = "which stays there" if _has_none(report) else "which was put back"
+            facts.append(f"wrote {', '.join(verdict['wrote'])}, {what}")
         about = f" ({', '.join(facts)})" if facts else ""
         click.secho(printable(f"  {name}: {word}{about}"), fg=colour)
 
@@ -192,7 +202,8 @@ def print_asked(report: dict[str, Any]) -> None:
     elif wanted_by(report["question"]) is Wanted.APPROVAL:
         click.echo("  asks: may this be done? `yes` approves exactly that")
     elif wanted_by(report["question"]) is Wanted.GUIDANCE:
-        click.echo("  asks for guidance; the files can be edited as well, in the sandbox")
+        where = "where they are" if _has_none(report) else "in the sandbox"
+        click.echo(f"  asks for guidance; the files can be edited as well, {where}")
     if report["needed"] and question:
         click.echo(printable(f"  needed, and not allowed: {', '.join(report['needed'])}"))
 
@@ -202,7 +213,8 @@ def print_next(report: dict[str, Any]) -> None:
     if report["refused"] and not report["applied"]:
         click.echo(printable(f"  {not_applied(report['refused'])}"))
     if report["sandbox"]:
-        click.echo(f"  sandbox: {report['sandbox']}")
+        name = "no sandbox: it works on" if _has_none(report) else "sandbox:"
+        click.echo(f"  {name} {report['sandbox']}")
     for command in next_commands(report, bool(report.get("driven"))):
         click.echo(f"  next: {command}")
 

@@ -181,8 +181,9 @@ def policy_of(request: PlanRequest) -> Policy:
             "max_time": profile.max_time,
             # A fix that breaks another validation is not accepted, and the next one is tried.
             "abort_on_regression": False,
-            # What a validation has written can only be put back in a sandbox.
-            **({"flaky_reruns": 0} if request.sandbox == "none" else {}),
+            # Only in a sandbox can what a validation has written be put back, and a fix be undone:
+            # without one, each fix goes on with what the last one left.
+            **({"flaky_reruns": 0, "keep_best": False} if request.sandbox == "none" else {}),
         },
         ask_human=profile.answer_within > 0,
         rungs=request.order,

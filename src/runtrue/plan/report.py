@@ -86,6 +86,7 @@ def report_of(
             "instruction": request.instruction,
             "source": request.source,
             "profile": request.profile_name,
+            "sandbox": request.sandbox,
             "automation_profile": _plain(request.profile),
             "validation_retry_limit": request.retry_limit,
             "validations": _plain(request.validations),
