@@ -232,6 +232,21 @@ def test_a_plan_of_another_version_is_told_of_and_hides_no_other(plans: Plans) -
     assert (told.code, "another version of runtrue" in told.err) == (1, True)
 
 
+def test_what_git_ignores_of_what_a_step_was_to_write_is_said_not_to_be_kept(
+    plans: Plans,
+) -> None:
+    (plans.project / ".gitignore").write_text("build/\n*.log\n")
+    command = "mkdir build; echo x > build/out.txt; echo x > other.log"
+    step = {"description": "x", "command": command}
+    strategy = {"steps": [step], "bounds": {"paths": ["build/**"]}}
+    passes = {"name": "passes", "command": "true"}
+    path = plans.file("", passes, strategy=strategy, automation_profile="cautious")
+    done = plans.run("use", path)
+    assert done.code == 0, done.said
+    told = "changed nothing; git ignores build/out.txt, so that it is not kept"
+    assert told in done.err
+
+
 def test_what_somebody_broke_in_the_sandbox_of_a_complete_plan_is_found(plans: Plans) -> None:
     path = plans.file("echo two > handler.py", HAS_TWO, automation_profile="cautious")
     Path(plans.use(path).json["sandbox"], "handler.py").write_text("three\n")

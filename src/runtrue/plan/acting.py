@@ -119,7 +119,10 @@ class ActNode(Node):
         deed = self._deed(inputs, acted, started)
         files = readable(sandbox.changed(inputs.candidate, after))
         judges = readable(judges)
-        emit("step_done", step=step.id, files=files, restored=judges)
+        # What was wanted of it, and cannot be a part of the result, must not vanish in silence.
+        wanted = [file for file in sandbox.not_kept() if self._is_wanted(file, inputs.bounds)]
+        ignored = readable(tuple(wanted))
+        emit("step_done", step=step.id, files=files, restored=judges, ignored=ignored)
         return Done(candidate=after, deed=replace(deed, files=files, restored=judges))
 
     async def _act(self, inputs: ActInputs) -> Acted:
@@ -186,6 +189,11 @@ class ActNode(Node):
         """Whether the bounds mean a file that judges by a pattern that only means such."""
         patterns = [p for p in inputs.bounds.paths or () if matches(file, p)]
         return bool(self.place.sandbox.protected(tuple(patterns)))
+
+    def _is_wanted(self, file: str, bounds: Bounds) -> bool:
+        """Whether the bounds name a file by more than a pattern for everything."""
+        named = [path for path in bounds.paths or () if path.strip("./*")]
+        return any(matches(file, path) for path in named)
 
     def _deed(self, inputs: ActInputs, acted: Acted, started: float) -> Deed:
         return Deed(

@@ -122,6 +122,10 @@ class TreeSandbox(ABC):
         """The candidate that the files are now, which were left as another to be looked at."""
         return self.snapshot()
 
+    def not_kept(self) -> tuple[str, ...]:
+        """Files that were made here and are no part of a candidate, since git ignores them."""
+        return ()
+
     def changed(self, old: str, new: str) -> tuple[str, ...]:
         """The files in which two candidates differ."""
         return self._tree.changed(old, new)

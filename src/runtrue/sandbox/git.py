@@ -234,6 +234,16 @@ class Tree:
         holders = {parent.as_posix() for name in names for parent in PurePosixPath(name).parents}
         return [name for name in names if name not in holders]
 
+    def ignored_files(self) -> list[str]:
+        """All files that are to be ignored, but for what running or installing things made."""
+        names = _names(self.git("ls-files", "--others", "--ignored", "--exclude-standard", "-z"))
+        made = (*JUNK, *INSTALLED)
+        return [
+            name
+            for name in names
+            if not any(fnmatchcase(part, one) for part in PurePosixPath(name).parts for one in made)
+        ]
+
     def beside(self) -> list[str]:
         """All that lies in the directory and is no part of its state, empty directories included.
 

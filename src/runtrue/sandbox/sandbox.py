@@ -179,6 +179,15 @@ class GitSandbox(TreeSandbox):
             self.restore(left)
         return self.snapshot()
 
+    def not_kept(self) -> tuple[str, ...]:
+        """Files that were made here and are no part of a candidate, since git ignores them."""
+        extras = self._site.extras.files
+        return tuple(
+            file
+            for file in self._made().ignored_files()
+            if not any(file == name or file.startswith(f"{name}/") for name in extras)
+        )
+
     def put_back(self, files: tuple[str, ...], candidate: str) -> None:
         """Make some files, present or absent, those of a candidate again."""
         self._untouched = None

@@ -115,6 +115,8 @@ class PlanNarrator(RepairNarrator):
         text = f"  changed {', '.join(data['files']) or 'nothing'}"
         if data["restored"]:
             text += f"; its edits to {', '.join(data['restored'])} were undone"
+        if ignored := data.get("ignored"):
+            text += f"; git ignores {', '.join(ignored)}, so that it is not kept"
         self.display.line(text, "cyan")
 
     def _on_step_refused(self, data: dict[str, Any], node: str) -> None:
