@@ -6,7 +6,6 @@ import asyncio
 import os
 import statistics
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -14,6 +13,7 @@ from itertools import islice, repeat
 from pathlib import Path
 
 from benchmarks.measure import Row, Table, Target
+from benchmarks.user import PYTHON
 from runtrue.checks import CommandCheck
 from runtrue.fixers.search.proving import Prover
 from runtrue.loop import Workplace
@@ -34,7 +34,7 @@ def run() -> tuple[Table, ...]:
         scratch.mkdir()
         make_project(project)
         environment = {
-            "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+            "PATH": f"{PYTHON.parent}{os.pathsep}{os.environ['PATH']}",
             "HOME": str(scratch),
             "PYTHONDONTWRITEBYTECODE": "1",
         }

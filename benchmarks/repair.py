@@ -12,7 +12,6 @@ import json
 import os
 import statistics
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -23,13 +22,14 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.measure import Row, Table, Target
+from benchmarks.user import PYTHON
 
 FOLDER = Path(__file__).parent.parent.parent / "shared" / "bench"
 ITEMS = "code-repair-dev.jsonl"
 #: What the tool may take for an item, and what the tests may take that judge it, in seconds.
 TOOL_LIMIT, TEST_LIMIT = 60.0, 30.0
 CHECK = "python -m pytest -q -x"
-JUDGE = [sys.executable, "-B", "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider"]
+JUDGE = [str(PYTHON), "-B", "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider"]
 
 SYNTAX, OTHERS = "syntax", "logic and reference"
 
@@ -193,14 +193,13 @@ def repair(item: Item, held_back: str | None = None) -> Outcome:
 
 def run_tool(project: Path, home: Path) -> dict[str, Any] | None:
     """The tool's JSON document; None when it did not end in time."""
-    python = Path(sys.executable)
     environment = {
         **{k: v for k, v in os.environ.items() if not k.startswith(("PYTHON", "RUNTRUE"))},
-        "PATH": f"{python.parent}{os.pathsep}{os.environ['PATH']}",
+        "PATH": f"{PYTHON.parent}{os.pathsep}{os.environ['PATH']}",
         # A home of its own: what was learned from one item must not help with the next.
         "HOME": str(home),
     }
-    command = [str(python.with_name("runtrue")), "fix", str(project), "--check", CHECK]
+    command = [str(PYTHON.with_name("runtrue")), "fix", str(project), "--check", CHECK]
     try:
         done = subprocess.run(
             [*command, "--apply", "--json"],

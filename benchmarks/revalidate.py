@@ -125,6 +125,9 @@ class CountingSandbox:
     def snapshot(self) -> str:
         return str(self.content)
 
+    def found(self, left: str) -> str:
+        return self.snapshot()
+
     def changed(self, old: str, new: str) -> tuple[str, ...]:
         return () if old == new else (FILE,)
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import shutil
+import sqlite3
 import subprocess
 from pathlib import Path
 
@@ -151,6 +154,99 @@ def test_an_edited_sandbox_is_not_applied_before_it_is_validated_again(plans: Pl
     assert plans.read("handler.py") == "two and three\n"
 
 
+def test_a_sandbox_that_was_cleared_away_is_put_back_and_removes_nothing(plans: Plans) -> None:
+    (plans.project / "notes.txt").write_text("mine\n")
+    passes = {"name": "passes", "command": "true"}
+    path = plans.file("echo two > handler.py", passes, automation_profile="cautious")
+    sandbox = Path(plans.use(path).json["sandbox"])
+    shutil.rmtree(sandbox)
+    assert plans.run("status").code == 0
+    assert plans.run("diff", "--stat").out == "handler.py  +1 -1\n"
+    shutil.rmtree(sandbox)
+    assert plans.run("execute", "--json").json["state"] == "complete"
+    shutil.rmtree(sandbox)
+    applied = plans.run("apply")
+    assert applied.code == 0, applied.said
+    assert "applied: handler.py\n" in applied.err
+    assert (plans.read("handler.py"), plans.read("notes.txt")) == ("two\n", "mine\n")
+
+
+@pytest.mark.parametrize(
+    ("edit", "said"),
+    [
+        ("rm model.py", "model.py, not allowed by the strategy"),
+        ("touch new.py", "new.py, not allowed by the strategy"),
+        ("seq 9 >> handler.py", "11 lines would be changed, and the strategy allows 4"),
+    ],
+)
+def test_an_edit_of_a_complete_plan_beyond_its_bounds_is_not_applied_unasked(
+    edit: str, said: str, plans: Plans
+) -> None:
+    path = plans.file("echo two > handler.py", HAS_TWO, automation_profile="cautious")
+    plan = json.loads(path.read_text())
+    plan["strategy"]["bounds"] |= {"deletes": False, "max_lines": 4}
+    path.write_text(json.dumps(plan))
+    report = plans.use(path).json
+    subprocess.run(["sh", "-c", edit], cwd=report["sandbox"], check=True)
+    asked = plans.run("execute")
+    assert asked.code == 3, asked.said
+    assert said in asked.out
+    assert plans.run("apply").code == 2
+    assert plans.run("cancel", report["run_id"]).code == 0
+    assert {name: plans.read(name) for name in FILES} == FILES
+
+
+def test_a_plan_whose_sandbox_is_lost_is_not_applied_and_can_be_cancelled(plans: Plans) -> None:
+    path = plans.file("echo two > handler.py", HAS_TWO, automation_profile="cautious")
+    report = plans.use(path).json
+    shutil.rmtree(Path(report["sandbox"]).parent)
+    refused = plans.run("apply", "--json")
+    assert refused.code == 1
+    assert "is gone or broken" in refused.json["refused"]
+    assert refused.json["state"] == "complete"
+    assert refused.json["next"] == [f"runtrue plan cancel {report['run_id']}"]
+    assert plans.run("cancel", report["run_id"]).code == 0
+    assert plans.read("handler.py") == FILES["handler.py"]
+
+
+def test_a_file_whose_name_is_no_text_is_shown_and_applied_all_the_same(plans: Plans) -> None:
+    strategy = {"steps": [{"description": "x", "command": "echo two > $(printf 'odd\\377')"}]}
+    passes = {"name": "passes", "command": "true"}
+    path = plans.file("", passes, strategy=strategy, automation_profile="cautious")
+    complete = plans.use(path)
+    assert complete.code == 0, complete.said
+    assert plans.run("diff", "--json").json["files"][0]["added"] == 1
+    assert plans.run("apply").code == 0
+    assert (plans.project / "odd\udcff").exists()
+
+
+def test_a_plan_of_another_version_is_told_of_and_hides_no_other(plans: Plans) -> None:
+    old = plans.use(plans.file("echo two > handler.py", HAS_TWO)).json["run_id"]
+    with sqlite3.connect(plans.machine.journal) as db:
+        db.execute("UPDATE runs SET input = json_remove(input, '$.validation_retry_limit')")
+    db.close()
+    new = plans.use(plans.file("echo two > handler.py", HAS_TWO)).json["run_id"]
+    listed = plans.run("list", "--json").json["plans"]
+    assert [row["plan_id"] for row in listed] == [new, old]
+    told = plans.run("status", old)
+    assert (told.code, "another version of runtrue" in told.err) == (1, True)
+
+
+def test_what_git_ignores_of_what_a_step_was_to_write_is_said_not_to_be_kept(
+    plans: Plans,
+) -> None:
+    (plans.project / ".gitignore").write_text("build/\n*.log\n")
+    command = "mkdir build; echo x > build/out.txt; echo x > other.log"
+    step = {"description": "x", "command": command}
+    strategy = {"steps": [step], "bounds": {"paths": ["build/**"]}}
+    passes = {"name": "passes", "command": "true"}
+    path = plans.file("", passes, strategy=strategy, automation_profile="cautious")
+    done = plans.run("use", path)
+    assert done.code == 0, done.said
+    told = "changed nothing; git ignores build/out.txt, so that it is not kept"
+    assert told in done.err
+
+
 def test_what_somebody_broke_in_the_sandbox_of_a_complete_plan_is_found(plans: Plans) -> None:
     path = plans.file("echo two > handler.py", HAS_TWO, automation_profile="cautious")
     Path(plans.use(path).json["sandbox"], "handler.py").write_text("three\n")
@@ -183,6 +279,29 @@ def test_a_conflict_with_the_users_files_is_refused_and_the_plan_stays_complete(
     (plans.project / "handler.py").write_text(FILES["handler.py"])
     assert plans.run("apply").code == 0
     assert plans.read("handler.py") == "two\n"
+
+
+def test_with_other_changes_of_the_users_it_is_validated_again_before_it_is_applied(
+    plans: Plans,
+) -> None:
+    rate = {"name": "rate", "command": "grep -q RATE model.py"}
+    path = plans.file("echo two > handler.py", HAS_TWO, rate, automation_profile="cautious")
+    plans.use(path)
+    (plans.project / "model.py").write_text("nothing\n")
+    stopped = plans.run("apply")
+    assert stopped.code == 3, stopped.said
+    assert "you have changed model.py meanwhile: validating with that" in stopped.err
+    assert plans.read("handler.py") == FILES["handler.py"]
+    plans.run("cancel", plans.run("status", "--json").json["run_id"])
+    (plans.project / "model.py").write_text(FILES["model.py"])
+    plans.use(path)
+    (plans.project / "model.py").write_text("RATE = 0.2\n")
+    (plans.project / "new.py").write_text("mine\n")
+    applied = plans.run("apply")
+    assert applied.code == 0, applied.said
+    assert "applied: handler.py\n" in applied.err
+    assert (plans.read("handler.py"), plans.read("model.py")) == ("two\n", "RATE = 0.2\n")
+    assert plans.read("new.py") == "mine\n"
 
 
 def test_the_patch_is_such_that_git_applies_it(plans: Plans) -> None:

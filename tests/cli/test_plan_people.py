@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import Machine, MakeProject
+from tests.cli.conftest import Done, Machine, MakeProject
 from tests.cli.plans import HAS_TWO, NEEDS_MODEL, RATE_IS_RIGHT, REVISES, Plans
 
 
@@ -131,16 +131,21 @@ def revision(plans: Plans) -> dict[str, str]:
     return report
 
 
-def test_edits_are_kept_when_a_revision_is_approved(plans: Plans, revision: dict[str, str]) -> None:
-    done = plans.run("prompt", revision["run_id"], "yes", "--json")
+def approve_edits(plans: Plans, asked: Done) -> None:
+    """The edits lie beyond the bounds, so that they are asked about in the end."""
+    assert (asked.code, asked.json["why"]) == (3, "edited"), asked.said
+    done = plans.run("prompt", asked.json["run_id"], "yes", "--json")
     assert done.code == 0, done.said
     assert "+by hand" in plans.run("diff").out
+
+
+def test_edits_are_kept_when_a_revision_is_approved(plans: Plans, revision: dict[str, str]) -> None:
+    approve_edits(plans, plans.run("prompt", revision["run_id"], "yes", "--json"))
 
 
 def test_edits_are_kept_and_validated_when_a_revision_is_not_approved(
     plans: Plans, revision: dict[str, str]
 ) -> None:
     Path(revision["sandbox"], "model.py").write_text("RATE = 0.1\n")
-    done = plans.run("prompt", revision["run_id"], "no, I have set the rate", "--json")
-    assert done.code == 0, done.said
-    assert "+by hand" in plans.run("diff").out
+    said = "no, I have set the rate"
+    approve_edits(plans, plans.run("prompt", revision["run_id"], said, "--json"))

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from runtrue.cli.plan_text import last_verdicts, next_commands, patch_stat
+from runtrue.cli.plan_text import last_verdicts, next_commands, not_applied, patch_stat
 
 
 def test_the_lines_of_a_patch_are_counted_as_git_counts_them(tmp_path: Path) -> None:
@@ -34,6 +34,16 @@ def test_the_lines_of_a_patch_are_counted_as_git_counts_them(tmp_path: Path) -> 
     stat = patch_stat(git("diff", "--cached", "--binary", "--no-renames"))
     assert sorted(stat) == sorted([*counted, ("data.bin", 0, 0)])
     assert patch_stat("") == []
+
+
+def test_a_file_of_a_patch_has_its_own_name_however_git_writes_it() -> None:
+    patch = 'diff --git "a/new\\nlin\u00e9\\377" "b/new\\nlin\u00e9\\377"\n'
+    assert patch_stat(patch) == [("new\nlin\u00e9\ufffd", 0, 0)]
+
+
+def test_that_a_plan_was_not_applied_is_said_once() -> None:
+    assert not_applied("a.py changed") == "not applied: a.py changed"
+    assert not_applied("not applied, and nothing is changed: x").count("not applied") == 1
 
 
 def report(state: str, question: dict[str, Any] | None = None, **more: Any) -> dict[str, Any]:

@@ -92,9 +92,32 @@ def test_guidance_opens_a_fresh_budget_and_the_total_is_kept(plans: Plans, waiti
 def test_a_person_can_mend_the_sandbox_themselves(plans: Plans, waiting: str) -> None:
     sandbox = plans.run("status", "--json").json["sandbox"]
     Path(sandbox, "model.py").write_text("RATE = 0.1\n")
-    done = plans.run("prompt", waiting, "I set the rate", "--json")
+    done = plans.run("prompt", waiting, "I set the rate", "--allow", "model.py", "--json")
     assert done.code == 0, done.said
     assert done.json["state"] == "complete"
+
+
+def test_what_a_person_edits_beyond_the_bounds_is_asked_about_before_it_is_complete(
+    plans: Plans, waiting: str
+) -> None:
+    sandbox = Path(plans.run("status", "--json").json["sandbox"])
+    (sandbox / "model.py").write_text("RATE = 0.1\n")
+    (sandbox / ".model.py.swp").write_text("left over\n")
+    asked = plans.run("prompt", waiting, "I set the rate")
+    assert asked.code == 3, asked.said
+    assert "the sandbox was edited: .model.py.swp, model.py, not allowed" in asked.out
+    refused = plans.run("prompt", waiting, "yes", "--allow", "model.py")
+    assert (refused.code, "say `yes`" in refused.err) == (2, True)
+    assert plans.run("apply").code == 2
+    (sandbox / ".model.py.swp").unlink()
+    again = plans.run("prompt", waiting, "removed that", "--json")
+    assert again.code == 3, again.said
+    assert (again.json["state"], again.json["why"]) == ("waiting", "edited")
+    assert again.json["question"]["outside"] == ["model.py"]
+    assert plans.run("prompt", waiting, "yes", "--json").json["state"] == "complete"
+    assert plans.run("apply").code == 0
+    assert plans.read("model.py") == "RATE = 0.1\n"
+    assert not (plans.project / ".model.py.swp").exists()
 
 
 def test_runs_resume_answers_like_plan_prompt(plans: Plans, waiting: str) -> None:
@@ -256,6 +279,34 @@ def test_a_revision_that_needs_approval_waits_for_it_and_nothing_is_used_up_by_a
     done = plans.run("prompt", plan_id, "yes", "--json")
     assert done.code == 0, done.said
     assert done.json["plan"]["budget"]["fixes"] == {"rate": 1}
+
+
+def test_without_a_sandbox_a_fix_in_vain_is_gone_on_with_and_the_plan_waits(plans: Plans) -> None:
+    script = """
+        if [ -z "$RUNTRUE_FINDINGS" ] || [ "$RUNTRUE_FINDINGS" = "[]" ]; then
+            echo one > handler.py
+        else echo more >> handler.py; fi
+    """
+    profile = {"base": "full-auto", "auto_strategy_revision": False, "answer_within": 99}
+    path = plans.file(plans.script(script), HAS_TWO, automation_profile=profile, sandbox="none")
+    waiting = plans.run("use", path)
+    assert waiting.code == 3, waiting.said
+    assert f"no sandbox: it works on {plans.project}" in waiting.out
+    plan_id = waiting.out.split()[1].rstrip(":")
+    (plans.project / "handler.py").write_text("two\n")
+    done = plans.run("prompt", plan_id, "I wrote it myself")
+    assert done.code == 0, done.said
+    assert plans.read("handler.py") == "two\n"
+
+
+def test_without_a_sandbox_it_is_said_that_the_files_are_changed_already(plans: Plans) -> None:
+    profile = {"base": "cautious", "require_sandbox": False}
+    path = plans.file("echo two > handler.py", HAS_TWO, automation_profile=profile, sandbox="none")
+    complete = plans.run("use", path)
+    assert complete.code == 0, complete.said
+    assert "the changes are in your files already" in complete.out
+    plan_id = complete.out.split()[1].rstrip(":")
+    assert "your files stay as they are now" in plans.run("cancel", plan_id).out
 
 
 def test_without_a_sandbox_what_cannot_be_rolled_back_is_an_error_that_says_so(

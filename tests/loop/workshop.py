@@ -65,6 +65,9 @@ class MemorySandbox:
         self.kept[candidate] = dict(self.files)
         return candidate
 
+    def found(self, left: str) -> str:
+        return self.snapshot()
+
     def changed(self, old: str, new: str) -> tuple[str, ...]:
         before, after = self.kept[old], self.kept[new]
         return tuple(f for f in sorted({*before, *after}) if before.get(f) != after.get(f))

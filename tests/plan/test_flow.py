@@ -112,6 +112,16 @@ class TestBounds:
         one.say({"text": "yes"})
         assert one.asked["offer"] is True
 
+    def test_a_file_beside_the_project_can_be_allowed(self, driven: Make) -> None:
+        one = driven({"part/a.txt": "no\n", "b.txt": "no\n"})
+        one.project = one.project / "part"
+        step = "id: s1, description: x, actor: command, command: 'echo yes | tee a.txt ../b.txt'"
+        one.use(plan(step, bounds="{paths: [a.txt]}"))
+        one.execute()
+        assert one.asked["findings"][0]["attempted"] == ["b.txt"]
+        one.say({"text": "yes"})
+        assert one.asked["offer"] is True
+
     @pytest.mark.parametrize(
         ("limit", "said"),
         [("max_files: 1", "2 files would be changed"), ("max_lines: 3", "4 lines would be")],

@@ -98,6 +98,7 @@ class TestReading:
             (step(network="no"), "steps[0].network: this must be true or false"),
             (step(steps=[]), "steps[0].steps: this must be a list of steps, with one at least"),
             (step(bounds=[]), "steps[0].bounds: this must be a mapping with `paths`, "),
+            (step(bounds={"deletable": ["a"]}), "steps[0].bounds.deletable: unknown key"),
             (step(bounds={"path": []}), "steps[0].bounds.path: unknown key (did you mean 'paths'?"),
             (step(bounds={"paths": "a"}), "steps[0].bounds.paths: this must be a list of texts"),
             (

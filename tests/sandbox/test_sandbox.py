@@ -590,6 +590,32 @@ class TestRestore:
             assert contents(sandbox.directory) == states[candidate]
 
     @pytest.mark.parametrize("kind", KINDS)
+    def test_what_lies_there_is_found_as_somebody_has_edited_it(
+        self, repository: Path, kind: str
+    ) -> None:
+        sandbox, base = opened(repository, kind=kind)
+        assert sandbox.found(base) == base
+        write_files(sandbox.directory, {"app.py": "x = 2\n"})
+        assert sandbox.changed(base, sandbox.found(base)) == ("app.py",)
+
+    @pytest.mark.parametrize("kind", KINDS)
+    @pytest.mark.parametrize("left", ["nothing", "an empty directory"])
+    def test_a_directory_that_was_cleared_away_is_no_edit_and_is_put_back(
+        self, repository: Path, kind: str, left: str
+    ) -> None:
+        sandbox, base = opened(repository, kind=kind)
+        write_files(sandbox.directory, {"app.py": "x = 2\n"})
+        candidate = sandbox.snapshot()
+        before = contents(sandbox.directory)
+        shutil.rmtree(sandbox.directory)
+        if left == "an empty directory":
+            sandbox.directory.mkdir()
+        assert sandbox.changed(base, candidate) == ("app.py",)
+        assert sandbox.found(candidate) == candidate
+        assert contents(sandbox.directory) == before
+        assert (sandbox.directory / ".git").exists() == (kind == "worktree")
+
+    @pytest.mark.parametrize("kind", KINDS)
     def test_the_same_files_are_the_same_candidate(self, repository: Path, kind: str) -> None:
         sandbox, base = opened(repository, kind)
         write_files(sandbox.directory, {"app.py": "x = 2\n"})
@@ -606,11 +632,13 @@ class TestRestore:
         assert sandbox.changed(base, sandbox.snapshot()) == ("app.py",)
 
     @pytest.mark.parametrize("kind", KINDS)
-    def test_lines_are_counted(self, repository: Path, kind: str) -> None:
+    def test_lines_are_counted_those_of_binary_files_as_well(
+        self, repository: Path, kind: str
+    ) -> None:
         sandbox, base = opened(repository, kind)
         write_files(sandbox.directory, {"app.py": "x = 2\ny = 3\n", "data.bin": b"\0other"})
         write_files(sandbox.directory, {"new\nname.py": "1\n2\n3\n"})
-        assert sandbox.count_lines(base, sandbox.snapshot()) == (5, 1)
+        assert sandbox.count_lines(base, sandbox.snapshot()) == (6, 3)
 
 
 class TestPutBack:

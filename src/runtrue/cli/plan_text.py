@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import click
@@ -20,6 +21,7 @@ _WHY = {
     "out_of_bounds": "what would mend it lies outside of what the strategy allows",
     "needs_approval": "what would be done needs approval",
     "unasked": "a required validation fails, and nothing is fixed before a person has spoken",
+    "edited": "the sandbox was edited beyond what the strategy allows",
     "unanswered": "nobody answered in time",
     "budget": "the time or the money is used up",
     "attempts_spent": "the fixes for a validation are used up",
@@ -29,6 +31,8 @@ _WHY = {
 def next_commands(report: dict[str, Any], is_driven: bool = False) -> list[str]:
     """What a person can do next, the likeliest first."""
     plan = f"runtrue plan {{}} {report['run_id']}"
+    if _is_lost(report):
+        return [] if is_driven else [plan.format("cancel")]
     match wanted_by(report["question"]):
         case Wanted.BEGIN:
             return [plan.format("execute")]
@@ -44,6 +48,14 @@ def next_commands(report: dict[str, Any], is_driven: bool = False) -> list[str]:
         return [] if report["applied"] else [plan.format("explain")]
     command = "apply" if report["phase"] == "apply" else "execute"
     return [] if is_driven else [plan.format(command)]
+
+
+def _is_lost(report: dict[str, Any]) -> bool:
+    """Whether a plan that is not over has lost its sandbox, with all that was recorded of it."""
+    sandbox = report.get("sandbox")
+    if not sandbox or PlanState(report["state"]).is_terminal:
+        return False
+    return not Path(sandbox).parent.exists()
 
 
 # -- where a plan stands ------------------------------------------------------------------------
@@ -77,6 +89,10 @@ def _summary(report: dict[str, Any]) -> str:
         case PlanState.PROCESSING:
             is_applying = report["phase"] == "apply"
             return "interrupted while it was applied" if is_applying else "not at work"
+        case PlanState.COMPLETE if _has_none(report):
+            return "every required validation passes; the changes are in your files already"
+        case PlanState.CANCELLED if _has_none(report):
+            return "ended by a person; your files stay as they are now"
         case PlanState.COMPLETE:
             return "every required validation passes; nothing is applied yet"
         case PlanState.APPLIED:
@@ -87,6 +103,11 @@ def _summary(report: dict[str, Any]) -> str:
     if why == "out_of_bounds" and not report["needed"]:
         return "a step cannot be done as the strategy says"
     return _WHY.get(why, why) if why else "a person is to say something"
+
+
+def _has_none(report: dict[str, Any]) -> bool:
+    """Whether a plan works on the user's own files."""
+    return bool(report["plan"].get("sandbox") == "none")
 
 
 def print_tree(report: dict[str, Any]) -> None:
@@ -151,7 +172,8 @@ def print_validations(report: dict[str, Any]) -> None:
         elif tried := budget["fixes"].get(name):
             facts.append(f"{tried} of {budget['validation_retry_limit']} retries used")
         if verdict is not None and verdict["wrote"]:
-            facts.append(f"wrote {', '.join(verdict['wrote'])}, which was put back")
+            what = "which stays there" if _has_none(report) else "which was put back"
+            facts.append(f"wrote {', '.join(verdict['wrote'])}, {what}")
         about = f" ({', '.join(facts)})" if facts else ""
         click.secho(printable(f"  {name}: {word}{about}"), fg=colour)
 
@@ -172,12 +194,17 @@ def print_asked(report: dict[str, Any]) -> None:
         click.echo(f"  asks: may step {question['before']['id']} be replaced by this?")
         for depth, step in _steps(question["steps"]):
             click.echo(f"    {'  ' * depth}{_step(step)}")
+    elif question.get("approve") == "edits":
+        what = question["more"] or f"{', '.join(question['outside'])}, not allowed by the strategy"
+        click.echo(printable(f"  asks: may it be so? the sandbox was edited: {what}"))
+        click.echo("  `yes` approves that; anything else has the sandbox looked at again")
     elif question.get("guide"):
         click.echo(printable(f"  asks for guidance: no strategy was made: {question['why']}"))
     elif wanted_by(report["question"]) is Wanted.APPROVAL:
         click.echo("  asks: may this be done? `yes` approves exactly that")
     elif wanted_by(report["question"]) is Wanted.GUIDANCE:
-        click.echo("  asks for guidance; the files can be edited as well, in the sandbox")
+        where = "where they are" if _has_none(report) else "in the sandbox"
+        click.echo(f"  asks for guidance; the files can be edited as well, {where}")
     if report["needed"] and question:
         click.echo(printable(f"  needed, and not allowed: {', '.join(report['needed'])}"))
 
@@ -185,11 +212,17 @@ def print_asked(report: dict[str, Any]) -> None:
 def print_next(report: dict[str, Any]) -> None:
     """Why it was not applied, where the work is kept, and the commands that lead on."""
     if report["refused"] and not report["applied"]:
-        click.echo(printable(f"  not applied: {report['refused'].removeprefix('not applied: ')}"))
+        click.echo(printable(f"  {not_applied(report['refused'])}"))
     if report["sandbox"]:
-        click.echo(f"  sandbox: {report['sandbox']}")
+        name = "no sandbox: it works on" if _has_none(report) else "sandbox:"
+        click.echo(f"  {name} {report['sandbox']}")
     for command in next_commands(report, bool(report.get("driven"))):
         click.echo(f"  next: {command}")
+
+
+def not_applied(why: str) -> str:
+    """That a plan was not applied, and why."""
+    return why if why.startswith("not applied") else f"not applied: {why}"
 
 
 # -- what has happened --------------------------------------------------------------------------
@@ -282,10 +315,18 @@ def patch_stat(diff: str) -> list[tuple[str, int, int]]:
         if line.startswith("diff --git "):
             # Both names are the same, since nothing is renamed.
             names = line.removeprefix("diff --git ")
-            found.append([names[: (len(names) - 1) // 2].removeprefix("a/"), 0, 0])
+            found.append([_unquoted(names[: (len(names) - 1) // 2]).removeprefix("a/"), 0, 0])
             in_hunk = False
         elif line.startswith("@@"):
             in_hunk = True
         elif in_hunk and line[:1] in ("+", "-"):
             found[-1][1 if line[0] == "+" else 2] += 1
     return [(name, added, removed) for name, added, removed in found]
+
+
+def _unquoted(name: str) -> str:
+    """A name as git writes it in a patch: in quotes, with escapes, where it has odd characters."""
+    if not name.startswith('"'):
+        return name
+    plain = name[1:-1].encode("utf-8", "surrogateescape")
+    return plain.decode("unicode_escape").encode("latin-1").decode(errors="replace")

@@ -97,9 +97,9 @@ def diff(plan_id: str | None, stat: bool, as_json: bool) -> int:
     """The patch from your files to the plan's sandbox as it is now."""
     with opened(plan_id) as at:
         patch = at.standing.diff()
-    files = patch_stat(patch)
+    readable = patch.encode("utf-8", "replace").decode()
+    files = patch_stat(readable)
     if as_json:
-        readable = patch.encode("utf-8", "replace").decode()
         rows = [{"file": name, "added": plus, "removed": minus} for name, plus, minus in files]
         head = {key: at.report[key] for key in ("status", "run_id", "state", "phase")}
         print_json({**head, "diff": readable, "files": rows})

@@ -97,7 +97,7 @@ class TakeBackNode(WorkshopNode):
     def exec(self, inputs: str) -> Fix:
         """See what the person changed, if anything."""
         sandbox = self.workshop.sandbox
-        candidate = sandbox.snapshot()
+        candidate = sandbox.found(inputs)
         added, removed = sandbox.count_lines(inputs, candidate)
         part = FixPart(
             fixer="human",

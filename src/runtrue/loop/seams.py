@@ -197,6 +197,10 @@ class Sandbox(Protocol):
         """Keep the files as they are now as a candidate."""
         ...
 
+    def found(self, left: str) -> str:
+        """The candidate that the files are now, which were left as another to be looked at."""
+        ...
+
     def changed(self, old: str, new: str) -> tuple[str, ...]:
         """The files in which two candidates differ."""
         ...

@@ -22,6 +22,7 @@ from runtrue.loop import (
     in_time,
     matches,
     only_deleted,
+    readable,
     too_much,
     write_texts,
 )
@@ -119,7 +120,7 @@ class ActNode(Node):
         more = too_much(inputs.bounds, sandbox, inputs.base, after)
         if outside or more:
             sandbox.restore(inputs.candidate)
-            named = ", ".join(outside[:5])
+            named = ", ".join(readable(outside[:5]))
             failure = more or f"it changed {named}, which the strategy does not allow"
             category = "out_of_bounds" if outside else _NOT_DONE
             if not more and only_deleted(inputs.bounds, outside, sandbox, after) == outside:
@@ -129,8 +130,12 @@ class ActNode(Node):
                 inputs, acted, started, category=category, outside=outside, judges=judges
             )
         deed = self._deed(inputs, acted, started)
-        files = sandbox.changed(inputs.candidate, after)
-        emit("step_done", step=step.id, files=files, restored=judges)
+        files = readable(sandbox.changed(inputs.candidate, after))
+        judges = readable(judges)
+        # What was wanted of it, and cannot be a part of the result, must not vanish in silence.
+        wanted = [file for file in sandbox.not_kept() if self._is_wanted(file, inputs.bounds)]
+        ignored = readable(tuple(wanted))
+        emit("step_done", step=step.id, files=files, restored=judges, ignored=ignored)
         return Done(candidate=after, deed=replace(deed, files=files, restored=judges))
 
     async def _act(self, inputs: ActInputs) -> Acted:
@@ -198,6 +203,11 @@ class ActNode(Node):
         patterns = [p for p in inputs.bounds.paths or () if matches(file, p)]
         return bool(self.place.sandbox.protected(tuple(patterns)))
 
+    def _is_wanted(self, file: str, bounds: Bounds) -> bool:
+        """Whether the bounds name a file by more than a pattern for everything."""
+        named = [path for path in bounds.paths or () if path.strip("./*")]
+        return any(matches(file, path) for path in named)
+
     def _deed(self, inputs: ActInputs, acted: Acted, started: float) -> Deed:
         return Deed(
             step=inputs.step.id,
@@ -218,7 +228,7 @@ class ActNode(Node):
         outside: tuple[str, ...] = (),
         judges: tuple[str, ...] = (),
     ) -> Done:
-        step = inputs.step
+        step, outside, judges = inputs.step, readable(outside), readable(judges)
         emit("step_refused", step=step.id, failure=acted.failure, outside=outside)
         said = " ".join(acted.description.split())[-_SAID:]
         told = f": {said}" if said and said not in str(acted.failure) and not outside else ""

@@ -9,16 +9,13 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-import msgspec
-
 from runtrue.config import problem_of_pattern
 from runtrue.errors import PlanError, RunError, SandboxError
 from runtrue.flow import Journal, Question, RunRow, RunState, replay
 from runtrue.home import Home
 from runtrue.loop import EXPIRED, Why
-from runtrue.plan.flow import prepare_plan
+from runtrue.plan.flow import prepare_plan, request_of
 from runtrue.plan.place import Place
-from runtrue.plan.plan import PlanRequest
 from runtrue.plan.report import fix_diffs, report_of, tried_fixes
 
 
@@ -80,7 +77,7 @@ class Standing:
         """
         if self.candidate is None:
             return None
-        now = self.place.sandbox.snapshot()
+        now = self.place.sandbox.found(self.candidate)
         return None if now == self.candidate else now
 
     def diff(self) -> str:
@@ -91,12 +88,13 @@ class Standing:
         if self.report["applied"] or self.candidate is None:
             return str(self.report["diff"])
         sandbox = self.place.sandbox
-        return sandbox.diff(self.candidate if self.run.is_driven else sandbox.snapshot())
+        is_driven = self.run.is_driven
+        return sandbox.diff(self.candidate if is_driven else sandbox.found(self.candidate))
 
 
 def standing_of(journal: Journal, home: Home, run: RunRow) -> Standing:
     """Where a plan stands, out of its replayed steps. Nothing is executed."""
-    request = msgspec.convert(run.input, PlanRequest)
+    request = request_of(run)
     place = Place.of(run, request, home)
     question = journal.open_question(run.id)
     segment = prepare_plan(run, home)
@@ -127,6 +125,12 @@ def answer_for(standing: Standing, text: str, allow: tuple[str, ...] = ()) -> di
         raise PlanError(
             "--allow widens the bounds of a step, and there is no strategy yet; say in the "
             "guidance which files may be changed"
+        )
+    asked = standing.question.question if standing.question else {}
+    if allow and asked.get("approve") == "edits":
+        raise PlanError(
+            f"--allow widens the bounds of a step, and all steps of plan {run.id} are done; say "
+            "`yes`, or put the files back in the sandbox"
         )
     return {"text": text.strip(), "allow": list(allow)}
 

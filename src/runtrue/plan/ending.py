@@ -8,10 +8,11 @@ from typing import Any
 
 from runtrue.errors import SandboxError
 from runtrue.flow import Ask, emit
-from runtrue.plan.answers import answer_text
-from runtrue.plan.picking import is_proved
+from runtrue.loop import EXPIRED, Bounds, Why, beyond, readable, too_much
+from runtrue.plan.answers import answer_text, is_yes
+from runtrue.plan.picking import approved_deletes, is_proved, rooted, whole
 from runtrue.plan.place import PlaceNode
-from runtrue.plan.progress import Shared, progress_of
+from runtrue.plan.progress import EDITED, Shared, progress_of
 from runtrue.plan.report import FixDiffs, fix_diffs, tried_fixes
 from runtrue.plan.states import Happening, PlanState
 
@@ -22,6 +23,8 @@ class SettleInputs:
 
     candidate: str
     fixes: tuple[tuple[str, str], ...]
+    base: str
+    bounds: Bounds
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,23 +34,36 @@ class Settled:
     diff: str
     top: str
     fixes: FixDiffs
+    #: Files, and how much, that only somebody who edited the sandbox can have changed.
+    outside: tuple[str, ...] = ()
+    more: str | None = None
 
 
 class SettleNode(PlaceNode):
     """Leaves the resulting candidate in the sandbox and its patch in a file."""
 
     def prep(self, shared: Shared) -> SettleInputs:
-        """The validated candidate, or else the best one."""
-        return SettleInputs(str(shared["candidate"]), tried_fixes(shared))
+        """The validated candidate, or else the best one, and what the strategy allows in all."""
+        progress, candidate = progress_of(shared), str(shared["candidate"])
+        bounds = whole(progress.strategy).widened(progress.allowed)
+        bounds = approved_deletes(bounds, progress, shared["request"].profile)
+        bounds = rooted(bounds, shared["prefix"])
+        return SettleInputs(candidate, tried_fixes(shared), shared["base"], bounds)
 
     def exec(self, inputs: SettleInputs) -> Settled:
         """Write the patch from the user's tree to the candidate."""
         sandbox = self.place.sandbox
         diff = sandbox.settle(inputs.candidate, self.place.patch)
-        return Settled(diff, str(sandbox.top), fix_diffs(sandbox, inputs.fixes))
+        return Settled(
+            diff,
+            str(sandbox.top),
+            fix_diffs(sandbox, inputs.fixes),
+            outside=readable(beyond(inputs.bounds, sandbox, inputs.base, inputs.candidate)),
+            more=too_much(inputs.bounds, sandbox, inputs.base, inputs.candidate),
+        )
 
     def post(self, shared: Shared, inputs: SettleInputs, result: Settled) -> str:
-        """Offer it, if it is complete."""
+        """Offer it, if it is complete and within the bounds, or else approved."""
         progress = progress_of(shared)
         shared["diff"], shared["patch_root"] = result.diff, result.top
         shared["patch"] = str(self.place.patch) if result.diff else None
@@ -55,8 +71,52 @@ class SettleNode(PlaceNode):
         if progress.pending is not None or not is_proved(shared):
             shared["progress"] = progress.moved(Happening.FAILED)
             return "failed"
+        is_approved = f"{EDITED}{inputs.candidate}" in progress.approved
+        if (result.outside or result.more) and not is_approved:
+            shared["edited"] = {"outside": result.outside, "more": result.more}
+            return "edited"
         shared["progress"] = progress.moved(Happening.VALIDATED)
-        return "complete"
+        # It was told to apply already, and has only been validated once more for that.
+        return "apply" if shared.pop("applying", False) else "complete"
+
+
+class ApproveEditsNode(Ask):
+    """Asks whether what somebody edited in the sandbox may leave it, outside of the bounds."""
+
+    def prep(self, shared: Shared) -> dict[str, Any]:
+        """What it is."""
+        return {"approve": "edits", **shared["edited"]}
+
+    def post(self, shared: Shared, inputs: dict[str, Any], result: Any) -> str:
+        """A yes is for exactly this content; after anything else, it is looked at again."""
+        progress, candidate = progress_of(shared), shared["candidate"]
+        if result == EXPIRED:
+            shared["why"] = Why.UNANSWERED
+            shared["progress"] = progress.moved(Happening.FAILED)
+            return "expired"
+        text = answer_text(result)
+        if is_yes(text):
+            approved = (*progress.approved, f"{EDITED}{candidate}")
+            shared["progress"] = replace(progress, approved=approved)
+            return "approved"
+        shared["progress"] = replace(progress, said=(*progress.said, text))
+        return "again"
+
+
+class LookNode(PlaceNode):
+    """Takes the sandbox as a person has left it."""
+
+    def prep(self, shared: Shared) -> str:
+        """How it was left to them."""
+        return str(shared["candidate"])
+
+    def exec(self, inputs: str) -> str:
+        """The candidate that it is now."""
+        return self.place.sandbox.found(inputs)
+
+    def post(self, shared: Shared, inputs: str, result: str) -> None:
+        """Have it validated."""
+        shared["candidate"] = result
 
 
 class OfferNode(Ask):
@@ -80,6 +140,8 @@ class Applied:
 
     at: float
     refused: str | None = None
+    #: The new base, and the candidate on it, where the user has changed other files meanwhile.
+    renewed: tuple[str, str] | None = None
 
 
 class ApplyNode(PlaceNode):
@@ -89,37 +151,49 @@ class ApplyNode(PlaceNode):
     killed here can go on by itself.
     """
 
-    def prep(self, shared: Shared) -> str:
-        """The validated candidate."""
-        return str(shared["candidate"])
+    def prep(self, shared: Shared) -> tuple[str, str]:
+        """What it began with, and the validated candidate."""
+        return str(shared["base"]), str(shared["candidate"])
 
-    def exec(self, inputs: str) -> Applied:
+    def exec(self, inputs: tuple[str, str]) -> Applied:
         """Refuse what was edited since, and what the user has changed meanwhile."""
-        sandbox = self.place.sandbox
-        if why := self._apply(inputs):
-            emit("apply_refused", why=why)
-            return Applied(time.time(), why)
-        emit("applied", files=sandbox.changed(sandbox.base, inputs))
+        sandbox, (base, candidate) = self.place.sandbox, inputs
+        applied = self._apply(base, candidate)
+        if isinstance(applied, str):
+            emit("apply_refused", why=applied)
+            return Applied(time.time(), applied)
+        if applied is not None:
+            files = readable(sandbox.changed(base, applied[0]))
+            emit("apply_renewed", files=files)
+            return Applied(time.time(), renewed=applied)
+        emit("applied", files=readable(sandbox.changed(base, candidate)))
         return Applied(time.time())
 
-    def _apply(self, candidate: str) -> str | None:
-        """Apply it, or say why not."""
+    def _apply(self, base: str, candidate: str) -> tuple[str, str] | str | None:
+        """Apply it, or say why not, or what is to be validated before that."""
         sandbox = self.place.sandbox
-        if sandbox.snapshot() != candidate:
-            return (
-                f"the files in {sandbox.directory} were changed after they were validated; "
-                f"validate them with `runtrue plan execute {self.place.run_id}`"
-            )
         try:
+            if sandbox.found(candidate) != candidate:
+                return (
+                    f"the files in {sandbox.directory} were changed after they were validated; "
+                    f"validate them with `runtrue plan execute {self.place.run_id}`"
+                )
+            # Together with what else the user has changed, it was never validated.
+            if renewed := sandbox.renew(base, candidate):
+                return renewed
             sandbox.apply(candidate)
         except SandboxError as error:
             again = f"`runtrue plan apply {self.place.run_id}`"
             return str(error).replace("`runtrue runs resume`", again)
         return None
 
-    def post(self, shared: Shared, inputs: str, result: Applied) -> str:
+    def post(self, shared: Shared, inputs: tuple[str, str], result: Applied) -> str:
         """Note that it was done, or why not."""
         progress = progress_of(shared).moved(Happening.STARTED)
+        if result.renewed is not None:
+            shared["base"], shared["candidate"] = result.renewed
+            shared["progress"], shared["applying"] = progress.moved(Happening.REFUSED), True
+            return "renewed"
         if result.refused is None:
             shared["progress"] = progress.moved(Happening.APPLIED)
             return "applied"

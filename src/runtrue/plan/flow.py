@@ -5,6 +5,7 @@
        └ approve  queued)           │ └ whole ─▶ check (every validation)            ▼
                                     └───── validated, revised ────────── orchestrate, revise
     next ── complete ─▶ learn ─▶ settle ─▶ offer (parks: complete) ─▶ apply ─▶ end
+                                   └ edited ─▶ approve_edits (and settle, or look and next again)
     orchestrate ── stopped ─▶ learn ─▶ settle ─▶ end
 
 `FixThenRevalidateOrchestrator` is all of the right side. What a person must say is asked for by
@@ -18,6 +19,7 @@ from typing import Any
 
 import msgspec
 
+from runtrue.errors import FlowError
 from runtrue.fixers import (
     AgentFixer,
     CommandFixer,
@@ -37,7 +39,14 @@ from runtrue.loop import (
 )
 from runtrue.plan.acting import ActNode
 from runtrue.plan.diagnosis import PlanAnalyst
-from runtrue.plan.ending import ApplyNode, EndNode, OfferNode, SettleNode
+from runtrue.plan.ending import (
+    ApplyNode,
+    ApproveEditsNode,
+    EndNode,
+    LookNode,
+    OfferNode,
+    SettleNode,
+)
 from runtrue.plan.learning import LearnNode
 from runtrue.plan.orchestrator import FixThenRevalidateOrchestrator
 from runtrue.plan.picking import NextNode, OpenNode
@@ -61,9 +70,19 @@ def start_plan(journal: Journal, request: PlanRequest) -> str:
     return journal.create(KIND, title, msgspec.to_builtins(request))
 
 
+def request_of(run: RunRow) -> PlanRequest:
+    """What was asked for. Raises FlowError for a plan that another version has recorded."""
+    try:
+        return msgspec.convert(run.input, PlanRequest)
+    except msgspec.ValidationError as error:
+        raise FlowError(
+            f"plan {run.id} was recorded by another version of runtrue ({error}); make a new one"
+        ) from error
+
+
 def prepare_plan(run: RunRow, home: Home) -> Segment:
     """The flow of a recorded plan, ready to be driven from wherever it stands."""
-    request = msgspec.convert(run.input, PlanRequest)
+    request = request_of(run)
     place = Place.of(run, request, home)
     shared: Shared = {"run_id": run.id, "request": request, "started_at": run.created_at}
     return Segment(
@@ -91,6 +110,7 @@ def plan_flow(place: Place) -> Flow:
     following, act = NextNode("next", workshop.policy), ActNode("act", place)
     learn = LearnNode("learn", place)
     settle, offer = SettleNode("settle", place), OfferNode("offer")
+    approve_edits, look = ApproveEditsNode("approve_edits"), LookNode("look", place)
     apply, end = ApplyNode("apply", place), EndNode("end", place)
 
     strategize - "made" >> (opened if profile.auto_execute else begin)
@@ -113,10 +133,16 @@ def plan_flow(place: Place) -> Flow:
     orchestrator.wire(validated=following, revised=following, stopped=learn)
     settle - "failed" >> end
     settle - "complete" >> (apply if profile.auto_apply else offer)
+    settle - "edited" >> approve_edits
+    approve_edits - "approved" >> settle
+    approve_edits - "again" >> look >> following
+    approve_edits - "expired" >> end
     offer - "apply" >> apply
     offer - "validate" >> following
     apply - "applied" >> end
     apply - "refused" >> offer
+    apply - "renewed" >> following
+    settle - "apply" >> apply
     return Flow(strategize)
 
 
@@ -159,8 +185,9 @@ def policy_of(request: PlanRequest) -> Policy:
             "max_time": profile.max_time,
             # A fix that breaks another validation is not accepted, and the next one is tried.
             "abort_on_regression": False,
-            # What a validation has written can only be put back in a sandbox.
-            **({"flaky_reruns": 0} if request.sandbox == "none" else {}),
+            # Only in a sandbox can what a validation has written be put back, and a fix be undone:
+            # without one, each fix goes on with what the last one left.
+            **({"flaky_reruns": 0, "keep_best": False} if request.sandbox == "none" else {}),
         },
         ask_human=profile.answer_within > 0,
         rungs=request.order,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 from collections.abc import Iterable
 from dataclasses import replace
 
@@ -128,9 +129,14 @@ def rooted(bounds: Bounds, prefix: str) -> Bounds:
     paths = bounds.paths
     return replace(
         bounds,
-        paths=None if paths is None else tuple(f"{prefix}{path}" for path in paths),
-        deletable=tuple(f"{prefix}{file}" for file in bounds.deletable),
+        paths=None if paths is None else tuple(_rooted(path, prefix) for path in paths),
+        deletable=tuple(_rooted(file, prefix) for file in bounds.deletable),
     )
+
+
+def _rooted(path: str, prefix: str) -> str:
+    # A file that was needed may lie beside the project: `../model.py`.
+    return posixpath.normpath(f"{prefix}{path}")
 
 
 def whole(strategy: Strategy | None) -> Bounds:

@@ -17,6 +17,8 @@ _NOTHING = Spent()
 
 #: What a file that may be deleted is preceded by, among what is approved.
 DELETED = "delete "
+#: The same for a candidate that somebody has edited outside of the bounds.
+EDITED = "edited "
 
 
 class StepState(StrEnum):
@@ -88,7 +90,7 @@ class Progress:
     said: tuple[str, ...] = ()
     #: The candidate that each validation has last passed on.
     proved: dict[str, str] = field(default_factory=dict)
-    #: What a person has approved: deeds of steps, and files to be deleted.
+    #: What a person has approved: deeds of steps, files to be deleted, and edited candidates.
     approved: tuple[str, ...] = ()
     #: What a step that is done again is told of the first time.
     findings: tuple[Finding, ...] = ()
@@ -120,6 +122,12 @@ class Progress:
     def is_later(self) -> bool:
         """Whether the strategy was revised, or a person has spoken."""
         return bool(self.guidance()) or any(one.step for one in self.strategies)
+
+    @property
+    def allowed(self) -> tuple[str, ...]:
+        """The patterns that people have allowed, as seen from the project."""
+        answers = [answer for chapter in self.chapters for answer in chapter.history.answers]
+        return tuple(path for answer in answers for path in answer.allowed)
 
     def guidance(self, history: History | None = None) -> tuple[str, ...]:
         """All that people have said, oldest first."""

@@ -70,6 +70,8 @@ def report_of(
     decision: Decision | None = shared.get("decision")
     ended = position.state.is_terminal
     why = shared.get("why") or (decision.why if decision else None)
+    if question is not None and question.question.get("approve") == "edits":
+        why = "edited"
     histories = [chapter.history for chapter in chapters]
     return {
         "status": _status(position.state),
@@ -84,6 +86,7 @@ def report_of(
             "instruction": request.instruction,
             "source": request.source,
             "profile": request.profile_name,
+            "sandbox": request.sandbox,
             "automation_profile": _plain(request.profile),
             "validation_retry_limit": request.retry_limit,
             "validations": _plain(request.validations),

@@ -20,7 +20,8 @@ Where = Callable[[Pointer], str]
 
 _STRATEGY_KEYS = tuple(f.name for f in fields(Strategy))
 _STEP_KEYS = tuple(f.name for f in fields(Step))
-_BOUNDS_KEYS = tuple(f.name for f in fields(Bounds))
+#: What may be deleted although other files may not is a matter of approval.
+_BOUNDS_KEYS = tuple(f.name for f in fields(Bounds) if f.name != "deletable")
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 _UNBOUNDED = Bounds()
 

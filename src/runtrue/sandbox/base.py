@@ -103,6 +103,13 @@ class TreeSandbox(ABC):
     def apply(self, candidate: str) -> tuple[str, ...]:
         """Bring a candidate's changes into the user's tree; return the files that differ."""
 
+    def renew(self, base: str, candidate: str) -> tuple[str, str] | None:
+        """Begin with what the user has now, where that differs from `base` beside the candidate.
+
+        The new base, and the candidate on top of it; nothing where there is nothing to renew.
+        """
+        return None
+
     @abstractmethod
     def pending_apply(self) -> bool:
         """Whether applying was cut short, so that it has to be done again to be finished."""
@@ -110,6 +117,14 @@ class TreeSandbox(ABC):
     def snapshot(self) -> str:
         """Keep the files as they are now as a candidate."""
         return self._tree.snapshot()
+
+    def found(self, left: str) -> str:
+        """The candidate that the files are now, which were left as another to be looked at."""
+        return self.snapshot()
+
+    def not_kept(self) -> tuple[str, ...]:
+        """Files that were made here and are no part of a candidate, since git ignores them."""
+        return ()
 
     def changed(self, old: str, new: str) -> tuple[str, ...]:
         """The files in which two candidates differ."""

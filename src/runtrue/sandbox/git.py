@@ -72,6 +72,8 @@ class Tree:
 
     def snapshot(self) -> str:
         """Keep the files as they are now; return the id of that state."""
+        if not self.directory.is_dir():
+            raise SandboxError(f"the directory {self.directory} is gone")
         names = (*JUNK, *INSTALLED)
         paths = [".", *(f":(exclude,glob)**/{name}{end}" for name in names for end in ("", "/**"))]
         paths += [f":(exclude,literal){name}" for name in self._look_into_repositories(paths)]
@@ -190,12 +192,22 @@ class Tree:
         return lines
 
     def count_lines(self, old: str, new: str) -> tuple[int, int]:
-        """How many lines were added and removed; binary files count as none."""
+        """How many lines were added and removed; those of binary files count like any others."""
         quiet = ("--no-ext-diff", "--no-textconv", "--no-renames")
-        rows = self.git("diff", "--numstat", *quiet, old, new).splitlines()
-        counts = [row.split("\t")[:2] for row in rows]
-        added = sum(int(plus) for plus, _ in counts if plus != "-")
-        return added, sum(int(minus) for _, minus in counts if minus != "-")
+        added = removed = 0
+        for row in _names(self.git("diff", "--numstat", "-z", *quiet, old, new)):
+            plus, minus, file = row.split("\t", 2)
+            # Git counts none in what it takes for binary.
+            added += self._count(file, new) if plus == "-" else int(plus)
+            removed += self._count(file, old) if minus == "-" else int(minus)
+        return added, removed
+
+    def _count(self, file: str, tree: str) -> int:
+        """How many lines a file of `tree` has, the last one included though it has no end."""
+        if not self.git("--literal-pathspecs", "ls-tree", "-z", tree, "--", file):
+            return 0
+        content = self.content(file, tree)
+        return content.count(b"\n") + (content[-1:] not in (b"", b"\n"))
 
     def write_files(self, tree: str, files: Iterable[str], into: Path) -> set[str]:
         """Write those of `files` that `tree` has to another place in this directory; name them.
@@ -222,6 +234,16 @@ class Tree:
         holders = {parent.as_posix() for name in names for parent in PurePosixPath(name).parents}
         return [name for name in names if name not in holders]
 
+    def ignored_files(self) -> list[str]:
+        """All files that are to be ignored, but for what running or installing things made."""
+        names = _names(self.git("ls-files", "--others", "--ignored", "--exclude-standard", "-z"))
+        made = (*JUNK, *INSTALLED)
+        return [
+            name
+            for name in names
+            if not any(fnmatchcase(part, one) for part in PurePosixPath(name).parts for one in made)
+        ]
+
     def beside(self) -> list[str]:
         """All that lies in the directory and is no part of its state, empty directories included.
 
@@ -239,7 +261,9 @@ class Tree:
             # So that what a killed process left running is found, like every other command.
             MARK: self.index.parent.name,
         }
-        return run_git(*args, cwd=self.directory, env=env, stdin=stdin)
+        # What is kept can be read although the files are gone.
+        cwd = self.directory if self.directory.is_dir() else self.git_dir
+        return run_git(*args, cwd=cwd, env=env, stdin=stdin)
 
 
 def run_git(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 from runtrue.errors import SandboxError
@@ -11,7 +12,7 @@ from runtrue.sandbox.applying import Applying, refusals
 from runtrue.sandbox.base import DEFAULT_ISOLATION, Site, TreeSandbox
 from runtrue.sandbox.environment import imports
 from runtrue.sandbox.extras import Extras, bring_extras, put_extras
-from runtrue.sandbox.git import Tree, make_readable, remove_special, run_git
+from runtrue.sandbox.git import Tree, make_readable, remove, remove_special, run_git
 from runtrue.sandbox.isolation import Isolation, environment_places
 from runtrue.sandbox.leaving import RefusedFiles
 from runtrue.sandbox.repository import (
@@ -20,6 +21,8 @@ from runtrue.sandbox.repository import (
     common_git_dir,
     repository_of,
 )
+
+_AS_FOUND = "runtrue: the candidate as it was found"
 
 
 class GitSandbox(TreeSandbox):
@@ -77,7 +80,7 @@ class GitSandbox(TreeSandbox):
             # The user's own index tells which files count although git is told to ignore them.
             users.begin_with_entries(run_git("ls-files", "--stage", "-z", cwd=top))
         base = users.snapshot()
-        commit = users.commit(base, "runtrue: the candidate as it was found")
+        commit = users.commit(base, _AS_FOUND)
         if kind == "worktree":
             self._clone(git_dir, commit)
         else:
@@ -149,24 +152,46 @@ class GitSandbox(TreeSandbox):
         if candidate == self._untouched:
             return
         self._untouched = None
-        self._tree.restore(candidate)
+        self._made().restore(candidate)
         put_extras(self._site.extras, self._tree, self._copies)
 
     def snapshot(self) -> str:
         """Keep the files as they are now as a candidate."""
+        # A command may have removed all of it; that is an edit like any other.
+        files = self._made()
         try:
-            return self._tree.snapshot()
+            return files.snapshot()
         except SandboxError:
             # Somebody made files unreadable; they are still part of the candidate. What is no file,
             # in the place of one, is not.
             remove_special(self._place)
             make_readable(self._place)
-            return self._tree.snapshot()
+            return files.snapshot()
+
+    def found(self, left: str) -> str:
+        """The candidate that the files are now, which were left as another to be looked at.
+
+        Who has cleared the sandbox away has edited nothing: then the files are put back.
+        """
+        self._untouched = None
+        if not self._place.is_dir() or not any(self._place.iterdir()):
+            remove(self._place)
+            self.restore(left)
+        return self.snapshot()
+
+    def not_kept(self) -> tuple[str, ...]:
+        """Files that were made here and are no part of a candidate, since git ignores them."""
+        extras = self._site.extras.files
+        return tuple(
+            file
+            for file in self._made().ignored_files()
+            if not any(file == name or file.startswith(f"{name}/") for name in extras)
+        )
 
     def put_back(self, files: tuple[str, ...], candidate: str) -> None:
         """Make some files, present or absent, those of a candidate again."""
         self._untouched = None
-        self._tree.restore_files(candidate, files)
+        self._made().restore_files(candidate, files)
 
     # -- the user's tree --------------------------------------------------------------------
 
@@ -201,6 +226,34 @@ class GitSandbox(TreeSandbox):
                 self._move(lock)
         return files
 
+    def renew(self, base: str, candidate: str) -> tuple[str, str] | None:
+        """Begin with what the user has now, where that differs from `base` beside the candidate.
+
+        The new base, and the candidate on top of it; nothing where there is nothing to renew.
+        Raises SandboxError when the user has changed files of the candidate's.
+        """
+        if self.pending_apply():
+            return None
+        site = self._site
+        users = self._users_tree(Path(site.top), Path(site.git_dir), "apply-index")
+        users.begin_with(base)
+        now = users.snapshot()
+        own, theirs = users.changes(base, candidate), set(users.changed(base, now))
+        if conflicts := sorted(theirs & set(own) & set(users.changed(now, candidate))):
+            raise self._conflict(conflicts)
+        if theirs <= set(own):
+            return None
+        gone = f"0 {'0' * len(now)}"
+        lines = [
+            f"{gone if mode is None else f'{mode:o} {sha}'}\t{file}"
+            for file, (_, mode, sha) in own.items()
+        ]
+        users.begin_with(now)
+        users.begin_with_entries("".join(f"{line}\0" for line in lines))
+        merged = users.git("write-tree").strip()
+        self._keep(replace(site, base=now))
+        return now, merged
+
     def pending_apply(self) -> bool:
         """Whether applying was cut short, so that it has to be done again to be finished.
 
@@ -225,9 +278,16 @@ class GitSandbox(TreeSandbox):
     @property
     def _tree(self) -> Tree:
         site = self._site
-        # A command may have removed all of it; that is an edit like any other.
-        self._place.mkdir(parents=True, exist_ok=True)
         return Tree(self._place, Path(site.git_dir), self._home / "index", site.extras.files)
+
+    def _made(self) -> Tree:
+        """The same, with the directory made anew where it is gone."""
+        tree = self._tree
+        if not self._place.is_dir():
+            self._place.mkdir(parents=True)
+            if not tree.git_dir.is_relative_to(self._home):
+                self._clone(tree.git_dir, tree.commit(self._site.base, _AS_FOUND))
+        return tree
 
 
 def _is_in_the_way(line: str, own: str) -> bool:

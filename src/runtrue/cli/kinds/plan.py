@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from runtrue.cli.plan_text import next_commands, print_history, print_standing
+from runtrue.cli.plan_text import next_commands, not_applied, print_history, print_standing
 from runtrue.cli.progress import Display, Narrator
 from runtrue.cli.repair import RepairNarrator
 from runtrue.errors import PlanError
@@ -115,6 +115,8 @@ class PlanNarrator(RepairNarrator):
         text = f"  changed {', '.join(data['files']) or 'nothing'}"
         if data["restored"]:
             text += f"; its edits to {', '.join(data['restored'])} were undone"
+        if ignored := data.get("ignored"):
+            text += f"; git ignores {', '.join(ignored)}, so that it is not kept"
         self.display.line(text, "cyan")
 
     def _on_step_refused(self, data: dict[str, Any], node: str) -> None:
@@ -143,8 +145,11 @@ class PlanNarrator(RepairNarrator):
             self.display.line(f"waiting for a person: {wanted}", "yellow")
 
     def _on_apply_refused(self, data: dict[str, Any], node: str) -> None:
-        why = data["why"].removeprefix("not applied: ")
-        self.display.line(f"not applied: {why}", "red")
+        self.display.line(not_applied(data["why"]), "red")
+
+    def _on_apply_renewed(self, data: dict[str, Any], node: str) -> None:
+        files = ", ".join(data["files"])
+        self.display.line(f"you have changed {files} meanwhile: validating with that", "yellow")
 
     def _on_applied(self, data: dict[str, Any], node: str) -> None:
         self.display.line(f"applied: {', '.join(data['files']) or 'nothing to change'}", "green")
