@@ -102,6 +102,38 @@ class TestVerdict:
         }
         assert all(f.fault is Fault.CANDIDATE for f in verdict.findings)
 
+    def test_both_sides_of_an_equality_are_told_and_those_of_nothing_else(
+        self, project: Project
+    ) -> None:
+        project.write(
+            "test_it.py",
+            """
+            class Odd:
+                def __repr__(self): raise RuntimeError
+
+            def test_equal(): assert 1 + 1 == 3
+            def test_odd(): assert [Odd()] == "x" * 1000
+            def test_less():
+                try:
+                    assert 4 == 5
+                except AssertionError:
+                    pass
+                assert 3 < 2
+            def test_raises():
+                int("x")
+            """,
+        )
+        told = {
+            finding.location.symbol: (finding.data.get("actual"), finding.data.get("expected"))
+            for finding in project.check(PYTEST).findings
+        }
+        assert told["test_it.py::test_equal"] == ("2", "3")
+        actual, expected = told["test_it.py::test_odd"]
+        assert "RuntimeError" in str(actual)
+        assert 10 < len(str(expected)) <= 400
+        assert told["test_it.py::test_less"] == (None, None)
+        assert told["test_it.py::test_raises"] == (None, None)
+
     def test_only_skipped_tests_pass(self, project: Project) -> None:
         project.write("test_it.py", "import pytest\n@pytest.mark.skip\ndef test_it(): pass\n")
         assert project.check(PYTEST).passed

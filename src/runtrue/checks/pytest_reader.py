@@ -235,7 +235,11 @@ class PytestReader(Reader):
                 symbol=case["id"],
             ),
             sample=trim(case["text"]) or None,
-            data={"when": case["when"], "frames": frames[-10:]},
+            data={
+                "when": case["when"],
+                "frames": frames[-10:],
+                **(error.get("compared") or {}),
+            },
         )
 
 

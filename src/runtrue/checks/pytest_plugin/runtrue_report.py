@@ -16,8 +16,11 @@ from collections.abc import Generator
 from typing import Any
 
 import pytest
+from _pytest._io.saferepr import saferepr
 
 _KEEP = 50_000
+#: How much is told of each side of a comparison.
+_SIDE = 400
 _SECONDS = float(os.environ.get("RUNTRUE_TEST_SECONDS") or 0)
 
 # The configuration of the session that is reported: a test may run a pytest of its own in here.
@@ -165,12 +168,26 @@ class _Reporter:
         options = ("collectonly", "setuponly", "setupplan")
         #: Whether no test is to be run, or by others.
         self.is_idle = any(config.getoption(name, False) for name in (*options, "numprocesses"))
+        #: Both sides of the equality that an assert has just failed at.
+        self.compared: dict[str, str] | None = None
+
+    def pytest_assertrepr_compare(self, op: str, left: Any, right: Any) -> None:
+        self.compared = None
+        if op == "==":
+            # `assert f(x) == 3` is how people write it.
+            self.compared = {"actual": saferepr(left, _SIDE), "expected": saferepr(right, _SIDE)}
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_setup(self) -> None:
+        self.compared = None
 
     @pytest.hookimpl(hookwrapper=True)
     def pytest_runtest_makereport(self, item: Any, call: Any) -> Generator[None, Any, None]:
         outcome = yield
         if call.excinfo is not None:
-            outcome.get_result().runtrue = _exception(call.excinfo.value)
+            error = outcome.get_result().runtrue = _exception(call.excinfo.value)
+            if isinstance(call.excinfo.value, AssertionError) and self.compared is not None:
+                error["compared"] = self.compared
         found = self.guard.glance() if call.when == "call" else ()
         if found:
             outcome.get_result().runtrue_tampered = found
