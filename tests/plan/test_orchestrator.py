@@ -283,6 +283,7 @@ class TestRevision:
             approves=True,
         )
         assert loop.question()["approve"] == "revision"
+        assert [told["why"] for told in loop.told("escalated")] == ["revision"]
         loop.answer("yes")
         assert progress_of(loop.drive()).states == {"s1": StepState.DONE}
 

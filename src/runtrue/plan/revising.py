@@ -16,6 +16,7 @@ from runtrue.loop import (
     Decision,
     Finding,
     History,
+    Response,
     Revision,
     Spent,
     Why,
@@ -140,7 +141,15 @@ class ReviseNode(Node):
             steps=[step.id for step in revised.steps],
             failure=revised.failure,
         )
+        if self._is_asked_about(inputs, revised):
+            emit("escalated", condition=None, action=Response.HUMAN_REVIEW, why="revision")
         return revised
+
+    def _is_asked_about(self, inputs: ReviseInputs, revised: Strategized) -> bool:
+        """Whether a person is to approve of it."""
+        # What a person has allowed, or done again, is approved; what a machine makes of it is not.
+        is_said = inputs.told and revised.least
+        return revised.failure is None and (self.approves or inputs.told) and not is_said
 
     async def _ask(self, inputs: ReviseInputs) -> Strategized:
         sandbox = self.workshop.sandbox
@@ -172,9 +181,7 @@ class ReviseNode(Node):
             approved=inputs.approved,
             spent=spent,
         )
-        # What a person has allowed, or done again, is approved; what a machine makes of it is not.
-        is_said = inputs.told and result.least
-        return "approve" if (self.approves or inputs.told) and not is_said else "revised"
+        return "approve" if self._is_asked_about(inputs, result) else "revised"
 
 
 class ApproveRevisionNode(Ask):
