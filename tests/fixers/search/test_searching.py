@@ -156,6 +156,20 @@ def test_it_ends_when_the_time_is_up_and_says_so() -> None:
     assert len(judge.tried) < 200
 
 
+def test_a_trial_that_is_under_way_when_the_time_is_up_is_broken_off() -> None:
+    one, judge = search(BOUNDED, {"never": lambda n: False}, seconds=0.2, wait=3600)
+    assert asyncio.run(one.run()) == []
+    assert one.tally.stopped is Stopped.TIME
+    assert (one.tally.tried, judge.tried) == (0, [])
+
+
+def test_parts_that_are_not_known_when_the_time_is_up_are_none() -> None:
+    one, judge = search(TWO, {"never": lambda n: False}, seconds=0.2, wait=3600)
+    one.tally.telling = [(1, candidate) for candidate in one._singles()]
+    assert asyncio.run(one.parts()) is None
+    assert judge.tried == []
+
+
 def test_it_ends_at_the_number_of_candidates_and_says_so() -> None:
     one, judge = search(BOUNDED, {"never": lambda n: False}, candidates=25)
     assert asyncio.run(one.run()) == []

@@ -17,6 +17,7 @@ from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from runtrue.fixers.search.budget import Budget
 from runtrue.fixers.search.choosing import Behaviour, Choice, choose, clumsiness
 from runtrue.fixers.search.edit import Edit
 from runtrue.fixers.search.evidence import Baseline, Failure
@@ -27,6 +28,7 @@ from runtrue.fixers.search.proposing import Candidate, Proposals
 from runtrue.fixers.search.proving import Limits, Prover, Unprovable
 from runtrue.fixers.search.report import Progress, Report, Scope, Solution
 from runtrue.fixers.search.searching import Allowance, Search, Tally, where_to_look
+from runtrue.fixers.search.stopped import Stopped
 from runtrue.fixers.search.syntax import parses, repairs
 from runtrue.fixers.search.trial import End
 
@@ -42,26 +44,29 @@ _READING, _SECOND_THOUGHTS = 2.0, 0.15
 _DROPS = dict.fromkeys(("commented out", "dropped line", "dropped token", "body"), "drops code")
 #: The least time, in seconds, that is worth beginning something with.
 _WORTHWHILE = 0.5
+#: Seconds for comparing what passes, at least: a choice that is better is worth them.
+_CHOOSING = 3.0
 
 
 class Repair:
-    """One repair, within a number of seconds and candidates."""
+    """One repair. It may use a share of what is left of a budget."""
 
     def __init__(
         self,
         scope: Scope,
         *,
-        seconds: float,
-        candidates: int,
+        budget: Budget,
+        share: float = 1.0,
         seed: int,
         limits: Limits,
         held: Mapping[tuple[str, str], int],
         tell: Callable[[Progress], None],
     ) -> None:
         self._scope = scope
-        self._seconds = seconds
+        self._budget = budget
+        self._share = share
         self._until: float | None = None
-        self._candidates = candidates
+        self._candidates = math.ceil(budget.candidates * share)
         self._seed = seed
         self._limits = limits
         self._held = held
@@ -77,8 +82,13 @@ class Repair:
         started = time.monotonic()
         try:
             for step in range(_STEPS):
-                if not await self._step(last=step == _STEPS - 1):
-                    break
+                # Also for the tests as they are, unless it is for the first time.
+                latest = self._budget.left + _CHOOSING if self._budget.has_begun else None
+                async with asyncio.timeout(latest):
+                    if not await self._step(last=step == _STEPS - 1):
+                        break
+        except TimeoutError:
+            self.report.stopped = Stopped.TIME
         except Unprovable as error:
             if not self.report.tried:
                 raise
@@ -93,8 +103,9 @@ class Repair:
         """Search from the program as it now is. Whether it is to be gone on from another one."""
         async with self._judge() as judge:
             baseline = await judge.baseline()
+            self._budget.begin()
             if self._until is None:
-                self._until = time.monotonic() + self._seconds
+                self._until = time.monotonic() + self._budget.left * self._share
             targets = self._targets(baseline)
             if not targets:
                 self.report.steps.append({"step": "nothing", "why": "no test fails as it now is"})
@@ -225,14 +236,26 @@ class Repair:
         original = None
         if len(found) > 1:
             compared = [one.texts(self._base_of(one)) for one in found[:_COMPARED]]
-            original, *seen = await asyncio.gather(
-                *(judge.behave(one, seed=self._seed, inputs=_INPUTS) for one in ({}, *compared))
-            )
+            original, *seen = await self._behaviours(judge, ({}, *compared))
             behaviours[: len(seen)] = seen
         clumsy = [clumsiness(one.texts(self._base_of(one)).values()) for one in found]
         choices = choose(found, behaviours, original, clumsy=clumsy, tests=tests)
         self.report.solutions = [self._solution(choice) for choice in choices]
         self.report.steps.append({"step": "choose", "passing": len(found)})
+
+    async def _behaviours(
+        self, judge: Prover | FreshProver, programs: Sequence[Mapping[str, str]]
+    ) -> list[Behaviour | None]:
+        """How programs behave; None for those that there was no time for."""
+        asked = [
+            asyncio.ensure_future(judge.behave(one, seed=self._seed, inputs=_INPUTS))
+            for one in programs
+        ]
+        done, late = await asyncio.wait(asked, timeout=max(_CHOOSING, self._left))
+        for task in late:
+            task.cancel()
+        await asyncio.gather(*late, return_exceptions=True)
+        return [task.result() if task in done else None for task in asked]
 
     # -- programs that do not parse -------------------------------------------------------------
 
@@ -329,6 +352,7 @@ class Repair:
 
     def _note(self, step: str, tally: Tally, targets: list[str], baseline: Baseline | None) -> None:
         self.report.tried += tally.tried
+        self._budget.candidates -= tally.tried
         self.report.stopped = tally.stopped
         told: dict[str, Any] = {
             "step": step,

@@ -9,6 +9,7 @@ What is found is the same for the same program, tests and seed, as long as time 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -132,9 +133,9 @@ class Search:
     async def run(self) -> list[Candidate]:
         """The candidates that pass, in the order they were thought of."""
         await self._try(self._singles())
-        if not self.tally.passing and self.tally.slow:
+        if not self.tally.passing and self.tally.slow and not self._is_over():
             await self._try(iter(self.tally.slow[:_SLOW]), patience=_PATIENCE)
-        if not self.tally.passing:
+        if not self.tally.passing and not self._is_over():
             await self._try(self._pairs())
         if self.tally.stopped is Stopped.ENOUGH:
             self._count_again()
@@ -144,18 +145,24 @@ class Search:
     async def parts(self) -> tuple[Candidate, tuple[str, ...]] | None:
         """The candidate that mends the most of the targets, though not all, and breaks nothing."""
         best: tuple[Candidate, tuple[str, ...]] | None = None
-        for _, candidate in sorted(self.tally.telling, key=lambda one: one[1].cost)[:_PARTNERS]:
-            if self._allowance.seconds <= 0:
-                break
-            texts = candidate.texts(self._base)
-            trial = await self._judge.prove(texts, only=self._only, whole=True)
-            most = len(best[1]) if best else 0
-            if trial.end is End.FAILED and len(trial.mended) > most:
-                safe = [test for test in self._only if test not in self._targets]
-                held = await self._judge.prove(texts, only=[*safe, *trial.mended])
-                if held.end is End.PASSED:
-                    best = candidate, trial.mended
+        telling = sorted(self.tally.telling, key=lambda one: one[1].cost)[:_PARTNERS]
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(self._allowance.seconds):
+                for _, candidate in telling:
+                    best = await self._better(candidate, best) or best
         return best
+
+    async def _better(
+        self, candidate: Candidate, best: tuple[Candidate, tuple[str, ...]] | None
+    ) -> tuple[Candidate, tuple[str, ...]] | None:
+        """A candidate with what it mends, if that is more than the best does."""
+        texts = candidate.texts(self._base)
+        trial = await self._judge.prove(texts, only=self._only, whole=True)
+        if trial.end is not End.FAILED or len(trial.mended) <= len(best[1] if best else ()):
+            return None
+        safe = [test for test in self._only if test not in self._targets]
+        held = await self._judge.prove(texts, only=[*safe, *trial.mended])
+        return (candidate, trial.mended) if held.end is End.PASSED else None
 
     # -- the order of candidates ----------------------------------------------------------------
 
@@ -183,7 +190,10 @@ class Search:
     # -- trying ---------------------------------------------------------------------------------
 
     async def _try(self, candidates: Iterator[Candidate], patience: float = 1.0) -> None:
-        """Try candidates side by side, until enough have passed or the budget is spent."""
+        """Try candidates side by side, until enough have passed or the budget is spent.
+
+        What is under way when the time is up is broken off.
+        """
         numbered = enumerate(candidates, self.tally.tried)
         pending: set[asyncio.Task[None]] = set()
         try:
@@ -195,7 +205,13 @@ class Search:
                     pending.add(asyncio.create_task(self._prove(at, one, patience)))
                 if not pending:
                     return
-                done, pending = await asyncio.wait(pending, return_when=asyncio.FIRST_COMPLETED)
+                done, pending = await asyncio.wait(
+                    pending,
+                    timeout=max(0.0, self._allowance.seconds),
+                    return_when=asyncio.FIRST_COMPLETED,
+                )
+                if not done and self._is_over():
+                    return
                 for task in done:
                     task.result()
         finally:
