@@ -94,6 +94,14 @@ def test_a_doubtful_patch_says_so() -> None:
             "40 edits were tried, and none passes: there are no others of the kinds it knows",
         ),
         (
+            Report(
+                tried=4,
+                stopped=Stopped.UNPROVABLE,
+                steps=[{"step": "stopped", "why": "the processes keep dying"}],
+            ),
+            "4 edits were tried, and none passes: then it broke off, for the processes keep dying",
+        ),
+        (
             Report(stopped=Stopped.TIME),
             "the time was up before an edit could be tried ([fixers.search] seconds)",
         ),

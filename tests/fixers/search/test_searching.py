@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import signal
 import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
+
+import pytest
 
 from runtrue.fixers.search.evidence import Baseline, Case, Failure
 from runtrue.fixers.search.localise import suspicion
 from runtrue.fixers.search.priors import Priors
 from runtrue.fixers.search.proposing import Candidate, Proposals
 from runtrue.fixers.search.searching import Allowance, Search
+from runtrue.fixers.search.servers import Unprovable
 from runtrue.fixers.search.stopped import Stopped
 from runtrue.fixers.search.trial import End, Trial
 
@@ -168,6 +172,24 @@ def test_parts_that_are_not_known_when_the_time_is_up_are_none() -> None:
     one.tally.telling = [(1, candidate) for candidate in one._singles()]
     assert asyncio.run(one.parts()) is None
     assert judge.tried == []
+
+
+def test_when_no_candidate_can_be_proven_any_more_that_is_all_that_is_said() -> None:
+    one, judge = search(BOUNDED, {"never": lambda n: False})
+    unheard: list[dict[str, Any]] = []
+
+    async def fail(*_: object, **__: object) -> Trial:
+        raise Unprovable("they keep dying")
+
+    async def run() -> None:
+        asyncio.get_running_loop().set_exception_handler(lambda _, about: unheard.append(about))
+        await one.run()
+
+    judge.prove = fail  # type: ignore[method-assign]
+    with pytest.raises(Unprovable):
+        asyncio.run(run())
+    gc.collect()
+    assert unheard == []
 
 
 def test_it_ends_at_the_number_of_candidates_and_says_so() -> None:

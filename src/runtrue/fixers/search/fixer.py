@@ -267,6 +267,8 @@ def _told_in_vain(report: Report) -> str:
         Stopped.CANDIDATES: "then the limit was reached ([fixers.search] candidates)",
     }
     tried = f"{report.tried:,} edits were tried, and none passes"
+    if report.stopped is Stopped.UNPROVABLE:
+        why[Stopped.UNPROVABLE] = f"then it broke off, for {report.steps[-1]['why']}"
     ended = why.get(report.stopped, "there are no others of the kinds it knows")
     look = f"; look first at {', '.join(report.suspects[:3])}" if report.suspects else ""
     return f"{tried}: {ended}{look}"

@@ -92,6 +92,7 @@ class Repair:
         except Unprovable as error:
             if not self.report.tried:
                 raise
+            self.report.stopped = Stopped.UNPROVABLE
             self.report.steps.append({"step": "stopped", "why": str(error)})
         finally:
             self.report.seconds = time.monotonic() - started

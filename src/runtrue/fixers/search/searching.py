@@ -212,8 +212,8 @@ class Search:
                 )
                 if not done and self._is_over():
                     return
-                for task in done:
-                    task.result()
+                # Of all that ended: several may have failed for the same reason.
+                await asyncio.gather(*done)
         finally:
             for task in pending:
                 task.cancel()
