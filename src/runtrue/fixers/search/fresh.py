@@ -62,6 +62,7 @@ class FreshProver:
         """The command run once, as one case that is named after the check. Raises Unprovable."""
         async with self._turn:
             if self._baseline is None:
+                self._placing.keep_all()
                 ended, passed = await self._run(min(self._command.timeout, self._limits.starting))
                 if not ended.timed_out:
                     self._seconds = max(_LEAST_SECONDS, self._limits.times * ended.seconds)
@@ -80,9 +81,11 @@ class FreshProver:
         await self.baseline()
         async with self._turn:
             began = time.monotonic()
-            with self._placing.placed(texts):
-                ended, passed = await self._run(self._seconds * patience)
-            self._placing.tidy()
+            try:
+                with self._placing.placed(texts):
+                    ended, passed = await self._run(self._seconds * patience)
+            finally:
+                self._placing.tidy()
         seconds = time.monotonic() - began
         name = self._command.name
         if passed:
