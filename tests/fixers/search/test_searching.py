@@ -15,7 +15,7 @@ from runtrue.fixers.search.evidence import Baseline, Case, Failure
 from runtrue.fixers.search.localise import suspicion
 from runtrue.fixers.search.priors import Priors
 from runtrue.fixers.search.proposing import Candidate, Proposals
-from runtrue.fixers.search.searching import Allowance, Search
+from runtrue.fixers.search.searching import Allowance, Search, Trying
 from runtrue.fixers.search.servers import Unprovable
 from runtrue.fixers.search.stopped import Stopped
 from runtrue.fixers.search.trial import End, Trial
@@ -151,6 +151,33 @@ def test_the_same_is_tried_and_found_each_time() -> None:
         one, judge = search(BOUNDED, HIGH)
         runs.append((made(asyncio.run(one.run()), BOUNDED), judge.tried))
     assert runs[0] == runs[1]
+
+
+@pytest.mark.parametrize("wait", [0.0, 0.01])
+def test_how_many_are_tried_after_the_first_is_a_number_and_no_time(wait: float) -> None:
+    text = "def f(a):\n    return a + 1\n"
+    one, judge = search(text, {"t": lambda n: n["f"](3) == 3})
+    judge.wait = wait
+    allowance = Allowance(until=time.monotonic() + 20, candidates=5000, jobs=2)
+    trying = Trying(judge, {"app.py": text}, allowance, only=None, more=(5, 5))
+    asyncio.run(trying.all(one._singles()))
+    assert trying.tally.stopped is Stopped.ENOUGH
+    assert trying.tally.tried == min(trying.tally.passing) + 5
+
+
+def test_where_none_passes_the_first_that_mends_most_came_furthest() -> None:
+    tests = {
+        "span": lambda n: n["span"](7, 3) == 4,
+        "impossible": lambda n: n["area"](7, 3) == "no number",
+    }
+    one, judge = search(TWO, tests)
+    allowance = Allowance(until=time.monotonic() + 20, candidates=200, jobs=2)
+    trying = Trying(judge, {"app.py": TWO}, allowance, only=None, more=(5, 5))
+    assert trying.furthest() is None
+    assert asyncio.run(trying.all(one._singles())) == []
+    best = trying.furthest()
+    assert best is not None
+    assert "a - b" in made([best], TWO)[0]
 
 
 def test_it_ends_when_the_time_is_up_and_says_so() -> None:
