@@ -152,6 +152,7 @@ PUBLIC: dict[str, list[str]] = {
         "load_measured",
         "output_of",
         "own_checks",
+        "reader_of",
         "relative",
         "tool_of",
         "totals",

@@ -7,13 +7,19 @@ import importlib.resources
 
 import pytest
 
-NAMES = ["runtrue_report", "runtrue_coverage", "runtrue_sealing", "runtrue_guard"]
+NAMES = [
+    "pytest_plugin/runtrue_report",
+    "pytest_plugin/runtrue_coverage",
+    "pytest_plugin/runtrue_sealing",
+    "pytest_plugin/runtrue_guard",
+    "python_start/sitecustomize",
+]
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_an_old_python_can_read_it(name: str) -> None:
     package = importlib.resources.files("runtrue.checks")
-    source = package.joinpath(f"pytest_plugin/{name}.py").read_text(encoding="utf-8")
+    source = package.joinpath(f"{name}.py").read_text(encoding="utf-8")
     tree = ast.parse(source, feature_version=(3, 7))
     imports = [node for node in tree.body if isinstance(node, ast.ImportFrom)]
     assert imports[0].module == "__future__", "annotations are newer than that"

@@ -1,7 +1,7 @@
 """Checks: run a command, read its report, give a verdict with structured findings."""
 
 from runtrue.checks.case_info import CaseInfo, load_cases
-from runtrue.checks.check import CommandCheck, find_program
+from runtrue.checks.check import CommandCheck, find_program, reader_of
 from runtrue.checks.coverage import (
     Coverage,
     FileCoverage,
@@ -38,6 +38,7 @@ __all__ = [
     "load_measured",
     "output_of",
     "own_checks",
+    "reader_of",
     "relative",
     "tool_of",
     "totals",

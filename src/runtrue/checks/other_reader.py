@@ -1,4 +1,7 @@
-"""Any other test command: its exit code, and whatever JUnit XML or TAP it left or printed."""
+"""Any other test command: its exit code, and whatever JUnit XML or TAP it left or printed.
+
+Where it runs Python, an exit code of 0 counts only when the tests came to their end.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +9,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from runtrue.checks.case import Case, CaseReader
+from runtrue.checks.ending import Ending
 from runtrue.checks.junit_reader import read_junit
 from runtrue.checks.places import State, files_below, state_of
 from runtrue.checks.reach import Reach
-from runtrue.checks.reader import Call, Manner, Reader, Reading
+from runtrue.checks.reader import Call, Manner, Reader, Reading, output_of
 from runtrue.checks.tap import Tap, read_tap
 from runtrue.loop import Fault, Finding, Workplace
 from runtrue.process import Ended
@@ -30,12 +34,29 @@ class OtherReader(CaseReader):
         reach = Reach(line=command, tool="other", at=len(command))
         super().__init__(check, is_shell=is_shell, reach=reach, directory=directory, manner=manner)
         self._before: dict[Path, State] = {}
+        self._command = command
+        self._ending: Ending | None = None
 
     def prepare(self, argv: Sequence[str], environment: Mapping[str, str], scratch: Path) -> Call:
         """The command as it is; what is there already was left by others."""
         self._before = self._files()
         super().prepare(argv, environment, scratch)
+        if Ending.is_told(self._command):
+            self._ending = Ending(self._command, scratch)
+            environment = self._ending.told(environment)
         return Call(argv=tuple(argv), environment=dict(environment))
+
+    def read(self, ended: Ended, workplace: Workplace) -> Reading:
+        """The verdict from all reports and the exit code, if the tests came to their end."""
+        reading = super().read(ended, workplace)
+        if self._ending is None:
+            return reading
+        broken_off, wrong = self._ending.read()
+        found = [self.tampered(one) for one in wrong]
+        if broken_off and ended.exit_code == 0:
+            message = "the process ended with code 0 before the tests did"
+            found.append(self.finding("died", message, sample=output_of(ended)))
+        return reading.and_found(found)
 
     def cannot_cover(self) -> str | None:
         """How a tool that nothing is known of is made to measure, its users know."""

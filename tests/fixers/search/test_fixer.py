@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
+from pathlib import Path
+
 import pytest
 
 from runtrue.checks import CommandCheck
@@ -9,7 +12,8 @@ from runtrue.config import SearchConfig
 from runtrue.fixers.search.fixer import SearchFixer, runs_python
 from runtrue.fixers.search.report import Report, Solution
 from runtrue.fixers.search.stopped import Stopped
-from runtrue.loop import Fault
+from runtrue.loop import Attempt, Bounds, Fault, FixTask, History, Proposal
+from tests.fixers.search.test_proving import place
 from tests.loop.make import finding
 
 PYTEST = CommandCheck(name="tests", command="python -m pytest -q")
@@ -90,6 +94,14 @@ def test_a_doubtful_patch_says_so() -> None:
             "40 edits were tried, and none passes: there are no others of the kinds it knows",
         ),
         (
+            Report(
+                tried=4,
+                stopped=Stopped.UNPROVABLE,
+                steps=[{"step": "stopped", "why": "the processes keep dying"}],
+            ),
+            "4 edits were tried, and none passes: then it broke off, for the processes keep dying",
+        ),
+        (
             Report(stopped=Stopped.TIME),
             "the time was up before an edit could be tried ([fixers.search] seconds)",
         ),
@@ -100,3 +112,55 @@ def test_in_vain_it_says_what_was_tried_and_where_it_would_look(report: Report, 
     proposal = SearchFixer((PYTEST,), SearchConfig())._proposal(report)
     assert proposal.texts == {}
     assert proposal.description == said
+
+
+SLOW = {
+    "shop.py": "def total(prices):\n    result = 0\n    return result\n",
+    "other.py": "",
+    "test_shop.py": """\
+        import time
+        from shop import total
+
+        def test_total():
+            time.sleep(1)
+            assert total([1, 2]) == object()
+    """,
+}
+
+
+def proposed(directory: Path, bounds: Bounds | None = None, checks: int = 1) -> Proposal:
+    """What is proposed for tests that no edit mends and that take a second, within two."""
+    workplace = place(directory, SLOW)
+    every = [
+        CommandCheck(name=f"tests{n}", command="python -m pytest -q -p no:cacheprovider")
+        for n in range(checks)
+    ]
+    fixer = SearchFixer(every, SearchConfig(seconds=2))
+
+    async def propose() -> Proposal:
+        verdicts = tuple([await check.run(workplace) for check in every])
+        attempt = Attempt(number=1, candidate="", verdicts=verdicts)
+        task = FixTask(
+            findings=tuple(f for verdict in verdicts for f in verdict.findings),
+            history=History(attempts=(attempt,)),
+            bounds=bounds,
+        )
+        return await fixer.propose(task, workplace)
+
+    return asyncio.run(propose())
+
+
+def test_slow_tests_do_not_make_a_search_longer_than_its_budget(tmp_path: Path) -> None:
+    trace = proposed(tmp_path).trace
+    assert trace is not None
+    assert trace["stopped"] == "time"
+    assert trace["candidates"] <= 8
+    # With starting, and with running the tests as they are.
+    assert trace["seconds"] < 30
+
+
+def test_all_searches_for_a_proposal_have_one_budget(tmp_path: Path) -> None:
+    found = proposed(tmp_path, Bounds(paths=("shop.py",)), checks=3)
+    assert found.texts == {}
+    # When the second search has run the tests as they are, nothing is left for the other four.
+    assert found.description.count("tried") == 1

@@ -49,7 +49,7 @@ def failure_of(baseline: Baseline) -> Failure:
     return case.failure
 
 
-def test_unittest_is_proven_by_its_exit_code_and_read_from_its_traceback(tmp_path: Path) -> None:
+def test_unittest_is_proven_by_its_command_and_read_from_its_traceback(tmp_path: Path) -> None:
     files = {"shop.py": SHOP, "test_shop.py": UNITTEST}
     baseline, (failed, passed) = prove(
         tmp_path,
@@ -67,6 +67,14 @@ def test_unittest_is_proven_by_its_exit_code_and_read_from_its_traceback(tmp_pat
     assert baseline.tests == ("test_shop.py",)
     assert (failed.end, passed.end) == (End.FAILED, End.PASSED)
     assert passed.mended == ("tests",)
+
+
+@pytest.mark.parametrize("command", ["python -m unittest", "python -m pytest -p no:cacheprovider"])
+def test_a_candidate_does_not_pass_by_ending_the_process(tmp_path: Path, command: str) -> None:
+    files = {"shop.py": SHOP, "test_shop.py": UNITTEST}
+    leaves = f"import os\n{SHOP.replace('result -= price', 'os._exit(0)')}"
+    _, (trial,) = prove(tmp_path, command, files, {"shop.py": leaves})
+    assert (trial.end, trial.detail) == (End.DIED, "exit code 0")
 
 
 def test_doctest_tells_what_it_expected(tmp_path: Path) -> None:

@@ -53,6 +53,25 @@ def test_the_record_tells_every_step_of_the_search(tmp_path: Path) -> None:
     assert trace["solutions"][trace["chosen"]]["confidence"] > 0
 
 
+def test_token_repairs_are_told_like_other_edits_and_are_the_same_each_time(
+    tmp_path: Path,
+) -> None:
+    broken = SHIPPING["shipping.py"].replace("> 50 else 4", ">= 50 els 4")
+    found = []
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        machine = Machine(tmp_path / name)
+        project = tmp_path / name / "project"
+        write(project, {**SHIPPING, "shipping.py": broken})
+        report = machine.runtrue("fix", project, "--json").json
+        trace = report["attempts"][-1]["fix"]["parts"][0]["trace"]
+        (step,) = trace["steps"]
+        assert (step["step"], step["stopped"]) == ("tokens", trace["stopped"])
+        assert sum(step["ends"].values()) == step["candidates"] > 1
+        found.append((report["diff"], step, trace["solutions"]))
+    assert found[0] == found[1]
+
+
 def test_the_same_project_gives_the_same_diff_and_the_same_steps(tmp_path: Path) -> None:
     found = []
     for name in ("one", "two"):

@@ -16,6 +16,7 @@ from runtrue.fixers.search.evidence import Baseline, Case
 from runtrue.fixers.search.proving import Limits, Prover, Unprovable
 from runtrue.fixers.search.trial import End, Trial
 from runtrue.loop import Workplace
+from tests.fixers.search.test_hostile import survivors
 from tests.fixers.support import make_workplace
 
 TESTS = CommandCheck(name="tests", command="python -m pytest -q -p no:cacheprovider")
@@ -585,6 +586,63 @@ def test_tests_that_write_into_the_project_are_run_one_at_a_time_and_leave_nothi
     assert {trial.end for trial in tried} == {End.PASSED}
 
 
+KEEPING = """\
+    import json, pathlib
+
+    FILE = pathlib.Path(__file__).with_name("{file}")
+
+    def total(prices, keep=False):
+        if {condition}:
+            {act}
+        known = json.loads(FILE.read_text()) if FILE.exists() else 0
+        return known + sum(prices) {and_more}
+"""
+POISONS = {
+    "makes": ("new.json", "FILE.write_text('7')"),
+    "changes": ("old.json", "FILE.write_text('7')"),
+    "replaces": (
+        "old.json",
+        "FILE.with_name('x').write_text('7'), FILE.with_name('x').replace(FILE)",
+    ),
+    "removes": ("old.json", "FILE.unlink()"),
+    "removes all": ("old.json", "__import__('shutil').rmtree(FILE.parent)"),
+    "changes by a program": ("old.json", "__import__('os').system(f'echo 7 > {FILE}')"),
+}
+
+
+@pytest.mark.parametrize("how", POISONS)
+def test_what_a_candidate_writes_does_not_reach_others(tmp_path: Path, how: str) -> None:
+    file, act = POISONS[how]
+    told = {"file": file, "act": act}
+    wrong = textwrap.dedent(KEEPING.format(condition="keep", and_more="+ 1", **told))
+    poison = textwrap.dedent(KEEPING.format(condition="not keep", and_more="+ 1", **told))
+    right = textwrap.dedent(KEEPING.format(condition="keep", and_more="", **told))
+    files = {**SHOP_FILES, "shop.py": wrong, "old.json": "0"}
+    tried = trials(tmp_path, files, *[{"shop.py": one} for one in (poison, right) * 3])
+    assert [one.end is End.PASSED for one in tried] == [False, True] * 3
+
+
+def test_a_candidate_may_write_what_the_tests_are_to_find(tmp_path: Path) -> None:
+    tests = """\
+        import json, shop
+
+        def test_report():
+            shop.report([1, 2])
+            with open("report.json") as file:
+                assert json.load(file) == 3
+    """
+    wrong = "import json\n\ndef report(prices):\n    json.dumps(sum(prices))\n"
+    right = wrong.replace(
+        "json.dumps(sum(prices))", "json.dump(sum(prices), open('report.json', 'w'))"
+    )
+    for before in ({}, {"report.json": "0"}):
+        directory = tmp_path / f"with{len(before)}"
+        directory.mkdir()
+        files = {"shop.py": wrong, "test_shop.py": tests, **before}
+        tried = trials(directory, files, *[{"shop.py": right}] * 2, {"shop.py": wrong + "#"})
+        assert [one.end for one in tried] == [End.PASSED, End.PASSED, End.FAILED]
+
+
 def test_programs_that_tests_start_see_the_candidate(tmp_path: Path) -> None:
     tests = """\
         import subprocess, sys
@@ -696,33 +754,23 @@ def test_more_candidates_may_be_asked_for_than_are_run_at_once(tmp_path: Path) -
 
 
 def test_daemons_are_gone_when_the_prover_is_closed(tmp_path: Path) -> None:
-    pids = tmp_path / "tree" / "pids"
-    daemon = f"""\
+    daemon = """\
         import os, time
 
         def total(prices):
+            ready, tell = os.pipe()
             if os.fork() == 0:
                 os.setsid()
                 if os.fork() == 0:
-                    with open({str(pids)!r}, "w") as file:
-                        file.write(str(os.getpid()))
+                    os.write(tell, b"x")
                     time.sleep(1000)
                 os._exit(0)
-            while not os.path.exists({str(pids)!r}):
-                time.sleep(0.01)
+            os.read(ready, 1)
             return 9
     """
-
-    async def work(prover: Prover) -> tuple[Trial, int]:
-        trial = await prover.prove({"shop.py": textwrap.dedent(daemon)})
-        pid = int(pids.read_text())
-        pids.unlink()
-        return trial, pid
-
-    trial, pid = proving(tmp_path, SHOP_FILES, work)
+    (trial,) = trials(tmp_path, SHOP_FILES, {"shop.py": daemon})
     assert trial.end is End.FAILED
-    with pytest.raises(ProcessLookupError):
-        os.kill(pid, 0)
+    assert survivors(str(tmp_path)) == []
 
 
 def test_the_memory_of_the_servers_stays_flat(tmp_path: Path) -> None:

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import signal
 import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import pytest
+
 from runtrue.fixers.search.evidence import Baseline, Case, Failure
 from runtrue.fixers.search.localise import suspicion
 from runtrue.fixers.search.priors import Priors
 from runtrue.fixers.search.proposing import Candidate, Proposals
-from runtrue.fixers.search.searching import Allowance, Search
+from runtrue.fixers.search.searching import Allowance, Search, Trying
+from runtrue.fixers.search.servers import Unprovable
 from runtrue.fixers.search.stopped import Stopped
 from runtrue.fixers.search.trial import End, Trial
 
@@ -149,11 +153,70 @@ def test_the_same_is_tried_and_found_each_time() -> None:
     assert runs[0] == runs[1]
 
 
+@pytest.mark.parametrize("wait", [0.0, 0.01])
+def test_how_many_are_tried_after_the_first_is_a_number_and_no_time(wait: float) -> None:
+    text = "def f(a):\n    return a + 1\n"
+    one, judge = search(text, {"t": lambda n: n["f"](3) == 3})
+    judge.wait = wait
+    allowance = Allowance(until=time.monotonic() + 20, candidates=5000, jobs=2)
+    trying = Trying(judge, {"app.py": text}, allowance, only=None, more=(5, 5))
+    asyncio.run(trying.all(one._singles()))
+    assert trying.tally.stopped is Stopped.ENOUGH
+    assert trying.tally.tried == min(trying.tally.passing) + 5
+
+
+def test_where_none_passes_the_first_that_mends_most_came_furthest() -> None:
+    tests = {
+        "span": lambda n: n["span"](7, 3) == 4,
+        "impossible": lambda n: n["area"](7, 3) == "no number",
+    }
+    one, judge = search(TWO, tests)
+    allowance = Allowance(until=time.monotonic() + 20, candidates=200, jobs=2)
+    trying = Trying(judge, {"app.py": TWO}, allowance, only=None, more=(5, 5))
+    assert trying.furthest() is None
+    assert asyncio.run(trying.all(one._singles())) == []
+    best = trying.furthest()
+    assert best is not None
+    assert "a - b" in made([best], TWO)[0]
+
+
 def test_it_ends_when_the_time_is_up_and_says_so() -> None:
     one, judge = search(BOUNDED, {"never": lambda n: False}, seconds=0.2, wait=0.02)
     assert asyncio.run(one.run()) == []
     assert one.tally.stopped is Stopped.TIME
     assert len(judge.tried) < 200
+
+
+def test_a_trial_that_is_under_way_when_the_time_is_up_is_broken_off() -> None:
+    one, judge = search(BOUNDED, {"never": lambda n: False}, seconds=0.2, wait=3600)
+    assert asyncio.run(one.run()) == []
+    assert one.tally.stopped is Stopped.TIME
+    assert (one.tally.tried, judge.tried) == (0, [])
+
+
+def test_parts_that_are_not_known_when_the_time_is_up_are_none() -> None:
+    one, judge = search(TWO, {"never": lambda n: False}, seconds=0.2, wait=3600)
+    one.tally.telling = [(1, candidate) for candidate in one._singles()]
+    assert asyncio.run(one.parts()) is None
+    assert judge.tried == []
+
+
+def test_when_no_candidate_can_be_proven_any_more_that_is_all_that_is_said() -> None:
+    one, judge = search(BOUNDED, {"never": lambda n: False})
+    unheard: list[dict[str, Any]] = []
+
+    async def fail(*_: object, **__: object) -> Trial:
+        raise Unprovable("they keep dying")
+
+    async def run() -> None:
+        asyncio.get_running_loop().set_exception_handler(lambda _, about: unheard.append(about))
+        await one.run()
+
+    judge.prove = fail  # type: ignore[method-assign]
+    with pytest.raises(Unprovable):
+        asyncio.run(run())
+    gc.collect()
+    assert unheard == []
 
 
 def test_it_ends_at_the_number_of_candidates_and_says_so() -> None:

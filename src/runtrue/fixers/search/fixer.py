@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from runtrue.checks import CommandCheck, Language, language_of
 from runtrue.config import SearchConfig
+from runtrue.fixers.search.budget import Budget
 from runtrue.fixers.search.stopped import Stopped
 from runtrue.fixers.sources import leads_of
 from runtrue.flow import emit
@@ -33,6 +34,10 @@ if TYPE_CHECKING:
 
 #: Seconds that a test is waited for where some test does not end.
 _HANGS = 2.0
+#: Of the time for a check, the share for edits within a strategy's bounds, if it has some.
+_INSIDE = 0.75
+#: The least time, in seconds, that is worth beginning a search with.
+_WORTHWHILE = 1.0
 _INSTALLED = frozenset({"site-packages", "node_modules", ".venv", "venv", ".tox", ".nox"})
 
 
@@ -79,24 +84,47 @@ class SearchFixer:
         """Search for each check in turn, until one has an edit under which its tests pass."""
         told: list[str] = []
         trace: dict[str, Any] | None = None
-        for name in dict.fromkeys(finding.source for finding in task.findings):
-            proposal = await self._search(self._checks[name], task, workplace)
+        names = list(dict.fromkeys(finding.source for finding in task.findings))
+        budget = Budget(self._config.seconds, self._config.candidates)
+        for at, name in enumerate(names):
+            # What one of them leaves is for those that follow.
+            share = 1 / (len(names) - at)
+            proposal = await self._search(self._checks[name], task, workplace, budget, share)
             if proposal.texts:
                 return proposal
             told.append(proposal.description)
-            trace = proposal.trace
+            trace = proposal.trace or trace
+            if not _is_worthwhile(budget):
+                break
         return Proposal(description="; ".join(told), texts={}, trace=trace)
 
-    async def _search(self, check: CommandCheck, task: FixTask, workplace: Workplace) -> Proposal:
-        found = await self._within(task.bounds, check, task, workplace)
-        if found.texts or task.bounds is None or task.bounds.paths is None:
+    async def _search(
+        self,
+        check: CommandCheck,
+        task: FixTask,
+        workplace: Workplace,
+        budget: Budget,
+        share: float,
+    ) -> Proposal:
+        bounds = task.bounds
+        if bounds is None or bounds.paths is None:
+            return await self._within(bounds, check, task, workplace, budget, share)
+        found = await self._within(bounds, check, task, workplace, budget, share * _INSIDE)
+        if found.texts or not _is_worthwhile(budget):
             return found
         # What would do outside of the bounds is not kept, but it tells what the strategy lacks.
-        elsewhere = await self._within(None, check, task, workplace)
+        rest = share * (1 - _INSIDE) / (1 - share * _INSIDE)
+        elsewhere = await self._within(None, check, task, workplace, budget, rest)
         return elsewhere if elsewhere.texts else found
 
     async def _within(
-        self, bounds: Bounds | None, check: CommandCheck, task: FixTask, workplace: Workplace
+        self,
+        bounds: Bounds | None,
+        check: CommandCheck,
+        task: FixTask,
+        workplace: Workplace,
+        budget: Budget,
+        share: float,
     ) -> Proposal:
         # Most runs need none of this.
         from runtrue.fixers.search.proving import Limits, Unprovable
@@ -125,8 +153,8 @@ class SearchFixer:
                 failing=frozenset(f.location.symbol for f in findings if f.location.symbol),
                 excused=_excused(verdict),
             ),
-            seconds=self._config.seconds,
-            candidates=self._config.candidates,
+            budget=budget,
+            share=share,
             seed=self._config.seed,
             limits=Limits(
                 memory=self._config.memory * 1024 * 1024,
@@ -174,6 +202,10 @@ def runs_python(check: CommandCheck) -> bool:
         return check.tool == "pytest"
     names = [PurePosixPath(word).name for word in check.argv[:3]]
     return any(re.fullmatch(r"python[\d.]*", name) for name in names)
+
+
+def _is_worthwhile(budget: Budget) -> bool:
+    return budget.left > _WORTHWHILE and budget.candidates > 0
 
 
 def _excused(verdict: Verdict | None) -> frozenset[str]:
@@ -235,6 +267,8 @@ def _told_in_vain(report: Report) -> str:
         Stopped.CANDIDATES: "then the limit was reached ([fixers.search] candidates)",
     }
     tried = f"{report.tried:,} edits were tried, and none passes"
+    if report.stopped is Stopped.UNPROVABLE:
+        why[Stopped.UNPROVABLE] = f"then it broke off, for {report.steps[-1]['why']}"
     ended = why.get(report.stopped, "there are no others of the kinds it knows")
     look = f"; look first at {', '.join(report.suspects[:3])}" if report.suspects else ""
     return f"{tried}: {ended}{look}"

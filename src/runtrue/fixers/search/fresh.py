@@ -9,9 +9,10 @@ import re
 import time
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
+from dataclasses import replace
 
 from runtrue import process
-from runtrue.checks import CommandCheck
+from runtrue.checks import CommandCheck, files_named, reader_of
 from runtrue.fixers.search.evidence import Baseline, Case, Failure, Frame, Value
 from runtrue.fixers.search.placing import Placing
 from runtrue.fixers.search.servers import Limits, Unprovable
@@ -35,7 +36,7 @@ _KEEP = 256 * 1024
 
 
 class FreshProver:
-    """Tries candidates by running the command on each. It passes when the command succeeds."""
+    """Tries candidates by running the command on each. It passes when the check would."""
 
     def __init__(self, command: CommandCheck, workplace: Workplace, limits: Limits) -> None:
         self._command = command
@@ -61,10 +62,11 @@ class FreshProver:
         """The command run once, as one case that is named after the check. Raises Unprovable."""
         async with self._turn:
             if self._baseline is None:
-                ended = await self._run(min(self._command.timeout, self._limits.starting))
+                self._placing.keep_all()
+                ended, passed = await self._run(min(self._command.timeout, self._limits.starting))
                 if not ended.timed_out:
                     self._seconds = max(_LEAST_SECONDS, self._limits.times * ended.seconds)
-                self._baseline = self._read(ended)
+                self._baseline = self._read(ended, passed=passed)
             return self._baseline
 
     async def prove(
@@ -79,13 +81,16 @@ class FreshProver:
         await self.baseline()
         async with self._turn:
             began = time.monotonic()
-            with self._placing.placed(texts):
-                ended = await self._run(self._seconds * patience)
-            self._placing.tidy()
+            try:
+                with self._placing.placed(texts):
+                    ended, passed = await self._run(self._seconds * patience)
+            finally:
+                self._placing.tidy()
         seconds = time.monotonic() - began
         name = self._command.name
-        if ended.exit_code == 0:
+        if passed:
             return Trial(end=End.PASSED, mended=(name,), seconds=seconds)
+        # One that ends with 0 and does not pass has left before its tests were done.
         end = End.FAILED if (ended.exit_code or 0) > 0 else End.DIED
         end = End.TIMEOUT if ended.timed_out else end
         return Trial(end=end, killer=name, seconds=seconds, detail=f"exit code {ended.exit_code}")
@@ -96,26 +101,35 @@ class FreshProver:
         """Not known: nothing is seen of what the command calls."""
         return None
 
-    async def _run(self, seconds: float) -> process.Ended:
-        environment = {**self._workplace.environment, **self._command.env}
+    async def _run(self, seconds: float) -> tuple[process.Ended, bool]:
+        """How the command ended, and whether it passed, as its check sees it."""
+        command = replace(self._command, cover=False)
+        where = self._workplace.directory / command.directory
+        workplace = replace(self._workplace, directory=where)
+        environment = {**workplace.environment, **command.env}
         # Compiled files of one candidate must not be taken for those of the next.
         environment["PYTHONDONTWRITEBYTECODE"] = "1"
+        reader = reader_of(command, where)
+        call = reader.prepare(command.argv, environment, workplace.scratch)
+        confinement = workplace.confinement
         try:
-            return await process.run(
-                self._command.argv,
-                cwd=self._workplace.directory / self._command.directory,
-                env=environment,
+            ended = await process.run(
+                call.argv,
+                cwd=where,
+                env=call.environment,
                 timeout=seconds,
                 keep=_KEEP,
-                confinement=self._workplace.confinement,
+                confinement=confinement.also(read=files_named(command.command))
+                if confinement
+                else None,
             )
         except OSError as error:
             raise Unprovable(f"the command cannot be started: {error.strerror}") from error
+        return ended, reader.read(ended, workplace).passed
 
     # -- what its output tells ------------------------------------------------------------------
 
-    def _read(self, ended: process.Ended) -> Baseline:
-        passed = ended.exit_code == 0
+    def _read(self, ended: process.Ended, *, passed: bool) -> Baseline:
         output = f"{ended.stdout.text}\n{ended.stderr.text}"
         case = Case(
             test=self._command.name,

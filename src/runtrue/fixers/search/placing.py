@@ -12,7 +12,8 @@ from pathlib import Path
 _CACHES = frozenset(
     {"__pycache__", ".pytest_cache", ".hypothesis", ".git", ".tox", ".nox", "node_modules"}
 )
-_LARGEST = 1024 * 1024
+#: How much is remembered of one file, and of all.
+_LARGEST, _IN_ALL = 1024 * 1024, 64 * 1024 * 1024
 
 
 class Placing:
@@ -22,6 +23,7 @@ class Placing:
         self._root = root
         self._before = set(self._listed())
         self._kept: dict[Path, tuple[bytes, int]] = {}
+        self._size = 0
         self._times = 0
 
     @contextlib.contextmanager
@@ -44,15 +46,26 @@ class Placing:
                 os.utime(path, (later, later))
             yield
 
-    def keep(self, written: Iterable[str]) -> None:
-        """Remember what files are like that the tests write, so that they can be made so again."""
-        for name in written:
-            path = Path(name)
-            if path in self._before and path.is_file() and path.stat().st_size <= _LARGEST:
-                self._kept[path] = path.read_bytes(), path.stat().st_mtime_ns
+    def keep(self, written: Iterable[str | Path]) -> None:
+        """Remember what files are like that are written, so that they can be made so again."""
+        for path in map(Path, written):
+            if path in self._kept or path not in self._before or not path.is_file():
+                continue
+            state = path.stat()
+            if state.st_size <= min(_LARGEST, _IN_ALL - self._size):
+                self._kept[path] = path.read_bytes(), state.st_mtime_ns
+                self._size += state.st_size
+
+    def keep_all(self) -> None:
+        """Remember all files: it is not seen which of them are written."""
+        self.keep(sorted(self._before))
+
+    def can_restore(self, name: str) -> bool:
+        """Whether a file is made as it was, or removed, when all is tidied."""
+        return Path(name) in self._kept or Path(name) not in self._before
 
     def tidy(self) -> None:
-        """Remove what was not there before, and make those as they were that the tests write."""
+        """Remove what was not there before, and make as they were the files that are kept."""
         for path in sorted(set(self._listed()) - self._before, reverse=True):
             if path.is_dir() and not path.is_symlink():
                 shutil.rmtree(path, ignore_errors=True)

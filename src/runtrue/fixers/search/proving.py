@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 
@@ -21,6 +21,8 @@ from runtrue.loop import Workplace
 __all__ = ["Limits", "Prover", "Unprovable"]
 
 _DEATHS = 3
+#: Files that were there and that a candidate may write, beside those that the tests write.
+_WRITTEN = 3
 #: Reasons that a file can never be changed where all tests are collected already.
 _NEVER_LIVE = ("it is not imported", "its asserts are rewritten")
 
@@ -37,9 +39,13 @@ class Prover:
         self._measuring = asyncio.Lock()
         self._plan: Message = {}
         self._numbers: dict[str, int] = {}
+        self._jobs = 1
         self._turns = asyncio.Semaphore(1)
         self._on_disk = False
         self._tidies = False
+        #: What the tests write, or candidates have, and can be made as it was.
+        self._known: set[str] = set()
+        self._alone = asyncio.Lock()
         self._killer: str | None = None
         self._not_live: set[str] = set()
 
@@ -97,12 +103,15 @@ class Prover:
         if effects.written:
             shares = shares or f"tests write {self._relative(min(effects.written))}"
         self._on_disk = effects.ran
-        self._tidies = bool(effects.written)
-        self._placing.keep(effects.written)
+        self._tidies = bool(effects.written) or effects.ran
+        self._keep(effects.written)
+        if effects.ran:
+            self._placing.keep_all()
         if self._tidies:
             self._placing.tidy()
         self._make_plan(plain, hung, effects, in_order=in_order)
-        self._turns = asyncio.Semaphore(1 if shares else self._limits.jobs)
+        self._jobs = 1 if shares else self._limits.jobs
+        self._turns = asyncio.Semaphore(self._jobs)
         cases = [case_of(tests[i]["id"], plain[i], traced[i]) for i in everything]
         cases += [
             Case(
@@ -119,6 +128,10 @@ class Prover:
             tests=tuple(self.servers.hello["files"]),
             shares=shares,
         )
+
+    def _keep(self, written: Collection[str]) -> None:
+        self._placing.keep(written)
+        self._known.update(filter(self._placing.can_restore, written))
 
     def _relative(self, path: str) -> str:
         return Path(path).relative_to(self._root).as_posix()
@@ -228,18 +241,46 @@ class Prover:
             "patience": patience,
             "total": self._plan["total"] * patience,
         }
-        async with self._turns:
-            began = time.monotonic()
-            if self._killer is not None:
-                request["first"] = self._numbers.get(self._killer)
-            with self._placing.placed(texts) if self._on_disk else contextlib.nullcontext():
+        began = time.monotonic()
+        if not self._tidies:
+            async with self._turns:
+                began = time.monotonic()
                 answer = await self._try(request, texts)
-            if self._tidies:
-                self._placing.tidy()
+            if answer["end"] != "writes":
+                return self._trial(answer, time.monotonic() - began)
+            if not answer["path"]:
+                self._placing.keep_all()
+        async with self._only_one():
+            answer = await self._try_alone(request, texts)
             return self._trial(answer, time.monotonic() - began)
+
+    @contextlib.asynccontextmanager
+    async def _only_one(self) -> AsyncIterator[None]:
+        """All turns at once: nothing else is tried meanwhile."""
+        async with contextlib.AsyncExitStack() as stack:
+            await stack.enter_async_context(self._alone)
+            for _ in range(self._jobs):
+                await stack.enter_async_context(self._turns)
+            yield
+
+    async def _try_alone(self, request: Message, texts: Mapping[str, str]) -> Message:
+        """Try a candidate that writes below the project, and make all as it was."""
+        for _ in range(1 + _WRITTEN):
+            asked = {**request, "alone": True, "known": sorted(self._known)}
+            try:
+                with self._placing.placed(texts) if self._on_disk else contextlib.nullcontext():
+                    answer = await self._try(asked, texts)
+            finally:
+                self._placing.tidy()
+            if answer["end"] != "writes":
+                return answer
+            self._keep([answer["path"]])
+        return {"end": "died", "detail": f"it writes {self._relative(answer['path'])}"}
 
     async def _try(self, request: Message, texts: Mapping[str, str]) -> Message:
         await self.servers.revive()
+        if self._killer is not None:
+            request["first"] = self._numbers.get(self._killer)
         servers, tests = self.servers, self._plan["tests"]
         wanted = request["only"] if request["only"] is not None else range(len(tests))
         broken = any(tests[i]["broken"] for i in wanted)
@@ -290,6 +331,8 @@ class Prover:
             "texts": {str(self._root / file): text for file, text in texts.items()},
             "seed": seed,
             "inputs": inputs,
+            "alone": self._tidies,
+            "known": sorted(self._known),
             "total": 30.0,
         }
         async with self._turns:

@@ -17,6 +17,7 @@ from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from runtrue.fixers.search.budget import Budget
 from runtrue.fixers.search.choosing import Behaviour, Choice, choose, clumsiness
 from runtrue.fixers.search.edit import Edit
 from runtrue.fixers.search.evidence import Baseline, Failure
@@ -26,9 +27,10 @@ from runtrue.fixers.search.priors import Priors
 from runtrue.fixers.search.proposing import Candidate, Proposals
 from runtrue.fixers.search.proving import Limits, Prover, Unprovable
 from runtrue.fixers.search.report import Progress, Report, Scope, Solution
-from runtrue.fixers.search.searching import Allowance, Search, Tally, where_to_look
+from runtrue.fixers.search.searching import Allowance, Search, Tally, Trying, where_to_look
+from runtrue.fixers.search.stopped import Stopped
+from runtrue.fixers.search.syntax import Repair as Reading
 from runtrue.fixers.search.syntax import parses, repairs
-from runtrue.fixers.search.trial import End
 
 #: Token repairs that are tried for a file.
 _TOKEN_REPAIRS = 120
@@ -36,32 +38,35 @@ _TOKEN_REPAIRS = 120
 _STEPS = 3
 #: Candidates whose behaviour is compared, and on how many inputs.
 _COMPARED, _INPUTS = 11, 60
-#: Seconds for reading a damaged file in other ways, and for more readings when one has passed.
-_READING, _SECOND_THOUGHTS = 2.0, 0.15
+#: Of the time that is left, the share for token repairs; how many are tried after one that passes.
+_READING, _SECOND_THOUGHTS = 0.5, 16
 #: Token repairs that only get rid of what is in the way.
 _DROPS = dict.fromkeys(("commented out", "dropped line", "dropped token", "body"), "drops code")
 #: The least time, in seconds, that is worth beginning something with.
 _WORTHWHILE = 0.5
+#: Seconds for comparing what passes, at least: a choice that is better is worth them.
+_CHOOSING = 3.0
 
 
 class Repair:
-    """One repair, within a number of seconds and candidates."""
+    """One repair. It may use a share of what is left of a budget."""
 
     def __init__(
         self,
         scope: Scope,
         *,
-        seconds: float,
-        candidates: int,
+        budget: Budget,
+        share: float = 1.0,
         seed: int,
         limits: Limits,
         held: Mapping[tuple[str, str], int],
         tell: Callable[[Progress], None],
     ) -> None:
         self._scope = scope
-        self._seconds = seconds
+        self._budget = budget
+        self._share = share
         self._until: float | None = None
-        self._candidates = candidates
+        self._candidates = math.ceil(budget.candidates * share)
         self._seed = seed
         self._limits = limits
         self._held = held
@@ -77,11 +82,17 @@ class Repair:
         started = time.monotonic()
         try:
             for step in range(_STEPS):
-                if not await self._step(last=step == _STEPS - 1):
-                    break
+                # Also for the tests as they are, unless it is for the first time.
+                latest = self._budget.left + _CHOOSING if self._budget.has_begun else None
+                async with asyncio.timeout(latest):
+                    if not await self._step(last=step == _STEPS - 1):
+                        break
+        except TimeoutError:
+            self.report.stopped = Stopped.TIME
         except Unprovable as error:
             if not self.report.tried:
                 raise
+            self.report.stopped = Stopped.UNPROVABLE
             self.report.steps.append({"step": "stopped", "why": str(error)})
         finally:
             self.report.seconds = time.monotonic() - started
@@ -93,8 +104,9 @@ class Repair:
         """Search from the program as it now is. Whether it is to be gone on from another one."""
         async with self._judge() as judge:
             baseline = await judge.baseline()
+            self._budget.begin()
             if self._until is None:
-                self._until = time.monotonic() + self._seconds
+                self._until = time.monotonic() + self._budget.left * self._share
             targets = self._targets(baseline)
             if not targets:
                 self.report.steps.append({"step": "nothing", "why": "no test fails as it now is"})
@@ -210,9 +222,9 @@ class Repair:
             if file not in tests and self._scope.may_edit(file) and self._is_there(file)
         ]
 
-    def _allowance(self) -> Allowance:
+    def _allowance(self, share: float = 1.0) -> Allowance:
         return Allowance(
-            until=self._until or 0.0,
+            until=time.monotonic() + self._left * share,
             candidates=max(0, self._candidates - self.report.tried),
             jobs=self._limits.jobs,
         )
@@ -225,14 +237,26 @@ class Repair:
         original = None
         if len(found) > 1:
             compared = [one.texts(self._base_of(one)) for one in found[:_COMPARED]]
-            original, *seen = await asyncio.gather(
-                *(judge.behave(one, seed=self._seed, inputs=_INPUTS) for one in ({}, *compared))
-            )
+            original, *seen = await self._behaviours(judge, ({}, *compared))
             behaviours[: len(seen)] = seen
         clumsy = [clumsiness(one.texts(self._base_of(one)).values()) for one in found]
         choices = choose(found, behaviours, original, clumsy=clumsy, tests=tests)
         self.report.solutions = [self._solution(choice) for choice in choices]
         self.report.steps.append({"step": "choose", "passing": len(found)})
+
+    async def _behaviours(
+        self, judge: Prover | FreshProver, programs: Sequence[Mapping[str, str]]
+    ) -> list[Behaviour | None]:
+        """How programs behave; None for those that there was no time for."""
+        asked = [
+            asyncio.ensure_future(judge.behave(one, seed=self._seed, inputs=_INPUTS))
+            for one in programs
+        ]
+        done, late = await asyncio.wait(asked, timeout=max(_CHOOSING, self._left))
+        for task in late:
+            task.cancel()
+        await asyncio.gather(*late, return_exceptions=True)
+        return [task.result() if task in done else None for task in asked]
 
     # -- programs that do not parse -------------------------------------------------------------
 
@@ -242,40 +266,27 @@ class Repair:
         """Try token repairs of a file; when none passes, go on from the best."""
         text = self._read(file)
         only = [case.test for case in baseline.cases if case.test not in self._scope.excused]
-        tally = Tally()
-        found = tally.passing
-        bases: list[tuple[int, Candidate]] = []
-        until = self._left
-        for one in repairs(text, limit=_TOKEN_REPAIRS, seconds=min(_READING, self._left)):
-            if self._left <= 0 or (found and until - self._left > _SECOND_THOUGHTS):
-                break
-            edit = Edit(
-                file=file,
-                splices=one.splices,
-                kind=one.kind,
-                line=one.line,
-                says=one.says,
-                unlikely=one.unlikely,
-                doubt=_DROPS.get(one.kind),
-            )
-            candidate = Candidate(edits=(edit,), cost=math.log(max(one.unlikely, 0.1)))
-            trial = await judge.prove({file: one.text}, only=only if self._scope.excused else None)
-            tally.tried += 1
-            tally.kinds[edit.kind] += 1
-            if trial.end is End.PASSED:
-                tally.passing[tally.tried] = candidate
-                until = self._left
-            elif trial.end is End.FAILED:
-                bases.append((-len(trial.mended), candidate))
-            self._progress(tally)
-        self._note("tokens", tally, [], None)
+        allowance = self._allowance(_READING)
+        trying = Trying(
+            judge,
+            {file: text},
+            allowance,
+            only=only if self._scope.excused else None,
+            more=(_SECOND_THOUGHTS, _SECOND_THOUGHTS),
+            tell=self._progress,
+        )
+        readings = repairs(text, limit=_TOKEN_REPAIRS, seconds=allowance.seconds)
+        try:
+            found = await trying.all(_as_candidate(file, one) for one in readings)
+        finally:
+            self._note("tokens", trying.tally, [], None)
         if found:
-            choices = choose([*found.values()], [None] * len(found), tests=len(baseline.cases))
+            choices = choose(found, [None] * len(found), tests=len(baseline.cases))
             self.report.solutions = [self._solution(one) for one in choices]
             return False
-        if not bases or self._left < _WORTHWHILE:
+        best = trying.furthest()
+        if best is None or self._left < _WORTHWHILE:
             return False
-        best = min(bases, key=lambda one: one[0])[1]
         self.report.steps.append({"step": "parsed", "says": best.says})
         self._go_on_from(best)
         return True
@@ -329,6 +340,7 @@ class Repair:
 
     def _note(self, step: str, tally: Tally, targets: list[str], baseline: Baseline | None) -> None:
         self.report.tried += tally.tried
+        self._budget.candidates -= tally.tried
         self.report.stopped = tally.stopped
         told: dict[str, Any] = {
             "step": step,
@@ -354,6 +366,19 @@ class Repair:
                 best=best,
             )
         )
+
+
+def _as_candidate(file: str, reading: Reading) -> Candidate:
+    edit = Edit(
+        file=file,
+        splices=reading.splices,
+        kind=reading.kind,
+        line=reading.line,
+        says=reading.says,
+        unlikely=reading.unlikely,
+        doubt=_DROPS.get(reading.kind),
+    )
+    return Candidate(edits=(edit,), cost=math.log(max(reading.unlikely, 0.1)))
 
 
 def _all_lines(texts: Mapping[str, str]) -> Suspicion:

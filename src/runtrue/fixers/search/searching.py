@@ -9,6 +9,7 @@ What is found is the same for the same program, tests and seed, as long as time 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -23,7 +24,7 @@ from runtrue.fixers.search.stopped import Stopped
 from runtrue.fixers.search.trial import End, Trial
 
 #: After the first candidate that passes at position n, as many more are tried as n, within these.
-_LEAST_MORE, _MOST_MORE = 100, 1_500
+_MORE = 100, 1_500
 #: Candidates that pass are enough at this number.
 _ENOUGH = 24
 #: Slow candidates that are tried again, and with how much more patience.
@@ -102,88 +103,61 @@ class Tally:
         return self.tried / max(time.monotonic() - self.started, 1e-3)
 
 
-class Search:
-    """One search for edits under which all of a baseline's failing tests pass."""
+class Trying:
+    """Tries candidates side by side, in their order, until enough have passed.
+
+    `only` are the tests that count, if not all do, `usual` how they fail without any edit, and
+    `more` how many candidates are tried after the first that passes: as many as before it, within
+    these.
+    """
 
     def __init__(
         self,
         judge: Judge,
-        baseline: Baseline,
         base: dict[str, str],
-        proposals: Proposals,
         allowance: Allowance,
         *,
-        targets: Sequence[str],
+        only: Sequence[str] | None,
+        usual: frozenset[str] = frozenset(),
+        more: tuple[int, int],
         tell: Callable[[Tally], None] = lambda tally: None,
     ) -> None:
         self._judge = judge
         self._base = base
-        self._proposals = proposals
         self._allowance = allowance
-        self._targets = tuple(targets)
-        # What fails for other reasons is not this search's business, and may go on failing.
-        self._only = [c.test for c in baseline.cases if c.passed or c.test in set(targets)]
-        self._usual = _usual(baseline, self._targets)
+        self._only = only
+        self._usual = usual
+        self._more = more
         self._tell = tell
         self._told = 0.0
         self._tried: dict[int, tuple[Candidate, Trial, float]] = {}
         self.tally = Tally()
 
-    async def run(self) -> list[Candidate]:
-        """The candidates that pass, in the order they were thought of."""
-        await self._try(self._singles())
-        if not self.tally.passing and self.tally.slow:
-            await self._try(iter(self.tally.slow[:_SLOW]), patience=_PATIENCE)
-        if not self.tally.passing:
-            await self._try(self._pairs())
+    async def all(self, candidates: Iterator[Candidate]) -> list[Candidate]:
+        """Those that pass, in their order."""
+        await self._try(candidates)
+        return self._found()
+
+    def furthest(self) -> Candidate | None:
+        """The first of those that mend the most tests, where none passes; None if all die."""
+        failed = [
+            (-len(trial.mended), at, candidate)
+            for at, (candidate, trial, _) in self._tried.items()
+            if trial.end is End.FAILED
+        ]
+        return min(failed, key=lambda one: one[:2])[2] if failed else None
+
+    def _found(self) -> list[Candidate]:
         if self.tally.stopped is Stopped.ENOUGH:
             self._count_again()
         self._tell(self.tally)
         return [self.tally.passing[at] for at in sorted(self.tally.passing)][:_ENOUGH]
 
-    async def parts(self) -> tuple[Candidate, tuple[str, ...]] | None:
-        """The candidate that mends the most of the targets, though not all, and breaks nothing."""
-        best: tuple[Candidate, tuple[str, ...]] | None = None
-        for _, candidate in sorted(self.tally.telling, key=lambda one: one[1].cost)[:_PARTNERS]:
-            if self._allowance.seconds <= 0:
-                break
-            texts = candidate.texts(self._base)
-            trial = await self._judge.prove(texts, only=self._only, whole=True)
-            most = len(best[1]) if best else 0
-            if trial.end is End.FAILED and len(trial.mended) > most:
-                safe = [test for test in self._only if test not in self._targets]
-                held = await self._judge.prove(texts, only=[*safe, *trial.mended])
-                if held.end is End.PASSED:
-                    best = candidate, trial.mended
-        return best
-
-    # -- the order of candidates ----------------------------------------------------------------
-
-    def _singles(self) -> Iterator[Candidate]:
-        return (one for one in self._proposals.singles() if self._proposals.is_new(one))
-
-    def _pairs(self) -> Iterator[Candidate]:
-        """Edits that changed how the tests fail, each with the likeliest others."""
-        telling = [one for _, one in sorted(self.tally.telling, key=lambda one: one[1].cost)]
-        partners = list(islice(self._fresh_singles(), _PARTNERS))
-        pairs: list[Candidate] = []
-        seen: set[frozenset[object]] = set()
-        for first in telling[:_TELLING]:
-            for second in partners:
-                pair = first.with_(second)
-                key = frozenset(edit.splices for edit in (*first.edits, *second.edits))
-                if pair is not None and key not in seen:
-                    seen.add(key)
-                    pairs.append(pair)
-        return iter(sorted(pairs, key=lambda pair: pair.cost))
-
-    def _fresh_singles(self) -> Iterator[Candidate]:
-        return (one for one in self._proposals.singles() if not one.doubt)
-
-    # -- trying ---------------------------------------------------------------------------------
-
     async def _try(self, candidates: Iterator[Candidate], patience: float = 1.0) -> None:
-        """Try candidates side by side, until enough have passed or the budget is spent."""
+        """Try candidates side by side, until enough have passed or the budget is spent.
+
+        What is under way when the time is up is broken off.
+        """
         numbered = enumerate(candidates, self.tally.tried)
         pending: set[asyncio.Task[None]] = set()
         try:
@@ -194,10 +168,17 @@ class Search:
                         break
                     pending.add(asyncio.create_task(self._prove(at, one, patience)))
                 if not pending:
+                    self._is_over()
                     return
-                done, pending = await asyncio.wait(pending, return_when=asyncio.FIRST_COMPLETED)
-                for task in done:
-                    task.result()
+                done, pending = await asyncio.wait(
+                    pending,
+                    timeout=max(0.0, self._allowance.seconds),
+                    return_when=asyncio.FIRST_COMPLETED,
+                )
+                if not done and self._is_over():
+                    return
+                # Of all that ended: several may have failed for the same reason.
+                await asyncio.gather(*done)
         finally:
             for task in pending:
                 task.cancel()
@@ -229,8 +210,8 @@ class Search:
     @property
     def _limit(self) -> int:
         """The number of candidates that are enough, as far as is known by now."""
-        passing = sorted(self.tally.passing)
-        most = passing[0] + min(max(passing[0], _LEAST_MORE), _MOST_MORE)
+        passing, (least, most) = sorted(self.tally.passing), self._more
+        most = passing[0] + min(max(passing[0], least), most)
         return min(most, passing[_ENOUGH - 1] + 1) if len(passing) >= _ENOUGH else most
 
     def _count_again(self) -> None:
@@ -240,6 +221,89 @@ class Search:
         for at in sorted(at for at in self._tried if at < limit):
             candidate, trial, patience = self._tried[at]
             self.tally.take(at, candidate, trial, patience=patience, usual=self._usual)
+
+
+class Search(Trying):
+    """One search for edits under which all of a baseline's failing tests pass."""
+
+    def __init__(
+        self,
+        judge: Judge,
+        baseline: Baseline,
+        base: dict[str, str],
+        proposals: Proposals,
+        allowance: Allowance,
+        *,
+        targets: Sequence[str],
+        tell: Callable[[Tally], None] = lambda tally: None,
+    ) -> None:
+        # What fails for other reasons is not this search's business, and may go on failing.
+        self._wanted = [c.test for c in baseline.cases if c.passed or c.test in set(targets)]
+        super().__init__(
+            judge,
+            base,
+            allowance,
+            only=self._wanted,
+            usual=_usual(baseline, targets),
+            more=_MORE,
+            tell=tell,
+        )
+        self._proposals = proposals
+        self._targets = tuple(targets)
+
+    async def run(self) -> list[Candidate]:
+        """The candidates that pass, in the order they were thought of."""
+        await self._try(self._singles())
+        if not self.tally.passing and self.tally.slow and not self._is_over():
+            await self._try(iter(self.tally.slow[:_SLOW]), patience=_PATIENCE)
+        if not self.tally.passing and not self._is_over():
+            await self._try(self._pairs())
+        return self._found()
+
+    async def parts(self) -> tuple[Candidate, tuple[str, ...]] | None:
+        """The candidate that mends the most of the targets, though not all, and breaks nothing."""
+        best: tuple[Candidate, tuple[str, ...]] | None = None
+        telling = sorted(self.tally.telling, key=lambda one: one[1].cost)[:_PARTNERS]
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(self._allowance.seconds):
+                for _, candidate in telling:
+                    best = await self._better(candidate, best) or best
+        return best
+
+    async def _better(
+        self, candidate: Candidate, best: tuple[Candidate, tuple[str, ...]] | None
+    ) -> tuple[Candidate, tuple[str, ...]] | None:
+        """A candidate with what it mends, if that is more than the best does."""
+        texts = candidate.texts(self._base)
+        trial = await self._judge.prove(texts, only=self._wanted, whole=True)
+        if trial.end is not End.FAILED or len(trial.mended) <= len(best[1] if best else ()):
+            return None
+        safe = [test for test in self._wanted if test not in self._targets]
+        held = await self._judge.prove(texts, only=[*safe, *trial.mended])
+        return (candidate, trial.mended) if held.end is End.PASSED else None
+
+    # -- the order of candidates ----------------------------------------------------------------
+
+    def _singles(self) -> Iterator[Candidate]:
+        return (one for one in self._proposals.singles() if self._proposals.is_new(one))
+
+    def _pairs(self) -> Iterator[Candidate]:
+        """Edits that changed how the tests fail, each with the likeliest others."""
+        telling = [one for _, one in sorted(self.tally.telling, key=lambda one: one[1].cost)]
+        partners = list(islice(self._fresh_singles(), _PARTNERS))
+        pairs: list[Candidate] = []
+        seen: set[frozenset[object]] = set()
+        for first in telling[:_TELLING]:
+            for second in partners:
+                pair = first.with_(second)
+                key = frozenset(edit.splices for edit in (*first.edits, *second.edits))
+                if pair is not None and key not in seen:
+                    seen.add(key)
+                    pairs.append(pair)
+        return iter(sorted(pairs, key=lambda pair: pair.cost))
+
+    def _fresh_singles(self) -> Iterator[Candidate]:
+        return (one for one in self._proposals.singles() if not one.doubt)
 
 
 def _usual(baseline: Baseline, targets: Iterable[str]) -> frozenset[str]:

@@ -12,3 +12,5 @@ class Stopped(StrEnum):
     EXHAUSTED = "exhausted"
     TIME = "time"
     CANDIDATES = "candidates"
+    #: The tests could no longer be run; the last of the steps says why.
+    UNPROVABLE = "unprovable"

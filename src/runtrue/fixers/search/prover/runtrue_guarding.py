@@ -137,15 +137,26 @@ def _limit(what: int, value: int) -> None:
         pass
 
 
+def refuse(path: str) -> None:
+    """Have a program see that it may not write."""
+    raise PermissionError("nothing may be written in here: " + (path or "a program might"))
+
+
 class Watch:
     """Refuses what a candidate has no business with, and notes what tests do to the machine.
 
     With `learning` nothing is refused but too many processes: the program is the user's own.
+    Otherwise `write` is called before anything below the project is written, or a program is run;
+    when `is_alone`, not for what is new there, or in `known`: that can be made as it was.
     """
 
     def __init__(
         self, slot: Slot, root: str, places: tuple[str, ...], processes: int, learning: bool
     ) -> None:
+        self.is_alone = False
+        self.known: frozenset[str] = frozenset()
+        self.write: Callable[[str], Any] = refuse
+        self._made: set[str] = set()
         self._slot = slot
         self._root = root
         self._places = tuple(dict.fromkeys([root, "/dev", *places]))
@@ -168,6 +179,8 @@ class Watch:
             if isinstance(flags, int) and flags & _WRITING and not isinstance(path, int):
                 self._change(path, None)
         elif event in _CHANGING:
+            if event == "os.mkdir" and args[2] < 0 and os.path.isdir(args[0]):
+                return  # it is there already
             for at, seen_from in _CHANGING[event]:
                 directory = None
                 if seen_from is not None and len(args) > seen_from:
@@ -176,6 +189,8 @@ class Watch:
         elif event in _STARTING:
             if event not in _COPYING:
                 self.ran = True
+                if not self._learning and not self.is_alone:
+                    self.write("")  # what it writes is not seen
             if self._slot.count_start() > self._processes:
                 os._exit(77)
         elif event == "os.kill" or event == "os.killpg":
@@ -210,8 +225,15 @@ class Watch:
         if any(where == place or where.startswith(place + os.sep) for place in self._places):
             if where == self._root or where.startswith(self._root + os.sep):
                 self.written.add(where)
+                if not self._learning and not (self.is_alone and self._is_free(where)):
+                    self.write(where)
             return
         if self._learning:
             self.elsewhere.add(where if os.path.isdir(where) else os.path.dirname(where))
             return
         raise PermissionError("nothing may be written in here but the project: " + where)
+
+    def _is_free(self, where: str) -> bool:
+        if where in self.known or not os.path.lexists(where):
+            self._made.add(where)
+        return any(where == made or where.startswith(made + os.sep) for made in self._made)

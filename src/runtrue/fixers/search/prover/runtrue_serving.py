@@ -233,11 +233,16 @@ class Server:
         if self._kind == "fresh":
             _silence()
         os.environ["TMPDIR"] = tempfile.tempdir = child.directory
-        learning = request["do"] != "try"
+        learning = request["do"] == "run"
         places = (child.directory, *self._plan.get("places", ()))
         child.watch = _guarding.Watch(
             child.slot, settings["root"], places, settings["processes"], learning
         )
+        child.watch.is_alone = request.get("alone", False)
+        child.watch.known = frozenset(request.get("known", ()))
+        if request["do"] == "try":
+            # Who asked sees to it that nobody else sees what is written.
+            child.watch.write = lambda path: child.leave({"end": "writes", "path": path})
         child.watch.begin()
 
     # -- looking after ----------------------------------------------------------------------------
