@@ -9,7 +9,9 @@ from functools import lru_cache
 from importlib import import_module
 
 from runtrue.fixers.search.edit import Edit, Splice
+from runtrue.fixers.search.operators.facts import gathered
 from runtrue.fixers.search.operators.layout import is_docstring, is_known, undefined
+from runtrue.fixers.search.operators.likeness import likeness
 from runtrue.fixers.search.operators.seam import Site
 from runtrue.fixers.search.operators.shown import closest, raised
 from runtrue.fixers.search.program import Program
@@ -107,6 +109,8 @@ _RENAMED = {
     "sns": "seaborn",
 }
 _MOST = 4
+#: How much a module has to be like another that is taken to be misspelt.
+_A_SLIP = 0.75
 
 
 def add_import(site: Site) -> Iterator[Edit]:
@@ -131,13 +135,13 @@ def from_where(site: Site) -> Iterator[Edit]:
     if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
         yield from _through(site, node, node.value)
     if isinstance(node, ast.ImportFrom) and node.module and not node.level:
-        yield from _from(program, node, node.module)
+        yield from _from(site, node, node.module)
     if isinstance(node, ast.Import) and len(node.names) == 1 and node.names[0].asname is None:
         name = node.names[0].name
         if "." not in name and name in _names(name):
             yield program.replace("import", node, f"from {name} import {name}", unlikely=1.5)
-        if not _exists(name):
-            for n, near in enumerate(closest(name, tuple(_MODULES), 4)):
+        for n, near in enumerate(_meant(site, name)):
+            if _read_from(program, name) <= _names(near):
                 yield program.replace("import", node, f"import {near} as {name}", unlikely=2 + n)
     if (
         isinstance(node, ast.Name)
@@ -149,18 +153,17 @@ def from_where(site: Site) -> Iterator[Edit]:
         yield program.replace("import", node, f"{node.id}.{node.id}", unlikely=1.2)
 
 
-def _from(program: Program, node: ast.ImportFrom, module: str) -> Iterator[Edit]:
+def _from(site: Site, node: ast.ImportFrom, module: str) -> Iterator[Edit]:
+    program = site.program
     if module == node.names[0].name and len(node.names) == 1:
         yield program.replace("import", node, f"import {module}", unlikely=1.5)
     own = set(_names(module))
     wrong = [one for one in node.names if own and one.name not in own and one.name != "*"]
-    if not own and not _exists(module):
-        wrong = list(node.names)
-        for n, near in enumerate(closest(module, tuple(_MODULES), 4)):
-            if all(one.name in _names(near) for one in node.names):
-                start = program.span(node)[0] + len("from ")
-                at = Splice(start, start + len(module), near)
-                yield program.edit("import", node, f"from `{near}`", at, unlikely=1.0 + n / 4)
+    for n, near in enumerate(_meant(site, module)):
+        if all(one.name in _names(near) for one in node.names):
+            start = program.span(node)[0] + len("from ")
+            at = Splice(start, start + len(module), near)
+            yield program.edit("import", node, f"from `{near}`", at, unlikely=1.0 + n / 4)
     if not wrong or not program.alone(node):
         return
     rest = [one for one in node.names if one not in wrong]
@@ -259,9 +262,21 @@ def place_of_imports(program: Program) -> int:
     return 0 if last is None else program.span(last)[0]
 
 
-def _exists(module: str) -> bool:
-    root = module.partition(".")[0]
-    return root in sys.stdlib_module_names or root in sys.modules
+def _meant(site: Site, module: str) -> tuple[str, ...]:
+    """What a module may have been a slip of the pen for, if the project's Python misses it.
+
+    One that is merely not installed is like none of ours, and no edit of a program helps with it.
+    """
+    missed = (one.name for one in site.failures if one.exception == "ModuleNotFoundError")
+    if not any(name and f"{module}.".startswith(f"{name}.") for name in missed):
+        return ()
+    near = closest(module, tuple(_MODULES), 4)
+    return tuple(one for one in near if likeness(module, one) >= _A_SLIP)
+
+
+def _read_from(program: Program, name: str) -> frozenset[str]:
+    """The attributes of a name that a program asks for."""
+    return frozenset(gathered(program).attributes.get(name, ()))
 
 
 @lru_cache(maxsize=256)
