@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
+from runtrue.fixers.search.doubting import checks_of, doubted
 from runtrue.fixers.search.edit import Edit, Splice, overlap, splice
 from runtrue.fixers.search.evidence import Failure
 from runtrue.fixers.search.localise import Suspicion
@@ -87,6 +88,7 @@ class Proposals:
                 self.programs[file] = Program(file, text)
             except (SyntaxError, ValueError, RecursionError):
                 continue
+        self._checks = {file: checks_of(one, self._failures) for file, one in self.programs.items()}
         self._seen: set[tuple[Key | None, ...]] = set()
         self._shapes: dict[tuple[str, int, int], str | None] = {}
 
@@ -166,8 +168,10 @@ class Proposals:
 
     def _edits(self, program: Program, node: ast.AST) -> Iterator[Edit]:
         site = Site(program=program, node=node, failures=self._failures)
+        checks = self._checks.get(program.file, ())
         for operator in self._operators:
-            yield from operator(site)
+            edits = operator(site)
+            yield from doubted(program, edits, checks, self._failures) if checks else edits
 
     def _weighed(self, edit: Edit, worth: float) -> Candidate:
         prior = self._priors.of(edit.kind)
