@@ -16,6 +16,7 @@ from textwrap import dedent
 import pytest
 
 from runtrue.fixers.search.edit import splice
+from runtrue.fixers.search.repair import _DROPS
 from runtrue.fixers.search.syntax import parses, repairs
 
 #: By damage: the program as it is, as it is meant, and up to which place that must come.
@@ -252,6 +253,20 @@ def test_each_reading_parses_and_is_told_by_its_splices(damage: str) -> None:
         assert one.kind
         texts.add(one.text)
     assert len(texts) in (1, 2, 3, 4)
+
+
+def test_a_docstring_is_no_prose_to_be_dropped() -> None:
+    damaged = '"""Numbers that people have."""\n\nform math import inf\n\nLIMIT = inf\n'
+    found = list(islice(repairs(damaged, seconds=20), 20))
+    assert found[0].text == damaged.replace("form", "from")
+    assert all(one.text.startswith('"""Numbers') for one in found if one.kind == "prose")
+
+
+@pytest.mark.parametrize("damaged", ["Sure, here it is for you\n\na = 1\n", "a = 1  as you said\n"])
+def test_a_reading_that_drops_what_may_be_code_is_told_as_such(damaged: str) -> None:
+    found = repairs(damaged, seconds=20)
+    dropping = next(one for one in found if tree(one.text) == tree("a = 1\n"))
+    assert dropping.kind in _DROPS
 
 
 def test_what_parses_has_no_readings() -> None:

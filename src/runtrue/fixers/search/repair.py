@@ -39,7 +39,10 @@ _COMPARED, _INPUTS = 11, 60
 #: Seconds for reading a damaged file in other ways, and for more readings when one has passed.
 _READING, _SECOND_THOUGHTS = 2.0, 0.15
 #: Token repairs that only get rid of what is in the way.
-_DROPS = dict.fromkeys(("commented out", "dropped line", "dropped token", "body"), "drops code")
+_DROPS = dict.fromkeys(
+    ("commented out", "comment mark", "prose", "dropped line", "dropped token", "body"),
+    "drops code",
+)
 #: The least time, in seconds, that is worth beginning something with.
 _WORTHWHILE = 0.5
 

@@ -45,7 +45,7 @@ _WAITING = 30
 _ODD = {
     *("dropped token", "another token", "order", "missing operator", "commented out"),
     *("dropped line", "comma", "missing keyword", "header", "body", "reserved word", "space"),
-    *("comment mark", "prose", "backslash", "digit", "long string"),
+    *("comment mark", "uncommented", "prose", "backslash", "digit", "long string"),
 }
 
 
