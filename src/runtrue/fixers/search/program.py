@@ -126,11 +126,19 @@ class Program:
         """The function, lambda, class or module whose names a node sees first."""
         return next((a for a in self.ancestors(node) if isinstance(a, _SCOPES)), self.tree)
 
+    def scopes_of(self, node: ast.AST) -> Iterator[ast.AST]:
+        """The scopes whose names a node sees, the nearest first."""
+        inner = True
+        for scope in (a for a in self.ancestors(node) if isinstance(a, _SCOPES)):
+            if inner or not isinstance(scope, ast.ClassDef):
+                yield scope  # a method does not see the names of its class
+            inner = False
+
     def names_in(self, scope: ast.AST) -> dict[str, int]:
         """The names that a scope binds, in its own right, and the line that first does."""
         if scope not in self._names:
             found: dict[str, int] = {}
-            for node in _own(scope):
+            for node in own_nodes(scope):
                 line = getattr(node, "lineno", 1)
                 for name in _bound_by(node):
                     found[name] = min(line, found.get(name, line))
@@ -146,9 +154,7 @@ class Program:
         found: dict[str, None] = {}
         line = self.statement_of(node).lineno
         inner = True
-        for scope in (a for a in self.ancestors(node) if isinstance(a, _SCOPES)):
-            if isinstance(scope, ast.ClassDef) and not inner:
-                continue  # a method does not see the names of its class
+        for scope in self.scopes_of(node):
             in_loop = any(
                 isinstance(a, ast.For | ast.While | ast.AsyncFor) for a in self.ancestors(node)
             )
@@ -231,7 +237,7 @@ def _short(text: str) -> str:
     return text if len(text) <= 60 else text[:57] + "…"
 
 
-def _own(scope: ast.AST) -> Iterator[ast.AST]:
+def own_nodes(scope: ast.AST) -> Iterator[ast.AST]:
     """The nodes of a scope, without those of scopes inside it but with these themselves."""
     todo = list(ast.iter_child_nodes(scope))
     while todo:
