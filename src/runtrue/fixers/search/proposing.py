@@ -21,8 +21,8 @@ from runtrue.fixers.search.program import Function, Program
 _SITES = (ast.expr, ast.stmt, ast.arg, ast.keyword, ast.excepthandler)
 #: What a line is worth that did not run, in a function that did.
 _UNRUN = 0.05
-#: How much rarer it is that the same mistake was made in several places.
-_EVERYWHERE = 1.5
+#: How much rarer it is that the same mistake was made in two places, and in each further one.
+_EVERYWHERE, _FURTHER = 1.5, 1.2
 #: Edits that are put in order at a time: a large program is not looked at as a whole.
 _CHUNK = 6_000
 
@@ -202,7 +202,8 @@ class Proposals:
                 continue
             told = f"{first.edits[0].says}, in {len(same)} places"
             edit = replace(first.edits[0], splices=splices, says=told)
-            yield Candidate(edits=(edit,), cost=first.cost + math.log(_EVERYWHERE))
+            rarer = math.log(_EVERYWHERE) + (len(same) - 2) * math.log(_FURTHER)
+            yield Candidate(edits=(edit,), cost=first.cost + rarer)
 
 
 def _is_prose(program: Program, node: ast.AST) -> bool:
