@@ -30,7 +30,7 @@ from runtrue.fixers.search.syntax.splicing import splices_between
 RULES: tuple[Rule, ...] = (
     *(whole.fences, whole.conflicts, whole.margins, whole.prologue),
     *(strings.odd_characters, strings.backslashes, strings.quotes),
-    *(brackets.unclosed, brackets.unopened, brackets.definitions),
+    *(brackets.unclosed, brackets.unopened, brackets.definitions, brackets.fields),
     *(near.colons, near.equals, foreign.operators, foreign.comments, foreign.braces),
     *(words.keywords, layout.indentation, near.holes, near.around),
 )
