@@ -71,3 +71,28 @@ def test_a_module_that_is_misspelt_is_the_one_that_was_meant(before: str, after:
 def test_a_module_that_is_not_installed_is_not_taken_for_another(before: str) -> None:
     found = proposed(before, not_there(before.split()[1])).values()
     assert not [one for one in found if one.line == 1]
+
+
+TEXT = {"src/catalog/text.py": "def slugify(title):\n    return title.lower()\n"}
+
+
+@pytest.mark.parametrize(
+    ("before", "added"),
+    [
+        ("from .text import shorten\n", "from .text import shorten, slugify\n"),
+        ("from catalog.text import shorten\n", "from catalog.text import shorten, slugify\n"),
+        ("from .shop import Basket\n", "from .text import slugify\nfrom .shop import Basket\n"),
+        ("import re\n", "from catalog.text import slugify\nimport re\n"),
+    ],
+)
+def test_a_name_of_the_project_is_imported_as_the_file_imports_others(
+    before: str, added: str
+) -> None:
+    use = "\nurl = slugify('Tea')\n"
+    found = proposed(before + use, file="src/catalog/pages.py", others=TEXT)
+    assert found[added + use].kind == "import"
+
+
+def test_a_module_of_the_project_is_imported() -> None:
+    use = "url = text.slugify('Tea')\n"
+    assert "import text\n" + use in proposed(use, file="pages.py", others={"text.py": ""})

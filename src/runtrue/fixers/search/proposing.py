@@ -167,7 +167,8 @@ class Proposals:
         return best or self._suspicion.of(program.file, first)
 
     def _edits(self, program: Program, node: ast.AST) -> Iterator[Edit]:
-        site = Site(program=program, node=node, failures=self._failures)
+        others = tuple(one for one in self.programs.values() if one is not program)
+        site = Site(program=program, node=node, failures=self._failures, others=others)
         checks = self._checks.get(program.file, ())
         for operator in self._operators:
             edits = operator(site)

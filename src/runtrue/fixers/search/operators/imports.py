@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterator
 from functools import lru_cache
 from importlib import import_module
+from pathlib import PurePosixPath
 
 from runtrue.fixers.search.edit import Edit, Splice
 from runtrue.fixers.search.operators.facts import gathered
@@ -120,6 +121,7 @@ def add_import(site: Site) -> Iterator[Edit]:
         return
     if is_known(program, node):
         return
+    yield from _from_own(site, node)
     parent = program.parents.get(node)
     owned = parent.attr if isinstance(parent, ast.Attribute) else None
     for n, line in enumerate(_lines_for(node.id, owned)):
@@ -127,6 +129,41 @@ def add_import(site: Site) -> Iterator[Edit]:
         yield program.edit(
             "import", node, f"`{line}`", Splice(place, place, line + "\n"), unlikely=1.0 + n / 2
         )
+
+
+def _from_own(site: Site, node: ast.Name) -> Iterator[Edit]:
+    """A name, or a module, of the project itself, written as the file has its other imports."""
+    program = site.program
+    imports = [one for one in program.tree.body if isinstance(one, ast.ImportFrom)]
+    place = place_of_imports(program)
+    for other in site.others:
+        path = PurePosixPath(other.file)
+        beside = path.parent == PurePosixPath(program.file).parent
+        relative = beside and any(one.level for one in imports)
+        dotted = ".".join(path.with_suffix("").parts[path.parts[0] == "src" :])
+        if node.id in other.names_in(other.tree):
+            line = f"from {f'.{path.stem}' if relative else dotted} import {node.id}"
+            same = [one for one in imports if _is_of(program, one, path)]
+            if same and not program.source(same[-1]).endswith(")"):
+                end = program.span(same[-1])[1]
+                yield program.edit("import", node, f"`{line}`", Splice(end, end, f", {node.id}"))
+                continue
+        elif node.id == path.stem:
+            home = dotted.rpartition(".")[0]
+            whole = "." if relative else home
+            line = f"from {whole} import {node.id}" if whole else f"import {node.id}"
+        else:
+            continue
+        yield program.edit("import", node, f"`{line}`", Splice(place, place, line + "\n"))
+
+
+def _is_of(program: Program, node: ast.ImportFrom, path: PurePosixPath) -> bool:
+    """Whether what is imported from is the module that a file is."""
+    inside = tuple((node.module or "").split(".")) if node.module else ()
+    if node.level:
+        folders = PurePosixPath(program.file).parts[: -node.level]
+        return (*folders, *inside) == path.with_suffix("").parts
+    return bool(inside) and path.with_suffix("").parts[-len(inside) :] == inside
 
 
 def from_where(site: Site) -> Iterator[Edit]:
