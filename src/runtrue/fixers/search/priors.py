@@ -54,7 +54,10 @@ _TELLING: dict[Cause, dict[str, float]] = {
         **dict.fromkeys(("count_on", "augmented", "end_block"), 4.0),
         **dict.fromkeys(("comparison", "off_by_one", "condition", "jump"), 2.0),
     },
-    Cause.BAD_ARGUMENT: {"convert": 3.0, "guard": 2.0, "string": 2.0, "raise": 2.0},
+    Cause.BAD_ARGUMENT: {
+        **dict.fromkeys(("convert", "default"), 3.0),
+        **dict.fromkeys(("guard", "string", "raise"), 2.0),
+    },
 }
 #: How much one fix of a kind that has held counts against what is thought here.
 _LEARNT = 0.25

@@ -154,9 +154,7 @@ def sign(site: Site) -> Iterator[Edit]:
             of_a_key = isinstance(parent, ast.Tuple) and isinstance(
                 program.parents.get(parent), ast.Lambda
             )
-            yield rewrite(
-                program, "sign", node, one, unlikely=1.5 if of_a_key else 3 if kind else 4
-            )
+            yield rewrite(program, "sign", node, one, unlikely=1 if of_a_key else 3 if kind else 4)
         case ast.Compare(ops=[ast.Lt() | ast.LtE() | ast.Gt() | ast.GtE()]):
             if node is parent.comparators[0]:
                 yield rewrite(program, "sign", node, one, unlikely=4)
