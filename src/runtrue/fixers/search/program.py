@@ -7,6 +7,7 @@ import builtins
 import re
 from bisect import bisect_right
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -14,6 +15,7 @@ from runtrue.fixers.search.edit import Edit, Splice
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 _FUNCTION = (ast.FunctionDef, ast.AsyncFunctionDef)
+_BARE = re.compile(r"(?<!\r)\n")
 _SCOPES = (*_FUNCTION, ast.Lambda, ast.ClassDef, ast.Module)
 
 
@@ -28,6 +30,7 @@ class Program:
         for line in text.split("\n"):
             self._starts.append(self._starts[-1] + len(line) + 1)
         self._lines = text.split("\n")
+        self._is_of_windows = self._lines[0].endswith("\r")
         self._names: dict[ast.AST, dict[str, int]] = {}
         self.parents: dict[ast.AST, ast.AST] = {
             child: node for node in ast.walk(self.tree) for child in ast.iter_child_nodes(node)
@@ -204,7 +207,9 @@ class Program:
         unlikely: float = 1.0,
         doubt: str | None = None,
     ) -> Edit:
-        """An edit at a node."""
+        """An edit at a node. What it writes has the line ends of the file."""
+        if self._is_of_windows:
+            splices = tuple(replace(s, text=_BARE.sub("\r\n", s.text)) for s in splices)
         return Edit(
             file=self.file,
             splices=tuple(sorted(splices)),
