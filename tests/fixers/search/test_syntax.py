@@ -428,3 +428,9 @@ def test_a_text_of_windows_lines_keeps_its_line_ends() -> None:
             return a
         """).replace("\n", "\r\n")
     assert next(repairs(damaged)).text == damaged.replace("(a)", "(a):")
+
+
+def test_a_text_keeps_the_mark_of_its_byte_order() -> None:
+    assert parses("\ufeffa = 1\n") is None
+    damaged = "\ufeffdef f(a)\n    return a\n"
+    assert next(repairs(damaged)).text == damaged.replace("(a)", "(a):")

@@ -13,6 +13,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from runtrue.fixers.search.edit import parsed
 from runtrue.fixers.search.proposing import Candidate
 
 #: What is known of a candidate's behaviour: one digest for each input.
@@ -49,7 +50,7 @@ def clumsiness(texts: Iterable[str]) -> tuple[int, int]:
     """How often programs do what comes to nothing (`x + 0`, `not not x`), and how long they are."""
     found = length = 0
     for text in texts:
-        for node in ast.walk(ast.parse(text)):
+        for node in ast.walk(parsed(text)):
             length += 1
             if isinstance(node, ast.BinOp) and isinstance(node.right, ast.Constant):
                 neutral = _NEUTRAL.get(type(node.op))

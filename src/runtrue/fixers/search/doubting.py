@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
 
-from runtrue.fixers.search.edit import Edit, splice
+from runtrue.fixers.search.edit import Edit, parsed, splice
 from runtrue.fixers.search.evidence import Failure
 from runtrue.fixers.search.program import Program
 
@@ -100,7 +100,7 @@ def _is_gone(program: Program, edit: Edit, check: Check, missed: bool) -> bool:
 def _unreached(text: str) -> int:
     """How many checks of a program are behind the end of their block."""
     try:
-        tree = ast.parse(text)
+        tree = parsed(text)
     except (SyntaxError, ValueError):
         return 0
     found = 0

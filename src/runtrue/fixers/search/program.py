@@ -11,7 +11,7 @@ from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
-from runtrue.fixers.search.edit import Edit, Splice
+from runtrue.fixers.search.edit import MARK, Edit, Splice, parsed
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 _FUNCTION = (ast.FunctionDef, ast.AsyncFunctionDef)
@@ -25,11 +25,13 @@ class Program:
     def __init__(self, file: str, text: str) -> None:
         self.file = file
         self.text = text
-        self.tree = ast.parse(text)
-        self._starts = [0]
-        for line in text.split("\n"):
+        self.tree = parsed(text)
+        #: Where the program begins: behind a mark of the byte order.
+        self.begin = len(text) - len(text.removeprefix(MARK))
+        self._lines = text[self.begin :].split("\n")
+        self._starts = [self.begin]
+        for line in self._lines:
             self._starts.append(self._starts[-1] + len(line) + 1)
-        self._lines = text.split("\n")
         self._is_of_windows = self._lines[0].endswith("\r")
         self._names: dict[ast.AST, dict[str, int]] = {}
         self.parents: dict[ast.AST, ast.AST] = {
@@ -194,7 +196,7 @@ class Program:
     def pieces(self, start: int, end: int) -> Iterator[tuple[int, int]]:
         """The lines of statements that a part of the text is in, the smallest first; then all."""
         yield from (piece for piece in self._pieces if piece[0] <= start and end <= piece[1])
-        yield 0, len(self.text)
+        yield self.begin, len(self.text)
 
     # -- edits ----------------------------------------------------------------------------------
 

@@ -293,11 +293,9 @@ class Repair:
         if file in self._changed:
             return self._changed[file]
         try:
-            text = self._path(file).read_bytes().decode()
+            return self._path(file).read_bytes().decode()
         except (OSError, UnicodeDecodeError):
             return ""
-        # A mark of the byte order is no part of a program, and must stay where it is.
-        return "" if text.startswith("\ufeff") else text
 
     def _is_there(self, file: str) -> bool:
         return self._path(file).is_file()

@@ -7,7 +7,7 @@ import re
 import sys
 from collections.abc import Iterator
 
-from runtrue.fixers.search.edit import Edit
+from runtrue.fixers.search.edit import Edit, parsed
 from runtrue.fixers.search.operators.arguments import ARGUMENTS
 from runtrue.fixers.search.operators.branches import BRANCHES
 from runtrue.fixers.search.operators.calls import CALLS
@@ -115,7 +115,7 @@ def _is_same(program: Program, edit: Edit) -> bool:
         old = _SPELLING.sub("", program.text[one.start : one.end])
         if old != _SPELLING.sub("", one.text):
             return False
-    return ast.dump(ast.parse(edit.applied(program.text))) == ast.dump(program.tree)
+    return ast.dump(parsed(edit.applied(program.text))) == ast.dump(program.tree)
 
 
 def _text_around(program: Program, node: ast.AST) -> ast.JoinedStr | None:

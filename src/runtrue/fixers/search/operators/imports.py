@@ -295,8 +295,8 @@ def place_of_imports(program: Program) -> int:
             break
     if last is not None and program.alone(last) and last.end_lineno is not None:
         place = program.line_span(last)[1]
-        return place if program.text[:place].endswith("\n") else 0
-    return 0 if last is None else program.span(last)[0]
+        return place if program.text[:place].endswith("\n") else program.begin
+    return program.begin if last is None else program.span(last)[0]
 
 
 def _meant(site: Site, module: str) -> tuple[str, ...]:
