@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import pytest
 
+from runtrue.fixers.search.evidence import Failure, Frame
 from tests.fixers.search.proposed import becomes, written
 
 TABLE = [
     ("argument_swap", "best = discount(i, limit)", "best = discount(limit, i)"),
+    ("argument_swap", "discount(price=i, rate=j)", "discount(price=j, rate=i)"),
+    ("star", "best = zip(grid)", "best = zip(*grid)"),
+    ("star", "best = discount(*prices)", "best = discount(prices)"),
+    ("argument_add", "best = grid.popitem()", "best = grid.popitem(last=False)"),
     ("operand_swap", "best = prices[i] - limit", "best = limit - prices[i]"),
     ("operand_swap", "if names in label: best = i", "if label in names: best = i"),
     ("tuple_swap", "best, count = i, j", "best, count = j, i"),
@@ -46,3 +51,12 @@ def test_a_call_becomes_the_one_that_was_meant(kind: str, before: str, after: st
 def test_the_same_slip_is_put_right_at_all_calls_that_are_alike() -> None:
     text = "def f(best, b, c):\n    best = min(best, b)\n    return min(best, c)\n"
     assert text.replace("min", "max") in written(text)
+
+
+def test_elements_are_given_one_by_one_where_a_call_was_refused() -> None:
+    text = "def f(point):\n    return place(point)\n"
+    frame = Frame(file="shop.py", line=2, function="f")
+    refused = Failure(test="test_f", exception="TypeError", frames=(frame,))
+    after = text.replace("place(point)", "place(*point)")
+    assert written(text, refused)[after].kind == "star"
+    assert after not in written(text)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from runtrue.fixers.search.choosing import choose
 from runtrue.fixers.search.edit import Edit, Splice
 from runtrue.fixers.search.proposing import Candidate
@@ -34,9 +36,33 @@ def test_several_that_behave_alike_outweigh_one_that_was_thought_a_little_likeli
     assert found == ["one", "two", "three", "alone"]
 
 
+def test_two_ways_to_write_the_same_thing_are_not_two_witnesses() -> None:
+    found = order(
+        candidate("alone", 1.0),
+        candidate("one", 1.5),
+        candidate("twin", 1.5),
+        behave=[("1",), ("2",), ("2",)],
+    )
+    assert found == ["alone", "one", "twin"]
+
+
+def test_of_those_that_behave_alike_the_one_that_changes_fewer_places_is_ahead() -> None:
+    many = candidate("many", 0.9)
+    edit = replace(many.edits[0], splices=(Splice(0, 1, "a"), Splice(2, 3, "a")))
+    many = replace(many, edits=(edit,))
+    choices = choose([many, candidate("one", 1.0)], [("1",), ("1",)], clumsy=[(0, 9), (0, 9)])
+    assert [one.candidate.edits[0].says for one in choices] == ["one", "many"]
+
+
+def test_an_unlikely_edit_is_not_sure_for_being_the_only_one() -> None:
+    likely, unlikely = (choose([candidate("a", cost)], [None])[0] for cost in (-0.5, 2.5))
+    assert likely.confidence > 0.85
+    assert unlikely.confidence < 0.35
+
+
 def test_a_doubtful_patch_ranks_last_and_says_so() -> None:
     doubtful = candidate("special", 0.0, doubt="special-cases a value")
-    plain = candidate("plain", 5.0)
+    plain = candidate("plain", 2.0)
     choices = choose([doubtful, plain], [("1",), ("2",)])
     assert [one.candidate for one in choices] == [plain, doubtful]
     assert choices[1].candidate.doubt == "special-cases a value"
@@ -50,12 +76,12 @@ def test_what_leaves_more_of_the_old_behaviour_as_it_was_is_ahead_of_its_equal()
 
 
 def test_confidences_are_shares_and_never_certain() -> None:
-    choices = choose([candidate("a", 1.0)], [("1",)])
+    choices = choose([candidate("a", -9.0)], [("1",)])
     assert 0 < choices[0].confidence < 1
     assert choose([], []) == []
 
 
 def test_one_test_is_less_to_rely_on_than_many() -> None:
-    few, many = (choose([candidate("a", 1.0)], [("1",)], tests=count) for count in (1, 9))
+    few, many = (choose([candidate("a", -2.0)], [("1",)], tests=count) for count in (1, 9))
     assert few[0].confidence == 0.5
     assert many[0].confidence == 0.9

@@ -63,6 +63,18 @@ TABLE = {
         "    def __init__(self, name, age):\n"
         "        super().__init__(name)\n        self.age = age\n",
     ),
+    "an own default for each object": (
+        "default",
+        "from dataclasses import dataclass\n\n\n@dataclass\nclass A:\n    x: list = []\n",
+        "from dataclasses import dataclass, field\n\n\n@dataclass\nclass A:\n"
+        "    x: list = field(default_factory=list)\n",
+    ),
+    "an own default that holds something": (
+        "default",
+        "import dataclasses\n\n\n@dataclasses.dataclass\nclass A:\n    x: dict = {1: 2}\n",
+        "import dataclasses\n\n\n@dataclasses.dataclass\nclass A:\n"
+        "    x: dict = dataclasses.field(default_factory=lambda: {1: 2})\n",
+    ),
 }
 
 

@@ -57,3 +57,20 @@ def test_a_returned_expression_is_given_up_only_with_doubt() -> None:
     edit = written(text, compared("0", "3"))[text.replace("items.pop()", "0")]
     assert edit.doubt is not None
     assert edit.unlikely > 5
+
+
+@pytest.mark.parametrize(
+    ("written_as", "expected", "actual", "meant"),
+    [
+        ("38.3495", "283.495 ± 2.8e-04", "383.495", "28.3495"),  # ten times too much
+        ("0.5", "12.25", "12.5", "0.25"),  # too much by as much
+        ("70", "420", "490", "60"),
+        ("70", "480", "490", "60"),
+    ],
+)
+def test_a_number_is_derived_from_how_far_off_the_result_is(
+    written_as: str, expected: str, actual: str, meant: str
+) -> None:
+    text = f"def f(n):\n    return n * {written_as}\n"
+    edit = written(text, compared(expected, actual))[text.replace(written_as, meant)]
+    assert edit.kind in ("expected", "constant")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from runtrue.fixers.search.evidence import Value
-from tests.fixers.search.trying import failed, offers
+from tests.fixers.search.trying import failed, offers, proposed
 
 NONE = Value(type="NoneType", repr="None")
 
@@ -75,3 +75,13 @@ LOOKUPS = {
 def test_a_key_that_is_not_there_yet(rule: str) -> None:
     before, after = LOOKUPS[rule]
     offers("get", before, after, failed("KeyError", "'x'", 1))
+
+
+def test_a_file_with_windows_lines_keeps_its_line_ends() -> None:
+    before = "def first(items):\r\n    return items[0]\r\n"
+    after = (
+        "def first(items):\r\n    if not items:\r\n        return None\r\n    return items[0]\r\n"
+    )
+    found = proposed(before, failed("IndexError", "list index out of range", 2))
+    assert found[after].kind == "guard"
+    assert not [text for text in found if text.count("\n") != text.count("\r\n")]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.fixers.search.trying import failed, offers
+from tests.fixers.search.trying import failed, offers, proposed
 
 BEFORE = (
     "def read(text):\n    try:\n        return int(text)\n"
@@ -32,3 +32,19 @@ def test_swallowing_is_doubted() -> None:
         "    except ValueError:\n        return None\n"
     )
     assert offers("try", before, after, failed("ValueError", "invalid literal", 2)).doubt
+
+
+def test_an_import_is_not_made_to_fail_in_silence() -> None:
+    before = "import tabulate\n"
+    assert not proposed(before, failed("ModuleNotFoundError", "No module named 'tabulate'", 1))
+
+
+def test_an_exception_that_is_caught_and_passed_over_in_silence_is_doubted() -> None:
+    before = BEFORE.replace(BEFORE.splitlines()[-1].strip(), "pass")
+    after = before.replace("KeyError", "(KeyError, ValueError)")
+    assert offers("catch", before, after, failed("ValueError", "invalid literal", 3)).doubt
+
+
+def test_a_mistake_in_the_program_that_is_caught_is_doubted() -> None:
+    after = BEFORE.replace("KeyError", "(KeyError, NameError)")
+    assert offers("catch", BEFORE, after, failed("NameError", "name 'x' is not defined", 3)).doubt

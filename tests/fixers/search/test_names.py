@@ -70,3 +70,42 @@ def test_a_name_that_a_test_missed_is_taken_for_one_that_is_nowhere() -> None:
     text = "def f(items):\n    if items:\n        item = 1\n    return item\n"
     failure = Failure(test="test_f", exception="UnboundLocalError", name="item")
     assert written(text, failure)[text.replace("return item", "return items")].kind == "undefined"
+
+
+def test_a_local_is_a_variable_though_a_function_elsewhere_has_its_name() -> None:
+    text = """\
+def valid(address):
+    name, at, domain = address.partition("@")
+    return "." in name and domain
+
+
+def domain(address):
+    return address.rpartition("@")[2]
+"""
+    made = written(text)
+    assert made[text.replace("in name", "in domain")].kind == "variable"
+
+
+@pytest.mark.parametrize("head", ["@property\n    def", "@limit.setter\n    def"])
+def test_a_property_that_asks_itself_means_the_field_behind_it(head: str) -> None:
+    text = f"class Tank:\n    {head} limit(self, *new):\n        return self.limit\n"
+    edit = written(text)[text.replace("self.limit", "self._limit")]
+    assert edit.kind == "attribute"
+
+
+def test_a_property_is_taken_for_a_field_and_not_for_a_method() -> None:
+    text = """\
+class Tank:
+    def __init__(self, size):
+        self._size = size
+
+    @property
+    def size(self):
+        return self._size
+
+    def litres(self):
+        return self._size * 10
+"""
+    made = written(text)
+    assert text.replace("self._size * 10", "self.size * 10") in made
+    assert text.replace("self._size * 10", "self.litres * 10") not in made

@@ -30,6 +30,12 @@ TABLE = [
         "if prices[i] == grid[i][j]: best = i",
         "if prices[i - 1] == grid[i][j]: best = i",
     ),
+    (
+        "sign",
+        "best = sorted(grid, key=lambda row: (row[i], row[j]))",
+        "best = sorted(grid, key=lambda row: (-row[i], row[j]))",
+    ),
+    ("sign", "if i < j: best = i", "if i < -j: best = i"),
     ("off_by_one", "best = prices[i] - prices[j]", "best = prices[i - 1] - prices[j - 1]"),
 ]
 

@@ -119,3 +119,10 @@ def test_edits_of_the_same_place_are_not_made_together() -> None:
     ]
     assert isinstance(first, Candidate)
     assert first.with_(second) is None
+
+
+def test_a_mark_of_the_byte_order_stays_where_it_is() -> None:
+    marked = "\ufeff" + SHOP
+    assert texts(proposals(marked), marked) == ["\ufeff" + one for one in texts(proposals())]
+    alone = "\ufeffx = math.sqrt(2)\n"
+    assert "\ufeffimport math\nx = math.sqrt(2)\n" in texts(proposals(alone), alone)

@@ -16,6 +16,7 @@ from textwrap import dedent
 import pytest
 
 from runtrue.fixers.search.edit import splice
+from runtrue.fixers.search.repair import _DROPS
 from runtrue.fixers.search.syntax import parses, repairs
 
 #: By damage: the program as it is, as it is meant, and up to which place that must come.
@@ -35,6 +36,19 @@ PAIRS = {
         "a = [\n    1,\n    2,\nb = 3\n",
         "a = [\n    1,\n    2,\n]\nb = 3\n",
         5,
+    ),
+    "bracket missing in an f-string": ("a = f'{len(b} of {c}'\n", "a = f'{len(b)} of {c}'\n", 1),
+    "brace missing in an f-string": ("a = f'{b'\n", "a = f'{b}'\n", 1),
+    "brace missing in the midst": ("a = f'{b.c has {d}'\n", "a = f'{b.c} has {d}'\n", 3),
+    "comma missing at the end of a line": (
+        "a = {\n    'b': 1\n    'c': 2,\n}\n",
+        "a = {\n    'b': 1,\n    'c': 2,\n}\n",
+        1,
+    ),
+    "comma missing before a comment": (
+        "f(\n    a  # the first\n    b,\n)\n",
+        "f(\n    a,  # the first\n    b,\n)\n",
+        1,
     ),
     "superfluous bracket": ("if f(a)):\n    b()\n", "if f(a):\n    b()\n", 1),
     "wrong bracket": ("a = b[-1) - c[1]\n", "a = b[-1] - c[1]\n", 1),
@@ -254,6 +268,20 @@ def test_each_reading_parses_and_is_told_by_its_splices(damage: str) -> None:
     assert len(texts) in (1, 2, 3, 4)
 
 
+def test_a_docstring_is_no_prose_to_be_dropped() -> None:
+    damaged = '"""Numbers that people have."""\n\nform math import inf\n\nLIMIT = inf\n'
+    found = list(islice(repairs(damaged, seconds=20), 20))
+    assert found[0].text == damaged.replace("form", "from")
+    assert all(one.text.startswith('"""Numbers') for one in found if one.kind == "prose")
+
+
+@pytest.mark.parametrize("damaged", ["Sure, here it is for you\n\na = 1\n", "a = 1  as you said\n"])
+def test_a_reading_that_drops_what_may_be_code_is_told_as_such(damaged: str) -> None:
+    found = repairs(damaged, seconds=20)
+    dropping = next(one for one in found if tree(one.text) == tree("a = 1\n"))
+    assert dropping.kind in _DROPS
+
+
 def test_what_parses_has_no_readings() -> None:
     assert parses("a = 1\n") is None
     assert list(repairs("a = 1\n")) == []
@@ -399,4 +427,10 @@ def test_a_text_of_windows_lines_keeps_its_line_ends() -> None:
         def f(a)
             return a
         """).replace("\n", "\r\n")
+    assert next(repairs(damaged)).text == damaged.replace("(a)", "(a):")
+
+
+def test_a_text_keeps_the_mark_of_its_byte_order() -> None:
+    assert parses("\ufeffa = 1\n") is None
+    damaged = "\ufeffdef f(a)\n    return a\n"
     assert next(repairs(damaged)).text == damaged.replace("(a)", "(a):")

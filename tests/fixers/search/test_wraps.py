@@ -13,6 +13,7 @@ TABLE = [
     ("wrap", "best = label == names[0]", "best = label.lower() == names[0]"),
     ("wrap", "best = names", "best = sorted(names)"),
     ("wrap", "best = names", "best = names[::-1]"),
+    ("clamp", "count -= prices[i] - j", "count = max(0, count - (prices[i] - j))"),
     ("clamp", "best = limit - count", "best = max(0, limit - count)"),
     ("clamp", "best = prices[i]", "best = max(best, prices[i])"),
     ("term_drop", "best = prices[i] + 1", "best = prices[i]"),

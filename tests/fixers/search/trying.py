@@ -15,15 +15,19 @@ FILE = "shop.py"
 _NODES = (ast.expr, ast.stmt, ast.arg, ast.keyword, ast.excepthandler)
 
 
-def proposed(source: str, *failures: Failure) -> dict[str, Edit]:
+def proposed(
+    source: str, *failures: Failure, file: str = FILE, others: dict[str, str] | None = None
+) -> dict[str, Edit]:
     """The texts that edits of a program give, with the first edit that gives each."""
-    program = Program(FILE, dedent(source))
+    program = Program(file, dedent(source))
+    beside = tuple(Program(name, text) for name, text in (others or {}).items())
     found: dict[str, Edit] = {}
     for node in ast.walk(program.tree):
         if not isinstance(node, _NODES):
             continue
         for operator in STATEMENTS:
-            for edit in operator(Site(program=program, node=node, failures=failures)):
+            site = Site(program=program, node=node, failures=failures, others=beside)
+            for edit in operator(site):
                 assert edit.kind in KINDS
                 found.setdefault(edit.applied(program.text), edit)
     return found

@@ -13,6 +13,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from runtrue.fixers.search.edit import parsed
 from runtrue.fixers.search.proposing import Candidate
 
 #: What is known of a candidate's behaviour: one digest for each input.
@@ -21,7 +22,8 @@ Behaviour = tuple[str, ...]
 _DOUBTFUL = 0.05
 #: No confidence of a search is larger: the tests are all that stands behind it.
 _MOST = 0.95
-
+#: The vote for an edit that nobody has thought of: what is unlikely is not sure for being alone.
+_NONE_OF_THESE = 0.2
 
 #: Operations that come to nothing, with what they do so with on their right side.
 _NEUTRAL: dict[type[ast.operator], int] = {
@@ -48,7 +50,7 @@ def clumsiness(texts: Iterable[str]) -> tuple[int, int]:
     """How often programs do what comes to nothing (`x + 0`, `not not x`), and how long they are."""
     found = length = 0
     for text in texts:
-        for node in ast.walk(ast.parse(text)):
+        for node in ast.walk(parsed(text)):
             length += 1
             if isinstance(node, ast.BinOp) and isinstance(node.right, ast.Constant):
                 neutral = _NEUTRAL.get(type(node.op))
@@ -70,27 +72,36 @@ def choose(
 
     `tests` is how many tests they pass: the fewer, the less is any of them worth.
 
-    Of candidates that behave alike, the least clumsy is ahead, then the likeliest. Where nothing is
-    known of how they behave, the likeliest is.
+    Of candidates that behave alike, the least clumsy is ahead, then the one that changes the fewest
+    places, then the likeliest. Where nothing is known of how they behave, the likeliest is.
 
     Each candidate has a vote, by how likely it was thought to be; those that behave alike share
-    their votes. Between groups, the one that leaves more of the old behaviour as it was is ahead:
-    a program that fails a few tests is right about most things.
+    their votes, each further one at half of what it is worth. Between groups, the one that leaves
+    more of the old behaviour as it was is ahead: a program that fails a few tests is right about
+    most things.
     """
     keys = [one if one is not None else ("unknown", at) for at, one in enumerate(behaviours)]
     alike = Counter(keys)
-    votes: defaultdict[object, float] = defaultdict(float)
+    cast: defaultdict[object, list[float]] = defaultdict(list)
     for one, key, behaviour in zip(candidates, keys, behaviours, strict=True):
         if not one.doubt:
-            votes[key] += math.exp(-one.cost) * _keeps(behaviour, original)
-    total = sum(votes.values())
+            cast[key].append(math.exp(-one.cost) * _keeps(behaviour, original))
+    # Two ways to write the same thing are not two witnesses: each counts half of the one before.
+    votes = {
+        key: sum(vote / 2**n for n, vote in enumerate(sorted(own, reverse=True)))
+        for key, own in cast.items()
+    }
+    total = sum(votes.values()) + _NONE_OF_THESE
     # One test is easily passed for the wrong reason; many are not.
     most = _MOST if tests is None else min(_MOST, tests / (tests + 1))
 
     def rank(at: int) -> tuple[object, ...]:
         one = candidates[at]
-        shape = clumsy[at] if clumsy and behaviours[at] is not None else (0, 0)
-        return one.doubt is not None, -votes[keys[at]], shape, one.cost, at
+        idle = places = length = 0
+        if clumsy and behaviours[at] is not None:
+            idle, length = clumsy[at]
+            places = sum(len(edit.splices) for edit in one.edits)
+        return one.doubt is not None, -votes.get(keys[at], 0.0), idle, places, length, one.cost, at
 
     return [
         Choice(

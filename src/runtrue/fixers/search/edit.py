@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -36,6 +37,15 @@ class Edit:
     def applied(self, text: str) -> str:
         """The text of the file with the edit made."""
         return splice(text, self.splices)
+
+
+#: What a file may begin with that tells the order of its bytes: no part of the program.
+MARK = "\ufeff"
+
+
+def parsed(text: str) -> ast.Module:
+    """The tree of a text, whether it begins with a mark or not. Raises what `ast.parse` does."""
+    return ast.parse(text.removeprefix(MARK))
 
 
 def splice(text: str, splices: Iterable[Splice]) -> str:

@@ -18,7 +18,7 @@ _USUAL: dict[str, float] = {
     **dict.fromkeys(("augment", "chain"), 1.2),
     **dict.fromkeys(("unwrap", "condition", "get", "guard", "branch", "jump"), 0.8),
     **dict.fromkeys(("move_in", "move_out", "comprehension", "convert"), 0.8),
-    **dict.fromkeys(("wrap", "term_add", "subscript", "move", "else"), 0.6),
+    **dict.fromkeys(("wrap", "term_add", "subscript", "move", "else", "star"), 0.6),
     **dict.fromkeys(("condition_add", "delete", "end_block", "begin"), 0.5),
     **dict.fromkeys(("borrow", "clamp", "base_case", "yield", "result", "instead"), 0.3),
     **dict.fromkeys(("expected", "catch", "try"), 0.1),
@@ -41,7 +41,7 @@ _TELLING: dict[Cause, dict[str, float]] = {
     },
     Cause.TYPE_MISMATCH: {
         **dict.fromkeys(("arguments", "await", "call", "self", "in_place", "use"), 8.0),
-        **dict.fromkeys(("convert", "decorate", "foreign", "default"), 5.0),
+        **dict.fromkeys(("convert", "decorate", "foreign", "default", "star"), 5.0),
         **dict.fromkeys(("subscript", "wrap", "unwrap", "get"), 2.0),
     },
     Cause.OUT_OF_RANGE: {
@@ -54,7 +54,10 @@ _TELLING: dict[Cause, dict[str, float]] = {
         **dict.fromkeys(("count_on", "augmented", "end_block"), 4.0),
         **dict.fromkeys(("comparison", "off_by_one", "condition", "jump"), 2.0),
     },
-    Cause.BAD_ARGUMENT: {"convert": 3.0, "guard": 2.0, "string": 2.0, "raise": 2.0},
+    Cause.BAD_ARGUMENT: {
+        **dict.fromkeys(("convert", "default"), 3.0),
+        **dict.fromkeys(("guard", "string", "raise"), 2.0),
+    },
 }
 #: How much one fix of a kind that has held counts against what is thought here.
 _LEARNT = 0.25

@@ -7,13 +7,15 @@ import builtins
 import re
 from bisect import bisect_right
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
-from runtrue.fixers.search.edit import Edit, Splice
+from runtrue.fixers.search.edit import MARK, Edit, Splice, parsed
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 _FUNCTION = (ast.FunctionDef, ast.AsyncFunctionDef)
+_BARE = re.compile(r"(?<!\r)\n")
 _SCOPES = (*_FUNCTION, ast.Lambda, ast.ClassDef, ast.Module)
 
 
@@ -23,11 +25,14 @@ class Program:
     def __init__(self, file: str, text: str) -> None:
         self.file = file
         self.text = text
-        self.tree = ast.parse(text)
-        self._starts = [0]
-        for line in text.split("\n"):
+        self.tree = parsed(text)
+        #: Where the program begins: behind a mark of the byte order.
+        self.begin = len(text) - len(text.removeprefix(MARK))
+        self._lines = text[self.begin :].split("\n")
+        self._starts = [self.begin]
+        for line in self._lines:
             self._starts.append(self._starts[-1] + len(line) + 1)
-        self._lines = text.split("\n")
+        self._is_of_windows = self._lines[0].endswith("\r")
         self._names: dict[ast.AST, dict[str, int]] = {}
         self.parents: dict[ast.AST, ast.AST] = {
             child: node for node in ast.walk(self.tree) for child in ast.iter_child_nodes(node)
@@ -126,11 +131,19 @@ class Program:
         """The function, lambda, class or module whose names a node sees first."""
         return next((a for a in self.ancestors(node) if isinstance(a, _SCOPES)), self.tree)
 
+    def scopes_of(self, node: ast.AST) -> Iterator[ast.AST]:
+        """The scopes whose names a node sees, the nearest first."""
+        inner = True
+        for scope in (a for a in self.ancestors(node) if isinstance(a, _SCOPES)):
+            if inner or not isinstance(scope, ast.ClassDef):
+                yield scope  # a method does not see the names of its class
+            inner = False
+
     def names_in(self, scope: ast.AST) -> dict[str, int]:
         """The names that a scope binds, in its own right, and the line that first does."""
         if scope not in self._names:
             found: dict[str, int] = {}
-            for node in _own(scope):
+            for node in own_nodes(scope):
                 line = getattr(node, "lineno", 1)
                 for name in _bound_by(node):
                     found[name] = min(line, found.get(name, line))
@@ -146,9 +159,7 @@ class Program:
         found: dict[str, None] = {}
         line = self.statement_of(node).lineno
         inner = True
-        for scope in (a for a in self.ancestors(node) if isinstance(a, _SCOPES)):
-            if isinstance(scope, ast.ClassDef) and not inner:
-                continue  # a method does not see the names of its class
+        for scope in self.scopes_of(node):
             in_loop = any(
                 isinstance(a, ast.For | ast.While | ast.AsyncFor) for a in self.ancestors(node)
             )
@@ -185,7 +196,7 @@ class Program:
     def pieces(self, start: int, end: int) -> Iterator[tuple[int, int]]:
         """The lines of statements that a part of the text is in, the smallest first; then all."""
         yield from (piece for piece in self._pieces if piece[0] <= start and end <= piece[1])
-        yield 0, len(self.text)
+        yield self.begin, len(self.text)
 
     # -- edits ----------------------------------------------------------------------------------
 
@@ -198,7 +209,9 @@ class Program:
         unlikely: float = 1.0,
         doubt: str | None = None,
     ) -> Edit:
-        """An edit at a node."""
+        """An edit at a node. What it writes has the line ends of the file."""
+        if self._is_of_windows:
+            splices = tuple(replace(s, text=_BARE.sub("\r\n", s.text)) for s in splices)
         return Edit(
             file=self.file,
             splices=tuple(sorted(splices)),
@@ -231,7 +244,7 @@ def _short(text: str) -> str:
     return text if len(text) <= 60 else text[:57] + "…"
 
 
-def _own(scope: ast.AST) -> Iterator[ast.AST]:
+def own_nodes(scope: ast.AST) -> Iterator[ast.AST]:
     """The nodes of a scope, without those of scopes inside it but with these themselves."""
     todo = list(ast.iter_child_nodes(scope))
     while todo:

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
+from runtrue.fixers.search.doubting import checks_of, doubted
 from runtrue.fixers.search.edit import Edit, Splice, overlap, splice
 from runtrue.fixers.search.evidence import Failure
 from runtrue.fixers.search.localise import Suspicion
@@ -20,8 +21,8 @@ from runtrue.fixers.search.program import Function, Program
 _SITES = (ast.expr, ast.stmt, ast.arg, ast.keyword, ast.excepthandler)
 #: What a line is worth that did not run, in a function that did.
 _UNRUN = 0.05
-#: How much rarer it is that the same mistake was made in several places.
-_EVERYWHERE = 1.5
+#: How much rarer it is that the same mistake was made in two places, and in each further one.
+_EVERYWHERE, _FURTHER = 1.5, 1.2
 #: Edits that are put in order at a time: a large program is not looked at as a whole.
 _CHUNK = 6_000
 
@@ -87,6 +88,7 @@ class Proposals:
                 self.programs[file] = Program(file, text)
             except (SyntaxError, ValueError, RecursionError):
                 continue
+        self._checks = {file: checks_of(one, self._failures) for file, one in self.programs.items()}
         self._seen: set[tuple[Key | None, ...]] = set()
         self._shapes: dict[tuple[str, int, int], str | None] = {}
 
@@ -165,9 +167,12 @@ class Proposals:
         return best or self._suspicion.of(program.file, first)
 
     def _edits(self, program: Program, node: ast.AST) -> Iterator[Edit]:
-        site = Site(program=program, node=node, failures=self._failures)
+        others = tuple(one for one in self.programs.values() if one is not program)
+        site = Site(program=program, node=node, failures=self._failures, others=others)
+        checks = self._checks.get(program.file, ())
         for operator in self._operators:
-            yield from operator(site)
+            edits = operator(site)
+            yield from doubted(program, edits, checks, self._failures) if checks else edits
 
     def _weighed(self, edit: Edit, worth: float) -> Candidate:
         prior = self._priors.of(edit.kind)
@@ -198,7 +203,8 @@ class Proposals:
                 continue
             told = f"{first.edits[0].says}, in {len(same)} places"
             edit = replace(first.edits[0], splices=splices, says=told)
-            yield Candidate(edits=(edit,), cost=first.cost + math.log(_EVERYWHERE))
+            rarer = math.log(_EVERYWHERE) + (len(same) - 2) * math.log(_FURTHER)
+            yield Candidate(edits=(edit,), cost=first.cost + rarer)
 
 
 def _is_prose(program: Program, node: ast.AST) -> bool:

@@ -41,7 +41,10 @@ _COMPARED, _INPUTS = 11, 60
 #: Of the time that is left, the share for token repairs; how many are tried after one that passes.
 _READING, _SECOND_THOUGHTS = 0.5, 16
 #: Token repairs that only get rid of what is in the way.
-_DROPS = dict.fromkeys(("commented out", "dropped line", "dropped token", "body"), "drops code")
+_DROPS = dict.fromkeys(
+    ("commented out", "comment mark", "prose", "dropped line", "dropped token", "body"),
+    "drops code",
+)
 #: The least time, in seconds, that is worth beginning something with.
 _WORTHWHILE = 0.5
 #: Seconds for comparing what passes, at least: a choice that is better is worth them.
@@ -301,11 +304,9 @@ class Repair:
         if file in self._changed:
             return self._changed[file]
         try:
-            text = self._path(file).read_bytes().decode()
+            return self._path(file).read_bytes().decode()
         except (OSError, UnicodeDecodeError):
             return ""
-        # A mark of the byte order is no part of a program, and must stay where it is.
-        return "" if text.startswith("\ufeff") else text
 
     def _is_there(self, file: str) -> bool:
         return self._path(file).is_file()

@@ -9,6 +9,7 @@ from runtrue.fixers.search.edit import Edit, Splice
 from runtrue.fixers.search.operators.facts import gathered
 from runtrue.fixers.search.operators.names import candidates
 from runtrue.fixers.search.operators.seam import Site
+from runtrue.fixers.search.operators.shown import raised
 
 _MOST_ADDED = 5
 _KEYS: dict[str, float] = {
@@ -34,6 +35,7 @@ _OFTEN: dict[tuple[str, int], dict[str, float]] = {
     ("getattr", 2): {"None": 1, **_OTHERWISE},
     ("next", 1): {"None": 1, **_OTHERWISE},
     ("pop", 0): {"0": 2, "-1": 3},
+    ("popitem", 0): {"last=False": 1.5},
     ("pop", 1): {"None": 2, "0": 4},
     ("enumerate", 1): {"1": 1.5, "start=1": 3},
     ("split", 0): {'" "': 2, '","': 2},
@@ -49,6 +51,14 @@ _OFTEN: dict[tuple[str, int], dict[str, float]] = {
     ("dumps", 1): {"sort_keys=True": 2, "indent=2": 3, "ensure_ascii=False": 3},
     ("zip", 2): {"strict=True": 4},
 }
+#: Functions and methods that are given things one by one, however many.
+_TAKE_MANY = frozenset(
+    {
+        *("gather", "zip", "zip_longest", "chain", "product", "union", "intersection"),
+        *("difference", "format", "join", "joinpath", "gcd", "lcm"),
+    }
+)
+_MAY_BE_MANY = (ast.Name, ast.Attribute, ast.Subscript, ast.Call, ast.List, ast.ListComp)
 
 
 def dropped_argument(site: Site) -> Iterator[Edit]:
@@ -158,4 +168,23 @@ def _asked_for(site: Site, node: ast.Call, name: str) -> Iterator[Edit]:
             )
 
 
-ARGUMENTS = (dropped_argument, added_argument)
+def starred(site: Site) -> Iterator[Edit]:
+    """`f(xs)` → `f(*xs)` where the function takes any number of things, and back."""
+    program, node = site.program, site.node
+    if not isinstance(node, ast.Call) or not node.args:
+        return
+    name = node.func.id if isinstance(node.func, ast.Name) else getattr(node.func, "attr", "")
+    last = node.args[-1]
+    if isinstance(last, ast.Starred):
+        text = program.source(last.value)
+        yield program.replace("star", last, text, unlikely=1.5)
+        return
+    own = gathered(program).functions.get(name)
+    takes_many = name in _TAKE_MANY or (own is not None and own.args.vararg is not None)
+    refused = any(raised(site, "TypeError"))
+    if isinstance(last, _MAY_BE_MANY) and (takes_many or refused):
+        unlikely = 1.0 if takes_many else 2.0
+        yield program.replace("star", last, f"*{program.source(last)}", unlikely=unlikely)
+
+
+ARGUMENTS = (dropped_argument, added_argument, starred)

@@ -226,3 +226,51 @@ def own_method(site: Site) -> Iterator[Edit]:
         owner = program.class_of(node)
         if owner is not None and isinstance(node.ctx, ast.Load):
             yield program.replace("self", node, owner.name, unlikely=2.0)
+
+
+def fresh_field(site: Site) -> Iterator[Edit]:
+    """A default that each object of a dataclass has for itself: `field(default_factory=list)`."""
+    node, program = site.node, site.program
+    owner = program.parents.get(node)
+    if not isinstance(node, ast.AnnAssign) or not isinstance(owner, ast.ClassDef):
+        return
+    made = [one for one in map(_dataclass, owner.decorator_list) if one is not None]
+    if not made or node.value is None:
+        return
+    text = program.source(node.value)
+    match node.value:
+        case ast.List(elts=[]) | ast.Dict(keys=[]):
+            factory = "list" if isinstance(node.value, ast.List) else "dict"
+        case ast.Call(func=ast.Name(id=name), args=[], keywords=[]) if name != "field":
+            factory = name
+        case ast.List() | ast.Dict() | ast.Set():
+            factory = f"lambda: {text}"
+        case _:
+            return
+    place = Splice(*program.span(node.value), f"{made[0]}field(default_factory={factory})")
+    splices = [place]
+    if not made[0] and "field" not in program.names_in(program.tree):
+        source = next(
+            (
+                one
+                for one in program.tree.body
+                if isinstance(one, ast.ImportFrom) and one.module == "dataclasses"
+            ),
+            None,
+        )
+        if source is None or program.source(source).endswith(")"):
+            return
+        end = program.span(source)[1]
+        splices.append(Splice(end, end, ", field"))
+    yield program.edit("default", node, f"`{text}` made anew for each object", *splices)
+
+
+def _dataclass(decorator: ast.expr) -> str | None:
+    """What stands before `dataclass` in a decorator that is one: nothing, or its module."""
+    match decorator.func if isinstance(decorator, ast.Call) else decorator:
+        case ast.Name(id="dataclass"):
+            return ""
+        case ast.Attribute(value=ast.Name(id=module), attr="dataclass"):
+            return f"{module}."
+        case _:
+            return None

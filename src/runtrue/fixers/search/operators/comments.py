@@ -10,7 +10,7 @@ from functools import lru_cache
 from inspect import cleandoc
 from textwrap import dedent, indent
 
-from runtrue.fixers.search.edit import Edit, Splice, splice
+from runtrue.fixers.search.edit import Edit, Splice, parsed, splice
 from runtrue.fixers.search.operators.layout import free, indented, is_docstring, lines_of, rigid
 from runtrue.fixers.search.operators.seam import Site
 from runtrue.fixers.search.program import Program
@@ -127,7 +127,7 @@ def _valid(program: Program, node: ast.stmt, change: Splice) -> Iterator[Edit]:
     """The edit, if the file can be parsed with it and is another one."""
     text = splice(program.text, [change])
     try:
-        tree = ast.parse(text)
+        tree = parsed(text)
     except (SyntaxError, ValueError):
         return
     if ast.dump(tree) != ast.dump(program.tree):

@@ -166,7 +166,9 @@ def _built(site: Site, node: ast.expr) -> Iterator[tuple[str, Code, bool]]:
     names = [
         name
         for name in known.visible(program, node)
-        if facts.uses[name] and name not in known.functions and name not in ("self", "cls")
+        if facts.uses[name]
+        and name not in ("self", "cls")
+        and not known.is_function(program, node, name)
     ]
     mentioned = {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}
     names = sorted(names, key=lambda name: (name not in mentioned, -facts.uses[name]))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from typing import TypeGuard
 
 from runtrue.fixers.search.edit import Edit, Splice
 from runtrue.fixers.search.evidence import Failure
@@ -225,15 +226,27 @@ def expected(site: Site) -> Iterator[Edit]:
         if not failure.expected or not failure.actual:
             continue
         wanted, had = _literal(failure.expected.repr), _literal(failure.actual.repr)
-        if type(wanted) is not type(node.value) or wanted == node.value:
-            continue
-        if had == node.value:
+        if had == node.value and type(wanted) is type(had) and wanted != had:
             doubt = "writes the value that a test expects in place of the one it got"
             yield program.replace("expected", node, repr(wanted), unlikely=2, doubt=doubt)
-        elif isinstance(wanted, int) and isinstance(had, int) and isinstance(node.value, int):
-            other = node.value + (wanted - had)
-            if 0 <= other < 10**6 and other != node.value:
-                yield program.replace("expected", node, repr(other), unlikely=2.5)
+        elif _is_number(wanted) and _is_number(had) and _is_number(node.value) and wanted != had:
+            for n, other in enumerate(_derived(node.value, wanted, had)):
+                if 0 <= other < 10**6 and other != node.value:
+                    yield program.replace("expected", node, repr(other), unlikely=2.5 + n / 2)
+
+
+def _is_number(value: object) -> TypeGuard[int | float]:
+    return isinstance(value, int | float) and type(value) is not bool and abs(value) < 10**12
+
+
+def _derived(value: int | float, wanted: int | float, had: int | float) -> list[int | float]:
+    """A number as it would have to be if what it gives is off by as much, or as many times."""
+    found: list[int | float] = [value + (wanted - had)]
+    if had and wanted and value:
+        found.append(value * wanted / had)
+    if isinstance(value, int):
+        return [int(one) for one in found if float(one).is_integer()]
+    return [float(f"{one:.6g}") for one in found]
 
 
 def returned(site: Site) -> Iterator[Edit]:
@@ -296,7 +309,8 @@ def interpolated(site: Site) -> Iterator[Edit]:
 def _literal(text: str | None) -> object:
     """A representation as the value it is, where it is a plain one."""
     try:
-        return ast.literal_eval(text) if text is not None else ...
+        # What is expected about is told with how much it may be off.
+        return ast.literal_eval(text.partition(" ± ")[0]) if text is not None else ...
     except (ValueError, SyntaxError, MemoryError, RecursionError):
         return ...
 

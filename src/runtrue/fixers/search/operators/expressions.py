@@ -7,7 +7,7 @@ import re
 import sys
 from collections.abc import Iterator
 
-from runtrue.fixers.search.edit import Edit
+from runtrue.fixers.search.edit import Edit, parsed
 from runtrue.fixers.search.operators.arguments import ARGUMENTS
 from runtrue.fixers.search.operators.branches import BRANCHES
 from runtrue.fixers.search.operators.calls import CALLS
@@ -17,6 +17,7 @@ from runtrue.fixers.search.operators.names import NAMES, nothing_to_say
 from runtrue.fixers.search.operators.operations import OPERATIONS
 from runtrue.fixers.search.operators.repeated import REPEATED, repeated
 from runtrue.fixers.search.operators.seam import Operator, Site
+from runtrue.fixers.search.operators.seen import SEEN
 from runtrue.fixers.search.operators.slices import SLICES
 from runtrue.fixers.search.operators.swaps import SWAPS
 from runtrue.fixers.search.operators.terms import TERMS
@@ -39,7 +40,8 @@ KINDS: dict[str, str] = {
     "variable": "another variable in scope",
     "undefined": "a name that is nowhere, replaced by one that is there",
     "attribute": "another attribute or method of the object; `self.` added or dropped",
-    "argument_swap": "two arguments swapped",
+    "key": "another key that the mapping has",
+    "argument_swap": "two arguments swapped, or the values of two keywords",
     "operand_swap": "two operands swapped",
     "tuple_swap": "two elements or targets swapped",
     "element": "an element of a tuple or list dropped, or taken alone",
@@ -47,6 +49,7 @@ KINDS: dict[str, str] = {
     "sibling": "a function or method of the same family: `max` → `min`",
     "argument_drop": "an argument dropped",
     "argument_add": "an argument added",
+    "star": "the elements of an argument given one by one, or together",
     "range": "another way through a range, or over a thing",
     "instead": "a call of something that is not there, replaced by an operation on its arguments",
     "unwrap": "a call given up for what it is called with",
@@ -72,6 +75,7 @@ _ALL: tuple[Operator, ...] = (
     *OPERATIONS,
     *CONSTANTS,
     *NAMES,
+    *SEEN,
     *SWAPS,
     *CALLS,
     *ARGUMENTS,
@@ -111,7 +115,7 @@ def _is_same(program: Program, edit: Edit) -> bool:
         old = _SPELLING.sub("", program.text[one.start : one.end])
         if old != _SPELLING.sub("", one.text):
             return False
-    return ast.dump(ast.parse(edit.applied(program.text))) == ast.dump(program.tree)
+    return ast.dump(parsed(edit.applied(program.text))) == ast.dump(program.tree)
 
 
 def _text_around(program: Program, node: ast.AST) -> ast.JoinedStr | None:

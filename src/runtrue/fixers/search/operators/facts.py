@@ -9,7 +9,7 @@ from functools import cached_property
 from weakref import WeakKeyDictionary
 
 from runtrue.fixers.search.evidence import Failure
-from runtrue.fixers.search.program import BUILTINS, Function, Program
+from runtrue.fixers.search.program import BUILTINS, Function, Program, own_nodes
 
 _ANNOTATED = {"List": "list", "Dict": "dict", "Set": "set", "Tuple": "tuple"}
 _CALLED = {
@@ -37,6 +37,7 @@ _LITERAL: dict[type[ast.AST], str] = {
     ast.Compare: "bool",
     ast.Lambda: "function",
 }
+_LIKE_VALUES = frozenset({"property", "cached_property", "setter", "getter", "deleter"})
 _ALWAYS = frozenset({"__name__", "__file__", "__class__"})
 
 Placed = ast.expr | ast.stmt | ast.arg | ast.keyword | ast.excepthandler | ast.alias
@@ -187,6 +188,7 @@ class Gathered:
         self.functions: dict[str, Function] = {}
         self.attributes: dict[str, dict[str, None]] = {}
         self.members: dict[ast.ClassDef, dict[str, None]] = {}
+        self._defined: dict[ast.AST, frozenset[str]] = {}
         self.strings: Counter[str] = Counter()
         docstrings = set()
         for node in ast.walk(program.tree):
@@ -223,6 +225,24 @@ class Gathered:
             self._visible[held] = program.visible(node)
         return self._visible[held]
 
+    def is_function(self, program: Program, node: ast.AST, name: str) -> bool:
+        """Whether a name is that of a function where a node sees it."""
+        for scope in program.scopes_of(node):
+            if name in program.names_in(scope):
+                return name in self.defined(scope)
+        return False
+
+    def defined(self, scope: ast.AST) -> frozenset[str]:
+        """The functions of a scope, by their names; a property is none."""
+        if scope not in self._defined:
+            self._defined[scope] = frozenset(
+                node.name
+                for node in own_nodes(scope)
+                if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+                and not is_property(node)
+            )
+        return self._defined[scope]
+
     def bound(self, program: Program, node: ast.AST) -> frozenset[str]:
         """The names that a scope around a node binds, wherever it does."""
         scope = program.scope_of(node)
@@ -252,6 +272,16 @@ def facts_at(program: Program, node: ast.AST) -> Facts:
 def undefined(program: Program, node: ast.Name) -> bool:
     """Whether nothing in the file binds a name where it is read."""
     return node.id not in BUILTINS and node.id not in gathered(program).bound(program, node)
+
+
+def is_property(function: Function) -> bool:
+    """Whether a method is read, or set, like a value."""
+    for one in function.decorator_list:
+        match one:
+            case ast.Name(id=name) | ast.Attribute(attr=name):
+                if name in _LIKE_VALUES:
+                    return True
+    return False
 
 
 def missed(failures: tuple[Failure, ...], name: str) -> bool:

@@ -6,12 +6,22 @@ import ast
 from collections.abc import Iterator
 
 from runtrue.fixers.search.edit import Edit, Splice
-from runtrue.fixers.search.operators.layout import after, free, indented, lines_of, loop_of, rigid
+from runtrue.fixers.search.operators.layout import (
+    after,
+    free,
+    indented,
+    is_docstring,
+    lines_of,
+    loop_of,
+    rigid,
+)
 from runtrue.fixers.search.operators.seam import Site
 from runtrue.fixers.search.operators.shown import defaults, raised
 from runtrue.fixers.search.program import BUILTINS, Program
 
 _SWALLOWS = "it swallows an exception"
+#: What a program raises by mistake only: a handler for it hides the mistake.
+_SLIPS = ("NameError", "UnboundLocalError", "AttributeError", "SyntaxError", "RecursionError")
 
 
 def catch(site: Site) -> Iterator[Edit]:
@@ -39,9 +49,17 @@ def catch(site: Site) -> Iterator[Edit]:
                 continue
             parts = text.strip("()") if isinstance(handler.type, ast.Tuple) else text
             wider = f"({parts.rstrip(', ')}, {name})"
-            yield program.replace("catch", handler.type, name, unlikely=1.5)
-            yield program.replace("catch", handler.type, wider, unlikely=1.2)
+            doubt = _SWALLOWS if _is_silent(handler) or short in _SLIPS else None
+            yield program.replace("catch", handler.type, name, unlikely=1.5, doubt=doubt)
+            yield program.replace("catch", handler.type, wider, unlikely=1.2, doubt=doubt)
     yield from _reraise(site)
+
+
+def _is_silent(handler: ast.ExceptHandler) -> bool:
+    """Whether a handler does nothing with what it caught."""
+    return all(
+        isinstance(one, ast.Pass | ast.Continue) or is_docstring(one) for one in handler.body
+    )
 
 
 def _reraise(site: Site) -> Iterator[Edit]:
@@ -68,6 +86,8 @@ def guard_try(site: Site) -> Iterator[Edit]:
         return
     if any(isinstance(one, ast.Raise | ast.Assert) for one in ast.walk(node)):
         return
+    if isinstance(node, ast.Import | ast.ImportFrom):
+        return  # what it was to bind would be missed later
     for name in dict.fromkeys(one.exception for one in raised(site)):
         if name not in BUILTINS:
             continue

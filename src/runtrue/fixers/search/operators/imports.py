@@ -7,9 +7,12 @@ import sys
 from collections.abc import Iterator
 from functools import lru_cache
 from importlib import import_module
+from pathlib import PurePosixPath
 
 from runtrue.fixers.search.edit import Edit, Splice
+from runtrue.fixers.search.operators.facts import gathered
 from runtrue.fixers.search.operators.layout import is_docstring, is_known, undefined
+from runtrue.fixers.search.operators.likeness import likeness
 from runtrue.fixers.search.operators.seam import Site
 from runtrue.fixers.search.operators.shown import closest, raised
 from runtrue.fixers.search.program import Program
@@ -107,6 +110,8 @@ _RENAMED = {
     "sns": "seaborn",
 }
 _MOST = 4
+#: How much a module has to be like another that is taken to be misspelt.
+_A_SLIP = 0.75
 
 
 def add_import(site: Site) -> Iterator[Edit]:
@@ -116,6 +121,7 @@ def add_import(site: Site) -> Iterator[Edit]:
         return
     if is_known(program, node):
         return
+    yield from _from_own(site, node)
     parent = program.parents.get(node)
     owned = parent.attr if isinstance(parent, ast.Attribute) else None
     for n, line in enumerate(_lines_for(node.id, owned)):
@@ -125,19 +131,54 @@ def add_import(site: Site) -> Iterator[Edit]:
         )
 
 
+def _from_own(site: Site, node: ast.Name) -> Iterator[Edit]:
+    """A name, or a module, of the project itself, written as the file has its other imports."""
+    program = site.program
+    imports = [one for one in program.tree.body if isinstance(one, ast.ImportFrom)]
+    place = place_of_imports(program)
+    for other in site.others:
+        path = PurePosixPath(other.file)
+        beside = path.parent == PurePosixPath(program.file).parent
+        relative = beside and any(one.level for one in imports)
+        dotted = ".".join(path.with_suffix("").parts[path.parts[0] == "src" :])
+        if node.id in other.names_in(other.tree):
+            line = f"from {f'.{path.stem}' if relative else dotted} import {node.id}"
+            same = [one for one in imports if _is_of(program, one, path)]
+            if same and not program.source(same[-1]).endswith(")"):
+                end = program.span(same[-1])[1]
+                yield program.edit("import", node, f"`{line}`", Splice(end, end, f", {node.id}"))
+                continue
+        elif node.id == path.stem:
+            home = dotted.rpartition(".")[0]
+            whole = "." if relative else home
+            line = f"from {whole} import {node.id}" if whole else f"import {node.id}"
+        else:
+            continue
+        yield program.edit("import", node, f"`{line}`", Splice(place, place, line + "\n"))
+
+
+def _is_of(program: Program, node: ast.ImportFrom, path: PurePosixPath) -> bool:
+    """Whether what is imported from is the module that a file is."""
+    inside = tuple((node.module or "").split(".")) if node.module else ()
+    if node.level:
+        folders = PurePosixPath(program.file).parts[: -node.level]
+        return (*folders, *inside) == path.with_suffix("").parts
+    return bool(inside) and path.with_suffix("").parts[-len(inside) :] == inside
+
+
 def from_where(site: Site) -> Iterator[Edit]:
     """A name taken from a module that has it; `import x` for `from x import x`, and back."""
     node, program = site.node, site.program
     if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
         yield from _through(site, node, node.value)
     if isinstance(node, ast.ImportFrom) and node.module and not node.level:
-        yield from _from(program, node, node.module)
+        yield from _from(site, node, node.module)
     if isinstance(node, ast.Import) and len(node.names) == 1 and node.names[0].asname is None:
         name = node.names[0].name
         if "." not in name and name in _names(name):
             yield program.replace("import", node, f"from {name} import {name}", unlikely=1.5)
-        if not _exists(name):
-            for n, near in enumerate(closest(name, tuple(_MODULES), 4)):
+        for n, near in enumerate(_meant(site, name)):
+            if _read_from(program, name) <= _names(near):
                 yield program.replace("import", node, f"import {near} as {name}", unlikely=2 + n)
     if (
         isinstance(node, ast.Name)
@@ -149,18 +190,17 @@ def from_where(site: Site) -> Iterator[Edit]:
         yield program.replace("import", node, f"{node.id}.{node.id}", unlikely=1.2)
 
 
-def _from(program: Program, node: ast.ImportFrom, module: str) -> Iterator[Edit]:
+def _from(site: Site, node: ast.ImportFrom, module: str) -> Iterator[Edit]:
+    program = site.program
     if module == node.names[0].name and len(node.names) == 1:
         yield program.replace("import", node, f"import {module}", unlikely=1.5)
     own = set(_names(module))
     wrong = [one for one in node.names if own and one.name not in own and one.name != "*"]
-    if not own and not _exists(module):
-        wrong = list(node.names)
-        for n, near in enumerate(closest(module, tuple(_MODULES), 4)):
-            if all(one.name in _names(near) for one in node.names):
-                start = program.span(node)[0] + len("from ")
-                at = Splice(start, start + len(module), near)
-                yield program.edit("import", node, f"from `{near}`", at, unlikely=1.0 + n / 4)
+    for n, near in enumerate(_meant(site, module)):
+        if all(one.name in _names(near) for one in node.names):
+            start = program.span(node)[0] + len("from ")
+            at = Splice(start, start + len(module), near)
+            yield program.edit("import", node, f"from `{near}`", at, unlikely=1.0 + n / 4)
     if not wrong or not program.alone(node):
         return
     rest = [one for one in node.names if one not in wrong]
@@ -255,13 +295,25 @@ def place_of_imports(program: Program) -> int:
             break
     if last is not None and program.alone(last) and last.end_lineno is not None:
         place = program.line_span(last)[1]
-        return place if program.text[:place].endswith("\n") else 0
-    return 0 if last is None else program.span(last)[0]
+        return place if program.text[:place].endswith("\n") else program.begin
+    return program.begin if last is None else program.span(last)[0]
 
 
-def _exists(module: str) -> bool:
-    root = module.partition(".")[0]
-    return root in sys.stdlib_module_names or root in sys.modules
+def _meant(site: Site, module: str) -> tuple[str, ...]:
+    """What a module may have been a slip of the pen for, if the project's Python misses it.
+
+    One that is merely not installed is like none of ours, and no edit of a program helps with it.
+    """
+    missed = (one.name for one in site.failures if one.exception == "ModuleNotFoundError")
+    if not any(name and f"{module}.".startswith(f"{name}.") for name in missed):
+        return ()
+    near = closest(module, tuple(_MODULES), 4)
+    return tuple(one for one in near if likeness(module, one) >= _A_SLIP)
+
+
+def _read_from(program: Program, name: str) -> frozenset[str]:
+    """The attributes of a name that a program asks for."""
+    return frozenset(gathered(program).attributes.get(name, ()))
 
 
 @lru_cache(maxsize=256)

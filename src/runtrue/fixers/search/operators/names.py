@@ -9,6 +9,7 @@ from runtrue.fixers.search.edit import Edit
 from runtrue.fixers.search.operators.facts import (
     facts_at,
     gathered,
+    is_property,
     missed,
     undefined,
 )
@@ -57,7 +58,7 @@ def candidates(site: Site, node: ast.Name) -> list[tuple[str, float]]:
     for other in known.visible(program, node):
         if other in (node.id, "self", "cls", "_") or (other.startswith("__")):
             continue
-        if is_called != (other in known.functions):
+        if is_called != known.is_function(program, node, other):
             continue
         local = inside is None or other in inside or is_called or other in facts.uses
         if not local and not other.isupper():
@@ -112,7 +113,7 @@ def _for_undefined(site: Site, node: ast.Name) -> Iterator[Edit]:
     visible = [name for name in known.visible(program, node) if name != "self"]
     for other, alike in by_likeness(node.id, visible):
         used = 0.05 * min(facts.uses[other], 6)
-        fits = 0.0 if is_called == (other in known.functions) else 1.5
+        fits = 0.0 if is_called == known.is_function(program, node, other) else 1.5
         found.setdefault(other, 1.0 + 2.0 * (1 - alike) - used + fits)
     for other, alike in by_likeness(node.id, members):
         found.setdefault(f"self.{other}", 1.5 + 3.0 * (1 - alike))
@@ -157,11 +158,13 @@ def attribute(site: Site) -> Iterator[Edit]:
     is_called = isinstance(parent, ast.Call) and node is parent.func
     if base in ("self", "cls") and cls is not None:
         members = known.members[cls]
-        is_method = node.attr in known.functions
+        methods_of = known.defined(cls)
         for other, alike in by_likeness(node.attr, members):
-            if node.attr in members and (other in known.functions) != is_method:
+            if node.attr in members and (other in methods_of) != (node.attr in methods_of):
                 continue
             others.setdefault(other, 1.0 + 2 * (1 - alike))
+        if _is_inside_property(program, node):
+            others[f"_{node.attr}"] = 1.0
         function = program.function_of(node)
         if isinstance(node.ctx, ast.Load) and node.attr in known.visible(program, node):
             unlikely = 1.0 if node.attr not in members else 2.0
@@ -197,6 +200,12 @@ def attribute(site: Site) -> Iterator[Edit]:
     for other, unlikely in ranked[: _MOST if not missed(site.failures, node.attr) else 20]:
         if other != node.attr and other not in family:
             yield _renamed(program, node, other, unlikely)
+
+
+def _is_inside_property(program: Program, node: ast.Attribute) -> bool:
+    """Whether a property asks, or sets, itself: what is meant is the field behind it."""
+    function = program.function_of(node)
+    return function is not None and function.name == node.attr and is_property(function)
 
 
 def _renamed(program: Program, node: ast.Attribute, name: str, unlikely: float) -> Edit:

@@ -150,7 +150,14 @@ def sign(site: Site) -> Iterator[Edit]:
         case ast.Return() | ast.keyword() | ast.Call() | ast.Tuple() | ast.List() | ast.Lambda():
             if isinstance(parent, ast.Call) and (node is parent.func or len(parent.args) > 3):
                 return
-            yield rewrite(program, "sign", node, one, unlikely=3 if kind else 4)
+            # In the key of a sort, it turns round one of several orders.
+            of_a_key = isinstance(parent, ast.Tuple) and isinstance(
+                program.parents.get(parent), ast.Lambda
+            )
+            yield rewrite(program, "sign", node, one, unlikely=1 if of_a_key else 3 if kind else 4)
+        case ast.Compare(ops=[ast.Lt() | ast.LtE() | ast.Gt() | ast.GtE()]):
+            if node is parent.comparators[0]:
+                yield rewrite(program, "sign", node, one, unlikely=4)
         case ast.Compare(ops=[ast.In() | ast.NotIn() | ast.Eq() | ast.NotEq()]):
             if node is parent.left and not isinstance(parent.comparators[0], ast.Constant):
                 yield rewrite(program, "sign", node, one, unlikely=3)

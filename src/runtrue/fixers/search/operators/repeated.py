@@ -44,7 +44,9 @@ def repeated(site: Site, edit: Edit) -> Edit | None:
     if _nested(splices):
         return None
     says = f"{edit.says}, at {len(splices)} places"
-    rare = edit.unlikely + 0.5
+    # A name that is nowhere is missed wherever it is written; other mistakes are made less often.
+    further = 0 if edit.kind == "undefined" else len(splices) - 2
+    rare = edit.unlikely + 0.5 + 0.25 * further
     return program.edit(edit.kind, node, says, *splices, unlikely=rare, doubt=edit.doubt)
 
 

@@ -18,6 +18,8 @@ class Site:
     program: Program
     node: ast.AST
     failures: tuple[Failure, ...] = ()
+    #: The other files of the project that are known, in which a name may be.
+    others: tuple[Program, ...] = ()
 
 
 #: Proposes edits at a node. It is called for each expression, statement, argument, keyword and

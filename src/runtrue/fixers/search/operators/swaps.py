@@ -28,6 +28,10 @@ _COMMUTES = (ast.Add, ast.Mult, ast.BitAnd, ast.BitOr, ast.BitXor)
 def swapped(site: Site) -> Iterator[Edit]:
     """Two arguments, operands, elements or targets the other way round."""
     program, node = site.program, site.node
+    if isinstance(node, ast.Call) and 1 < len(node.keywords) <= 5:
+        values = [word.value for word in node.keywords if word.arg is not None]
+        for place, (one, other) in enumerate(_pairs(values)):
+            yield _swap(program, "argument_swap", node, one, other, 1.5 + 0.3 * place)
     match node:
         case ast.Call(args=args) if len(args) > 1:
             for place, (one, other) in enumerate(_pairs(args)):

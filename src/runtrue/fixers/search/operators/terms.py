@@ -84,12 +84,13 @@ def added_term(site: Site) -> Iterator[Edit]:
 
 def _numbers(site: Site, facts: Facts) -> list[str]:
     """The names in scope that hold a number, or may, the most used first."""
+    known = gathered(site.program)
     names = [
         name
-        for name in gathered(site.program).visible(site.program, site.node)
+        for name in known.visible(site.program, site.node)
         if facts.uses[name]
         and name not in ("self", "cls")
-        and name not in gathered(site.program).functions
+        and not known.is_function(site.program, site.node, name)
     ]
     names = [name for name in names if facts.type_of_name(name) in (None, "int", "float")]
     sure = [name for name in names if facts.type_of_name(name)]

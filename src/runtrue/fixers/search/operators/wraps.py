@@ -13,6 +13,7 @@ from runtrue.fixers.search.operators.spelling import (
     Code,
     at_least,
     behind,
+    binary,
     called,
     code,
     rewrite,
@@ -195,6 +196,10 @@ def _may_wrap(site: Site) -> bool:
 def clamped(site: Site) -> Iterator[Edit]:
     """`max(0, …)` and the like around a number that is returned, assigned or given to a call."""
     program, node = site.program, site.node
+    if isinstance(node, ast.AugAssign) and isinstance(node.op, ast.Sub):
+        left = program.source(node.target)
+        less = binary(code(program, node.target), "-", code(program, node.value))
+        yield program.replace("clamp", node, f"{left} = max(0, {less.text})", unlikely=1.5)
     if not isinstance(node, ast.BinOp | ast.Name | ast.Call | ast.Subscript):
         return
     parent = program.parents.get(node)

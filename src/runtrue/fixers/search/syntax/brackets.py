@@ -13,6 +13,7 @@ _STARTS = {
     *HEADERS,
     *("return", "import", "from", "raise", "pass", "break", "continue", "assert", "del", "@"),
 }
+_FORMATTED = re.compile(r"(f|rf|fr)[\"']", re.IGNORECASE)
 
 
 def unclosed(damage: Damage) -> Iterator[Step]:
@@ -173,3 +174,22 @@ def definitions(damage: Damage) -> Iterator[Step]:
                 start, end = token.end, code[-1].end
                 inner = damage.text[start:end].strip().rstrip(";")
                 yield damage.swap("brackets of a call", start, end, f"({inner})", cost)
+
+
+def fields(damage: Damage) -> Iterator[Step]:
+    """The bracket that a field of an f-string lacks, before the field's end or behind a word."""
+    for token in damage.on(damage.line):
+        if (
+            token.kind != "string"
+            or "f" not in re.split("[\"']", token.text, maxsplit=1)[0].lower()
+        ):
+            continue
+        text = token.text.replace("{{", "  ").replace("}}", "  ")
+        for sign in ("}", ")", "]"):
+            if text.count(CLOSING[sign]) <= text.count(sign):
+                continue
+            for place in re.finditer(r"(?<=[\w)\]])(?=\W)", text):
+                behind = text[place.start()]
+                likely = behind in "\"' :!" if sign == "}" else behind == "}"
+                cost = 0.7 if likely else 1.2
+                yield damage.put(f"missing {sign}", token.start + place.start(), sign, cost)

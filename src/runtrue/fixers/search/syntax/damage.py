@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from runtrue.fixers.search.edit import Splice
+from runtrue.fixers.search.edit import Splice, parsed
 from runtrue.fixers.search.syntax.tokens import CLOSING, HEADERS, OPENING, Token, tokens
 
 _UNFINISHED = re.compile(r"unterminated|EOL while|EOF while scanning")
@@ -30,7 +30,7 @@ def judged(text: str) -> tuple[SyntaxError | None, ast.Module | None]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # odd escapes and the like are no reason
         try:
-            tree = ast.parse(text)
+            tree = parsed(text)
             compile(tree, "<text>", "exec", dont_inherit=True)
         except SyntaxError as error:
             return error, tree

@@ -88,7 +88,7 @@ def _filled(damage: Damage, header: int, wanted: int) -> Iterator[Step]:
         mark = re.match(r"(\s*)#+ ?", damage.lines[below - 1])
         if mark:
             start = damage.start(below)
-            yield damage.swap("comment mark", start, start + mark.end(), indent, 1.4)
+            yield damage.swap("uncommented", start, start + mark.end(), indent, 1.4)
         below += 1
 
 
@@ -125,7 +125,7 @@ def _too_far(damage: Damage) -> Iterator[Step]:
         mark = re.match(r"(\s*)#+ ?(?=.*:\s*$)", damage.lines[above - 1])
         if mark:
             at = damage.start(above)
-            yield damage.swap("comment mark", at, at + mark.end(), mark.group(1), 1.2)
+            yield damage.swap("uncommented", at, at + mark.end(), mark.group(1), 1.2)
     text = damage.lines[before - 1]
     if not damage.heads(before) and re.search(r"\w\s*(\(.*\))?$", text):
         for keyword in ("if", "while", "else", "def", "class", "for", "with", "try"):

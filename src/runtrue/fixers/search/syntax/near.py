@@ -14,6 +14,7 @@ from runtrue.fixers.search.syntax.tokens import CLOSING, HEADERS, OPENING, Token
 
 _INFIX = ("+", "-", "*", "==", "in", "and", "or", "%", "//", "/", "<", ">", "<=", ">=", "!=", "|")
 _JOINED = {"==", "!=", "<=", ">=", "+=", "-=", "**", "//", ":=", "->"}
+_NO_CODE = ("newline", "comment")
 _WORDS = ("in", "and", "or", "not", "is", "if", "else", "for", "as", "lambda")
 
 
@@ -116,6 +117,8 @@ def around(damage: Damage) -> Iterator[Step]:
         yield damage.swap("dropped token", token.start, token.end, space, 1.4 + far + loud)
         if before and before.kind not in ("newline", "comment"):
             yield from _between(damage, before, token, far)
+        elif (above := _above(damage, index)) is not None:
+            yield damage.put("comma", above.end, ",", 0.6 + min(far, 0.2))
         if following and following.kind not in ("newline", "comment"):
             gap = damage.text[token.end : following.start]
             swapped = following.text + gap + token.text
@@ -157,6 +160,24 @@ def _between(damage: Damage, one: Token, other: Token, far: float) -> Iterator[S
             yield damage.put("comma", one.end, text, 1.6 + far)
     for nth, word in enumerate(_WORDS):
         yield damage.put("missing keyword", other.start, f"{word} ", 1.9 + 0.05 * nth + far)
+
+
+def _above(damage: Damage, index: int) -> Token | None:
+    """The end of a line in brackets, if the next one begins as if a comma were between them."""
+    token = damage.tokens[index]
+    code = (one for one in reversed(damage.tokens[:index]) if one.kind not in _NO_CODE)
+    above = next(code, None)
+    if above is None or not _bracketed(damage, token):
+        return None
+    ends = above.kind in ("name", "number", "string") or above.text in CLOSING
+    begins = token.kind in ("name", "number", "string") or token.text in (*OPENING, "*", "**")
+    return above if ends and begins and not _joins(above) and not _joins(token) else None
+
+
+def _joins(token: Token) -> bool:
+    """Whether a token is a word that goes on with an expression: `and`, `for`, `if`."""
+    plain = ("None", "True", "False", "not", "lambda", "await", "yield")
+    return keyword.iskeyword(token.text) and token.text not in plain
 
 
 def _bracketed(damage: Damage, token: Token) -> bool:

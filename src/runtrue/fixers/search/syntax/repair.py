@@ -30,7 +30,7 @@ from runtrue.fixers.search.syntax.splicing import splices_between
 RULES: tuple[Rule, ...] = (
     *(whole.fences, whole.conflicts, whole.margins, whole.prologue),
     *(strings.odd_characters, strings.backslashes, strings.quotes),
-    *(brackets.unclosed, brackets.unopened, brackets.definitions),
+    *(brackets.unclosed, brackets.unopened, brackets.definitions, brackets.fields),
     *(near.colons, near.equals, foreign.operators, foreign.comments, foreign.braces),
     *(words.keywords, layout.indentation, near.holes, near.around),
 )
@@ -45,7 +45,7 @@ _WAITING = 30
 _ODD = {
     *("dropped token", "another token", "order", "missing operator", "commented out"),
     *("dropped line", "comma", "missing keyword", "header", "body", "reserved word", "space"),
-    *("comment mark", "prose", "backslash", "digit", "long string"),
+    *("comment mark", "uncommented", "prose", "backslash", "digit", "long string"),
 }
 
 

@@ -94,7 +94,10 @@ def margins(damage: Damage) -> Iterator[Step]:
 
 def prologue(damage: Damage) -> Iterator[Step]:
     """Prose before and after a program, as it comes from those who explain what they write."""
-    code = re.compile(r"\s*(import |from \w|def |class |async def |@\w|if __name__|#|\w+ *=[^=])")
+    # A file may begin with a docstring, which is no prose.
+    code = re.compile(
+        r"""\s*(import |from \w|def |class |async def |@\w|if __name__|#|\w+ *=[^=]|r?["'])"""
+    )
     if damage.width(damage.line):
         return
     first = next((n for n, text in enumerate(damage.lines, 1) if code.match(text)), None)

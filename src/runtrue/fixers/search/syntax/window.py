@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from itertools import islice
 
+from runtrue.fixers.search.edit import MARK
 from runtrue.fixers.search.syntax.damage import parses
 from runtrue.fixers.search.syntax.repair import Repair, search
 from runtrue.fixers.search.syntax.splicing import splices_between
@@ -26,6 +27,11 @@ def repairs(text: str, *, limit: int = 200, seconds: float = 3.0) -> Iterator[Re
     Nothing for a text that parses. At most `limit` are given, and none is looked for after
     `seconds`.
     """
+    if text.startswith(MARK):
+        for one in repairs(text.removeprefix(MARK), limit=limit, seconds=seconds):
+            moved = (replace(s, start=s.start + 1, end=s.end + 1) for s in one.splices)
+            yield replace(one, text=MARK + one.text, splices=tuple(moved))
+        return
     deadline = time.monotonic() + seconds
     if text.count("\n") <= _SMALL:
         yield from search(text, limit=limit, seconds=seconds)

@@ -1,0 +1,173 @@
+"""Doubting: edits that pass by making a check refuse nothing of what it refused.
+
+A test that failed because a check raised passes as soon as that check is out of the way. Whether a
+condition still has something in common with the old one is found by asking both about some values.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+from typing import Any
+
+from runtrue.fixers.search.edit import Edit, parsed, splice
+from runtrue.fixers.search.evidence import Failure
+from runtrue.fixers.search.program import Program
+
+DROPS_A_CHECK = "it drops a check"
+_CHECKS = (ast.Raise, ast.Assert)
+_ENDS = (ast.Return, ast.Raise, ast.Break, ast.Continue)
+#: Edits that put statements in another order, or end a block sooner.
+_REORDERING = frozenset(("move", "move_in", "move_out", "borrow", "end_block", "jump", "return"))
+#: What a condition is asked about, besides the constants in it and their neighbours.
+_VALUES: tuple[Any, ...] = (-10, -1, 0, 1, 10, "", "a", None, (), (1,), True)
+_MOST_ASKED = 4_000
+_FUNCTIONS: dict[str, Any] = {"abs": abs, "len": len, "bool": bool, "__builtins__": {}}
+_PLAIN = (
+    *(ast.Expression, ast.BoolOp, ast.boolop, ast.UnaryOp, ast.unaryop, ast.Compare, ast.cmpop),
+    *(ast.Constant, ast.Name, ast.expr_context, ast.Tuple, ast.List, ast.Set),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """A condition under which a failing test was refused, or without which it was."""
+
+    test: ast.expr
+    #: Whether it refuses where the condition holds: an `assert` does where it does not.
+    when: bool
+    #: How many of the failing tests it has refused.
+    refused: int
+
+
+def checks_of(program: Program, failures: Sequence[Failure]) -> list[Check]:
+    """The checks of a program that have refused some of the failing tests."""
+    lines = [one.frames[-1].line for one in failures if _is_innermost(program, one)]
+    found: dict[ast.expr, Check] = {}
+    for node in ast.walk(program.tree) if lines else ():
+        if not isinstance(node, _CHECKS):
+            continue
+        refused = sum(node.lineno <= line <= (node.end_lineno or node.lineno) for line in lines)
+        around = node if isinstance(node, ast.Assert) else program.parents.get(node)
+        if refused and isinstance(around, ast.If | ast.Assert):
+            when = isinstance(around, ast.If) and node in around.body
+            before = found[around.test].refused if around.test in found else 0
+            found[around.test] = Check(around.test, when, before + refused)
+    return list(found.values())
+
+
+def _is_innermost(program: Program, failure: Failure) -> bool:
+    return bool(failure.frames) and failure.frames[-1].file == program.file
+
+
+def doubted(
+    program: Program, edits: Iterable[Edit], checks: Sequence[Check], failures: Sequence[Failure]
+) -> Iterator[Edit]:
+    """Edits as they are, and with a doubt where they only get a check out of the way."""
+    missed = any("DID NOT RAISE" in one.message or "not raised" in one.message for one in failures)
+    for edit in edits:
+        if edit.doubt is None and any(_is_gone(program, edit, one, missed) for one in checks):
+            yield replace(edit, doubt=DROPS_A_CHECK)
+        else:
+            yield edit
+
+
+def _is_gone(program: Program, edit: Edit, check: Check, missed: bool) -> bool:
+    start, end = program.span(check.test)
+    if edit.kind in _REORDERING:
+        first, last = program.around(edit)
+        is_near = first <= check.test.lineno <= last
+        return is_near and _unreached(edit.applied(program.text)) > _unreached(program.text)
+    if not all(start <= one.start and one.end <= end for one in edit.splices):
+        return False
+    inner = [replace(one, start=one.start - start, end=one.end - start) for one in edit.splices]
+    try:
+        new = ast.parse(f"({splice(program.text[start:end], inner)})", mode="eval").body
+    except (SyntaxError, ValueError):
+        return False
+    both = _asked(check.test, new, check.when)
+    if not both:
+        return False
+    if not any(after for _, after in both):
+        return True
+    # Turned round, it may have been written the wrong way; but one test is too few to say so.
+    in_common = any(before and after for before, after in both)
+    return not in_common and check.refused < 2 and not missed
+
+
+def _unreached(text: str) -> int:
+    """How many checks of a program are behind the end of their block."""
+    try:
+        tree = parsed(text)
+    except (SyntaxError, ValueError):
+        return 0
+    found = 0
+    for node in ast.walk(tree):
+        for name in ("body", "orelse", "finalbody"):
+            block = getattr(node, name, None)
+            if isinstance(block, list):
+                ends = (n for n, one in enumerate(block) if isinstance(one, _ENDS))
+                behind = block[next(ends, len(block)) + 1 :]
+                found += sum(isinstance(one, _CHECKS) for part in behind for one in ast.walk(part))
+    return found
+
+
+# -- asking conditions -----------------------------------------------------------------------------
+
+
+def _asked(old: ast.expr, new: ast.expr, when: bool) -> list[tuple[bool, bool]]:
+    """Whether the old and the new condition refuse, for values of what they ask about."""
+    atoms: dict[str, str] = {}
+    both = [_compiled(one, atoms) for one in (old, new)]
+    values = dict.fromkeys((type(value), value) for value in (*_VALUES, *_constants(old, new)))
+    if len(values) ** len(atoms) > _MOST_ASKED:
+        return []
+    found = []
+    for row in product([value for _, value in values], repeat=len(atoms)):
+        names = {**_FUNCTIONS, **dict(zip(atoms.values(), row, strict=True))}
+        try:
+            # Nothing but comparisons of names that stand for our own values.
+            old_holds, new_holds = (bool(eval(code, names)) for code in both)  # noqa: S307
+        except (TypeError, ValueError, ArithmeticError):
+            continue  # not a value for this condition
+        found.append((old_holds is when, new_holds is when))
+    return found
+
+
+def _constants(*tests: ast.expr) -> Iterator[Any]:
+    for one in (node for test in tests for node in ast.walk(test)):
+        if isinstance(one, ast.Constant) and isinstance(one.value, int | float | str):
+            yield one.value
+            if not isinstance(one.value, str):
+                yield from (one.value - 1, one.value + 1)
+
+
+class _Plain(ast.NodeTransformer):
+    """Names in place of what is not asked further: calls, attributes, sums."""
+
+    def __init__(self, atoms: dict[str, str]) -> None:
+        self._atoms = atoms
+
+    def visit(self, node: ast.AST) -> ast.AST:
+        """A node, with what it is made of."""
+        if isinstance(node, ast.Call) and _is_known(node):
+            node.args = [self.visit(one) for one in node.args]  # type: ignore[misc]
+            return node
+        if isinstance(node, ast.expr) and (
+            not isinstance(node, _PLAIN) or isinstance(node, ast.Name)
+        ):
+            name = self._atoms.setdefault(ast.dump(node), f"_{len(self._atoms)}")
+            return ast.copy_location(ast.Name(id=name, ctx=ast.Load()), node)
+        return self.generic_visit(node)
+
+
+def _is_known(node: ast.Call) -> bool:
+    name = node.func.id if isinstance(node.func, ast.Name) else ""
+    return name in _FUNCTIONS and len(node.args) == 1 and not node.keywords
+
+
+def _compiled(test: ast.expr, atoms: dict[str, str]) -> Any:
+    body = _Plain(atoms).visit(ast.parse(ast.unparse(test), mode="eval").body)
+    return compile(ast.unparse(body), "<condition>", "eval")

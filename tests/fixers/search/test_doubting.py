@@ -1,0 +1,76 @@
+"""An edit that only gets a check out of the way is doubted."""
+
+from __future__ import annotations
+
+import pytest
+
+from runtrue.fixers.search.doubting import DROPS_A_CHECK
+from runtrue.fixers.search.evidence import Failure, Frame
+from runtrue.fixers.search.localise import Suspicion
+from runtrue.fixers.search.priors import Priors
+from runtrue.fixers.search.proposing import Proposals
+
+TAX = """\
+def with_tax(net, kind="other"):
+    if net < 0:
+        raise ValueError("net amount")
+    return round(net * 1.19, 2)
+"""
+
+
+def refused(test: str = "test_tax.py::test_refund", line: int = 3) -> Failure:
+    frame = Frame(file="tax.py", line=line, function="with_tax")
+    return Failure(test=test, exception="ValueError", message="net amount", frames=(frame,))
+
+
+def doubts(text: str, *failures: Failure) -> dict[str, str | None]:
+    """The programs that are proposed, with what is doubted of each."""
+    lines = dict.fromkeys(range(1, text.count("\n") + 1), 0.5)
+    priors = Priors.for_(failures, {})
+    found = Proposals({"tax.py": text}, Suspicion(lines={"tax.py": lines}), failures, priors)
+    return {one.texts({"tax.py": text})["tax.py"]: one.doubt for one in found.singles()}
+
+
+@pytest.mark.parametrize(
+    "condition", ["0 < 0", "abs(net) < 0", "net < 0 and not net", "net > 0", "net >= 0", "net == 0"]
+)
+def test_a_check_that_refuses_nothing_of_what_it_refused_is_dropped(condition: str) -> None:
+    after = TAX.replace("net < 0", condition)
+    assert doubts(TAX, refused())[after] == DROPS_A_CHECK
+
+
+def test_a_check_behind_the_end_of_its_block_is_dropped() -> None:
+    head, check, result = TAX.partition('    if net < 0:\n        raise ValueError("net amount")\n')
+    assert doubts(TAX, refused())[head + result + check] == DROPS_A_CHECK
+
+
+@pytest.mark.parametrize("condition", ["net < -1", "net <= 0", "net < 0 and not kind"])
+def test_a_check_that_still_refuses_some_of_it_is_one(condition: str) -> None:
+    assert doubts(TAX, refused()).get(TAX.replace("net < 0", condition)) is None
+
+
+@pytest.mark.parametrize(
+    "failures",
+    [
+        (refused("test_one"), refused("test_two")),
+        (refused(), Failure(test="test_b", exception="Failed", message="DID NOT RAISE ValueError")),
+    ],
+)
+def test_a_check_may_be_the_wrong_way_round_if_more_than_one_test_says_so(
+    failures: tuple[Failure, ...],
+) -> None:
+    found = doubts(TAX, *failures)
+    assert found[TAX.replace("<", ">")] is None
+    assert found[TAX.replace("net < 0", "0 < 0")] == DROPS_A_CHECK
+
+
+def test_a_check_that_has_refused_nothing_may_be_edited() -> None:
+    elsewhere = refused(line=4)
+    assert doubts(TAX, elsewhere)[TAX.replace("<", ">")] is None
+
+
+def test_an_assertion_is_a_check_too() -> None:
+    text = "def share(part, whole):\n    assert whole > 0\n    return part / whole\n"
+    found = doubts(text, refused(line=2))
+    assert found[text.replace("> 0", "<= 0")] == DROPS_A_CHECK
+    assert found[text.replace("> 0", ">= 0")] is None
