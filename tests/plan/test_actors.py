@@ -277,6 +277,28 @@ def _outside_of_fences(prompt: str) -> list[str]:
     return outside
 
 
+class TestSearch:
+    def test_it_mends_what_the_tests_find_and_asks_what_has_held(
+        self, workplace: Workplace
+    ) -> None:
+        (workplace.root / "test_app.py").write_text(
+            "from app import total\n\n\ndef test_total():\n    assert total([1, 2]) == 3\n"
+        )
+        asked: list[str] = []
+
+        def held() -> dict[tuple[str, str], int]:
+            asked.append("held")
+            return {}
+
+        step = make_step(actor=Actor.SEARCH)
+        tests = Validation(name="tests", command="python -m pytest -q -p no:cacheprovider")
+        actor = actor_of(step, make_request(validations=(tests,)), HIDE, held)
+        acted = asyncio.run(actor.act(make_step_task(step), workplace))
+        assert acted.failure is None
+        assert list(acted.texts or ()) == ["app.py"]
+        assert asked
+
+
 class TestAvailability:
     def test_without_a_model_an_agent_and_mending_commands_two_are_left(self) -> None:
         missing = unavailable_actors(make_request(), HIDE)

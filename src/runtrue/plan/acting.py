@@ -141,7 +141,7 @@ class ActNode(Node):
     async def _act(self, inputs: ActInputs) -> Acted:
         """Ask; what fails for outside reasons is tried again, as often as the policy says."""
         request, sandbox = self.place.request, self.place.sandbox
-        actor = actor_of(inputs.step, request, self.place.hide)
+        actor = actor_of(inputs.step, request, self.place.hide, self.place.memory.held)
         if reason := actor.unavailable():
             return Acted(description=reason, failure=reason, is_strategy=True)
         task = StepTask(

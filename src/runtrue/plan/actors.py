@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from runtrue.config import AgentConfig
@@ -25,6 +25,8 @@ from runtrue.plan.seams import Acted, StepActor, StepTask
 from runtrue.plan.strategy import Actor, Step
 from runtrue.plan.validation import test_checks
 
+Held = Callable[[], Mapping[tuple[str, str], int]]
+
 #: Seconds for a model to answer in.
 _MODEL_TIMEOUT = 300.0
 _PROPERTIES: dict[str, Any] = {
@@ -32,15 +34,18 @@ _PROPERTIES: dict[str, Any] = {
 }
 
 
-def actor_of(step: Step, request: PlanRequest, hide: Hide) -> StepActor:
-    """Who does a step. `hide` takes out of prompts what must not be in them."""
+def actor_of(step: Step, request: PlanRequest, hide: Hide, held: Held = dict) -> StepActor:
+    """Who does a step. `hide` takes out of prompts what must not be in them.
+
+    `held` gives the number of verified fixes by cause and kind of edit, for `search`.
+    """
     match step.actor:
         case Actor.COMMAND:
             return CommandActor(step.command or "", timeout=request.agent.timeout, hide=hide)
         case Actor.TOOL:
             return ToolActor(request.mending)
         case Actor.SEARCH:
-            return SearchActor(request)
+            return SearchActor(request, held)
         case Actor.MODEL:
             return ModelActor(request.model, os.environ, hide=hide)
         case Actor.AGENT:
@@ -99,9 +104,9 @@ class ToolActor:
 class SearchActor:
     """Model-free repair of what the tests among the validations find."""
 
-    def __init__(self, request: PlanRequest) -> None:
+    def __init__(self, request: PlanRequest, held: Held) -> None:
         self._checks = test_checks(request)
-        self._fixer = SearchFixer(self._checks, request.search, judges=request.judges)
+        self._fixer = SearchFixer(self._checks, request.search, judges=request.judges, held=held)
 
     def unavailable(self) -> str | None:
         """Why it cannot be used at all: no validation runs Python tests."""

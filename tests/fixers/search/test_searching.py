@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import asyncio
 import gc
 import signal
@@ -237,6 +238,19 @@ def test_two_mistakes_are_mended_by_a_pair_of_edits() -> None:
     asyncio.run(one._try(one._pairs()))
     wanted = "def span(a, b):\n    return a - b\n\n\ndef area(a, b):\n    return a * b\n"
     assert wanted in made(list(one.tally.passing.values()), TWO)
+
+
+def test_of_edits_that_come_to_the_same_program_one_is_tried_in_pairs_and_one_is_found() -> None:
+    text = "def f(a):\n    return a + 1\n"
+    one, judge = search(text, {"t": lambda n: n["f"](3) == 3})
+    twice = [again for single in one._proposals.singles() for again in (single, single)]
+    one._proposals.singles = lambda: iter(twice)  # type: ignore[method-assign]
+    singles = [*one._singles()]
+    assert one._partners == [single for single in singles if not single.doubt][:400]
+    trying = Trying(judge, {"app.py": text}, one._allowance, only=None, more=(500, 500))
+    found = made(asyncio.run(trying.all(iter(twice))), text)
+    assert len(found) > 1
+    assert len({ast.dump(ast.parse(program)) for program in found}) == len(found)
 
 
 def test_the_part_that_mends_most_is_known_where_nothing_mends_all() -> None:

@@ -39,7 +39,7 @@ _STEPS = 3
 #: Candidates whose behaviour is compared, and on how many inputs.
 _COMPARED, _INPUTS = 11, 60
 #: Of the time that is left, the share for token repairs; how many are tried after one that passes.
-_READING, _SECOND_THOUGHTS = 0.5, 16
+_READING, _SECOND_THOUGHTS = 0.5, 8
 #: Token repairs that only get rid of what is in the way.
 _DROPS = dict.fromkeys(
     ("commented out", "comment mark", "prose", "dropped line", "dropped token", "body"),

@@ -8,13 +8,13 @@ What is found is the same for the same program, tests and seed, as long as time 
 
 from __future__ import annotations
 
+import ast
 import asyncio
 import contextlib
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
 from typing import Protocol
 
 from runtrue.fixers.search.evidence import Baseline
@@ -151,7 +151,10 @@ class Trying:
         if self.tally.stopped is Stopped.ENOUGH:
             self._count_again()
         self._tell(self.tally)
-        return [self.tally.passing[at] for at in sorted(self.tally.passing)][:_ENOUGH]
+        passing = (self.tally.passing[at] for at in sorted(self.tally.passing))
+        # Each program but once, however it came about: what is alike votes together.
+        programs = {_program(one.texts(self._base)): one for one in reversed([*passing])}
+        return [*reversed(programs.values())][:_ENOUGH]
 
     async def _try(self, candidates: Iterator[Candidate], patience: float = 1.0) -> None:
         """Try candidates side by side, until enough have passed or the budget is spent.
@@ -250,6 +253,8 @@ class Search(Trying):
         )
         self._proposals = proposals
         self._targets = tuple(targets)
+        #: The likeliest of those that were tried, each program but once.
+        self._partners: list[Candidate] = []
 
     async def run(self) -> list[Candidate]:
         """The candidates that pass, in the order they were thought of."""
@@ -285,16 +290,19 @@ class Search(Trying):
     # -- the order of candidates ----------------------------------------------------------------
 
     def _singles(self) -> Iterator[Candidate]:
-        return (one for one in self._proposals.singles() if self._proposals.is_new(one))
+        for one in self._proposals.singles():
+            if self._proposals.is_new(one):
+                if not one.doubt and len(self._partners) < _PARTNERS:
+                    self._partners.append(one)
+                yield one
 
     def _pairs(self) -> Iterator[Candidate]:
         """Edits that changed how the tests fail, each with the likeliest others."""
         telling = [one for _, one in sorted(self.tally.telling, key=lambda one: one[1].cost)]
-        partners = list(islice(self._fresh_singles(), _PARTNERS))
         pairs: list[Candidate] = []
         seen: set[frozenset[object]] = set()
         for first in telling[:_TELLING]:
-            for second in partners:
+            for second in self._partners:
                 pair = first.with_(second)
                 key = frozenset(edit.splices for edit in (*first.edits, *second.edits))
                 if pair is not None and key not in seen:
@@ -302,8 +310,10 @@ class Search(Trying):
                     pairs.append(pair)
         return iter(sorted(pairs, key=lambda pair: pair.cost))
 
-    def _fresh_singles(self) -> Iterator[Candidate]:
-        return (one for one in self._proposals.singles() if not one.doubt)
+
+def _program(texts: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
+    """What some files come to, without how it is written."""
+    return tuple(sorted((file, ast.dump(ast.parse(text))) for file, text in texts.items()))
 
 
 def _usual(baseline: Baseline, targets: Iterable[str]) -> frozenset[str]:
