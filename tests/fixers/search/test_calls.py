@@ -60,3 +60,24 @@ def test_elements_are_given_one_by_one_where_a_call_was_refused() -> None:
     after = text.replace("place(point)", "place(*point)")
     assert written(text, refused)[after].kind == "star"
     assert after not in written(text)
+
+
+@pytest.mark.parametrize(
+    ("kind", "head", "key"),
+    [
+        (
+            "Tea",
+            "class Tea:\n    def __init__(self, price):\n        self.price = price\n",
+            "one.price",
+        ),
+        ("dict", "def name(row):\n    return row['name']\n", "one['name']"),
+    ],
+)
+def test_what_has_no_order_is_sorted_by_what_it_has(kind: str, head: str, key: str) -> None:
+    text = f"{head}\n\ndef f(rows):\n    return sorted(rows)\n"
+    frame = Frame(file="shop.py", line=text.count("\n"), function="f")
+    told = f"'<' not supported between instances of '{kind}' and '{kind}'"
+    refused = Failure(test="test_f", exception="TypeError", message=told, frames=(frame,))
+    after = text.replace("sorted(rows)", f"sorted(rows, key=lambda one: {key})")
+    assert written(text, refused)[after].kind == "argument_add"
+    assert after not in written(text)

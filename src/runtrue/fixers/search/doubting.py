@@ -9,10 +9,12 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import product
+from textwrap import dedent
 from typing import Any
 
-from runtrue.fixers.search.edit import Edit, parsed, splice
+from runtrue.fixers.search.edit import Edit, splice
 from runtrue.fixers.search.evidence import Failure
 from runtrue.fixers.search.program import Program
 
@@ -77,9 +79,7 @@ def doubted(
 def _is_gone(program: Program, edit: Edit, check: Check, missed: bool) -> bool:
     start, end = program.span(check.test)
     if edit.kind in _REORDERING:
-        first, last = program.around(edit)
-        is_near = first <= check.test.lineno <= last
-        return is_near and _unreached(edit.applied(program.text)) > _unreached(program.text)
+        return _is_behind(program, edit, check)
     if not all(start <= one.start and one.end <= end for one in edit.splices):
         return False
     inner = [replace(one, start=one.start - start, end=one.end - start) for one in edit.splices]
@@ -97,10 +97,24 @@ def _is_gone(program: Program, edit: Edit, check: Check, missed: bool) -> bool:
     return not in_common and check.refused < 2 and not missed
 
 
+def _is_behind(program: Program, edit: Edit, check: Check) -> bool:
+    """Whether an edit leaves more checks of a function behind the end of their block."""
+    function = program.function_of(check.test)
+    if function is None:
+        return False
+    start, end = program.line_span(function)
+    if not all(start <= one.start and one.end <= end for one in edit.splices):
+        return False
+    inner = [replace(one, start=one.start - start, end=one.end - start) for one in edit.splices]
+    old = program.text[start:end]
+    return _unreached(splice(old, inner)) > _unreached(old)
+
+
+@lru_cache(maxsize=64)
 def _unreached(text: str) -> int:
-    """How many checks of a program are behind the end of their block."""
+    """How many checks of a function are behind the end of their block."""
     try:
-        tree = parsed(text)
+        tree = ast.parse(dedent(text))
     except (SyntaxError, ValueError):
         return 0
     found = 0

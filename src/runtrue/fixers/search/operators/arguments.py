@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 
 from runtrue.fixers.search.edit import Edit, Splice
@@ -11,7 +12,8 @@ from runtrue.fixers.search.operators.names import candidates
 from runtrue.fixers.search.operators.seam import Site
 from runtrue.fixers.search.operators.shown import raised
 
-_MOST_ADDED = 5
+_MOST_ADDED, _MOST_ORDERS = 5, 6
+_UNORDERED = re.compile(r"'[<>]' not supported between instances of '(\w+)' and '\1'")
 _KEYS: dict[str, float] = {
     "key=lambda x: x[1]": 1.5,
     "key=len": 2,
@@ -100,7 +102,28 @@ def added_argument(site: Site) -> Iterator[Edit]:
         keyword, named, _ = argument.partition("=")
         if (named and keyword not in given) or (not named and not given):
             yield _with(site, node, argument, unlikely)
+    if name in ("sorted", "sort", "min", "max") and "key" not in given:
+        for n, key in enumerate(_orders(site)):
+            yield _with(site, node, f"key=lambda one: {key}", 1.0 + n / 2)
     yield from _asked_for(site, node, name)
+
+
+def _orders(site: Site) -> list[str]:
+    """What things that have no order of their own may be sorted by, where that was missed."""
+    told = next((one.message for one in raised(site, "TypeError")), "")
+    if not (found := _UNORDERED.search(told)):
+        return []
+    kind, keys = found.group(1), []
+    for program in (site.program, *site.others):
+        for node in ast.walk(program.tree):
+            match node:
+                case ast.Subscript(slice=ast.Constant(value=str(text))) if kind == "dict":
+                    keys.append(f"one[{text!r}]")
+                case ast.ClassDef(name=name) if name == kind:
+                    known = gathered(program)
+                    fields = [one for one in known.members[node] if one not in known.defined(node)]
+                    keys += [f"one.{field}" for field in fields if not field.startswith("_")]
+    return list(dict.fromkeys(keys))[:_MOST_ORDERS]
 
 
 def _with(site: Site, node: ast.Call, text: str, unlikely: float) -> Edit:

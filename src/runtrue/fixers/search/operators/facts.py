@@ -189,6 +189,7 @@ class Gathered:
         self.attributes: dict[str, dict[str, None]] = {}
         self.members: dict[ast.ClassDef, dict[str, None]] = {}
         self._defined: dict[ast.AST, frozenset[str]] = {}
+        self._is_function: dict[tuple[ast.AST, str], bool] = {}
         self.strings: Counter[str] = Counter()
         docstrings = set()
         for node in ast.walk(program.tree):
@@ -227,10 +228,12 @@ class Gathered:
 
     def is_function(self, program: Program, node: ast.AST, name: str) -> bool:
         """Whether a name is that of a function where a node sees it."""
-        for scope in program.scopes_of(node):
-            if name in program.names_in(scope):
-                return name in self.defined(scope)
-        return False
+        key = program.scope_of(node), name
+        if key not in self._is_function:
+            binding = (one for one in program.scopes_of(node) if name in program.names_in(one))
+            scope = next(binding, None)
+            self._is_function[key] = scope is not None and name in self.defined(scope)
+        return self._is_function[key]
 
     def defined(self, scope: ast.AST) -> frozenset[str]:
         """The functions of a scope, by their names; a property is none."""
