@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import venv
 from pathlib import Path
 
 import pytest
@@ -58,6 +59,61 @@ def test_by_default_the_strongest_level_is_used_and_recorded(
     assert shown.json["isolation"]["level"] == "bubblewrap"
     doctor = machine.runtrue("doctor", cwd=project)
     assert "isolation  bubblewrap (at least landlock); no network" in doctor.out
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("sandbox", ["worktree", "copy"])
+def test_a_project_with_a_virtual_environment_is_checked_with_it(
+    machine: Machine, make_project: MakeProject, level: str, sandbox: str
+) -> None:
+    files = {**PROJECT, ".gitignore": ".venv\n"} if sandbox == "worktree" else PROJECT
+    project = make_project(files)
+    venv.create(project / ".venv", symlinks=True)
+    check(
+        project,
+        f"""
+        test "$(python -c 'import sys; print(sys.prefix)')" -ef {project}/.venv || exit 3
+        touch .venv/pyvenv.cfg 2>/dev/null && exit 4
+        exit 0
+        """,
+    )
+    env = {"RUNTRUE_ISOLATION": level}
+    done = machine.runtrue("fix", f"--{sandbox}", "--json", cwd=project, env=env)
+    assert done.code == 0, done.said
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_sources_that_python_imports_from_can_be_edited(
+    machine: Machine, make_project: MakeProject, level: str
+) -> None:
+    project = make_project(PROJECT)
+    (project / "src").mkdir()
+    (project / "src" / "other.py").write_text("")
+    check(project, "echo '# edited' >>src/other.py")
+    env = {"RUNTRUE_ISOLATION": level, "PYTHONPATH": str(project / "src")}
+    done = machine.runtrue("fix", "--json", cwd=project, env=env)
+    assert done.code == 0, done.said
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_an_environment_that_a_candidate_makes_shows_nothing_of_the_machine(
+    machine: Machine, make_project: MakeProject, level: str
+) -> None:
+    project = make_project({**PROJECT, "thing.py": "def double(number):\n    return number\n"})
+    secrets = machine.home / ".ssh" / "bin"
+    secrets.mkdir(parents=True)
+    (secrets / "key").write_text("the key")
+    agent = project.parent / "agent.sh"
+    agent.write_text(f"""
+        mkdir -p venv .venv/bin && ln -s {secrets} venv/bin && touch .venv/pyvenv.cfg
+        ln -s {secrets}/python3 .venv/bin/python3
+        echo 'def double(number): return 2 * number' >thing.py
+    """)
+    check(project, f"ls {secrets} && exit 9; grep -q 2 thing.py")
+    with (project / "runtrue.toml").open("a") as file:
+        file.write(f'[fixers.agent]\ncommand = "sh {agent}"\nread = ["{agent}"]\n')
+    done = machine.runtrue("fix", "--json", cwd=project, env={"RUNTRUE_ISOLATION": level})
+    assert done.code == 0, done.said
 
 
 @pytest.mark.parametrize("level", LEVELS)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 from runtrue.confinement import Confinement
@@ -9,7 +10,8 @@ from runtrue.errors import SandboxError
 from runtrue.sandbox.base import Site, TreeSandbox
 from runtrue.sandbox.environment import imports
 from runtrue.sandbox.extras import Extras
-from runtrue.sandbox.git import Tree, run_git
+from runtrue.sandbox.git import INSTALLED, Tree, run_git
+from runtrue.sandbox.isolation import environment_places
 from runtrue.sandbox.repository import borrow_objects, common_git_dir, repository_of
 
 _SUBMODULE = "160000 "
@@ -45,10 +47,16 @@ class UsersTree(TreeSandbox):
                 base=base,
                 extras=Extras(files=(), empty=()),
                 python_path=found.path,
-                shown=found.outside,
+                shown=(*found.outside, *self._environments()),
             )
         )
         return base
+
+    def _environments(self) -> Iterator[str]:
+        """What the virtual environments of the project lead to, as long as they are the user's."""
+        for name in INSTALLED:
+            if (place := self._project / name).is_dir():
+                yield from map(str, environment_places(place.resolve()))
 
     @property
     def directory(self) -> Path:

@@ -15,7 +15,7 @@ from runtrue.confinement import ResourceLimits, Start
 from runtrue.errors import IsolationError
 from runtrue.sandbox.isolation.cgroup import counted
 from runtrue.sandbox.isolation.level import Level
-from runtrue.sandbox.isolation.places import SYSTEM, is_seen, tools
+from runtrue.sandbox.isolation.places import SYSTEM, is_seen, is_within, tools
 
 _LIMITS = ResourceLimits()
 #: Variables that lead to places in the home directory, where there is nothing of that kind.
@@ -127,7 +127,7 @@ class Box:
         write = [place.resolve() for place in self.write if is_seen(place)]
         for name in _TEMPORARY:
             wanted = Path(environment.get(name) or "/")
-            if not any(wanted.is_relative_to(place) for place in write):
+            if not is_within(wanted, write):
                 environment.pop(name, None)
         if self.private is not None:
             # Compiling the standard library again for each check would take longer than the check.
@@ -146,7 +146,7 @@ class Box:
             environment=environment,
             home=home,
             temporary=temporary,
-            tools=tools(env),
+            tools=tools(env, write),
             read=tuple(dict.fromkeys(read)),
             write=tuple(dict.fromkeys(write)),
             kept=tuple(place for place in self.kept if is_seen(place)),

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 
@@ -46,10 +46,32 @@ _VARIABLES = {
 _ENVIRONMENTS = ("pyvenv.cfg", "conda-meta")
 
 
-def tools(environment: Mapping[str, str]) -> tuple[Path, ...]:
-    """The places of the tools that commands with this environment may need."""
-    names = ("PATH", "HOME", "NODE_PATH", "PYTHONPATH", *_VARIABLES)
-    return _tools(tuple((name, environment[name]) for name in names if name in environment))
+def tools(environment: Mapping[str, str], write: Sequence[Path] = ()) -> tuple[Path, ...]:
+    """The places of the tools that commands with this environment may need.
+
+    Of those within `write` only an environment that is there itself is one of them: a link out of
+    there may have been made by a candidate, and what it leads to is shown by whoever knows it.
+    """
+    variables = {name: environment[name] for name in ("HOME",) if name in environment}
+    inside: list[Path] = []
+    for name in ("PATH", "NODE_PATH", "PYTHONPATH", *_VARIABLES):
+        places = environment.get(name, "").split(os.pathsep)
+        within = [place for place in places if place and is_within(Path(place), write)]
+        variables[name] = os.pathsep.join(place for place in places if place not in within)
+        inside += map(Path, within if name == "PATH" else ())
+    return (*_tools(tuple(variables.items())), *_environments(inside))
+
+
+def is_within(place: Path, places: Iterable[Path]) -> bool:
+    """Whether a place is one of some places, or lies below one."""
+    return any(place.is_relative_to(other) for other in places)
+
+
+def _environments(programs: Iterable[Path]) -> Iterator[Path]:
+    """The environments of some directories of programs, but for those that are links."""
+    for place in (directory.parent for directory in programs):
+        if any(is_seen(place / sign) for sign in _ENVIRONMENTS) and place.resolve() == place:
+            yield place
 
 
 @lru_cache(maxsize=64)
