@@ -82,6 +82,27 @@ def test_a_project_with_a_virtual_environment_is_checked_with_it(
     assert done.code == 0, done.said
 
 
+def test_what_bubblewrap_cannot_do_is_no_fault_of_the_candidate(
+    machine: Machine, make_project: MakeProject
+) -> None:
+    project = make_project(PROJECT)
+    place = project.parent / "place"
+    place.mkdir()
+    check(project, "exit 0", read=f'["{place}"]')
+    bwrap = project.parent / "bin" / "bwrap"
+    bwrap.parent.mkdir()
+    bwrap.write_text(
+        f'#!/bin/sh\ncase "$*" in *{place}*) rmdir {place}; set -- --bind {place} /x "$@"; esac\n'
+        f'exec {shutil.which("bwrap")} "$@"\n'
+    )
+    bwrap.chmod(0o755)
+    path = f"{bwrap.parent}:{machine.env['PATH']}"
+    done = machine.runtrue("fix", "--json", cwd=project, env={"PATH": path})
+    finding = done.json["findings"][0]
+    assert (finding["category"], finding["fault"]) == ("not_runnable", "check")
+    assert f"cannot be confined: bwrap: Can't find source path {place}" in finding["message"]
+
+
 @pytest.mark.parametrize("level", LEVELS)
 def test_sources_that_python_imports_from_can_be_edited(
     machine: Machine, make_project: MakeProject, level: str
