@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import subprocess
 import venv
 from pathlib import Path
 
@@ -205,6 +206,26 @@ def test_a_file_that_a_check_names_and_places_that_are_allowed_are_there(
     done = machine.runtrue("fix", cwd=project)
     assert done.code == 0, done.said
     assert (notes / "it").read_text() == "seen\n"
+
+
+@pytest.mark.parametrize("apply", [(), ("--apply",)])
+def test_what_may_not_leave_the_sandbox_is_not_offered_as_a_patch_either(
+    machine: Machine, make_project: MakeProject, apply: tuple[str, ...]
+) -> None:
+    project = make_project(PROJECT)
+    subprocess.run(["git", "config", "core.hooksPath", "hooks"], cwd=project, check=True)
+    check(project, "test -e hooks/pre-commit")
+    (machine.home / ".ssh").mkdir()
+    agent = f"sh -c 'ln -s {machine.home}/.ssh keys; mkdir hooks; echo id >hooks/pre-commit'"
+    done = machine.runtrue("fix", "--json", "--agent", agent, *apply, cwd=project)
+    assert done.code == 1, done.said
+    assert done.json["status"] == "failed"
+    found = {finding["data"].get("kind") for finding in done.json["findings"]}
+    assert {"hook", "link"} <= found
+    assert done.json["patch"] is None
+    assert not list((machine.home / ".runtrue").glob("patches/*"))
+    shown = machine.runtrue("runs", "show", done.json["run_id"], cwd=project)
+    assert "git -C" not in shown.said + done.said
 
 
 def test_nodes_of_workflows_are_isolated_too(machine: Machine, tmp_path: Path) -> None:
