@@ -228,6 +228,26 @@ def test_what_may_not_leave_the_sandbox_is_not_offered_as_a_patch_either(
     assert "git -C" not in shown.said + done.said
 
 
+@pytest.mark.parametrize("command", ["fix", "doctor"])
+def test_programs_of_a_project_are_not_run_outside_of_the_sandbox(
+    machine: Machine, make_project: MakeProject, command: str
+) -> None:
+    seen = machine.home / "seen"
+    program = f"#!/bin/sh\necho $0 >>{seen}\necho '[\"{machine.home}\"]'\n"
+    names = ("python", "python3", "pytest", "ruff", "mypy")
+    files = {f"venv/bin/{name}": program for name in names}
+    site = "venv/lib/python3/site-packages"
+    files |= {"venv/pyvenv.cfg": "", f"{site}/a.pth": str(machine.home)}
+    project = make_project({**PROJECT, **files})
+    for name in names:
+        (project / "venv" / "bin" / name).chmod(0o755)
+    (machine.home / "secret").write_text("")
+    check(project, f"test ! -e {machine.home}/secret")
+    done = machine.runtrue(command, cwd=project)
+    assert done.code == 0, done.said
+    assert not seen.exists()
+
+
 def test_nodes_of_workflows_are_isolated_too(machine: Machine, tmp_path: Path) -> None:
     (machine.home / "secret.txt").write_text("the secret")
     folder = tmp_path / "folder"

@@ -79,7 +79,7 @@ def _facts(project: Path) -> Iterator[Fact]:
     path = search_path(project, os.environ.get("PATH", os.defpath))
     detected = detect_checks(project)
     for tool in _tools(project, detected):
-        yield _tool(tool, path)
+        yield _tool(tool, path, project)
     yield _memory(Home.find(project))
     yield _servers(project)
     try:
@@ -175,10 +175,12 @@ def _tools(project: Path, detected: Sequence[Detected]) -> Iterator[str]:
     yield from dict.fromkeys(name for name in others if "/" not in name)
 
 
-def _tool(name: str, path: str) -> Fact:
+def _tool(name: str, path: str, project: Path) -> Fact:
     found = find_program(name, path)
     if found is None:
         return Fact(name, False, "not found; checks that use it cannot run")
+    if Path(found).is_relative_to(project) or Path(found).resolve().is_relative_to(project):
+        return Fact(name, True, f"the project's own, which is not run here, at {found}")
     asked = "version" if name == "go" else "--version"
     return Fact(name, True, f"{_version([found, asked])} at {found}")
 
