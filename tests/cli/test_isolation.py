@@ -267,3 +267,28 @@ def test_nodes_of_workflows_are_isolated_too(machine: Machine, tmp_path: Path) -
     assert python.code == 1
     assert "the secret" not in python.said
     assert "FileNotFoundError" in python.said or "PermissionError" in python.said
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("template", ["", "usual"])
+def test_a_node_of_a_workflow_installs_no_hooks_in_the_users_repository(
+    machine: Machine, tmp_path: Path, level: str, template: str
+) -> None:
+    folder = tmp_path / "folder"
+    option = [] if template else ["--template="]
+    subprocess.run(["git", "init", "-q", *option, folder], check=True)
+    before = (folder / ".git" / "config").read_text()
+    harm = """
+        mkdir -p .git/hooks; echo id >.git/hooks/pre-commit; echo x >>.git/config
+        mv .git .gitold && cp -r .gitold .git && mkdir -p .git/hooks && echo id >.git/hooks/pre-push
+        mv .git/hooks .git/other; mkdir -p .git/hooks; echo id >.git/hooks/pre-push
+        echo note >file && git add file && git -c user.name=A -c user.email=a@b commit -qm kept
+    """
+    node = ("node", "run", "shell", f"command={harm}")
+    done = machine.runtrue(*node, cwd=folder, env={"RUNTRUE_ISOLATION": level})
+    assert done.code == 0, done.said
+    hooks = {hook.name for hook in (folder / ".git" / "hooks").iterdir()}
+    assert hooks.isdisjoint({"pre-commit", "pre-push"})
+    assert (folder / ".git" / "config").read_text() == before
+    log = subprocess.run(["git", "log", "--format=%s"], cwd=folder, capture_output=True, check=True)
+    assert log.stdout == b"kept\n"

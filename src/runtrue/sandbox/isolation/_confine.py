@@ -72,6 +72,11 @@ def confine(spec: dict[str, Any], apart: bool) -> tuple[dict[str, str], list[str
                 return f"{error.filename}: {error.strerror}"
         elif not spec["open_network"] and spec["filter_together"] is None:
             raise OSError(0, "neither namespaces nor a filter for this machine", "network")
+        elif spec["kept"]:
+            # A right to a directory is one to all that is in it.
+            raise OSError(
+                0, "without namespaces they could be changed: install bubblewrap", "hooks"
+            )
         else:
             missing.append("namespaces")
             _furnish(spec)
