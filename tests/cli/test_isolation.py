@@ -292,3 +292,16 @@ def test_a_node_of_a_workflow_installs_no_hooks_in_the_users_repository(
     assert (folder / ".git" / "config").read_text() == before
     log = subprocess.run(["git", "log", "--format=%s"], cwd=folder, capture_output=True, check=True)
     assert log.stdout == b"kept\n"
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("linked", ["RUNTRUE_HOME", "HOME"])
+def test_a_home_may_be_a_link(
+    machine: Machine, make_project: MakeProject, level: str, linked: str
+) -> None:
+    project = make_project(PROJECT)
+    link = project.parent / "link"
+    link.symlink_to(machine.home)
+    env = {"RUNTRUE_ISOLATION": level, linked: str(link)}
+    done = machine.runtrue("fix", "--json", cwd=project, env=env)
+    assert done.code == 0, done.said
