@@ -305,3 +305,15 @@ def test_a_home_may_be_a_link(
     env = {"RUNTRUE_ISOLATION": level, linked: str(link)}
     done = machine.runtrue("fix", "--json", cwd=project, env=env)
     assert done.code == 0, done.said
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_memory_that_is_reserved_and_not_used_counts_for_nothing(
+    machine: Machine, make_project: MakeProject, level: str
+) -> None:
+    project = make_project(PROJECT)
+    # As sanitizers do, whose shadow of all memory is mostly never touched.
+    private = "mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | 0x4000"
+    check(project, f"python -c 'import mmap; mmap.mmap(-1, 1 << 40, {private})'")
+    done = machine.runtrue("fix", "--json", cwd=project, env={"RUNTRUE_ISOLATION": level})
+    assert done.code == 0, done.said

@@ -149,8 +149,6 @@ def _limited(limits: ResourceLimits, argv: Sequence[str]) -> tuple[str, ...]:
         f"ulimit -n {limits.open_files}",
         # In blocks of 512 bytes.
         f"ulimit -f {limits.file_size * 2048}",
-        # A net, in KiB: what counts is what all processes have together.
-        f"ulimit -d {limits.memory * 2048}",
         "ulimit -c 0",
         # One shell calls it so, another one so.
         f"ulimit -u {processes} || ulimit -p {processes}",
