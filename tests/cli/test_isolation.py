@@ -317,3 +317,19 @@ def test_memory_that_is_reserved_and_not_used_counts_for_nothing(
     check(project, f"python -c 'import mmap; mmap.mmap(-1, 1 << 40, {private})'")
     done = machine.runtrue("fix", "--json", cwd=project, env={"RUNTRUE_ISOLATION": level})
     assert done.code == 0, done.said
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_a_program_that_is_a_link_to_elsewhere_can_be_run(
+    machine: Machine, make_project: MakeProject, level: str
+) -> None:
+    project = make_project(PROJECT)
+    cellar, programs = project.parent / "cellar", project.parent / "programs"
+    cellar.mkdir()
+    programs.mkdir()
+    (cellar / "judge").write_text("#!/bin/sh\nexit 0\n")
+    (cellar / "judge").chmod(0o755)
+    (programs / "judge").symlink_to("../cellar/judge")
+    env = {"RUNTRUE_ISOLATION": level, "PATH": f"{programs}:{machine.env['PATH']}"}
+    done = machine.runtrue("fix", "--json", "--check", "judge", cwd=project, env=env)
+    assert done.code == 0, done.said
