@@ -59,7 +59,10 @@ def test_by_default_the_strongest_level_is_used_and_recorded(
     shown = machine.runtrue("runs", "show", done.json["run_id"], "--json", cwd=project)
     assert shown.json["isolation"]["level"] == "bubblewrap"
     doctor = machine.runtrue("doctor", cwd=project)
-    assert "isolation  bubblewrap (at least landlock); no network" in doctor.out
+    told = (
+        "isolation  bubblewrap (at least landlock); no network; there is landlock, process as well"
+    )
+    assert told in doctor.out
 
 
 @pytest.mark.parametrize("level", LEVELS)

@@ -136,15 +136,16 @@ def _isolation(config: Config) -> Fact:
         return Fact("isolation", False, str(error), needed=True)
     minimum = config.isolation.minimum
     told = [f"{level} (at least {minimum})"]
-    told += [
-        f"no {other}: {reason}"
-        for other in (Level.BUBBLEWRAP, Level.LANDLOCK)
-        if other.strength > level.strength and (reason := unavailable(other))
-    ]
+    others = [one for one in (Level.BUBBLEWRAP, Level.LANDLOCK, Level.PROCESS) if one is not level]
+    reasons = {other: unavailable(other) for other in others}
+    told += [f"no {other}: {reason}" for other, reason in reasons.items() if reason]
     if without := missing(level):
-        told.append(f"without {', '.join(without)}")
+        lost = f"without {', '.join(without)}, so that less is promised (SECURITY.md says what)"
+        told.append(f"{lost}: install bubblewrap, or let users have namespaces")
     routes = config.isolation.network
     told.append(f"network: {', '.join(routes)}" if routes else "no network")
+    if possible := [other for other, reason in reasons.items() if reason is None]:
+        told.append(f"there is {', '.join(possible)} as well")
     return Fact("isolation", True, "; ".join(told), needed=True)
 
 
