@@ -209,6 +209,7 @@ PUBLIC: dict[str, list[str]] = {
         "changes_since",
         "content_at",
         "fork_point",
+        "git_places",
         "head_of",
         "hidden",
         "is_git",

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from pathlib import Path
@@ -74,6 +74,9 @@ class Start:
     pass_fds: tuple[int, ...] = ()
     #: A launcher between us and the command tells of signals as shells do: 128 and the number.
     tells_signals: bool = False
+    #: Whether a command that ended by itself was started at all, asked once before the block ends:
+    #: what its launcher could not do is nothing that the command did.
+    began: Callable[[], bool] = lambda: True
 
     def exit_code(self, code: int) -> int:
         """The command's own exit code, negative for a signal."""

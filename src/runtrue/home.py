@@ -17,10 +17,13 @@ class Home:
 
     @classmethod
     def find(cls, start: Path) -> Home:
-        """`$RUNTRUE_HOME`; else the nearest `.runtrue` above `start`; else `~/.runtrue`."""
+        """`$RUNTRUE_HOME`; else the nearest `.runtrue` above `start`; else `~/.runtrue`.
+
+        By way of no link: confined commands see places only where they really are.
+        """
         try:
             if named := os.environ.get("RUNTRUE_HOME"):
-                return cls(Path(named).expanduser().absolute())
+                return cls(Path(named).expanduser().resolve())
             users = Path.home() / ".runtrue"
         except RuntimeError as error:
             raise HostError(
@@ -29,8 +32,8 @@ class Home:
         for directory in (start, *start.parents):
             own = directory / ".runtrue"
             if own != users and own.is_dir():
-                return cls(own)
-        return cls(users)
+                return cls(own.resolve())
+        return cls(users.resolve())
 
     @property
     def journal(self) -> Path:

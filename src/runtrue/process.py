@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import atexit
 import contextlib
+import errno
 import os
 import signal
 import subprocess
@@ -133,6 +134,9 @@ async def run(
                 # A process that escaped may hold the pipes open for ever; what came is enough.
                 await asyncio.wait([readers], timeout=_GRACE_SECONDS)
                 readers.cancel()
+        if exit_code is not None and exit_code > 0 and not start.began():
+            why = stderr.captured().text.strip().rpartition("\n")[2]
+            raise OSError(errno.ENOTSUP, f"it cannot be confined: {why}", argv[0])
     if exit_code is not None:
         exit_code = start.exit_code(exit_code)
     return Ended(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import subprocess
 import venv
 from pathlib import Path
 
@@ -58,7 +59,10 @@ def test_by_default_the_strongest_level_is_used_and_recorded(
     shown = machine.runtrue("runs", "show", done.json["run_id"], "--json", cwd=project)
     assert shown.json["isolation"]["level"] == "bubblewrap"
     doctor = machine.runtrue("doctor", cwd=project)
-    assert "isolation  bubblewrap (at least landlock); no network" in doctor.out
+    told = (
+        "isolation  bubblewrap (at least landlock); no network; there is landlock, process as well"
+    )
+    assert told in doctor.out
 
 
 @pytest.mark.parametrize("level", LEVELS)
@@ -80,6 +84,27 @@ def test_a_project_with_a_virtual_environment_is_checked_with_it(
     env = {"RUNTRUE_ISOLATION": level}
     done = machine.runtrue("fix", f"--{sandbox}", "--json", cwd=project, env=env)
     assert done.code == 0, done.said
+
+
+def test_what_bubblewrap_cannot_do_is_no_fault_of_the_candidate(
+    machine: Machine, make_project: MakeProject
+) -> None:
+    project = make_project(PROJECT)
+    place = project.parent / "place"
+    place.mkdir()
+    check(project, "exit 0", read=f'["{place}"]')
+    bwrap = project.parent / "bin" / "bwrap"
+    bwrap.parent.mkdir()
+    bwrap.write_text(
+        f'#!/bin/sh\ncase "$*" in *{place}*) rmdir {place}; set -- --bind {place} /x "$@"; esac\n'
+        f'exec {shutil.which("bwrap")} "$@"\n'
+    )
+    bwrap.chmod(0o755)
+    path = f"{bwrap.parent}:{machine.env['PATH']}"
+    done = machine.runtrue("fix", "--json", cwd=project, env={"PATH": path})
+    finding = done.json["findings"][0]
+    assert (finding["category"], finding["fault"]) == ("not_runnable", "check")
+    assert f"cannot be confined: bwrap: Can't find source path {place}" in finding["message"]
 
 
 @pytest.mark.parametrize("level", LEVELS)
@@ -186,6 +211,46 @@ def test_a_file_that_a_check_names_and_places_that_are_allowed_are_there(
     assert (notes / "it").read_text() == "seen\n"
 
 
+@pytest.mark.parametrize("apply", [(), ("--apply",)])
+def test_what_may_not_leave_the_sandbox_is_not_offered_as_a_patch_either(
+    machine: Machine, make_project: MakeProject, apply: tuple[str, ...]
+) -> None:
+    project = make_project(PROJECT)
+    subprocess.run(["git", "config", "core.hooksPath", "hooks"], cwd=project, check=True)
+    check(project, "test -e hooks/pre-commit")
+    (machine.home / ".ssh").mkdir()
+    agent = f"sh -c 'ln -s {machine.home}/.ssh keys; mkdir hooks; echo id >hooks/pre-commit'"
+    done = machine.runtrue("fix", "--json", "--agent", agent, *apply, cwd=project)
+    assert done.code == 1, done.said
+    assert done.json["status"] == "failed"
+    found = {finding["data"].get("kind") for finding in done.json["findings"]}
+    assert {"hook", "link"} <= found
+    assert done.json["patch"] is None
+    assert not list((machine.home / ".runtrue").glob("patches/*"))
+    shown = machine.runtrue("runs", "show", done.json["run_id"], cwd=project)
+    assert "git -C" not in shown.said + done.said
+
+
+@pytest.mark.parametrize("command", ["fix", "doctor"])
+def test_programs_of_a_project_are_not_run_outside_of_the_sandbox(
+    machine: Machine, make_project: MakeProject, command: str
+) -> None:
+    seen = machine.home / "seen"
+    program = f"#!/bin/sh\necho $0 >>{seen}\necho '[\"{machine.home}\"]'\n"
+    names = ("python", "python3", "pytest", "ruff", "mypy")
+    files = {f"venv/bin/{name}": program for name in names}
+    site = "venv/lib/python3/site-packages"
+    files |= {"venv/pyvenv.cfg": "", f"{site}/a.pth": str(machine.home)}
+    project = make_project({**PROJECT, **files})
+    for name in names:
+        (project / "venv" / "bin" / name).chmod(0o755)
+    (machine.home / "secret").write_text("")
+    check(project, f"test ! -e {machine.home}/secret")
+    done = machine.runtrue(command, cwd=project)
+    assert done.code == 0, done.said
+    assert not seen.exists()
+
+
 def test_nodes_of_workflows_are_isolated_too(machine: Machine, tmp_path: Path) -> None:
     (machine.home / "secret.txt").write_text("the secret")
     folder = tmp_path / "folder"
@@ -205,3 +270,69 @@ def test_nodes_of_workflows_are_isolated_too(machine: Machine, tmp_path: Path) -
     assert python.code == 1
     assert "the secret" not in python.said
     assert "FileNotFoundError" in python.said or "PermissionError" in python.said
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("template", ["", "usual"])
+def test_a_node_of_a_workflow_installs_no_hooks_in_the_users_repository(
+    machine: Machine, tmp_path: Path, level: str, template: str
+) -> None:
+    folder = tmp_path / "folder"
+    option = [] if template else ["--template="]
+    subprocess.run(["git", "init", "-q", *option, folder], check=True)
+    before = (folder / ".git" / "config").read_text()
+    harm = """
+        mkdir -p .git/hooks; echo id >.git/hooks/pre-commit; echo x >>.git/config
+        mv .git .gitold && cp -r .gitold .git && mkdir -p .git/hooks && echo id >.git/hooks/pre-push
+        mv .git/hooks .git/other; mkdir -p .git/hooks; echo id >.git/hooks/pre-push
+        echo note >file && git add file && git -c user.name=A -c user.email=a@b commit -qm kept
+    """
+    node = ("node", "run", "shell", f"command={harm}")
+    done = machine.runtrue(*node, cwd=folder, env={"RUNTRUE_ISOLATION": level})
+    assert done.code == 0, done.said
+    hooks = {hook.name for hook in (folder / ".git" / "hooks").iterdir()}
+    assert hooks.isdisjoint({"pre-commit", "pre-push"})
+    assert (folder / ".git" / "config").read_text() == before
+    log = subprocess.run(["git", "log", "--format=%s"], cwd=folder, capture_output=True, check=True)
+    assert log.stdout == b"kept\n"
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("linked", ["RUNTRUE_HOME", "HOME"])
+def test_a_home_may_be_a_link(
+    machine: Machine, make_project: MakeProject, level: str, linked: str
+) -> None:
+    project = make_project(PROJECT)
+    link = project.parent / "link"
+    link.symlink_to(machine.home)
+    env = {"RUNTRUE_ISOLATION": level, linked: str(link)}
+    done = machine.runtrue("fix", "--json", cwd=project, env=env)
+    assert done.code == 0, done.said
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_memory_that_is_reserved_and_not_used_counts_for_nothing(
+    machine: Machine, make_project: MakeProject, level: str
+) -> None:
+    project = make_project(PROJECT)
+    # As sanitizers do, whose shadow of all memory is mostly never touched.
+    private = "mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | 0x4000"
+    check(project, f"python -c 'import mmap; mmap.mmap(-1, 1 << 40, {private})'")
+    done = machine.runtrue("fix", "--json", cwd=project, env={"RUNTRUE_ISOLATION": level})
+    assert done.code == 0, done.said
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_a_program_that_is_a_link_to_elsewhere_can_be_run(
+    machine: Machine, make_project: MakeProject, level: str
+) -> None:
+    project = make_project(PROJECT)
+    cellar, programs = project.parent / "cellar", project.parent / "programs"
+    cellar.mkdir()
+    programs.mkdir()
+    (cellar / "judge").write_text("#!/bin/sh\nexit 0\n")
+    (cellar / "judge").chmod(0o755)
+    (programs / "judge").symlink_to("../cellar/judge")
+    env = {"RUNTRUE_ISOLATION": level, "PATH": f"{programs}:{machine.env['PATH']}"}
+    done = machine.runtrue("fix", "--json", "--check", "judge", cwd=project, env=env)
+    assert done.code == 0, done.said

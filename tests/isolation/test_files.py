@@ -439,3 +439,15 @@ class TestRules:
     def test_a_name_that_is_shown_hides_nothing(self, name: str) -> None:
         assert shown(name).isprintable()
         assert shown(shown(name)) == shown(name)
+
+
+def test_what_git_cannot_keep_by_its_name_ends_no_run_and_does_not_leave(
+    sandbox: GitSandbox,
+) -> None:
+    before = sandbox.base
+    harm: dict[str, str | bytes] = {".GIT/config": "x\n", "sub/.Git/hooks/pre-commit": "id\n"}
+    write_files(sandbox.directory, {"app.py": "x = 2\n", **harm})
+    candidate = sandbox.snapshot()
+    assert sandbox.changed(before, candidate) == ("app.py",)
+    assert sandbox.apply(candidate) == ("app.py",)
+    assert not (sandbox.top / ".GIT").exists()

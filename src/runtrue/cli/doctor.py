@@ -79,7 +79,7 @@ def _facts(project: Path) -> Iterator[Fact]:
     path = search_path(project, os.environ.get("PATH", os.defpath))
     detected = detect_checks(project)
     for tool in _tools(project, detected):
-        yield _tool(tool, path)
+        yield _tool(tool, path, project)
     yield _memory(Home.find(project))
     yield _servers(project)
     try:
@@ -136,15 +136,16 @@ def _isolation(config: Config) -> Fact:
         return Fact("isolation", False, str(error), needed=True)
     minimum = config.isolation.minimum
     told = [f"{level} (at least {minimum})"]
-    told += [
-        f"no {other}: {reason}"
-        for other in (Level.BUBBLEWRAP, Level.LANDLOCK)
-        if other.strength > level.strength and (reason := unavailable(other))
-    ]
+    others = [one for one in (Level.BUBBLEWRAP, Level.LANDLOCK, Level.PROCESS) if one is not level]
+    reasons = {other: unavailable(other) for other in others}
+    told += [f"no {other}: {reason}" for other, reason in reasons.items() if reason]
     if without := missing(level):
-        told.append(f"without {', '.join(without)}")
+        lost = f"without {', '.join(without)}, so that less is promised (SECURITY.md says what)"
+        told.append(f"{lost}: install bubblewrap, or let users have namespaces")
     routes = config.isolation.network
     told.append(f"network: {', '.join(routes)}" if routes else "no network")
+    if possible := [other for other, reason in reasons.items() if reason is None]:
+        told.append(f"there is {', '.join(possible)} as well")
     return Fact("isolation", True, "; ".join(told), needed=True)
 
 
@@ -175,10 +176,12 @@ def _tools(project: Path, detected: Sequence[Detected]) -> Iterator[str]:
     yield from dict.fromkeys(name for name in others if "/" not in name)
 
 
-def _tool(name: str, path: str) -> Fact:
+def _tool(name: str, path: str, project: Path) -> Fact:
     found = find_program(name, path)
     if found is None:
         return Fact(name, False, "not found; checks that use it cannot run")
+    if Path(found).is_relative_to(project) or Path(found).resolve().is_relative_to(project):
+        return Fact(name, True, f"the project's own, which is not run here, at {found}")
     asked = "version" if name == "go" else "--version"
     return Fact(name, True, f"{_version([found, asked])} at {found}")
 

@@ -212,16 +212,22 @@ class Settled:
 class SettleNode(_PlaceNode):
     """Leaves the resulting candidate in the sandbox and its patch in a file."""
 
-    def prep(self, shared: Shared) -> str:
-        """The accepted candidate, or else the best one."""
-        return str(shared["candidate"])
+    def prep(self, shared: Shared) -> tuple[str, bool]:
+        """The accepted candidate, or else the best one; and whether it is accepted."""
+        return str(shared["candidate"]), shared["decision"].action is Action.ACCEPT
 
-    def exec(self, inputs: str) -> Settled:
-        """Write the patch from the user's tree to the candidate."""
+    def exec(self, inputs: tuple[str, bool]) -> Settled:
+        """Write the patch from the user's tree to the candidate.
+
+        Not of one that may not be applied: a patch is there to be applied by hand.
+        """
         sandbox = self.place.sandbox
-        return Settled(sandbox.settle(inputs, self.place.patch), str(sandbox.top))
+        candidate, is_accepted = inputs
+        if is_accepted:
+            sandbox.demand_leaving(candidate)
+        return Settled(sandbox.settle(candidate, self.place.patch), str(sandbox.top))
 
-    def post(self, shared: Shared, inputs: str, result: Settled) -> str:
+    def post(self, shared: Shared, inputs: tuple[str, bool], result: Settled) -> str:
         """Apply, ask or leave it, as the request says; only what passed is ever applied."""
         request: CodeRequest = shared["request"]
         shared["diff"] = result.diff

@@ -3,7 +3,7 @@
 from runtrue.sandbox.base import TreeSandbox
 from runtrue.sandbox.changes import changes_since, content_at, fork_point, head_of, resolve
 from runtrue.sandbox.environment import allowed, hidden, search_path
-from runtrue.sandbox.isolation import Isolation, Level, missing, unavailable
+from runtrue.sandbox.isolation import Isolation, Level, git_places, missing, unavailable
 from runtrue.sandbox.judges import is_judge, is_test, judges_of_command
 from runtrue.sandbox.leaving import RefusedFiles, is_git, outside
 from runtrue.sandbox.none import UsersTree
@@ -21,6 +21,7 @@ __all__ = [
     "changes_since",
     "content_at",
     "fork_point",
+    "git_places",
     "head_of",
     "hidden",
     "is_git",

@@ -202,6 +202,9 @@ class TreeSandbox(ABC):
             patch.write_text(diff, encoding="utf-8", errors="surrogateescape")
         return diff.encode("utf-8", "replace").decode()
 
+    def demand_leaving(self, candidate: str) -> None:  # noqa: B027 - a tree of the user's is out
+        """Raise RefusedFiles, with a finding for each, for files that may not leave the sandbox."""
+
     def diff(self, candidate: str) -> str:
         """The patch from what the user has to a candidate."""
         return self._tree.diff(self._site.base, candidate)

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import os
+import re
+import shutil
 import subprocess
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from runtrue.errors import SandboxError
 from runtrue.redaction import secrets_in
+from runtrue.sandbox.git import run_git
 
 #: Not all that begins so: other machines' variables have been sent along under such names.
 _CATEGORIES = (
@@ -81,7 +86,8 @@ def imports(project: Path, sandbox: Path, environment: Mapping[str, str]) -> Imp
     own = os.environ.get("PYTHONPATH", "").split(os.pathsep)
     users = [os.path.realpath(place) for place in own if place]
     moved, outside = [], []
-    for place in dict.fromkeys([*users, *_import_places(environment)]):
+    found = _import_places(environment, (mine, os.path.realpath(sandbox)))
+    for place in dict.fromkeys([*users, *found]):
         inside = place == mine or place.startswith(mine + os.sep)
         if inside:
             moved.append(str(sandbox / Path(place).relative_to(mine)))
@@ -92,12 +98,21 @@ def imports(project: Path, sandbox: Path, environment: Mapping[str, str]) -> Imp
     return Imports(path=os.pathsep.join(moved) or None, outside=tuple(outside))
 
 
-def _import_places(environment: Mapping[str, str]) -> list[str]:
+def _import_places(environment: Mapping[str, str], own: tuple[str, ...]) -> list[str]:
+    """Where Python imports from; what lies in the project, `own`, is read and never run."""
     for program in ("python", "python3"):
+        found = shutil.which(program, path=environment.get("PATH", os.defpath))
+        if found is None:
+            continue
+        place = os.path.realpath(Path(found).parent.parent)
+        if _is_in(place, own) or _is_in(os.path.realpath(found), own):
+            written = list(_written_places(Path(place)))
+            # What came with the project may name any place of the user's.
+            return [one for one in written if _is_in(one, own) or not _is_tracked(Path(place))]
         try:
             done = subprocess.run(
                 # From the root: where it is started must not count.
-                [program, "-c", _EDITABLE],
+                [found, "-c", _EDITABLE],
                 env=dict(environment),
                 cwd="/",
                 capture_output=True,
@@ -108,6 +123,42 @@ def _import_places(environment: Mapping[str, str]) -> list[str]:
         except (OSError, subprocess.SubprocessError, ValueError):
             continue
     return []
+
+
+def _is_in(place: str, places: Iterable[str]) -> bool:
+    return any(place == other or place.startswith(other + os.sep) for other in places)
+
+
+def _written_places(environment: Path) -> Iterator[str]:
+    """What the editable installs of a virtual environment lead to, in both styles there are."""
+    for packages in environment.glob("lib*/python*/site-packages"):
+        installed = os.path.realpath(packages)
+        places = [
+            packages / line.strip()
+            for file in packages.glob("*.pth")
+            for line in file.read_text(errors="replace").splitlines()
+            if line.strip() and not line.startswith(("#", "import ", "import\t"))
+        ]
+        for file in packages.glob("__editable__*.py"):
+            places += [Path(place).parent for place in _mapping(file.read_text(errors="replace"))]
+        found = [os.path.realpath(place) for place in places if os.path.exists(place)]  # noqa: PTH110
+        yield from (place for place in found if not _is_in(place, (installed,)))
+
+
+def _mapping(finder: str) -> list[str]:
+    """The values of the dictionary by which setuptools' finders find packages."""
+    found = re.search(r"^MAPPING\b[^=\n]*= *(\{.*\})", finder, re.MULTILINE)
+    try:
+        return [str(place) for place in ast.literal_eval(found[1]).values()] if found else []
+    except (ValueError, SyntaxError):
+        return []
+
+
+def _is_tracked(directory: Path) -> bool:
+    try:
+        return bool(run_git("ls-files", "--", str(directory), cwd=directory))
+    except SandboxError:
+        return False
 
 
 def hidden(

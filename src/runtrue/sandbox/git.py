@@ -76,6 +76,8 @@ class Tree:
             raise SandboxError(f"the directory {self.directory} is gone")
         names = (*JUNK, *INSTALLED)
         paths = [".", *(f":(exclude,glob)**/{name}{end}" for name in names for end in ("", "/**"))]
+        # Git refuses to keep `.GIT`, and all the rest with it.
+        paths += [f":(exclude,glob,icase)**/.git{end}" for end in ("", "/**")]
         paths += [f":(exclude,literal){name}" for name in self._look_into_repositories(paths)]
         from_stdin = ("--pathspec-from-file=-", "--pathspec-file-nul")
         self.git("add", "--all", *from_stdin, stdin="\0".join(paths))

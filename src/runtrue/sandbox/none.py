@@ -11,7 +11,7 @@ from runtrue.sandbox.base import Site, TreeSandbox
 from runtrue.sandbox.environment import imports
 from runtrue.sandbox.extras import Extras
 from runtrue.sandbox.git import INSTALLED, Tree, run_git
-from runtrue.sandbox.isolation import environment_places
+from runtrue.sandbox.isolation import environment_places, git_places
 from runtrue.sandbox.repository import borrow_objects, common_git_dir, repository_of
 
 _SUBMODULE = "160000 "
@@ -104,11 +104,11 @@ class UsersTree(TreeSandbox):
 
     def _box(self) -> Confinement:
         # What the user's own git and editor run must not be changed here, nor what is recorded.
-        git = self.top / ".git"
+        git, kept = git_places(self.top)
         return self._isolation.box(
-            write=(self.top, self._scratch),
+            write=(self.top, *git, self._scratch),
             read=map(Path, self._site.shown),
-            kept=(git / "hooks", git / "config"),
+            kept=kept,
             hidden=(self._home.parent.parent,) if self._home.is_relative_to(self.top) else (),
             private=self._private,
         )

@@ -207,8 +207,7 @@ class GitSandbox(TreeSandbox):
         site, applying = self._site, self._applying
         users = self._users_tree(Path(site.top), Path(site.git_dir), "apply-index")
         files = users.changed(site.base, candidate)
-        if found := refusals(users, site.base, candidate, self._place):
-            raise RefusedFiles(found)
+        self.demand_leaving(candidate)
         with applying.alone() as lock:
             if begun := applying.pending:
                 self._move(lock, back=begun != candidate)
@@ -225,6 +224,13 @@ class GitSandbox(TreeSandbox):
                 applying.prepare(users, candidate, wanted)
                 self._move(lock)
         return files
+
+    def demand_leaving(self, candidate: str) -> None:
+        """Raise RefusedFiles, with a finding for each, for files that may not leave the sandbox."""
+        site = self._site
+        users = self._users_tree(Path(site.top), Path(site.git_dir), "apply-index")
+        if found := refusals(users, site.base, candidate, self._place):
+            raise RefusedFiles(found)
 
     def renew(self, base: str, candidate: str) -> tuple[str, str] | None:
         """Begin with what the user has now, where that differs from `base` beside the candidate.

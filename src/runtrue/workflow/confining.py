@@ -10,13 +10,10 @@ from typing import TYPE_CHECKING
 from runtrue.config import load_config
 from runtrue.confinement import Confinement
 from runtrue.flow import emit
-from runtrue.sandbox import Isolation
+from runtrue.sandbox import Isolation, git_places
 
 if TYPE_CHECKING:
     from runtrue.workflow.context import Context
-
-#: What git runs by itself, and what says what it runs.
-_KEPT = (".git/hooks", ".git/config", ".git/modules")
 
 
 def confinement_for(context: Context, *places: Path) -> Confinement:
@@ -29,9 +26,10 @@ def confinement_for(context: Context, *places: Path) -> Confinement:
     write = [place for place in places if not home.is_relative_to(place.resolve())]
     isolation = isolation_in(directory)
     emit("isolated", **isolation.record)
+    repositories = [git_places(place) for place in write]
     return isolation.box(
-        write=write,
-        kept=[place / name for place in write for name in _KEPT],
+        write=[*write, *(place for own, _ in repositories for place in own)],
+        kept=[place for _, kept in repositories for place in kept],
         private=context.private(),
         hidden=_hidden(write, context.surroundings.registry.home.path),
     )

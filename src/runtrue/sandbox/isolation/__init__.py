@@ -7,7 +7,7 @@ command gets; `bubblewrap`, `landlock` and `container` start it, each in its own
 from runtrue.sandbox.isolation.box import Box
 from runtrue.sandbox.isolation.isolation import LEVEL, WRITE, Isolation
 from runtrue.sandbox.isolation.level import Level, choose, missing, unavailable
-from runtrue.sandbox.isolation.places import environment_places
+from runtrue.sandbox.isolation.places import environment_places, git_places
 
 __all__ = [
     "LEVEL",
@@ -17,6 +17,7 @@ __all__ = [
     "Level",
     "choose",
     "environment_places",
+    "git_places",
     "missing",
     "unavailable",
 ]

@@ -72,6 +72,11 @@ def confine(spec: dict[str, Any], apart: bool) -> tuple[dict[str, str], list[str
                 return f"{error.filename}: {error.strerror}"
         elif not spec["open_network"] and spec["filter_together"] is None:
             raise OSError(0, "neither namespaces nor a filter for this machine", "network")
+        elif spec["kept"]:
+            # A right to a directory is one to all that is in it.
+            raise OSError(
+                0, "without namespaces they could be changed: install bubblewrap", "hooks"
+            )
         else:
             missing.append("namespaces")
             _furnish(spec)
@@ -99,8 +104,6 @@ def _limit(limits: dict[str, float], others: int) -> None:
         (resource.RLIMIT_CPU, cpu, cpu + _SLACK_SECONDS),
         (resource.RLIMIT_FSIZE, limits["file_size"] * _MIB, None),
         (resource.RLIMIT_NOFILE, limits["open_files"], None),
-        # A net: what counts is what all processes have together.
-        (resource.RLIMIT_DATA, 2 * limits["memory"] * _MIB, None),
         # The kernel counts all processes of the user, where it has no other namespace of users.
         (resource.RLIMIT_NPROC, limits["processes"] + others, None),
         # Not 0: programs that collect core dumps get them all the same then.

@@ -94,7 +94,7 @@ class Box:
         self, argv: Sequence[str], *, cwd: Path, env: Mapping[str, str]
     ) -> AsyncIterator[Start]:
         """Make ready to start a command; what was made for it is gone when the block ends."""
-        require_program(argv[0], cwd, env)
+        program = require_program(argv[0], cwd, env)
         if self.network and self.level in (Level.DOCKER, Level.PODMAN):
             raise IsolationError(
                 f"[isolation] network is not seen to by {self.level}: take another level, or have "
@@ -108,7 +108,7 @@ class Box:
                     prefix="rt-", dir=self.private, ignore_cleanup_errors=True
                 )
             )
-            view = self._view(Path(made), cwd, env)
+            view = self._view(Path(made), cwd, env, program)
             if self.network:
                 from runtrue.sandbox.isolation.network import routed
 
@@ -117,7 +117,7 @@ class Box:
             start = await stack.enter_async_context(_start(self, argv, view))
             yield replace(start, argv=(*before, *start.argv))
 
-    def _view(self, made: Path, cwd: Path, env: Mapping[str, str]) -> View:
+    def _view(self, made: Path, cwd: Path, env: Mapping[str, str], program: Path) -> View:
         home, temporary = made / "home", made / "tmp"
         home.mkdir()
         temporary.mkdir()
@@ -136,9 +136,12 @@ class Box:
             environment["GOCACHE"] = str(cache)
             write.append(cache)
         users = Path(environment["HOME"])
+        # A link among programs may lead to a directory that is not shown; not so a candidate's own.
+        is_shown = is_within(program, write) or is_within(program.resolve(), map(Path, SYSTEM))
+        own = () if is_shown else (program,)
         read = [
             place
-            for place in (place.resolve() for place in self.read if is_seen(place))
+            for place in (place.resolve() for place in (*self.read, *own) if is_seen(place))
             if not _is_within(place, write, users)
         ]
         return View(
@@ -186,8 +189,8 @@ def _is_somebodys(home: str) -> bool:
     )
 
 
-def require_program(program: str, cwd: Path, env: Mapping[str, str]) -> None:
-    """Raise the OSError that starting a program here would end with, if it cannot be."""
+def require_program(program: str, cwd: Path, env: Mapping[str, str]) -> Path:
+    """Where a program is; raises the OSError that starting it would end with, if it cannot be."""
     if not cwd.is_dir():
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(cwd))
     if "/" in program:
@@ -196,5 +199,8 @@ def require_program(program: str, cwd: Path, env: Mapping[str, str]) -> None:
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), program)
         if path.is_dir() or not os.access(path, os.X_OK):
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), program)
-    elif shutil.which(program, path=env.get("PATH", os.defpath)) is None:
+        return path
+    found = shutil.which(program, path=env.get("PATH", os.defpath))
+    if found is None:
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), program)
+    return cwd / found

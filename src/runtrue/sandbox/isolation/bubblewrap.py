@@ -28,6 +28,8 @@ _SHARED_MEMORY = 1024
 _SLACK_SECONDS = 5
 _SLACK_PROCESSES = 32
 _PROBE_SECONDS = 20
+#: What it tells of a command that ended, and not of one that it could not start.
+_ENDED = b'"exit-code"'
 
 
 @cache
@@ -38,7 +40,7 @@ def probe() -> str | None:
     command = [_program(), *_NAMESPACES, "--unshare-net", *_ALONE, "--ro-bind", "/", "/"]
     try:
         done = subprocess.run(
-            [*command, "--proc", "/proc", "--dev", "/dev", "true"],
+            [*command, "--proc", "/proc", "--dev", "/dev", "--json-status-fd", "1", "true"],
             capture_output=True,
             text=True,
             timeout=_PROBE_SECONDS,
@@ -57,16 +59,20 @@ async def starting(argv: Sequence[str], view: View) -> AsyncIterator[Start]:
     """Make ready to start a command in namespaces of its own."""
     code = seccomp_filter(os.uname().machine, sockets=True)
     descriptor = None if code is None else _readable(code)
+    status, told = os.pipe()
+    os.set_blocking(status, False)
+    wrapper = (*_wrapper(view, descriptor), "--json-status-fd", str(told))
     try:
         yield Start(
-            argv=(*_wrapper(view, descriptor), "--", *_limited(view.limits, argv)),
+            argv=(*wrapper, "--", *_limited(view.limits, argv)),
             env={"TMPDIR": "/tmp", **view.environment},  # noqa: S108 - it is the command's own
-            pass_fds=() if descriptor is None else (descriptor,),
+            pass_fds=(told,) if descriptor is None else (told, descriptor),
             tells_signals=True,
+            began=lambda: _ENDED in _read(status),
         )
     finally:
-        if descriptor is not None:
-            os.close(descriptor)
+        for one in (status, told, *(() if descriptor is None else (descriptor,))):
+            os.close(one)
 
 
 def _wrapper(view: View, filter_at: int | None) -> Iterator[str]:
@@ -143,8 +149,6 @@ def _limited(limits: ResourceLimits, argv: Sequence[str]) -> tuple[str, ...]:
         f"ulimit -n {limits.open_files}",
         # In blocks of 512 bytes.
         f"ulimit -f {limits.file_size * 2048}",
-        # A net, in KiB: what counts is what all processes have together.
-        f"ulimit -d {limits.memory * 2048}",
         "ulimit -c 0",
         # One shell calls it so, another one so.
         f"ulimit -u {processes} || ulimit -p {processes}",
@@ -163,6 +167,13 @@ def _version() -> tuple[int, ...]:
     done = subprocess.run([_program(), "--version"], capture_output=True, text=True, check=False)
     found = re.search(r"(\d+)\.(\d+)", done.stdout)
     return tuple(map(int, found.groups())) if found else (0, 0)
+
+
+def _read(descriptor: int) -> bytes:
+    try:
+        return os.read(descriptor, 65536)
+    except BlockingIOError:
+        return b""
 
 
 def _readable(data: bytes) -> int:

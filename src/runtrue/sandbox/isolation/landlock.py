@@ -8,6 +8,7 @@ kernel does not, Landlock's rules and a filter of system calls stand alone; `mis
 from __future__ import annotations
 
 import asyncio
+import errno
 import functools
 import json
 import marshal
@@ -154,7 +155,7 @@ class Report:
     def check(self, program: str) -> None:
         """Raise the OSError that the start of a program ended with, if any."""
         if self.failed is not None:
-            raise OSError(f"{program} was not started, since it cannot be confined: {self.failed}")
+            raise OSError(errno.ENOTSUP, f"it cannot be confined: {self.failed}", program)
         if self.errno is not None:
             raise OSError(self.errno, os.strerror(self.errno), program)
 

@@ -6,6 +6,7 @@ else is in a home, or lies about anywhere, is not shown.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -131,3 +132,18 @@ def environment_places(environment: Path) -> Iterator[Path]:
 def is_seen(place: Path) -> bool:
     """Whether something is there; where one may not look, nothing is: `Path.exists` would raise."""
     return os.path.exists(place)  # noqa: PTH110
+
+
+def git_places(directory: Path) -> tuple[tuple[Path, ...], tuple[Path, ...]]:
+    """What of a repository may be written, and what not: git runs it, or is told what to run.
+
+    The former is a mount of its own, which cannot be moved away with the latter in it; and what is
+    not there yet is made, since only what is there can be kept.
+    """
+    git = directory / ".git"
+    if not git.is_dir():
+        return (), (git,)  # a file that says where the repository is
+    with contextlib.suppress(OSError):
+        (git / "hooks").mkdir(exist_ok=True)
+        (git / "config").touch()
+    return (git,), tuple(git / name for name in ("hooks", "config", "modules"))
