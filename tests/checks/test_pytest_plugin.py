@@ -7,7 +7,10 @@ import importlib.resources
 
 import pytest
 
-NAMES = ["runtrue_report", "runtrue_coverage", "runtrue_sealing", "runtrue_guard"]
+NAMES = [
+    *("runtrue_report", "runtrue_coverage", "runtrue_sealing", "runtrue_guard"),
+    *("runtrue_begin", "sitecustomize"),
+]
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -262,9 +262,16 @@ class _Report:
 
     @property
     def is_broken_off(self) -> bool:
-        """Whether a session, of those that were begun, has not come to its end."""
-        ended = {line["session"] for line in self.lines if line["event"] == "end"}
-        return any(x["event"] == "session" and x["session"] not in ended for x in self.lines)
+        """Whether a session, of those that were begun, has not come to its end.
+
+        One may be told to run no tests, but none ends before it has read its command line.
+        """
+        told = {(line["session"], line["event"]) for line in self.lines}
+        return any(
+            (event == "session" and (session, "end") not in told)
+            or (event == "opened" and (session, "ready") not in told)
+            for session, event in told
+        )
 
     @property
     def silent(self) -> list[str]:
