@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import socket
 import sys
 import textwrap
+import threading
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -33,7 +35,10 @@ def check(arena: Arena, limits: ResourceLimits = LIMITS, network: tuple[str, ...
     """Run the tests in the sandbox, with a place for their report, as repairs do."""
     isolation = arena.isolation(limits, network)
     box = isolation.box(write=(arena.sandbox, arena.scratch), private=arena.private)
-    return arena.judge(PYTEST, arena.workplace(box))
+    workplace = arena.workplace(box)
+    # Those installed beside runtrue take most of the time that a small test takes.
+    environment = {**workplace.environment, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+    return arena.judge(PYTEST, replace(workplace, environment=environment))
 
 
 def write_test(arena: Arena, body: str) -> None:
@@ -69,3 +74,30 @@ def test_a_limit_that_ends_the_command_is_told_beside_a_test_that_failed(arena: 
     first, second = verdict.findings
     assert (first.category, first.data["limit"]) == ("resource_limit", "output")
     assert second.category == "AssertionError"
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
+def test_what_is_allowed_of_loopback_is_reached_without_a_proxy(arena: Arena, host: str) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+
+        def serve() -> None:
+            for _ in range(2):
+                there, _ = server.accept()
+                with there:
+                    there.sendall(b"not " + there.recv(4) + b" HTTP")
+
+        threading.Thread(target=serve, daemon=True).start()
+        write_test(
+            arena,
+            f"""
+            import socket
+            for _ in range(2):
+                with socket.create_connection(("{host}", {port})) as way:
+                    way.sendall(b"even")
+                    way.shutdown(socket.SHUT_WR)
+                    assert way.makefile().read() == "not even HTTP"
+            """,
+        )
+        verdict = check(arena, network=(f"{host}:{port}",)).verdict
+    assert verdict.passed, verdict.findings
