@@ -101,3 +101,25 @@ def test_what_is_allowed_of_loopback_is_reached_without_a_proxy(arena: Arena, ho
         )
         verdict = check(arena, network=(f"{host}:{port}",)).verdict
     assert verdict.passed, verdict.findings
+
+
+def test_a_test_can_make_a_commit_and_does_not_learn_the_users_name(arena: Arena) -> None:
+    users = arena.home / ".gitconfig"
+    users.write_text("[user]\n\tname = The User\n\temail = me@example.org\n")
+    write_test(
+        arena,
+        """
+        import subprocess
+        def git(*words):
+            done = subprocess.run(["git", *words], cwd=tmp_path, capture_output=True, text=True)
+            assert done.returncode == 0, done.stderr
+            return done.stdout.strip()
+        git("init", "-q")
+        git("commit", "-q", "--allow-empty", "-m", "first")
+        print("by", git("log", "--format=%an"))
+        """,
+    )
+    verdict = check(arena).verdict
+    users.unlink()
+    assert verdict.passed, verdict.findings
+    assert "by runtrue" in verdict.output or arena.level is Level.PROCESS
