@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import socket
 import sys
 import textwrap
@@ -12,7 +13,11 @@ from pathlib import Path
 
 import pytest
 
+from runtrue.config import AgentConfig
 from runtrue.confinement import ResourceLimits
+from runtrue.fixers.agent import run_agent
+from runtrue.fixers.command import run_command
+from runtrue.fixers.tool import mend
 from runtrue.loop import Fault
 from runtrue.sandbox.isolation import Level, unavailable
 from tests.isolation.arena import LIMITS, Arena, Outcome
@@ -123,3 +128,24 @@ def test_a_test_can_make_a_commit_and_does_not_learn_the_users_name(arena: Arena
     users.unlink()
     assert verdict.passed, verdict.findings
     assert "by runtrue" in verdict.output or arena.level is Level.PROCESS
+
+
+FLOOD = "while :; do echo too much of this; done"
+
+
+@pytest.mark.parametrize("arena", [Level.PROCESS], indirect=True)
+@pytest.mark.parametrize("fixer", ["agent", "command", "tool"])
+def test_a_fixer_that_hits_a_limit_fails_of_it(arena: Arena, fixer: str) -> None:
+    box = arena.isolation(replace(LIMITS, output=1)).box(
+        write=(arena.sandbox, arena.scratch), private=arena.private
+    )
+    workplace = arena.workplace(box)
+
+    async def failure() -> str | None:
+        if fixer == "agent":
+            return (await run_agent(AgentConfig(command=FLOOD), "", workplace)).failure
+        if fixer == "tool":
+            return (await mend([FLOOD], workplace)).failure
+        return (await run_command(FLOOD, workplace, timeout=60, told={})).failure
+
+    assert "printed too much: " in (asyncio.run(failure()) or "")
