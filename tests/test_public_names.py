@@ -116,6 +116,7 @@ PUBLIC: dict[str, list[str]] = {
         "normalise",
         "readable",
         "repair_cycle",
+        "secret_written",
         "steady",
         "still_judged",
         "too_much",

@@ -25,6 +25,7 @@ from runtrue.loop.finding import Finding, Location, Mode, Outcome, Verdict
 from runtrue.loop.fingerprint import fingerprint, normalise
 from runtrue.loop.fixing import beyond, too_much, write_texts
 from runtrue.loop.handover import EXPIRED
+from runtrue.loop.hiding import secret_written
 from runtrue.loop.history import (
     Answer,
     Attempt,
@@ -144,6 +145,7 @@ __all__ = [
     "normalise",
     "readable",
     "repair_cycle",
+    "secret_written",
     "steady",
     "still_judged",
     "too_much",

@@ -14,7 +14,7 @@ from runtrue.loop.cause import COVERAGE_UNMET, TESTS_MISSING
 from runtrue.loop.comparison import is_one_of
 from runtrue.loop.decide import Decision
 from runtrue.loop.finding import Finding
-from runtrue.loop.hiding import hidden_proposal
+from runtrue.loop.hiding import hidden_proposal, secret_written
 from runtrue.loop.history import Fix, FixPart, History, Reason, Rejection, Skip
 from runtrue.loop.seams import Fixer, FixTask, Sandbox
 from runtrue.loop.workshop import Shared, Workshop, WorkshopNode, readable
@@ -130,6 +130,11 @@ class FixNode(WorkshopNode):
         if restored:
             sandbox.put_back(restored, before)
             after = sandbox.snapshot()
+        patch = sandbox.difference(before, after) if after != before else ""
+        if secret := secret_written(patch, self.workshop.hide):
+            proposal = replace(proposal, failure=secret)
+            sandbox.restore(before)
+            after = before
         outside = beyond(inputs.bounds, sandbox, before, after)
         if not outside and too_much(inputs.bounds, sandbox, inputs.origin, after):
             outside = sandbox.changed(before, after)

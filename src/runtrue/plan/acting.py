@@ -19,6 +19,7 @@ from runtrue.loop import (
     beyond,
     matches,
     readable,
+    secret_written,
     too_much,
     write_texts,
 )
@@ -108,6 +109,10 @@ class ActNode(Node):
         if judges:
             sandbox.put_back(judges, inputs.candidate)
             after = sandbox.snapshot()
+        patch = sandbox.difference(inputs.candidate, after)
+        if secret := secret_written(patch, self.place.hide):
+            sandbox.restore(inputs.candidate)
+            return self._refused(inputs, replace(acted, failure=secret), started, judges=judges)
         outside = beyond(inputs.bounds, sandbox, inputs.candidate, after)
         more = too_much(inputs.bounds, sandbox, inputs.base, after)
         if outside or more:
