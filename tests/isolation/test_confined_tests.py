@@ -149,3 +149,24 @@ def test_a_fixer_that_hits_a_limit_fails_of_it(arena: Arena, fixer: str) -> None
         return (await run_command(FLOOD, workplace, timeout=60, told={})).failure
 
     assert "printed too much: " in (asyncio.run(failure()) or "")
+
+
+@pytest.mark.parametrize("arena", [Level.BUBBLEWRAP, Level.LANDLOCK], indirect=True, ids=str)
+@pytest.mark.parametrize(
+    ("body", "key"),
+    [
+        ("import socket; socket.create_connection(('127.0.0.1', 9))", "`network` in [isolation]"),
+        ("open('<home>/other/notes.txt')", "`read` and `write` in [isolation]"),
+    ],
+)
+def test_a_test_that_fails_for_want_of_what_is_hidden_says_how_to_allow_it(
+    arena: Arena, body: str, key: str
+) -> None:
+    write_test(arena, arena.formatted(body))
+    assert key in check(arena).finding.message
+
+
+@pytest.mark.parametrize("arena", [Level.BUBBLEWRAP], indirect=True, ids=str)
+def test_a_test_that_fails_of_itself_says_nothing_of_isolation(arena: Arena) -> None:
+    write_test(arena, "open(tmp_path / 'missing')")
+    assert "isolation" not in check(arena).finding.message

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from runtrue.checks.confined import limit_told
+from runtrue.checks.confined import limit_told, way_out
 from runtrue.checks.coverage import Coverage, Measured
 from runtrue.checks.places import Place, complaints_in, places_in, plain
 from runtrue.checks.reach import Reach
@@ -215,6 +215,8 @@ class CaseReader(Reader):
         if limit is not None:
             category, fault, told = RESOURCE_LIMIT, Fault.CANDIDATE, limit[1]
             message = f"{message}: {limit[0]}"
+        elif hint := way_out(workplace, (), number, message):
+            message = f"{message} ({hint})"
         # Where the sandbox lies says nothing.
         stack = plain(case.stack).replace(f"{workplace.root}{os.sep}", "")
         data = {"stack_trace": stack, "expected": case.expected, "actual": case.actual}

@@ -13,7 +13,7 @@ from typing import Any
 
 from runtrue.checks.case import without_tests
 from runtrue.checks.case_info import CaseInfo
-from runtrue.checks.confined import limit_told
+from runtrue.checks.confined import limit_told, way_out
 from runtrue.checks.coverage import Measured
 from runtrue.checks.dependencies import is_declared
 from runtrue.checks.places import Place, own_file, relative
@@ -230,6 +230,8 @@ class PytestReader(Reader):
             # Of the candidate's own making: waiting, and trying again, would not help.
             category, fault, told = RESOURCE_LIMIT, Fault.CANDIDATE, limit[1]
             message = f"{error.get('type')}: {message}: {limit[0]}"
+        elif hint := way_out(workplace, error.get("mro", ()), error.get("errno"), message):
+            message = f"{message} ({hint})"
         return Finding(
             source=self.check,
             category=TIMEOUT if category == _TOO_LONG else category,
