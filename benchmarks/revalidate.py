@@ -137,6 +137,9 @@ class CountingSandbox:
     def missing(self, files: tuple[str, ...], candidate: str) -> tuple[str, ...]:
         return ()
 
+    def difference(self, old: str, new: str) -> str:
+        return ""
+
     def count_lines(self, old: str, new: str) -> tuple[int, int]:
         return 1, 1
 

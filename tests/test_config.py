@@ -284,6 +284,19 @@ class TestMistakes:
     def test_a_value_out_of_range(self, tmp_path: Path, text: str, expected: str) -> None:
         assert complaint(tmp_path, text) == expected
 
+    @pytest.mark.parametrize(
+        "route", ["a:99999", "a:65536", "::1:80", "[x]:80", "a", "a:b", "a/b:1"]
+    )
+    def test_a_route_that_leads_nowhere(self, tmp_path: Path, route: str) -> None:
+        text = f'[isolation]\nnetwork = ["{route}"]\n'
+        assert complaint(tmp_path, text).startswith("2: isolation.network")
+
+    @pytest.mark.parametrize("route", ["a:1", "*.a.org:65535", "[::1]:5432", "127.0.0.1:80"])
+    def test_a_route_that_leads_somewhere(self, tmp_path: Path, route: str) -> None:
+        text = f'[isolation]\nnetwork = ["{route}"]\n'
+        write(tmp_path, text)
+        assert load_config(tmp_path).isolation.network == (route,)
+
     @pytest.mark.parametrize("text", ["[policy]\nmax_time = nan\n"])
     def test_a_number_that_is_none(self, tmp_path: Path, text: str) -> None:
         assert complaint(tmp_path, text).startswith("2: policy.max_time: ")

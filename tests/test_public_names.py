@@ -124,6 +124,7 @@ PUBLIC: dict[str, list[str]] = {
         "only_deleted",
         "readable",
         "repair_cycle",
+        "secret_written",
         "steady",
         "still_judged",
         "too_much",

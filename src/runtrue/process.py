@@ -60,6 +60,8 @@ class Ended:
     stdout: Captured
     stderr: Captured
     seconds: float
+    #: How long it might have taken.
+    timeout: float | None = None
     #: The limit that it hit, if it was stopped for that.
     exceeded: Exceeded | None = None
 
@@ -144,6 +146,7 @@ async def run(
         stdout=stdout.captured(),
         stderr=stderr.captured(),
         seconds=time.monotonic() - started,
+        timeout=timeout,
         exceeded=await _exceeded(confinement, watch, exit_code),
     )
 

@@ -146,6 +146,16 @@ class Redactor:
             text = f"{self._without_end(head)}{cut[0]}{self._without_begin(tail)}"
         return text
 
+    def secrets(self, text: str) -> tuple[str, ...]:
+        """The names of the secrets whose values a text holds.
+
+        Not of all that is hidden: settings that are let through to commands are words of code.
+        """
+        self.values("")  # what was remembered meanwhile is known from now on
+        names = {self._names[spelling] for spelling in self._spelled if spelling in text}
+        remembered = set(_REMEMBERED.values())
+        return tuple(sorted(n for n in names if n in remembered or _SECRET_NAME.search(n)))
+
     def _mark(self, spelling: str) -> str:
         return f"{MARK}: {self._names[spelling]}]"
 

@@ -12,6 +12,8 @@ NAMES = [
     "pytest_plugin/runtrue_coverage",
     "pytest_plugin/runtrue_sealing",
     "pytest_plugin/runtrue_guard",
+    "pytest_plugin/runtrue_begin",
+    "pytest_plugin/sitecustomize",
     "python_start/sitecustomize",
 ]
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from runtrue.loop import Fault
+from runtrue.sandbox import is_judge
 from tests.checks.support import Project
 
 PYTEST = "python -m pytest -q -p no:cacheprovider"
@@ -340,6 +341,80 @@ def test_a_wrong_candidate_is_caught(project: Project, attack: str, command: str
     caught = [finding for finding in verdict.findings if finding.category == "tampered"]
     assert caught, [f.message for f in verdict.findings]
     assert all(finding.fault is Fault.CANDIDATE for finding in caught)
+
+
+#: A module that says for pytest, with its key, that all is well.
+INSTEAD = """
+import os
+path = os.environ.get("RUNTRUE_REPORT")
+if path:
+    import hashlib, json
+    key = bytes.fromhex(open(path + ".key").read().partition(" ")[2])
+    following = hashlib.sha512(key + b"session").hexdigest()[:64]
+    open(path + ".key", "w").write("1 " + following)
+    test = "tests/test_app.py::test_total"
+    lines = [
+        {"event": "start", "root": os.getcwd(), "pytest": "9"},
+        {"event": "session"},
+        {"event": "collected", "ids": [test]},
+        {"event": "case", "id": test, "when": "call", "outcome": "passed", "seconds": 0.0,
+         "exception": None, "text": ""},
+        {"event": "end", "exit_code": 0},
+    ]
+    with open(path, "ab") as out:
+        for line in lines:
+            data = json.dumps(line).encode()
+            digest = hashlib.sha512(key + data).digest()
+            key = digest[:32]
+            out.write(b"0 %s %s\\n" % (digest[32:].hex().encode(), data))
+    os._exit(0)
+"""
+
+
+@pytest.mark.parametrize("command", [PYTEST, "pytest -q", f"cd . && {PYTEST}"])
+@pytest.mark.parametrize("module", ["iniconfig.py", "shlex.py", "pluggy/__init__.py"])
+def test_a_module_named_like_one_that_pytest_uses_is_not_run_in_its_place(
+    project: Project, command: str, module: str
+) -> None:
+    write_project(project, "")
+    project.write(module, INSTEAD)
+    project.environment["PYTHONPATH"] = "."
+    verdict = project.check(command)
+    assert verdict.cases["tests/test_app.py::test_total"] == "failed"
+
+
+def test_a_pytest_of_the_candidates_does_not_speak_for_the_one_that_judges(
+    project: Project,
+) -> None:
+    attack = """
+        import subprocess, sys
+        pathlib.Path("other").mkdir()
+        pathlib.Path("other/test_it.py").write_text("def test_it(): pass")
+        subprocess.run([sys.executable, "-m", "pytest", "--noconftest"], cwd="other",
+                       env={**os.environ, "RUNTRUE_REPORT": str(report())})
+        os._exit(0)
+        """
+    write_project(project, attack)
+    project.write("conftest.py", "import app\n")
+    verdict = project.check(PYTEST)
+    assert "test_it.py::test_it" in "".join(verdict.cases), "else nothing is tried"
+    assert not verdict.passed
+
+
+def test_what_python_loads_before_all_else_is_a_judge() -> None:
+    assert is_judge("src/encodings/__init__.py")
+    assert is_judge("encodings.py")
+    assert not is_judge("src/encodings/cp1.json")
+    assert not is_judge("my_encodings.py")
+
+
+@pytest.mark.parametrize("command", [PYTEST, "python -c 'import first'"])
+def test_a_sitecustomize_of_the_users_is_still_run(project: Project, command: str) -> None:
+    project.write("lib/sitecustomize.py", "import sys\nsys.modules['first'] = sys\n")
+    project.write("test_it.py", "def test_it():\n    import first\n")
+    project.environment["PYTHONPATH"] = str(project.directory / "lib")
+    verdict = project.check(f"{command} && {PYTEST}")
+    assert verdict.passed, verdict.findings
 
 
 #: What honest projects do to pytest, to unittest and to the builtins: files, and options.

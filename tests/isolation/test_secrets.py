@@ -200,6 +200,34 @@ _AGENT = """
 """
 
 
+_WRITES = """
+    import os
+    with open("app.py", "w") as file:
+        file.write("def total(numbers): return sum(numbers)\\n")
+        file.write("TOKEN = %r\\n" % os.environ["SERVICE_TOKEN"])
+"""
+
+
+def test_an_agent_that_writes_its_key_into_the_code_fails_and_leaves_it_nowhere(
+    vault: Vault, make_project: MakeProject
+) -> None:
+    config = """
+        [fixers]
+        order = ["agent"]
+        [fixers.agent]
+        command = "python agent.py"
+        env = ["SERVICE_TOKEN"]
+    """
+    test = "from app import total\ndef test_it(): assert total([1, 2]) == 3\n"
+    files = {"app.py": "def total(numbers): return 0\n", "test_app.py": test}
+    project = make_project({**files, "agent.py": _WRITES, "runtrue.toml": config})
+    done = vault.tell("fix", "--json", "--max-attempts", "2", cwd=project)
+    assert done.code == 1
+    assert "wrote the value of SERVICE_TOKEN into a file" in done.out
+    vault.tell("runs", "show", "--json", cwd=project)
+    vault.check(project)
+
+
 def test_the_steps_and_validations_of_a_plan_that_print_secrets_leave_none_anywhere(
     vault: Vault, make_project: MakeProject
 ) -> None:

@@ -88,6 +88,10 @@ class MemorySandbox:
             sum(file in self.kept[old] for file in changed),
         )
 
+    def difference(self, old: str, new: str) -> str:
+        files = [file for file in self.changed(old, new) if file in self.kept[new]]
+        return "".join(f"+{line}\n" for f in files for line in self.kept[new][f].splitlines())
+
     def protected(self, files: tuple[str, ...]) -> tuple[str, ...]:
         return tuple(file for file in files if file.startswith("test"))
 

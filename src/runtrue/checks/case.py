@@ -11,12 +11,21 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from runtrue.checks.confined import limit_told, way_out
 from runtrue.checks.coverage import Coverage, Measured
 from runtrue.checks.places import Place, complaints_in, places_in, plain
 from runtrue.checks.reach import Reach
 from runtrue.checks.reader import Call, Manner, Reader, Reading, output_of, trim
 from runtrue.checks.watch import JudgeWatch
-from runtrue.loop import Fault, Finding, Location, Outcome, Workplace, fault_of_exception
+from runtrue.loop import (
+    RESOURCE_LIMIT,
+    Fault,
+    Finding,
+    Location,
+    Outcome,
+    Workplace,
+    fault_of_exception,
+)
 from runtrue.process import Ended
 
 if TYPE_CHECKING:
@@ -200,20 +209,28 @@ class CaseReader(Reader):
         number = getattr(errno, case.code or "", None)
         fault = fault_of_exception((), error_number=number)
         place = case.place or Place("")
+        limit = limit_told(workplace.confinement, (), number)
+        category, message = case.category, plain(case.message).strip() or "failed without a word"
+        told: dict[str, float | str] = {}
+        if limit is not None:
+            category, fault, told = RESOURCE_LIMIT, Fault.CANDIDATE, limit[1]
+            message = f"{message}: {limit[0]}"
+        elif hint := way_out(workplace, (), number, message):
+            message = f"{message} ({hint})"
         # Where the sandbox lies says nothing.
         stack = plain(case.stack).replace(f"{workplace.root}{os.sep}", "")
         data = {"stack_trace": stack, "expected": case.expected, "actual": case.actual}
         return Finding(
             source=self.check,
-            category=case.category,
-            message=trim(plain(case.message).strip()) or "failed without a word",
+            category=category,
+            message=trim(message),
             fault=fault,
             transient=fault is Fault.ENVIRONMENT,
             location=Location(
                 file=place.file or None, line=place.line, column=place.column, symbol=case.name
             ),
             sample=trim(stack, _STACK) or None,
-            data={k: trim(plain(v), _STACK) for k, v in data.items() if v},
+            data={k: trim(plain(v), _STACK) for k, v in data.items() if v} | told,
         )
 
     def _without_report(self, ended: Ended, workplace: Workplace) -> Reading:

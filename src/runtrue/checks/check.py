@@ -97,6 +97,10 @@ class CommandCheck:
         except OSError as error:
             return self._unrun(self._not_started(error, call.environment), workplace)
         reading = reader.read(ended, workplace)
+        hit = ended.exceeded
+        if hit and all(finding.data.get("limit") != hit.limit for finding in reading.findings):
+            # Tests may have failed as well, of that or before: it is not to be lost among them.
+            reading = reading.and_found([reader.failure(ended)])
         if not self.cover:
             return self._verdict(reading, ended)
         keep_cases(reader.case_infos(reading.cases, workplace), workplace.scratch, self.name)

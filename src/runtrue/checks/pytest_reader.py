@@ -13,6 +13,7 @@ from typing import Any
 
 from runtrue.checks.case import without_tests
 from runtrue.checks.case_info import CaseInfo
+from runtrue.checks.confined import limit_told, way_out
 from runtrue.checks.coverage import Measured
 from runtrue.checks.dependencies import is_declared
 from runtrue.checks.places import Place, own_file, relative
@@ -20,6 +21,7 @@ from runtrue.checks.reader import Call, Manner, Reader, Reading, output_of, trim
 from runtrue.checks.sealed import Seal, Sealed
 from runtrue.checks.watch import JudgeWatch
 from runtrue.loop import (
+    RESOURCE_LIMIT,
     TIMEOUT,
     Fault,
     Finding,
@@ -218,13 +220,22 @@ class PytestReader(Reader):
     def _case(self, case: dict[str, Any], report: _Report, workplace: Workplace) -> Finding:
         error = case["exception"] or {}
         fault = _fault(error, workplace.directory)
+        message = error.get("message") or case["text"].strip() or "failed without a word"
+        limit = limit_told(workplace.confinement, error.get("mro", ()), error.get("errno"))
         frames = _in_project(error.get("frames", []), workplace)
         blamed = (_in_project([error.get("syntax") or {}], workplace) or frames or [{}])[-1]
         category = error.get("type") or "failure"
+        told: dict[str, float | str] = {}
+        if limit is not None:
+            # Of the candidate's own making: waiting, and trying again, would not help.
+            category, fault, told = RESOURCE_LIMIT, Fault.CANDIDATE, limit[1]
+            message = f"{error.get('type')}: {message}: {limit[0]}"
+        elif hint := way_out(workplace, error.get("mro", ()), error.get("errno"), message):
+            message = f"{message} ({hint})"
         return Finding(
             source=self.check,
             category=TIMEOUT if category == _TOO_LONG else category,
-            message=trim(error.get("message") or case["text"].strip() or "failed without a word"),
+            message=trim(message),
             fault=fault,
             # A package does not install itself by waiting.
             transient=fault is Fault.ENVIRONMENT and not error.get("module"),
@@ -239,6 +250,7 @@ class PytestReader(Reader):
                 "when": case["when"],
                 "frames": frames[-10:],
                 **(error.get("compared") or {}),
+                **told,
             },
         )
 
@@ -266,9 +278,16 @@ class _Report:
 
     @property
     def is_broken_off(self) -> bool:
-        """Whether a session, of those that were begun, has not come to its end."""
-        ended = {line["session"] for line in self.lines if line["event"] == "end"}
-        return any(x["event"] == "session" and x["session"] not in ended for x in self.lines)
+        """Whether a session, of those that were begun, has not come to its end.
+
+        One may be told to run no tests, but none ends before it has read its command line.
+        """
+        told = {(line["session"], line["event"]) for line in self.lines}
+        return any(
+            (event == "session" and (session, "end") not in told)
+            or (event == "opened" and (session, "ready") not in told)
+            for session, event in told
+        )
 
     @property
     def silent(self) -> list[str]:

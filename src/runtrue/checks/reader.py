@@ -114,10 +114,10 @@ class Reader:
             finding = self.finding(RESOURCE_LIMIT, ended.exceeded.message, sample=sample)
             return replace(finding, data=ended.exceeded.data)
         if code is None:
-            finding = self.finding(
-                TIMEOUT, f"did not end within {ended.seconds:.0f} s", sample=sample
-            )
-            return replace(finding, data={"limit": "wall_time"})
+            allowed = ended.timeout or ended.seconds
+            finding = self.finding(TIMEOUT, f"did not end within {allowed:.6g} s", sample=sample)
+            used = {"limit": "wall_time", "allowed": allowed, "used": ended.seconds}
+            return replace(finding, data=used)
         if code < 0:
             return self.finding("signal", f"was killed by {_signal_name(-code)}", sample=sample)
         if self.is_shell and code in (126, 127):

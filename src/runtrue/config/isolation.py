@@ -11,8 +11,9 @@ from runtrue.confinement import ResourceLimits
 
 #: The levels that need nothing but the machine, weakest first, and those that need an engine.
 LevelName = Literal["process", "landlock", "bubblewrap", "docker", "podman"]
-#: `host:port`; a host may begin with `*.`.
-Route = Annotated[str, Meta(pattern=r"^[^\s:/@]+:\d{1,5}$")]
+_PORT = r"(?:[1-5]?\d{1,4}|6[0-4]\d{3}|65[0-4]\d\d|655[0-2]\d|6553[0-5])"
+#: `host:port`; a host may begin with `*.`, and an address of IPv6 is in brackets.
+Route = Annotated[str, Meta(pattern=rf"^(?:[^\s:/@\[\]]+|\[[0-9A-Fa-f:.]+\]):{_PORT}$")]
 
 _LIMITS = ResourceLimits()
 

@@ -84,6 +84,8 @@ async def run_agent(
     except OSError as error:
         return Proposal(description=argv[0], failure=f"cannot be run: {error.strerror}")
     said = trim(hide(output_of(ended)), 500)
+    if ended.exceeded:
+        return Proposal(description=said, failure=ended.exceeded.message)
     if ended.timed_out:
         return Proposal(description=said, failure=f"did not end within {timeout:.0f} s")
     if ended.exit_code != 0:

@@ -89,6 +89,8 @@ async def run_command(
     except OSError as error:
         return Ran(said="", failure=f"`{command}` cannot be run: {error.strerror}")
     said = trim(output_of(ended), _SAID)
+    if ended.exceeded:
+        return Ran(said=said, failure=f"`{command}` {ended.exceeded.message}")
     if ended.timed_out:
         return Ran(said=said, failure=f"`{command}` did not end within {timeout:.0f} s")
     code = ended.exit_code

@@ -56,6 +56,8 @@ async def mend(commands: Iterable[str], workplace: Workplace) -> Proposal:
             )
         except OSError as error:
             return Proposal(description=command, failure=f"cannot be run: {error.strerror}")
+        if ended.exceeded:
+            return Proposal(description=command, failure=f"`{command}` {ended.exceeded.message}")
         if ended.timed_out or ended.exit_code in (126, 127):
             how = "timed out" if ended.timed_out else "cannot be run"
             return Proposal(description=command, failure=f"`{command}` {how}")

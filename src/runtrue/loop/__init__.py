@@ -27,6 +27,7 @@ from runtrue.loop.finding import Finding, Location, Mode, Outcome, Verdict
 from runtrue.loop.fingerprint import fingerprint, normalise
 from runtrue.loop.fixing import beyond, only_deleted, too_much, write_texts
 from runtrue.loop.handover import EXPIRED, TakeBackNode
+from runtrue.loop.hiding import secret_written
 from runtrue.loop.history import (
     COUNTED,
     Answer,
@@ -156,6 +157,7 @@ __all__ = [
     "only_deleted",
     "readable",
     "repair_cycle",
+    "secret_written",
     "steady",
     "still_judged",
     "too_much",

@@ -15,7 +15,7 @@ from runtrue.loop.comparison import is_one_of
 from runtrue.loop.deadline import TIME_IS_UP, in_time
 from runtrue.loop.decide import Decision
 from runtrue.loop.finding import Finding
-from runtrue.loop.hiding import hidden_proposal
+from runtrue.loop.hiding import hidden_proposal, secret_written
 from runtrue.loop.history import Fix, FixPart, History, Reason, Rejection, Skip
 from runtrue.loop.policy import Budget
 from runtrue.loop.seams import Fixer, FixTask, Proposal, Sandbox
@@ -146,6 +146,11 @@ class FixNode(WorkshopNode):
         if restored:
             sandbox.put_back(restored, before)
             after = sandbox.snapshot()
+        patch = sandbox.difference(before, after) if after != before else ""
+        if secret := secret_written(patch, self.workshop.hide):
+            proposal = replace(proposal, failure=secret)
+            sandbox.restore(before)
+            after = before
         outside = beyond(inputs.bounds, sandbox, before, after)
         deleted = only_deleted(inputs.bounds, outside, sandbox, after)
         if not outside and too_much(inputs.bounds, sandbox, inputs.origin, after):

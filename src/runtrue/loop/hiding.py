@@ -25,6 +25,10 @@ class Hide(Protocol):
         """A name without the values of secrets: by names, things are found again."""
         ...
 
+    def secrets(self, text: str) -> tuple[str, ...]:
+        """The names of the secrets whose values a text holds."""
+        ...
+
 
 def hidden_verdict(verdict: Verdict, hide: Hide) -> Verdict:
     """A verdict without secrets; its findings are still the same ones."""
@@ -49,6 +53,17 @@ def hidden_proposal(proposal: Proposal, hide: Hide) -> Proposal:
         # Code, by which it is told what was tried: only what is known to be secret is taken out.
         trace=proposal.trace and _data(proposal.trace, hide.values, hide.values),
     )
+
+
+def secret_written(patch: str, hide: Hide) -> str | None:
+    """What is wrong with a change that writes the value of a known secret into a file, if it does.
+
+    A candidate is kept, shown and applied as it is: nothing can be taken out of it later.
+    """
+    lines = patch.splitlines()
+    added = [line[1:] for line in lines if line.startswith("+") and not line.startswith("+++ ")]
+    names = hide.secrets("\n".join(added))
+    return f"wrote the value of {', '.join(names)} into a file: it is a secret" if names else None
 
 
 def _analysis(analysis: Analysis, hide: Hide) -> Analysis:

@@ -205,6 +205,10 @@ class Sandbox(Protocol):
         """The files in which two candidates differ."""
         ...
 
+    def difference(self, old: str, new: str) -> str:
+        """The patch from one candidate to another."""
+        ...
+
     def put_back(self, files: tuple[str, ...], candidate: str) -> None:
         """Make some files, present or absent, those of a candidate again."""
         ...

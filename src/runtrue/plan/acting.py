@@ -23,6 +23,7 @@ from runtrue.loop import (
     matches,
     only_deleted,
     readable,
+    secret_written,
     too_much,
     write_texts,
 )
@@ -116,6 +117,10 @@ class ActNode(Node):
         if judges:
             sandbox.put_back(judges, inputs.candidate)
             after = sandbox.snapshot()
+        patch = sandbox.difference(inputs.candidate, after)
+        if secret := secret_written(patch, self.place.hide):
+            sandbox.restore(inputs.candidate)
+            return self._refused(inputs, replace(acted, failure=secret), started, judges=judges)
         outside = beyond(inputs.bounds, sandbox, inputs.candidate, after)
         more = too_much(inputs.bounds, sandbox, inputs.base, after)
         if outside or more:

@@ -43,6 +43,8 @@ _AROUND = (
 NAMES = (*TESTS, *_AROUND)
 # One expression: it is asked of every file of a project, again and again.
 _NAMED = re.compile("|".join(map(translate, NAMES)))
+#: Imported by every Python from the first place that has it, before any hook.
+_LOADED_FIRST = re.compile(r"(?:.*/)?encodings(?:/__init__)?\.[^/]+")
 _TEST_DIRECTORIES = frozenset({"tests", "test", "__tests__", "spec"})
 #: Everything below a directory of these names.
 DIRECTORIES = _TEST_DIRECTORIES | {"pytest", "_pytest"}
@@ -65,6 +67,7 @@ def is_judge(file: str, patterns: Iterable[str] = ()) -> bool:
     return (
         _NAMED.match(path.name) is not None
         or not DIRECTORIES.isdisjoint(path.parts[:-1])
+        or _LOADED_FIRST.fullmatch(file) is not None
         or any(fnmatchcase(file, pattern) for pattern in patterns)
     )
 

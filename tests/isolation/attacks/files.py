@@ -38,7 +38,7 @@ FILES.code(
     "looking around in the user's home",
     """
     def look():
-        found = {name for name in os.listdir("<home>") if name not in (".local",)}
+        found = {name for name in os.listdir("<home>") if name not in (".local", ".gitconfig")}
         return must(found, "nothing is there")
     attempt("looking around", look)
     """,

@@ -84,7 +84,9 @@ def waiting_for_ever(arena: Arena) -> None:
         timeout=_SHORT,
     )
     assert outcome.finding.category == "timeout"
-    assert outcome.finding.data["limit"] == "wall_time"
+    data = outcome.finding.data
+    assert (data["limit"], data["allowed"]) == ("wall_time", _SHORT)
+    assert float(data["used"]) >= _SHORT
 
 
 @LIMITED("stopping itself, so that it never ends")

@@ -10,6 +10,7 @@ from __future__ import annotations  # any Python may be the project's
 import importlib.util
 import os
 import signal
+import sys
 import threading
 import traceback
 from collections.abc import Generator
@@ -27,34 +28,22 @@ _SECONDS = float(os.environ.get("RUNTRUE_TEST_SECONDS") or 0)
 _reported: list[Any] = []
 
 
-def _load(name: str) -> Any:
-    """A module beside this one, from its file: what is merely called so may be the project's."""
-    path = os.path.join(os.path.dirname(__file__), name + ".py")
-    spec = importlib.util.spec_from_file_location(name, path)
-    module = importlib.util.module_from_spec(spec)  # type: ignore[arg-type]
-    spec.loader.exec_module(module)  # type: ignore[union-attr]
-    return module
+def _begun() -> Any:
+    """What was there before anything of the project was imported, or else is from now on."""
+    known = sys.modules.get("runtrue_begin")
+    if known is None:
+        path = os.path.join(os.path.dirname(__file__), "runtrue_begin.py")
+        spec = importlib.util.spec_from_file_location("runtrue_begin", path)
+        known = importlib.util.module_from_spec(spec)  # type: ignore[arg-type]
+        spec.loader.exec_module(known)  # type: ignore[union-attr]
+    return known
 
 
-def _open_report() -> Any:
-    """What writes a line of the report, if one is wanted."""
-    path = os.environ.pop("RUNTRUE_REPORT", None)
-    return None if path is None else _load("runtrue_sealing").open_report(path)
-
-
-def _begin_to_guard() -> Any:
-    """What notices changes to what judges; workers of pytest-xdist have no report of their own."""
-    if _tell is None and "PYTEST_XDIST_WORKER" not in os.environ:
-        return None
-    guarding = _load("runtrue_guard")
-    guarding.compile_anew(os.getcwd())
-    return guarding.Guard()
-
-
-# Now, before anything of the project is imported.
-_tell = _open_report()
-_guard = _begin_to_guard()
-_measuring = _load("runtrue_coverage").begin(_tell) if "RUNTRUE_COVERAGE" in os.environ else None
+_begin = _begun()
+_tell, _guard = _begin.tell, _begin.guard
+_measuring = (
+    _begin.load("runtrue_coverage").begin(_tell) if "RUNTRUE_COVERAGE" in os.environ else None
+)
 
 
 def _writer(tell: Any) -> Any:
@@ -293,6 +282,8 @@ def pytest_load_initial_conftests(
     if _measuring is not None and _is_reported(early_config):
         _measuring.give_way(early_config.known_args_namespace)
     outcome = yield
+    if _is_reported(early_config):
+        _write("ready")
     if outcome.excinfo is None or not _is_reported(early_config):
         return
     error = outcome.excinfo[1]

@@ -1,8 +1,10 @@
 """The relay: makes the proxy of a box one that programs know, then becomes the command.
 
 It is run as a script, by itself, within the box, and imports nothing of runtrue. It is given the
-socket of the proxy and the command. A copy of it passes on what comes to a port of the box's own
-loopback, as long as the box lasts; a program learns of the port by the usual variables.
+socket of the proxy, the network that the proxy is in, what is allowed of that one's loopback, and
+the command. A copy of it passes on what comes to a port of the box's own loopback, as long as the
+box lasts; a program learns of the port by the usual variables. What is allowed of the loopback is
+at the same port of the box's, through a tunnel of the proxy's.
 """
 
 import os
@@ -15,7 +17,9 @@ _HOST = "127.0.0.1"
 
 
 def main() -> None:
-    path, _, *argv = sys.argv[1:]
+    path, network, *rest = sys.argv[1:]
+    end = rest.index("--")
+    routes, argv = rest[:end], rest[end + 1 :]
     try:
         listener = socket.create_server((_HOST, 0))
     except OSError as error:
@@ -24,9 +28,13 @@ def main() -> None:
         )
     else:
         address = f"http://{_HOST}:{listener.getsockname()[1]}"
+        ways = [(listener, b"")]
+        if os.readlink("/proc/self/ns/net") != network:
+            ways += [way for route in routes for way in tunnels(route)]
         if os.fork() == 0:
-            serve(listener, path)
-        listener.close()
+            serve(ways, path)
+        for way in ways:
+            way[0].close()
         for name in ("http_proxy", "https_proxy", "all_proxy"):
             os.environ[name] = os.environ[name.upper()] = address
         os.environ["no_proxy"] = os.environ["NO_PROXY"] = "localhost,127.0.0.1,::1"
@@ -37,28 +45,77 @@ def main() -> None:
         os._exit(127)
 
 
-def serve(listener: socket.socket, path: str) -> None:
+def tunnels(route: str) -> "list[tuple[socket.socket, bytes]]":
+    """Where to listen for what is allowed, and what to ask the proxy for each that comes."""
+    host, _, port = route.rpartition(":")
+    found = []
+    error = None
+    for address in (_HOST, "::1") if host == "localhost" else (host,):
+        family = socket.AF_INET6 if ":" in address else socket.AF_INET
+        try:
+            listener = socket.create_server((address, int(port)), family=family)
+        except OSError as reason:
+            error = reason
+        else:
+            target = f"[{host}]:{port}" if ":" in host else route
+            found.append((listener, f"CONNECT {target} HTTP/1.1\r\n\r\n".encode()))
+    if not found and error is not None:
+        # Ports below 1024 are not given to everybody, and one may be named twice.
+        sys.stderr.write(f"runtrue: {route} is reached by the proxy alone ({error.strerror})\n")
+    return found
+
+
+def serve(ways: "list[tuple[socket.socket, bytes]]", path: str) -> None:
     """Pass on every connection, until there is nobody left to."""
+    kept = {0, 1, 2, *(listener.fileno() for listener, _ in ways)}
     null = os.open(os.devnull, os.O_RDWR)
     for descriptor in (0, 1, 2):
         os.dup2(null, descriptor)
     # What it inherited may be all that tells somebody outside that the command has ended.
     for name in os.listdir("/proc/self/fd"):
-        if int(name) not in (0, 1, 2, listener.fileno()):
+        if int(name) not in kept:
             try:
                 os.close(int(name))
             except OSError:
                 pass
+    for way in ways[1:]:
+        threading.Thread(target=listen, args=(*way, path), daemon=True).start()
+    listen(*ways[0], path)
+
+
+def listen(listener: socket.socket, request: bytes, path: str) -> None:
+    """Pass on what comes to one port."""
     while True:
         here, _ = listener.accept()
-        there = socket.socket(socket.AF_UNIX)
-        try:
-            there.connect(path)
-        except OSError:
-            here.close()
-            continue
-        for one, other in ((here, there), (there, here)):
-            threading.Thread(target=pass_on, args=(one, other), daemon=True).start()
+        threading.Thread(target=carry, args=(here, request, path), daemon=True).start()
+
+
+def carry(here: socket.socket, request: bytes, path: str) -> None:
+    """Pass on one connection, after a request to the proxy where there is to be one."""
+    there = socket.socket(socket.AF_UNIX)
+    try:
+        there.connect(path)
+        if request:
+            there.sendall(request)
+            accepted(there)
+    except OSError:
+        here.close()
+        there.close()
+        return
+    threading.Thread(target=pass_on, args=(there, here), daemon=True).start()
+    pass_on(here, there)
+
+
+def accepted(proxy: socket.socket) -> None:
+    """Read what the proxy says to a request, and no more. Raises OSError when that is no."""
+    head = b""
+    while not head.endswith(b"\r\n\r\n"):
+        byte = proxy.recv(1)
+        if not byte:
+            break
+        head += byte
+    if b" 200 " not in head[:16]:
+        raise OSError(head[:80])
 
 
 def pass_on(source: socket.socket, target: socket.socket) -> None:

@@ -18,6 +18,8 @@ from runtrue.sandbox.isolation.level import Level
 from runtrue.sandbox.isolation.places import SYSTEM, is_seen, is_within, tools
 
 _LIMITS = ResourceLimits()
+#: Tests make commits, for which git wants to know by whom: not by the user.
+_GITCONFIG = "[user]\n\tname = runtrue\n\temail = runtrue@localhost\n"
 #: Variables that lead to places in the home directory, where there is nothing of that kind.
 _OF_THE_HOME = ("XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_RUNTIME_DIR", "GOCACHE")
 #: Variables that name a place for temporary files, which may be one that is not there.
@@ -28,8 +30,8 @@ _TEMPORARY = ("TMPDIR", "TEMP", "TMP")
 class View:
     """What one command sees: paths are those of the machine, wherever they are seen from.
 
-    `home` and `temporary` are empty directories in the place of the user's; `environment` is the
-    command's, `directory` where it begins.
+    `home` and `temporary` are directories in the place of the user's, with nothing in them but who
+    makes commits; `environment` is the command's, `directory` where it begins.
     """
 
     directory: Path
@@ -120,6 +122,7 @@ class Box:
     def _view(self, made: Path, cwd: Path, env: Mapping[str, str], program: Path) -> View:
         home, temporary = made / "home", made / "tmp"
         home.mkdir()
+        (home / ".gitconfig").write_text(_GITCONFIG)
         temporary.mkdir()
         environment = {name: value for name, value in env.items() if name not in _OF_THE_HOME}
         if not _is_somebodys(environment.get("HOME", "")):

@@ -2,7 +2,8 @@
 
 A box has no network but its own loopback. A proxy out here, which can be reached through a socket
 in the file system, connects to what is allowed; a relay in there makes it a proxy as programs know
-it, and the usual variables tell them of it. Whatever does not use a proxy finds no network.
+it, and the usual variables tell them of it. Whatever does not use a proxy finds no network, but for
+what is allowed of the machine's own loopback: it is found at the same port of the box's.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import sys
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from ipaddress import ip_address
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -41,7 +43,9 @@ async def routed(
     proxy = Proxy(routes)
     server = await asyncio.start_unix_server(proxy.serve, socket, limit=_LONGEST_HEAD)
     try:
-        relay = (sys.executable, "-I", "-S", str(_RELAY), str(socket), "--", *argv)
+        inner = [":".join(route) for route in proxy.routes if _is_loopback(route[0])]
+        start = (sys.executable, "-I", "-S", str(_RELAY), str(socket), _network(), *inner)
+        relay = (*start, "--", *argv)
         yield relay, replace(view, write=(*view.write, directory))
     finally:
         server.close()
@@ -52,7 +56,9 @@ class Proxy:
     """Connects to what is on a list, and says of anything else that it is not."""
 
     def __init__(self, routes: Sequence[str]) -> None:
-        self._routes = [route.lower().rpartition(":")[::2] for route in routes]
+        split = (route.lower().rpartition(":") for route in routes)
+        #: The hosts and ports that are allowed.
+        self.routes = [(host.strip("[]"), port) for host, _, port in split]
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -92,7 +98,7 @@ class Proxy:
             await _say(writer, 400, "this proxy takes CONNECT and http:// only")
             return
         if not self._is_allowed(host, port):
-            allowed = ", ".join(":".join(route) for route in self._routes)
+            allowed = ", ".join(":".join(route) for route in self.routes)
             what = f"{host}:{port} is not allowed here; [isolation] network allows {allowed}"
             await _say(writer, 403, what)
             return
@@ -112,8 +118,20 @@ class Proxy:
         return any(
             number == str(port)
             and (name == allowed or (allowed.startswith("*.") and name.endswith(allowed[1:])))
-            for allowed, number in self._routes
+            for allowed, number in self.routes
         )
+
+
+def _network() -> str:
+    """Which network we are in: where a command has the same, there is nothing to be made of it."""
+    return str(Path("/proc/self/ns/net").readlink())
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
 
 
 async def _connect(host: str, port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
