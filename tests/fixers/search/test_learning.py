@@ -81,5 +81,8 @@ def test_the_same_project_gives_the_same_diff_and_the_same_steps(tmp_path: Path)
         write(project, SHIPPING)
         report = machine.runtrue("fix", project, "--json").json
         trace = report["attempts"][-1]["fix"]["parts"][0]["trace"]
+        for step in trace["steps"]:
+            # On a busy machine, one that fails may not do so in time.
+            step.pop("ends", None)
         found.append((report["diff"], trace["steps"], trace["solutions"]))
     assert found[0] == found[1]
