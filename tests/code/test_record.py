@@ -210,8 +210,9 @@ PROTOCOL = (
 
 
 def test_a_rejected_fix_leaves_the_run_in_the_phase_of_fixing(
-    home: Home, make_project: MakeProject, tmp_path: Path
+    home: Home, make_project: MakeProject, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setenv("RUNTRUE_SEARCH_SECONDS", "0")
     agent = Agent(tmp_path / "agent", "true", "true", "true")
     record = run_code_loop(
         "the rate is 19 %",
