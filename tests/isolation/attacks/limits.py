@@ -377,7 +377,7 @@ LIMITED.code(
     "lifting its own limits",
     """
     import resource
-    for name in ("CPU", "FSIZE", "NOFILE", "DATA", "NPROC"):
+    for name in ("CPU", "FSIZE", "NOFILE", "NPROC"):
         kind = getattr(resource, "RLIMIT_" + name)
         hard = resource.getrlimit(kind)[1]
         attempt(name, lambda: must(hard == -1, f"it is {hard}"))
