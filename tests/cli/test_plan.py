@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import Machine, MakeProject
+from tests.cli.conftest import Machine, MakeProject, write
 from tests.cli.plans import FILES, HAS_TWO, NEEDS_A_FIX, NEEDS_MODEL, RATE_IS_RIGHT, Plans
 
 
@@ -279,6 +279,35 @@ def test_a_conflict_with_the_users_files_is_refused_and_the_plan_stays_complete(
     (plans.project / "handler.py").write_text(FILES["handler.py"])
     assert plans.run("apply").code == 0
     assert plans.read("handler.py") == "two\n"
+
+
+def test_what_may_not_leave_the_sandbox_is_refused_and_no_patch_of_it_is_there(
+    plans: Plans,
+) -> None:
+    command = "ln -s /etc/passwd users.txt; echo two > handler.py"
+    strategy = {"steps": [{"description": "x", "actor": "command", "command": command}]}
+    path = plans.file("", HAS_TWO, automation_profile="cautious", strategy=strategy)
+    complete = plans.use(path)
+    assert complete.code == 0, complete.said
+    assert complete.json["patch"] is None
+    refused = plans.run("apply")
+    assert refused.code == 1
+    assert "users.txt" in refused.err
+    assert not (plans.project / "users.txt").is_symlink()
+    assert plans.read("handler.py") == FILES["handler.py"]
+
+
+def test_no_step_bends_what_pytest_is_configured_to_take_for_tests(plans: Plans) -> None:
+    write(plans.project, {"pytest.ini": "[pytest]\npython_files = check_*.py\n"})
+    write(plans.project, {"check_tax.py": "def test_tax():\n    assert False\n"})
+    command = "echo 'def test_tax(): pass' > check_tax.py; echo two > handler.py"
+    strategy = {"steps": [{"description": "x", "actor": "command", "command": command}]}
+    tests = {"name": "tests", "command": "python -m pytest"}
+    path = plans.file("", tests, automation_profile="full-auto", strategy=strategy)
+    done = plans.use(path)
+    assert done.code == 3, done.said
+    assert done.json["plan"]["steps"][0]["state"] != "done"
+    assert "assert False" in plans.read("check_tax.py")
 
 
 def test_with_other_changes_of_the_users_it_is_validated_again_before_it_is_applied(

@@ -319,6 +319,11 @@ def test_without_a_sandbox_what_cannot_be_rolled_back_is_an_error_that_says_so(
     assert "there is no sandbox to roll back in" in done.err
     assert "model.py" in done.err
     assert "stopped by: SandboxError" in plans.run("status").out
+    # As the error says: put right by hand, it goes on, here to the same end.
+    (plans.project / "model.py").write_text(FILES["model.py"])
+    again = plans.run("execute")
+    assert again.code == 1
+    assert "there is no sandbox to roll back in" in again.err
 
 
 def test_an_interrupted_plan_is_told_to_be_executed(plans: Plans) -> None:

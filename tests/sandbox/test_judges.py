@@ -123,6 +123,34 @@ def test_a_command_names_what_it_runs_as_its_judge(
     assert {file for file in files if is_judge(file, patterns)} == expected
 
 
+@pytest.mark.parametrize(
+    ("file", "text"),
+    [
+        ("pytest.ini", "[pytest]\npython_files = check_*.py *.py\n    prove_?.py\n"),
+        (".pytest.ini", "[pytest]\npython_files = check_*.py\n    prove_?.py\n"),
+        ("tox.ini", "[pytest]\npython_files = check_*.py prove_?.py\n"),
+        ("setup.cfg", "[tool:pytest]\npython_files = check_*.py prove_?.py\n"),
+        ("pytest.toml", "[pytest]\npython_files = ['check_*.py', 'prove_?.py']\n"),
+        ("pyproject.toml", "[tool.pytest.ini_options]\npython_files = 'check_*.py prove_?.py'\n"),
+    ],
+)
+def test_what_pytest_is_configured_to_take_for_tests_judges(
+    tmp_path: Path, file: str, text: str
+) -> None:
+    write_files(tmp_path, {file: text})
+    patterns = judges_of_command("python -m pytest -q", tmp_path)
+    files = ["check_tax.py", "suite/check_tax.py", "part/prove_1.py", "tax.py", "part/proven.py"]
+    assert [name for name in files if is_judge(name, patterns)] == files[:3]
+    assert not judges_of_command("ruff check .", tmp_path)
+
+
+@pytest.mark.parametrize("text", ["[pytest", "[pytest]\npython_files = 3\n", "\udcff"])
+def test_configuration_that_cannot_be_read_names_no_judges(tmp_path: Path, text: str) -> None:
+    (tmp_path / "pytest.ini").write_text(text, errors="surrogateescape")
+    (tmp_path / "pytest.toml").write_text("[pytest]\npython_files = 3\n")
+    assert not is_judge("app.py", judges_of_command("pytest", tmp_path))
+
+
 def test_a_file_that_a_runner_would_prefer_judges_before_it_is_there(tmp_path: Path) -> None:
     write_files(tmp_path, {"Makefile": ""})
     assert is_judge("GNUmakefile", judges_of_command("make test", tmp_path))

@@ -24,21 +24,25 @@ DONE_ANSWER = "done"
 class HandOverNode(WorkshopNode):
     """Leaves the best candidate in the sandbox for a person to look at and to edit."""
 
-    def prep(self, shared: Shared) -> Decision:
-        """The candidate to hand over, and why."""
+    def prep(self, shared: Shared) -> tuple[Decision, bool]:
+        """The candidate to hand over, and why; whether fixing is exhausted, and nobody knows."""
         decision: Decision = shared["decision"]
-        return decision
+        history: History = shared["history"]
+        # Before a revision, it was told already.
+        untold = not history.since_last_answer().revisions
+        return decision, untold and decision.why is Why.ATTEMPTS_SPENT
 
-    def exec(self, inputs: Decision) -> str:
+    def exec(self, inputs: tuple[Decision, bool]) -> str:
         """Put it in its place, and tell of it where no trigger has."""
-        if inputs.why is Why.ATTEMPTS_SPENT:
-            emit("fix_exhausted", why=inputs.why)
-        if inputs.escalation is None:
-            emit("escalated", condition=None, action=Response.HUMAN_REVIEW, why=inputs.why)
-        self.workshop.sandbox.restore(inputs.candidate)
+        decision, is_exhausted = inputs
+        if is_exhausted:
+            emit("fix_exhausted", why=decision.why)
+        if decision.escalation is None:
+            emit("escalated", condition=None, action=Response.HUMAN_REVIEW, why=decision.why)
+        self.workshop.sandbox.restore(decision.candidate)
         return str(self.workshop.sandbox.workplace().directory)
 
-    def post(self, shared: Shared, inputs: Decision, result: str) -> None:
+    def post(self, shared: Shared, inputs: tuple[Decision, bool], result: str) -> None:
         """Tell the question where to look."""
         shared["handed_over"] = result
 

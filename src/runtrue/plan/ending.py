@@ -15,6 +15,7 @@ from runtrue.plan.place import PlaceNode
 from runtrue.plan.progress import EDITED, Shared, progress_of
 from runtrue.plan.report import FixDiffs, fix_diffs, tried_fixes
 from runtrue.plan.states import Happening, PlanState
+from runtrue.sandbox import RefusedFiles
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +35,8 @@ class Settled:
     diff: str
     top: str
     fixes: FixDiffs
+    #: The file with the patch, unless it is empty or may not be applied by hand either.
+    patch: str | None = None
     #: Files, and how much, that only somebody who edited the sandbox can have changed.
     outside: tuple[str, ...] = ()
     more: str | None = None
@@ -54,10 +57,17 @@ class SettleNode(PlaceNode):
         """Write the patch from the user's tree to the candidate."""
         sandbox = self.place.sandbox
         diff = sandbox.settle(inputs.candidate, self.place.patch)
+        patch = str(self.place.patch) if diff else None
+        try:
+            sandbox.demand_leaving(inputs.candidate)
+        except RefusedFiles:  # which applying it tells
+            self.place.patch.unlink(missing_ok=True)
+            patch = None
         return Settled(
             diff,
             str(sandbox.top),
             fix_diffs(sandbox, inputs.fixes),
+            patch=patch,
             outside=readable(beyond(inputs.bounds, sandbox, inputs.base, inputs.candidate)),
             more=too_much(inputs.bounds, sandbox, inputs.base, inputs.candidate),
         )
@@ -66,7 +76,7 @@ class SettleNode(PlaceNode):
         """Offer it, if it is complete and within the bounds, or else approved."""
         progress = progress_of(shared)
         shared["diff"], shared["patch_root"] = result.diff, result.top
-        shared["patch"] = str(self.place.patch) if result.diff else None
+        shared["patch"] = result.patch
         shared["fix_diffs"] = result.fixes
         if progress.pending is not None or not is_proved(shared):
             shared["progress"] = progress.moved(Happening.FAILED)

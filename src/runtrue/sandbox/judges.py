@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import configparser
 import glob
 import re
 import shlex
-from collections.abc import Iterable
+import tomllib
+from collections.abc import Iterable, Iterator
 from fnmatch import fnmatchcase, translate
 from pathlib import Path, PurePosixPath
+from typing import Any
 
 _JAVASCRIPT = ("js", "jsx", "mjs", "cjs", "ts", "tsx", "mts", "cts")
 
@@ -58,6 +61,13 @@ _RUNNER_FILES = {
     "go": ("go.mod",),
     "mvn": ("pom.xml",),
 }
+#: Where pytest is told which files hold tests: the file, and the tables that lead to it.
+_PYTEST_FILES = {
+    **dict.fromkeys(("pytest.toml", ".pytest.toml"), ("pytest",)),
+    **dict.fromkeys(("pytest.ini", ".pytest.ini", "tox.ini"), ("pytest",)),
+    "pyproject.toml": ("tool", "pytest", "ini_options"),
+    "setup.cfg": ("tool:pytest",),
+}
 _JUDGING_NAME = re.compile(r"test|check|verify|validate|lint|spec", re.I)
 
 
@@ -99,9 +109,37 @@ def judges_of_command(command: str, directory: Path) -> tuple[str, ...]:
         for word in words
         if _JUDGING_NAME.search(PurePosixPath(word).name) and _is_there(word, directory)
     }
+    tests = set(_pytest_names(directory)) if "pytest" in command else set()
     # Wherever they lie, and whether they are there yet: `make -C part test` reads part/Makefile,
     # and a GNUmakefile is read before the Makefile that was there.
-    return tuple(sorted(f"{place}{file}" for file in named | runner_files for place in ("", "*/")))
+    files = named | runner_files | tests
+    return tuple(sorted(f"{place}{file}" for file in files for place in ("", "*/")))
+
+
+def _pytest_names(directory: Path) -> Iterator[str]:
+    """The patterns that a project's configuration of pytest has for the names of its tests."""
+    for file, tables in _PYTEST_FILES.items():
+        read: Any = _read(directory / file)
+        for name in tables:
+            read = read.get(name) if isinstance(read, dict) else None
+        wanted = read.get("python_files") if isinstance(read, dict) else None
+        names = wanted.split() if isinstance(wanted, str) else wanted
+        names = [n for n in names if isinstance(n, str)] if isinstance(names, list) else []
+        # A pattern for every module, as `*.py`, does not tell tests from the program.
+        yield from (name for name in names if not fnmatchcase("a.py", name))
+
+
+def _read(path: Path) -> dict[str, Any]:
+    """A file of configuration; nothing of one that cannot be read, which its tool tells better."""
+    try:
+        text = path.read_text(encoding="utf-8")
+        if path.suffix == ".toml":
+            return tomllib.loads(text)
+        parser = configparser.ConfigParser(interpolation=None)
+        parser.read_string(text)
+    except (OSError, ValueError, configparser.Error):
+        return {}
+    return {name: dict(parser[name]) for name in parser.sections()}
 
 
 def _is_there(word: str, directory: Path) -> bool:
