@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import subprocess
 import venv
@@ -9,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from .conftest import Machine, MakeProject
+from .conftest import Machine, MakeProject, write
 
 PROJECT = {
     "thing.py": """
@@ -29,6 +30,7 @@ PROJECT = {
     """,
 }
 LEVELS = ("bubblewrap", "landlock")
+READS = {"id": "a", "type": "read-file", "params": {"file_path": "w.json"}}
 
 
 @pytest.fixture
@@ -249,6 +251,22 @@ def test_programs_of_a_project_are_not_run_outside_of_the_sandbox(
     done = machine.runtrue(command, cwd=project)
     assert done.code == 0, done.said
     assert not seen.exists()
+
+
+def test_the_level_is_recorded_in_every_run(machine: Machine, tmp_path: Path) -> None:
+    folder = tmp_path / "folder"
+    node = {"id": "a", "type": "shell", "params": {"command": "true"}}
+    write(folder, {"w.json": json.dumps({"ir_version": "0.1.0", "nodes": [node], "edges": []})})
+    done = machine.runtrue("run", "w.json", "--json", cwd=folder)
+    assert done.code == 0, done.said
+    level = done.json["isolation"]["level"]
+    assert level in LEVELS
+    assert done.json["isolation"]["network"] == []
+    shown = machine.runtrue("runs", "show", cwd=folder)
+    assert f"isolation: {level} (network: none)" in shown.out
+    # Nothing was run that could be confined.
+    write(folder, {"w.json": json.dumps({"ir_version": "0.1.0", "nodes": [READS], "edges": []})})
+    assert machine.runtrue("run", "w.json", "--json", cwd=folder).json["isolation"] is None
 
 
 def test_nodes_of_workflows_are_isolated_too(machine: Machine, tmp_path: Path) -> None:

@@ -208,10 +208,17 @@ def look_at(journal: Journal, home: Home, run: RunRow) -> RunRow:
 
 
 def report_of_run(journal: Journal, home: Home, run: RunRow) -> dict[str, Any]:
-    """The report of a run: as it was recorded at its end, or as far as it has come."""
-    if run.result is not None:
-        return run.result
-    return kind_of(run).report(journal, home, run)
+    """The report of a run: as it was recorded at its end, or as far as it has come.
+
+    How strongly its commands are confined is known beforehand, or where one was.
+    """
+    report = run.result
+    if report is None:
+        report = kind_of(run).report(journal, home, run)
+    if "isolation" in report:
+        return report
+    isolated = journal.latest_event(run.id, "isolated")
+    return {**report, "isolation": isolated.data if isolated else None}
 
 
 def _ask_here(journal: Journal, home: Home, run: RunRow, *, as_json: bool) -> bool:

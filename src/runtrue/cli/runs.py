@@ -89,6 +89,9 @@ def show(run_id: str | None, as_json: bool) -> int:
         print_json(report)
         return 0
     click.echo(f"run {run.id}: {run.kind} {run.title} ({_state(run)})")
+    if isolation := report["isolation"]:
+        network = ", ".join(isolation["network"]) or "none"
+        click.echo(f"isolation: {isolation['level']} (network: {network})")
     kind = kind_of(run)
     kind.print_details(report)
     kind.print_report(report)

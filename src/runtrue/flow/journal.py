@@ -305,6 +305,16 @@ class Journal:
             ).fetchall()
         return [(n, Event(kind, node, msgspec.json.decode(data))) for n, kind, node, data in rows]
 
+    def latest_event(self, run_id: str, kind: str) -> Event | None:
+        """The last of the run's events of a kind, if there is one."""
+        with self._explained("read"):
+            row = self._db.execute(
+                "SELECT node, data FROM events WHERE run_id = ? AND kind = ? "
+                "ORDER BY n DESC LIMIT 1",
+                (run_id, kind),
+            ).fetchone()
+        return Event(kind, row[0], msgspec.json.decode(row[1])) if row else None
+
     # -- questions --------------------------------------------------------------------------
 
     def ask(self, claim: Claim, seq: int, question: Any) -> None:
