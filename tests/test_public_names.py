@@ -183,6 +183,7 @@ PUBLIC: dict[str, list[str]] = {
         "fix_ids",
         "imported_by",
         "in_vain",
+        "keep_fix",
         "language_of_finding",
         "leads_of",
         "mend",

@@ -10,7 +10,7 @@ from typing import Any
 from runtrue.code.place import Place
 from runtrue.code.sessions import keep_session, learning_of, with_generation
 from runtrue.code.task import CodeTask
-from runtrue.fixers import fix_ids, language_of_finding
+from runtrue.fixers import fix_ids, keep_fix, language_of_finding
 from runtrue.flow import Node
 from runtrue.loop import Action, Attempt, Decision, Fault, Fix, History, lineage, mended
 from runtrue.memory import Retention, load_sessions
@@ -81,13 +81,10 @@ class LearnNode(Node):
         for attempt in history.attempts:
             for fix_id in _used(attempt.fix):
                 place.memory.tried(fix_id, place.run_id)
-        for fix_id in used:
-            place.memory.passed(fix_id, place.run_id)
         self._keep_before(history)
         fixes = []
         for attempt in chain:
             fixes += list(self._keep(attempt, history))
-            self._keep_edits(attempt)
         if history.escalations:
             failed = [f.fingerprint for a in history.attempts for f in a.blocking]
             place.memory.note(place.project, failed, escalated=True)
@@ -107,13 +104,6 @@ class LearnNode(Node):
             trouble=place.memory.trouble or session.trouble,
         )
 
-    def _keep_edits(self, attempt: Attempt) -> None:
-        """Remember the kinds of edits that a search has found."""
-        for part in attempt.fix.parts if attempt.fix else ():
-            if part.trace is not None and part.files:
-                kinds = part.analysis.patterns_matched if part.analysis else ()
-                self.place.memory.edit_held(part.trace["causes"], kinds, self.place.run_id)
-
     def _keep_before(self, history: History) -> None:
         """Keep the failures that the generator has mended before anything else looked at them."""
         before = history.attempts[0]
@@ -130,25 +120,22 @@ class LearnNode(Node):
         )
 
     def _keep(self, attempt: Attempt, history: History) -> Iterator[str]:
-        """Remember the fix of an attempt for each finding that it made go away."""
+        """Remember the fix of an attempt, and what it taught; the names of what is remembered."""
         place, fix = self.place, attempt.fix
         if fix is None:
             return
-        diff = place.sandbox.difference(fix.base, fix.candidate)
-        fixers = [part.fixer for part in fix.parts if part.files]
-        for finding in mended(attempt, history):
-            kept = place.memory.record_fix(
-                finding,
-                diff=diff,
-                fixer=fixers[-1] if fixers else "human",
-                run_id=place.run_id,
-                project=place.project,
-                language=language_of_finding(finding),
-            )
-            if kept is not None:
-                learning = learning_of(finding, fix)
-                place.memory.note(place.project, [finding.fingerprint], learning=learning)
-                yield kept.name
+        remembered = keep_fix(
+            attempt,
+            history,
+            place.memory,
+            place.sandbox,
+            run_id=place.run_id,
+            project=place.project,
+        )
+        for finding, kept in remembered:
+            learning = learning_of(finding, fix)
+            place.memory.note(place.project, [finding.fingerprint], learning=learning)
+            yield kept.name
 
     def post(self, shared: Shared, inputs: LearnInputs, result: Learned) -> None:
         """Tell what was learned."""

@@ -4,6 +4,7 @@ from runtrue.fixers.agent import AgentFixer, run_agent, write_prompt
 from runtrue.fixers.command import CommandFixer, run_command, tell_command
 from runtrue.fixers.context import Hide, bounds_text, findings_text, sendable
 from runtrue.fixers.editor import Edited, ModelEditor, sentence
+from runtrue.fixers.keeping import keep_fix
 from runtrue.fixers.ladder import build_ladder
 from runtrue.fixers.memory import MemoryFixer, fix_ids, in_vain, language_of_finding
 from runtrue.fixers.mending import Mending
@@ -39,6 +40,7 @@ __all__ = [
     "fix_ids",
     "imported_by",
     "in_vain",
+    "keep_fix",
     "language_of_finding",
     "leads_of",
     "mend",

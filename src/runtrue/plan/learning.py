@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from runtrue.fixers import fix_ids, language_of_finding
-from runtrue.loop import Attempt, Fault, History, lineage, mended
+from runtrue.fixers import fix_ids, keep_fix, language_of_finding
+from runtrue.loop import Fault, History, lineage
 from runtrue.plan.picking import is_proved
 from runtrue.plan.place import PlaceNode
 from runtrue.plan.progress import Shared, progress_of
@@ -49,23 +49,11 @@ class LearnNode(PlaceNode):
             last = history.attempts[-1:] if inputs.is_proved else ()
             for accepted in (one for one in last if one.passed):
                 for attempt in lineage(history, accepted.candidate):
-                    self._keep(attempt, history)
-
-    def _keep(self, attempt: Attempt, history: History) -> None:
-        """Remember the fix of an attempt for each finding that it made go away."""
-        place, fix = self.place, attempt.fix
-        if fix is None:
-            return
-        for fix_id in fix_ids(fix.parts):
-            place.memory.passed(fix_id, place.run_id)
-        diff = place.sandbox.difference(fix.base, fix.candidate)
-        fixers = [part.fixer for part in fix.parts if part.files]
-        for finding in mended(attempt, history):
-            place.memory.record_fix(
-                finding,
-                diff=diff,
-                fixer=fixers[-1] if fixers else "human",
-                run_id=place.run_id,
-                project=place.project,
-                language=language_of_finding(finding),
-            )
+                    keep_fix(
+                        attempt,
+                        history,
+                        place.memory,
+                        place.sandbox,
+                        run_id=place.run_id,
+                        project=place.project,
+                    )
