@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from runtrue.confinement import Confinement, Exceeded
+from runtrue.confinement import Confinement, Exceeded, ResourceLimits
 
 _MIB = 1024 * 1024
 #: How often is looked: a bomb gets no further than this, and looking costs a fraction of it.
@@ -50,14 +50,20 @@ class _Seen:
 
 
 async def exceeded(
-    confinement: Confinement, pid: int, printed: Callable[[], int], *, began: float | None = None
+    confinement: Confinement,
+    pid: int,
+    printed: Callable[[], int],
+    *,
+    limits: ResourceLimits | None = None,
+    began: float | None = None,
 ) -> Exceeded:
     """Wait until the processes below `pid`, with it, use more than they may; say what.
 
-    `printed` is how many bytes of output there are by now. What happens then is the caller's
-    business; without Linux's /proc only the output and the disk are seen.
+    `printed` is how many bytes of output there are by now, and `limits` hold in place of those of
+    the confinement. What happens then is the caller's business; without Linux's /proc only the
+    output and the disk are seen.
     """
-    limits = confinement.limits
+    limits = limits or confinement.limits
     disk = _Disk(confinement.written, began or time.time())
     shared = _Shared()
     time_used = _Time()

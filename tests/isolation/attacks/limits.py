@@ -5,9 +5,14 @@ What they try to take is bounded, so that none could hurt the machine even if no
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import replace
+from textwrap import dedent
 
+from runtrue.checks import CommandCheck
 from runtrue.confinement import ResourceLimits
+from runtrue.fixers.search.proving import Limits, Prover
+from runtrue.fixers.search.trial import End, Trial
 from tests.isolation.arena import LIMITS, Arena
 from tests.isolation.attack import CONFINED, Group
 from tests.sandbox.support import make_repository
@@ -293,6 +298,39 @@ _hits(
     signal.pause()
     """,
 )
+
+
+@LIMITED("filling the disk from a candidate of a search, beside one that is innocent")
+def filling_by_candidates(arena: Arena) -> None:
+    programs = {"shop.py": "def total(a):\n    return 0\n"}
+    programs["test_shop.py"] = (
+        "from shop import total\ndef test_total():\n    assert total(3) == 3\n"
+    )
+    for name, text in programs.items():
+        (arena.sandbox / name).write_text(text)
+    hostile = """
+        import os, tempfile, time
+        def total(a):
+            for _ in range(4):
+                os.write(tempfile.mkstemp()[0], bytes(8 << 20))
+            os.sync()
+            time.sleep(60)
+            return a
+    """
+    innocent = "import time\ndef total(a):\n    time.sleep(0.5)\n    return a\n"
+    box = arena.isolation(_DISK).box(write=(arena.sandbox,), private=arena.private)
+    command = CommandCheck(name="tests", command="python -m pytest -q -p no:cacheprovider")
+
+    async def run() -> list[Trial]:
+        limits = Limits(jobs=2, least=30.0, least_failing=30.0)
+        async with Prover.open(command, arena.workplace(box), limits) as prover:
+            tried = ({"shop.py": text} for text in (dedent(hostile), innocent))
+            return await asyncio.gather(*map(prover.prove, tried))
+
+    filling, other = asyncio.run(run())
+    assert filling.end is End.DIED
+    assert filling.detail.startswith("it wrote too much")
+    assert other.end is End.PASSED
 
 
 @LIMITED("filling the disk of a sandbox that a repair works in")

@@ -246,9 +246,12 @@ class Prover:
             async with self._turns:
                 began = time.monotonic()
                 answer = await self._try(request, texts)
-            if answer["end"] != "writes":
+                # Which of those that were tried together went too far, is seen when each is alone.
+                together = self._jobs > 1 and self.servers.exceeded is not None
+                again = answer["end"] == "died" and together
+            if answer["end"] != "writes" and not again:
                 return self._trial(answer, time.monotonic() - began)
-            if not answer["path"]:
+            if not again and not answer["path"]:
                 self._placing.keep_all()
         async with self._only_one():
             answer = await self._try_alone(request, texts)
@@ -287,14 +290,19 @@ class Prover:
         if servers.collected is not None and not broken and self._not_live.isdisjoint(texts):
             answer = await servers.collected.ask(request)
             if answer["end"] != "fresh":
-                return answer
+                return self._explained(answer)
             if answer["detail"] in _NEVER_LIVE and len(texts) == 1:
                 self._not_live.update(texts)
         if servers.midway is not None and not self._is_loaded(texts):
-            return await servers.midway.ask(request)
+            return self._explained(await servers.midway.ask(request))
         if servers.fresh is None:  # it has died meanwhile
             return {"end": "died"}
-        return await servers.fresh.ask(request)
+        return self._explained(await servers.fresh.ask(request))
+
+    def _explained(self, answer: Message) -> Message:
+        """With the limit for which the servers were ended, where they were."""
+        hit = self.servers.exceeded
+        return {**answer, "detail": f"it {hit.message}"} if hit else answer
 
     def _is_loaded(self, texts: Mapping[str, str]) -> bool:
         """Whether some of the files are imported before any test is, or nothing is midway."""

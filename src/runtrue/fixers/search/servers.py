@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import math
 import os
 import secrets
 import shutil
@@ -13,18 +14,19 @@ import subprocess
 import tempfile
 import time
 from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager, AsyncExitStack
-from dataclasses import dataclass
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from runtrue.checks import CommandCheck, files_named
-from runtrue.confinement import Start
+from runtrue.confinement import Confinement, Exceeded
 from runtrue.fixers.search.connection import LONGEST_LINE, Connection, Message
 from runtrue.loop import Workplace
 from runtrue.process import confined, watch_group
+from runtrue.usage import exceeded
 
 _PLUGIN = Path(__file__).with_name("prover")
-_RESTARTS = 3
+_RESTARTS = 6
 _OUTPUT = 2000
 
 
@@ -72,12 +74,15 @@ class Servers:
         self._restarts = 0
         self._stack = AsyncExitStack()
         self._starting = asyncio.Lock()
+        self._watch: asyncio.Task[None] | None = None
         self._plan: Message | None = None
         self.fresh: Connection | None = None
         self.midway: Connection | None = None
         self.collected: Connection | None = None
         #: What the first that collected the tests said of them.
         self.hello: Message = {}
+        #: The limit that candidates hit together, for which all were ended; none once revived.
+        self.exceeded: Exceeded | None = None
 
     @contextlib.asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
@@ -126,14 +131,17 @@ class Servers:
             # What the dead still say is read later, and is not of those that come in their place.
             self._key = secrets.token_hex(16)
             self._arrived = asyncio.Queue()
+            self.exceeded = None
             await self._start()
 
     async def _start(self) -> None:
         deadline = time.monotonic() + self._limits.starting
         where = self._workplace.directory / self._command.directory
+        confinement = self._confinement()
+        start_of = confined(confinement, self._command.argv, where, self._environment())
         try:
             with (self._directory / "output").open("wb") as stream:
-                start = await self._stack.enter_async_context(self._confined(where))
+                start = await self._stack.enter_async_context(start_of)
                 self._process = subprocess.Popen(  # noqa: ASYNC220 - it starts at once
                     start.argv,
                     cwd=where,
@@ -147,6 +155,8 @@ class Servers:
         except OSError as error:
             raise Unprovable(f"the command cannot be started: {error.strerror}") from error
         self._started(self._process.pid)
+        if confinement is not None:
+            self._watch = asyncio.ensure_future(self._watched(confinement, self._process.pid))
         self.fresh = await self._next(self._process, deadline, "pytest started")
         self.fresh.tell({"do": "collect"})
         came = await self._next(self._process, deadline, "the tests were collected")
@@ -165,13 +175,23 @@ class Servers:
         if self._plan is not None:
             self.plan(self._plan)
 
-    def _confined(self, where: Path) -> AbstractAsyncContextManager[Start]:
-        """As all commands are, and with the place where its candidates and its socket are."""
+    def _confinement(self) -> Confinement | None:
+        """As of all commands, and with the place where its candidates and its socket are."""
         confinement = self._workplace.confinement
-        if confinement is not None:
-            read = files_named(self._command.command)
-            confinement = confinement.also(write=[self._directory], read=read)
-        return confined(confinement, self._command.argv, where, self._environment())
+        if confinement is None:
+            return None
+        read = files_named(self._command.command)
+        return confinement.also(write=[self._directory], read=read)
+
+    async def _watched(self, confinement: Confinement, pid: int) -> None:
+        """End all of them when they use more than one command may."""
+        # Of time, it is each candidate that has so much and no more.
+        limits = replace(confinement.limits, cpu=math.inf)
+        output = self._directory / "output"
+        self.exceeded = await exceeded(
+            confinement, pid, lambda: output.stat().st_size, limits=limits
+        )
+        self._kill()
 
     def _environment(self) -> dict[str, str]:
         environment = {**self._workplace.environment, **self._command.env}
@@ -240,10 +260,16 @@ class Servers:
         self._arrived.put_nowait(connection)
 
     def _end(self) -> None:
+        if self._watch is not None:
+            self._watch.cancel()
         for connection in self.all:
             connection.close()
         self.fresh = self.midway = self.collected = None
         if self._process is not None:
+            self._kill()
+            self._process.wait()
+
+    def _kill(self) -> None:
+        if self._process is not None:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(self._process.pid, signal.SIGKILL)
-            self._process.wait()
