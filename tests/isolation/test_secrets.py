@@ -228,6 +228,24 @@ def test_an_agent_that_writes_its_key_into_the_code_fails_and_leaves_it_nowhere(
     vault.check(project)
 
 
+def test_an_agent_that_generates_code_with_its_key_in_it_fails_and_leaves_it_nowhere(
+    vault: Vault, make_project: MakeProject
+) -> None:
+    config = """
+        [fixers.agent]
+        command = "python agent.py"
+        env = ["SERVICE_TOKEN"]
+        [policy]
+        transport_retries = 0
+    """
+    test = "from app import total\ndef test_it(): assert total([1, 2]) == 3\n"
+    project = make_project({"test_app.py": test, "agent.py": _WRITES, "runtrue.toml": config})
+    done = vault.tell("code", "totals", "--path", "app.py", "--type", "new_function", cwd=project)
+    assert done.code == 1
+    assert "wrote the value of SERVICE_TOKEN into a file: it is a secret" in done.err
+    vault.check(project)
+
+
 def test_the_steps_and_validations_of_a_plan_that_print_secrets_leave_none_anywhere(
     vault: Vault, make_project: MakeProject
 ) -> None:

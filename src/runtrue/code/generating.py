@@ -23,7 +23,7 @@ from runtrue.code.suites import test_files_for
 from runtrue.code.task import CodeTask
 from runtrue.errors import GeneratorFailed
 from runtrue.flow import Node, emit
-from runtrue.loop import Check, History, Verdict, is_one_of
+from runtrue.loop import Check, History, Verdict, is_one_of, secret_written
 from runtrue.sandbox import is_test
 
 Shared = dict[str, Any]
@@ -168,14 +168,18 @@ class _WriteNode(TaskNode, ABC):
 
     async def _generate(self, generator: Generator, inputs: WriteInputs) -> Generated:
         """Ask; what fails for outside reasons is tried again, as often as the policy says."""
-        retries = self.place.request.policy.transport_retries
+        sandbox, retries = self.place.sandbox, self.place.request.policy.transport_retries
         for _ in range(retries + 1):
             generated = await self.ask(generator, inputs)
-            if generated.failure is None:
+            failure = generated.failure
+            if failure is None:
+                patch = sandbox.difference(inputs.candidate, sandbox.snapshot())
+                failure = secret_written(patch, self.place.hide)
+            if failure is None:
                 return generated
-            emit("generation_failed", what=self.what, failure=generated.failure)
-            self.place.sandbox.restore(inputs.candidate)
-        raise GeneratorFailed(f"{generator.name} could not write {self.what}: {generated.failure}")
+            emit("generation_failed", what=self.what, failure=failure)
+            sandbox.restore(inputs.candidate)
+        raise GeneratorFailed(f"{generator.name} could not write {self.what}: {failure}")
 
     @abstractmethod
     async def ask(self, generator: Generator, inputs: WriteInputs) -> Generated:
