@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 
 import pytest
 from hypothesis import given
@@ -19,6 +19,7 @@ from runtrue.loop import (
     Outcome,
     Policy,
     Why,
+    Workplace,
 )
 from tests.loop.make import NETWORK, finding, verdict
 from tests.loop.strategies import escalating
@@ -151,6 +152,59 @@ def test_without_reruns_every_failure_counts(sandbox: MemorySandbox) -> None:
     tests, fixer = ScriptedTests([BAD, GOOD]), _agent(sandbox)
     told = run(sandbox, [tests], [fixer], Policy(flaky_reruns=0))
     assert (len(fixer.tasks), tests.count, len(told.history.attempts)) == (1, 2, 2)
+
+
+def test_what_cannot_be_read_is_not_read_again(sandbox: MemorySandbox) -> None:
+    unread = replace(finding("invalid syntax", symbol="t"), category="SyntaxError")
+    tests = MemoryCheck(sandbox, "tests", lambda files: [unread], cases=lambda files: BAD)
+    run(sandbox, [tests], [])
+    assert tests.log == ["tests"]
+
+
+# -- what fixers may begin beforehand -------------------------------------------------------------
+
+
+@dataclass
+class Eager(MemoryFixer):
+    """Tells how often the tests had run when it was told that it may begin."""
+
+    tests: ScriptedTests | None = None
+    began: list[int] = field(default_factory=list)
+
+    def anticipate(self, check: str, workplace: Workplace) -> None:
+        assert self.tests is not None
+        assert check == self.tests.name
+        self.began.append(self.tests.count)
+
+
+def _eager(sandbox: MemorySandbox, tests: ScriptedTests) -> Eager:
+    return Eager(sandbox, "eager", [write(a="mended")], tests=tests)
+
+
+def test_a_fixer_may_begin_while_a_failed_check_is_run_again(sandbox: MemorySandbox) -> None:
+    tests = ScriptedTests([BAD, BAD, GOOD])
+    fixer = _eager(sandbox, tests)
+    run(sandbox, [tests], [fixer])
+    assert (fixer.began, len(fixer.tasks)) == ([1], 1)
+
+
+def test_a_fixer_may_begin_before_the_first_check_where_that_is_expected_to_fail(
+    sandbox: MemorySandbox,
+) -> None:
+    tests = ScriptedTests([BAD, BAD, GOOD])
+    fixer = _eager(sandbox, tests)
+    run(sandbox, [tests], [fixer], expects_failure=True)
+    assert fixer.began == [0, 1]
+
+
+def test_no_fixer_begins_where_none_will_be_asked(sandbox: MemorySandbox) -> None:
+    tests = ScriptedTests([BAD])
+    fixer = _eager(sandbox, tests)
+    run(sandbox, [tests], [fixer], Policy(max_attempts=1), expects_failure=True)
+    assert (tests.count, fixer.began) == (2, [])
+
+
+# -- how often ------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("reruns", "count"), [(1, 2), (2, 3), (3, 4)])

@@ -129,6 +129,7 @@ def _workshop(place: Place) -> Workshop:
         artifact=task.path if task else None,
         tests=task.tests if task else (),
         hide=place.hide,
+        expects_failure=request.kind is Kind.FIX,
     )
 
 

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from runtrue.flow import emit
-from runtrue.loop.cause import RESOURCE_LIMIT, TAMPERED, TIMEOUT
+from runtrue.loop.cause import RESOURCE_LIMIT, TAMPERED, TIMEOUT, Cause, cause_of
 from runtrue.loop.comparison import steady, still_judged, within_task
 from runtrue.loop.deadline import TIME_IS_UP, in_time
 from runtrue.loop.decide import Action
@@ -17,7 +17,7 @@ from runtrue.loop.finding import Finding, Mode, Outcome, Verdict
 from runtrue.loop.hiding import hidden_verdict
 from runtrue.loop.history import Attempt, History
 from runtrue.loop.policy import Budget
-from runtrue.loop.seams import Check, Trial
+from runtrue.loop.seams import Anticipating, Check, Trial
 from runtrue.loop.workshop import Shared, WorkshopNode
 
 
@@ -159,6 +159,8 @@ class CheckNode(WorkshopNode):
         emit("check_started", check=check.name)
         sandbox = self.workshop.sandbox
         hide = self.workshop.hide
+        if inputs.number == 1 and self.workshop.expects_failure:
+            self._anticipate(check, inputs)
         verdict = hidden_verdict(await check.run(sandbox.workplace()), hide)
         confirmed = inputs.history.confirmed(check.name)
         for _ in range(self.workshop.policy.flaky_reruns):
@@ -166,9 +168,18 @@ class CheckNode(WorkshopNode):
                 break
             emit("check_repeated", check=check.name)
             sandbox.restore(inputs.candidate)
+            self._anticipate(check, inputs)
             again = hidden_verdict(await check.run(sandbox.workplace()), hide)
             verdict = steady(verdict, again)
         return verdict
+
+    def _anticipate(self, check: Check, inputs: CheckInputs) -> None:
+        """Let fixers begin, where one will be asked if the check fails."""
+        if inputs.number >= Budget.last_attempt(self.workshop.policy, inputs.history):
+            return
+        for fixer in self.workshop.fixers:
+            if isinstance(fixer, Anticipating):
+                fixer.anticipate(check.name, self.workshop.sandbox.workplace())
 
     def post(self, shared: Shared, inputs: CheckInputs, result: Checked) -> None:
         """Add the attempt to the history."""
@@ -196,6 +207,9 @@ def _may_be_chance(verdict: Verdict, confirmed: frozenset[str]) -> bool:
     bad = (Outcome.FAILED, Outcome.ERROR)
     failed = {case for case, o in verdict.cases.items() if o in bad and case in blamed}
     certain = any(finding.category in _NO_CHANCE for finding in verdict.findings)
+    # What cannot be read cannot be read the next time either.
+    blocking = [finding for finding in verdict.findings if finding.fault is Fault.CANDIDATE]
+    certain = certain or all(cause_of(finding) is Cause.SYNTAX for finding in blocking)
     return verdict.blocks and not certain and not failed <= confirmed
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from runtrue.confinement import Confinement
 from runtrue.loop.analysis import Analysis
@@ -153,6 +153,14 @@ class Fixer(Protocol):
     async def propose(self, task: FixTask, workplace: Workplace) -> Proposal:
         """Edit the files in the workplace so that the findings go away."""
         ...
+
+
+@runtime_checkable
+class Anticipating(Protocol):
+    """A fixer that can begin, before it is asked, with what takes long and changes nothing."""
+
+    def anticipate(self, check: str, workplace: Workplace) -> None:
+        """Begin, since a check, by its name, fails or is expected to. Nobody has to ask for it."""
 
 
 class Analyst(Protocol):

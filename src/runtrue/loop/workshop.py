@@ -37,6 +37,8 @@ class Workshop:
     hide: Hide = _NOTHING_HIDDEN
     #: Whether a check has anything to say about a change to some files; by default all have.
     concerns: Callable[[Check, tuple[str, ...]], bool] = field(default=lambda check, files: True)
+    #: Whether the first candidate is expected to fail: a fixer may begin while it is checked.
+    expects_failure: bool = False
 
     @property
     def fixers(self) -> tuple[Fixer, ...]:

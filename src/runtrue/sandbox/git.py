@@ -117,8 +117,8 @@ class Tree:
     def restore(self, tree: str) -> None:
         """Make the files those of `tree`: what differs is rewritten, what is not in it removed."""
         # The index must know the present files first, or `read-tree` would not remove them.
-        self.snapshot()
-        self.git("read-tree", "--reset", "-u", tree)
+        if self.snapshot() != tree:
+            self.git("read-tree", "--reset", "-u", tree)
 
     def restore_files(self, tree: str, files: Iterable[str]) -> None:
         """Make some files, present or absent, those of `tree`."""

@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 from runtrue.checks import CommandCheck, Language, language_of
 from runtrue.config import SearchConfig
+from runtrue.fixers.search.ahead import Ahead
 from runtrue.fixers.search.budget import Budget
 from runtrue.fixers.search.stopped import Stopped
 from runtrue.fixers.sources import leads_of
@@ -31,6 +32,7 @@ from runtrue.sandbox import is_judge
 
 if TYPE_CHECKING:
     from runtrue.fixers.search.report import Report, Solution
+    from runtrue.fixers.search.servers import Limits
 
 #: Seconds that a test is waited for where some test does not end.
 _HANGS = 2.0
@@ -69,6 +71,7 @@ class SearchFixer:
         self._held = held
         self._stronger = stronger
         self._offered: set[tuple[tuple[str, str], ...]] = set()
+        self._ahead: Ahead | None = None
 
     def unavailable(self) -> str | None:
         """Why it cannot be used at all: it has no time, or no check runs Python tests."""
@@ -79,6 +82,14 @@ class SearchFixer:
     def accepts(self, finding: Finding) -> bool:
         """Whether the program is at fault, and tests that can be run again say so."""
         return finding.source in self._checks and finding.fault is Fault.CANDIDATE
+
+    def anticipate(self, check: str, workplace: Workplace) -> None:
+        """Start the tests of a check as far as nothing of the project is run, for one search."""
+        command = self._checks.get(check)
+        if command is None or command.tool != "pytest" or not self._config.seconds:
+            return
+        if self._ahead is None or not self._ahead.fits(command, workplace):
+            self._ahead = Ahead(command, workplace, self._limits())
 
     async def propose(self, task: FixTask, workplace: Workplace) -> Proposal:
         """Search for each check in turn, until one has an edit under which its tests pass."""
@@ -127,7 +138,7 @@ class SearchFixer:
         share: float,
     ) -> Proposal:
         # Most runs need none of this.
-        from runtrue.fixers.search.proving import Limits, Unprovable
+        from runtrue.fixers.search.proving import Unprovable
         from runtrue.fixers.search.repair import Repair
         from runtrue.fixers.search.report import Scope
 
@@ -156,19 +167,24 @@ class SearchFixer:
             budget=budget,
             share=share,
             seed=self._config.seed,
-            limits=Limits(
-                memory=self._config.memory * 1024 * 1024,
-                jobs=self._config.jobs or os.cpu_count() or 1,
-                longest=_longest(verdict),
-            ),
+            limits=replace(self._limits(), longest=_longest(verdict)),
             held=self._held(),
             tell=lambda far: emit("searching", **asdict(far)),
+            ahead=ahead if (ahead := self._ahead) and ahead.fits(check, workplace) else None,
         )
         try:
             report = await repair.run()
         except Unprovable as error:
             return Proposal(description=f"nothing was tried: {error}", texts={})
         return self._proposal(report)
+
+    def _limits(self) -> Limits:
+        from runtrue.fixers.search.servers import Limits
+
+        return Limits(
+            memory=self._config.memory * 1024 * 1024,
+            jobs=self._config.jobs or os.cpu_count() or 1,
+        )
 
     def _proposal(self, report: Report) -> Proposal:
         """The best solution that was not offered before, or what was tried and where to look."""

@@ -6,10 +6,10 @@ import asyncio
 import contextlib
 import time
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 
 from runtrue.checks import CommandCheck
+from runtrue.fixers.search.ahead import Ahead
 from runtrue.fixers.search.connection import Message
 from runtrue.fixers.search.evidence import Baseline, Case
 from runtrue.fixers.search.placing import Placing
@@ -30,8 +30,8 @@ _NEVER_LIVE = ("it is not imported", "its asserts are rewritten")
 class Prover:
     """Tries candidates with the user's own pytest command, started once."""
 
-    def __init__(self, command: CommandCheck, workplace: Workplace, limits: Limits) -> None:
-        self.servers = Servers(command, workplace, limits)
+    def __init__(self, servers: Servers, workplace: Workplace, limits: Limits) -> None:
+        self.servers = servers
         self._limits = limits
         self._root = workplace.root.resolve()
         self._placing = Placing(self._root)
@@ -50,20 +50,29 @@ class Prover:
         self._not_live: set[str] = set()
 
     @classmethod
-    def open(
-        cls, command: CommandCheck, workplace: Workplace, limits: Limits | None = None
-    ) -> AbstractAsyncContextManager[Prover]:
-        """Start the command and have it stop where its tests are collected. Raises Unprovable."""
-        return cls(command, workplace, limits or Limits())._opened()
-
     @contextlib.asynccontextmanager
-    async def _opened(self) -> AsyncIterator[Prover]:
+    async def open(
+        cls,
+        command: CommandCheck,
+        workplace: Workplace,
+        limits: Limits | None = None,
+        ahead: Ahead | None = None,
+    ) -> AsyncIterator[Prover]:
+        """Start the command and have it stop where its tests are collected. Raises Unprovable.
+
+        It may have been started `ahead`.
+        """
+        limits = limits or Limits()
+        running = ahead.taken() if ahead else Servers(command, workplace, limits).running()
+        prover: Prover | None = None
         try:
-            async with self.servers.running():
-                yield self
+            async with running as servers:
+                prover = cls(servers, workplace, limits)
+                await servers.collect()
+                yield prover
         finally:
-            if self._tidies:
-                self._placing.tidy()
+            if prover is not None and prover._tidies:
+                prover._placing.tidy()
 
     # -- the program as it is ---------------------------------------------------------------------
 
@@ -110,7 +119,7 @@ class Prover:
         if self._tidies:
             self._placing.tidy()
         self._make_plan(plain, hung, effects, in_order=in_order)
-        self._jobs = 1 if shares else self._limits.jobs
+        self._jobs = 1 if shares else self._limits.jobs + 1
         self._turns = asyncio.Semaphore(self._jobs)
         cases = [case_of(tests[i]["id"], plain[i], traced[i]) for i in everything]
         cases += [

@@ -17,6 +17,7 @@ from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from runtrue.fixers.search.ahead import Ahead
 from runtrue.fixers.search.budget import Budget
 from runtrue.fixers.search.choosing import Behaviour, Choice, choose, clumsiness
 from runtrue.fixers.search.edit import Edit
@@ -64,6 +65,7 @@ class Repair:
         limits: Limits,
         held: Mapping[tuple[str, str], int],
         tell: Callable[[Progress], None],
+        ahead: Ahead | None = None,
     ) -> None:
         self._scope = scope
         self._budget = budget
@@ -74,6 +76,7 @@ class Repair:
         self._limits = limits
         self._held = held
         self._tell = tell
+        self._ahead = ahead
         #: The files that were written to go on from, as they were and as they are.
         self._before: dict[str, str] = {}
         self._changed: dict[str, str] = {}
@@ -150,8 +153,9 @@ class Repair:
             try:
                 if scope.check.tool != "pytest":
                     raise Unprovable("the tests are not run by pytest")
+                ahead, self._ahead = self._ahead, None
                 prover = await stack.enter_async_context(
-                    Prover.open(scope.check, scope.workplace, self._limits)
+                    Prover.open(scope.check, scope.workplace, self._limits, ahead)
                 )
                 failing = {case.test for case in (await prover.baseline()).failing}
                 if not self._changed and scope.failing and not failing:

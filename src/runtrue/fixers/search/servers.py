@@ -56,8 +56,9 @@ class Unprovable(Exception):
 class Servers:
     """The processes that try candidates: one command, and two copies of it that are further on.
 
-    `fresh` has imported nothing of the project; `midway` has started the session; `collected` has
-    collected all tests. Of the last two there may be none, where the tests cannot be collected.
+    `fresh` has imported nothing of the project, and is there first; `midway` has started the
+    session; `collected` has collected all tests. Of the last two there may be none, where the tests
+    cannot be collected.
     """
 
     def __init__(self, command: CommandCheck, workplace: Workplace, limits: Limits) -> None:
@@ -85,8 +86,8 @@ class Servers:
         self.exceeded: Exceeded | None = None
 
     @contextlib.asynccontextmanager
-    async def running(self) -> AsyncIterator[None]:
-        """Have them run. Raises Unprovable; at the end nothing of them is left."""
+    async def running(self) -> AsyncIterator[Servers]:
+        """Have the first of them run. Raises Unprovable; at the end nothing of them is left."""
         self._directory = Path(tempfile.mkdtemp(prefix="rt-"))
         try:
             with watch_group() as (self._marks, self._started):
@@ -97,7 +98,7 @@ class Servers:
                 try:
                     async with self._starting:
                         await self._start()
-                    yield
+                    yield self
                 finally:
                     self._end()
                     server.close()
@@ -119,6 +120,11 @@ class Servers:
         for connection in self.all:
             connection.tell({"do": "plan", "plan": plan})
 
+    async def collect(self) -> None:
+        """Have the tests collected, for the first time. Raises Unprovable."""
+        async with self._starting:
+            await self._collect(time.monotonic() + self._limits.starting)
+
     async def revive(self) -> None:
         """Start again where something has died. Raises Unprovable when that happens too often."""
         async with self._starting:
@@ -133,6 +139,7 @@ class Servers:
             self._arrived = asyncio.Queue()
             self.exceeded = None
             await self._start()
+            await self._collect(time.monotonic() + self._limits.starting)
 
     async def _start(self) -> None:
         deadline = time.monotonic() + self._limits.starting
@@ -157,13 +164,17 @@ class Servers:
         self._started(self._process.pid)
         if confinement is not None:
             self._watch = asyncio.ensure_future(self._watched(confinement, self._process.pid))
-        self.fresh = await self._next(self._process, deadline, "pytest started")
+        self.fresh = await self._next(deadline, "pytest started")
+
+    async def _collect(self, deadline: float) -> None:
+        if self.fresh is None:
+            raise Unprovable("the command has ended")
         self.fresh.tell({"do": "collect"})
-        came = await self._next(self._process, deadline, "the tests were collected")
+        came = await self._next(deadline, "the tests were collected")
         if came.hello["hello"] == "started":
             self.midway = came
             came.tell({"do": "collect"})
-            came = await self._next(self._process, deadline, "the tests were collected")
+            came = await self._next(deadline, "the tests were collected")
         self.hello = self.hello or came.hello
         if not self.hello["tests"] and not self.hello["broken"]:
             raise Unprovable("pytest found no test to run")
@@ -218,10 +229,10 @@ class Servers:
             "RUNTRUE_PROVER": json.dumps(settings),
         }
 
-    async def _next(
-        self, process: subprocess.Popen[bytes], deadline: float, what: str
-    ) -> Connection:
+    async def _next(self, deadline: float, what: str) -> Connection:
         """The next that says hello. Raises Unprovable when none will."""
+        process = self._process
+        assert process is not None  # noqa: S101 - it was just started
         while True:
             try:
                 async with asyncio.timeout(0.1):

@@ -77,7 +77,7 @@ class Server:
     def __init__(self, settings: Any, kind: str, socket_: Any = None) -> None:
         self._settings = settings
         self._kind = kind
-        self._jobs = settings["jobs"] + 1
+        self._jobs = settings["jobs"] + 2
         self._region = mmap.mmap(-1, _guarding.SLOT_SIZE * self._jobs)
         self._free = list(range(self._jobs))
         self._running: dict[int, _Running] = {}

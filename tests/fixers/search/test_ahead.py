@@ -1,0 +1,101 @@
+"""Servers that are started before anybody asks: used once, or ended by themselves."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from pathlib import Path
+
+import pytest
+
+from runtrue.checks import CommandCheck
+from runtrue.fixers.search.ahead import Ahead
+from runtrue.fixers.search.proving import Prover, Unprovable
+from runtrue.fixers.search.trial import End
+from runtrue.loop import Workplace
+from tests.fixers.search.test_proving import FAST, MENDED, SHOP_FILES, TESTS, place
+
+BROKEN = CommandCheck(name="tests", command="python -m no_such_module")
+
+
+def _is_alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+async def _pid(ahead: Ahead) -> int:
+    """The process of a server, once it runs; nobody has taken it."""
+    servers = await ahead._ready
+    assert servers.fresh is not None
+    return servers.fresh.pid
+
+
+def test_what_was_started_ahead_proves_as_what_was_not(tmp_path: Path) -> None:
+    workplace = place(tmp_path, SHOP_FILES)
+
+    async def run() -> tuple[int, int, End]:
+        ahead = Ahead(TESTS, workplace, FAST)
+        started = await _pid(ahead)
+        assert ahead.fits(TESTS, workplace)
+        async with Prover.open(TESTS, workplace, FAST, ahead) as prover:
+            assert not ahead.fits(TESTS, workplace)  # it is for one
+            assert prover.servers.fresh is not None
+            used = prover.servers.fresh.pid
+            return started, used, (await prover.prove({"shop.py": MENDED})).end
+
+    started, used, end = asyncio.run(run())
+    assert started == used
+    assert end is End.PASSED
+    assert not _is_alive(started)
+
+
+def test_it_is_for_one_command_in_one_place(tmp_path: Path) -> None:
+    workplace = place(tmp_path / "one", SHOP_FILES)
+    other = place(tmp_path / "other", SHOP_FILES)
+
+    async def run() -> None:
+        ahead = Ahead(TESTS, workplace, FAST)
+        assert not ahead.fits(TESTS, other)
+        assert not ahead.fits(BROKEN, workplace)
+        await ahead.close()
+        assert not ahead.fits(TESTS, workplace)
+
+    asyncio.run(run())
+
+
+def test_what_nobody_asks_for_ends_with_the_run(tmp_path: Path) -> None:
+    workplace = place(tmp_path, SHOP_FILES)
+    started = asyncio.run(_started(workplace))
+    assert not _is_alive(started)
+
+
+async def _started(workplace: Workplace) -> int:
+    return await _pid(Ahead(TESTS, workplace, FAST))
+
+
+def test_files_that_change_before_it_is_used_are_read_as_they_then_are(tmp_path: Path) -> None:
+    workplace = place(tmp_path, SHOP_FILES)
+
+    async def run() -> bool:
+        ahead = Ahead(TESTS, workplace, FAST)
+        await _pid(ahead)
+        (workplace.root / "shop.py").write_text(MENDED)
+        async with Prover.open(TESTS, workplace, FAST, ahead) as prover:
+            return not (await prover.baseline()).failing
+
+    assert asyncio.run(run())
+
+
+def test_why_it_cannot_be_started_is_told_to_who_asks(tmp_path: Path) -> None:
+    workplace = place(tmp_path, SHOP_FILES)
+
+    async def run() -> None:
+        ahead = Ahead(BROKEN, workplace, FAST)
+        async with Prover.open(BROKEN, workplace, FAST, ahead):
+            raise AssertionError
+
+    with pytest.raises(Unprovable, match="before pytest started: .*no_such_module"):
+        asyncio.run(run())
