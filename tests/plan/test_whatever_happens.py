@@ -6,6 +6,7 @@ its limits hold, are in test_orchestrator.py.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -32,7 +33,7 @@ DEEDS = {
 }
 #: What people answer, and what they do to the sandbox or to their own files before that.
 ANSWERS = ["yes", "no", "done", "go on", {"text": "go on", "allow": ["other.txt"]}]
-MEANWHILE = {
+MEANWHILE: dict[str, Callable[[Driven], object]] = {
     "nothing": lambda one: None,
     "edits another file": lambda one: (one.project / "extra.txt").write_text("mine\n"),
     "breaks what is validated": lambda one: (one.project / "b.txt").write_text("no\n"),

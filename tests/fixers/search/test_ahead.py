@@ -97,5 +97,5 @@ def test_why_it_cannot_be_started_is_told_to_who_asks(tmp_path: Path) -> None:
         async with Prover.open(BROKEN, workplace, FAST, ahead):
             raise AssertionError
 
-    with pytest.raises(Unprovable, match="before pytest started: .*no_such_module"):
+    with pytest.raises(Unprovable, match=r"before pytest started: .*no_such_module"):
         asyncio.run(run())
