@@ -13,7 +13,9 @@ from typing import Any
 import pytest
 
 from runtrue.flow import Journal
+from runtrue.home import Home
 from runtrue.process import MARK
+from runtrue.sandbox.git import mark_of
 from tests.cli.conftest import WITH_BUG, Done, Machine, MakeProject, content, write
 from tests.test_process import processes_with
 
@@ -104,7 +106,10 @@ def wait_until_nothing_runs(machine: Machine) -> None:
     It is found by its variables: commands have numbers of their own for processes.
     """
     with Journal(machine.journal) as journal:
-        marks = [f"{MARK}={run.id}" for run in journal.runs(limit=100)]
+        sandboxes = [
+            Home(machine.journal.parent).sandbox(run.id) for run in journal.runs(limit=100)
+        ]
+    marks = [f"{MARK}={mark_of(sandbox)}" for sandbox in sandboxes]
     deadline = time.monotonic() + 30
     while running := list(processes_with(f"HOME={machine.home}", *marks)):
         assert time.monotonic() < deadline, f"processes {running} live"

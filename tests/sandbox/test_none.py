@@ -177,7 +177,7 @@ class TestPlaces:
         assert workplace.directory == workplace.root == repository
         assert workplace.scratch.is_dir()
         assert not workplace.scratch.is_relative_to(repository)
-        assert workplace.environment[MARK] == "run-1"
+        assert workplace.environment[MARK].startswith("run-1-")
         assert workplace.environment["PYTHONPATH"] == str(repository / "src")
         assert "SECRET_TOKEN" not in workplace.environment
 

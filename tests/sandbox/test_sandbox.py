@@ -951,7 +951,12 @@ class TestWorkplace:
         assert workplace.directory == workplace.root == sandbox.directory
         assert workplace.scratch.is_dir()
         assert not workplace.scratch.is_relative_to(sandbox.directory)
-        assert workplace.environment[MARK] == sandbox.directory.parent.name
+        mark = workplace.environment[MARK]
+        assert mark.startswith(f"{sandbox.directory.parent.name}-")
+        # A run of the same name that is kept elsewhere is another one.
+        other = GitSandbox(repository.parent / "elsewhere" / "run-1", repository)
+        other.open()
+        assert other.workplace().environment[MARK] != mark
 
 
 class TestTestsThatMayBeAdded:

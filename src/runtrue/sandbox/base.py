@@ -17,7 +17,7 @@ from runtrue.loop import Workplace
 from runtrue.process import MARK, kill_marked
 from runtrue.sandbox.environment import allowed, search_path
 from runtrue.sandbox.extras import Extras
-from runtrue.sandbox.git import Tree, remove, run_git
+from runtrue.sandbox.git import Tree, mark_of, remove, run_git
 from runtrue.sandbox.isolation import Isolation
 from runtrue.sandbox.judges import is_judge, is_test
 
@@ -74,7 +74,7 @@ class TreeSandbox(ABC):
 
     def take_over(self) -> None:
         """Clear away what a killed process left behind: its commands, and their locks."""
-        kill_marked(f"{MARK}={self._home.name}")
+        kill_marked(f"{MARK}={mark_of(self._home)}")
         for lock in self._home.glob("*.lock"):
             lock.unlink(missing_ok=True)
         remove(self._private)
@@ -239,7 +239,7 @@ class TreeSandbox(ABC):
         path = environment.get("PATH", os.defpath)
         environment |= {
             "PATH": search_path(self._inside(top), path),
-            MARK: self._home.name,
+            MARK: mark_of(self._home),
             # Byte code is trusted by time and size of its source; candidates differ in neither.
             "PYTHONDONTWRITEBYTECODE": "1",
         }

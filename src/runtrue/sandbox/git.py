@@ -13,6 +13,7 @@ import shutil
 import stat
 import subprocess
 import sys
+import zlib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -261,11 +262,16 @@ class Tree:
             "GIT_WORK_TREE": str(self.directory),
             "GIT_INDEX_FILE": str(self.index),
             # So that what a killed process left running is found, like every other command.
-            MARK: self.index.parent.name,
+            MARK: mark_of(self.index.parent),
         }
         # What is kept can be read although the files are gone.
         cwd = self.directory if self.directory.is_dir() else self.git_dir
         return run_git(*args, cwd=cwd, env=env, stdin=stdin)
+
+
+def mark_of(home: Path) -> str:
+    """What all commands of the sandbox at a place bear, and those of no other."""
+    return f"{home.name}-{zlib.crc32(os.fsencode(home)):08x}"
 
 
 def run_git(
