@@ -69,6 +69,7 @@ class _Running:
         self.end: dict[str, Any] | None = None
         self.late = False
         self.latest = 0.0
+        self.is_alone = False
 
 
 class Server:
@@ -196,6 +197,7 @@ class Server:
         os.set_blocking(reading, False)
         one = _Running(request["id"], pid, reading, nonce, slot)
         one.latest = time.monotonic() + request["total"]
+        one.is_alone = request.get("alone", False)
         self._running[one.number] = one
         return False
 
@@ -305,6 +307,10 @@ class Server:
             os.killpg(one.pid, signal.SIGKILL)
         except OSError:
             _kill(one.pid)
+        # Told before it is quite gone, where nobody waits for that: the next can be thought of.
+        is_told = one.end is not None and not one.is_alone and not starts
+        if is_told:
+            self.tell({"id": one.number, **(one.end or {})})
         _, status = os.waitpid(one.pid, 0)
         os.close(one.pipe)
         del self._running[one.number]
@@ -312,12 +318,13 @@ class Server:
             self._sweep()
         self._empty(self._directory(one.slot))
         self._free.append(one.slot)
-        end = one.end or {
-            "end": "timeout" if one.late else "died",
-            "at": test,
-            "detail": _how(status) if not one.late else "",
-        }
-        self.tell({"id": one.number, **end})
+        if not is_told:
+            end = one.end or {
+                "end": "timeout" if one.late else "died",
+                "at": test,
+                "detail": _how(status) if not one.late else "",
+            }
+            self.tell({"id": one.number, **end})
 
     def _sweep(self) -> None:
         """End what a process has left that it had started: it is ours now."""
