@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from runtrue.memory import DebugMemory
 from tests.cli.conftest import Machine, MakeProject
 from tests.cli.plans import Plans
 
@@ -76,6 +77,8 @@ def test_what_a_validation_finds_is_mended_by_search_within_the_bounds(plans: Pl
     history = used.json["plan"]["metadata"]["validation_fix_history"]
     assert [entry["fixer"] for entry in history] == ["search"]
     assert "// 100" in (plans.project / "model.py").read_text()
+    with DebugMemory(plans.machine.journal.parent) as memory:
+        assert memory.held(), "what was found is not tried sooner the next time"
 
 
 def test_a_search_that_needs_a_file_outside_of_the_bounds_says_which(plans: Plans) -> None:

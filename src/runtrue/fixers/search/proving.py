@@ -311,7 +311,9 @@ class Prover:
     def _explained(self, answer: Message) -> Message:
         """With the limit for which the servers were ended, where they were."""
         hit = self.servers.exceeded
-        return {**answer, "detail": f"it {hit.message}"} if hit else answer
+        if hit is None or answer["end"] != "died":
+            return answer
+        return {**answer, "detail": f"it {hit.message}"}
 
     def _is_loaded(self, texts: Mapping[str, str]) -> bool:
         """Whether some of the files are imported before any test is, or nothing is midway."""
