@@ -441,7 +441,7 @@ class TestRules:
         assert shown(shown(name)) == shown(name)
 
 
-def test_what_git_cannot_keep_by_its_name_ends_no_run_and_does_not_leave(
+def test_what_git_cannot_keep_by_its_name_ends_no_run_and_is_refused(
     sandbox: GitSandbox,
 ) -> None:
     before = sandbox.base
@@ -449,5 +449,9 @@ def test_what_git_cannot_keep_by_its_name_ends_no_run_and_does_not_leave(
     write_files(sandbox.directory, {"app.py": "x = 2\n", **harm})
     candidate = sandbox.snapshot()
     assert sandbox.changed(before, candidate) == ("app.py",)
-    assert sandbox.apply(candidate) == ("app.py",)
+    with pytest.raises(RefusedFiles) as refused:
+        sandbox.apply(candidate)
+    assert [finding.location.file for finding in refused.value.findings] == sorted(harm)
+    assert {finding.data["kind"] for finding in refused.value.findings} == {"git"}
     assert not (sandbox.top / ".GIT").exists()
+    assert "x = 2" not in (sandbox.top / "app.py").read_text()

@@ -77,7 +77,7 @@ class Tree:
             raise SandboxError(f"the directory {self.directory} is gone")
         names = (*JUNK, *INSTALLED)
         paths = [".", *(f":(exclude,glob)**/{name}{end}" for name in names for end in ("", "/**"))]
-        # Git refuses to keep `.GIT`, and all the rest with it.
+        # Git refuses to keep these, and all the rest with them.
         paths += [f":(exclude,glob,icase)**/.git{end}" for end in ("", "/**")]
         paths += [f":(exclude,literal){name}" for name in self._look_into_repositories(paths)]
         from_stdin = ("--pathspec-from-file=-", "--pathspec-file-nul")
@@ -87,6 +87,11 @@ class Tree:
             options = ("-r", "--cached", "--force", "--quiet", "--ignore-unmatch", *from_stdin)
             self.git("--literal-pathspecs", "rm", *options, stdin="\0".join(self.excluded))
         return self.git("write-tree").strip()
+
+    def disguised(self) -> list[str]:
+        """Files that would be git's own where `.GIT` is the same as `.git`; no state has them."""
+        paths = [f":(glob,icase)**/.git{end}" for end in ("", "/**")]
+        return _names(self.git("ls-files", "--others", "-z", "--", *paths))
 
     def _look_into_repositories(self, paths: list[str]) -> list[str]:
         """Have the files of repositories within this directory counted, too; name the empty ones.

@@ -21,6 +21,8 @@ LARGEST = 100
 #: Links that lead to links lead nowhere after so many.
 _LINKS = 40
 
+_GITS_OWN = "is one of git's own files, which run programs"
+
 #: What HFS+ does not see in names, so that `.g\u200cit` is `.git` there.
 _UNSEEN = frozenset(
     map(chr, (*range(0x200C, 0x2010), *range(0x202A, 0x202F), *range(0x206A, 0x2070), 0xFEFF))
@@ -58,6 +60,11 @@ class Refusal:
     file: str
     kind: str
     message: str
+
+    @classmethod
+    def of_git(cls, file: str) -> Refusal:
+        """Why one of git's own files is refused, however its name is written."""
+        return cls(file=file, kind="git", message=_GITS_OWN)
 
     @property
     def finding(self) -> Finding:
@@ -158,7 +165,7 @@ def _name_problem(change: Leaving, *, windows: bool) -> tuple[str, str] | None:
     if outside(path) or "" in parts or "." in parts:
         return "outside", "does not lie in the project"
     if is_git(path):
-        return "git", "is one of git's own files, which run programs"
+        return "git", _GITS_OWN
     if change.before is not None or change.mode is None:
         return None  # what has such a name already was called so by its owner
     if any(unicodedata.category(char) == "Cc" for char in path):

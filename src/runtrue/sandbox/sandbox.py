@@ -14,7 +14,7 @@ from runtrue.sandbox.environment import imports
 from runtrue.sandbox.extras import Extras, bring_extras, put_extras
 from runtrue.sandbox.git import Tree, make_readable, remove, remove_special, run_git
 from runtrue.sandbox.isolation import Isolation, environment_places
-from runtrue.sandbox.leaving import RefusedFiles
+from runtrue.sandbox.leaving import Refusal, RefusedFiles
 from runtrue.sandbox.repository import (
     borrow_objects,
     can_be_worktree,
@@ -229,7 +229,8 @@ class GitSandbox(TreeSandbox):
         """Raise RefusedFiles, with a finding for each, for files that may not leave the sandbox."""
         site = self._site
         users = self._users_tree(Path(site.top), Path(site.git_dir), "apply-index")
-        if found := refusals(users, site.base, candidate, self._place):
+        disguised = (Refusal.of_git(file) for file in self._tree.disguised())
+        if found := (*refusals(users, site.base, candidate, self._place), *disguised):
             raise RefusedFiles(found)
 
     def renew(self, base: str, candidate: str) -> tuple[str, str] | None:
