@@ -479,6 +479,35 @@ class TestGuardian:
                 child.kill()
                 child.wait()
 
+    def test_directories_are_gone_when_their_process_was_killed(self, tmp_path: Path) -> None:
+        code = """
+            import os, sys, time
+            from runtrue.process import temporary_directory
+
+            with temporary_directory("over-") as over:
+                pass
+            with temporary_directory("left-") as left:
+                (left / "file").write_text("x")
+                print(over, left, flush=True)
+                time.sleep(600)
+        """
+        parent = subprocess.Popen(
+            [sys.executable, "-c", textwrap.dedent(code)],
+            env={**ENV, "TMPDIR": str(tmp_path)},
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        assert parent.stdout is not None
+        over, left = map(Path, parent.stdout.readline().split())
+        assert (over.exists(), left.exists()) == (False, True)
+        parent.kill()
+        parent.wait()
+        parent.stdout.close()
+        deadline = time.monotonic() + 60
+        while left.exists():
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+
     def test_a_killed_guardian_is_no_reason_to_fail(
         self, tmp_path: Path, mark: dict[str, str]
     ) -> None:

@@ -1,9 +1,10 @@
-"""The guardian: a small process that kills what a dead runtrue left running.
+"""The guardian: a small process that clears away what a dead runtrue has left.
 
 It is run as a script, by itself, and imports nothing of runtrue. Its standard input is a pipe from
 the process it guards, which numbers the commands that it runs and says of each: that it is about to
-start, with its mark (`+1 name=value`), its process group (`@1 4711`), that it has ended (`-1`). The
-pipe closes when that process ends, however it ends.
+start, with its mark (`+1 name=value`), its process group (`@1 4711`), that it has ended (`-1`). It
+also says which directories are to be gone in the end (`/2 /tmp/some`), and when they are (`-2`).
+The pipe closes when that process ends, however it ends.
 """
 
 import os
@@ -48,18 +49,22 @@ def kill_group(leader: int, number: int = signal.SIGKILL) -> None:
 
 
 def guard() -> None:
-    """Wait for the guarded process to end, then kill what it left."""
+    """Wait for the guarded process to end, then kill and remove what it left."""
     marks: dict[str, str] = {}
     groups: dict[str, int] = {}
+    directories: dict[str, str] = {}
     for line in sys.stdin:
         command, _, value = line[1:].strip().partition(" ")
         if line[0] == "+":
             marks[command] = value
         elif line[0] == "@":
             groups[command] = int(value)
+        elif line[0] == "/":
+            directories[command] = value
         else:
             marks.pop(command, None)
             groups.pop(command, None)
+            directories.pop(command, None)
     for leader in groups.values():
         kill_group(leader)
     left = set(filter(None, marks.values()))
@@ -69,6 +74,11 @@ def guard() -> None:
         time.sleep(_STARTING_SECONDS)
     for mark in left:
         kill_marked(mark)
+    if directories:
+        import shutil  # hardly ever needed
+
+        for directory in directories.values():
+            shutil.rmtree(directory, ignore_errors=True)
 
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@ import atexit
 import contextlib
 import errno
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -36,6 +37,7 @@ __all__ = [
     "kill_group",
     "kill_marked",
     "run",
+    "temporary_directory",
     "watch_group",
 ]
 
@@ -210,6 +212,17 @@ def watch_group() -> Iterator[tuple[dict[str, str], Callable[[int], None]]]:
             kill_marked(mark)
 
 
+@contextlib.contextmanager
+def temporary_directory(prefix: str) -> Iterator[Path]:
+    """A directory that is gone when the block ends, or when this process does, however it ends."""
+    directory = Path(tempfile.mkdtemp(prefix=prefix))
+    with _Guardian.instance().clearing(directory):
+        try:
+            yield directory
+        finally:
+            shutil.rmtree(directory, ignore_errors=True)
+
+
 async def _end(
     process: subprocess.Popen[bytes], mark: str, timeout: float, watch: asyncio.Future[Exceeded]
 ) -> int | None:
@@ -324,6 +337,17 @@ class _Guardian:
             yield lambda group: self._tell(f"@{command} {group}")
         finally:
             self._tell(f"-{command}")
+
+    @contextlib.contextmanager
+    def clearing(self, directory: Path) -> Iterator[None]:
+        """Have a directory removed if this process ends within the block."""
+        self._commands += 1
+        number = self._commands
+        self._tell(f"/{number} {directory}")
+        try:
+            yield
+        finally:
+            self._tell(f"-{number}")
 
     def _tell(self, line: str) -> None:
         # A guardian that somebody killed is no reason to fail: the groups are killed here too.

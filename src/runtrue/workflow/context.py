@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
-import tempfile
 from collections import Counter
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
@@ -110,8 +108,10 @@ class Context:
     def private(self) -> Path:
         """A directory for what the commands of the run need as long as they run."""
         if self._open.private is None:
-            self._open.private = Path(tempfile.mkdtemp(prefix="runtrue-"))
-            self._open.stack.callback(shutil.rmtree, self._open.private, ignore_errors=True)
+            from runtrue.process import temporary_directory
+
+            made = temporary_directory("runtrue-")
+            self._open.private = self._open.stack.enter_context(made)
         return self._open.private
 
     async def close(self) -> None:

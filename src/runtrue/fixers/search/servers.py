@@ -8,10 +8,8 @@ import json
 import math
 import os
 import secrets
-import shutil
 import signal
 import subprocess
-import tempfile
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack
@@ -22,7 +20,7 @@ from runtrue.checks import CommandCheck, files_named
 from runtrue.confinement import Confinement, Exceeded
 from runtrue.fixers.search.connection import LONGEST_LINE, Connection, Message
 from runtrue.loop import Workplace
-from runtrue.process import confined, watch_group
+from runtrue.process import confined, temporary_directory, watch_group
 from runtrue.usage import exceeded
 
 _PLUGIN = Path(__file__).with_name("prover")
@@ -88,26 +86,25 @@ class Servers:
     @contextlib.asynccontextmanager
     async def running(self) -> AsyncIterator[Servers]:
         """Have the first of them run. Raises Unprovable; at the end nothing of them is left."""
-        self._directory = Path(tempfile.mkdtemp(prefix="rt-"))
-        try:
-            with watch_group() as (self._marks, self._started):
-                self._stack = AsyncExitStack()
-                server = await asyncio.start_unix_server(
-                    self._accept, self._directory / "s", limit=LONGEST_LINE
-                )
-                try:
-                    async with self._starting:
-                        await self._start()
-                    yield self
-                finally:
-                    self._end()
-                    server.close()
-                    for task in self._listening:
-                        task.cancel()
-                    await asyncio.gather(*self._listening, return_exceptions=True)
-                    await self._stack.aclose()
-        finally:
-            shutil.rmtree(self._directory, ignore_errors=True)
+        with (
+            temporary_directory("rt-") as self._directory,
+            watch_group() as (self._marks, self._started),
+        ):
+            self._stack = AsyncExitStack()
+            server = await asyncio.start_unix_server(
+                self._accept, self._directory / "s", limit=LONGEST_LINE
+            )
+            try:
+                async with self._starting:
+                    await self._start()
+                yield self
+            finally:
+                self._end()
+                server.close()
+                for task in self._listening:
+                    task.cancel()
+                await asyncio.gather(*self._listening, return_exceptions=True)
+                await self._stack.aclose()
 
     @property
     def all(self) -> list[Connection]:
