@@ -316,6 +316,29 @@ def test_a_node_of_a_workflow_installs_no_hooks_in_the_users_repository(
 
 
 @pytest.mark.parametrize("level", LEVELS)
+def test_a_node_of_a_workflow_leads_git_to_no_other_repository(
+    machine: Machine, tmp_path: Path, level: str
+) -> None:
+    folder = tmp_path / "folder"
+    subprocess.run(["git", "init", "-q", folder], check=True)
+    harm = "cp -r .git elsewhere; echo id >elsewhere/hooks/pre-commit; echo ../elsewhere"
+    node = ("node", "run", "shell", f"command={harm} >.git/commondir")
+    done = machine.runtrue(*node, cwd=folder, env={"RUNTRUE_ISOLATION": level})
+    assert done.code == 0, done.said
+    asked = ["git", "rev-parse", "--git-common-dir"]
+    told = subprocess.run(asked, cwd=folder, capture_output=True, text=True, check=True)
+    assert told.stdout == ".git\n"
+
+
+def test_a_node_of_a_workflow_may_make_a_repository(machine: Machine, tmp_path: Path) -> None:
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    done = machine.runtrue("node", "run", "shell", "command=git init -q", cwd=folder)
+    assert done.code == 0, done.said
+    assert (folder / ".git" / "HEAD").is_file()
+
+
+@pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("linked", ["RUNTRUE_HOME", "HOME"])
 def test_a_home_may_be_a_link(
     machine: Machine, make_project: MakeProject, level: str, linked: str

@@ -103,6 +103,9 @@ class Box:
                 "the engine see to it"
             )
         async with AsyncExitStack() as stack:
+            # What is not there cannot be kept from being made: it is not there afterwards either.
+            absent = [place for place in self.kept if not is_seen(place)]
+            stack.callback(_remove, absent)
             if self.private is not None:
                 self.private.mkdir(parents=True, exist_ok=True)
             made = stack.enter_context(
@@ -160,6 +163,14 @@ class Box:
             limits=self.limits,
             open_network=self.network is None,
         )
+
+
+def _remove(places: Iterable[Path]) -> None:
+    for place in places:
+        if place.is_dir() and not place.is_symlink():
+            shutil.rmtree(place, ignore_errors=True)
+        else:
+            place.unlink(missing_ok=True)
 
 
 def _start(box: Box, argv: Sequence[str], view: View) -> AbstractAsyncContextManager[Start]:

@@ -142,8 +142,10 @@ def git_places(directory: Path) -> tuple[tuple[Path, ...], tuple[Path, ...]]:
     """
     git = directory / ".git"
     if not git.is_dir():
-        return (), (git,)  # a file that says where the repository is
+        # A file that says where the repository is; where there is none, one may be made.
+        return (), (git,) if is_seen(git) else ()
     with contextlib.suppress(OSError):
         (git / "hooks").mkdir(exist_ok=True)
         (git / "config").touch()
-    return (git,), tuple(git / name for name in ("hooks", "config", "modules"))
+    # The last one would lead git to another repository, with hooks and a configuration of its own.
+    return (git,), tuple(git / name for name in ("hooks", "config", "modules", "commondir"))
