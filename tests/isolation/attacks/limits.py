@@ -6,6 +6,7 @@ What they try to take is bounded, so that none could hurt the machine even if no
 from __future__ import annotations
 
 import asyncio
+import sys
 from dataclasses import replace
 from textwrap import dedent
 
@@ -319,7 +320,8 @@ def filling_by_candidates(arena: Arena) -> None:
     """
     innocent = "import time\ndef total(a):\n    time.sleep(0.5)\n    return a\n"
     box = arena.isolation(_DISK).box(write=(arena.sandbox,), private=arena.private)
-    command = CommandCheck(name="tests", command="python -m pytest -q -p no:cacheprovider")
+    pytest = f"{sys.executable} -m pytest -q -p no:cacheprovider"
+    command = CommandCheck(name="tests", command=pytest)
 
     async def run() -> list[Trial]:
         limits = Limits(jobs=2, least=30.0, least_failing=30.0)

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from runtrue.addresses import kind_of, plain
+from runtrue.process import temporary_directory
 
 if TYPE_CHECKING:
     from runtrue.sandbox.isolation.box import View
@@ -37,19 +38,19 @@ async def routed(
     routes: Sequence[str], argv: Sequence[str], view: View
 ) -> AsyncIterator[tuple[tuple[str, ...], View]]:
     """A command with a way to some hosts, as `host:port`, and the view that has it."""
-    directory = view.home.parent / "network"
-    directory.mkdir()
-    socket = directory / "s"
     proxy = Proxy(routes)
-    server = await asyncio.start_unix_server(proxy.serve, socket, limit=_LONGEST_HEAD)
-    try:
-        inner = [":".join(route) for route in proxy.routes if _is_loopback(route[0])]
-        start = (sys.executable, "-I", "-S", str(_RELAY), str(socket), _network(), *inner)
-        relay = (*start, "--", *argv)
-        yield relay, replace(view, write=(*view.write, directory))
-    finally:
-        server.close()
-        await proxy.close()
+    # Not in the command's own place, which may lie deep: the name of a socket has to be short.
+    with temporary_directory("rt-") as directory:
+        socket = directory / "s"
+        server = await asyncio.start_unix_server(proxy.serve, socket, limit=_LONGEST_HEAD)
+        try:
+            inner = [":".join(route) for route in proxy.routes if _is_loopback(route[0])]
+            start = (sys.executable, "-I", "-S", str(_RELAY), str(socket), _network(), *inner)
+            relay = (*start, "--", *argv)
+            yield relay, replace(view, write=(*view.write, directory))
+        finally:
+            server.close()
+            await proxy.close()
 
 
 class Proxy:
