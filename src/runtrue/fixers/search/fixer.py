@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from runtrue.checks import CommandCheck, Language, language_of
 from runtrue.config import SearchConfig
@@ -41,6 +41,15 @@ _INSIDE = 0.75
 #: The least time, in seconds, that is worth beginning a search with.
 _WORTHWHILE = 1.0
 _INSTALLED = frozenset({"site-packages", "node_modules", ".venv", "venv", ".tox", ".nox"})
+
+
+class _Errand(NamedTuple):
+    """One check that is to pass, and what there is to be spent on it."""
+
+    check: CommandCheck
+    task: FixTask
+    workplace: Workplace
+    budget: Budget
 
 
 class SearchFixer:
@@ -100,7 +109,8 @@ class SearchFixer:
         for at, name in enumerate(names):
             # What one of them leaves is for those that follow.
             share = 1 / (len(names) - at)
-            proposal = await self._search(self._checks[name], task, workplace, budget, share)
+            errand = _Errand(self._checks[name], task, workplace, budget)
+            proposal = await self._search(errand, share)
             if proposal.texts:
                 return proposal
             told.append(proposal.description)
@@ -109,39 +119,25 @@ class SearchFixer:
                 break
         return Proposal(description="; ".join(told), texts={}, trace=trace)
 
-    async def _search(
-        self,
-        check: CommandCheck,
-        task: FixTask,
-        workplace: Workplace,
-        budget: Budget,
-        share: float,
-    ) -> Proposal:
-        bounds = task.bounds
+    async def _search(self, errand: _Errand, share: float) -> Proposal:
+        bounds = errand.task.bounds
         if bounds is None or bounds.paths is None:
-            return await self._within(bounds, check, task, workplace, budget, share)
-        found = await self._within(bounds, check, task, workplace, budget, share * _INSIDE)
-        if found.texts or not _is_worthwhile(budget):
+            return await self._within(bounds, errand, share)
+        found = await self._within(bounds, errand, share * _INSIDE)
+        if found.texts or not _is_worthwhile(errand.budget):
             return found
         # What would do outside of the bounds is not kept, but it tells what the strategy lacks.
         rest = share * (1 - _INSIDE) / (1 - share * _INSIDE)
-        elsewhere = await self._within(None, check, task, workplace, budget, rest)
+        elsewhere = await self._within(None, errand, rest)
         return elsewhere if elsewhere.texts else found
 
-    async def _within(
-        self,
-        bounds: Bounds | None,
-        check: CommandCheck,
-        task: FixTask,
-        workplace: Workplace,
-        budget: Budget,
-        share: float,
-    ) -> Proposal:
+    async def _within(self, bounds: Bounds | None, errand: _Errand, share: float) -> Proposal:
         # Most runs need none of this.
         from runtrue.fixers.search.proving import Unprovable
         from runtrue.fixers.search.repair import Repair
         from runtrue.fixers.search.report import Scope
 
+        check, task, workplace, budget = errand
         findings = [finding for finding in task.findings if finding.source == check.name]
         verdict = task.history.latest.verdict(check.name)
         leads = tuple(

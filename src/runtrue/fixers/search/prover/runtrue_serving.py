@@ -308,9 +308,9 @@ class Server:
         except OSError:
             _kill(one.pid)
         # Told before it is quite gone, where nobody waits for that: the next can be thought of.
-        is_told = one.end is not None and not one.is_alone and not starts
-        if is_told:
-            self.tell({"id": one.number, **(one.end or {})})
+        told = None if one.is_alone or starts else one.end
+        if told is not None:
+            self.tell({"id": one.number, **told})
         _, status = os.waitpid(one.pid, 0)
         os.close(one.pipe)
         del self._running[one.number]
@@ -318,7 +318,7 @@ class Server:
             self._sweep()
         self._empty(self._directory(one.slot))
         self._free.append(one.slot)
-        if not is_told:
+        if told is None:
             end = one.end or {
                 "end": "timeout" if one.late else "died",
                 "at": test,
