@@ -924,7 +924,7 @@ class TestView:
 
         async def run() -> bytes:
             argv = ["sh", "-c", "echo x >$TMPDIR/x; mktemp >/dev/null && echo $HOME"]
-            async with landlock.starting(level, argv, view) as start:
+            async with confining(Cell.of(level, view), argv) as (start, _):
                 with place.popen(start) as process:
                     return (await asyncio.to_thread(process.communicate))[0]
 

@@ -49,6 +49,10 @@ def main(confine: Confine) -> NoReturn:
     descriptor, argv = int(sys.argv[2]), sys.argv[4:]
     with open(descriptor, "rb") as file:
         spec = marshal.loads(file.read())  # noqa: S302 - our starter wrote it
+    # A child that the program before us left sees to it that we join a control group.
+    if spec["joins"] and os.wait()[1]:
+        _report(spec, "failed", "its control group cannot be joined")
+        os._exit(_NOT_CONFINED)
     _prctl(_SET_CHILD_SUBREAPER, 1)
     # Other processes of the same user cannot read our memory or take our pipes.
     _prctl(_SET_DUMPABLE, 0)

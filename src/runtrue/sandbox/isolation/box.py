@@ -13,7 +13,6 @@ from pathlib import Path
 
 from runtrue.confinement import ResourceLimits, Start
 from runtrue.errors import IsolationError
-from runtrue.sandbox.isolation.cgroup import counted
 from runtrue.sandbox.isolation.level import Level
 from runtrue.sandbox.isolation.places import SYSTEM, is_seen, is_within, tools
 
@@ -118,9 +117,7 @@ class Box:
                 from runtrue.sandbox.isolation.network import routed
 
                 argv, view = await stack.enter_async_context(routed(self.network, argv, view))
-            before = stack.enter_context(counted(self.limits.processes))
-            start = await stack.enter_async_context(_start(self, argv, view))
-            yield replace(start, argv=(*before, *start.argv))
+            yield await stack.enter_async_context(_start(self, argv, view))
 
     def _view(self, made: Path, cwd: Path, env: Mapping[str, str], program: Path) -> View:
         home, temporary = made / "home", made / "tmp"

@@ -7,12 +7,13 @@ import re
 import shutil
 import subprocess
 from collections.abc import AsyncIterator, Iterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import ExitStack, asynccontextmanager
 from functools import cache
 from pathlib import Path
 
 from runtrue.confinement import ResourceLimits, Start
 from runtrue.sandbox.isolation.box import View
+from runtrue.sandbox.isolation.cgroup import counted
 from runtrue.sandbox.isolation.places import PRIVATE, SYSTEM
 from runtrue.sandbox.isolation.seccomp import seccomp_filter
 
@@ -58,31 +59,32 @@ def probe() -> str | None:
 async def starting(argv: Sequence[str], view: View) -> AsyncIterator[Start]:
     """Make ready to start a command in namespaces of its own."""
     code = seccomp_filter(os.uname().machine, sockets=True)
-    descriptor = None if code is None else _readable(code)
-    status, told = os.pipe()
-    os.set_blocking(status, False)
-    wrapper = (*_wrapper(view, descriptor), "--json-status-fd", str(told))
-    try:
+    with ExitStack() as stack:
+        status, told = _pipe(stack)
+        os.set_blocking(status, False)
+        passed = {"--json-status-fd": told}
+        if code is not None:
+            passed["--seccomp"] = _readable(stack, code)
+        group = stack.enter_context(counted(view.limits.processes))
+        if group is not None:
+            passed["--block-fd"], release = _pipe(stack)
+        options = (word for option, one in passed.items() for word in (option, str(one)))
+        wrapper = (*_wrapper(view), *options, "--", *_limited(view.limits, argv))
         yield Start(
-            argv=(*wrapper, "--", *_limited(view.limits, argv)),
+            argv=wrapper if group is None else group.joining_all(wrapper, release),
             env={"TMPDIR": "/tmp", **view.environment},  # noqa: S108 - it is the command's own
-            pass_fds=(told,) if descriptor is None else (told, descriptor),
+            pass_fds=tuple(passed.values()),
             tells_signals=True,
             began=lambda: _ENDED in _read(status),
         )
-    finally:
-        for one in (status, told, *(() if descriptor is None else (descriptor,))):
-            os.close(one)
 
 
-def _wrapper(view: View, filter_at: int | None) -> Iterator[str]:
+def _wrapper(view: View) -> Iterator[str]:
     yield from (_program(), *_NAMESPACES, *_ALONE)
     if not view.open_network:
         yield "--unshare-net"
     if _version() >= _DISABLES_USERS:
         yield "--disable-userns"
-    if filter_at is not None:
-        yield from ("--seccomp", str(filter_at))
     yield from _system()
     memory = min(view.limits.memory, _SHARED_MEMORY) * 1024 * 1024
     yield from ("--proc", "/proc", "--dev", "/dev", "--size", str(memory), "--tmpfs", "/dev/shm")  # noqa: S108
@@ -176,9 +178,18 @@ def _read(descriptor: int) -> bytes:
         return b""
 
 
-def _readable(data: bytes) -> int:
-    """A descriptor that `data` can be read from."""
+def _pipe(stack: ExitStack) -> tuple[int, int]:
+    """A pipe that is closed with the stack."""
+    ends = os.pipe()
+    for end in ends:
+        stack.callback(os.close, end)
+    return ends
+
+
+def _readable(stack: ExitStack, data: bytes) -> int:
+    """A descriptor that `data` can be read from, closed with the stack."""
     reader, writer = os.pipe()
+    stack.callback(os.close, reader)
     try:
         os.write(writer, data)
     finally:

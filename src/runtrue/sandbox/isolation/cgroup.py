@@ -9,8 +9,9 @@ from __future__ import annotations
 import errno
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from uuid import uuid4
@@ -20,21 +21,55 @@ _PREFIX = "runtrue-"
 #: seen to be.
 _MORE = 32
 _DYING_SECONDS, _TRIES = 0.005, 100
-_JOIN = 'echo $$ >"$0" && exec "$@"'
+#: Joining may take longer than all else that a launcher does: the kernel waits until every core has
+#: taken a breath. So the launcher starts meanwhile, and waits before it starts the command.
+_JOIN = 'echo $$ >"$0" & exec "$@"'
+#: For a launcher that has others wait: those that it started before it had joined join after it.
+_JOIN_ALL = """\
+release=$1; shift
+{
+    echo $$ >"$0" || kill -9 $$
+    read -r all </proc/$$/task/$$/children
+    for one in $all; do { echo $one >"$0" || kill -9 $one; } 2>/dev/null; done
+    echo >"$release"
+} &
+exec "$@"
+"""
+_CHILDREN = Path(f"/proc/self/task/{os.getpid()}/children")
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """A control group that a launcher is to join, with all that it starts."""
+
+    directory: Path
+
+    def joining(self, launcher: Sequence[str]) -> tuple[str, ...]:
+        """The launcher as one that joins. It must wait for a child of its own to end well."""
+        return ("/bin/sh", "-c", _JOIN, self._members, *launcher)
+
+    def joining_all(self, launcher: Sequence[str], release: int) -> tuple[str, ...]:
+        """The same for one that goes on when something is written to our descriptor `release`."""
+        way = f"/proc/{os.getpid()}/fd/{release}"
+        return ("/bin/sh", "-c", _JOIN_ALL, self._members, way, *launcher)
+
+    @property
+    def _members(self) -> str:
+        return str(self.directory / "cgroup.procs")
 
 
 @contextmanager
-def counted(processes: int) -> Iterator[tuple[str, ...]]:
-    """The words to put before a command, so that it has so many processes at most; none if not."""
+def counted(processes: int) -> Iterator[Group | None]:
+    """A group for a command that may have so many processes; None where there can be none."""
     top = _top() if os.geteuid() == 0 else None
-    group = None if top is None else _made(top, processes + _MORE)
-    if group is None:
-        yield ()
+    directory = None if top is None else _made(top, processes + _MORE)
+    if directory is None:
+        yield None
         return
     try:
-        yield ("/bin/sh", "-c", _JOIN, str(group / "cgroup.procs"))
+        yield Group(directory)
     finally:
-        _remove(group)
+        _remove(directory)
 
 
 def _made(top: Path, most: int) -> Path | None:
@@ -64,6 +99,8 @@ def _remove(group: Path) -> None:
 @cache
 def _top() -> Path | None:
     """Where groups that count processes can be made."""
+    if not _CHILDREN.exists():
+        return None
     for place in (Path("/sys/fs/cgroup/pids"), Path("/sys/fs/cgroup")):
         if not (place / "cgroup.procs").exists():
             continue

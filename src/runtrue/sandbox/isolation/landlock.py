@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from runtrue.confinement import ResourceLimits, Start
+from runtrue.sandbox.isolation.cgroup import Group, counted
 from runtrue.sandbox.isolation.places import PRIVATE, SYSTEM
 from runtrue.sandbox.isolation.seccomp import seccomp_filter
 
@@ -167,15 +168,18 @@ async def starting(level: str, argv: Sequence[str], view: View) -> AsyncIterator
     The end of the block ends the command and all that it started, and waits for that. Raises
     OSError there when the command could not be started.
     """
-    async with confining(Cell.of(level, view), argv) as (start, _):
-        yield start
+    with counted(view.limits.processes) as group:
+        async with confining(Cell.of(level, view), argv, group) as (start, _):
+            yield start
 
 
 @asynccontextmanager
-async def confining(cell: Cell, argv: Sequence[str]) -> AsyncIterator[tuple[Start, Report]]:
+async def confining(
+    cell: Cell, argv: Sequence[str], group: Group | None = None
+) -> AsyncIterator[tuple[Start, Report]]:
     """The same for a cell, with a report that is complete after the block."""
     report = Report()
-    pipes = _Pipes(cell, argv)
+    pipes = _Pipes(cell, argv, group)
     try:
         try:
             yield pipes.start, report
@@ -253,7 +257,7 @@ def _try(level: str) -> tuple[str | None, Report]:
 class _Pipes:
     """How to start a command, and the pipes between it and us."""
 
-    def __init__(self, cell: Cell, argv: Sequence[str]) -> None:
+    def __init__(self, cell: Cell, argv: Sequence[str], group: Group | None = None) -> None:
         control, self._control = os.pipe()
         self._report, report = os.pipe()
         os.set_blocking(self._report, False)
@@ -261,14 +265,14 @@ class _Pipes:
         spec = os.memfd_create("spec")
         self._open = {control, self._control, self._report, report, spec}
         with open(spec, "wb", closefd=False) as file:
-            file.write(marshal.dumps(cell.spec(control, report)))
+            file.write(marshal.dumps({**cell.spec(control, report), "joins": group is not None}))
         os.lseek(spec, 0, os.SEEK_SET)
-        launcher = (sys.executable, "-I", "-S", "-c", _LAUNCH, _HERE, str(spec), "--")
+        launcher = (sys.executable, "-I", "-S", "-c", _LAUNCH, _HERE, str(spec), "--", *argv)
         # Not the command's environment: that may name libraries of the command's own to load, and
         # bears the mark by which its processes are killed.
         environment = {n: os.environ[n] for n in ("LD_LIBRARY_PATH",) if n in os.environ}
         self.start = Start(
-            argv=(*launcher, *argv),
+            argv=launcher if group is None else group.joining(launcher),
             env=environment,
             pass_fds=(control, report, spec, *cell.keep),
         )
