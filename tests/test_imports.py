@@ -19,7 +19,7 @@ PACKAGE = Path(runtrue.__file__).parent
 LEVELS: list[tuple[str, ...]] = [
     ("", "_guardian", "errors", "confinement"),  # "" is `runtrue` itself: its version
     ("usage",),
-    ("process", "database", "redaction", "addresses"),
+    ("process", "database", "redaction", "addresses", "encoding"),
     ("flow",),
     ("loop",),
     ("config", "home"),

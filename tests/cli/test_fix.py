@@ -407,6 +407,23 @@ def test_a_file_name_that_is_no_text_is_applied_all_the_same(
     assert (project / "odd\udcff").exists()
 
 
+def test_a_program_that_names_its_encoding_is_repaired_and_keeps_it(tmp_path: Path) -> None:
+    project = tmp_path / "project"
+    project.mkdir()
+    program = b"# coding: latin-1\nUNIT = 'm\xb2'\n\ndef area(w, h):\n    return w %s h\n"
+    (project / "shape.py").write_bytes(program % b"+")
+    test = """
+        from shape import UNIT, area
+
+        def test_area():
+            assert (area(3, 4), UNIT) == (12, "m²")
+    """
+    write(project, {"test_shape.py": test})
+    done = Machine(tmp_path).runtrue("fix", "--apply", cwd=project)
+    assert done.code == 0, done.said
+    assert (project / "shape.py").read_bytes() == program % b"*"
+
+
 def test_a_run_that_breaks_off_still_tells_all_it_came_to_as_json(
     machine: Machine, make_project: MakeProject
 ) -> None:

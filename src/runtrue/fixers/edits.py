@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from runtrue.encoding import decoded, encoded
 from runtrue.sandbox import is_git, outside
 
 #: The form of edits in an answer, for a JSON Schema.
@@ -109,11 +110,11 @@ def _text(file: Path, name: str) -> str | None:
     if file.is_dir():
         raise BadEdit(f"{name} is a directory")
     try:
-        return file.read_bytes().decode()
+        return decoded(file.read_bytes())
     except FileNotFoundError:
         return None
     except UnicodeDecodeError:
-        raise BadEdit(f"{name} is not text in UTF-8") from None
+        raise BadEdit(f"{name} is not text in UTF-8, or in the encoding that it names") from None
     except OSError as error:
         raise BadEdit(f"{name} cannot be read: {error.strerror}") from None
 
@@ -190,10 +191,15 @@ def _write(files: Mapping[Path, str], names: Mapping[Path, str]) -> None:
                 handle, name = tempfile.mkstemp(dir=file.parent, prefix=".edit-")
                 ready[file] = Path(name)
                 with os.fdopen(handle, "wb") as stream:
-                    stream.write(text.encode())
+                    stream.write(encoded(text))
                 _copy_mode(file, ready[file])
             except OSError as error:
                 raise BadEdit(f"{names[file]} cannot be written: {error.strerror}") from None
+            except UnicodeEncodeError as error:
+                raise BadEdit(
+                    f"{names[file]} cannot be written: it is {error.encoding}, which has no "
+                    f"{error.object[error.start]!r}"
+                ) from None
         for file, temporary in ready.items():
             temporary.replace(file)
     finally:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from runtrue.checks import language_of
+from runtrue.encoding import encoded
 from runtrue.fixers.sources import Lead, leads_of, read_text
 from runtrue.loop import (
     Analysis,
@@ -223,7 +224,7 @@ class _Draft:
     def write(self, root: Path) -> None:
         """Write the files."""
         for file, text in self.texts.items():
-            (root / file).write_bytes(text.encode())
+            (root / file).write_bytes(encoded(text))
 
     @property
     def description(self) -> str:

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
 from runtrue.checks import Language, language_of
+from runtrue.encoding import decoded
 from runtrue.fixers.edits import inside
 from runtrue.loop import Finding, Workplace
 from runtrue.models import fence
@@ -193,7 +194,7 @@ def read_text(path: Path) -> str | None:
     try:
         if path.stat().st_size > _LARGEST:
             return None
-        return path.read_bytes().decode()
+        return decoded(path.read_bytes())
     except (OSError, UnicodeDecodeError):
         return None
 

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from runtrue.encoding import encoded
 from runtrue.flow import emit
 from runtrue.loop.bounds import Bounds
 from runtrue.loop.cause import COVERAGE_UNMET, TESTS_MISSING
@@ -224,7 +225,7 @@ class FixNode(WorkshopNode):
 def write_texts(texts: Mapping[str, str], root: Path) -> None:
     """Write the texts of files, which keep their permissions."""
     for file, text in texts.items():
-        (root / file).write_bytes(text.encode())
+        (root / file).write_bytes(encoded(text))
 
 
 def beyond(bounds: Bounds | None, sandbox: Sandbox, before: str, after: str) -> tuple[str, ...]:

@@ -8,6 +8,8 @@ import shutil
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
+from runtrue.encoding import encoded
+
 #: What runs leave behind and nobody minds, and where the code of others is.
 _CACHES = frozenset(
     {"__pycache__", ".pytest_cache", ".hypothesis", ".git", ".tox", ".nox", "node_modules"}
@@ -36,10 +38,10 @@ class Placing:
                     old, state = path.read_bytes(), path.stat()
                 except FileNotFoundError:
                     stack.callback(path.unlink, missing_ok=True)
-                    path.write_text(text, encoding="utf-8", newline="")
+                    path.write_bytes(encoded(text))
                     continue
                 stack.callback(_put_back, path, old, state.st_atime_ns, state.st_mtime_ns)
-                path.write_bytes(text.encode())
+                path.write_bytes(encoded(text))
                 # Compiled files go by seconds and size: no two candidates share both.
                 self._times += 1
                 later = int(state.st_mtime) + 10 + self._times

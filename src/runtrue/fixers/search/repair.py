@@ -17,6 +17,7 @@ from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from runtrue.encoding import decoded, encoded
 from runtrue.fixers.search.ahead import Ahead
 from runtrue.fixers.search.budget import Budget
 from runtrue.fixers.search.choosing import Behaviour, Choice, choose, clumsiness
@@ -103,7 +104,7 @@ class Repair:
         finally:
             self.report.seconds = time.monotonic() - started
             for file, text in self._before.items():
-                self._path(file).write_bytes(text.encode())
+                self._path(file).write_bytes(encoded(text))
         return self.report
 
     async def _step(self, *, last: bool) -> bool:
@@ -308,7 +309,7 @@ class Repair:
         if file in self._changed:
             return self._changed[file]
         try:
-            return self._path(file).read_bytes().decode()
+            return decoded(self._path(file).read_bytes())
         except (OSError, UnicodeDecodeError):
             return ""
 
@@ -325,7 +326,7 @@ class Repair:
         for file, text in candidate.texts(self._base_of(candidate)).items():
             self._before.setdefault(file, self._read(file))
             self._changed[file] = text
-            self._path(file).write_bytes(text.encode())
+            self._path(file).write_bytes(encoded(text))
         self._said = (*self._said, *candidate.edits)
 
     def _solution(self, choice: Choice, left: Sequence[str] = ()) -> Solution:
