@@ -272,6 +272,9 @@ def _told_in_vain(report: Report) -> str:
         return "no test fails any more"
     if not report.tried and report.stopped is Stopped.TIME:
         return "the time was up before an edit could be tried ([fixers.search] seconds)"
+    look = f"; look first at {', '.join(report.suspects[:3])}" if report.suspects else ""
+    if not report.tried and report.suspects:
+        return f"nothing could be tried: no edit of the kinds it knows fits{look}"
     if not report.tried:
         return "nothing could be tried: no file that may be edited was run by the failing tests"
     why = {
@@ -282,5 +285,4 @@ def _told_in_vain(report: Report) -> str:
     if report.stopped is Stopped.UNPROVABLE:
         why[Stopped.UNPROVABLE] = f"then it broke off, for {report.steps[-1]['why']}"
     ended = why.get(report.stopped, "there are no others of the kinds it knows")
-    look = f"; look first at {', '.join(report.suspects[:3])}" if report.suspects else ""
     return f"{tried}: {ended}{look}"
