@@ -14,7 +14,7 @@ from runtrue import process
 from runtrue.checks import CommandCheck
 from runtrue.loop import Workplace
 from runtrue.sandbox import GitSandbox, allowed, search_path
-from runtrue.sandbox.environment import imports
+from runtrue.sandbox.environment import find_behind_shims, imports
 from tests.sandbox.support import make_repository, make_sandbox, write_files
 
 
@@ -72,6 +72,45 @@ class TestSearchPath:
     def test_the_projects_own_come_first(self, tmp_path: Path, name: str) -> None:
         (tmp_path / name / "bin").mkdir(parents=True)
         assert search_path(tmp_path, "/bin").split(os.pathsep)[0] == str(tmp_path / name / "bin")
+
+
+class TestBehindShims:
+    """pyenv's shims take longer than Python; they are asked once for the way."""
+
+    @pytest.fixture
+    def shims(self, tmp_path: Path) -> Path:
+        """A directory of shims with one for Python, which notes that it was run."""
+        shims = tmp_path / "pyenv" / "shims"
+        shims.mkdir(parents=True)
+        asked = shims / "asked"
+        shim = f'#!/bin/sh\necho pyenv >>"{asked}"\nexec "{sys.executable}" "$@"\n'
+        (shims / "python").write_text(shim)
+        (shims / "python").chmod(0o755)
+        return shims
+
+    def test_commands_find_what_they_lead_to(
+        self, tmp_path: Path, shims: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("PATH", f"{shims}{os.pathsep}{os.defpath}")
+        sandbox = make_sandbox(make_repository(tmp_path / "project", {"app.py": ""}))
+        sandbox.open()
+        assert run(sandbox.workplace(), "sh", "-c", "command -v python").strip() == sys.executable
+        assert (shims / "asked").read_text() == "pyenv\n"
+
+    @pytest.mark.parametrize("where", [".", "project"])
+    def test_not_where_a_directory_chooses_a_version_of_its_own(
+        self, tmp_path: Path, shims: Path, where: str
+    ) -> None:
+        (tmp_path / "project").mkdir()
+        (tmp_path / where / ".python-version").write_text("3.11\n")
+        assert find_behind_shims(tmp_path / "project", {"PATH": str(shims)}) is None
+
+    @pytest.mark.parametrize("shim", [None, "#!/bin/sh\nexit 1 # pyenv\n", "#!/bin/sh\n: other\n"])
+    def test_not_where_there_is_none_or_it_leads_nowhere(
+        self, tmp_path: Path, shims: Path, shim: str | None
+    ) -> None:
+        (shims / "python").unlink() if shim is None else (shims / "python").write_text(shim)
+        assert find_behind_shims(tmp_path, {"PATH": str(shims)}) is None
 
 
 def make_venv(directory: Path) -> Path:

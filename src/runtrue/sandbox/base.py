@@ -32,6 +32,8 @@ class Site:
     base: str
     extras: Extras
     python_path: str | None
+    #: Where the programs are that the user's shims of pyenv lead to.
+    behind_shims: str | None = None
     #: What commands get to see besides the sandbox, the system and the user's tools.
     shown: tuple[str, ...] = ()
 
@@ -218,7 +220,7 @@ class TreeSandbox(ABC):
             directory=self._inside(top),
             root=self.directory,
             scratch=self._scratch,
-            environment=self._environment(top, self._site.python_path),
+            environment=self._environment(top, self._site.behind_shims, self._site.python_path),
             confinement=self._box(),
         )
 
@@ -234,11 +236,13 @@ class TreeSandbox(ABC):
         """The project within the sandbox, which may be the image of more than the project."""
         return self.directory / self._project.relative_to(top)
 
-    def _environment(self, top: Path, import_from: str | None) -> dict[str, str]:
+    def _environment(
+        self, top: Path, behind_shims: str | None = None, import_from: str | None = None
+    ) -> dict[str, str]:
         environment = allowed(os.environ, self._pass_environment)
         path = environment.get("PATH", os.defpath)
         environment |= {
-            "PATH": search_path(self._inside(top), path),
+            "PATH": search_path(self._inside(top), path, behind_shims),
             MARK: mark_of(self._home),
             # Byte code is trusted by time and size of its source; candidates differ in neither.
             "PYTHONDONTWRITEBYTECODE": "1",

@@ -35,6 +35,9 @@ ALLOWED = frozenset(
     }
 )
 
+#: By which a directory chooses a version of Python.
+_PYENV_VERSION = ".python-version"
+
 # Prints what the interpreter would import from inside a directory because of an editable install.
 _EDITABLE = """
 import json, os, sys, sysconfig
@@ -57,15 +60,38 @@ def allowed(environment: Mapping[str, str], extra: Iterable[str] = ()) -> dict[s
     return {name: value for name, value in environment.items() if name in wanted}
 
 
-def search_path(directory: Path, path: str) -> str:
+def search_path(directory: Path, path: str, behind_shims: str | None = None) -> str:
     """PATH for commands in `directory`.
 
-    Its own virtual environment comes first, if it has one; runtrue's comes last, so that a check
-    such as `python -m pytest` works where nothing else provides it.
+    Its own virtual environment comes first, if it has one, and then what shims lead to; runtrue's
+    comes last, so that a check such as `python -m pytest` works where nothing else provides it.
     """
     own = [directory / name / "bin" for name in (".venv", "venv")]
     places = [str(place) for place in own if place.is_dir()]
+    places += [behind_shims] if behind_shims else []
     return os.pathsep.join([*places, path, str(Path(sys.executable).parent)])
+
+
+def find_behind_shims(directory: Path, environment: Mapping[str, str]) -> str | None:
+    """Where the programs are that pyenv's shims lead to in a directory; None where it has none.
+
+    A shim asks a dozen scripts for the way each time, which takes several times as long as to start
+    Python. What a project itself says of its version is not gone by: it is not to be trusted here.
+    """
+    found = shutil.which("python", path=environment.get("PATH", os.defpath))
+    if found is None or Path(found).parent.name != "shims" or not _is_pyenvs(Path(found)):
+        return None
+    if any((place / _PYENV_VERSION).exists() for place in (directory, *directory.parents)):
+        return None
+    python = Path(_asked(found, "import sys; print(sys.executable)", environment).strip())
+    return str(python.parent) if python.is_file() else None
+
+
+def _is_pyenvs(shim: Path) -> bool:
+    try:
+        return b"pyenv" in shim.read_bytes()
+    except OSError:
+        return False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,19 +136,28 @@ def _import_places(environment: Mapping[str, str], own: tuple[str, ...]) -> list
             # What came with the project may name any place of the user's.
             return [one for one in written if _is_in(one, own) or not _is_tracked(Path(place))]
         try:
-            done = subprocess.run(
-                # From the root: where it is started must not count.
-                [found, "-c", _EDITABLE],
-                env=dict(environment),
-                cwd="/",
-                capture_output=True,
-                timeout=10,
-                check=True,
-            )
-            return list(json.loads(done.stdout))
-        except (OSError, subprocess.SubprocessError, ValueError):
+            return list(json.loads(_asked(found, _EDITABLE, environment)))
+        except ValueError:  # it prints something else as well
             continue
     return []
+
+
+def _asked(python: str, script: str, environment: Mapping[str, str]) -> str:
+    """What an interpreter prints; nothing where it does not run."""
+    try:
+        done = subprocess.run(
+            # From the root: where it is started must not count.
+            [python, "-c", script],
+            env=dict(environment),
+            cwd="/",
+            capture_output=True,
+            text=True,
+            timeout=10,
+            check=True,
+        )
+    except (OSError, subprocess.SubprocessError, ValueError):
+        return ""
+    return done.stdout
 
 
 def _is_in(place: str, places: Iterable[str]) -> bool:

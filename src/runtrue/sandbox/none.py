@@ -8,7 +8,7 @@ from pathlib import Path
 from runtrue.confinement import Confinement
 from runtrue.errors import SandboxError
 from runtrue.sandbox.base import Site, TreeSandbox
-from runtrue.sandbox.environment import imports
+from runtrue.sandbox.environment import find_behind_shims, imports
 from runtrue.sandbox.extras import Extras
 from runtrue.sandbox.git import INSTALLED, Tree, run_git
 from runtrue.sandbox.isolation import environment_places, git_places
@@ -39,7 +39,8 @@ class UsersTree(TreeSandbox):
             known = [entry for entry in entries if not entry.startswith(_SUBMODULE)]
             users.begin_with_entries("\0".join(known))
         base = users.snapshot()
-        found = imports(top, top, self._environment(top, None))
+        behind_shims = find_behind_shims(self._project, self._environment(top))
+        found = imports(top, top, self._environment(top, behind_shims))
         self._keep(
             Site(
                 top=str(top),
@@ -47,6 +48,7 @@ class UsersTree(TreeSandbox):
                 base=base,
                 extras=Extras(files=(), empty=()),
                 python_path=found.path,
+                behind_shims=behind_shims,
                 shown=(*found.outside, *self._environments()),
             )
         )

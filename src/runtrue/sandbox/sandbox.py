@@ -10,7 +10,7 @@ from runtrue.errors import SandboxError
 from runtrue.sandbox._mover import signature
 from runtrue.sandbox.applying import Applying, refusals
 from runtrue.sandbox.base import DEFAULT_ISOLATION, Site, TreeSandbox
-from runtrue.sandbox.environment import imports
+from runtrue.sandbox.environment import find_behind_shims, imports
 from runtrue.sandbox.extras import Extras, bring_extras, put_extras
 from runtrue.sandbox.git import Tree, make_readable, remove, remove_special, run_git
 from runtrue.sandbox.isolation import Isolation, environment_places
@@ -89,13 +89,15 @@ class GitSandbox(TreeSandbox):
         sandbox.begin_with(base)
         sandbox.git("checkout-index", "--all", "--force")
         extras = bring_extras(users, self._place, self._copies)
-        found = imports(top, self._place, self._environment(top, None))
+        behind_shims = find_behind_shims(self._project, self._environment(top))
+        found = imports(top, self._place, self._environment(top, behind_shims))
         site = Site(
             top=str(top),
             git_dir=str(git_dir),
             base=base,
             extras=extras,
             python_path=found.path,
+            behind_shims=behind_shims,
             shown=(*found.outside, *self._linked(extras), str(git_dir / "objects")),
         )
         self._keep(site)
