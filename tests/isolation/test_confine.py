@@ -556,7 +556,7 @@ class TestSystemCalls:
     @pytest.mark.parametrize(
         "use",
         [
-            "os.setpriority(os.PRIO_PROCESS, 0, 10)",
+            "os.setpriority(os.PRIO_PROCESS, 0, 19)",
             "import resource; resource.setrlimit(resource.RLIMIT_NOFILE, (40, 40))",
             "call('personality', 0xffffffff) if False else libc.personality(0xffffffff)",
             "call('unshare', 0x400)",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Set
 from dataclasses import dataclass, field, replace
 
 import pytest
@@ -18,6 +19,7 @@ from runtrue.loop import (
     Mode,
     Outcome,
     Policy,
+    Verdict,
     Why,
     Workplace,
 )
@@ -170,22 +172,49 @@ class Eager(MemoryFixer):
 
     tests: ScriptedTests | None = None
     began: list[int] = field(default_factory=list)
+    sees: bool | None = None
+    asked: list[frozenset[str]] = field(default_factory=list)
 
     def anticipate(self, check: str, workplace: Workplace) -> None:
         assert self.tests is not None
         assert check == self.tests.name
         self.began.append(self.tests.count)
 
+    async def fails_again(
+        self, verdict: Verdict, tests: Set[str], workplace: Workplace
+    ) -> bool | None:
+        assert self.tests is not None
+        assert verdict.check == self.tests.name
+        self.asked.append(frozenset(tests))
+        return self.sees
 
-def _eager(sandbox: MemorySandbox, tests: ScriptedTests) -> Eager:
-    return Eager(sandbox, "eager", [write(a="mended")], tests=tests)
+
+def _eager(sandbox: MemorySandbox, tests: ScriptedTests, sees: bool | None = None) -> Eager:
+    return Eager(sandbox, "eager", [write(a="mended")], tests=tests, sees=sees)
 
 
-def test_a_fixer_may_begin_while_a_failed_check_is_run_again(sandbox: MemorySandbox) -> None:
+def test_what_a_fixer_has_seen_fail_again_is_not_run_again(sandbox: MemorySandbox) -> None:
+    tests = ScriptedTests([BAD, GOOD])
+    fixer = _eager(sandbox, tests, sees=True)
+    run(sandbox, [tests], [fixer])
+    assert (tests.count, len(fixer.tasks)) == (2, 1)
+    assert fixer.asked == [{"t"}]
+
+
+def test_where_a_fixer_cannot_tell_the_check_is_run_again(sandbox: MemorySandbox) -> None:
     tests = ScriptedTests([BAD, BAD, GOOD])
     fixer = _eager(sandbox, tests)
     run(sandbox, [tests], [fixer])
-    assert (fixer.began, len(fixer.tasks)) == ([1], 1)
+    assert (tests.count, len(fixer.tasks)) == (3, 1)
+
+
+def test_what_a_fixer_has_seen_pass_is_looked_at_twice_for_it_may_fail_by_turns(
+    sandbox: MemorySandbox,
+) -> None:
+    tests = ScriptedTests([BAD, BAD, GOOD])
+    fixer = _eager(sandbox, tests, sees=False)
+    told = run(sandbox, [tests], [fixer])
+    assert (tests.count, fixer.tasks, _flaky(told)) == (3, [], ["t"])
 
 
 def test_a_fixer_may_begin_before_the_first_check_where_that_is_expected_to_fail(
@@ -194,7 +223,7 @@ def test_a_fixer_may_begin_before_the_first_check_where_that_is_expected_to_fail
     tests = ScriptedTests([BAD, BAD, GOOD])
     fixer = _eager(sandbox, tests)
     run(sandbox, [tests], [fixer], expects_failure=True)
-    assert fixer.began == [0, 1]
+    assert fixer.began == [0]
 
 
 def test_no_fixer_begins_where_none_will_be_asked(sandbox: MemorySandbox) -> None:

@@ -163,23 +163,44 @@ class CheckNode(WorkshopNode):
             self._anticipate(check, inputs)
         verdict = hidden_verdict(await check.run(sandbox.workplace()), hide)
         confirmed = inputs.history.confirmed(check.name)
-        for _ in range(self.workshop.policy.flaky_reruns):
+        reruns = self.workshop.policy.flaky_reruns
+        if reruns and _may_be_chance(verdict, confirmed):
+            reruns += await self._more_reruns(verdict, inputs)
+        for _ in range(reruns):
             if not _may_be_chance(verdict, confirmed):
                 break
             emit("check_repeated", check=check.name)
             sandbox.restore(inputs.candidate)
-            self._anticipate(check, inputs)
             again = hidden_verdict(await check.run(sandbox.workplace()), hide)
             verdict = steady(verdict, again)
         return verdict
 
     def _anticipate(self, check: Check, inputs: CheckInputs) -> None:
         """Let fixers begin, where one will be asked if the check fails."""
+        for fixer in self._anticipating(inputs):
+            fixer.anticipate(check.name, self.workshop.sandbox.workplace())
+
+    async def _more_reruns(self, verdict: Verdict, inputs: CheckInputs) -> int:
+        """How much oftener to run a check that failed: a fixer may have run its tests meanwhile.
+
+        Where all failed again, that was one run; where some passed, they may do so by turns, which
+        two runs show, and one may not.
+        """
+        sandbox, tests = self.workshop.sandbox, _blamed(verdict)
+        for fixer in self._anticipating(inputs):
+            emit("check_repeated", check=verdict.check)
+            sandbox.restore(inputs.candidate)
+            failed = await fixer.fails_again(verdict, tests, sandbox.workplace())
+            sandbox.restore(inputs.candidate)
+            if failed is not None:
+                return -1 if failed else 1
+        return 0
+
+    def _anticipating(self, inputs: CheckInputs) -> list[Anticipating]:
+        """The fixers that can begin, where one will be asked if a check fails."""
         if inputs.number >= Budget.last_attempt(self.workshop.policy, inputs.history):
-            return
-        for fixer in self.workshop.fixers:
-            if isinstance(fixer, Anticipating):
-                fixer.anticipate(check.name, self.workshop.sandbox.workplace())
+            return []
+        return [fixer for fixer in self.workshop.fixers if isinstance(fixer, Anticipating)]
 
     def post(self, shared: Shared, inputs: CheckInputs, result: Checked) -> None:
         """Add the attempt to the history."""
@@ -203,14 +224,18 @@ _NO_CHANCE = (TIMEOUT, RESOURCE_LIMIT, TAMPERED)
 
 def _may_be_chance(verdict: Verdict, confirmed: frozenset[str]) -> bool:
     """Whether tests failed that were not known to, by the candidate's fault, within their time."""
-    blamed = {f.location.symbol for f in verdict.findings if f.fault is Fault.CANDIDATE}
-    bad = (Outcome.FAILED, Outcome.ERROR)
-    failed = {case for case, o in verdict.cases.items() if o in bad and case in blamed}
     certain = any(finding.category in _NO_CHANCE for finding in verdict.findings)
     # What cannot be read cannot be read the next time either.
     blocking = [finding for finding in verdict.findings if finding.fault is Fault.CANDIDATE]
     certain = certain or all(cause_of(finding) is Cause.SYNTAX for finding in blocking)
-    return verdict.blocks and not certain and not failed <= confirmed
+    return verdict.blocks and not certain and not _blamed(verdict) <= confirmed
+
+
+def _blamed(verdict: Verdict) -> frozenset[str]:
+    """The tests that failed by the candidate's fault."""
+    blamed = {f.location.symbol for f in verdict.findings if f.fault is Fault.CANDIDATE}
+    bad = (Outcome.FAILED, Outcome.ERROR)
+    return frozenset(case for case, o in verdict.cases.items() if o in bad and case in blamed)
 
 
 #: How many findings of a verdict an event shows; all of them are in the attempt.

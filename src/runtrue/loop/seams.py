@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Set
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
@@ -161,6 +162,15 @@ class Anticipating(Protocol):
 
     def anticipate(self, check: str, workplace: Workplace) -> None:
         """Begin, since a check, by its name, fails or is expected to. Nobody has to ask for it."""
+
+    async def fails_again(
+        self, verdict: Verdict, tests: Set[str], workplace: Workplace
+    ) -> bool | None:
+        """Whether all of some tests that failed do so in another process; None if it cannot tell.
+
+        It has to run them anyway, and less is done twice than if the check were run again.
+        """
+        ...
 
 
 class Analyst(Protocol):

@@ -99,3 +99,85 @@ def test_why_it_cannot_be_started_is_told_to_who_asks(tmp_path: Path) -> None:
 
     with pytest.raises(Unprovable, match=r"before pytest started: .*no_such_module"):
         asyncio.run(run())
+
+
+def test_tests_that_were_run_already_are_not_run_again_for_who_goes_on(tmp_path: Path) -> None:
+    workplace = place(tmp_path, SHOP_FILES)
+
+    async def run() -> tuple[bool, End]:
+        ahead = Ahead(TESTS, workplace, FAST)
+        failing = await ahead.failing(FAST.longest)
+        assert failing == frozenset({"test_shop.py::test_total"})
+        assert ahead.fits(TESTS, workplace)
+        measured = ahead.prover
+        async with Prover.open(TESTS, workplace, FAST, ahead) as prover:
+            baseline = await prover.baseline()
+            assert {case.test for case in baseline.failing} == failing
+            return prover is measured, (await prover.prove({"shop.py": MENDED})).end
+
+    assert asyncio.run(run()) == (True, End.PASSED)
+
+
+@pytest.mark.parametrize("change", ["edited", "added", "removed"])
+def test_they_are_of_no_use_where_files_are_not_as_they_were(tmp_path: Path, change: str) -> None:
+    workplace = place(tmp_path, {**SHOP_FILES, "prices.txt": "3"})
+
+    async def run() -> None:
+        ahead = Ahead(TESTS, workplace, FAST)
+        await ahead.failing(FAST.longest)
+        if change == "edited":
+            (workplace.root / "shop.py").write_text(MENDED)
+        elif change == "added":
+            (workplace.root / "other.py").touch()
+        else:
+            (workplace.root / "prices.txt").unlink()
+        assert not ahead.fits(TESTS, workplace)
+        started = await _pid(ahead)
+        ahead.abandon()
+        await ahead.close()
+        assert not _is_alive(started)
+
+    asyncio.run(run())
+
+
+def test_what_tests_write_is_gone_before_anybody_goes_on(tmp_path: Path) -> None:
+    writes = "def test_written(): open('written', 'w').close(); assert False\n"
+    workplace = place(tmp_path, {"test_writes.py": writes})
+
+    async def run() -> bool:
+        ahead = Ahead(TESTS, workplace, FAST)
+        assert await ahead.failing(FAST.longest)
+        fits = ahead.fits(TESTS, workplace)
+        await ahead.close()
+        return fits
+
+    assert asyncio.run(run())
+    assert not (workplace.root / "written").exists()
+
+
+def test_what_fails_by_turns_is_not_known_to_fail(tmp_path: Path) -> None:
+    turns = tmp_path / "turns"
+    turns.mkdir()
+    by_turns = f"""
+        import os, tempfile
+
+        def test_steady(): assert False
+
+        def test_by_turns():
+            tempfile.mkstemp(dir={str(turns)!r})
+            assert len(os.listdir({str(turns)!r})) % 2 == 0
+    """
+    workplace = place(tmp_path / "project", {"test_turns.py": by_turns})
+    assert asyncio.run(_failing(workplace)) == frozenset({"test_turns.py::test_steady"})
+
+
+def test_where_tests_cannot_be_run_this_way_nothing_is_known(tmp_path: Path) -> None:
+    assert asyncio.run(_failing(place(tmp_path, SHOP_FILES), BROKEN)) is None
+
+
+async def _failing(workplace: Workplace, check: CommandCheck = TESTS) -> frozenset[str] | None:
+    ahead = Ahead(check, workplace, FAST)
+    try:
+        return await ahead.failing(FAST.longest)
+    finally:
+        await ahead.close()

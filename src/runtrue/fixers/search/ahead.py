@@ -1,7 +1,8 @@
 """Ahead: servers that are started before anybody has asked for them, while a check still runs.
 
 Until the tests are collected, a server has run nothing of the project: it does not matter what the
-check does meanwhile, nor what becomes of the files.
+check does meanwhile, nor what becomes of the files. When the check has failed, the tests are run in
+it: where they fail again, that was no chance, and the search can go on from there.
 """
 
 from __future__ import annotations
@@ -9,12 +10,14 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from runtrue.checks import CommandCheck
 from runtrue.loop import Workplace
 
 if TYPE_CHECKING:
+    from runtrue.fixers.search.proving import Prover
     from runtrue.fixers.search.servers import Limits, Servers
 
 #: Seconds after which nobody will ask any more.
@@ -29,19 +32,22 @@ class Ahead:
 
     def __init__(self, check: CommandCheck, workplace: Workplace, limits: Limits) -> None:
         self._about = (check, workplace)
+        self._limits = limits
+        #: What has run the tests already; whoever takes the servers goes on with it.
+        self.prover: Prover | None = None
         self._taken = asyncio.Event()
         self._released = asyncio.Event()
         self._ready: asyncio.Future[Servers] = asyncio.get_running_loop().create_future()
         # Of a failure that nobody asks about, nobody is to hear.
         self._ready.add_done_callback(lambda done: done.cancelled() or done.exception())
-        self._task = asyncio.create_task(self._keep(limits))
+        self._task = asyncio.create_task(self._keep())
 
-    async def _keep(self, limits: Limits) -> None:
+    async def _keep(self) -> None:
         # Here, so that all that a search needs is imported while the check runs.
         import runtrue.fixers.search.repair  # noqa: F401
         from runtrue.fixers.search.servers import Servers, Unprovable
 
-        servers = Servers(*self._about, limits)
+        servers = Servers(*self._about, self._limits)
         try:
             async with servers.running():
                 self._ready.set_result(servers)
@@ -56,7 +62,28 @@ class Ahead:
     def fits(self, check: CommandCheck, workplace: Workplace) -> bool:
         """Whether they are for this, and are still to be had."""
         is_free = not (self._taken.is_set() or self._task.done())
-        return is_free and self._about == (check, workplace)
+        is_as_it_was = self.prover is None or self.prover.is_as_measured()
+        return is_free and is_as_it_was and self._about == (check, workplace)
+
+    async def failing(self, longest: float) -> frozenset[str] | None:
+        """The tests that fail as the program now is each time, none of which is given more time.
+
+        None where they cannot be run this way.
+        """
+        from runtrue.fixers.search.proving import Prover, Unprovable
+
+        limits = replace(self._limits, longest=longest)
+        try:
+            servers = await asyncio.shield(self._ready)
+            self.prover = await Prover.collected(servers, self._about[1], limits)
+            baseline = await self.prover.baseline()
+        except Unprovable:
+            await self.close()
+            return None
+        except asyncio.CancelledError:
+            await self.close()
+            raise
+        return frozenset(case.test for case in baseline.failing) - baseline.unsteady
 
     @contextlib.asynccontextmanager
     async def taken(self) -> AsyncIterator[Servers]:
@@ -67,10 +94,16 @@ class Ahead:
         finally:
             await self.close()
 
-    async def close(self) -> None:
-        """Let nothing of them be left."""
+    def abandon(self) -> None:
+        """Let them end, since nobody will ask any more."""
         self._taken.set()
         self._released.set()
         if not self._ready.done():
             self._task.cancel()
+
+    async def close(self) -> None:
+        """Let nothing of them be left."""
+        self.abandon()
         await asyncio.gather(self._task, return_exceptions=True)
+        if self.prover is not None:
+            self.prover.tidy()

@@ -79,6 +79,8 @@ class Baseline:
     tests: tuple[str, ...] = ()
     #: How the tests share state, where they were seen to; then nothing is run beside another.
     shares: str | None = None
+    #: Those that ended otherwise when they were run once more.
+    unsteady: frozenset[str] = frozenset()
 
     @property
     def failing(self) -> tuple[Case, ...]:

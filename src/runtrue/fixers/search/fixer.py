@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import asdict, replace
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -97,8 +97,22 @@ class SearchFixer:
         command = self._checks.get(check)
         if command is None or command.tool != "pytest" or not self._config.seconds:
             return
-        if self._ahead is None or not self._ahead.fits(command, workplace):
-            self._ahead = Ahead(command, workplace, self._limits())
+        if self._ahead is not None and self._ahead.fits(command, workplace):
+            return
+        if self._ahead is not None:
+            self._ahead.abandon()
+        self._ahead = Ahead(command, workplace, self._limits())
+
+    async def fails_again(
+        self, verdict: Verdict, tests: Set[str], workplace: Workplace
+    ) -> bool | None:
+        """Whether all of these tests fail in the process that a search would begin with."""
+        self.anticipate(verdict.check, workplace)
+        check, ahead = self._checks.get(verdict.check), self._ahead
+        if check is None or ahead is None or not ahead.fits(check, workplace):
+            return None
+        failing = await ahead.failing(_longest(verdict))
+        return None if failing is None else tests <= failing
 
     async def propose(self, task: FixTask, workplace: Workplace) -> Proposal:
         """Search for each check in turn, until one has an edit under which its tests pass."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
+import stat
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
@@ -47,6 +48,16 @@ class Placing:
                 later = int(state.st_mtime) + 10 + self._times
                 os.utime(path, (later, later))
             yield
+
+    def state(self) -> dict[Path, tuple[int, int]]:
+        """What tells whether any file has changed: its size, and when it was last written."""
+        states: dict[Path, tuple[int, int]] = {}
+        for path in self._listed():
+            with contextlib.suppress(FileNotFoundError):
+                found = path.lstat()
+                if not stat.S_ISDIR(found.st_mode):
+                    states[path] = found.st_size, found.st_mtime_ns
+        return states
 
     def keep(self, written: Iterable[str | Path]) -> None:
         """Remember what files are like that are written, so that they can be made so again."""

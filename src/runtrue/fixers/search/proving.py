@@ -36,6 +36,7 @@ class Prover:
         self._root = workplace.root.resolve()
         self._placing = Placing(self._root)
         self._baseline: Baseline | None = None
+        self._state: dict[Path, tuple[int, int]] = {}
         self._measuring = asyncio.Lock()
         self._plan: Message = {}
         self._numbers: dict[str, int] = {}
@@ -64,15 +65,30 @@ class Prover:
         """
         limits = limits or Limits()
         running = ahead.taken() if ahead else Servers(command, workplace, limits).running()
-        prover: Prover | None = None
+        prover = ahead.prover if ahead else None
         try:
             async with running as servers:
-                prover = cls(servers, workplace, limits)
-                await servers.collect()
+                prover = prover or await cls.collected(servers, workplace, limits)
                 yield prover
         finally:
-            if prover is not None and prover._tidies:
-                prover._placing.tidy()
+            if prover is not None:
+                prover.tidy()
+
+    @classmethod
+    async def collected(cls, servers: Servers, workplace: Workplace, limits: Limits) -> Prover:
+        """Have servers that run collect the tests. Raises Unprovable."""
+        prover = cls(servers, workplace, limits)
+        await servers.collect()
+        return prover
+
+    def is_as_measured(self) -> bool:
+        """Whether the files are those that the tests were last run on."""
+        return self._placing.state() == self._state
+
+    def tidy(self) -> None:
+        """Make the files as they were, where tests or candidates have written any."""
+        if self._tidies:
+            self._placing.tidy()
 
     # -- the program as it is ---------------------------------------------------------------------
 
@@ -81,6 +97,7 @@ class Prover:
         async with self._measuring:
             if self._baseline is None:
                 self._baseline = await self._measure()
+                self._state = self._placing.state()
             return self._baseline
 
     async def _measure(self) -> Baseline:
@@ -96,7 +113,9 @@ class Prover:
         except Unprovable:  # the tracer is at fault: without it they could be run
             traced = await self._run(first, limits, "plainly", effects)
         shares = None
-        if any(plain[i]["outcome"] != traced[i]["outcome"] for i in everything if i not in hung):
+        ended = [i for i in everything if i not in hung]
+        unsteady = {i for i in ended if plain[i]["outcome"] != traced[i]["outcome"]}
+        if unsteady:
             again = await self._run(
                 [i for i in first if i not in hung],
                 [self._limits.longest] * (len(tests) - len(hung)),
@@ -136,6 +155,7 @@ class Prover:
             imported={f: frozenset(v) for f, v in self.servers.hello.get("imported", {}).items()},
             tests=tuple(self.servers.hello["files"]),
             shares=shares,
+            unsteady=frozenset(tests[i]["id"] for i in unsteady),
         )
 
     def _keep(self, written: Collection[str]) -> None:
