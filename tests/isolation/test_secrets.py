@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import json
 import shlex
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -157,6 +158,58 @@ def test_a_test_that_prints_the_env_file_of_the_project_leaves_it_nowhere_else(
     vault.check(project)
 
 
+NEAR_A_KEY = {
+    "app.py": f"""
+        KEY = "{VALUES["OTHER_SECRET"]}"
+
+        def total(values):
+            return max(values)
+    """,
+    "test_it.py": "from app import total\ndef test_it(): assert total([1, 2]) == 3\n",
+}
+
+
+def test_a_diff_beside_a_secret_is_kept_and_shown_without_it_and_its_patch_fits(
+    vault: Vault, make_project: MakeProject
+) -> None:
+    project = make_project(NEAR_A_KEY)
+    agent = shlex.join(["sed", "-i", "s/max/sum/", "app.py"])
+    done = vault.tell("fix", "--json", "--agent", agent, cwd=project)
+    assert done.code == 0
+    assert "[redacted: OTHER_SECRET]" in done.json["diff"]
+    vault.tell("runs", "show", cwd=project)
+    subprocess.run(["git", "apply", done.json["patch"]], cwd=project, check=True)
+    assert "return sum(values)" in (project / "app.py").read_text()
+    assert found_in(vault.journal.read_bytes()) == []
+
+
+def test_the_diffs_of_a_plan_beside_a_secret_are_kept_and_shown_without_it(
+    vault: Vault, make_project: MakeProject
+) -> None:
+    step = {
+        "id": "s1",
+        "description": "add",
+        "actor": "command",
+        "command": "sed -i s/max/man/ app.py",
+    }
+    plan = {
+        "instruction": "Add up",
+        "strategy": {"steps": [step]},
+        "validations": [{"name": "tests", "command": "python -m pytest -q"}],
+        "automation_profile": "ci",
+    }
+    project = make_project({**NEAR_A_KEY, "plan.json": json.dumps(plan)})
+    agent = shlex.join(["sed", "-i", "s/man(/sum(/", "app.py"])
+    vault.tell("plan", "use", "plan.json", "--agent", agent, cwd=project)
+    done = vault.tell("plan", "execute", "--json", cwd=project)
+    assert done.code == 0, done.said
+    fixes = done.json["plan"]["metadata"]["validation_fix_history"]
+    assert "[redacted: OTHER_SECRET]" in fixes[0]["diff"]
+    assert "[redacted: OTHER_SECRET]" in done.json["diff"]
+    vault.tell("plan", "explain", cwd=project)
+    assert found_in(vault.journal.read_bytes()) == []
+
+
 def test_a_test_gets_no_secret_that_nobody_let_through(
     vault: Vault, make_project: MakeProject
 ) -> None:
@@ -267,7 +320,7 @@ def test_the_steps_and_validations_of_a_plan_that_print_secrets_leave_none_anywh
     (project / "plan.json").write_text(json.dumps(plan))
     vault.tell("plan", "use", "plan.json", "--json", cwd=project)
     vault.tell("plan", "execute", "--json", cwd=project)
-    vault.tell("plan", "show", cwd=project)
+    vault.tell("plan", "status", cwd=project)
     vault.tell("plan", "explain", cwd=project)
     vault.tell("runs", "show", "--json", cwd=project)
     vault.check(project)

@@ -226,7 +226,9 @@ class SettleNode(_PlaceNode):
         candidate, is_accepted = inputs
         if is_accepted:
             sandbox.demand_leaving(candidate)
-        return Settled(sandbox.settle(candidate, self.place.patch), str(sandbox.top))
+        diff = sandbox.settle(candidate, self.place.patch)
+        # The file is what is applied; this goes into the journal and the report.
+        return Settled(self.place.hide(diff), str(sandbox.top))
 
     def post(self, shared: Shared, inputs: tuple[str, bool], result: Settled) -> str:
         """Apply, ask or leave it, as the request says; only what passed is ever applied."""

@@ -103,7 +103,7 @@ def standing_of(journal: Journal, home: Home, run: RunRow) -> Standing:
     if "sandbox" in shared and "fix_diffs" not in shared:
         # Only a plan that has come to an end has them on record.
         with suppress(SandboxError):
-            shared["fix_diffs"] = fix_diffs(place.sandbox, tried_fixes(shared))
+            shared["fix_diffs"] = fix_diffs(place.sandbox, tried_fixes(shared), place.hide)
     report = run.result or report_of(shared, run.state, question=question, error=run.error)
     return Standing(run, report, question, place, shared.get("candidate"))
 

@@ -64,9 +64,9 @@ class SettleNode(PlaceNode):
             self.place.patch.unlink(missing_ok=True)
             patch = None
         return Settled(
-            diff,
+            self.place.hide(diff),
             str(sandbox.top),
-            fix_diffs(sandbox, inputs.fixes),
+            fix_diffs(sandbox, inputs.fixes, self.place.hide),
             patch=patch,
             outside=readable(beyond(inputs.bounds, sandbox, inputs.base, inputs.candidate)),
             more=too_much(inputs.bounds, sandbox, inputs.base, inputs.candidate),

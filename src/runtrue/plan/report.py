@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 import msgspec
 
+from runtrue.fixers import Hide
 from runtrue.flow import Question, RunState
 from runtrue.loop import (
     COUNTED,
@@ -39,9 +40,9 @@ class Differs(Protocol):
         ...
 
 
-def fix_diffs(sandbox: Differs, fixes: tuple[tuple[str, str], ...]) -> FixDiffs:
-    """The patches of some fixes, as texts."""
-    return {f"{old}..{new}": _readable(sandbox.difference(old, new)) for old, new in fixes}
+def fix_diffs(sandbox: Differs, fixes: tuple[tuple[str, str], ...], hide: Hide) -> FixDiffs:
+    """The patches of some fixes, as texts that may be shown."""
+    return {f"{old}..{new}": _readable(hide(sandbox.difference(old, new))) for old, new in fixes}
 
 
 def tried_fixes(shared: Shared) -> tuple[tuple[str, str], ...]:
