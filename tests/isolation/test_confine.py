@@ -424,6 +424,14 @@ class TestFilesApart:
         assert (apart.work / "file").read_text() == "theirs\n"
         assert (apart.work / "mine").exists()
 
+    def test_without_namespaces_nothing_is_run_that_might_change_what_is_kept(
+        self, user: int | None
+    ) -> None:
+        for place in make_place("together", user):
+            with pytest.raises(OSError, match="could be changed: install bubblewrap"):
+                place.run("sh", "-c", "echo mine >file", kept=(place.work / "file",))
+            assert (place.work / "file").read_text() == "theirs\n"
+
     def test_the_root_shows_only_what_there_is_for_it(self, apart: Place) -> None:
         top = Path(tempfile.gettempdir()).parts[1]
         done = apart.run("ls", f"/{top}", *(str(p) for p in Path(tempfile.gettempdir()).parents))

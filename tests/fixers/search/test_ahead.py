@@ -171,6 +171,15 @@ def test_what_fails_by_turns_is_not_known_to_fail(tmp_path: Path) -> None:
     assert asyncio.run(_failing(workplace)) == frozenset({"test_turns.py::test_steady"})
 
 
+def test_servers_that_end_while_they_are_waited_for_do_not_end_who_waits(tmp_path: Path) -> None:
+    async def run() -> None:
+        ahead = Ahead(TESTS, place(tmp_path, SHOP_FILES), FAST)
+        ahead._ready.cancel()
+        assert await ahead.failing(FAST.longest) is None
+
+    asyncio.run(run())
+
+
 def test_where_tests_cannot_be_run_this_way_nothing_is_known(tmp_path: Path) -> None:
     assert asyncio.run(_failing(place(tmp_path, SHOP_FILES), BROKEN)) is None
 

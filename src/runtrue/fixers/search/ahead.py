@@ -74,8 +74,7 @@ class Ahead:
 
         limits = replace(self._limits, longest=longest)
         try:
-            servers = await asyncio.shield(self._ready)
-            self.prover = await Prover.collected(servers, self._about[1], limits)
+            self.prover = await Prover.collected(await self._running(), self._about[1], limits)
             baseline = await self.prover.baseline()
         except Unprovable:
             await self.close()
@@ -85,12 +84,22 @@ class Ahead:
             raise
         return frozenset(case.test for case in baseline.failing) - baseline.unsteady
 
+    async def _running(self) -> Servers:
+        """The servers, once they run. Raises Unprovable."""
+        from runtrue.fixers.search.servers import Unprovable
+
+        # Not the future itself: when it is cancelled, that is not to cancel who waits for it.
+        await asyncio.wait([self._ready])
+        if self._ready.cancelled():
+            raise Unprovable("the processes that run candidates cannot be started")
+        return self._ready.result()
+
     @contextlib.asynccontextmanager
     async def taken(self) -> AsyncIterator[Servers]:
         """Have them, once they run. Raises Unprovable; at the end nothing of them is left."""
         self._taken.set()
         try:
-            yield await self._ready
+            yield await self._running()
         finally:
             await self.close()
 

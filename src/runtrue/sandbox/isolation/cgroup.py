@@ -35,7 +35,7 @@ release=$1; shift
 } &
 exec "$@"
 """
-_CHILDREN = Path(f"/proc/self/task/{os.getpid()}/children")
+_CHILDREN = Path("/proc/thread-self/children")
 
 
 @dataclass(frozen=True, slots=True)
