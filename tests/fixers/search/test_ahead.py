@@ -180,6 +180,13 @@ def test_servers_that_end_while_they_are_waited_for_do_not_end_who_waits(tmp_pat
     asyncio.run(run())
 
 
+def test_nobody_loses_patience_while_the_tests_are_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("runtrue.fixers.search.ahead._PATIENCE", 0.001)
+    assert asyncio.run(_failing(place(tmp_path, SHOP_FILES)))
+
+
 def test_where_tests_cannot_be_run_this_way_nothing_is_known(tmp_path: Path) -> None:
     assert asyncio.run(_failing(place(tmp_path, SHOP_FILES), BROKEN)) is None
 

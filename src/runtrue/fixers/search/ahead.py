@@ -35,6 +35,7 @@ class Ahead:
         self._limits = limits
         #: What has run the tests already; whoever takes the servers goes on with it.
         self.prover: Prover | None = None
+        self._busy = False
         self._taken = asyncio.Event()
         self._released = asyncio.Event()
         self._ready: asyncio.Future[Servers] = asyncio.get_running_loop().create_future()
@@ -52,12 +53,21 @@ class Ahead:
             async with servers.running():
                 self._ready.set_result(servers)
                 with contextlib.suppress(TimeoutError):
-                    await asyncio.wait_for(self._taken.wait(), _PATIENCE)
+                    await self._until_taken()
                     await self._released.wait()
         except Unprovable as error:
             self._ready.set_exception(error)
         finally:
             self._ready.cancel()
+
+    async def _until_taken(self) -> None:
+        """Raises TimeoutError when nobody has asked for anything for long."""
+        while not self._taken.is_set():
+            try:
+                await asyncio.wait_for(self._taken.wait(), _PATIENCE)
+            except TimeoutError:
+                if not self._busy:
+                    raise
 
     def fits(self, check: CommandCheck, workplace: Workplace) -> bool:
         """Whether they are for this, and are still to be had."""
@@ -73,6 +83,7 @@ class Ahead:
         from runtrue.fixers.search.proving import Prover, Unprovable
 
         limits = replace(self._limits, longest=longest)
+        self._busy = True
         try:
             self.prover = await Prover.collected(await self._running(), self._about[1], limits)
             baseline = await self.prover.baseline()
@@ -82,6 +93,8 @@ class Ahead:
         except asyncio.CancelledError:
             await self.close()
             raise
+        finally:
+            self._busy = False
         return frozenset(case.test for case in baseline.failing) - baseline.unsteady
 
     async def _running(self) -> Servers:
