@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -41,9 +43,13 @@ def test_all_else_is_utf_8(content: bytes) -> None:
     assert encoded(decoded(content)) == content
 
 
-def test_what_an_encoding_does_not_have_is_an_error() -> None:
-    with pytest.raises(UnicodeEncodeError):
-        encoded("# coding: latin-1\nprice = '€'\n")
+def test_what_an_encoding_does_not_have_is_escaped() -> None:
+    written = encoded("# coding: latin-1\nprice = '3 €'\n")
+    assert ast.literal_eval(written.decode("latin-1").rpartition("= ")[2].strip()) == "3 €"
+    assert encoded("x = '\ud800'") == b"x = '\\ud800'"
+
+
+def test_what_is_no_text_is_an_error() -> None:
     with pytest.raises(UnicodeDecodeError):
         decoded(b"\xff")
 

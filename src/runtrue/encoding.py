@@ -21,8 +21,8 @@ def decoded(content: bytes) -> str:
 
 
 def encoded(text: str) -> bytes:
-    """The bytes of a file. Raises UnicodeEncodeError."""
-    return text.encode(_encoding(text.encode("utf-8", "replace")))
+    """The bytes of a file; what its encoding does not have is escaped as in Python's strings."""
+    return text.encode(_encoding(text.encode("utf-8", "replace")), "backslashreplace")
 
 
 def _encoding(content: bytes) -> str:

@@ -195,11 +195,6 @@ def _write(files: Mapping[Path, str], names: Mapping[Path, str]) -> None:
                 _copy_mode(file, ready[file])
             except OSError as error:
                 raise BadEdit(f"{names[file]} cannot be written: {error.strerror}") from None
-            except UnicodeEncodeError as error:
-                raise BadEdit(
-                    f"{names[file]} cannot be written: it is {error.encoding}, which has no "
-                    f"{error.object[error.start]!r}"
-                ) from None
         for file, temporary in ready.items():
             temporary.replace(file)
     finally:
