@@ -47,7 +47,7 @@ lint.select = ["E4", "E7", "E9", "F"]
 """,
 }
 
-#: A bug that no tool knows: somebody has to understand what a percentage is.
+#: A bug that no tool knows. It is one small edit away, and those can be tried.
 PRICES = {
     "prices.py": """\
 def discounted(price, percent):
@@ -63,6 +63,25 @@ def test_ten_percent_off():
 
 def test_nothing_off():
     assert discounted(200, 0) == 200
+""",
+}
+
+#: What is not there, and no small edit brings: somebody has to know what it is in German.
+GREETING = {
+    "greeting.py": """\
+def greet(name):
+    return f"Good morning, {name}!"
+""",
+    "test_greeting.py": """\
+from greeting import greet
+
+
+def test_english():
+    assert greet("Ada") == "Good morning, Ada!"
+
+
+def test_german():
+    assert greet("Ada", language="de") == "Guten Morgen, Ada!"
 """,
 }
 
@@ -107,16 +126,23 @@ USERS: dict[str, dict[str, object]] = {
 
 #: In place of a real coding agent, so that the demo needs no network and no key. It gets the same
 #: prompt in the same way, and really edits the file that lies before it.
-STAND_IN = """\
+STAND_IN = '''\
 #!/usr/bin/env python3
 import pathlib, sys
 
 prompt = pathlib.Path(sys.argv[1]).read_text()
-assert "assert -1800 == 180" in prompt, "the prompt does not tell what is wrong"
-program = pathlib.Path("prices.py")
-program.write_text(program.read_text().replace("percent\\n", "percent / 100\\n"))
-print("edited prices.py: percent is a whole number")
+assert "unexpected keyword argument 'language'" in prompt, "it does not tell what is wrong"
+pathlib.Path("greeting.py").write_text(
+    """\\
+WORDS = {"en": "Good morning", "de": "Guten Morgen"}
+
+
+def greet(name, language="en"):
+    return f"{WORDS[language]}, {name}!"
 """
+)
+print("edited greeting.py: greets in German, too")
+'''
 
 
 class NotAsTold(Exception):
@@ -215,12 +241,20 @@ def tool_repairs(stage: Stage) -> None:
     stage.run("git diff --stat")
 
 
-def nobody_can(stage: Stage) -> None:
-    """No tool can repair this one: runtrue says so, and touches nothing."""
+def search_repairs(stage: Stage) -> None:
+    """No tool knows this one: small edits are tried until the tests pass, without a model."""
     stage.project("prices", PRICES)
     stage.run("cat prices.py")
+    stage.run("runtrue fix --apply")
+    stage.holds("prices.py", "percent / 100")
+
+
+def nobody_can(stage: Stage) -> None:
+    """What is missing here, no small edit brings: runtrue says so, and touches nothing."""
+    stage.project("greeting", GREETING)
+    stage.run("cat greeting.py test_greeting.py")
     stage.run("runtrue fix", expect=1)
-    stage.holds("prices.py", "percent / 100", absent=True)
+    stage.holds("greeting.py", "Guten Morgen", absent=True)
     stage.run("runtrue runs show")
 
 
@@ -228,7 +262,7 @@ def agent_repairs(stage: Stage) -> None:
     """The same project, with an agent on the ladder (here a script that stands in for one)."""
     stage.program("stand-in-agent", STAND_IN)
     stage.run("runtrue fix --agent 'stand-in-agent {prompt_file}' --apply")
-    stage.holds("prices.py", "percent / 100")
+    stage.holds("greeting.py", "Guten Morgen")
     stage.run("git diff")
     stage.run("runtrue runs list")
 
@@ -282,7 +316,7 @@ def users_api() -> Iterator[str]:
             server.shutdown()
 
 
-SCENES = [tool_repairs, nobody_can, agent_repairs, workflow_runs, task_is_done]
+SCENES = [tool_repairs, search_repairs, nobody_can, agent_repairs, workflow_runs, task_is_done]
 
 
 def bold(text: str) -> str:

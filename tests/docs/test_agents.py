@@ -66,6 +66,8 @@ def _fix(project: Path, recipe: Block, **variables: str) -> subprocess.Completed
             **variables,
             "PATH": os.pathsep.join(path),
             "RUNTRUE_HOME": str(project.parent / "home"),
+            # The search would mend it first, and the agent would not be asked.
+            "RUNTRUE_SEARCH_SECONDS": "0",
         },
         stdin=subprocess.DEVNULL,
         capture_output=True,

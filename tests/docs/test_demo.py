@@ -25,7 +25,8 @@ def _demo(tmp_path: Path, **variables: str) -> subprocess.CompletedProcess[str]:
 def test_demo(tmp_path: Path) -> None:
     done = _demo(tmp_path)
     assert done.returncode == 0, done.stdout
-    # In this order: findings, attempts, diff, verdict, then what nobody can fix, then the agent.
+    # In this order: findings, attempts, diff, verdict, then what is found by trying, what
+    # nobody can fix, then the agent.
     rest = done.stdout
     for text in (
         "$ runtrue fix\n",
@@ -37,13 +38,17 @@ def test_demo(tmp_path: Path) -> None:
         "$ runtrue fix --apply\n",
         "applied to ",
         "assert -1800 == 180",
+        "fix by search: changed prices.py",
+        "percent / 100",
+        "applied to ",
+        "unexpected keyword argument 'language'",
         "failed: no fixer can take these findings on",
         "sandboxes/",
         "$ runtrue runs show\n",
         "$ runtrue fix --agent",
-        "fix by agent: changed prices.py",
+        "fix by agent: changed greeting.py",
         "applied to ",
-        "percent / 100",
+        "Guten Morgen",
         "Everything went as told.",
     ):
         assert text in rest, f"{text!r} is missing or too early:\n{done.stdout}"

@@ -18,7 +18,7 @@ _USUAL: dict[str, float] = {
     **dict.fromkeys(("augment", "chain"), 1.2),
     **dict.fromkeys(("unwrap", "condition", "get", "guard", "branch", "jump"), 0.8),
     **dict.fromkeys(("move_in", "move_out", "comprehension", "convert"), 0.8),
-    **dict.fromkeys(("wrap", "term_add", "subscript", "move", "else", "star"), 0.6),
+    **dict.fromkeys(("wrap", "term_add", "scale", "subscript", "move", "else", "star"), 0.6),
     **dict.fromkeys(("condition_add", "delete", "end_block", "begin"), 0.5),
     **dict.fromkeys(("borrow", "clamp", "base_case", "yield", "result", "instead"), 0.3),
     **dict.fromkeys(("expected", "catch", "try"), 0.1),

@@ -57,6 +57,7 @@ KINDS: dict[str, str] = {
     "clamp": "`max(0, …)` and the like around a number",
     "term_drop": "one side of an operation dropped",
     "term_add": "a term added to an operation",
+    "scale": "a number in another unit: `percent / 100`, `seconds * 1000`",
     "condition_drop": "a part of a condition dropped",
     "condition_add": "a part of a condition added",
     "condition": "another condition, from nearby or from one side of it",

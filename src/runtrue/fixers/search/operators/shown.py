@@ -55,6 +55,16 @@ def expected_reprs(site: Site) -> list[str]:
     return list(dict.fromkeys(text for text in seen if text and len(text) <= 20))
 
 
+def number_of(value: Value | None) -> float | None:
+    """A side of a comparison that is a number, as one."""
+    if value is None or value.type not in ("int", "float") or not value.repr:
+        return None
+    try:
+        return float(value.repr)
+    except (ValueError, OverflowError):
+        return None
+
+
 def defaults(site: Site, function: Function | None, most: int = 5) -> list[str]:
     """What a function may give early: what it gives elsewhere, or nothing of the right type."""
     found: dict[str, None] = {}

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import ast
+import math
 from collections.abc import Iterator
 
 from runtrue.fixers.search.edit import Edit
 from runtrue.fixers.search.operators.facts import Facts, facts_at, gathered
 from runtrue.fixers.search.operators.seam import Site
+from runtrue.fixers.search.operators.shown import number_of
 from runtrue.fixers.search.operators.spelling import (
     Code,
     binary,
@@ -18,6 +20,8 @@ from runtrue.fixers.search.operators.spelling import (
 )
 
 _MOST_TERMS = 4
+#: Between percent, cents, milliseconds, minutes, tenths, hours and kilobytes and what they are of.
+_FACTORS = (100, 1000, 60, 10, 3600, 1024)
 
 
 def dropped_term(site: Site) -> Iterator[Edit]:
@@ -124,4 +128,45 @@ def regrouped(site: Site) -> Iterator[Edit]:
     yield rewrite(program, "grouping", node, one)
 
 
-TERMS = (dropped_term, added_term, regrouped)
+def scaled(site: Site) -> Iterator[Edit]:
+    """A number in another unit: `price * percent / 100`, `seconds * 1000`."""
+    program, node = site.program, site.node
+    parent = program.parents.get(node)
+    match node, parent:
+        case ast.BinOp(op=ast.Mult() | ast.Div()), ast.BinOp(op=ast.Mult() | ast.Div()):
+            return  # the whole product is scaled
+        case ast.BinOp(op=ast.Mult() | ast.Div()), _:
+            rare = 0.0
+        case (
+            ast.Name() | ast.Attribute() | ast.Subscript() | ast.Call(),
+            ast.Return() | ast.Assign() | ast.AugAssign() | ast.Compare() | ast.keyword()
+            | ast.BinOp(op=ast.Add() | ast.Sub()),
+        ):  # fmt: skip
+            rare = 1.0
+        case _:
+            return
+    if not isinstance(getattr(node, "ctx", ast.Load()), ast.Load):
+        return
+    if facts_at(program, node).type_of(node) not in (None, "int", "float"):
+        return
+    seen = {part.value for part in ast.walk(node) if isinstance(part, ast.Constant)}
+    told = set(_ratios(site))
+    for place, factor in enumerate(_FACTORS):
+        for sign, ratio in (("/", 1 / factor), ("*", float(factor))):
+            is_told = any(math.isclose(ratio, one, rel_tol=1e-6) for one in told)
+            if factor in seen or (isinstance(node, ast.Call) and not is_told):
+                continue
+            unlikely = 0.5 if is_told else 2.5 + rare + 0.3 * place
+            edit = binary(code(program, node), sign, Code(str(factor)))
+            yield rewrite(program, "scale", node, edit, unlikely=unlikely)
+
+
+def _ratios(site: Site) -> Iterator[float]:
+    """How much more the failing tests expect than there is."""
+    for failure in site.failures:
+        wanted, had = number_of(failure.expected), number_of(failure.actual)
+        if wanted and had:
+            yield wanted / had
+
+
+TERMS = (dropped_term, added_term, regrouped, scaled)
