@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from runtrue.checks import language_of
-from runtrue.encoding import encoded
 from runtrue.fixers.sources import Lead, leads_of, read_text
 from runtrue.loop import (
     Analysis,
@@ -21,6 +20,7 @@ from runtrue.loop import (
     Outcome,
     Proposal,
     Workplace,
+    write_texts,
 )
 from runtrue.memory import (
     DebugMemory,
@@ -160,7 +160,7 @@ class MemoryFixer:
             why = "no remembered fix fits here that was not tried"
             return Proposal(description=self._memory.trouble or why)
         try:
-            draft.write(workplace.root)
+            write_texts(draft.texts, workplace.root)
         except OSError as error:
             return Proposal(description="", failure=f"{error.filename}: {error.strerror}")
         return Proposal(description=draft.description, analysis=draft.analysis)
@@ -220,11 +220,6 @@ class _Draft:
 
     def _text(self, file: str) -> str:
         return self.texts.get(file) or read_text(self.workplace.root / file) or ""
-
-    def write(self, root: Path) -> None:
-        """Write the files."""
-        for file, text in self.texts.items():
-            (root / file).write_bytes(encoded(text))
 
     @property
     def description(self) -> str:

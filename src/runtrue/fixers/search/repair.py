@@ -17,7 +17,7 @@ from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from runtrue.encoding import decoded, encoded
+from runtrue.encoding import decoded
 from runtrue.fixers.search.ahead import Ahead
 from runtrue.fixers.search.budget import Budget
 from runtrue.fixers.search.choosing import Behaviour, Choice, choose, clumsiness
@@ -33,6 +33,7 @@ from runtrue.fixers.search.searching import Allowance, Search, Tally, Trying, wh
 from runtrue.fixers.search.stopped import Stopped
 from runtrue.fixers.search.syntax import Repair as Reading
 from runtrue.fixers.search.syntax import parses, repairs
+from runtrue.loop import write_texts
 
 #: Token repairs that are tried for a file.
 _TOKEN_REPAIRS = 120
@@ -103,8 +104,7 @@ class Repair:
             self.report.steps.append({"step": "stopped", "why": str(error)})
         finally:
             self.report.seconds = time.monotonic() - started
-            for file, text in self._before.items():
-                self._path(file).write_bytes(encoded(text))
+            write_texts(self._before, self._scope.workplace.root)
         return self.report
 
     async def _step(self, *, last: bool) -> bool:
@@ -323,10 +323,11 @@ class Repair:
         return {edit.file: self._read(edit.file) for edit in candidate.edits}
 
     def _go_on_from(self, candidate: Candidate) -> None:
-        for file, text in candidate.texts(self._base_of(candidate)).items():
+        texts = candidate.texts(self._base_of(candidate))
+        for file in texts:
             self._before.setdefault(file, self._read(file))
-            self._changed[file] = text
-            self._path(file).write_bytes(encoded(text))
+        self._changed |= texts
+        write_texts(texts, self._scope.workplace.root)
         self._said = (*self._said, *candidate.edits)
 
     def _solution(self, choice: Choice, left: Sequence[str] = ()) -> Solution:

@@ -101,8 +101,8 @@ class Cell:
             open_network=view.open_network,
         )
 
-    def spec(self, control: int, report: int) -> dict[str, object]:
-        """The same for `_warden` and `_confine`."""
+    def spec(self, control: int, report: int, *, joins: bool) -> dict[str, object]:
+        """The same for `_warden` and `_confine`; `joins` tells that a control group is joined."""
         machine, sockets = os.uname().machine, self.open_network
         # By way of no link, but for the last step, which may be one that has to be there.
         shown = [place.parent.resolve() / place.name for place in self.read if place.exists()]
@@ -128,6 +128,7 @@ class Cell:
             "keep": list(self.keep),
             "control": control,
             "report": report,
+            "joins": joins,
         }
 
 
@@ -265,7 +266,7 @@ class _Pipes:
         spec = os.memfd_create("spec")
         self._open = {control, self._control, self._report, report, spec}
         with open(spec, "wb", closefd=False) as file:
-            file.write(marshal.dumps({**cell.spec(control, report), "joins": group is not None}))
+            file.write(marshal.dumps(cell.spec(control, report, joins=group is not None)))
         os.lseek(spec, 0, os.SEEK_SET)
         launcher = (sys.executable, "-I", "-S", "-c", _LAUNCH, _HERE, str(spec), "--", *argv)
         # Not the command's environment: that may name libraries of the command's own to load, and

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from typing import TypeGuard
 
 from runtrue.fixers.search.edit import Edit, Splice
 from runtrue.fixers.search.evidence import Failure
 from runtrue.fixers.search.operators.facts import facts_at, gathered
 from runtrue.fixers.search.operators.likeness import by_likeness
 from runtrue.fixers.search.operators.seam import Site
+from runtrue.fixers.search.operators.shown import is_number, literal_of
 from runtrue.fixers.search.operators.spelling import UNARY, Code, rewrite
 
 _MOST_STRINGS = 6
@@ -198,7 +198,7 @@ def _expected(failures: tuple[Failure, ...], value: str) -> Iterator[str]:
     for failure in failures:
         if not failure.expected or not failure.actual:
             continue
-        wanted, had = _literal(failure.expected.repr), _literal(failure.actual.repr)
+        wanted, had = literal_of(failure.expected.repr), literal_of(failure.actual.repr)
         if isinstance(wanted, str) and isinstance(had, str) and value and value in had:
             before, _, after = had.partition(value)
             if wanted.startswith(before) and wanted.endswith(after):
@@ -225,18 +225,14 @@ def expected(site: Site) -> Iterator[Edit]:
     for failure in site.failures[:4]:
         if not failure.expected or not failure.actual:
             continue
-        wanted, had = _literal(failure.expected.repr), _literal(failure.actual.repr)
+        wanted, had = literal_of(failure.expected.repr), literal_of(failure.actual.repr)
         if had == node.value and type(wanted) is type(had) and wanted != had:
             doubt = "writes the value that a test expects in place of the one it got"
             yield program.replace("expected", node, repr(wanted), unlikely=2, doubt=doubt)
-        elif _is_number(wanted) and _is_number(had) and _is_number(node.value) and wanted != had:
+        elif is_number(wanted) and is_number(had) and is_number(node.value) and wanted != had:
             for n, other in enumerate(_derived(node.value, wanted, had)):
                 if 0 <= other < 10**6 and other != node.value:
                     yield program.replace("expected", node, repr(other), unlikely=2.5 + n / 2)
-
-
-def _is_number(value: object) -> TypeGuard[int | float]:
-    return isinstance(value, int | float) and type(value) is not bool and abs(value) < 10**12
 
 
 def _derived(value: int | float, wanted: int | float, had: int | float) -> list[int | float]:
@@ -256,7 +252,7 @@ def returned(site: Site) -> Iterator[Edit]:
         return
     for failure in site.failures[:2]:
         wanted = failure.expected.repr if failure.expected else None
-        if wanted and _literal(wanted) in (True, False, None, 0, 1, -1, ""):
+        if wanted and literal_of(wanted) in (True, False, None, 0, 1, -1, ""):
             doubt = "gives the value that a test expects in place of working it out"
             yield program.replace("expected", node, wanted, unlikely=6, doubt=doubt)
 
@@ -304,15 +300,6 @@ def interpolated(site: Site) -> Iterator[Edit]:
         start, _ = program.span(node)
         says = f"`f` before {written if len(written) < 60 else 'the text'}"
         yield program.edit("interpolation", node, says, Splice(start, start, "f"))
-
-
-def _literal(text: str | None) -> object:
-    """A representation as the value it is, where it is a plain one."""
-    try:
-        # What is expected about is told with how much it may be off.
-        return ast.literal_eval(text.partition(" ± ")[0]) if text is not None else ...
-    except (ValueError, SyntaxError, MemoryError, RecursionError):
-        return ...
 
 
 CONSTANTS = (number, truth, empty, string, expected, returned, fixed, interpolated)

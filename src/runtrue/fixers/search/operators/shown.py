@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 from difflib import SequenceMatcher
 from functools import lru_cache
+from typing import TypeGuard
 
 from runtrue.fields import rank_names
 from runtrue.fixers.search.evidence import Failure, Value
@@ -55,14 +56,18 @@ def expected_reprs(site: Site) -> list[str]:
     return list(dict.fromkeys(text for text in seen if text and len(text) <= 20))
 
 
-def number_of(value: Value | None) -> float | None:
-    """A side of a comparison that is a number, as one."""
-    if value is None or value.type not in ("int", "float") or not value.repr:
-        return None
+def literal_of(text: str | None) -> object:
+    """A representation as the value it is, where it is a plain one."""
     try:
-        return float(value.repr)
-    except (ValueError, OverflowError):
-        return None
+        # What is expected about is told with how much it may be off.
+        return ast.literal_eval(text.partition(" ± ")[0]) if text is not None else ...
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        return ...
+
+
+def is_number(value: object) -> TypeGuard[int | float]:
+    """Whether a value is a number that can be reckoned with."""
+    return isinstance(value, int | float) and type(value) is not bool and abs(value) < 10**12
 
 
 def defaults(site: Site, function: Function | None, most: int = 5) -> list[str]:

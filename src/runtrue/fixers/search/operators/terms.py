@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from runtrue.fixers.search.edit import Edit
 from runtrue.fixers.search.operators.facts import Facts, facts_at, gathered
 from runtrue.fixers.search.operators.seam import Site
-from runtrue.fixers.search.operators.shown import number_of
+from runtrue.fixers.search.operators.shown import is_number, literal_of
 from runtrue.fixers.search.operators.spelling import (
     Code,
     binary,
@@ -164,8 +164,10 @@ def scaled(site: Site) -> Iterator[Edit]:
 def _ratios(site: Site) -> Iterator[float]:
     """How much more the failing tests expect than there is."""
     for failure in site.failures:
-        wanted, had = number_of(failure.expected), number_of(failure.actual)
-        if wanted and had:
+        if not failure.expected or not failure.actual:
+            continue
+        wanted, had = literal_of(failure.expected.repr), literal_of(failure.actual.repr)
+        if is_number(wanted) and is_number(had) and had:
             yield wanted / had
 
 
