@@ -15,7 +15,7 @@ from typing import Any, Callable
 
 #: What a process shares with its server: when the test began, by the clock and in processor time,
 #: how long it may take, which one it is, and how many processes were started.
-_SLOT = struct.Struct("=dddiiii")
+_SLOT = struct.Struct("=dddii")
 SLOT_SIZE = 64
 _FORKS_AT = 28
 _STARTS = struct.Struct("=i")
@@ -54,19 +54,24 @@ class Slot:
 
     def begin(self, test: int, limit: float) -> None:
         """Say that a test begins now, and how long it may take."""
-        starts = self.starts
-        _SLOT.pack_into(
-            self._region, self._at, time.monotonic(), time.process_time(), limit, test, starts, 0, 0
-        )
+        self._write(time.monotonic(), time.process_time(), limit, test, self.starts)
 
     def clear(self, limit: float) -> None:
         """Make it as for a process that begins, and has processor time of its own."""
-        _SLOT.pack_into(self._region, self._at, time.monotonic(), 0.0, limit, -1, 0, 0, 0)
+        self._write(time.monotonic(), 0.0, limit, -1, 0)
 
     def read(self) -> tuple[float, float, float, int]:
         """When the test began, in both times, how long it may take, and which it is."""
-        began, used, limit, test, *_ = _SLOT.unpack_from(self._region, self._at)
-        return began, used, limit, test
+        seen = b""
+        while True:  # not while it is written
+            last, seen = seen, self._region[self._at : self._at + _SLOT.size]
+            if seen == last:
+                began, used, limit, test, _ = _SLOT.unpack(seen)
+                return began, used, limit, test
+
+    def _write(self, *values: Any) -> None:
+        # At a stroke: `pack_into` makes all zero first, which a server takes for long ago.
+        self._region[self._at : self._at + _SLOT.size] = _SLOT.pack(*values)
 
     @property
     def starts(self) -> int:
