@@ -643,15 +643,21 @@ def test_a_candidate_may_write_what_the_tests_are_to_find(tmp_path: Path) -> Non
         assert [one.end for one in tried] == [End.PASSED, End.PASSED, End.FAILED]
 
 
-def test_programs_that_tests_start_see_the_candidate(tmp_path: Path) -> None:
+@pytest.mark.parametrize("who", ["the program", "the test"])
+def test_programs_that_tests_start_see_the_candidate_and_so_do_the_tests(
+    tmp_path: Path, who: str
+) -> None:
     tests = """\
-        import subprocess, sys
+        import shop, subprocess, sys
 
         def test_total():
             code = "import shop; print(shop.total([1, 2]))"
             done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-            assert done.stdout == "3\\n"
+            assert WHO == 3
     """
+    tests = tests.replace(
+        "WHO", "int(done.stdout)" if who == "the program" else "shop.total([1, 2])"
+    )
     files = {"shop.py": SHOP, "test_shop.py": tests}
 
     async def work(prover: Prover) -> tuple[Baseline, Trial, Trial]:

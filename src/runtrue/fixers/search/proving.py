@@ -232,6 +232,9 @@ class Prover:
         self._numbers = {str(test["id"]): i for i, test in enumerate(tests)}
         self._plan = {
             "tests": tests,
+            "order": sorted(
+                range(len(tests)), key=lambda i: not in_order and tests[i]["was"] != "failed"
+            ),
             "in_order": in_order,
             "places": sorted(effects.elsewhere),
             "ignored": sorted(effects.changed),
@@ -299,6 +302,7 @@ class Prover:
         """Try a candidate that writes below the project, and make all as it was."""
         for _ in range(1 + _WRITTEN):
             asked = {**request, "alone": True, "known": sorted(self._known)}
+            await self.servers.revive()  # from the files as they are
             try:
                 with self._placing.placed(texts) if self._on_disk else contextlib.nullcontext():
                     answer = await self._try(asked, texts)

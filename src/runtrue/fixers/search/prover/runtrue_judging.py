@@ -10,6 +10,7 @@ import signal
 import sys
 import time
 import types
+from collections.abc import Iterator
 from typing import Any
 
 from _pytest import runner
@@ -90,6 +91,28 @@ class Snapshot:
     def name(self, index: int) -> str:
         """What one of them is called."""
         return self._kept[index][1]
+
+
+class Tests:
+    """The tests of a session as they were collected, and the functions that pytest runs one by."""
+
+    def __init__(self, session: Any) -> None:
+        self.items = session.items
+        self.by_id = {item.nodeid: item for item in session.items}
+        self._config = session.config
+        self._hooks = self._functions()
+
+    def are_run_as_before(self) -> bool:
+        """Whether nobody has put anything in between."""
+        return self._hooks == self._functions()
+
+    def _functions(self) -> list[Any]:
+        hooks = self._config.hook
+        names = ("protocol", "setup", "call", "teardown", "makereport", "logreport")
+        return [
+            [id(one.function) for one in getattr(hooks, "pytest_runtest_" + name).get_hookimpls()]
+            for name in names
+        ]
 
 
 class Judge:
@@ -255,26 +278,28 @@ class Judge:
                 break
         self.child.leave({"end": "failed", "killer": test, "mended": [], "detail": detail})
 
-    def judge(self, session: Any) -> None:
+    def judge(self, collected: Tests) -> None:
         """Run the tests on a candidate until one does not pass. Leaves."""
         request, plan = self.child.request, self.child.plan
         tests = plan["tests"]
         leave = self.child.leave
-        todo = self._order(session.items, request, plan)
-        hooks = _hooks(session.config)
+        todo = _in_order(collected, request, plan)
         mended = self._mended
         killer = None
         detail = ""
         patience = request.get("patience", 1.0)
         slot = self.child.slot
-        for at, (index, item) in enumerate(todo):
+        following = next(todo, None)
+        while following is not None:
+            index, item = following
+            following = next(todo, None)
             if item is None:
                 message = "it is not collected any more"
                 leave({"end": "failed", "at": index, "mended": mended, "detail": message})
             if killer is not None and tests[index]["was"] != "failed":
                 break
             slot.begin(index, tests[index]["limit"] * patience)
-            outcome = self._run(item, todo[at + 1][1] if at + 1 < len(todo) else None)
+            outcome = self._run(item, following[1] if following else None)
             was = tests[index]["was"]
             if outcome == "passed" or (outcome == "skipped" and was == "skipped"):
                 if was == "failed":
@@ -287,42 +312,42 @@ class Judge:
         if killer is not None and not mended:  # nobody would rely on that
             leave({"end": "failed", "killer": killer, "mended": [], "detail": detail})
         changed = [i for i in self._snapshot.changed() if i not in plan["ignored"]]
-        if changed or hooks != _hooks(session.config):
+        if changed or not collected.are_run_as_before():
             what = self._snapshot.name(changed[0]) if changed else "the hooks of pytest"
             leave({"end": "tampered", "mended": [], "detail": what + " was changed"})
         if killer is not None:
             leave({"end": "failed", "killer": killer, "mended": mended, "detail": detail})
-        leave({"end": "passed", "mended": mended, "ran": len(todo)})
-
-    def _order(self, items: Any, request: Any, plan: Any) -> list[tuple[int, Any]]:
-        """The tests to run, each with its number in the plan; None for one that is not there."""
-        tests = plan["tests"]
-        only = request.get("only")
-        found = {item.nodeid: item for item in items}
-        wanted = range(len(tests)) if only is None else only
-        order = sorted(wanted, key=lambda index: _rank(index, tests, request, plan))
-        todo: list[tuple[int, Any]] = []
-        taken: set[str] = set()
-        for index in order:
-            test = tests[index]
-            if not test["broken"]:
-                todo.append((index, found.get(test["id"])))
-                taken.add(test["id"])
-                continue
-            inside = [item for item in items if _is_in(item.nodeid, test, tests)]
-            todo += [(index, item) for item in inside] or [(index, None)]
-            taken.update(item.nodeid for item in inside)
-        if only is None:
-            # What was not there before is to pass as well.
-            others = [item for item in items if item.nodeid not in taken]
-            todo += [(order[-1], item) for item in others]
-        return todo
+        leave({"end": "passed", "mended": mended})
 
 
-def _rank(index: int, tests: Any, request: Any, plan: Any) -> Any:
-    if plan["in_order"]:
-        return index
-    return index != request.get("first"), tests[index]["was"] != "failed", index
+def _in_order(collected: Tests, request: Any, plan: Any) -> Iterator[tuple[int, Any]]:
+    """The tests to run, each with its number in the plan; None for one that is not there.
+
+    One after another: as a rule the first is the last that is run, and to look at one of many in
+    a copied process means to copy the memory that it is in.
+    """
+    tests, order, only = plan["tests"], plan["order"], request.get("only")
+    if only is not None:
+        wanted = set(only)
+        order = [index for index in order if index in wanted]
+    first = request.get("first")
+    if first in order and not plan["in_order"]:
+        order = [first, *(index for index in order if index != first)]
+    taken: set[str] = set()
+    for index in order:
+        test = tests[index]
+        if not test["broken"]:
+            taken.add(test["id"])
+            yield index, collected.by_id.get(test["id"])
+            continue
+        inside = [item for item in collected.items if _is_in(item.nodeid, test, tests)]
+        taken.update(item.nodeid for item in inside)
+        yield from [(index, item) for item in inside] or [(index, None)]
+    if only is None:
+        # What was not there before is to pass as well.
+        for item in collected.items:
+            if item.nodeid not in taken:
+                yield order[-1], item
 
 
 def _is_in(test: str, module: Any, tests: Any) -> bool:
@@ -330,14 +355,6 @@ def _is_in(test: str, module: Any, tests: Any) -> bool:
     if os.path.basename(module["id"]) == "conftest.py":
         return not any(test == known["id"] for known in tests)
     return test.partition("::")[0] == module["id"] or test.startswith(module["id"] + "::")
-
-
-def _hooks(config: Any) -> list[Any]:
-    names = ("protocol", "setup", "call", "teardown", "makereport", "logreport")
-    return [
-        [id(one.function) for one in getattr(config.hook, "pytest_runtest_" + name).get_hookimpls()]
-        for name in names
-    ]
 
 
 def _time_up(number: int, frame: Any) -> None:

@@ -1,4 +1,4 @@
-"""How a candidate gets into a process: as the text of its modules, or as the code of functions.
+"""How a candidate gets into a process that has not imported it yet: as the text of its modules.
 
 It runs inside the project's own Python. Nothing of a candidate is written to the disk here.
 """
@@ -6,13 +6,10 @@ It runs inside the project's own Python. Nothing of a candidate is written to th
 from __future__ import annotations  # any Python may be the project's
 
 import ast
-import gc
 import importlib.machinery
-import inspect
 import marshal
 import os
 import sys
-import types
 from typing import Any
 
 #: The text of files, by path, that stand for what is on the disk.
@@ -85,7 +82,7 @@ def keep() -> dict[str, bytes]:
     outside = [
         name
         for name, module in list(sys.modules.items())
-        if not _is_inside(module) and name != "__main__" and not name.startswith("runtrue_")
+        if not is_inside(module) and name != "__main__" and not name.startswith("runtrue_")
     ]
     return {
         "plain": marshal.dumps(plain),
@@ -114,7 +111,8 @@ def take(kept: dict[str, bytes]) -> None:
             continue
 
 
-def _is_inside(module: Any) -> bool:
+def is_inside(module: Any) -> bool:
+    """Whether a module is the project's."""
     file = getattr(module, "__file__", None)
     if isinstance(file, str):
         installed = os.sep + "site-packages" + os.sep in file
@@ -124,133 +122,3 @@ def _is_inside(module: Any) -> bool:
         return any(str(path).startswith(_root[0]) for path in paths or ())
     except Exception:
         return True
-
-
-class Live:
-    """The functions that are in memory, found once, and how to give them other code."""
-
-    def __init__(self, ran: set[Any]) -> None:
-        #: The functions that ran on import, as file, name and line.
-        self._ran = ran
-        self._found: dict[Any, list[Any]] = {}
-        self._modules = {
-            module.__file__: module
-            for module in list(sys.modules.values())
-            if isinstance(getattr(module, "__file__", None), str)
-        }
-        for thing in gc.get_objects():
-            if type(thing) is types.FunctionType:
-                code = thing.__code__
-                if code.co_filename.startswith(_root[0]):
-                    self._found.setdefault(mark_of(code), []).append(thing)
-        self._old: dict[str, Any] = {}
-
-    def old(self, path: str) -> Any:
-        """The code of a module as it is, made from its text as a candidate's is."""
-        if path not in self._old:
-            with open(path, "rb") as file:
-                self._old[path] = compile(file.read(), path, "exec", dont_inherit=True)
-        return self._old[path]
-
-    def patch(self, path: str, text: str) -> str | None:
-        """Give the functions of a file the code of another text; why not, where it cannot be."""
-        module = self._modules.get(path)
-        if module is None:
-            return "it is not imported"
-        if path in rewritten:
-            return "its asserts are rewritten"
-        new = code_of(text, path)
-        changes: list[tuple[Any, Any]] = []
-        why = _differences(self.old(path), new, changes)
-        if why is not None:
-            return why
-        todo = []
-        for before, after in changes:
-            mark = mark_of(before)
-            if mark in self._ran:
-                return "%s ran on import" % before.co_name
-            functions = [f for f in self._found.get(mark, ()) if _same_code(f.__code__, before)]
-            if not functions:
-                return "%s is not to be found" % before.co_name
-            todo += [(function, after) for function in functions]
-        for function, after in todo:
-            function.__code__ = after
-        return None
-
-
-def mark_of(code: Any) -> Any:
-    """What a function's code is known by."""
-    return code.co_filename, code.co_name, code.co_firstlineno
-
-
-def _differences(old: Any, new: Any, changes: list[tuple[Any, Any]]) -> str | None:
-    """Collect the functions in which two modules, or class bodies, differ; or what else differs."""
-    if not _same_but_constants(old, new):
-        return "more than functions differ"
-    for before, after in zip(old.co_consts, new.co_consts):
-        if not isinstance(before, types.CodeType) or not isinstance(after, types.CodeType):
-            if not _same_constant(before, after) and not _is_line(before, after, old, new):
-                return "more than functions differ"
-        elif _same_code(before, after):
-            continue
-        elif before.co_name != after.co_name:
-            return "more than functions differ"
-        elif before.co_flags & inspect.CO_OPTIMIZED == 0:
-            why = _differences(before, after, changes)
-            if why is not None:
-                return why
-        elif before.co_name.startswith("<") and before.co_name != "<lambda>":
-            return "what runs on import differs"
-        elif before.co_freevars != after.co_freevars or _signature(before) != _signature(after):
-            return "a function has other arguments"
-        else:
-            changes.append((before, after))
-    return None
-
-
-def _signature(code: Any) -> Any:
-    count = code.co_argcount + code.co_kwonlyargcount
-    stars = code.co_flags & (inspect.CO_VARARGS | inspect.CO_VARKEYWORDS)
-    count += bool(stars & inspect.CO_VARARGS) + bool(stars & inspect.CO_VARKEYWORDS)
-    arguments = code.co_varnames[:count]
-    kinds = code.co_flags & (
-        inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
-    )
-    return arguments, code.co_argcount, code.co_posonlyargcount, stars, kinds
-
-
-def _is_line(before: Any, after: Any, old: Any, new: Any) -> bool:
-    """Whether two constants are only the line that a class begins at, which classes know."""
-    return (before, after) == (old.co_firstlineno, new.co_firstlineno) and (
-        "__firstlineno__" in old.co_names
-    )
-
-
-def _same_but_constants(old: Any, new: Any) -> bool:
-    return (
-        old.co_code == new.co_code
-        and old.co_names == new.co_names
-        and old.co_varnames == new.co_varnames
-        and old.co_freevars == new.co_freevars
-        and old.co_cellvars == new.co_cellvars
-        and old.co_flags == new.co_flags
-        and old.co_argcount == new.co_argcount
-        and old.co_kwonlyargcount == new.co_kwonlyargcount
-        and old.co_posonlyargcount == new.co_posonlyargcount
-        and getattr(old, "co_exceptiontable", b"") == getattr(new, "co_exceptiontable", b"")
-        and len(old.co_consts) == len(new.co_consts)
-    )
-
-
-def _same_code(old: Any, new: Any) -> bool:
-    """Whether two functions do the same, wherever they are written."""
-    return _same_but_constants(old, new) and all(
-        _same_code(before, after)
-        if isinstance(before, types.CodeType) and isinstance(after, types.CodeType)
-        else _same_constant(before, after) or _is_line(before, after, old, new)
-        for before, after in zip(old.co_consts, new.co_consts)
-    )
-
-
-def _same_constant(one: Any, other: Any) -> bool:
-    return type(one) is type(other) and (one is other or repr(one) == repr(other))

@@ -43,11 +43,13 @@ class _Prover:
         self.evidence = _load("runtrue_evidence")
         self.tracing = _load("runtrue_tracing")
         self.loading = _load("runtrue_loading")
+        self.patching = _load("runtrue_patching")
         self.judging = _load("runtrue_judging")
         self.behaving = _load("runtrue_behaving")
         self.scope = self.tracing.Scope(settings["root"])
         self.judge: Any = None
         self.live: Any = None
+        self.tests: Any = None
         self.snapshot: Any = None
         self.collecting = False
         self.config: Any = None
@@ -187,7 +189,7 @@ class _Prover:
             elif what == "behave":
                 self.behaving.behave(session, self)
             else:
-                self.judge.judge(session)
+                self.judge.judge(self.tests or self.judging.Tests(session))
         except BaseException as error:  # it must not get back into pytest
             detail = "%s: %s" % (type(error).__name__, error)
             child.leave({"end": "died", "at": child.slot.read()[3], "detail": detail[:500]})
@@ -203,7 +205,9 @@ class _Prover:
         hello = self._collected(session.items)
         hello["imported"] = {file: sorted(lines) for file, lines in self.imported.items()}
         server.hello(hello)
-        self.live = self.loading.Live(self.importing.ran)
+        self.live = self.patching.Live(self.settings["root"] + os.sep, self.importing.ran)
+        server.prepare = self.live.prepare
+        self.tests = self.judging.Tests(session)
         for item in session.items:
             _ = item.location  # found once, here
         child: Any = server.serve()

@@ -68,6 +68,7 @@ class _Running:
         self.buffer = b""
         self.end: dict[str, Any] | None = None
         self.late = False
+        self.status = 0
         self.latest = 0.0
         self.is_alone = False
 
@@ -78,10 +79,12 @@ class Server:
     def __init__(self, settings: Any, kind: str, socket_: Any = None) -> None:
         self._settings = settings
         self._kind = kind
-        self._jobs = settings["jobs"] + 2
-        self._region = mmap.mmap(-1, _guarding.SLOT_SIZE * self._jobs)
-        self._free = list(range(self._jobs))
+        slots = 2 * settings["jobs"] + 4
+        self._region = mmap.mmap(-1, _guarding.SLOT_SIZE * slots)
+        self._free = list(range(slots))
         self._running: dict[int, _Running] = {}
+        #: Those that are ended and told of, and on their way out.
+        self._leaving: list[_Running] = []
         self._plan: Any = {}
         self._buffer = b""
         self._collected: tuple[int, int] | None = None
@@ -89,6 +92,8 @@ class Server:
         self._socket = socket_ or socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self._socket.connect(settings["socket"])
         self.taken: Any = None
+        #: Called with the texts of a candidate, for what can be done once for many copies.
+        self.prepare: Any = None
 
     def tell(self, message: dict[str, Any]) -> None:
         """Say something to runtrue."""
@@ -118,6 +123,7 @@ class Server:
             for one in list(self._running.values()):
                 self._look_after(one, one.pipe in ready)
             self._look_after_collected(ready)
+            self._leaving = [one for one in self._leaving if not self._is_gone(one)]
             while b"\n" in self._buffer:
                 line, self._buffer = self._buffer.split(b"\n", 1)
                 child = self._do(json.loads(line))
@@ -133,8 +139,10 @@ class Server:
             poll.register(one.pipe, select.POLLIN | select.POLLHUP)
         if self._collected is not None:
             poll.register(self._collected[1], select.POLLIN | select.POLLHUP)
-        milliseconds = int(_LOOK_SECONDS * 1000) if self._running or self._collected else None
-        if self._collected and not self._running:
+        milliseconds = None
+        if self._running or self._leaving:
+            milliseconds = int(_LOOK_SECONDS * 1000)
+        elif self._collected is not None:
             milliseconds = 500
         return {fd for fd, _ in poll.poll(milliseconds)}
 
@@ -178,6 +186,10 @@ class Server:
         return False
 
     def _start(self, request: Any) -> Any:
+        if self.prepare is not None:
+            self.prepare(request.get("texts", {}))
+        if not self._free:
+            self._is_gone(self._leaving.pop(0), wait=True)
         slot = self._free.pop()
         nonce = os.urandom(8).hex()
         shared = _guarding.Slot(self._region, slot)
@@ -307,28 +319,34 @@ class Server:
             os.killpg(one.pid, signal.SIGKILL)
         except OSError:
             _kill(one.pid)
-        # Told before it is quite gone, where nobody waits for that: the next can be thought of.
-        told = None if one.is_alone or starts else one.end
-        if told is not None:
-            self.tell({"id": one.number, **told})
-        _, status = os.waitpid(one.pid, 0)
         os.close(one.pipe)
         del self._running[one.number]
+        if one.end is not None and not one.is_alone and not starts:
+            # Nobody waits until it is quite gone, which takes as long as half a trial.
+            self._leaving.append(one)
+        else:
+            self._is_gone(one, wait=True)
         if starts:
             self._sweep()
+        end = one.end or {
+            "end": "timeout" if one.late else "died",
+            "at": test,
+            "detail": "" if one.late else _how(one.status),
+        }
+        self.tell({"id": one.number, **end})
+
+    def _is_gone(self, one: _Running, wait: bool = False) -> bool:
+        """Whether an ended process is no more; its place is free then."""
+        pid, one.status = os.waitpid(one.pid, 0 if wait else os.WNOHANG)
+        if pid == 0:
+            return False
         self._empty(self._directory(one.slot))
         self._free.append(one.slot)
-        if told is None:
-            end = one.end or {
-                "end": "timeout" if one.late else "died",
-                "at": test,
-                "detail": _how(status) if not one.late else "",
-            }
-            self.tell({"id": one.number, **end})
+        return True
 
     def _sweep(self) -> None:
         """End what a process has left that it had started: it is ours now."""
-        known = {one.pid for one in self._running.values()}
+        known = {one.pid for one in (*self._running.values(), *self._leaving)}
         if self._collected is not None:
             known.add(self._collected[0])
         for _ in range(100):

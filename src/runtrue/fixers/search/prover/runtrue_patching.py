@@ -1,0 +1,235 @@
+"""How a candidate gets into a process that has imported it: functions get other code.
+
+It runs inside the project's own Python.
+"""
+
+from __future__ import annotations  # any Python may be the project's
+import __future__
+
+import ast
+import gc
+import importlib.util
+import inspect
+import sys
+import types
+from typing import Any
+
+_loading: Any = sys.modules["runtrue_loading"]
+
+
+class Live:
+    """The functions that are in memory, found once, and how to give them other code."""
+
+    def __init__(self, root: str, ran: set[Any]) -> None:
+        #: The functions that ran on import, as file, name and line.
+        self._ran = ran
+        self._found: dict[Any, list[Any]] = {}
+        self._originals: dict[str, Original] = {}
+        for module in list(sys.modules.values()):
+            path = getattr(module, "__file__", None)
+            if isinstance(path, str) and _loading.is_inside(module):
+                try:  # now: later, a candidate may be in its place
+                    self._originals[path] = Original(path)
+                except OSError:
+                    continue
+        for thing in gc.get_objects():
+            if type(thing) is types.FunctionType:
+                code = thing.__code__
+                if code.co_filename.startswith(root):
+                    self._found.setdefault(mark_of(code), []).append(thing)
+
+    def prepare(self, texts: dict[str, str]) -> None:
+        """Compile what candidates are compared with, once for all copies of this process."""
+        for path, text in texts.items():
+            if path in self._originals:
+                self._originals[path].prepare(text)
+
+    def patch(self, path: str, text: str) -> str | None:
+        """Give the functions of a file the code of another text; why not, where it cannot be."""
+        if path not in self._originals:
+            return "it is not imported"
+        if path in _loading.rewritten:
+            return "its asserts are rewritten"
+        changes: list[tuple[Any, Any]] = []
+        why = _differences(*self._originals[path].beside(text), changes)
+        if why is not None:
+            return why
+        todo = []
+        for before, after in changes:
+            mark = mark_of(before)
+            if mark in self._ran:
+                return "%s ran on import" % before.co_name
+            functions = [f for f in self._found.get(mark, ()) if _same_code(f.__code__, before)]
+            if not functions:
+                return "%s is not to be found" % before.co_name
+            todo += [(function, after) for function in functions]
+        for function, after in todo:
+            function.__code__ = after
+        return None
+
+
+class Original:
+    """A module as it was imported: its text, and its code, as a whole and in pieces.
+
+    A piece is a function or class of the module's level, which compiles to the same by itself.
+    """
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        with open(path, "rb") as file:
+            self._data = file.read()
+        self._text = ""
+        self._flags = 0
+        #: Where each piece begins and ends, and its first line, once they are known.
+        self._pieces: list[tuple[int, int, int]] | None = None
+        #: The code of pieces by where they begin, and of the whole by None.
+        self._codes: dict[int | None, Any] = {}
+
+    def prepare(self, text: str) -> None:
+        """Have the code at hand that another text will be compared with."""
+        try:
+            if self._pieces is None:
+                self._find_pieces()
+            self._code(self._piece_of(text))
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            pass  # copies will see it themselves
+
+    def beside(self, text: str) -> tuple[Any, Any]:
+        """The code of what differs in another text, before and after: one piece, or the whole."""
+        piece = self._piece_of(text)
+        if piece is not None:
+            begin, end, line = piece
+            changed = text[begin : len(text) - (len(self._text) - end)]
+            try:
+                return self._code(piece), self._compile(changed, line)
+            except SyntaxError:
+                pass  # of the whole, it is told better
+        return self._code(None), _loading.code_of(text, self._path)
+
+    def _find_pieces(self) -> None:
+        self._pieces = []
+        text = importlib.util.decode_source(self._data)
+        tree = ast.parse(text)
+        begins = [0]
+        for line in text.split("\n"):
+            begins.append(begins[-1] + len(line) + 1)
+        begins[-1] -= 1
+        for node in tree.body:
+            if isinstance(node, ast.ImportFrom) and node.module == "__future__":
+                for name in node.names:
+                    self._flags |= getattr(__future__, name.name).compiler_flag
+            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+                first = min([node.lineno, *(one.lineno for one in node.decorator_list)])
+                last: Any = node.end_lineno
+                self._pieces.append((begins[first - 1], begins[last], first))
+        self._text = text
+
+    def _piece_of(self, text: str) -> tuple[int, int, int] | None:
+        """The only piece in which another text differs."""
+        if not self._pieces or "\r" in text:
+            return None
+        low, high = 0, len(self._pieces)
+        while low < high:
+            middle = (low + high) // 2
+            if text.startswith(self._text[: self._pieces[middle][0]]):
+                low = middle + 1
+            else:
+                high = middle
+        if low == 0:
+            return None
+        piece = self._pieces[low - 1]
+        rest = self._text[piece[1] :]
+        fits = len(text) >= piece[0] + len(rest) and text.endswith(rest)
+        return piece if fits else None
+
+    def _code(self, piece: tuple[int, int, int] | None) -> Any:
+        key = None if piece is None else piece[0]
+        if key not in self._codes:
+            if piece is None:
+                code = compile(self._data, self._path, "exec", dont_inherit=True)
+            else:
+                code = self._compile(self._text[piece[0] : piece[1]], piece[2])
+            self._codes[key] = code
+        return self._codes[key]
+
+    def _compile(self, piece: str, line: int) -> Any:
+        text = "\n" * (line - 1) + piece
+        return compile(text, self._path, "exec", flags=self._flags, dont_inherit=True)
+
+
+def mark_of(code: Any) -> Any:
+    """What a function's code is known by."""
+    return code.co_filename, code.co_name, code.co_firstlineno
+
+
+def _differences(old: Any, new: Any, changes: list[tuple[Any, Any]]) -> str | None:
+    """Collect the functions in which two modules, or class bodies, differ; or what else differs."""
+    if not _same_but_constants(old, new):
+        return "more than functions differ"
+    for before, after in zip(old.co_consts, new.co_consts):
+        if not isinstance(before, types.CodeType) or not isinstance(after, types.CodeType):
+            if not _same_constant(before, after) and not _is_line(before, after, old, new):
+                return "more than functions differ"
+        elif _same_code(before, after):
+            continue
+        elif before.co_name != after.co_name:
+            return "more than functions differ"
+        elif before.co_flags & inspect.CO_OPTIMIZED == 0:
+            why = _differences(before, after, changes)
+            if why is not None:
+                return why
+        elif before.co_name.startswith("<") and before.co_name != "<lambda>":
+            return "what runs on import differs"
+        elif before.co_freevars != after.co_freevars or _signature(before) != _signature(after):
+            return "a function has other arguments"
+        else:
+            changes.append((before, after))
+    return None
+
+
+def _signature(code: Any) -> Any:
+    count = code.co_argcount + code.co_kwonlyargcount
+    stars = code.co_flags & (inspect.CO_VARARGS | inspect.CO_VARKEYWORDS)
+    count += bool(stars & inspect.CO_VARARGS) + bool(stars & inspect.CO_VARKEYWORDS)
+    arguments = code.co_varnames[:count]
+    kinds = code.co_flags & (
+        inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
+    )
+    return arguments, code.co_argcount, code.co_posonlyargcount, stars, kinds
+
+
+def _is_line(before: Any, after: Any, old: Any, new: Any) -> bool:
+    """Whether two constants are only the line that a class begins at, which classes know."""
+    return (before, after) == (old.co_firstlineno, new.co_firstlineno) and (
+        "__firstlineno__" in old.co_names
+    )
+
+
+def _same_but_constants(old: Any, new: Any) -> bool:
+    return (
+        old.co_code == new.co_code
+        and old.co_names == new.co_names
+        and old.co_varnames == new.co_varnames
+        and old.co_freevars == new.co_freevars
+        and old.co_cellvars == new.co_cellvars
+        and old.co_flags == new.co_flags
+        and old.co_argcount == new.co_argcount
+        and old.co_kwonlyargcount == new.co_kwonlyargcount
+        and old.co_posonlyargcount == new.co_posonlyargcount
+        and getattr(old, "co_exceptiontable", b"") == getattr(new, "co_exceptiontable", b"")
+        and len(old.co_consts) == len(new.co_consts)
+    )
+
+
+def _same_code(old: Any, new: Any) -> bool:
+    """Whether two functions do the same, wherever they are written."""
+    return _same_but_constants(old, new) and all(
+        _same_code(before, after)
+        if isinstance(before, types.CodeType) and isinstance(after, types.CodeType)
+        else _same_constant(before, after) or _is_line(before, after, old, new)
+        for before, after in zip(old.co_consts, new.co_consts)
+    )
+
+
+def _same_constant(one: Any, other: Any) -> bool:
+    return type(one) is type(other) and (one is other or repr(one) == repr(other))
