@@ -122,11 +122,12 @@ def print_table(table: Table) -> None:
 
 def _cells(row: Row) -> tuple[str, ...]:
     low, high = row.quartiles
+    digits = 2 if row.ratio is None or abs(row.ratio) >= 0.1 else 4
     return (
         row.contender,
         f"{row.cost:.2f}",
         f"{low:.1f}–{high:.1f}",
-        "" if row.ratio is None else f"{row.ratio:.2f} × {row.of}",
+        "" if row.ratio is None else f"{row.ratio:.{digits}f} × {row.of}",
         "" if row.target is None else str(row.target),
         "" if row.met is None else ("yes" if row.met else "NO"),
     )
