@@ -19,13 +19,15 @@ from runtrue.fixers.search.proving import Prover
 from runtrue.loop import Workplace
 
 MODULES, FUNCTIONS = 3, 12
-FRESH, TRIED, LONG = 12, 600, 10_000
+#: Each round tries a portion of candidates in each way, beside a fresh process.
+ROUNDS, PORTION = 15, 60
+LONG = 10_000
 COMMAND = "python -m pytest -q -x"
 
 PROCESS = "a fresh pytest process"
 ONE, ALL = "a candidate, one at a time", "candidates on all cores"
 PASSING, MODULE = "a candidate that passes", "a candidate that changes a module's level"
-EARLY, LATE = f"memory after {TRIED} candidates", f"memory after {LONG:,} candidates"
+EARLY, LATE = "memory after these candidates", f"memory after {LONG:,} more"
 
 
 def run() -> tuple[Table, ...]:
@@ -41,9 +43,7 @@ def run() -> tuple[Table, ...]:
         workplace = Workplace(
             directory=project, root=project, scratch=scratch, environment=environment
         )
-        samples = {PROCESS: fresh_processes(project, environment)}
-        proven, memory = asyncio.run(prove(workplace))
-        samples |= proven
+        samples, memory = asyncio.run(prove(workplace))
     return speed_table(samples), memory_table(memory)
 
 
@@ -60,9 +60,9 @@ def speed_table(samples: dict[str, list[float]]) -> Table:
         unit="ms",
         rows=tuple(rows),
         notes=(
-            f"medians; {FRESH} fresh processes (`{COMMAND}`, the candidate on disk) and {TRIED} "
-            "candidates each, each of them another program",
-            f"all cores: the time that each of {TRIED} takes when there is always one to try",
+            f"medians; {ROUNDS} fresh processes (`{COMMAND}`, the candidate on disk) and "
+            f"{ROUNDS * PORTION} candidates, each of them another program, by turns",
+            f"all cores: the time that each of {PORTION} takes when there is always one to try",
         ),
     )
 
@@ -129,39 +129,44 @@ def changing_module() -> Iterator[str]:
 # -- samples, in milliseconds ----------------------------------------------------------------------
 
 
-def fresh_processes(project: Path, environment: dict[str, str]) -> list[float]:
-    """Each candidate on disk and tried by a process of its own."""
-    file = project / "steps_0.py"
-    original = file.read_text()
-    samples = []
-    for text in islice(failing(), FRESH + 1):
-        file.write_text(text)
-        began = time.perf_counter()
-        done = subprocess.run(
-            COMMAND.split(), cwd=project, env=environment, capture_output=True, check=False
-        )
-        samples.append((time.perf_counter() - began) * 1e3)
-        assert done.returncode == 1, done.stdout
-    file.write_text(original)
-    return samples[1:]  # the first fills the caches of the system
-
-
 async def prove(workplace: Workplace) -> tuple[dict[str, list[float]], dict[str, float]]:
+    """Samples of each way, taken by turns: what slows the machine for a while slows them all."""
     check = CommandCheck(name="pytest", command=COMMAND)
-    samples: dict[str, list[float]] = {}
+    samples: dict[str, list[float]] = {name: [] for name in (PROCESS, ONE, ALL, PASSING, MODULE)}
+    texts, changed, right = failing(), changing_module(), repeat(source(0))
     async with Prover.open(check, workplace) as prover:
         await prover.baseline()
-        texts = failing()
-        samples[ONE] = await one_by_one(prover, islice(texts, TRIED), "failed")
-        samples[ALL] = await at_once(prover, list(islice(texts, TRIED)))
-        right = source(0)
-        samples[MODULE] = await one_by_one(prover, islice(changing_module(), TRIED // 4), "failed")
-        samples[PASSING] = await one_by_one(prover, repeat(right, TRIED // 4), "passed")
+        fresh_process(workplace, next(texts))  # fills the caches of the system
+        for _ in range(ROUNDS):
+            samples[PROCESS].append(fresh_process(workplace, next(texts)))
+            samples[ONE] += await one_by_one(prover, islice(texts, PORTION), "failed")
+            samples[ALL].append(await at_once(prover, list(islice(texts, PORTION))))
+            samples[MODULE] += await one_by_one(prover, islice(changed, PORTION // 4), "failed")
+            samples[PASSING] += await one_by_one(prover, islice(right, PORTION // 4), "passed")
         memory = {EARLY: resident()}
-        for _ in range(LONG // TRIED):
-            await at_once(prover, list(islice(texts, TRIED)))
+        for _ in range(LONG // PORTION):
+            await at_once(prover, list(islice(texts, PORTION)))
         memory[LATE] = resident()
     return samples, memory
+
+
+def fresh_process(workplace: Workplace, text: str) -> float:
+    """A candidate on disk, tried by a process of its own."""
+    file = workplace.root / "steps_0.py"
+    original = file.read_text()
+    file.write_text(text)
+    began = time.perf_counter()
+    done = subprocess.run(
+        COMMAND.split(),
+        cwd=workplace.root,
+        env=dict(workplace.environment),
+        capture_output=True,
+        check=False,
+    )
+    cost = (time.perf_counter() - began) * 1e3
+    assert done.returncode == 1, done.stdout
+    file.write_text(original)
+    return cost
 
 
 async def one_by_one(prover: Prover, texts: Iterator[str], end: str) -> list[float]:
@@ -174,23 +179,18 @@ async def one_by_one(prover: Prover, texts: Iterator[str], end: str) -> list[flo
     return samples
 
 
-async def at_once(prover: Prover, texts: list[str]) -> list[float]:
-    """As many at a time as a search has: what each of a portion takes, on the average."""
-    jobs, portion = 2 * (os.cpu_count() or 1), max(1, len(texts) // 12)
-    samples = []
-    for at in range(0, len(texts), portion):
-        waiting = texts[at : at + portion]
-        count = len(waiting)
+async def at_once(prover: Prover, texts: list[str]) -> float:
+    """As many at a time as a search has: what each takes, on the average."""
+    count = len(texts)
 
-        async def work(waiting: list[str] = waiting) -> None:
-            while waiting:
-                trial = await prover.prove({"steps_0.py": waiting.pop()})
-                assert trial.end == "failed", trial
+    async def work() -> None:
+        while texts:
+            trial = await prover.prove({"steps_0.py": texts.pop()})
+            assert trial.end == "failed", trial
 
-        began = time.perf_counter()
-        await asyncio.gather(*(work() for _ in range(jobs)))
-        samples.append((time.perf_counter() - began) * 1e3 / count)
-    return samples
+    began = time.perf_counter()
+    await asyncio.gather(*(work() for _ in range(2 * (os.cpu_count() or 1))))
+    return (time.perf_counter() - began) * 1e3 / count
 
 
 def resident() -> float:

@@ -17,6 +17,13 @@ MODULE = '''\
 from __future__ import annotations
 
 import functools
+import os.path as paths
+
+try:
+    from json import *
+    from json import dumps
+except ImportError:
+    import decimal
 
 RATE = 2
 
@@ -28,7 +35,7 @@ def total(prices: list[Price], *, rate=RATE):
         result += price * rate
 
     def inner(n):
-        return result + n
+        return result + n + functools.reduce(max, decimal.sum(paths.join(dumps.all())))
 
     return inner(0)
 # the end of it
@@ -46,6 +53,9 @@ class Basket(dict):
     def __init__(self, owner):
         super().__init__()
         self.__owner = owner
+
+    def sign(self):
+        return functools.partial(paths.join, self.__owner)
 
     @property
     def owner(self):

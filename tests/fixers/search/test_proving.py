@@ -198,6 +198,26 @@ def test_what_conftest_imports_is_tried_from_the_start(tmp_path: Path) -> None:
     assert (wrong.end, right.end) == (End.FAILED, End.PASSED)
 
 
+@pytest.mark.parametrize("importer", ["conftest.py", "test_shop.py"])
+def test_functions_are_changed_in_memory_whoever_imports_them(
+    tmp_path: Path, importer: str
+) -> None:
+    files = {
+        "shop.py": "import functools\n\n\ndef total(prices):\n"
+        "    return functools.reduce(lambda a, b: a - b, prices, 0)\n",
+        "test_shop.py": "import sys\n\n\ndef test_total():\n"
+        "    assert sys.modules['shop'].total([1, 2]) == 3\n",
+    }
+    files[importer] = "import shop\n" + files.get(importer, "")
+
+    async def work(prover: Prover) -> Trial:
+        await prover.baseline()
+        prover.servers.fresh = prover.servers.midway = None
+        return await prover.prove({"shop.py": files["shop.py"].replace("a - b", "a + b")})
+
+    assert proving(tmp_path, files, work).end is End.PASSED
+
+
 def test_whole_trials_tell_all_tests_that_are_mended(tmp_path: Path) -> None:
     tests = "import shop\n" + "".join(
         f"\ndef test_{n}():\n    assert shop.double({n}) == {n * 2}\n" for n in (1, 2, 3)

@@ -32,6 +32,7 @@ class Live:
                     self._originals[path] = Original(path)
                 except OSError:
                     continue
+        gc.unfreeze()  # what a server was copied with is not told of otherwise
         for thing in gc.get_objects():
             if type(thing) is types.FunctionType:
                 code = thing.__code__
@@ -71,7 +72,8 @@ class Live:
 class Original:
     """A module as it was imported: its text, and its code, as a whole and in pieces.
 
-    A piece is a function or class of the module's level, which compiles to the same by itself.
+    A piece is a function or class of the module's level that compiles to the same by itself, after
+    a line with the names that the module imports: the compiler asks whether a name is one of these.
     """
 
     def __init__(self, path: str) -> None:
@@ -80,6 +82,7 @@ class Original:
             self._data = file.read()
         self._text = ""
         self._flags = 0
+        self._imports = ""
         #: Where each piece begins and ends, and its first line, once they are known.
         self._pieces: list[tuple[int, int, int]] | None = None
         #: The code of pieces by where they begin, and of the whole by None.
@@ -114,6 +117,9 @@ class Original:
         for line in text.split("\n"):
             begins.append(begins[-1] + len(line) + 1)
         begins[-1] -= 1
+        self._text = text
+        self._imports = _imports_of(tree)
+        whole = functions_of(self._code(None))
         for node in tree.body:
             if isinstance(node, ast.ImportFrom) and node.module == "__future__":
                 for name in node.names:
@@ -121,8 +127,10 @@ class Original:
             if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
                 first = min([node.lineno, *(one.lineno for one in node.decorator_list)])
                 last: Any = node.end_lineno
-                self._pieces.append((begins[first - 1], begins[last], first))
-        self._text = text
+                piece = begins[first - 1], begins[last], first
+                alone = functions_of(self._code(piece)) if first > 1 else {}
+                if alone and all(_same_code(whole[at], alone[at]) for at in alone):
+                    self._pieces.append(piece)
 
     def _piece_of(self, text: str) -> tuple[int, int, int] | None:
         """The only piece in which another text differs."""
@@ -153,8 +161,29 @@ class Original:
         return self._codes[key]
 
     def _compile(self, piece: str, line: int) -> Any:
-        text = "\n" * (line - 1) + piece
+        text = self._imports + "\n" * (line - 1) + piece
         return compile(text, self._path, "exec", flags=self._flags, dont_inherit=True)
+
+
+def functions_of(code: Any) -> dict[Any, Any]:
+    """The code of the functions and classes of a module's level."""
+    found = [one for one in code.co_consts if isinstance(one, types.CodeType)]
+    return {(one.co_name, one.co_firstlineno): one for one in found}
+
+
+def _imports_of(tree: ast.Module) -> str:
+    """A line that imports what a module does on its own level, by name."""
+    names: set[str] = set()
+    todo: list[ast.AST] = list(tree.body)
+    while todo:
+        node = todo.pop()
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            names |= {one.asname or one.name.partition(".")[0] for one in node.names}
+        elif not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            todo += [one for one in ast.iter_child_nodes(node) if not isinstance(one, ast.expr)]
+    return (
+        "import " + ", ".join(sorted("%s as %s" % (n, n) for n in names - {"*"})) if names else ""
+    )
 
 
 def mark_of(code: Any) -> Any:
