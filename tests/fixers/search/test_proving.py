@@ -692,6 +692,33 @@ def test_programs_that_tests_start_see_the_candidate_and_so_do_the_tests(
     assert (failed.end, passed.end) == (End.FAILED, End.PASSED)
 
 
+def test_only_what_no_other_test_refuses_is_tried_with_those_that_start_programs(
+    tmp_path: Path,
+) -> None:
+    tests = (
+        SHOP_TESTS
+        + """
+    def test_program():
+        import subprocess, sys
+        code = "import shop; print(shop.total([1, 2]))"
+        assert subprocess.run([sys.executable, "-c", code]).returncode == 0
+    """
+    )
+
+    async def work(prover: Prover) -> list[tuple[End, bool]]:
+        await prover.baseline()
+        file = prover._root / "shop.py"
+        ends = []
+        for text in (SHOP.replace("-=", "*="), MENDED):
+            before = file.stat().st_ctime_ns
+            trial = await prover.prove({"shop.py": text})
+            ends.append((trial.end, file.stat().st_ctime_ns != before))
+        return ends
+
+    found = proving(tmp_path, {"shop.py": SHOP, "test_shop.py": tests}, work)
+    assert found == [(End.FAILED, False), (End.PASSED, True)], "whether it was on the disk"
+
+
 # -- hostile candidates ---------------------------------------------------------------------------
 
 HOSTILE = {

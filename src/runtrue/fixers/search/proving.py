@@ -46,6 +46,8 @@ class Prover:
         self._tidies = False
         #: What the tests write, or candidates have, and can be made as it was.
         self._known: set[str] = set()
+        #: The tests that start programs, or write into the project.
+        self._touching: frozenset[int] = frozenset()
         self._alone = asyncio.Lock()
         self._killer: str | None = None
         self._not_live: set[str] = set()
@@ -137,8 +139,11 @@ class Prover:
             self._placing.keep_all()
         if self._tidies:
             self._placing.tidy()
+        self._touching = frozenset(
+            i for i in everything if plain[i]["touches"] or traced[i]["touches"]
+        )
         self._make_plan(plain, hung, effects, in_order=in_order)
-        self._jobs = 1 if shares else self._limits.jobs + 1
+        self._jobs = 1 if in_order else self._limits.jobs + 1
         self._turns = asyncio.Semaphore(self._jobs)
         cases = [case_of(tests[i]["id"], plain[i], traced[i]) for i in everything]
         cases += [
@@ -236,6 +241,7 @@ class Prover:
                 range(len(tests)), key=lambda i: not in_order and tests[i]["was"] != "failed"
             ),
             "in_order": in_order,
+            "touching": sorted(self._touching),
             "places": sorted(effects.elsewhere),
             "ignored": sorted(effects.changed),
             "starting": max(1.0, limits.times * self.servers.hello["seconds"]),
@@ -274,20 +280,35 @@ class Prover:
             "total": self._plan["total"] * patience,
         }
         began = time.monotonic()
-        if not self._tidies:
+        first = self._first_of(request)
+        if first is not None:
             async with self._turns:
                 began = time.monotonic()
-                answer = await self._try(request, texts)
+                answer = await self._try(first, texts)
                 # Which of those that were tried together went too far, is seen when each is alone.
                 together = self._jobs > 1 and self.servers.exceeded is not None
                 again = answer["end"] == "died" and together
-            if answer["end"] != "writes" and not again:
+            is_over = first is request or answer["end"] != "passed"
+            if answer["end"] != "writes" and not again and is_over:
                 return self._trial(answer, time.monotonic() - began)
-            if not again and not answer["path"]:
+            if answer["end"] == "writes" and not answer["path"]:
                 self._placing.keep_all()
         async with self._only_one():
             answer = await self._try_alone(request, texts)
             return self._trial(answer, time.monotonic() - began)
+
+    def _first_of(self, request: Message) -> Message | None:
+        """What can be tried side by side with others: as a rule all, else what touches nothing."""
+        if not self._tidies:
+            return request
+        tests, wanted = self._plan["tests"], request["only"]
+        if wanted is None:
+            wanted = range(len(tests))
+        quiet = [i for i in wanted if i not in self._touching]
+        fails = any(tests[i]["was"] == "failed" for i in quiet)
+        if request["whole"] or self._plan["in_order"] or not fails:
+            return None
+        return {**request, "only": quiet}
 
     @contextlib.asynccontextmanager
     async def _only_one(self) -> AsyncIterator[None]:
@@ -385,7 +406,7 @@ class Prover:
             server = self.servers.collected
             if broken or server is None:
                 server = self.servers.midway if not self._is_loaded(texts) else self.servers.fresh
-            if server is None or self._on_disk or (broken and not texts):
+            if server is None or (broken and not texts):
                 return None
             answer = await server.ask(request)
             if self._tidies:

@@ -46,7 +46,8 @@ def dead_failure(test: str, answer: dict[str, Any]) -> dict[str, Any]:
         "message": answer.get("detail") or "the test did not end in time",
         "timed_out": late,
     }
-    return {"outcome": "failed", "seconds": 0.0, "failure": failure, "lines": {}}
+    told = {"outcome": "failed", "seconds": 0.0, "failure": failure, "lines": {}}
+    return {**told, "touches": True}
 
 
 def _frame(found: dict[str, Any]) -> Frame:

@@ -92,6 +92,8 @@ class _Recording:
         until = time.monotonic() + _RECORDING_SECONDS
         signal.signal(signal.SIGALRM, _judging._time_up)
         for index, item in enumerate(session.items):
+            if index in child.plan["touching"]:
+                continue
             left = until - time.monotonic()
             if left < 0 or len(self.calls) >= _CALLS:
                 break

@@ -222,12 +222,14 @@ class Judge:
         signal.signal(signal.SIGALRM, _time_up)
         items = [session.items[index] for index in request["tests"]]
         longest, slowest = float("inf"), 0.0
+        watch, written, ran = self.child.watch, set(), False
         for at, item in enumerate(items):
             limit = min(request["limits"][at], longest)
             # Time to look around as well; it is stopped from within, as a rule.
             self.child.slot.begin(request["tests"][at], limit + 2.0)
             signal.setitimer(signal.ITIMER_REAL, limit, 0.2)
             following = items[at + 1] if at + 1 < len(items) else None
+            watch.written, watch.ran = set(), False
             if tracer is not None:
                 tracer.begin()
             began = time.perf_counter()
@@ -253,15 +255,17 @@ class Judge:
                     "seconds": seconds,
                     "failure": self._failure if outcome == "failed" else None,
                     "lines": {file: sorted(found) for file, found in lines.items()},
+                    "touches": watch.ran or bool(watch.written),
                 }
             )
-        watch = self.child.watch
+            written |= watch.written
+            ran = ran or watch.ran
         self.child.leave(
             {
                 "end": "ran",
-                "written": sorted(watch.written),
+                "written": sorted(written),
                 "elsewhere": sorted(watch.elsewhere),
-                "ran": watch.ran,
+                "ran": ran,
                 "changed": self._snapshot.changed(),
             }
         )
