@@ -10,11 +10,16 @@ from runtrue.loop import Cause, cause_of_type
 
 #: How likely a kind of edit is to be the right one, whatever the failure. Others have 1.
 _USUAL: dict[str, float] = {
+    # Hardly ever meant as they are, whatever fails: functions that see the last round of a loop,
+    # loops that end in their first, exit codes that nobody hears of.
+    **dict.fromkeys(("bind", "keep_looking", "exit"), 4.0),
     **dict.fromkeys(("comparison", "off_by_one"), 3.0),
     **dict.fromkeys(("arithmetic", "augmented", "boolean"), 2.5),
     **dict.fromkeys(("constant", "negation", "sibling", "index", "slice", "range"), 2.0),
+    **dict.fromkeys(("finally", "round_up"), 2.0),
     **dict.fromkeys(("attribute", "argument_swap", "index_swap", "key", "await"), 2.0),
     **dict.fromkeys(("variable", "operand_swap", "tuple_swap", "string", "keep"), 1.5),
+    **dict.fromkeys(("pattern", "copy", "only_none"), 1.5),
     **dict.fromkeys(("augment", "chain"), 1.2),
     **dict.fromkeys(("unwrap", "condition", "get", "guard", "branch", "jump"), 0.8),
     **dict.fromkeys(("move_in", "move_out", "comprehension", "convert"), 0.8),

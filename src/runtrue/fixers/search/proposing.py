@@ -21,6 +21,10 @@ from runtrue.fixers.search.program import Function, Program
 _SITES = (ast.expr, ast.stmt, ast.arg, ast.keyword, ast.excepthandler)
 #: What a line is worth that did not run, in a function that did.
 _UNRUN = 0.05
+#: What a line is worth that only runs where the module is started as a program.
+_STARTED = 0.3
+#: What a value of the module's level is worth, of what the lines are that use it.
+_DEFINED = 0.5
 #: How much rarer it is that the same mistake was made in two places, and in each further one.
 _EVERYWHERE, _FURTHER = 1.5, 1.2
 #: Edits that are put in order at a time: a large program is not looked at as a whole.
@@ -148,10 +152,13 @@ class Proposals:
             if program is None:
                 continue
             ran = _functions_that_ran(program, self._suspicion)
+            used = _names_used(program, self._suspicion)
             for node in ast.walk(program.tree):
                 if not isinstance(node, _SITES) or _is_prose(program, node):
                     continue
-                worth = self._worth(program, node)
+                worth = max(self._worth(program, node), _DEFINED * _defines(program, node, used))
+                if not worth and _is_started(program, node):
+                    worth = _STARTED
                 if not worth and program.function_of(node) in ran:
                     worth = _UNRUN
                 if worth:
@@ -224,6 +231,37 @@ def _functions_that_ran(program: Program, suspicion: Suspicion) -> set[Function 
             if any(first <= line <= (node.end_lineno or first) for line in lines):
                 found.add(node)
     return found
+
+
+def _names_used(program: Program, suspicion: Suspicion) -> dict[str, float]:
+    """The names that suspect lines use, each with how suspect they are."""
+    found: dict[str, float] = {}
+    for node in ast.walk(program.tree):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+            worth = suspicion.of(program.file, node.lineno)
+            found[node.id] = max(found.get(node.id, 0.0), worth)
+    return found
+
+
+def _defines(program: Program, node: ast.AST, used: dict[str, float]) -> float:
+    """How suspect the lines are that use what a statement of the module's level defines."""
+    statement = program.statement_of(node)
+    if program.parents.get(statement) is not program.tree:
+        return 0.0
+    match statement:
+        case ast.Assign(targets=targets):
+            names = [one.id for one in targets if isinstance(one, ast.Name)]
+        case ast.AnnAssign(target=ast.Name(id=name)):
+            names = [name]
+        case _:
+            return 0.0
+    return max((used.get(name, 0.0) for name in names), default=0.0)
+
+
+def _is_started(program: Program, node: ast.AST) -> bool:
+    """Whether a node is in what a module does when it is started, and not when it is imported."""
+    guard = program.parents.get(program.statement_of(node))
+    return isinstance(guard, ast.If) and "__name__" in program.source(guard.test)
 
 
 def _head(statement: ast.stmt) -> tuple[int, int]:

@@ -23,8 +23,9 @@ from runtrue.fixers.search.proposing import Candidate, Proposals
 from runtrue.fixers.search.stopped import Stopped
 from runtrue.fixers.search.trial import End, Trial
 
-#: After the first candidate that passes at position n, as many more are tried as n, within these.
-_MORE = 100, 1_500
+#: After the first candidate that passes at position n, as many more are tried as n, within these;
+#: the least, where many tests failed, and where one or two did: those are passed more easily.
+_MORE, _MORE_IF_FEW, _FEW = (100, 1_500), (400, 1_500), 2
 #: Candidates that pass are enough at this number.
 _ENOUGH = 24
 #: Slow candidates that are tried again, and with how much more patience.
@@ -248,7 +249,7 @@ class Search(Trying):
             allowance,
             only=self._wanted,
             usual=_usual(baseline, targets),
-            more=_MORE,
+            more=_MORE_IF_FEW if len(targets) <= _FEW else _MORE,
             tell=tell,
         )
         self._proposals = proposals

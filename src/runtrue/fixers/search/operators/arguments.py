@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections import Counter
 from collections.abc import Iterator
 
 from runtrue.fixers.search.edit import Edit, Splice
@@ -12,7 +13,8 @@ from runtrue.fixers.search.operators.names import candidates
 from runtrue.fixers.search.operators.seam import Site
 from runtrue.fixers.search.operators.shown import raised
 
-_MOST_ADDED, _MOST_ORDERS = 5, 6
+_MOST_ADDED, _MOST_ORDERS, _MOST_ELSEWHERE = 5, 6, 5
+_PLAIN = (ast.Constant, ast.Name, ast.Attribute)
 _UNORDERED = re.compile(r"'[<>]' not supported between instances of '(\w+)' and '\1'")
 _KEYS: dict[str, float] = {
     "key=lambda x: x[1]": 1.5,
@@ -41,8 +43,8 @@ _OFTEN: dict[tuple[str, int], dict[str, float]] = {
     ("pop", 1): {"None": 2, "0": 4},
     ("enumerate", 1): {"1": 1.5, "start=1": 3},
     ("split", 0): {'" "': 2, '","': 2},
-    ("split", 1): {"1": 2},
-    ("rsplit", 1): {"1": 1.5},
+    ("split", 1): {"1": 1},
+    ("rsplit", 1): {"1": 1},
     ("replace", 2): {"1": 3},
     ("round", 1): {"2": 1.5, "1": 3},
     ("int", 1): {"2": 3, "16": 4},
@@ -105,7 +107,24 @@ def added_argument(site: Site) -> Iterator[Edit]:
     if name in ("sorted", "sort", "min", "max") and "key" not in given:
         for n, key in enumerate(_orders(site)):
             yield _with(site, node, f"key=lambda one: {key}", 1.0 + n / 2)
+    yield from _as_elsewhere(site, node, name)
     yield from _asked_for(site, node, name)
+
+
+def _as_elsewhere(site: Site, node: ast.Call, name: str) -> Iterator[Edit]:
+    """A keyword that other calls of the same function have, and this one has not."""
+    given = {one.arg for one in node.keywords}
+    found: Counter[str] = Counter()
+    for call in gathered(site.program).calls.get(name, ()):
+        for one in call.keywords if call is not node else ():
+            if one.arg not in (None, *given) and isinstance(one.value, _PLAIN):
+                found[site.program.source(one)] += 1
+    for name in gathered(site.program).unused:
+        if not name[:1].isupper() or not node.args or node.keywords:
+            continue
+        yield _with(site, node, name, 1.5)
+    for n, (text, _) in enumerate(found.most_common(_MOST_ELSEWHERE)):
+        yield _with(site, node, text, 1.5 + 0.3 * n)
 
 
 def _orders(site: Site) -> list[str]:

@@ -62,8 +62,52 @@ def augment(site: Site) -> Iterator[Edit]:
         for n, sign in enumerate(("+", "-", "*", "|")):
             yield program.replace("augment", node, f"{target} {sign}= {value}", unlikely=1 + n / 2)
         yield program.replace("augment", node, f"{target}.append({value})", unlikely=3.0)
+        if isinstance(aim, ast.Subscript) and loop_of(program, node) is not None:
+            yield from _gathered(program, node, aim)
         yield program.replace("augment", node, f"{target} = max({target}, {value})", unlikely=3.0)
         yield program.replace("augment", node, f"{target} = min({target}, {value})", unlikely=3.5)
+
+
+def _gathered(program: Program, node: ast.Assign, aim: ast.Subscript) -> Iterator[Edit]:
+    """What each round puts under the same key, added to what is there: the last is not all."""
+    owner, key = program.source(aim.value), program.source(aim.slice)
+    value = written(program, node.value)
+    ways = (
+        f"{owner}[{key}] = {owner}.get({key}, 0) + {value}",
+        f"{owner}.setdefault({key}, []).append({value})",
+    )
+    for n, text in enumerate(ways):
+        yield program.replace("augment", node, text, unlikely=1.0 + n)
+
+
+def copy_first(site: Site) -> Iterator[Edit]:
+    """A copy of what is changed here and belongs to somebody else."""
+    node, program = site.node, site.program
+    function = program.function_of(node)
+    match node:
+        case ast.Assign(targets=[ast.Name(id=name)], value=ast.Name() | ast.Attribute()):
+            if function is None:
+                return
+        case _:
+            return
+    text = program.source(node.value)
+    for n, (way, rare) in enumerate(_changes(program, function, name)):
+        yield program.replace("copy", node.value, way.format(text), unlikely=rare + n / 4)
+
+
+def _changes(program: Program, function: Function, name: str) -> list[tuple[str, float]]:
+    """How a variable can be copied, by what is changed of it."""
+    kinds: set[str] = set()
+    for one in ast.walk(function):
+        match one:
+            case ast.Subscript(value=ast.Name(id=owner), ctx=ast.Store() | ast.Del()):
+                kinds |= {"dict", "list"} if owner == name else set()
+            case ast.Attribute(value=ast.Name(id=owner), attr=method) if owner == name:
+                kinds |= {"dict"} if method in ("update", "setdefault", "popitem") else set()
+                kinds |= {"list"} if method in _IN_PLACE - {"update", "add", "discard"} else set()
+                kinds |= {"set"} if method in ("add", "discard") else set()
+    ways = [("{}.copy()", 1.0)] if kinds else []
+    return ways + [(f"{kind}({{}})", 1.2) for kind in sorted(kinds)]
 
 
 def keep(site: Site) -> Iterator[Edit]:
@@ -283,6 +327,8 @@ def call_it(site: Site) -> Iterator[Edit]:
         yield program.replace("call", node, f"{text}()")
     elif isinstance(node, ast.Attribute) and node.attr in _methods(program):
         yield program.replace("call", node, f"{text}()", unlikely=1.5)
+    elif isinstance(node, ast.Attribute) and node.attr.startswith(("is_", "has_", "get_", "to_")):
+        yield program.replace("call", node, f"{text}()", unlikely=2.0)
     elif (
         isinstance(node, ast.Name)
         and node.id in locals_of(program, program.tree)

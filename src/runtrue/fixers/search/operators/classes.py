@@ -158,6 +158,27 @@ def decorate(site: Site) -> Iterator[Edit]:
             yield program.edit("decorate", function, f"`@{word}`", line, unlikely=1.5)
 
 
+def ordered(site: Site) -> Iterator[Edit]:
+    """`order=True` for a dataclass that is compared, `frozen=True` for one that is hashed."""
+    node, program = site.node, site.program
+    if not isinstance(node, ast.ClassDef):
+        return
+    for failure in site.failures:
+        if f"of '{node.name}' and '{node.name}'" in failure.message:
+            wanted = "order=True"
+        elif f"unhashable type: '{node.name}'" in failure.message:
+            wanted = "frozen=True"
+        else:
+            continue
+        for mark in node.decorator_list:
+            text = program.source(mark)
+            if text.endswith("dataclass"):
+                yield program.replace("decorate", mark, f"{text}({wanted})", unlikely=0.2)
+            elif isinstance(mark, ast.Call) and program.source(mark.func).endswith("dataclass"):
+                made = f"{text[:-1].rstrip(', ')}, {wanted})"
+                yield program.replace("decorate", mark, made, unlikely=0.2)
+
+
 def _methods_at(site: Site) -> Iterator[Function]:
     """The method whose head, or first statement, a node is; or that an error names."""
     function = entered(site.program, site.node)

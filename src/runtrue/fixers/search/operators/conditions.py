@@ -10,6 +10,8 @@ from runtrue.fixers.search.operators.facts import facts_at, gathered
 from runtrue.fixers.search.operators.seam import Site
 from runtrue.fixers.search.operators.spelling import (
     COMPARE,
+    OR,
+    TERNARY,
     Code,
     at_least,
     code,
@@ -188,4 +190,60 @@ def _built(site: Site, node: ast.expr) -> Iterator[tuple[str, Code, bool]]:
             yield "or", Code(name), False
 
 
-CONDITIONS = (chain, bare, strengthened)
+def only_none(site: Site) -> Iterator[Edit]:
+    """A default for None alone: `b if a is None else a` for `a or b`, which 0 is not meant by."""
+    program, node = site.program, site.node
+    match node:
+        case ast.BoolOp(op=ast.Or(), values=[ast.Name() | ast.Attribute() as first, second]):
+            pass
+        case _:
+            return
+    if _is_test(site, node):
+        return
+    asked, other = program.source(first), at_least(code(program, second), OR)
+    made = Code(f"{other} if {asked} is None else {asked}", TERNARY)
+    yield rewrite(program, "only_none", node, made)
+
+
+def really_there(site: Site) -> Iterator[Edit]:
+    """Whether a key is there, asked of the mapping: what it holds may be None as well."""
+    program, node = site.program, site.node
+    function = program.function_of(node)
+    match node:
+        case ast.Compare(
+            left=ast.Name(id=name),
+            ops=[ast.Is() | ast.IsNot() as operator],
+            comparators=[ast.Constant(value=None)],
+        ) if function is not None:
+            pass
+        case _:
+            return
+    for one in ast.walk(function):
+        match one:
+            case ast.Assign(
+                targets=[ast.Name(id=target)],
+                value=ast.Call(func=ast.Attribute(value=owner, attr="get"), args=[key]),
+            ) if target == name and one.lineno < node.lineno:
+                sign = "not in" if isinstance(operator, ast.Is) else "in"
+                made = compared(code(program, key), sign, code(program, owner))
+                yield rewrite(program, "condition", node, made, unlikely=1.2)
+
+
+def beyond(site: Site) -> Iterator[Edit]:
+    """A limit that is set in some case, set as well where it is exceeded."""
+    program, node = site.program, site.node
+    parent = program.parents.get(node)
+    if not isinstance(node, ast.expr) or not isinstance(parent, ast.If) or node is not parent.test:
+        return
+    match parent.body[0]:
+        case ast.Assign(
+            targets=[ast.Name() | ast.Attribute() as target],
+            value=ast.Name() | ast.Attribute() as limit,
+        ):
+            for n, sign in enumerate((">", "<")):
+                more = compared(code(program, target), sign, code(program, limit))
+                made = joined("or", code(program, node), more)
+                yield rewrite(program, "condition_add", node, made, unlikely=1.0 + n)
+
+
+CONDITIONS = (chain, bare, strengthened, only_none, really_there, beyond)

@@ -49,16 +49,20 @@ def number(site: Site) -> Iterator[Edit]:
         add(value // 10 if value % 10 == 0 else value / 10, 3.5 if value % 10 == 0 else 6)
         add(value + 2, 3)
         add(value - 2, 3)
-    facts = facts_at(program, node)
+    facts, function = facts_at(program, node), program.function_of(node)
     for place, other in enumerate(facts.numbers[:_MOST_NUMBERS]):
         add(other, 2 + place / 4)
     for other in _numbers_nearby(site):
         add(other, 3)
+    told = [literal_of(one.expected.repr) for one in site.failures if one.expected]
     for other, unlikely in meant.items():
+        # The answer itself is seldom what was forgotten.
+        is_answer = function is not None and abs(other - value) > 1 and other in told
         one = Code(_written(program.text[slice(*program.span(node))], other))
         if other < 0:
             one = Code(one.text, UNARY)
-        yield rewrite(program, "constant", target, one, unlikely=unlikely)
+        rare = unlikely * (3 if is_answer else 1)
+        yield rewrite(program, "constant", target, one, unlikely=rare)
     # An index or a limit may just as well be infinite.
     if isinstance(parent, ast.Assign) and value in (0, 1, -1) and _is_extreme(site, parent):
         for text in ('float("inf")', '-float("inf")'):

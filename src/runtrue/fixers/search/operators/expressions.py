@@ -15,6 +15,7 @@ from runtrue.fixers.search.operators.conditions import CONDITIONS
 from runtrue.fixers.search.operators.constants import CONSTANTS
 from runtrue.fixers.search.operators.names import NAMES, nothing_to_say
 from runtrue.fixers.search.operators.operations import OPERATIONS
+from runtrue.fixers.search.operators.patterns import pattern
 from runtrue.fixers.search.operators.repeated import REPEATED, repeated
 from runtrue.fixers.search.operators.seam import Operator, Site
 from runtrue.fixers.search.operators.seen import SEEN
@@ -57,6 +58,9 @@ KINDS: dict[str, str] = {
     "clamp": "`max(0, …)` and the like around a number",
     "term_drop": "one side of an operation dropped",
     "term_add": "a term added to an operation",
+    "round_up": "a division rounded up: `(a + b - 1) // b`",
+    "pattern": "another regular expression: less greedy, anchored, `+` for `*`",
+    "only_none": "a default for None alone: `b if a is None else a` for `a or b`",
     "scale": "a number in another unit: `percent / 100`, `seconds * 1000`",
     "condition_drop": "a part of a condition dropped",
     "condition_add": "a part of a condition added",
@@ -86,6 +90,7 @@ _ALL: tuple[Operator, ...] = (
     *SLICES,
     *CONDITIONS,
     *REPEATED,
+    pattern,
 )
 
 

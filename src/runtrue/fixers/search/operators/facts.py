@@ -142,6 +142,8 @@ class Facts:
                 return self.type_of_name(name)
             case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name)):
                 return _CALLED.get(name)
+            case ast.Attribute(attr="suffix" | "stem" | "name" | "text" | "title"):
+                return "str"
             case ast.UnaryOp(op=ast.Not()):
                 return "bool"
             case ast.UnaryOp(operand=operand):
@@ -191,6 +193,10 @@ class Gathered:
         self._defined: dict[ast.AST, frozenset[str]] = {}
         self._is_function: dict[tuple[ast.AST, str], bool] = {}
         self.strings: Counter[str] = Counter()
+        #: What is imported and never used: perhaps where it was forgotten.
+        self.unused = _unused(program.tree)
+        #: The calls of functions and methods, by name.
+        self.calls: dict[str, list[ast.Call]] = {}
         docstrings = set()
         for node in ast.walk(program.tree):
             match node:
@@ -198,6 +204,8 @@ class Gathered:
                     docstrings.add(node.value)
                 case ast.FunctionDef() | ast.AsyncFunctionDef():
                     self.functions.setdefault(node.name, node)
+                case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name)):
+                    self.calls.setdefault(name, []).append(node)
                 case ast.Attribute(value=ast.Name(id=base), attr=name):
                     self.attributes.setdefault(base, {}).setdefault(name)
                 case ast.ClassDef():
@@ -290,6 +298,18 @@ def is_property(function: Function) -> bool:
 def missed(failures: tuple[Failure, ...], name: str) -> bool:
     """Whether a failing test says that a name, or an attribute, is not there."""
     return any(name in (failure.name, failure.attribute) for failure in failures)
+
+
+def _unused(tree: ast.Module) -> list[str]:
+    imported = [
+        one.asname or one.name
+        for node in tree.body
+        if isinstance(node, ast.ImportFrom) and node.module != "__future__"
+        for one in node.names
+    ]
+    used: set[object] = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+    used |= {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant)}  # `__all__`
+    return [name for name in imported if name not in used and name != "*"]
 
 
 def _members(node: ast.ClassDef) -> dict[str, None]:

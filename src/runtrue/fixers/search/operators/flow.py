@@ -17,6 +17,7 @@ from runtrue.fixers.search.operators.layout import (
     is_elif,
     jumps_out,
     lines_of,
+    locals_of,
     loop_of,
     own_statements,
     parameters,
@@ -162,6 +163,67 @@ def _given(site: Site, function: Function) -> list[str]:
     ):
         ordered.append("self")
     return list(dict.fromkeys(text for text in ordered if text != "None"))
+
+
+def keep_looking(site: Site) -> Iterator[Edit]:
+    """A loop that gives its first answer whatever that is, made to go on until one holds."""
+    node, program = site.node, site.program
+    if not isinstance(node, ast.Return) or node.value is None or not free(program, node):
+        return
+    loop = loop_of(program, node)
+    if loop is None or loop is not program.parents[node] or rigid(node):
+        return
+    block = program.block_of(loop)
+    behind = block[block.index(loop) + 1 :][:1]
+    last = behind[0].value if behind and isinstance(behind[0], ast.Return) else None
+    answer, step = written(program, node.value), program.step
+    match last:
+        case ast.Constant(value=False):
+            ways = [(f"if {answer}:", "return True")]
+        case ast.Constant(value=True):
+            ways = [(f"if not ({answer}):", "return False")]
+        case _:
+            ways = [(f"if {answer}:", f"return {answer}")]
+    for test, given in ways:
+        indent = program.indent_of(node.lineno)
+        text = f"{test}\n{indent}{step}{given}"
+        yield program.replace("keep_looking", node, text, says=f"`{given}` only {test[:-1]}")
+
+
+def finish(site: Site) -> Iterator[Edit]:
+    """What a context manager does behind its `yield`, also done when the block raises."""
+    node, program = site.node, site.program
+    if not isinstance(node, ast.stmt) or not isinstance(program.parents.get(node), _FUNCTIONS):
+        return
+    block = program.block_of(node)
+    at = block.index(node)
+    is_yield = isinstance(node, ast.Expr | ast.Assign) and isinstance(node.value, ast.Yield)
+    function = program.parents[node]
+    marks = [program.source(one) for one in getattr(function, "decorator_list", [])]
+    if not is_yield or at + 1 >= len(block) or not any("contextmanager" in one for one in marks):
+        return
+    if any(rigid(one) for one in block[at:]) or not all(free(program, o) for o in block[at:]):
+        return
+    old = program.indent_of(node.lineno)
+    tried, rest = (lines_of(program, node), lines_of(program, block[at + 1], block[-1]))
+    deeper = old + program.step
+    text = f"{old}try:\n{indented(tried, old, deeper)}{old}finally:\n{indented(rest, old, deeper)}"
+    start, end = program.line_span(node)[0], program.line_span(block[-1])[1]
+    yield program.edit("finally", node, "`finally` behind the `yield`", Splice(start, end, text))
+
+
+def leave_with(site: Site) -> Iterator[Edit]:
+    """What a program's `main` gives, as its exit code."""
+    node, program = site.node, site.program
+    if not isinstance(node, ast.Expr) or not isinstance(node.value, ast.Call):
+        return
+    guard = program.parents[node]
+    if not isinstance(guard, ast.If) or "__name__" not in program.source(guard.test):
+        return
+    text = written(program, node.value)
+    has_sys = "sys" in locals_of(program, program.tree)
+    made = f"sys.exit({text})" if has_sys else f"raise SystemExit({text})"
+    yield program.replace("exit", node, made)
 
 
 def generate(site: Site) -> Iterator[Edit]:

@@ -20,6 +20,7 @@ from runtrue.fixers.search.operators.spelling import (
     rewrite,
     sign_of,
 )
+from runtrue.fixers.search.program import Program
 
 # What is written by mistake, what was meant, and how much rarer than the plain slip that is.
 _COMPARISONS: dict[str, dict[str, float]] = {
@@ -68,7 +69,15 @@ def comparison(site: Site) -> Iterator[Edit]:
                 continue
             if isinstance(right, ast.Constant) and right.value is None and sign[0] in "<>":
                 continue
-            yield resign(program, "comparison", node, at, sign, unlikely=unlikely)
+            ordered = sign[0] in "<>" and isinstance(operator, ast.Eq | ast.NotEq)
+            rare = 1.0 if ordered and not _is_number(program, node, (left, right)) else 0.0
+            yield resign(program, "comparison", node, at, sign, unlikely=unlikely + rare)
+
+
+def _is_number(program: Program, node: ast.AST, sides: tuple[ast.expr, ast.expr]) -> bool:
+    """Whether one of two sides is known to be a number."""
+    facts = facts_at(program, node)
+    return any(facts.type_of(one) in ("int", "float") for one in sides)
 
 
 def boolean(site: Site) -> Iterator[Edit]:

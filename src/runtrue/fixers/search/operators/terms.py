@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import math
+from collections import Counter
 from collections.abc import Iterator
 
 from runtrue.fixers.search.edit import Edit
@@ -161,6 +162,51 @@ def scaled(site: Site) -> Iterator[Edit]:
             yield rewrite(program, "scale", node, edit, unlikely=unlikely)
 
 
+def rounded_up(site: Site) -> Iterator[Edit]:
+    """A division that leaves the last, smaller part out: `(a + b - 1) // b` for `a // b`."""
+    program, node = site.program, site.node
+    match node:
+        case ast.BinOp(left=left, op=ast.FloorDiv(), right=right):
+            rare = 1.0 if isinstance(right, ast.Name | ast.Attribute) else 2.0
+        case ast.Call(func=ast.Name(id="int"), args=[ast.BinOp(op=ast.Div()) as inner]):
+            left, right, rare = inner.left, inner.right, 1.5
+        case _:
+            return
+    by = code(program, right)
+    more = binary(binary(code(program, left), "+", by), "-", Code("1"))
+    yield rewrite(program, "round_up", node, binary(more, "//", by), unlikely=rare)
+
+
+def around(site: Site) -> Iterator[Edit]:
+    """A difference or sum that goes round: `(day - start) % 7`."""
+    program, node = site.program, site.node
+    if not isinstance(node, ast.BinOp) or not isinstance(node.op, ast.Add | ast.Sub):
+        return
+    parent = program.parents.get(node)
+    if isinstance(parent, ast.BinOp) and isinstance(parent.op, ast.Add | ast.Sub | ast.Mod):
+        return
+    if facts_at(program, node).type_of(node) not in (None, "int"):
+        return
+    numbers = Counter(
+        one.value
+        for one in ast.walk(program.tree)
+        if isinstance(one, ast.Constant) and type(one.value) is int and one.value > 1
+    )
+    sizes = [f"len({name})" for name in _indexed(site)]
+    for n, size in enumerate([*(str(one) for one, _ in numbers.most_common(3)), *sizes[:2]]):
+        made = binary(code(program, node), "%", Code(size))
+        yield rewrite(program, "term_add", node, made, unlikely=2.0 + 0.4 * n)
+
+
+def _indexed(site: Site) -> list[str]:
+    """What is indexed around a node: it goes round at its length."""
+    return [
+        site.program.source(one.value)
+        for one in site.program.ancestors(site.node)
+        if isinstance(one, ast.Subscript) and isinstance(one.value, ast.Name | ast.Attribute)
+    ]
+
+
 def _ratios(site: Site) -> Iterator[float]:
     """How much more the failing tests expect than there is."""
     for failure in site.failures:
@@ -171,4 +217,4 @@ def _ratios(site: Site) -> Iterator[float]:
             yield wanted / had
 
 
-TERMS = (dropped_term, added_term, regrouped, scaled)
+TERMS = (dropped_term, added_term, regrouped, scaled, rounded_up, around)

@@ -16,7 +16,9 @@ from runtrue.fixers.search.operators.spelling import (
     binary,
     called,
     code,
+    compared,
     rewrite,
+    sign_of,
 )
 
 _UNARY_CALLS = (
@@ -236,6 +238,52 @@ def clamped(site: Site) -> Iterator[Edit]:
                 yield rewrite(program, "clamp", node, called(name, held, one), unlikely=2)
 
 
+def alike(site: Site) -> Iterator[Edit]:
+    """Both sides of a comparison without what does not count: case, or white space."""
+    program, node = site.program, site.node
+    if not isinstance(node, ast.Compare) or len(node.ops) != 1:
+        return
+    sides = (node.left, node.comparators[0])
+    if not isinstance(node.ops[0], ast.Eq | ast.NotEq | ast.In | ast.NotIn):
+        return
+    facts = facts_at(program, node)
+    if any(
+        isinstance(one, ast.Constant) or facts.type_of(one) not in (None, "str") for one in sides
+    ):
+        return
+    function = program.function_of(node)
+    says = (ast.get_docstring(function) or "").lower() if function is not None else ""
+    for n, (method, word) in enumerate(((".lower()", "case"), (".strip()", "space"))):
+        parts = [behind(code(program, one), method) for one in sides]
+        made = compared(parts[0], sign_of(node.ops[0]), parts[1])
+        yield rewrite(program, "wrap", node, made, unlikely=0.3 if word in says else 1.5 + n)
+
+
+def further(site: Site) -> Iterator[Edit]:
+    """The larger, or smaller, of the same attribute of two things: `max(a.end, b.end)`."""
+    program, node = site.program, site.node
+    parent, function = program.parents.get(node), program.function_of(node)
+    if not isinstance(node, ast.Attribute) or not isinstance(node.ctx, ast.Load):
+        return
+    if function is None or not isinstance(parent, ast.Call | ast.Return | ast.Assign | ast.keyword):
+        return
+    if isinstance(parent, ast.Call) and node is parent.func:
+        return
+    owner = program.source(node.value)
+    visible = set(program.visible(node))
+    others = dict.fromkeys(
+        one.value.id
+        for one in ast.walk(function)
+        if isinstance(one, ast.Attribute)
+        and isinstance(one.value, ast.Name)
+        and one.value.id in visible - {owner, "self", "cls"}
+    )
+    for n, other in enumerate(list(others)[:3]):
+        for m, name in enumerate(("max", "min")):
+            made = called(name, Code(f"{other}.{node.attr}"), code(program, node))
+            yield rewrite(program, "clamp", node, made, unlikely=1.0 + (n + m) / 2)
+
+
 def _mentions(node: ast.AST, text: str, site: Site) -> bool:
     return any(
         isinstance(one, ast.expr) and site.program.source(one) == text for one in ast.walk(node)
@@ -273,4 +321,4 @@ def listed(site: Site) -> Iterator[Edit]:
         yield rewrite(program, "wrap", node, Code(f"[{inner}]"), unlikely=3)
 
 
-WRAPS = (unwrapped, wrapped, clamped, listed)
+WRAPS = (unwrapped, wrapped, clamped, listed, alike, further)

@@ -1,0 +1,246 @@
+"""Updates: what is kept from one call, or one round of a loop, to the next, and was not changed."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from runtrue.fixers.search.edit import Edit
+from runtrue.fixers.search.operators.layout import (
+    ENDS,
+    LOOPS,
+    after,
+    free,
+    loop_of,
+    own_statements,
+    parameters,
+    rigid,
+)
+from runtrue.fixers.search.operators.seam import Site
+from runtrue.fixers.search.program import Function, Program
+
+_MOST_UPDATES = 4
+#: What becomes of a variable that begins so, and is never changed.
+_NEXT = {"0": "+= 1", "1": "+= 1", "False": "= True", "True": "= False"}
+
+
+def take_over(site: Site) -> Iterator[Edit]:
+    """A value of this call kept for the next: `self.last = now` behind `now - self.last`."""
+    node, program = site.node, site.program
+    function = program.function_of(node)
+    if not isinstance(node, ast.stmt) or function is None or not _can_follow(program, node):
+        return
+    owner = program.parents.get(function)
+    if not isinstance(owner, ast.ClassDef) or function.name == "__init__":
+        return
+    locals_ = {*parameters(function), *_assigned(function)}
+    changed = _stored(function)
+    elsewhere = set().union(
+        *(_stored(one) for one in owner.body if getattr(one, "name", "") != "__init__")
+    )
+    found: dict[tuple[str, str], None] = {}
+    for one in ast.walk(node):
+        if not isinstance(one, ast.BinOp | ast.Compare):
+            continue
+        attributes = _own_attributes(one)
+        names = [part.id for part in ast.walk(one) if isinstance(part, ast.Name)]
+        found |= {(a, n): None for a in attributes for n in names if n in locals_}
+    places = [node, program.block_of(node)[-1]]
+    for attribute, name in list(found)[:_MOST_UPDATES]:
+        if attribute in changed:
+            continue
+        rare = 3.0 if attribute in elsewhere else 1.0
+        text = f"self.{attribute} = {name}"
+        for n, place in enumerate(dict.fromkeys(places)):
+            if _can_follow(program, place):
+                yield program.edit(
+                    "update",
+                    place,
+                    f"`{text}` behind it",
+                    after(program, place, text),
+                    unlikely=rare + n / 4,
+                )
+
+
+def as_the_other_branch(site: Site) -> Iterator[Edit]:
+    """What one branch counts on, set back in the other: `column = 1` where a line ends."""
+    node, program = site.node, site.program
+    if not isinstance(node, ast.If) or not node.orelse or loop_like(node.orelse):
+        return
+    function = program.function_of(node)
+    if function is None:
+        return
+    for counting, other in ((node.orelse, node.body), (node.body, node.orelse)):
+        done = {ast.dump(one) for block in other for one in ast.walk(block)}
+        for one in (part for block in counting for part in ast.walk(block)):
+            if not isinstance(one, ast.AugAssign) or not isinstance(one.op, ast.Add):
+                continue
+            target = program.source(one.target)
+            if ast.dump(one.target) in done or not _can_follow(program, other[-1]):
+                continue
+            for n, value in enumerate(_begun(program, function, target)[:2]):
+                text = f"{target} = {value}"
+                yield program.edit(
+                    "update",
+                    other[-1],
+                    f"`{text}` in the other branch",
+                    after(program, other[-1], text),
+                    unlikely=1.5 + n,
+                )
+
+
+def never_changed(site: Site) -> Iterator[Edit]:
+    """A variable that begins with a constant, and stays so, changed in the loop that it is for."""
+    node, program = site.node, site.program
+    function = program.function_of(node)
+    if not isinstance(node, ast.stmt) or function is None or loop_of(program, node) is None:
+        return
+    if not _can_follow(program, node):
+        return
+    bound = list(_bindings(function))
+    for name, value in bound:
+        begun = program.source(value) if isinstance(value, ast.Constant) else ""
+        if begun in _NEXT and sum(one == name for one, _ in bound) == 1:
+            text = f"{name} {_NEXT[begun]}"
+            yield program.edit(
+                "update", node, f"`{text}` behind it", after(program, node, text), unlikely=2.0
+            )
+
+
+def turned(site: Site) -> Iterator[Edit]:
+    """The sign of a product that is turned round: `sign = -sign`."""
+    node, program = site.node, site.program
+    function = program.function_of(node)
+    if not isinstance(node, ast.Assign | ast.AugAssign) or function is None:
+        return
+    if loop_of(program, node) is None or not _can_follow(program, node):
+        return
+    for name in dict.fromkeys(_factors(function)):
+        text = f"{name} = -{name}"
+        yield program.edit(
+            "update", node, f"`{text}` behind it", after(program, node, text), unlikely=3.0
+        )
+
+
+def flush(site: Site) -> Iterator[Edit]:
+    """What a loop has gathered and not yet given, given behind the loop."""
+    node, program = site.node, site.program
+    if not isinstance(node, LOOPS) or not free(program, node) or node.orelse:
+        return
+    assigned = {
+        part.id
+        for one in ast.walk(node)
+        if isinstance(one, ast.Assign | ast.AugAssign | ast.Expr)
+        for part in ast.walk(one)
+        if isinstance(part, ast.Name)
+    }
+    for one in ast.walk(node):
+        if not isinstance(one, ast.Expr) or not _gives(one) or rigid(one):
+            continue
+        inside = [part.id for part in ast.walk(one) if isinstance(part, ast.Name)]
+        gathered = [name for name in dict.fromkeys(inside) if name in assigned]
+        given, step = program.source(one), program.step
+        if not gathered or "\n" in given:
+            continue
+        around = program.parents[one]
+        ways: list[tuple[str, ...]] = []
+        if isinstance(around, ast.If) and "\n" not in program.source(around.test):
+            ways.append((f"if {program.source(around.test)}:", step + given))
+        ways += [(f"if {name}:", step + given) for name in reversed(gathered)]
+        ways.append((given,))
+        for n, lines in enumerate(dict.fromkeys(ways)):
+            says = f"`{' '.join(' '.join(lines).split())}` behind the loop"
+            made = after(program, node, *lines)
+            yield program.edit("flush", node, says, made, unlikely=1.0 + n / 3)
+
+
+def loop_like(block: list[ast.stmt]) -> bool:
+    """Whether a block is an `elif`, whose own branches are looked at by themselves."""
+    return len(block) == 1 and isinstance(block[0], ast.If)
+
+
+def _can_follow(program: Program, node: ast.stmt) -> bool:
+    simple = isinstance(node, ast.Assign | ast.AugAssign | ast.AnnAssign | ast.Expr)
+    return simple and not isinstance(node, ENDS) and free(program, node)
+
+
+def _own_attributes(node: ast.AST) -> list[str]:
+    """The attributes of its own object that a method asks for."""
+    found = []
+    for one in ast.walk(node):
+        match one:
+            case ast.Attribute(value=ast.Name(id="self"), attr=name, ctx=ast.Load()):
+                found.append(name)
+    return found
+
+
+def _stored(function: ast.AST) -> set[str]:
+    """The attributes of its own object that a method binds."""
+    return {
+        one.attr
+        for one in ast.walk(function)
+        if isinstance(one, ast.Attribute)
+        and isinstance(one.ctx, ast.Store)
+        and isinstance(one.value, ast.Name)
+        and one.value.id == "self"
+    }
+
+
+def _assigned(function: Function) -> set[str]:
+    return {name for name, _ in _bindings(function)}
+
+
+def _bindings(function: Function) -> Iterator[tuple[str, ast.expr | None]]:
+    """The names that a function binds, and what to, where that is written."""
+    for statement in own_statements(function):
+        match statement:
+            case ast.Assign(targets=[ast.Name(id=name)], value=value):
+                yield name, value
+            case ast.AnnAssign(target=ast.Name(id=name), value=value):
+                yield name, value
+            case ast.AugAssign(target=ast.Name(id=name)):
+                yield name, None
+            case ast.For(target=target) | ast.AsyncFor(target=target):
+                yield from ((one.id, None) for one in ast.walk(target) if isinstance(one, ast.Name))
+            case ast.Assign(targets=targets):
+                for one in (part for target in targets for part in ast.walk(target)):
+                    if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store):
+                        yield one.id, None
+
+
+def _begun(program: Program, function: Function, target: str) -> list[str]:
+    """What a variable, or an attribute of the object, begins with."""
+    scope: ast.AST = function
+    if target.startswith("self.") and (owner := program.class_of(function)) is not None:
+        scope = owner
+    found = [
+        program.source(one.value)
+        for one in ast.walk(scope)
+        if isinstance(one, ast.Assign)
+        and isinstance(one.value, ast.Constant)
+        and any(program.source(aim) == target for aim in one.targets)
+    ]
+    return list(dict.fromkeys([*found, "0"]))
+
+
+def _factors(function: Function) -> Iterator[str]:
+    """The variables that others are multiplied into."""
+    for one in ast.walk(function):
+        match one:
+            case ast.AugAssign(target=ast.Name(id=name), op=ast.Mult()):
+                yield name
+            case ast.Assign(
+                targets=[ast.Name(id="sign" | "factor" as name)],
+                value=ast.Constant() | ast.UnaryOp(),
+            ):
+                yield name
+
+
+def _gives(node: ast.Expr) -> bool:
+    match node.value:
+        case ast.Yield(value=ast.expr()):
+            return True
+        case ast.Call(func=ast.Attribute(attr="append" | "add" | "extend"), args=[_]):
+            return True
+        case _:
+            return False
