@@ -868,6 +868,36 @@ def test_candidates_that_do_the_same_behave_alike_and_others_do_not(tmp_path: Pa
     assert on_import is None
 
 
+def test_objects_of_a_class_are_inputs_too(tmp_path: Path) -> None:
+    program = """\
+class Pages:
+    def __init__(self, count, size):
+        self.count = count
+        self.size = size
+
+    def number(self):
+        return self.count // self.size
+"""
+    tests = """\
+        from pages import Pages
+
+        def test_number():
+            assert Pages(25, 10).number() == 3
+    """
+    ways = ["3"]
+    ways += [
+        "(self.count + self.size - 1) // self.size",
+        "(self.size - 1 + self.count) // self.size",
+    ]
+
+    async def work(prover: Prover) -> list[tuple[str, ...] | None]:
+        texts = [program.replace("self.count // self.size", way) for way in ways]
+        return [await prover.behave({"pages.py": one}, seed=1, inputs=40) for one in texts]
+
+    always, up, also_up = proving(tmp_path, {"pages.py": program, "test_pages.py": tests}, work)
+    assert up == also_up != always
+
+
 def test_methods_generators_and_coroutines_behave_too(tmp_path: Path) -> None:
     program = """\
         class Box:

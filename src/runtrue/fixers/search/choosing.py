@@ -101,7 +101,7 @@ def choose(
         if clumsy and behaviours[at] is not None:
             idle, length = clumsy[at]
             places = sum(len(edit.splices) for edit in one.edits)
-        return one.doubt is not None, -votes.get(keys[at], 0.0), idle, places, length, one.cost, at
+        return one.doubt is not None, -votes.get(keys[at], 0.0), idle, places, one.cost, length, at
 
     return [
         Choice(

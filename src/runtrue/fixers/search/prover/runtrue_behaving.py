@@ -30,6 +30,7 @@ _SECONDS, _IN_ALL = 0.05, 1.0
 #: How many times longer they may take that wait.
 _WAITING = 4
 _LONGEST = 300
+_PLAIN = (bool, int, float, str, bytes, list, tuple, dict, set)
 _ADDRESS = re.compile(r"0x[0-9a-fA-F]+")
 
 
@@ -215,7 +216,15 @@ def _borrowed(value: Any, at: Any, call: _Call, calls: list[_Call], chance: rand
 
 
 def _can_change(value: Any) -> bool:
-    return type(value) in (bool, int, float, str, bytes, list, tuple, dict, set)
+    return type(value) in _PLAIN or bool(_fields(value))
+
+
+def _fields(value: Any) -> list[str]:
+    """The fields of an object that hold something plain: it can be another object of its class."""
+    if isinstance(value, (type, types.ModuleType, types.FunctionType)):
+        return []
+    held = getattr(value, "__dict__", None)
+    return [name for name in held if type(held[name]) in _PLAIN] if type(held) is dict else []
 
 
 def _changed(value: Any, chance: random.Random, depth: int = 0) -> Any:
@@ -236,6 +245,11 @@ def _changed(value: Any, chance: random.Random, depth: int = 0) -> Any:
     if kind in (list, tuple, set):
         parts = sorted(value, key=repr) if kind is set else list(value)
         return kind(_changed_list(parts, chance, depth))
+    fields = _fields(value) if depth < 4 else []
+    if fields:
+        name = chance.choice(fields)
+        new = _changed(vars(value)[name], chance, depth + 1)
+        object.__setattr__(value, name, new)  # what is frozen is a copy as well
     return value
 
 
