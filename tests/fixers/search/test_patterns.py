@@ -22,6 +22,26 @@ TABLE = {
         'import re\nparts = re.split(r".", name)\n',
         'import re\nparts = re.split(r"\\.", name)\n',
     ),
+    "a sign that must be there": (
+        "pattern",
+        'import re\nPREFIX = re.compile(r"(re|fw):?\\s*")\n',
+        'import re\nPREFIX = re.compile(r"(re|fw):\\s*")\n',
+    ),
+    "all of the seconds": (
+        "sibling",
+        "def idle(due, now):\n    return (due - now).seconds\n",
+        "def idle(due, now):\n    return (due - now).total_seconds()\n",
+    ),
+    "all that is divided by": (
+        "term_add",
+        "def groups(self, count):\n    return count // self.buy * self.free\n",
+        "def groups(self, count):\n    return count // (self.buy + self.free) * self.free\n",
+    ),
+    "the second of three": (
+        "grouping",
+        "def on(a, b, c, d):\n    return a and b or c and d\n",
+        "def on(a, b, c, d):\n    return a and (b or c) and d\n",
+    ),
     "rounded up": (
         "round_up",
         "def pages(count, size):\n    return count // size\n",
@@ -75,6 +95,14 @@ def test_one_edit_mends_it(kind: str, before: str, after: str) -> None:
     made = written(before)
     assert after in made
     assert made[after].kind == kind
+
+
+def test_a_key_is_what_the_tests_call_it() -> None:
+    text = 'def cursor(data):\n    return data.get("next")\n'
+    made = written(text, told=("items", "next_cursor", "a sentence, not a name"))
+    keys = [one.splices[0].text for one in made.values() if one.kind == "string"]
+    assert '"next_cursor"' in keys
+    assert '"a sentence, not a name"' not in keys
 
 
 def test_a_text_that_is_no_pattern_is_not_taken_for_one() -> None:

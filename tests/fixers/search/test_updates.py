@@ -45,6 +45,13 @@ TABLE = {
         "def det(rows):\n    factor = 1\n    for r in rows:\n        a, b = b, a\n"
         "        factor = -factor\n        factor *= r\n    return factor\n",
     ),
+    "a sum for each group": (
+        "move_in",
+        "def report(groups):\n    total = 0\n    lines = []\n    for group in groups:\n"
+        "        for one in group:\n            total += one\n        lines.append(total)\n",
+        "def report(groups):\n    lines = []\n    for group in groups:\n        total = 0\n"
+        "        for one in group:\n            total += one\n        lines.append(total)\n",
+    ),
     "the last group is given, too": (
         "flush",
         "def groups(rows):\n    group = []\n    for row in rows:\n        if row.new and group:\n"

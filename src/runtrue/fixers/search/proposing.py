@@ -81,11 +81,13 @@ class Proposals:
         failures: Sequence[Failure],
         priors: Priors,
         operators: Sequence[Operator] = OPERATORS,
+        told: Sequence[str] = (),
     ) -> None:
         self._suspicion = suspicion
         self._failures = tuple(failures)
         self._priors = priors
         self._operators = operators
+        self._told = tuple(told)
         self.programs: dict[str, Program] = {}
         for file, text in texts.items():
             try:
@@ -175,7 +177,9 @@ class Proposals:
 
     def _edits(self, program: Program, node: ast.AST) -> Iterator[Edit]:
         others = tuple(one for one in self.programs.values() if one is not program)
-        site = Site(program=program, node=node, failures=self._failures, others=others)
+        site = Site(
+            program=program, node=node, failures=self._failures, others=others, told=self._told
+        )
         checks = self._checks.get(program.file, ())
         for operator in self._operators:
             edits = operator(site)

@@ -9,6 +9,7 @@ Files of the workplace may be changed meanwhile, by this and by tests; what this
 
 from __future__ import annotations
 
+import ast
 import asyncio
 import contextlib
 import math
@@ -21,7 +22,7 @@ from runtrue.encoding import decoded
 from runtrue.fixers.search.ahead import Ahead
 from runtrue.fixers.search.budget import Budget
 from runtrue.fixers.search.choosing import Behaviour, Choice, choose, clumsiness
-from runtrue.fixers.search.edit import Edit
+from runtrue.fixers.search.edit import Edit, parsed
 from runtrue.fixers.search.evidence import Baseline, Failure
 from runtrue.fixers.search.fresh import FreshProver
 from runtrue.fixers.search.localise import Suspicion, suspicion
@@ -48,6 +49,8 @@ _DROPS = dict.fromkeys(
     ("commented out", "comment mark", "prose", "dropped line", "dropped token", "body"),
     "drops code",
 )
+#: Longer texts of tests are no names.
+_LONGEST_TOLD = 40
 #: The least time, in seconds, that is worth beginning something with.
 _WORTHWHILE = 0.5
 #: Seconds for comparing what passes, at least: a choice that is better is worth them.
@@ -194,11 +197,21 @@ class Repair:
             judge,
             baseline,
             base,
-            Proposals(base, suspect, failures, priors),
+            Proposals(base, suspect, failures, priors, told=self._told(baseline)),
             self._allowance(),
             targets=targets,
             tell=self._progress,
         )
+
+    def _told(self, baseline: Baseline) -> list[str]:
+        """The short texts that the tests use, each once."""
+        found: dict[str, None] = {}
+        for file in baseline.tests:
+            with contextlib.suppress(SyntaxError, ValueError, RecursionError):
+                for node in ast.walk(parsed(self._read(file))):
+                    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                        found.setdefault(node.value)
+        return [text for text in found if 1 < len(text) < _LONGEST_TOLD]
 
     def _failures(self, baseline: Baseline, targets: list[str]) -> list[Failure]:
         wanted = set(targets)

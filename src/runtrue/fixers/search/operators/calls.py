@@ -8,7 +8,7 @@ from itertools import combinations
 
 from runtrue.fixers.search.edit import Edit, Splice
 from runtrue.fixers.search.operators.facts import facts_at, gathered, missed, undefined
-from runtrue.fixers.search.operators.families import COMMON, methods, offered, siblings
+from runtrue.fixers.search.operators.families import COMMON, PART_OF, methods, offered, siblings
 from runtrue.fixers.search.operators.likeness import by_likeness
 from runtrue.fixers.search.operators.seam import Site
 from runtrue.fixers.search.operators.spelling import (
@@ -40,6 +40,8 @@ def sibling(site: Site) -> Iterator[Edit]:
         start = program.source(node)[: -len(node.attr)]
         for other, unlikely in siblings(node.attr).items():
             yield program.replace("sibling", node, start + other, unlikely=unlikely)
+        if node.attr in PART_OF and isinstance(node.ctx, ast.Load):
+            yield program.replace("sibling", node, start + PART_OF[node.attr])
     elif isinstance(node, ast.Call):
         yield from _other_ways(site, node)
 

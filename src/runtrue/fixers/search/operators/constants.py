@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 
 from runtrue.fixers.search.edit import Edit, Splice
@@ -15,6 +16,9 @@ from runtrue.fixers.search.operators.spelling import UNARY, Code, rewrite
 
 _MOST_STRINGS = 6
 _MOST_NUMBERS = 6
+#: Names that the tests use in place of one, and how much alike they have to be.
+_MOST_TOLD, _ALIKE = 4, 0.5
+_NAME = re.compile(r"[\w.:-]+")
 
 
 def number(site: Site) -> Iterator[Edit]:
@@ -181,9 +185,28 @@ def string(site: Site) -> Iterator[Edit]:
         add(other, unlikely)
     for other in _expected(site.failures, value):
         add(other, 1.5)
+    if _NAME.fullmatch(value) and _is_key(parent, node):
+        for other, alike in by_likeness(value, site.told)[:_MOST_TOLD]:
+            if alike > _ALIKE and _NAME.fullmatch(other):
+                add(other, 1.5)
     quote = written[-1]
     for other, unlikely in meant.items():
         yield program.replace("string", node, _quoted(other, quote), unlikely=unlikely)
+
+
+def _is_key(parent: ast.AST | None, node: ast.Constant) -> bool:
+    """Whether a text is what something is looked up or kept by."""
+    match parent:
+        case ast.Subscript() | ast.Dict():
+            return True
+        case ast.Call(func=ast.Attribute(attr="get" | "pop" | "setdefault")):
+            return parent.args[0] is node
+        case ast.Call(func=ast.Name(id="getattr" | "setattr" | "hasattr")):
+            return True
+        case ast.Compare(ops=[ast.In() | ast.NotIn()]):
+            return parent.left is node
+        case _:
+            return False
 
 
 def _like(site: Site, value: str) -> Iterator[tuple[str, float]]:

@@ -6,6 +6,8 @@ import importlib
 from collections import Counter, OrderedDict, defaultdict, deque
 from functools import cache
 
+#: What gives a part, and what gives all of it.
+PART_OF = {"seconds": "total_seconds()", "microseconds": "total_seconds()"}
 #: Each row is a family: any of it may have been meant where another is written.
 FAMILIES = (
     "min max",

@@ -14,7 +14,11 @@ _FUNCTIONS = frozenset(
     ("compile", "match", "fullmatch", "search", "sub", "subn", "split", "findall", "finditer")
 )
 #: A quantifier, and what it may stand for; not what is escaped, and not in a class of characters.
-_PART = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|(?<![(])[+*](?![?+])|[+*]\?|\.(?![+*{?])")
+_PART = re.compile(
+    r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|(?<![(])[+*](?![?+])|[+*]\?|\.(?![+*{?])|(?<=[^(+*?}])\?"
+)
+    r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|(?<![(])[+*](?![?+])|[+*]\?|\.(?![+*{?])|(?<=[^(+*?}])\?"
+)
 
 
 def pattern(site: Site) -> Iterator[Edit]:
@@ -65,6 +69,8 @@ def _others(text: str) -> Iterator[tuple[str, float]]:
                 yield text[:start] + "*" + text[end:], 1.5
             case "*":
                 yield text[:start] + "+" + text[end:], 1.5
+            case "?":
+                yield text[:start] + text[end:], 1.2
             case ".":
                 yield text[:start] + r"\." + text[end:], 2.0
     if not text.startswith(("^", r"\A")):

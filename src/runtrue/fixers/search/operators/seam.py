@@ -20,6 +20,8 @@ class Site:
     failures: tuple[Failure, ...] = ()
     #: The other files of the project that are known, in which a name may be.
     others: tuple[Program, ...] = ()
+    #: Short texts that the tests use: the names of what they hand over are among them.
+    told: tuple[str, ...] = ()
 
 
 #: Proposes edits at a node. It is called for each expression, statement, argument, keyword and

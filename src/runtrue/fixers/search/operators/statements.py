@@ -151,4 +151,5 @@ STATEMENTS: tuple[Operator, ...] = (
     updates.never_changed,
     updates.turned,
     updates.flush,
+    updates.anew,
 )

@@ -116,6 +116,10 @@ def regrouped(site: Site) -> Iterator[Edit]:
             one = binary(parts[0], sign_of(inner), second)
             if isinstance(outer, ast.Add) and isinstance(inner, ast.Add):
                 return
+        case ast.BoolOp(op=ast.Or(), values=[ast.BoolOp() as first, ast.BoolOp() as second]):
+            values, others = ([code(program, part) for part in x.values] for x in (first, second))
+            middle = joined("or", values[-1], others[0])
+            one = joined("and", *values[:-1], middle, *others[1:])
         case ast.BoolOp(op=ast.Or(), values=[first_value, ast.BoolOp() as second_value]):
             values = [code(program, part) for part in second_value.values]
             head = joined("or", code(program, first_value), values[0])
@@ -207,6 +211,35 @@ def _indexed(site: Site) -> list[str]:
     ]
 
 
+def whole_divisor(site: Site) -> Iterator[Edit]:
+    """A part of what is divided by, left out: `count // (self.buy + self.free)`."""
+    program, node = site.program, site.node
+    parent, function = program.parents.get(node), program.function_of(node)
+    if not isinstance(parent, ast.BinOp) or node is not parent.right or function is None:
+        return
+    if not isinstance(parent.op, ast.Div | ast.FloorDiv | ast.Mod):
+        return
+    match node:
+        case ast.Attribute(value=owner):
+            start = program.source(owner)
+            others = [
+                program.source(one)
+                for one in ast.walk(function)
+                if isinstance(one, ast.Attribute)
+                and program.source(one.value) == start
+                and not isinstance(program.parents.get(one), ast.Call)
+            ]
+        case ast.Name():
+            others = _numbers(site, facts_at(program, node))
+        case _:
+            return
+    told = [one for one in dict.fromkeys(others) if one != program.source(node)]
+    for n, other in enumerate(told[:_MOST_TERMS]):
+        for m, sign in enumerate(("+", "-")):
+            made = binary(code(program, node), sign, Code(other))
+            yield rewrite(program, "term_add", node, made, unlikely=1.5 + (n + m) / 2)
+
+
 def _ratios(site: Site) -> Iterator[float]:
     """How much more the failing tests expect than there is."""
     for failure in site.failures:
@@ -217,4 +250,4 @@ def _ratios(site: Site) -> Iterator[float]:
             yield wanted / had
 
 
-TERMS = (dropped_term, added_term, regrouped, scaled, rounded_up, around)
+TERMS = (dropped_term, added_term, regrouped, scaled, rounded_up, around, whole_divisor)

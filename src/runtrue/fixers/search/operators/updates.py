@@ -10,11 +10,13 @@ from runtrue.fixers.search.operators.layout import (
     ENDS,
     LOOPS,
     after,
+    before,
     free,
     loop_of,
     own_statements,
     parameters,
     rigid,
+    without,
 )
 from runtrue.fixers.search.operators.seam import Site
 from runtrue.fixers.search.program import Function, Program
@@ -152,6 +154,42 @@ def flush(site: Site) -> Iterator[Edit]:
             says = f"`{' '.join(' '.join(lines).split())}` behind the loop"
             made = after(program, node, *lines)
             yield program.edit("flush", node, says, made, unlikely=1.0 + n / 3)
+
+
+def anew(site: Site) -> Iterator[Edit]:
+    """A beginning for each round of a loop, where there is one for all of them."""
+    node, program = site.node, site.program
+    match node:
+        case ast.Assign(
+            targets=[ast.Name(id=name)],
+            value=ast.Constant() | ast.List(elts=[]) | ast.Dict(keys=[]) | ast.Call(args=[]),
+        ) if free(program, node):
+            pass
+        case _:
+            return
+    block = program.block_of(node)
+    loops = [one for one in block[block.index(node) + 1 :] if isinstance(one, LOOPS)]
+    for loop in loops:
+        first = loop.body[0]
+        if name in _gathered_in(loop) and free(program, loop) and free(program, first):
+            text = program.source(node)
+            says = f"`{text}` in each round of the loop"
+            made = (without(program, node), before(program, first, text))
+            yield program.edit("move_in", node, says, *made, unlikely=1.2)
+
+
+def _gathered_in(loop: ast.stmt) -> set[str]:
+    """The names that a loop adds to."""
+    found = set()
+    for one in ast.walk(loop):
+        match one:
+            case ast.AugAssign(target=ast.Name(id=name)):
+                found.add(name)
+            case ast.Attribute(value=ast.Name(id=name), attr="append" | "add" | "extend"):
+                found.add(name)
+            case ast.Subscript(value=ast.Name(id=name), ctx=ast.Store()):
+                found.add(name)
+    return found
 
 
 def loop_like(block: list[ast.stmt]) -> bool:
