@@ -197,3 +197,19 @@ async def _failing(workplace: Workplace, check: CommandCheck = TESTS) -> frozens
         return await ahead.failing(FAST.longest)
     finally:
         await ahead.close()
+
+
+def test_nobody_waits_for_what_broke_before_it_could_start(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*about: object) -> None:
+        raise OSError("no space left on device")
+
+    monkeypatch.setattr("runtrue.fixers.search.servers.Servers", broken)
+
+    async def run() -> frozenset[str] | None:
+        ahead = Ahead(TESTS, place(tmp_path, SHOP_FILES), FAST)
+        async with asyncio.timeout(10):
+            return await ahead.failing(1.0)
+
+    assert asyncio.run(run()) is None

@@ -44,20 +44,21 @@ class Ahead:
         self._task = asyncio.create_task(self._keep())
 
     async def _keep(self) -> None:
-        # Here, so that all that a search needs is imported while the check runs.
-        import runtrue.fixers.search.repair  # noqa: F401
-        from runtrue.fixers.search.servers import Servers, Unprovable
-
-        servers = Servers(*self._about, self._limits)
         try:
-            async with servers.running():
-                self._ready.set_result(servers)
-                with contextlib.suppress(TimeoutError):
-                    await self._until_taken()
-                    await self._released.wait()
-        except Unprovable as error:
-            self._ready.set_exception(error)
-        finally:
+            # Here, so that all that a search needs is imported while the check runs.
+            import runtrue.fixers.search.repair  # noqa: F401
+            from runtrue.fixers.search.servers import Servers, Unprovable
+
+            servers = Servers(*self._about, self._limits)
+            try:
+                async with servers.running():
+                    self._ready.set_result(servers)
+                    with contextlib.suppress(TimeoutError):
+                        await self._until_taken()
+                        await self._released.wait()
+            except Unprovable as error:
+                self._ready.set_exception(error)
+        finally:  # whatever happened: nobody is to wait for ever
             self._ready.cancel()
 
     async def _until_taken(self) -> None:
