@@ -19,13 +19,17 @@ from typing import Protocol
 
 from runtrue.fixers.search.evidence import Baseline
 from runtrue.fixers.search.localise import Suspicion
+from runtrue.fixers.search.priors import cause_of_failure
 from runtrue.fixers.search.proposing import Candidate, Proposals
 from runtrue.fixers.search.stopped import Stopped
 from runtrue.fixers.search.trial import End, Trial
+from runtrue.loop import Cause
 
-#: After the first candidate that passes at position n, as many more are tried as n, within these;
-#: the least, where many tests failed, and where one or two did: those are passed more easily.
-_MORE, _MORE_IF_FEW, _FEW = (100, 1_500), (400, 1_500), 2
+#: After the first candidate that passes at position n, as many more are tried as n, within these.
+_MORE = 100, 1_500
+#: The same where no more than so many tests failed, for a wrong value: that is more easily made
+#: right by chance than many are, or than an exception is that says what is missing.
+_MORE_IF_FEW, _FEW = (400, 1_500), 2
 #: Candidates that pass are enough at this number.
 _ENOUGH = 24
 #: Slow candidates that are tried again, and with how much more patience.
@@ -249,7 +253,7 @@ class Search(Trying):
             allowance,
             only=self._wanted,
             usual=_usual(baseline, targets),
-            more=_MORE_IF_FEW if len(targets) <= _FEW else _MORE,
+            more=_MORE_IF_FEW if _is_weak(baseline, targets) else _MORE,
             tell=tell,
         )
         self._proposals = proposals
@@ -325,6 +329,13 @@ def _usual(baseline: Baseline, targets: Iterable[str]) -> frozenset[str]:
         for case in baseline.cases
         if case.failure is not None and case.test in wanted
     )
+
+
+def _is_weak(baseline: Baseline, targets: Sequence[str]) -> bool:
+    """Whether little says what is wrong: few tests fail, and only for a value."""
+    failures = [c.failure for c in baseline.cases if c.failure and c.test in targets]
+    values = any(cause_of_failure(one) is Cause.WRONG_VALUE for one in failures)
+    return len(targets) <= _FEW and values
 
 
 def where_to_look(suspicion: Suspicion, count: int = 5) -> list[str]:
