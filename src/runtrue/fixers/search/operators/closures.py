@@ -61,7 +61,8 @@ def _bound(program: Program, node: Closure, loop: ast.stmt) -> list[Splice]:
 
 def _of_round(program: Program, node: Closure, loop: ast.stmt) -> set[str]:
     """The names that a round of a loop binds, or one of a loop around it, but not the function."""
-    found = _stored([one for one in ast.walk(loop) if one not in set(ast.walk(node))])
+    within = set(ast.walk(node))
+    found = _stored(one for one in ast.walk(loop) if one not in within)
     for outer in program.ancestors(loop):
         if isinstance(outer, ast.For | ast.AsyncFor):
             found |= _stored(ast.walk(outer.target))

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 
 from runtrue.fixers.search.edit import Edit
 from runtrue.fixers.search.operators.layout import (
-    ENDS,
     LOOPS,
     after,
     before,
     free,
+    is_elif,
     loop_of,
     own_statements,
     parameters,
@@ -67,8 +67,8 @@ def take_over(site: Site) -> Iterator[Edit]:
 def as_the_other_branch(site: Site) -> Iterator[Edit]:
     """What one branch counts on, set back in the other: `column = 1` where a line ends."""
     node, program = site.node, site.program
-    if not isinstance(node, ast.If) or not node.orelse or loop_like(node.orelse):
-        return
+    if not isinstance(node, ast.If) or not node.orelse or is_elif(program, node.orelse[0]):
+        return  # the branches of an `elif` are looked at by themselves
     function = program.function_of(node)
     if function is None:
         return
@@ -192,14 +192,10 @@ def _gathered_in(loop: ast.stmt) -> set[str]:
     return found
 
 
-def loop_like(block: list[ast.stmt]) -> bool:
-    """Whether a block is an `elif`, whose own branches are looked at by themselves."""
-    return len(block) == 1 and isinstance(block[0], ast.If)
-
-
 def _can_follow(program: Program, node: ast.stmt) -> bool:
+    """Whether another statement can be written behind a simple one."""
     simple = isinstance(node, ast.Assign | ast.AugAssign | ast.AnnAssign | ast.Expr)
-    return simple and not isinstance(node, ENDS) and free(program, node)
+    return simple and free(program, node)
 
 
 def _own_attributes(node: ast.AST) -> list[str]:
@@ -262,15 +258,22 @@ def _begun(program: Program, function: Function, target: str) -> list[str]:
 
 
 def _factors(function: Function) -> Iterator[str]:
-    """The variables that others are multiplied into."""
+    """The variables that others are multiplied into, or that begin as 1 or -1 for that."""
+    multiplied = {
+        part.id
+        for one in ast.walk(function)
+        if isinstance(one, ast.BinOp) and isinstance(one.op, ast.Mult)
+        for part in (one.left, one.right)
+        if isinstance(part, ast.Name)
+    }
     for one in ast.walk(function):
         match one:
             case ast.AugAssign(target=ast.Name(id=name), op=ast.Mult()):
                 yield name
             case ast.Assign(
-                targets=[ast.Name(id="sign" | "factor" as name)],
-                value=ast.Constant() | ast.UnaryOp(),
-            ):
+                targets=[ast.Name(id=name)],
+                value=ast.Constant(value=1) | ast.UnaryOp(operand=ast.Constant(value=1)),
+            ) if name in multiplied:
                 yield name
 
 
