@@ -107,6 +107,7 @@ def added_argument(site: Site) -> Iterator[Edit]:
     if name in ("sorted", "sort", "min", "max") and "key" not in given:
         for n, key in enumerate(_orders(site)):
             yield _with(site, node, f"key=lambda one: {key}", 1.0 + n / 2)
+    yield from _imported_for(site, node)
     yield from _as_elsewhere(site, node, name)
     yield from _asked_for(site, node, name)
 
@@ -119,12 +120,16 @@ def _as_elsewhere(site: Site, node: ast.Call, name: str) -> Iterator[Edit]:
         for one in call.keywords if call is not node else ():
             if one.arg not in (None, *given) and isinstance(one.value, _PLAIN):
                 found[site.program.source(one)] += 1
-    for name in gathered(site.program).unused:
-        if not name[:1].isupper() or not node.args or node.keywords:
-            continue
-        yield _with(site, node, name, 1.5)
     for n, (text, _) in enumerate(found.most_common(_MOST_ELSEWHERE)):
         yield _with(site, node, text, 1.5 + 0.3 * n)
+
+
+def _imported_for(site: Site, node: ast.Call) -> Iterator[Edit]:
+    """A constant or class that is imported, and used nowhere: perhaps it was forgotten here."""
+    if node.args and not node.keywords:
+        for name in gathered(site.program).unused:
+            if name[:1].isupper():
+                yield _with(site, node, name, 1.5)
 
 
 def _orders(site: Site) -> list[str]:

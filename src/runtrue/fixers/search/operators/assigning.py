@@ -91,11 +91,11 @@ def copy_first(site: Site) -> Iterator[Edit]:
         case _:
             return
     text = program.source(node.value)
-    for n, (way, rare) in enumerate(_changes(program, function, name)):
+    for n, (way, rare) in enumerate(_copies(function, name)):
         yield program.replace("copy", node.value, way.format(text), unlikely=rare + n / 4)
 
 
-def _changes(program: Program, function: Function, name: str) -> list[tuple[str, float]]:
+def _copies(function: Function, name: str) -> list[tuple[str, float]]:
     """How a variable can be copied, by what is changed of it."""
     kinds: set[str] = set()
     for one in ast.walk(function):

@@ -171,12 +171,12 @@ def ordered(site: Site) -> Iterator[Edit]:
         else:
             continue
         for mark in node.decorator_list:
-            text = program.source(mark)
-            if text.endswith("dataclass"):
-                yield program.replace("decorate", mark, f"{text}({wanted})", unlikely=0.2)
-            elif isinstance(mark, ast.Call) and program.source(mark.func).endswith("dataclass"):
-                made = f"{text[:-1].rstrip(', ')}, {wanted})"
-                yield program.replace("decorate", mark, made, unlikely=0.2)
+            if _dataclass(mark) is None:
+                continue
+            named = mark.func if isinstance(mark, ast.Call) else mark
+            given = [program.source(one) for one in getattr(mark, "keywords", [])]
+            made = f"{program.source(named)}({', '.join([*given, wanted])})"
+            yield program.replace("decorate", mark, made, unlikely=0.2)
 
 
 def _methods_at(site: Site) -> Iterator[Function]:

@@ -12,9 +12,9 @@ from runtrue.fixers.search.operators.layout import (
     before,
     free,
     is_elif,
+    locals_of,
     loop_of,
     own_statements,
-    parameters,
     rigid,
     without,
 )
@@ -35,7 +35,7 @@ def take_over(site: Site) -> Iterator[Edit]:
     owner = program.parents.get(function)
     if not isinstance(owner, ast.ClassDef) or function.name == "__init__":
         return
-    locals_ = {*parameters(function), *_assigned(function)}
+    own = set(locals_of(program, function)) - {"self", "cls"}
     changed = _stored(function)
     elsewhere = set().union(
         *(_stored(one) for one in owner.body if getattr(one, "name", "") != "__init__")
@@ -46,7 +46,7 @@ def take_over(site: Site) -> Iterator[Edit]:
             continue
         attributes = _own_attributes(one)
         names = [part.id for part in ast.walk(one) if isinstance(part, ast.Name)]
-        found |= {(a, n): None for a in attributes for n in names if n in locals_}
+        found |= {(a, n): None for a in attributes for n in names if n in own}
     places = [node, program.block_of(node)[-1]]
     for attribute, name in list(found)[:_MOST_UPDATES]:
         if attribute in changed:
@@ -218,10 +218,6 @@ def _stored(function: ast.AST) -> set[str]:
         and isinstance(one.value, ast.Name)
         and one.value.id == "self"
     }
-
-
-def _assigned(function: Function) -> set[str]:
-    return {name for name, _ in _bindings(function)}
 
 
 def _bindings(function: Function) -> Iterator[tuple[str, ast.expr | None]]:
