@@ -27,6 +27,7 @@ from runtrue.loop import (
     fault_of_exception,
 )
 from runtrue.process import Ended
+from runtrue.sandbox import is_judge
 
 if TYPE_CHECKING:
     from runtrue.checks.coverage.left import LeftReports
@@ -65,8 +66,6 @@ class Case:
 
 def without_tests(coverage: Coverage) -> Coverage:
     """The coverage of what is tested: tests run as a whole, or not at all."""
-    from runtrue.sandbox import is_judge
-
     return Coverage({file: lines for file, lines in coverage.files.items() if not is_judge(file)})
 
 

@@ -31,6 +31,7 @@ from runtrue.loop import (
     fault_of_exception,
 )
 from runtrue.process import Ended
+from runtrue.sandbox import is_judge
 
 _PLUGIN = Path(__file__).with_name("pytest_plugin")
 _REPORT = "pytest.jsonl"
@@ -338,8 +339,6 @@ def _blamed(
     Installed plugins may change pytest as they like, and so may tests and what prepares them, if
     they were there before the tests ran. What comes from nowhere was made to look so.
     """
-    from runtrue.sandbox import is_judge
-
     files = event["files"]
     if not files:
         return Place("")

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from runtrue.checks.places import Place, State, relative, state_of
 from runtrue.loop import Workplace
+from runtrue.sandbox import is_judge
 
 #: Where a project's own directory holds the code of others, or what running things has left.
 _NOT_OWN = frozenset(
@@ -80,8 +81,6 @@ def _judges(directory: Path) -> dict[str, State]:
 
 
 def _decides(name: str, directory: str) -> bool:
-    from runtrue.sandbox import is_judge
-
     if is_judge(name) or name == "package.json":
         return name not in _WRITTEN
     return name.endswith(_PROGRAMS) and is_judge(f"{directory}/{name}")

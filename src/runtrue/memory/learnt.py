@@ -9,6 +9,7 @@ from runtrue.memory.patch import Segment
 from runtrue.memory.store import storable
 from runtrue.memory.template import Template, template_of
 from runtrue.redaction import MARK, Redactor
+from runtrue.sandbox import is_judge
 
 #: What is kept of a diff's text.
 _LONGEST = 20_000
@@ -25,8 +26,6 @@ class Learnt:
 
 def learnt_from(diff: str, hide: Redactor) -> Learnt | None:
     """What is kept of a diff; None when it changes nothing."""
-    from runtrue.sandbox import is_judge
-
     if not diff.strip():
         return None
     safe = storable(hide(diff))
