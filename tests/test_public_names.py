@@ -1,469 +1,126 @@
-"""The names that others may rely on. Adding one is a decision; losing one breaks somebody."""
+"""What others may rely on: every package exports what somebody uses, and documents it."""
 
 from __future__ import annotations
 
+import ast
 import importlib
 import inspect
 import re
+from collections import defaultdict
+from functools import cache
+from pathlib import Path
 
 import pytest
 
+import runtrue
 from runtrue import errors
 
-PUBLIC: dict[str, list[str]] = {
-    "runtrue.flow": [
-        "Ask",
-        "Claim",
-        "Dispatcher",
-        "Event",
-        "Flow",
-        "Journal",
-        "Listener",
-        "LocalDispatcher",
-        "Node",
-        "Owner",
-        "Parked",
-        "Question",
-        "ResultRow",
-        "RunRow",
-        "RunState",
-        "Segment",
-        "StepRow",
-        "emit",
-        "held_emit",
-        "held_tell",
-        "replay",
-        "run_segment",
-        "tell",
-    ],
-    "runtrue.loop": [
-        "Action",
-        "Analysis",
-        "Analyst",
-        "Answer",
-        "AnswerWithin",
-        "Attempt",
-        "AutomationProfile",
-        "Backoff",
-        "Bounds",
-        "Budget",
-        "COUNTED",
-        "COVERAGE_UNMET",
-        "Cause",
-        "Check",
-        "CodeType",
-        "Condition",
-        "Cycle",
-        "DEFAULT_PROFILE",
-        "Decision",
-        "EXPIRED",
-        "Escalation",
-        "Escalator",
-        "Fault",
-        "Finding",
-        "Fix",
-        "FixPart",
-        "FixTask",
-        "Fixer",
-        "Gate",
-        "History",
-        "Item",
-        "Limits",
-        "Location",
-        "MATCH",
-        "MaxCost",
-        "MaxTime",
-        "Mode",
-        "NEEDS_APPROVAL",
-        "Notice",
-        "Notification",
-        "Outcome",
-        "PROFILES",
-        "Policy",
-        "Proposal",
-        "RESOURCE_LIMIT",
-        "Reason",
-        "Rejection",
-        "Requirement",
-        "Requirements",
-        "Response",
-        "RetryLimit",
-        "Revise",
-        "Revision",
-        "SECURITY_ISSUE",
-        "Sandbox",
-        "Skip",
-        "Spent",
-        "TAMPERED",
-        "TESTS_MISSING",
-        "TIMEOUT",
-        "TIME_IS_UP",
-        "TakeBackNode",
-        "Trial",
-        "Trigger",
-        "Verdict",
-        "Why",
-        "Workplace",
-        "Workshop",
-        "WorkshopNode",
-        "as_pattern",
-        "beyond",
-        "cause_of",
-        "cause_of_type",
-        "decide",
-        "fault_of_exception",
-        "fault_of_status",
-        "fingerprint",
-        "in_time",
-        "is_one_of",
-        "lineage",
-        "matches",
-        "may_be_one_of",
-        "mended",
-        "normalise",
-        "only_deleted",
-        "readable",
-        "repair_cycle",
-        "secret_written",
-        "steady",
-        "still_judged",
-        "too_much",
-        "what_is_spent",
-        "within_task",
-        "write_texts",
-    ],
-    "runtrue.checks": [
-        "CaseInfo",
-        "CommandCheck",
-        "Coverage",
-        "Detected",
-        "FileCoverage",
-        "Framework",
-        "Language",
-        "Measured",
-        "Totals",
-        "detect_checks",
-        "files_named",
-        "find_program",
-        "framework_of",
-        "is_shell",
-        "language_of",
-        "lines_with_code",
-        "load_cases",
-        "load_measured",
-        "output_of",
-        "own_checks",
-        "reader_of",
-        "relative",
-        "tool_of",
-        "totals",
-        "trim",
-    ],
-    "runtrue.gates": [
-        "CoverageGate",
-        "SecurityGate",
-        "Severity",
-        "is_source",
-    ],
-    "runtrue.fixers": [
-        "AgentFixer",
-        "CommandFixer",
-        "Edited",
-        "Hide",
-        "Lead",
-        "MemoryFixer",
-        "Mending",
-        "ModelEditor",
-        "ModelFixer",
-        "SearchFixer",
-        "ToolFixer",
-        "bounds_text",
-        "build_ladder",
-        "findings_text",
-        "fix_ids",
-        "imported_by",
-        "in_vain",
-        "keep_fix",
-        "language_of_finding",
-        "leads_of",
-        "mend",
-        "mending_command",
-        "module_of",
-        "own_file",
-        "read_text",
-        "run_agent",
-        "run_command",
-        "sendable",
-        "sentence",
-        "show_files",
-        "sources_below",
-        "tell_command",
-        "write_prompt",
-    ],
-    "runtrue.sandbox": [
-        "GitSandbox",
-        "Isolation",
-        "Level",
-        "RefusedFiles",
-        "TreeSandbox",
-        "UsersTree",
-        "allowed",
-        "changes_since",
-        "content_at",
-        "fork_point",
-        "git_places",
-        "head_of",
-        "hidden",
-        "is_git",
-        "is_judge",
-        "is_test",
-        "judges_of_command",
-        "missing",
-        "outside",
-        "repository_of",
-        "resolve",
-        "search_path",
-        "unavailable",
-    ],
-    "runtrue.models": [
-        "Answer",
-        "BadCredentials",
-        "BadOutput",
-        "Model",
-        "ModelError",
-        "ModelUnavailable",
-        "NoAnswer",
-        "RequestRejected",
-        "Usage",
-        "fence",
-        "model_name",
-        "open_model",
-    ],
-    "runtrue.fields": [
-        "Ranked",
-        "SURE",
-        "rank_names",
-        "rank_paths",
-    ],
-    "runtrue.memory": [
-        "ANY",
-        "Counts",
-        "DebugMemory",
-        "Failure",
-        "FileTemplate",
-        "Memory",
-        "Place",
-        "Project",
-        "Rank",
-        "RankedFix",
-        "RememberedFix",
-        "Repair",
-        "Retention",
-        "Scope",
-        "Session",
-        "SessionFailure",
-        "SessionFile",
-        "SessionFix",
-        "SimilarFailure",
-        "Template",
-        "apply",
-        "load_sessions",
-        "scope_of",
-        "session_path",
-        "shape_of",
-        "template_of",
-        "the_one",
-        "write_session",
-    ],
-    "runtrue.escalation": [
-        "Delivery",
-        "EscalationReport",
-        "Message",
-        "ReportFiles",
-        "Sender",
-        "Subject",
-        "notify",
-        "report_on",
-        "write_report",
-    ],
-    "runtrue.planner": [
-        "KIND",
-        "Planning",
-        "create_planner_flow",
-        "prepare_task",
-        "report_of",
-        "save_task",
-        "start_task",
-    ],
-    "runtrue.planner.nodes": [
-        "ComponentBrowsingNode",
+PACKAGE = Path(runtrue.__file__).parent
+ROOT = PACKAGE.parent.parent
+PACKAGES = sorted(
+    ".".join(init.relative_to(PACKAGE.parent).parent.parts)
+    for init in PACKAGE.glob("*/__init__.py")
+)
+
+#: Promised to people who import runtrue, whether or not runtrue itself uses them.
+PROMISED = {
+    "runtrue.code": {"Record", "run_code_loop"},
+    "runtrue.errors": {"RuntimeValidationError"},
+    "runtrue.plan": {"AutomationProfile", "FixThenRevalidateOrchestrator"},
+    "runtrue.planner": {"create_planner_flow"},
+    "runtrue.planner.nodes": {
         "MetadataGenerationNode",
-        "ParameterDiscoveryNode",
-        "ParameterMappingNode",
         "ParameterPreparationNode",
         "ResultPreparationNode",
         "RuntimeValidationNode",
         "ValidatorNode",
-        "WorkflowDiscoveryNode",
         "WorkflowGeneratorNode",
-        "WorkflowRunNode",
-    ],
-    "runtrue.workflow": [
-        "Calls",
-        "Document",
-        "HttpServer",
-        "InputError",
-        "Interface",
-        "KIND",
-        "Missing",
-        "Path",
-        "PathSyntaxError",
-        "REDACTED",
-        "Reference",
-        "Registry",
-        "Result",
-        "Started",
-        "StdioServer",
-        "TemplateSyntaxError",
-        "ToolError",
-        "ToolInfo",
-        "Unresolved",
-        "Workflow",
-        "WorkflowNode",
+    },
+    "runtrue.workflow": {
         "WorkflowResult",
-        "WorkflowStore",
-        "add_server",
-        "as_data",
-        "checked",
-        "compile_template",
         "compile_workflow",
-        "describe_type",
-        "execute_workflow",
-        "finding_of",
         "load_workflow",
-        "opened",
-        "parse_path",
-        "prepare_inputs",
-        "prepare_workflow",
-        "propose_name",
-        "read_document",
-        "redact_by_name",
-        "remove_server",
-        "report_so_far",
         "run_workflow",
-        "sample_text",
-        "schema",
-        "start_workflow",
-        "try_workflow",
         "validate_workflow",
-    ],
-    "runtrue.code": [
-        "AgentType",
-        "Apply",
-        "CodeRequest",
-        "CodeTask",
-        "CodeType",
-        "Facts",
-        "Iteration",
-        "Kind",
-        "Metric",
-        "Period",
-        "Phase",
-        "Record",
-        "Status",
-        "Stop",
-        "cause_in_words",
-        "judged",
-        "lets_go",
-        "may_matter",
-        "mentions",
-        "metrics_of",
-        "periods_of",
-        "plan_code",
-        "plan_fix",
-        "plan_gate",
-        "plan_task",
-        "prepare_run",
-        "report_of",
-        "run_code_loop",
-        "schema",
-        "signs_of",
-        "start_run",
-        "strategy_for",
-    ],
-    "runtrue.plan": [
-        "Acted",
-        "Actor",
-        "AutomationProfile",
-        "Bounds",
-        "FixThenRevalidateOrchestrator",
-        "Happening",
-        "KIND",
-        "Phase",
-        "Place",
-        "PlanRequest",
-        "PlanState",
-        "Position",
-        "STEP",
-        "Standing",
-        "Step",
-        "StepActor",
-        "StepTask",
-        "Strategist",
-        "Strategized",
-        "Strategy",
-        "StrategyTask",
-        "TRANSITIONS",
-        "Validation",
-        "ValidationKind",
-        "Wanted",
-        "answer_for",
-        "expire",
-        "load_plan_file",
-        "must_be_complete",
-        "must_be_open",
-        "must_not_be_applied",
-        "plan_flow",
-        "plan_use",
-        "policy_of",
-        "prepare_plan",
-        "report_of",
-        "standing_of",
-        "start_plan",
-        "transition",
-        "wanted_by",
-    ],
-    "runtrue.secrets": [
-        "EnvironmentStore",
-        "FileStore",
-        "Found",
-        "KeyringStore",
-        "SecretStore",
-        "Secrets",
-        "StoreRefused",
-        "StoreUnavailable",
-        "problem_of_name",
-        "remember_kept",
-        "secret_of",
-        "secrets_of",
-        "secrets_of_project",
-    ],
+    },
 }
 
 
-@pytest.mark.parametrize("package", PUBLIC)
-def test_a_package_exports_exactly_these_names(package: str) -> None:
-    assert sorted(importlib.import_module(package).__all__) == PUBLIC[package]
+def _exports(package: str) -> dict[str, object]:
+    module = importlib.import_module(package)
+    return {name: getattr(module, name) for name in module.__all__}
 
 
-@pytest.mark.parametrize("package", PUBLIC)
-def test_every_exported_name_is_there_and_has_a_docstring_where_it_can(package: str) -> None:
+@cache
+def _imported_from_outside() -> dict[str, set[str]]:
+    """Return, by package, the names that files outside of the package import from it."""
+    imported: dict[str, set[str]] = defaultdict(set)
+    for folder in ("src", "tests", "benchmarks", "demo", "features"):
+        for file in (ROOT / folder).rglob("*.py"):
+            if "node_modules" in file.parts:
+                continue
+            for node in ast.walk(ast.parse(file.read_bytes())):
+                if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("runtrue."):
+                    package = ".".join((node.module or "").split(".")[:2])
+                    if not file.is_relative_to(PACKAGE.parent.joinpath(*package.split("."))):
+                        imported[package].update(alias.name for alias in node.names)
+    return imported
+
+
+@cache
+def _names_in_signatures(package: str) -> dict[str, set[str]]:
+    """Return the names in the annotations and bases of the package's classes and functions."""
+    names: dict[str, set[str]] = defaultdict(set)
+    for file in PACKAGE.parent.joinpath(*package.split(".")).rglob("*.py"):
+        for definition in ast.parse(file.read_bytes()).body:
+            if isinstance(definition, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+                types: list[ast.AST] = list(getattr(definition, "bases", []))
+                for node in ast.walk(definition):
+                    types += [getattr(node, "annotation", None) or ast.Pass()]
+                    types += [getattr(node, "returns", None) or ast.Pass()]
+                words = " ".join(map(ast.unparse, types))
+                names[definition.name].update(re.findall(r"\w+", words))
+    return names
+
+
+def _unused(package: str) -> set[str]:
+    """Return the exports that nobody imports and no signature of another used export names."""
+    exports = set(_exports(package))
+    used: set[str] = set()
+    new = exports & (_imported_from_outside()[package] | PROMISED.get(package, set()))
+    while new:
+        used |= new
+        mentioned = set().union(*(_names_in_signatures(package)[name] for name in new))
+        new = mentioned & exports - used
+    return exports - used
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_every_export_is_there_once_and_documented(package: str) -> None:
     module = importlib.import_module(package)
     assert inspect.getdoc(module)
-    for name in module.__all__:
-        value = getattr(module, name)
+    assert len(set(module.__all__)) == len(module.__all__)
+    for name, value in _exports(package).items():
         if inspect.isclass(value) or inspect.isfunction(value):
             assert inspect.getdoc(value), f"{package}.{name} has no docstring"
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_every_export_is_promised_or_used_outside_of_its_package(package: str) -> None:
+    assert _unused(package) == set(), f"take these out of {package}.__all__, or use them"
+
+
+@pytest.mark.parametrize("package", PROMISED)
+def test_what_is_promised_is_exported(package: str) -> None:
+    module = importlib.import_module(package)
+    assert PROMISED[package] <= set(getattr(module, "__all__", vars(module)))
+
+
+def test_an_export_that_nobody_uses_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    package = importlib.import_module("runtrue.flow")
+    monkeypatch.setattr(package, "Idle", object(), raising=False)
+    monkeypatch.setattr(package, "__all__", [*package.__all__, "Idle"])
+    assert _unused("runtrue.flow") == {"Idle"}
 
 
 # -- the exceptions -----------------------------------------------------------------------------

@@ -19,7 +19,6 @@ from runtrue.config.plans import (
     fill_profile,
 )
 from runtrue.config.rules import (
-    problem_of_command,
     problem_of_pattern,
     problem_of_profile,
     problems_of_validation,
@@ -76,7 +75,6 @@ __all__ = [
     "fill_profile",
     "load_config",
     "printable",
-    "problem_of_command",
     "problem_of_pattern",
     "problem_of_profile",
     "problems_of_validation",

@@ -4,7 +4,7 @@
 module of its own; what a channel needs is imported when it is used.
 """
 
-from runtrue.escalation.channel import Delivery, Message, Sender
+from runtrue.escalation.channel import Delivery, Message
 from runtrue.escalation.files import ReportFiles, write_report
 from runtrue.escalation.notify import notify
 from runtrue.escalation.report import EscalationReport, Subject, report_on
@@ -14,7 +14,6 @@ __all__ = [
     "EscalationReport",
     "Message",
     "ReportFiles",
-    "Sender",
     "Subject",
     "notify",
     "report_on",

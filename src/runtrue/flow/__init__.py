@@ -4,7 +4,7 @@ It knows nothing of language models, code or workflows. `node` and `flow` are wh
 `run` is how one is driven, `journal` is what has happened, durably, and `dispatch` is who drives.
 """
 
-from runtrue.flow.dispatch import Dispatcher, LocalDispatcher, Segment
+from runtrue.flow.dispatch import LocalDispatcher, Segment
 from runtrue.flow.events import Event, Listener, emit, held_emit, held_tell, tell
 from runtrue.flow.flow import Flow
 from runtrue.flow.journal import Journal
@@ -16,7 +16,6 @@ from runtrue.flow.run import Parked, replay, run_segment
 __all__ = [
     "Ask",
     "Claim",
-    "Dispatcher",
     "Event",
     "Flow",
     "Journal",

@@ -28,7 +28,6 @@ from runtrue.memory.session import (
     session_path,
     write_session,
 )
-from runtrue.memory.shapes import shape_of
 from runtrue.memory.template import FileTemplate, Template, template_of
 
 __all__ = [
@@ -56,7 +55,6 @@ __all__ = [
     "load_sessions",
     "scope_of",
     "session_path",
-    "shape_of",
     "template_of",
     "the_one",
     "write_session",

@@ -16,16 +16,14 @@ from runtrue.plan.driving import (
     standing_of,
     wanted_by,
 )
-from runtrue.plan.flow import plan_flow, policy_of, prepare_plan, start_plan
+from runtrue.plan.flow import prepare_plan, start_plan
 from runtrue.plan.making import plan_use
 from runtrue.plan.orchestrator import FixThenRevalidateOrchestrator
 from runtrue.plan.place import Place
 from runtrue.plan.plan import KIND, PlanRequest, Validation, ValidationKind
 from runtrue.plan.plan_file import load_plan_file
-from runtrue.plan.report import report_of
 from runtrue.plan.seams import (
     Acted,
-    StepActor,
     StepTask,
     Strategist,
     Strategized,
@@ -51,7 +49,6 @@ __all__ = [
     "Position",
     "Standing",
     "Step",
-    "StepActor",
     "StepTask",
     "Strategist",
     "Strategized",
@@ -66,11 +63,8 @@ __all__ = [
     "must_be_complete",
     "must_be_open",
     "must_not_be_applied",
-    "plan_flow",
     "plan_use",
-    "policy_of",
     "prepare_plan",
-    "report_of",
     "standing_of",
     "start_plan",
     "transition",

@@ -7,10 +7,9 @@ change, and `run` makes a durable run of it all.
 
 from runtrue.planner.flow import create_planner_flow
 from runtrue.planner.planning import Planning
-from runtrue.planner.run import KIND, prepare_task, report_of, save_task, start_task
+from runtrue.planner.run import prepare_task, report_of, save_task, start_task
 
 __all__ = [
-    "KIND",
     "Planning",
     "create_planner_flow",
     "prepare_task",
