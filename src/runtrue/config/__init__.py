@@ -1,11 +1,9 @@
 """Configuration: `runtrue.toml`, or `[tool.runtrue]` in `pyproject.toml`, as typed data.
 
 Every mistake is one sentence with file, line and key, and with what would have been right.
-`sections` and `plans` say what can be set, and `load` reads it; `data` and `rules` are how anything
-that people write is read and what is asked of it, whatever kind of file it is in.
+`sections` and `plans` define what can be set, `rules` what no type can express, `load` reads it.
 """
 
-from runtrue.config.data import Keys, Problem, Source, read_data
 from runtrue.config.isolation import IsolationConfig
 from runtrue.config.load import load_config
 from runtrue.config.plans import (
@@ -18,11 +16,7 @@ from runtrue.config.plans import (
     ValidationKind,
     fill_profile,
 )
-from runtrue.config.rules import (
-    problem_of_pattern,
-    problem_of_profile,
-    problems_of_validation,
-)
+from runtrue.config.rules import problem_of_profile, problems_of_validation
 from runtrue.config.secrets import SecretsConfig, StoreKind
 from runtrue.config.sections import (
     RUNGS,
@@ -40,7 +34,6 @@ from runtrue.config.sections import (
     SecurityConfig,
 )
 from runtrue.config.user import allowed_addresses
-from runtrue.config.words import printable
 from runtrue.config.workflows import WorkflowsConfig
 
 __all__ = [
@@ -52,11 +45,9 @@ __all__ = [
     "FixersConfig",
     "GateConfig",
     "IsolationConfig",
-    "Keys",
     "MemoryConfig",
     "ModelConfig",
     "PlansConfig",
-    "Problem",
     "ProfileConfig",
     "RalphConfig",
     "SandboxConfig",
@@ -65,7 +56,6 @@ __all__ = [
     "Seconds",
     "SecretsConfig",
     "SecurityConfig",
-    "Source",
     "StoreKind",
     "Validation",
     "ValidationConfig",
@@ -74,9 +64,6 @@ __all__ = [
     "allowed_addresses",
     "fill_profile",
     "load_config",
-    "printable",
-    "problem_of_pattern",
     "problem_of_profile",
     "problems_of_validation",
-    "read_data",
 ]

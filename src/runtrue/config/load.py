@@ -9,12 +9,11 @@ from typing import Any
 
 import msgspec
 
-from runtrue.config.data import Keys, read_data
 from runtrue.config.plans import fill_profile
 from runtrue.config.rules import problems_of
 from runtrue.config.sections import Config, SearchConfig
-from runtrue.config.toml import TomlFile
-from runtrue.errors import UsageError
+from runtrue.documents import Pointer, Source, read_data, read_toml
+from runtrue.errors import ConfigError, UsageError
 from runtrue.loop import PROFILES, Requirements
 
 #: The variable that says how long to search, over the configuration.
@@ -48,13 +47,15 @@ def _with_search_time(config: Config, said: str | None) -> Config:
     return replace(config, fixers=replace(config.fixers, search=search))
 
 
-def _read(file: Path, prefix: Keys) -> Config:
-    source = TomlFile.read(file, prefix)
-    return read_data(source.data, Config, source, problems=problems_of, filled=_filled)
+def _read(file: Path, prefix: Pointer) -> Config:
+    # A broken pyproject.toml is refused as well: it might hold our settings, and going on without
+    # them would be a guess.
+    source = Source(read_toml(file), ConfigError, prefix)
+    return read_data(source, Config, problems=problems_of, fill=_fill)
 
 
-def _filled(data: Any) -> Any:
-    """What is set of a requirement or a profile leaves the rest of it as it is by default."""
+def _fill(data: Any) -> Any:
+    """Add the defaults to requirements and profiles that are set only in part."""
     if not isinstance(data, dict):
         return data
     data = dict(data)

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import os
-import shlex
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
-from runtrue.config.data import Keys, Problem
 from runtrue.config.plans import PlansConfig, ValidationConfig, ValidationKind
 from runtrue.config.sections import RUNGS, CheckConfig, Config, EscalationConfig
-from runtrue.config.words import is_one_edit, lower_first, suggestion
 from runtrue.config.workflows import WorkflowsConfig
+from runtrue.documents import (
+    KeyProblem,
+    Pointer,
+    is_one_edit,
+    problem_of_command,
+    problem_of_pattern,
+    suggestion,
+)
 from runtrue.loop import PROFILES, CodeType, Condition
 
 #: What the loop itself judges by these names; no check can be told apart from them.
@@ -34,7 +39,7 @@ _ONLY_FOR: dict[str, tuple[ValidationKind, ...]] = {
 _NOTHING_SET = ValidationConfig()
 
 
-def problems_of(config: Config) -> Iterator[Problem]:
+def problems_of(config: Config) -> Iterator[KeyProblem]:
     """What no type can tell: values that have the right one and still can never work."""
     for path, command in _commands(config):
         if problem := problem_of_command(command):
@@ -55,7 +60,7 @@ def problems_of(config: Config) -> Iterator[Problem]:
                 yield ("coverage", code_type.value, "required_tests"), message
 
 
-def _problems_of_check(path: Keys, check: CheckConfig) -> Iterator[Problem]:
+def _problems_of_check(path: Pointer, check: CheckConfig) -> Iterator[KeyProblem]:
     name = path[-1]
     if name in GATES:
         message = f"a gate has this name; call the check something else, such as '{name}_check'"
@@ -63,7 +68,7 @@ def _problems_of_check(path: Keys, check: CheckConfig) -> Iterator[Problem]:
     yield from _problems_of_surroundings(path, check.env, check.directory)
 
 
-def problems_of_validation(path: Keys, validation: ValidationConfig) -> Iterator[Problem]:
+def problems_of_validation(path: Pointer, validation: ValidationConfig) -> Iterator[KeyProblem]:
     """What is wrong with a validation that is set at some keys."""
     kind = validation.kind
     for key, kinds in _ONLY_FOR.items():
@@ -81,22 +86,8 @@ def problems_of_validation(path: Keys, validation: ValidationConfig) -> Iterator
             yield (*path, key), problem
     for number, pattern in enumerate(validation.watches or ()):
         if problem := problem_of_pattern(pattern):
-            yield (*path, "watches", str(number)), problem
+            yield (*path, "watches", number), problem
     yield from _problems_of_surroundings(path, validation.env, validation.directory)
-
-
-def problem_of_pattern(pattern: str) -> str | None:
-    """Why a pattern can never match a file of the project, if so."""
-    if not pattern.strip():
-        return "the pattern is empty; everything is '**'"
-    if "\0" in pattern:
-        return "a pattern cannot hold a null character"
-    path = PurePosixPath(pattern)
-    if path.is_absolute():
-        return f"{pattern!r} is absolute; name it as seen from the project"
-    if ".." in path.parts:
-        return f"{pattern!r} has '..' in it; name it as seen from the project"
-    return None
 
 
 def problem_of_profile(name: str, known: Iterable[str]) -> str | None:
@@ -107,7 +98,7 @@ def problem_of_profile(name: str, known: Iterable[str]) -> str | None:
     return f"there is no profile {name!r}{suggestion(name, known)}; there are: {', '.join(known)}"
 
 
-def _problems_of_plans(plans: PlansConfig) -> Iterator[Problem]:
+def _problems_of_plans(plans: PlansConfig) -> Iterator[KeyProblem]:
     for name, validation in plans.validations.items():
         path = ("plans", "validations", name)
         if not name.strip():
@@ -125,8 +116,8 @@ def _problems_of_plans(plans: PlansConfig) -> Iterator[Problem]:
 
 
 def _problems_of_surroundings(
-    path: Keys, env: Mapping[str, str], directory: str
-) -> Iterator[Problem]:
+    path: Pointer, env: Mapping[str, str], directory: str
+) -> Iterator[KeyProblem]:
     """What is wrong with the variables that a command gets, and with where it is run."""
     for variable, value in env.items():
         if not variable or "=" in variable or "\0" in variable:
@@ -145,7 +136,7 @@ def _problems_of_surroundings(
         yield place, f"{directory!r} is outside of the project; name one inside of it"
 
 
-def _problems_of_order(order: tuple[str, ...]) -> Iterator[Problem]:
+def _problems_of_order(order: tuple[str, ...]) -> Iterator[KeyProblem]:
     place = ("fixers", "order")
     for rung in order:
         if rung not in RUNGS:
@@ -156,12 +147,12 @@ def _problems_of_order(order: tuple[str, ...]) -> Iterator[Problem]:
             yield place, f"{rung!r} is there {count} times; name each fixer once"
 
 
-def _problems_of_escalation(escalation: EscalationConfig) -> Iterator[Problem]:
+def _problems_of_escalation(escalation: EscalationConfig) -> Iterator[KeyProblem]:
     seen: set[Condition] = set()
     for number, trigger in enumerate(escalation.triggers or ()):
         if trigger.condition in seen:
             message = f"{trigger.condition.value!r} has a trigger already; keep one of them"
-            yield ("escalation", "triggers", str(number), "condition"), message
+            yield ("escalation", "triggers", number, "condition"), message
         seen.add(trigger.condition)
     notification = escalation.notification
     needed = ("smtp_host", "email_from", "email_to")
@@ -171,7 +162,7 @@ def _problems_of_escalation(escalation: EscalationConfig) -> Iterator[Problem]:
         yield ("escalation", "notification", "channel"), message
 
 
-def _commands(config: Config) -> Iterator[tuple[Keys, str]]:
+def _commands(config: Config) -> Iterator[tuple[Pointer, str]]:
     """The commands that will be started, and where they are set."""
     for name, check in config.checks.items():
         yield ("checks", name, "command"), check.command
@@ -181,14 +172,3 @@ def _commands(config: Config) -> Iterator[tuple[Keys, str]]:
         yield ("fixers", "agent", "command"), config.fixers.agent.command
     if config.security.command is not None:
         yield ("security", "command"), config.security.command
-
-
-def problem_of_command(command: str) -> str | None:
-    """Why a command can never be started, if so."""
-    if "\0" in command:
-        return "a command cannot hold a null character"
-    try:
-        words = shlex.split(command)
-    except ValueError as error:
-        return f"the command cannot be read: {lower_first(str(error))}"
-    return None if words else "the command is empty"

@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from runtrue.addresses import Allowed, Entry
-from runtrue.config.data import Problem, read_data
-from runtrue.config.toml import TomlFile
 from runtrue.config.workflows import WorkflowsConfig
-from runtrue.errors import UsageError
+from runtrue.documents import KeyProblem, Source, read_data, read_toml
+from runtrue.errors import ConfigError, UsageError
 
 ALLOW_LOOPBACK = "RUNTRUE_ALLOW_LOOPBACK"
 #: Several are separated by commas.
@@ -60,13 +59,13 @@ def _read() -> WorkflowsConfig:
     file = home / "runtrue.toml"
     if not os.path.lexists(file):
         return _WORKFLOWS
-    source = TomlFile.read(file)
-    return read_data(source.data, UserConfig, source, problems=_problems).workflows
+    source = Source(read_toml(file), ConfigError)
+    return read_data(source, UserConfig, problems=_problems).workflows
 
 
-def _problems(config: UserConfig) -> Iterator[Problem]:
+def _problems(config: UserConfig) -> Iterator[KeyProblem]:
     for number, text in enumerate(config.workflows.allow_private):
         try:
             Entry.parse(text)
         except ValueError as error:
-            yield ("workflows", "allow_private", str(number)), str(error)
+            yield ("workflows", "allow_private", number), str(error)

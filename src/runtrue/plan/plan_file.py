@@ -8,17 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from runtrue.config import (
-    Keys,
-    Problem,
     ProfileConfig,
     SandboxKind,
     Validation,
     fill_profile,
-    printable,
     problem_of_profile,
     problems_of_validation,
-    read_data,
 )
+from runtrue.documents import KeyProblem, Pointer, Source, read_data, read_document
 from runtrue.errors import PlanError
 from runtrue.loop import (
     PROFILES,
@@ -30,7 +27,6 @@ from runtrue.loop import (
 )
 from runtrue.plan.strategy import Strategy
 from runtrue.plan.strategy_data import strategy_from
-from runtrue.workflow import Document, read_document
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,19 +54,19 @@ def load_plan_file(path: Path, *, profiles: Mapping[str, AutomationProfile] = PR
     Every mistake is a UsageError of one sentence: file, line, key, and what would have been right.
     """
     document = read_document(path)
-    source = _Source(document)
+    source = Source(document, PlanError, whole="the plan")
     keys = read_data(
-        document.data,
-        _Keys,
         source,
+        _Keys,
         problems=lambda keys: _problems(keys, profiles),
-        filled=lambda data: _filled(data, profiles),
+        fill=lambda data: _filled(data, profiles),
     )
     profile, name = _profile(keys.automation_profile, profiles)
     strategy = keys.strategy
+    in_strategy = Source(document, PlanError, ("strategy",))
     return PlanFile(
         instruction=keys.instruction.strip(),
-        strategy=None if strategy is None else strategy_from(strategy, source.place_in_strategy),
+        strategy=None if strategy is None else strategy_from(strategy, in_strategy.where),
         validations=keys.validations,
         profile=profile,
         profile_name=name,
@@ -98,28 +94,6 @@ class _Keys:
     max_time: MaxTime | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class _Source:
-    """Tells where in a plan file something stands."""
-
-    document: Document
-
-    @property
-    def table(self) -> str:
-        return "mapping"
-
-    def error(self, path: Keys, message: str) -> PlanError:
-        pointer = tuple(int(part) if part.isdecimal() else part for part in path)
-        return PlanError(f"{self._place(pointer)}: {printable(message)}")
-
-    def place_in_strategy(self, pointer: tuple[str | int, ...]) -> str:
-        return self._place(("strategy", *pointer))
-
-    def _place(self, pointer: tuple[str | int, ...]) -> str:
-        key = ".".join(str(part) or '""' for part in pointer) or "the plan"
-        return f"{self.document.name}:{self.document.line(pointer)}: {printable(key)}"
-
-
 def _filled(data: Any, profiles: Mapping[str, AutomationProfile]) -> Any:
     if not isinstance(data, dict) or "automation_profile" not in data:
         return data
@@ -142,10 +116,10 @@ def _profile(
     return written.to_profile(), f"{written.base} (changed)"
 
 
-def _problems(keys: _Keys, profiles: Mapping[str, AutomationProfile]) -> Iterator[Problem]:
+def _problems(keys: _Keys, profiles: Mapping[str, AutomationProfile]) -> Iterator[KeyProblem]:
     if not keys.instruction.strip():
         yield ("instruction",), "the instruction is empty; say what is to be done"
-    place: Keys = ("automation_profile",)
+    place: Pointer = ("automation_profile",)
     name = keys.automation_profile
     if isinstance(name, ProfileConfig):
         place, name = (*place, "base"), name.base
@@ -153,7 +127,7 @@ def _problems(keys: _Keys, profiles: Mapping[str, AutomationProfile]) -> Iterato
         yield place, problem
     seen: set[str] = set()
     for number, validation in enumerate(keys.validations):
-        path = ("validations", str(number))
+        path = ("validations", number)
         if not validation.name.strip():
             yield (*path, "name"), "the name of a validation is empty"
         if validation.name in seen:

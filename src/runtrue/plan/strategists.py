@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from runtrue.documents import read_document
 from runtrue.errors import PlanError, UsageError
 from runtrue.fixers import Hide, run_agent, sendable, sentence
 from runtrue.loop import Workplace, as_pattern
@@ -19,7 +20,6 @@ from runtrue.plan.prompting import fill, strategy_prompt
 from runtrue.plan.seams import Strategist, Strategized, StrategyTask, least
 from runtrue.plan.strategy import Actor, Strategy
 from runtrue.plan.strategy_data import steps_from, strategy_from
-from runtrue.workflow import read_document
 
 #: Seconds for a model to answer in.
 _MODEL_TIMEOUT = 300.0

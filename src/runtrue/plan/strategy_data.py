@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, fields
 from typing import Any, NoReturn
 
-from runtrue.config import problem_of_pattern
+from runtrue.documents import Pointer, problem_of_pattern, suggestion, unknown_key
 from runtrue.errors import PlanError
 from runtrue.loop import Bounds
 from runtrue.plan.strategy import Actor, Step, Strategy
 
-#: Where in the data something stands, by keys and indices.
-Pointer = tuple[str | int, ...]
-#: How such a place is called in a message: `plan.yaml:7: steps[1].actor`.
+#: What a pointer is called in a message: `plan.yaml:7: steps[1].actor`.
 Where = Callable[[Pointer], str]
 
 _STRATEGY_KEYS = tuple(f.name for f in fields(Strategy))
@@ -81,9 +78,7 @@ class _Reader:
             self.wrong(at, f"this must be a mapping with {_listed(known)}")
         for key in data:
             if key not in known:
-                close = difflib.get_close_matches(str(key), known, n=1)
-                hint = f" (did you mean {close[0]!r}?)" if close else ""
-                self.wrong((*at, key), f"unknown key{hint}; known here: {', '.join(known)}")
+                self.wrong((*at, key), unknown_key(str(key), known))
         return {key: value for key, value in data.items() if value is not None}
 
     def steps(
@@ -144,8 +139,7 @@ class _Reader:
         if value is None:
             return None
         if not isinstance(value, str) or value not in list(Actor):
-            close = difflib.get_close_matches(str(value), list(Actor), n=1)
-            hint = f" (did you mean {str(close[0])!r}?)" if close else ""
+            hint = suggestion(str(value), map(str, Actor))
             self.wrong(at, f"{value!r} is no actor{hint}; there are {', '.join(Actor)}")
         return Actor(value)
 

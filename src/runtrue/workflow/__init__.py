@@ -1,6 +1,6 @@
 """Workflows: nodes joined by actions, as data, with `${…}` references between them.
 
-`files`, `ir` and `validate` are what a workflow is and whether it is well made; `paths` and
+`ir` and `validate` are what a workflow is and whether it is well made; `paths` and
 `templates` how values are referred to; `node`, `registry` and `nodes` what its steps can be;
 `compile`, `step`, `batch` and `run` how it is run on the kernel; `trial` and `calls` how one is
 that is still to be proven, perhaps more than once; `store` where saved ones are.
@@ -8,7 +8,6 @@ that is still to be proven, perhaps more than once; `store` where saved ones are
 
 from runtrue.workflow.calls import Calls
 from runtrue.workflow.compile import compile_workflow
-from runtrue.workflow.files import Document, read_document
 from runtrue.workflow.inputs import InputError, prepare_inputs
 from runtrue.workflow.ir import Workflow, schema
 from runtrue.workflow.load import load_workflow
@@ -47,7 +46,6 @@ __all__ = [
     "KIND",
     "REDACTED",
     "Calls",
-    "Document",
     "HttpServer",
     "InputError",
     "Interface",
@@ -81,7 +79,6 @@ __all__ = [
     "prepare_inputs",
     "prepare_workflow",
     "propose_name",
-    "read_document",
     "redact_by_name",
     "remove_server",
     "report_so_far",

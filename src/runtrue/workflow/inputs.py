@@ -12,7 +12,6 @@
 from __future__ import annotations
 
 import copy
-import difflib
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -20,9 +19,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from runtrue.documents import DocumentError, closest, find_flaw, parse_document
 from runtrue.errors import UsageError
-from runtrue.workflow.files import DocumentError, parse_document
-from runtrue.workflow.plain import find_flaw
 from runtrue.workflow.secrets import redact_by_name
 
 _NAMES = {"str": "string", "float": "number", "int": "integer", "bool": "boolean"}
@@ -207,8 +205,8 @@ def _unknown(declared: Mapping[str, Any], given: Mapping[str, Any]) -> Iterator[
     for name in given:
         if name in declared:
             continue
-        close = difflib.get_close_matches(name.casefold(), folded, n=1)
-        hint = f" (did you mean {folded[close[0]]!r}?)" if close else ""
+        close = closest(name.casefold(), folded)
+        hint = f" (did you mean {folded[close]!r}?)" if close else ""
         there = f"there are: {', '.join(declared)}" if declared else "this workflow takes none"
         yield InputProblem(name, f"there is no input {name!r}{hint}; {there}")
 

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from runtrue.documents import SUFFIXES, Document, read_document
 from runtrue.errors import InvalidWorkflow, Problem
 from runtrue.home import Home
-from runtrue.workflow.files import Document, read_document
 from runtrue.workflow.ir import Workflow
 from runtrue.workflow.node import kind_of
 from runtrue.workflow.store import WorkflowStore
-
-_SUFFIXES = (".json", ".yaml", ".yml")
 
 
 def load_workflow(source: str | Path, *, home: Home | None = None) -> Workflow:
@@ -20,7 +18,7 @@ def load_workflow(source: str | Path, *, home: Home | None = None) -> Workflow:
     A name with a suffix or a slash in it is a path, and so is one that a file has.
     """
     text = str(source)
-    is_path = isinstance(source, Path) or "/" in text or text.endswith(_SUFFIXES)
+    is_path = isinstance(source, Path) or "/" in text or text.endswith(SUFFIXES)
     if is_path or Path(text).is_file():
         return as_workflow(read_document(Path(source)), path=Path(source).absolute())
     return load_saved(text, home or Home.find(Path.cwd()))

@@ -5,7 +5,6 @@ They are the part of JSONPath (RFC 9535) that names a single value, with looser 
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -13,6 +12,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from runtrue.documents import closest
 from runtrue.workflow.path_syntax import (
     LARGEST_INDEX,
     PathSyntaxError,
@@ -134,8 +134,8 @@ class Missing:
         if self.kind != "key" or not isinstance(self.part, str) or len(self.part) > 100:
             return ""
         names = {name.casefold(): name for name in self.available if len(name) <= 100}
-        close = difflib.get_close_matches(self.part.casefold(), names, n=1)
-        return f"; did you mean {shown(names[close[0]])}?" if close else ""
+        close = closest(self.part.casefold(), names)
+        return f"; did you mean {shown(names[close])}?" if close else ""
 
 
 def sentences(missing: Iterable[Missing]) -> list[str]:

@@ -7,7 +7,6 @@ server is a type `mcp-<server>-<tool>`.
 
 from __future__ import annotations
 
-import difflib
 import importlib
 from collections.abc import Iterable, Mapping
 from functools import cached_property
@@ -15,6 +14,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from runtrue.documents import closest
 from runtrue.errors import UsageError
 from runtrue.home import Home
 from runtrue.workflow.node import Interface, WorkflowNode
@@ -119,9 +119,8 @@ class Registry:
     def suggest(self, name: str) -> str:
         """What to say of a name that stands for nothing."""
         names = self.names()
-        close = difflib.get_close_matches(name, names, n=1)
-        if close:
-            return f"there is no node type {name!r}; did you mean {close[0]!r}?"
+        if close := closest(name, names):
+            return f"there is no node type {name!r}; did you mean {close!r}?"
         if name.startswith(_MCP):
             servers = ", ".join(self.servers) or "none; add one with `runtrue mcp add`"
             return f"there is no node type {name!r}; the MCP servers are: {servers}"

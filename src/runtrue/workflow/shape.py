@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
+from runtrue.documents import closest
 from runtrue.workflow.node import Place, describe_type, kind_of
 
 if TYPE_CHECKING:
@@ -72,7 +72,6 @@ def _explained_options(error: ValidationError, place: Place) -> Iterator[tuple[P
 
 def close_to(name: str, known: Iterable[str], listed: Iterable[str] = ()) -> str:
     """What a sentence about an unknown name ends with: the one that was meant, or `listed`."""
-    close = difflib.get_close_matches(name, list(known), n=1)
-    if close:
-        return f"; did you mean {close[0]!r}?"
+    if close := closest(name, known):
+        return f"; did you mean {close!r}?"
     return f"; known here: {', '.join(listed)}" if listed else ""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import difflib
 import os
 import re
 import unicodedata
@@ -14,13 +13,19 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from runtrue.documents import (
+    MAX_BYTES,
+    SUFFIXES,
+    Document,
+    dump_document,
+    read_document,
+    suggestion,
+)
 from runtrue.errors import HostError, UsageError
 from runtrue.home import Home
-from runtrue.workflow.files import MAX_BYTES, Document, dump_document, read_document
 
 MAX_NAME = 64
 
-_SUFFIXES = (".json", ".yaml", ".yml")
 _NAME = re.compile(rf"[a-z0-9][a-z0-9._-]{{0,{MAX_NAME - 1}}}")
 #: Names of devices, which on Windows no file may bear, whatever follows a dot.
 _DEVICES = {"con", "prn", "aux", "nul"} | {f"{d}{n}" for d in ("com", "lpt") for n in range(10)}
@@ -60,7 +65,7 @@ def propose_name(text: str) -> str:
     words = re.sub(r"[^a-z0-9._]+", "-", plain)
     slug = re.sub(r"[._-]*([._-])", r"\1", words).strip("._-")
     slug = slug[: MAX_NAME - len(_PREFIX)].strip("._-")
-    while slug.endswith(_SUFFIXES):
+    while slug.endswith(SUFFIXES):
         slug = slug.rpartition(".")[0].strip("._-")
     slug = slug or "workflow"
     return slug if _is_name(slug) else f"{_PREFIX}{slug}"
@@ -133,7 +138,7 @@ class WorkflowStore:
     def _file(self, name: str) -> Path | None:
         if not _is_name(name):
             raise _bad_name(name)
-        paths = [self.directory / f"{name}{suffix}" for suffix in _SUFFIXES]
+        paths = [self.directory / f"{name}{suffix}" for suffix in SUFFIXES]
         # A link that leads nowhere is there too, and is no reason to take the name for free.
         found = [path for path in paths if os.path.lexists(path)]
         if len(found) > 1:
@@ -149,7 +154,7 @@ class WorkflowStore:
         except OSError as error:
             raise HostError(f"cannot list {self.directory}: {error.strerror}") from error
         for path in paths:
-            if path.suffix in _SUFFIXES and not path.name.startswith("."):
+            if path.suffix in SUFFIXES and not path.name.startswith("."):
                 yield path
 
     def _entry(self, path: Path) -> Saved | None:
@@ -195,11 +200,9 @@ class WorkflowStore:
             return UnknownWorkflow(
                 f"no workflow {name!r} is saved in {self.directory}, nor another"
             )
-        close = difflib.get_close_matches(name, names, n=1)
-        hint = f" (did you mean {close[0]!r}?)" if close else ""
         more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-        there = ", ".join(names[:_SHOWN])
-        return UnknownWorkflow(f"no workflow {name!r} is saved{hint}; there are: {there}{more}")
+        there = f"{suggestion(name, names)}; there are: {', '.join(names[:_SHOWN])}{more}"
+        return UnknownWorkflow(f"no workflow {name!r} is saved{there}")
 
 
 def _is_name(name: str) -> bool:
@@ -207,7 +210,7 @@ def _is_name(name: str) -> bool:
         _NAME.fullmatch(name) is not None
         and ".." not in name
         and name.partition(".")[0] not in _DEVICES
-        and not name.endswith(_SUFFIXES)
+        and not name.endswith(SUFFIXES)
     )
 
 

@@ -7,8 +7,6 @@
 from __future__ import annotations
 
 import contextlib
-import difflib
-import json
 import os
 import re
 import tempfile
@@ -16,11 +14,19 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from runtrue.documents import (
+    Document,
+    DocumentError,
+    Source,
+    closest,
+    dump_document,
+    read_document,
+    suggestion,
+    unknown_key,
+)
 from runtrue.errors import HostError
 from runtrue.home import Home
-from runtrue.workflow.files import Document, DocumentError, read_document
 from runtrue.workflow.mcp.servers import HttpServer, Server, ServerConfigError, StdioServer
-from runtrue.workflow.plain import Pointer
 
 _NAME = re.compile(r"[A-Za-z0-9_.-]+")
 _STDIO_KEYS = ("command", "args", "env", "cwd")
@@ -63,7 +69,7 @@ def remove_server(home: Home, name: str) -> Path:
     file = _file_of(home)
     data, entries = _entries(file)
     if name not in entries:
-        hint = _suggestion(name, entries)
+        hint = suggestion(name, entries)
         raise ServerConfigError(f"{file}: there is no server {name!r}{hint}")
     del entries[name]
     _write(file, data)
@@ -80,11 +86,12 @@ _NAME_RULE = "it may hold letters, digits, '_', '.' and '-'"
 
 
 def _read_into(servers: dict[str, Server], file: Path, directory: Path | None) -> None:
-    """Add the servers of a file; `directory` is where they run if they do not say so."""
+    """Add the servers of a file; `directory` is where they run by default."""
     document = _read(file)
     for name in _servers_of(document):
         servers.pop(name, None)
-        if server := _Entry(document, name, file, directory).server():
+        source = Source(document, ServerConfigError, ("mcpServers", name))
+        if server := _Entry(source, name, file, directory).server():
             servers[name] = server
 
 
@@ -96,30 +103,29 @@ def _read(file: Path) -> Document:
 
 
 def _servers_of(document: Document) -> dict[str, Any]:
-    if not isinstance(document.data, dict):
-        raise _error(document, (), "must be an object with the key 'mcpServers'")
-    servers = document.data.get("mcpServers", {})
+    source, data = Source(document, ServerConfigError), document.data
+    if not isinstance(data, dict):
+        raise source.error((), "must be an object with the key 'mcpServers'")
+    servers = data.get("mcpServers", {})
     if not isinstance(servers, dict):
-        raise _error(document, ("mcpServers",), "must be an object of servers by their names")
-    if "mcpServers" not in document.data and (
-        misspelled := difflib.get_close_matches("mcpServers", document.data, n=1)
-    ):
-        raise _error(document, (misspelled[0],), "unknown key (did you mean 'mcpServers'?)")
+        raise source.error(("mcpServers",), "must be an object of servers by their names")
+    if "mcpServers" not in data and (misspelled := closest("mcpServers", data)):
+        raise source.error((misspelled,), "unknown key (did you mean 'mcpServers'?)")
     return servers
 
 
 class _Entry:
     """One server in a file, on its way to typed data."""
 
-    def __init__(self, document: Document, name: str, file: Path, directory: Path | None) -> None:
-        self._document = document
+    def __init__(self, source: Source, name: str, file: Path, directory: Path | None) -> None:
+        self._error = source.error
         self._name = name
         self._file = file
         self._directory = directory
-        self._data = document.data["mcpServers"][name]
+        self._data = source.data
 
     def server(self) -> Server | None:
-        """The server, or None where it is disabled."""
+        """Return the server, or None if it is disabled."""
         if not _NAME.fullmatch(self._name):
             raise self._error((), f"this cannot be the name of a server: {_NAME_RULE}")
         if not isinstance(self._data, dict):
@@ -137,7 +143,7 @@ class _Entry:
                 "the old transport 'sse' is not supported; most such servers also speak 'http'",
             )
         if kind is not None and kind not in known:
-            hint = _suggestion(kind, known) if isinstance(kind, str) else ""
+            hint = suggestion(kind, known) if isinstance(kind, str) else ""
             raise self._error(("type",), f"unknown type{hint}; there are: {', '.join(known[:3])}")
         if kind is None and ("command" in self._data) == ("url" in self._data):
             raise self._error((), "must have either a 'command' or a 'url'")
@@ -145,15 +151,15 @@ class _Entry:
 
     def _stdio(self) -> StdioServer:
         self._check_keys(_STDIO_KEYS)
-        where = self._data.get("cwd")
-        if where is not None:
-            where = self._file.parent / Path(self._text("cwd")).expanduser()
+        cwd = self._data.get("cwd")
+        if cwd is not None:
+            cwd = self._file.parent / Path(self._text("cwd")).expanduser()
         return StdioServer(
             name=self._name,
             command=self._text("command"),
             args=self._texts("args"),
             env=self._table("env"),
-            cwd=where or self._directory,
+            cwd=cwd or self._directory,
             source=self._file,
         )
 
@@ -170,8 +176,7 @@ class _Entry:
         known = ("type", "disabled", *own)
         for key in self._data:
             if key not in known and key not in _FOREIGN_KEYS:
-                hint = _suggestion(key, known)
-                raise self._error((key,), f"unknown key{hint}; known here: {', '.join(known)}")
+                raise self._error((key,), unknown_key(key, known))
 
     def _text(self, key: str) -> str:
         value = self._data.get(key)
@@ -183,35 +188,20 @@ class _Entry:
         value = self._data.get(key, [])
         if not isinstance(value, list):
             raise self._error((key,), "must be a list of texts")
-        for index, item in enumerate(value):
-            if not isinstance(item, str):
-                raise self._error((key, index), "must be a text")
+        self._check_items(key, enumerate(value))
         return tuple(value)
 
     def _table(self, key: str) -> dict[str, str]:
         value = self._data.get(key, {})
         if not isinstance(value, dict):
             raise self._error((key,), "must be an object of texts")
-        for name, item in value.items():
+        self._check_items(key, value.items())
+        return value
+
+    def _check_items(self, key: str, items: Iterable[tuple[str | int, Any]]) -> None:
+        for part, item in items:
             if not isinstance(item, str):
-                raise self._error((key, name), "must be a text")
-        return dict(value)
-
-    def _error(self, below: Pointer, message: str) -> ServerConfigError:
-        return _error(self._document, ("mcpServers", self._name, *below), message)
-
-
-def _error(document: Document, pointer: Pointer, message: str) -> ServerConfigError:
-    line = document.line(pointer)
-    place = ".".join(str(part) for part in pointer)
-    return ServerConfigError(
-        f"{document.name}:{line}: {place}: {message}" if place else f"{document.name}: {message}"
-    )
-
-
-def _suggestion(word: str, known: Iterable[str]) -> str:
-    close = difflib.get_close_matches(word, list(known), n=1)
-    return f" (did you mean {close[0]!r}?)" if close else ""
+                raise self._error((key, part), "must be a text")
 
 
 # -- writing ------------------------------------------------------------------------------------
@@ -248,7 +238,7 @@ def _write(file: Path, data: Mapping[str, Any]) -> None:
         descriptor, temporary = tempfile.mkstemp(dir=file.parent, prefix=".mcp-")
         try:
             with os.fdopen(descriptor, "w", encoding="utf-8") as out:
-                out.write(json.dumps(data, indent=2, ensure_ascii=False) + "\n")
+                out.write(dump_document(data, "json"))
                 out.flush()
                 os.fsync(out.fileno())
             Path(temporary).replace(file)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import difflib
 import os
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
+from runtrue.documents import suggestion
 from runtrue.workflow.mcp.servers import MissingVariables, Server
 from runtrue.workflow.mcp.tools import ToolError, ToolInfo, ToolResult
 
@@ -178,8 +178,6 @@ def _unknown_server(server: str, names: tuple[str, ...]) -> ToolError:
 
 def _instead(name: str, names: tuple[str, ...]) -> str:
     """What there is instead of a name that is not known, as the rest of a sentence."""
-    close = difflib.get_close_matches(name, names, n=1)
-    hint = f" (did you mean {close[0]!r}?)" if close else ""
     told = ", ".join(names[:_TOLD]) or "none"
     more = f" and {len(names) - _TOLD} more" if len(names) > _TOLD else ""
-    return f"{hint}; there are: {told}{more}"
+    return f"{suggestion(name, names)}; there are: {told}{more}"

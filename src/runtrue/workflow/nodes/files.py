@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from msgspec import Meta
 
+from runtrue.documents import closest
 from runtrue.errors import NodeFailed, RuntimeValidationError
 from runtrue.loop import Fault, fault_of_exception
 from runtrue.workflow.node import Place, Result, WorkflowNode
@@ -180,8 +181,8 @@ def _read(path: Path, encoding: str) -> str:
 def _not_found(path: Path) -> NodeFailed:
     names = names_in(path.parent, path.name)
     if names:
-        close = difflib.get_close_matches(path.name, names, n=1)
-        hint = f"; did you mean {close[0]!r}?" if close else ""
+        close = closest(path.name, names)
+        hint = f"; did you mean {close!r}?" if close else ""
     else:
         empty = path.parent.is_dir()
         hint = f"; {path.parent} {'is empty' if empty else 'is no directory that can be read'}"

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from runtrue.workflow.plain import MAX_DEPTH
+from runtrue.documents import MAX_DEPTH
 from runtrue.workflow.secrets import REDACTED
 
 _BINARY = ("image/", "audio/", "video/", "font/")

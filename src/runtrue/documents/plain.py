@@ -1,4 +1,4 @@
-"""Plain data: what JSON can hold, which is all that workflows and their inputs are made of."""
+"""Plain data: what JSON can hold, within limits."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ from typing import Any, TypeAlias
 #: The way to a value inside of plain data, from the outside in.
 Pointer: TypeAlias = tuple[str | int, ...]
 
-#: What goes deeper than this would exhaust the stack of something further on.
+#: The largest file that is read.
+MAX_BYTES = 10_000_000
+#: Deeper nesting would exhaust the stack of something further on.
 MAX_DEPTH = 100
 
 #: Up to here Python reads and writes an integer whatever its settings are.
@@ -20,27 +22,36 @@ _MAX_BITS = 2048
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
+class Misread(Exception):
+    """A text is not a document; `offset` is the character at fault, where that is known."""
+
+    def __init__(self, problem: str, offset: int | None = None) -> None:
+        self.problem = problem
+        self.offset = offset
+        super().__init__(problem)
+
+
 @dataclass(frozen=True, slots=True)
-class Flaw:
-    """A place where data is not plain, and what is wrong there."""
+class NotPlain:
+    """A value that plain data cannot hold, and why."""
 
     pointer: Pointer
     problem: str
 
     def __str__(self) -> str:
-        place = "".join(f"/{part}" for part in self.pointer)
-        return f"the value at {place!r} {self.problem}" if place else f"it {self.problem}"
+        pointer = "".join(f"/{part}" for part in self.pointer)
+        return f"the value at {pointer!r} {self.problem}" if pointer else f"it {self.problem}"
 
 
-def find_flaw(data: object) -> Flaw | None:
-    """The first place where data is not plain, or None."""
+def find_flaw(data: object) -> NotPlain | None:
+    """Return the first value that is not plain, or None."""
     left: list[tuple[Pointer, Any]] = [((), data)]
     while left:
         pointer, value = left.pop()
         if len(pointer) > MAX_DEPTH:
-            return Flaw(pointer, f"is nested more than {MAX_DEPTH} levels deep")
+            return NotPlain(pointer, f"is nested more than {MAX_DEPTH} levels deep")
         if problem := _problem(value):
-            return Flaw(pointer, problem)
+            return NotPlain(pointer, problem)
         if isinstance(value, dict):
             left.extend(((*pointer, key), value[key]) for key in reversed(value))
         elif isinstance(value, list):
@@ -50,7 +61,7 @@ def find_flaw(data: object) -> Flaw | None:
 
 
 def read_int(text: str) -> int | float:
-    """The integer that a text of digits stands for; one that is too long is infinite."""
+    """Return the integer written in a text; one that is too long is infinite."""
     if len(text) > _MAX_DIGITS:
         return math.inf
     return int(text, 0) if text[:2] in {"0o", "0x"} else int(text)
@@ -58,8 +69,8 @@ def read_int(text: str) -> int | float:
 
 def _problem(value: object) -> str | None:
     # Exact types: something that merely behaves like text comes back as another thing.
-    kind = type(value)
-    if kind is str:
+    exact = type(value)
+    if exact is str:
         return _text_problem(value)  # type: ignore[arg-type]
     if isinstance(value, dict):
         return _keys_problem(value)
@@ -67,9 +78,9 @@ def _problem(value: object) -> str | None:
         return "is too large a number for JSON"
     if isinstance(value, float) and not math.isfinite(value):
         return "is not a number, or too large a one, for JSON"
-    if kind in {bool, int, float, list, type(None)}:
+    if exact in {bool, int, float, list, type(None)}:
         return None
-    return f"is of the type {kind.__name__}, which JSON cannot hold"
+    return f"is of the type {exact.__name__}, which JSON cannot hold"
 
 
 def _text_problem(text: str) -> str | None:

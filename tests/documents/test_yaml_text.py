@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 import yaml
 
+from runtrue.documents import parse_document
 from runtrue.errors import UsageError
-from runtrue.workflow.files import parse_document
 
 SCALARS: list[tuple[str, Any]] = [
     ("true", True),
@@ -109,9 +109,9 @@ REFUSED = [
 CHILD = """
 import json, sys, yaml
 yaml.__with_libyaml__ = sys.argv[1] == "c" and yaml.__with_libyaml__
-from runtrue.workflow import yaml12
-from runtrue.workflow.files import DocumentError, parse_document
-assert issubclass(yaml12._Loader, yaml.CSafeLoader if yaml.__with_libyaml__ else yaml.SafeLoader)
+from runtrue.documents import yaml_text
+from runtrue.documents import DocumentError, parse_document
+assert issubclass(yaml_text._Loader, yaml.CSafeLoader if yaml.__with_libyaml__ else yaml.SafeLoader)
 def read(text):
     try:
         return repr(parse_document(text, name="f", format="yaml").data)

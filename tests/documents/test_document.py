@@ -15,17 +15,17 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from runtrue.errors import UsageError
-from runtrue.workflow.files import (
+from runtrue.documents import (
     MAX_BYTES,
+    MAX_DEPTH,
     Document,
     DocumentError,
-    Format,
     dump_document,
     parse_document,
     read_document,
 )
-from runtrue.workflow.plain import MAX_DEPTH
+from runtrue.documents.document import Format
+from runtrue.errors import UsageError
 
 FORMATS: tuple[Format, ...] = ("json", "yaml")
 
@@ -354,7 +354,7 @@ def test_data_that_holds_itself_is_not_written() -> None:
 def test_json_is_read_without_loading_yaml(folder: Path) -> None:
     path = write(folder / "w.json", '{"a": 1}')
     code = (
-        "import sys; from pathlib import Path; from runtrue.workflow.files import read_document;"
+        "import sys; from pathlib import Path; from runtrue.documents import read_document;"
         "d = read_document(Path(sys.argv[1])); assert d.line(('a',)) == 1;"
         "print('yaml' in sys.modules)"
     )

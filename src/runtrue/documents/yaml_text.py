@@ -1,6 +1,6 @@
 """YAML by the core schema of its version 1.2: `yes` and dates are text, and nothing runs code.
 
-Loads PyYAML, which reads by version 1.1 unless told otherwise; so import this late.
+Loads PyYAML, which reads by version 1.1 by default; so import this late.
 """
 
 from __future__ import annotations
@@ -13,8 +13,7 @@ from typing import Any
 import yaml
 from yaml import MappingNode, Node, ScalarNode, SequenceNode
 
-from runtrue.workflow.files import MAX_BYTES, Misread
-from runtrue.workflow.plain import MAX_DEPTH, Pointer, read_int
+from runtrue.documents.plain import MAX_BYTES, MAX_DEPTH, Misread, Pointer, read_int
 
 if yaml.__with_libyaml__:
     from yaml import CSafeLoader as _Base
@@ -22,7 +21,7 @@ else:
     from yaml import SafeLoader as _Base  # type: ignore[assignment]
 
 _STANDARD = "tag:yaml.org,2002:"
-#: What a plain scalar is, in this order: the first that matches, or else text.
+#: The tags of plain scalars: the first pattern that matches wins, else it is text.
 _CORE = {
     "null": re.compile(r"(?:~|null|Null|NULL|)\Z"),
     "bool": re.compile(r"(?:true|True|TRUE|false|False|FALSE)\Z"),
@@ -34,23 +33,23 @@ _CORE = {
     # Not of version 1.2, but what everyone expects of YAML.
     "merge": re.compile(r"<<\Z"),
 }
-_KINDS = {"null": "null", "bool": "a boolean", "int": "a number", "float": "a number"}
+_NOUNS = {"null": "null", "bool": "a boolean", "int": "a number", "float": "a number"}
 
 _UNPRINTABLE = re.compile("[^\t\n\r -~\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 #: Characters that version 1.1 takes for line breaks, and version 1.2 does not.
 _ODD_BREAKS = re.compile("[\x85\u2028\u2029]")
-#: What each value that an alias repeats counts for besides its text: about what it takes.
+#: What each value that an alias repeats counts for besides its text: about its size in memory.
 _VALUE_SIZE = 50
 
 
 def read(text: str) -> tuple[Any, dict[Pointer, int]]:
-    """The data of a text of one document, and where in it each value stands; or Misread."""
+    """Return the data of one document, and the offset of each value. Raises Misread."""
     tree = _Tree()
     return tree.build(_compose(text), ()), tree.offsets
 
 
 def dump(data: Any) -> str:
-    """Plain data as YAML that readers of either version take for the same."""
+    """Return plain data as YAML that readers of both versions read alike."""
     return yaml.dump(
         data,
         Dumper=_Dumper,
@@ -80,14 +79,14 @@ def _compose(text: str) -> Node:
 
 
 def _misread(error: yaml.MarkedYAMLError, text: str) -> Misread:
-    """What the parser said, with where it was and what it was looking at."""
-    begin, place = error.context_mark, error.problem_mark
+    """Add where the parser was, and what it was reading."""
+    begin, end = error.context_mark, error.problem_mark
     problem = error.problem or "it cannot be read"
-    if error.context and begin and place and begin.line < place.line:
+    if error.context and begin and end and begin.line < end.line:
         problem = f"{error.context} from line {begin.line + 1}, {problem}"
     elif error.context:
         problem = f"{error.context}, {problem}"
-    offset = place.index if place else 0
+    offset = end.index if end else 0
     if text[offset - 1 : offset + 1] == "${":
         problem += "; inside of [ ] and { } put text with ${ } in quotes"
     elif offset < len(text):
@@ -117,7 +116,7 @@ def _too_deep(node: Node) -> Misread:
 
 
 class _Tree:
-    """Builds the data of a document out of its nodes, and notes where each value stands."""
+    """Builds the data of a document from its nodes, and notes the offset of each value."""
 
     def __init__(self) -> None:
         self.offsets: dict[Pointer, int] = {}
@@ -127,20 +126,20 @@ class _Tree:
 
     def build(self, node: Node, pointer: Pointer) -> Any:
         self.offsets.setdefault(pointer, node.start_mark.index)
-        if len(pointer) > MAX_DEPTH:  # An alias inside of what it stands for.
+        if len(pointer) > MAX_DEPTH:  # An alias inside of its own anchor.
             raise _too_deep(node)
         if id(node) in self._built:
             self._repeat(node)
         self._built.add(id(node))
-        kind = node.tag.removeprefix(_STANDARD)
-        if isinstance(node, MappingNode) and kind == "map":
+        tag = node.tag.removeprefix(_STANDARD)
+        if isinstance(node, MappingNode) and tag == "map":
             return dict(self._build_members(node, pointer))
-        if isinstance(node, SequenceNode) and kind == "seq":
+        if isinstance(node, SequenceNode) and tag == "seq":
             return [self.build(item, (*pointer, n)) for n, item in enumerate(node.value)]
-        if isinstance(node, ScalarNode) and kind in {"str", *_CORE}:
-            return _scalar(node, kind)
-        tag = node.tag.replace(_STANDARD, "!!")
-        message = f"the tag {tag} is not supported; plain values need none"
+        if isinstance(node, ScalarNode) and tag in {"str", *_CORE}:
+            return _scalar(node, tag)
+        unknown = node.tag.replace(_STANDARD, "!!")
+        message = f"the tag {unknown} is not supported; plain values need none"
         raise Misread(message, node.start_mark.index)
 
     def _build_members(self, node: MappingNode, pointer: Pointer) -> Iterator[tuple[str, Any]]:
@@ -149,7 +148,7 @@ class _Tree:
             yield name, self.build(value, (*pointer, name))
 
     def _members_of(self, node: MappingNode) -> dict[str, tuple[Node, Node]]:
-        """Each member's key and value, those that `<<` brings in before the mapping's own."""
+        """Return each member's key and value, inherited through `<<` before its own."""
         if id(node) in self._members:
             return self._members[id(node)]
         own: dict[str, tuple[Node, Node]] = {}
@@ -174,7 +173,7 @@ class _Tree:
         return self._members[id(node)]
 
     def _repeat(self, node: Node) -> None:
-        """Count what an alias repeats: a few lines of them can stand for more than fits."""
+        """Count what an alias repeats: a few lines of aliases can expand beyond memory."""
         size = len(node.value) if isinstance(node, ScalarNode) else 0
         self._repeated += _VALUE_SIZE + size
         if self._repeated > MAX_BYTES:
@@ -183,19 +182,19 @@ class _Tree:
 
 
 def _name(key: Node) -> str:
-    """The text of a key, which nothing but text may be."""
+    """Return the text of a key; any other type is refused."""
     if key.tag == f"{_STANDARD}str" and isinstance(key, ScalarNode):
         return str(key.value)
     if isinstance(key, ScalarNode):
-        kind = _KINDS.get(key.tag.removeprefix(_STANDARD), "something else")
-        message = f'the key {key.value} is {kind}, not text; write it in quotes: "{key.value}"'
+        what = _NOUNS.get(key.tag.removeprefix(_STANDARD), "something else")
+        message = f'the key {key.value} is {what}, not text; write it in quotes: "{key.value}"'
     else:
         message = "a key must be text, not a mapping or a list; if it is meant as text, quote it"
     raise Misread(message, key.start_mark.index)
 
 
 def _sources(node: Node) -> list[MappingNode]:
-    """The mappings that `<<` names."""
+    """Return the mappings that `<<` names."""
     named = node.value if isinstance(node, SequenceNode) else [node]
     sources = [one for one in named if isinstance(one, MappingNode)]
     if len(sources) < len(named):
@@ -204,17 +203,17 @@ def _sources(node: Node) -> list[MappingNode]:
     return sources
 
 
-def _scalar(node: ScalarNode, kind: str) -> Any:
+def _scalar(node: ScalarNode, tag: str) -> Any:
     text: str = node.value
-    if kind in {"str", "merge"}:
+    if tag in {"str", "merge"}:
         return text
-    if not _CORE[kind].match(text):
-        raise Misread(f"{text!r} is not {_KINDS[kind]} in YAML 1.2", node.start_mark.index)
-    if kind == "null":
+    if not _CORE[tag].match(text):
+        raise Misread(f"{text!r} is not {_NOUNS[tag]} in YAML 1.2", node.start_mark.index)
+    if tag == "null":
         return None
-    if kind == "bool":
+    if tag == "bool":
         return text.lower() == "true"
-    if kind == "int":
+    if tag == "int":
         return read_int(text)
     return float(re.sub(r"\.(?=[iInN])", "", text))
 
@@ -239,10 +238,10 @@ def _represent_text(dumper: yaml.SafeDumper, text: str) -> ScalarNode:
     return dumper.represent_scalar(f"{_STANDARD}str", text, style=style)
 
 
-for _kind, _pattern in _CORE.items():
-    _Loader.add_implicit_resolver(f"{_STANDARD}{_kind}", _pattern, None)
-    # Over those of version 1.1, which the dumper knows: what either misreads is quoted.
-    _Dumper.add_implicit_resolver(f"{_STANDARD}{_kind}", _pattern, None)
+for _tag, _pattern in _CORE.items():
+    _Loader.add_implicit_resolver(f"{_STANDARD}{_tag}", _pattern, None)
+    # Added to those of version 1.1 in the dumper: text that either version misreads is quoted.
+    _Dumper.add_implicit_resolver(f"{_STANDARD}{_tag}", _pattern, None)
 _Dumper.add_implicit_resolver(f"{_STANDARD}bool", re.compile(r"[yYnN]\Z"), list("yYnN"))
 _Dumper.add_representer(str, _represent_text)
 _Dumper.add_multi_representer(dict, yaml.SafeDumper.represent_dict)
