@@ -20,8 +20,6 @@ from runtrue.documents.typed import KeyProblem, read_data
 from runtrue.documents.words import (
     closest,
     is_one_edit,
-    lower_first,
-    printable,
     suggestion,
     unknown_key,
 )
@@ -39,9 +37,7 @@ __all__ = [
     "dump_document",
     "find_flaw",
     "is_one_edit",
-    "lower_first",
     "parse_document",
-    "printable",
     "problem_of_command",
     "problem_of_pattern",
     "read_data",
