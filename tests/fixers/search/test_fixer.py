@@ -10,14 +10,17 @@ import pytest
 from runtrue.checks import CommandCheck
 from runtrue.config import SearchConfig
 from runtrue.fixers.search.fixer import SearchFixer, runs_python
+from runtrue.fixers.search.offers import Offers
 from runtrue.fixers.search.report import Report, Solution
 from runtrue.fixers.search.stopped import Stopped
 from runtrue.loop import Attempt, Bounds, Fault, FixTask, History, Proposal
+from tests.fixers.search.test_offers import history_of
 from tests.fixers.search.test_proving import place
 from tests.loop.make import finding
 
 PYTEST = CommandCheck(name="tests", command="python -m pytest -q")
 LINT = CommandCheck(name="lint", command="ruff check .")
+NO_OFFERS = Offers(edits=set())
 
 
 @pytest.mark.parametrize(
@@ -59,7 +62,9 @@ def solution(text: str, confidence: float, doubt: str | None = None) -> Solution
 def test_asked_again_it_has_its_next_best_and_then_nothing() -> None:
     fixer = SearchFixer((PYTEST,), SearchConfig())
     report = Report(solutions=[solution("one", 0.6), solution("two", 0.3)], tried=7)
-    offered = [fixer._proposal(report) for _ in range(3)]
+    offered: list[Proposal] = []
+    for _ in range(3):
+        offered.append(fixer._proposal(report, Offers.of(history_of(*offered))))
     assert [one.texts for one in offered] == [{"a.py": "one"}, {"a.py": "two"}, {}]
     assert offered[0].description == "made one (7 edits tried; 1 more would pass; confidence 0.60)"
 
@@ -67,7 +72,8 @@ def test_asked_again_it_has_its_next_best_and_then_nothing() -> None:
 def test_what_is_not_sure_is_left_to_a_stronger_fixer_and_proposed_when_asked_again() -> None:
     fixer = SearchFixer((PYTEST,), SearchConfig(confidence=0.5), stronger=True)
     report = Report(solutions=[solution("maybe", 0.4)], tried=7)
-    first, second = fixer._proposal(report), fixer._proposal(report)
+    offers = Offers(edits=set())
+    first, second = fixer._proposal(report, offers), fixer._proposal(report, offers)
     assert first.texts == {}
     assert first.description == (
         "1 edit would pass, and none of them is sure; the likeliest: made maybe (confidence 0.40)"
@@ -78,7 +84,7 @@ def test_what_is_not_sure_is_left_to_a_stronger_fixer_and_proposed_when_asked_ag
 def test_a_doubtful_patch_says_so() -> None:
     fixer = SearchFixer((PYTEST,), SearchConfig())
     report = Report(solutions=[solution("x", 0.05, doubt="drops a check")], tried=1)
-    assert "look at it closely: it drops a check" in fixer._proposal(report).description
+    assert "look at it closely: it drops a check" in fixer._proposal(report, NO_OFFERS).description
 
 
 @pytest.mark.parametrize(
@@ -109,7 +115,7 @@ def test_a_doubtful_patch_says_so() -> None:
     ],
 )
 def test_in_vain_it_says_what_was_tried_and_where_it_would_look(report: Report, said: str) -> None:
-    proposal = SearchFixer((PYTEST,), SearchConfig())._proposal(report)
+    proposal = SearchFixer((PYTEST,), SearchConfig())._proposal(report, NO_OFFERS)
     assert proposal.texts == {}
     assert proposal.description == said
 

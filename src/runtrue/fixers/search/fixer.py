@@ -13,6 +13,7 @@ from runtrue.checks import CommandCheck, Language, language_of
 from runtrue.config import SearchConfig
 from runtrue.fixers.search.ahead import Ahead
 from runtrue.fixers.search.budget import Budget
+from runtrue.fixers.search.offers import NAME, Offers, digest_of
 from runtrue.fixers.search.stopped import Stopped
 from runtrue.fixers.sources import leads_of
 from runtrue.flow import emit
@@ -50,6 +51,7 @@ class _Errand(NamedTuple):
     task: FixTask
     workplace: Workplace
     budget: Budget
+    offers: Offers
 
 
 class SearchFixer:
@@ -59,7 +61,7 @@ class SearchFixer:
     fixer, what is not sure enough is left to it, and proposed when this one is asked again.
     """
 
-    name = "search"
+    name = NAME
     trusted = False
     # Asked again, it has its next best, or nothing.
     repeatable = False
@@ -78,8 +80,8 @@ class SearchFixer:
         self._config = config
         self._judges = tuple(judges)
         self._held = held
-        self._stronger = stronger
-        self._offered: set[tuple[tuple[str, str], ...]] = set()
+        self._has_stronger = stronger
+        # Processes started early; they only save time.
         self._ahead: Ahead | None = None
 
     def unavailable(self) -> str | None:
@@ -116,6 +118,16 @@ class SearchFixer:
 
     async def propose(self, task: FixTask, workplace: Workplace) -> Proposal:
         """Search for each check in turn, until one has an edit under which its tests pass."""
+        offers = Offers.of(task.history)
+        was_deferred = offers.deferred
+        proposal = await self._propose(task, workplace, offers)
+        if offers.deferred == was_deferred:
+            return proposal
+        # Said in the record, whichever search of this proposal it was: that is all there is to
+        # know it by when this fixer is asked again.
+        return replace(proposal, trace={**(proposal.trace or {}), "deferred": True})
+
+    async def _propose(self, task: FixTask, workplace: Workplace, offers: Offers) -> Proposal:
         told: list[str] = []
         trace: dict[str, Any] | None = None
         names = list(dict.fromkeys(finding.source for finding in task.findings))
@@ -123,7 +135,7 @@ class SearchFixer:
         for at, name in enumerate(names):
             # What one of them leaves is for those that follow.
             share = 1 / (len(names) - at)
-            errand = _Errand(self._checks[name], task, workplace, budget)
+            errand = _Errand(self._checks[name], task, workplace, budget, offers)
             proposal = await self._search(errand, share)
             if proposal.texts:
                 return proposal
@@ -151,7 +163,7 @@ class SearchFixer:
         from runtrue.fixers.search.repair import Repair
         from runtrue.fixers.search.report import Scope
 
-        check, task, workplace, budget = errand
+        check, task, workplace, budget, offers = errand
         findings = [finding for finding in task.findings if finding.source == check.name]
         verdict = task.history.latest.verdict(check.name)
         leads = tuple(
@@ -186,7 +198,7 @@ class SearchFixer:
             report = await repair.run()
         except Unprovable as error:
             return Proposal(description=f"nothing was tried: {error}", texts={})
-        return self._proposal(report)
+        return self._proposal(report, offers)
 
     def _limits(self) -> Limits:
         from runtrue.fixers.search.servers import Limits
@@ -196,18 +208,18 @@ class SearchFixer:
             jobs=self._config.jobs or os.cpu_count() or 1,
         )
 
-    def _proposal(self, report: Report) -> Proposal:
+    def _proposal(self, report: Report, offers: Offers) -> Proposal:
         """The best solution that was not offered before, or what was tried and where to look."""
         trace = report.to_dict()
         for at, one in enumerate(report.solutions):
-            key = tuple(sorted(one.texts.items()))
-            if key in self._offered:
+            digest = digest_of(one.texts)
+            if digest in offers.edits:
                 continue
-            if self._stronger and one.confidence < self._config.confidence:
-                self._stronger = False
+            is_sure = one.confidence >= self._config.confidence
+            if self._has_stronger and not is_sure and not offers.deferred:
+                offers.deferred = True
                 return Proposal(description=_left(report, one), texts={}, trace=trace)
-            self._offered.add(key)
-            trace["chosen"] = at
+            trace |= {"chosen": at, "offered": digest}
             return Proposal(
                 description=_told(report, one),
                 texts=one.texts,

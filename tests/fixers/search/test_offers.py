@@ -1,0 +1,67 @@
+"""What a search has offered is read from the run's history."""
+
+from __future__ import annotations
+
+from runtrue.fixers.search.offers import Offers, digest_of
+from runtrue.loop import Answer, Attempt, Fix, FixPart, History, Proposal, Reason, Rejection
+
+ONE, TWO = {"a.py": "1", "b.py": "2"}, {"a.py": "2", "b.py": "2"}
+
+
+def _fix(proposal: Proposal, outside: tuple[str, ...] = (), fixer: str = "search") -> Fix:
+    part = FixPart(
+        fixer=fixer,
+        findings=(),
+        description=proposal.description,
+        outside=outside,
+        trace=proposal.trace,
+    )
+    return Fix(base="base", candidate="candidate", parts=(part,))
+
+
+def _offer(texts: dict[str, str]) -> Proposal:
+    return Proposal(description="", texts=texts, trace={"offered": digest_of(texts)})
+
+
+def history_of(*proposals: Proposal) -> History:
+    """A history in which the search has made proposals, each of which was run."""
+    fixes = [None, *map(_fix, proposals)]
+    attempts = [Attempt(number=n, candidate="", verdicts=(), fix=f) for n, f in enumerate(fixes, 1)]
+    return History(attempts=tuple(attempts))
+
+
+def _refused(proposal: Proposal, *answers: Answer) -> History:
+    fix = _fix(proposal, outside=("a.py",))
+    rejection = Rejection(after=1, fix=fix, reason=Reason.OUT_OF_BOUNDS)
+    return History(attempts=history_of().attempts, rejections=(rejection,), answers=tuple(answers))
+
+
+def test_an_edit_is_known_by_the_files_it_makes() -> None:
+    assert digest_of(ONE) == digest_of(dict(reversed(ONE.items())))
+    assert digest_of(ONE) != digest_of(TWO)
+
+
+def test_what_was_run_or_refused_has_been_offered() -> None:
+    assert Offers.of(History()) == Offers(edits=set())
+    assert Offers.of(history_of(_offer(ONE), _offer(TWO))).edits == {digest_of(ONE), digest_of(TWO)}
+    assert Offers.of(_refused(_offer(ONE))).edits == {digest_of(ONE)}
+
+
+def test_what_was_left_to_a_stronger_fixer_is_known() -> None:
+    left = Proposal(description="", texts={}, trace={"deferred": True})
+    assert Offers.of(history_of(left)).deferred
+    assert not Offers.of(history_of(_offer(ONE))).deferred
+
+
+def test_what_other_fixers_did_is_none_of_its_business() -> None:
+    attempt = Attempt(number=2, candidate="", verdicts=(), fix=_fix(_offer(ONE), fixer="agent"))
+    assert Offers.of(History(attempts=(attempt,))) == Offers(edits=set())
+
+
+def test_an_edit_refused_for_its_files_is_new_once_a_person_has_allowed_more() -> None:
+    guidance = Answer(text="look at a.py", attempts=1, rejections=1)
+    allowed = Answer(text="", attempts=1, rejections=1, allowed=("a.py",))
+    too_early = Answer(text="", attempts=1, rejections=0, allowed=("b.py",))
+    assert Offers.of(_refused(_offer(ONE), guidance)).edits
+    assert Offers.of(_refused(_offer(ONE), too_early)).edits
+    assert not Offers.of(_refused(_offer(ONE), allowed)).edits
