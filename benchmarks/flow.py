@@ -12,6 +12,7 @@ import sqlite3
 import tempfile
 import time
 from contextlib import ExitStack, closing
+from functools import partial
 from itertools import count
 from pathlib import Path
 from typing import Any, TypedDict
@@ -27,7 +28,7 @@ from langgraph.graph import END, START, StateGraph  # type: ignore[import-not-fo
 from langgraph.types import Command  # type: ignore[import-not-found, unused-ignore]
 
 from benchmarks.measure import Contender, Row, Table, Target, interleave, row
-from runtrue.flow import Claim, Flow, Journal, Node, Owner, RunState, replay, run_segment
+from runtrue.flow import Claim, Flow, Journal, Node, Owner, Run, RunState, replay
 
 ROUNDS = 21
 #: Fixes in one run, hence twice as many steps and the last check: so many that what it costs to
@@ -178,13 +179,18 @@ def in_memory() -> float:
     return watch.per_step
 
 
+async def recorded(flow: Flow, shared: dict[str, int], journal: Journal, claim: Claim) -> None:
+    """Run a flow to its end, recording each step."""
+    await Run.recorded(journal, claim).execute(partial(flow.walk, shared=shared))
+
+
 def durably(journal: Journal) -> Contender:
     flow = cycle(Check())
 
     def sample() -> float:
         claim, shared = claimed(journal), {"todo": FIXES}
         with Stopwatch(FIXES) as watch:
-            asyncio.run(run_segment(flow, shared, journal=journal, claim=claim))
+            asyncio.run(recorded(flow, shared, journal, claim))
         assert shared == {"todo": 0}
         journal.finish(claim, RunState.PASSED, {})
         return watch.per_step
@@ -321,18 +327,18 @@ async def grow(journal: Journal, samples: dict[str, list[float]]) -> None:
     check = TimedCheck()
     flow = cycle(check)
     todo = (LATE + WINDOWS * WINDOW) // 2
-    await run_segment(flow, {"todo": todo}, journal=journal, claim=long)
+    await recorded(flow, {"todo": todo}, journal, long)
     samples[LATE_STEPS] += [check.per_step(LATE + n * WINDOW, WINDOW) for n in range(WINDOWS)]
     samples[FIRST_STRETCH].append(check.per_step(0, STRETCH))
     samples[LAST_STRETCH].append(check.per_step(LATE - STRETCH, STRETCH))
     for claim in short:
         check.at.clear()
-        await run_segment(flow, {"todo": EARLY + WINDOW}, journal=journal, claim=claim)
+        await recorded(flow, {"todo": EARLY + WINDOW}, journal, claim)
         samples[EARLY_STEPS].append(check.per_step(EARLY, WINDOW))
 
     begin = time.perf_counter()
     steps = journal.load(long.run_id)
-    await replay(flow, {"todo": todo}, steps)
+    await replay(partial(flow.walk, shared={"todo": todo}), steps)
     samples[REPLAY].append((time.perf_counter() - begin) * 1e6 / len(steps))
     for claim in (long, *short):
         journal.finish(claim, RunState.PASSED, {})

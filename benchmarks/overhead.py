@@ -101,7 +101,7 @@ def attempt(project: Path, home: Home) -> Contender:
             request = plan_fix(project, Config(), checks=[COMMAND])
             run_id = start_run(journal, request)
             dispatcher = LocalDispatcher(journal, lambda run: prepare_run(run, home), [listen])
-            ended = asyncio.run(dispatcher.run_segment(run_id))
+            ended = asyncio.run(dispatcher.run(run_id))
         if ended.state != "passed":
             raise RuntimeError(f"the run ended as {ended.state}")
         shutil.rmtree(home.sandbox(run_id), ignore_errors=True)

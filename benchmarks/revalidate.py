@@ -10,11 +10,12 @@ import asyncio
 import os
 import tempfile
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from benchmarks.measure import Contender, Row, Table, Target, interleave, row
-from runtrue.flow import Flow, Journal, Node, Owner, RunState, run_segment
+from runtrue.flow import Flow, Journal, Node, Owner, Run, RunState
 from runtrue.loop import (
     Fault,
     Finding,
@@ -101,7 +102,7 @@ def retry(journal: Journal, validations: int) -> Contender:
         claim = journal.claim(journal.create("plan", "bench", {}), Owner.this_process())
         shared: dict[str, Any] = {"candidate": sandbox.snapshot()}
         flow = Flow(orchestrator.check)
-        asyncio.run(run_segment(flow, shared, journal=journal, claim=claim))
+        asyncio.run(Run.recorded(journal, claim).execute(partial(flow.walk, shared=shared)))
         journal.finish(claim, RunState.PASSED, {})
         assert len(fixer.asked) == FIXES
         return (fixer.asked[-1] - fixer.asked[0]) * 1e3 / (FIXES - 1)

@@ -28,7 +28,7 @@ from langgraph.graph import START, StateGraph  # type: ignore[import-not-found, 
 from benchmarks.flow import connect, settings_of
 from benchmarks.measure import Contender, Table, Target, interleave, row
 from benchmarks.server import serving
-from runtrue.flow import Journal, LocalDispatcher, RunRow, RunState, Segment
+from runtrue.flow import Journal, LocalDispatcher, Outcome, Run, RunRow, RunState, Segment
 from runtrue.home import Home
 from runtrue.workflow import (
     Registry,
@@ -166,17 +166,19 @@ def running(journal: Journal, registry: Registry) -> Contender:
 
     def prepare(run: RunRow) -> Segment:
         surroundings = Surroundings(registry, registry.directory)
-        return Segment(
-            flow=flow,
-            shared=dict(run.input),
-            around=lambda: opened(Context(surroundings, run_id=run.id)),
-            outcome=lambda shared: (RunState.PASSED, shared[f"n{NODES - 1}"]),
-        )
+        shared = dict(run.input)
+
+        async def work(recorded: Run) -> Outcome:
+            async with opened(Context(surroundings, run_id=run.id)):
+                await flow.walk(recorded, shared)
+            return RunState.PASSED, shared[f"n{NODES - 1}"]
+
+        return Segment(work)
 
     def sample() -> float:
         run_id = journal.create("chain", "chain", {"first": 0})
         with stopwatch(1e6, NODES) as cost:
-            ended = asyncio.run(LocalDispatcher(journal, prepare).run_segment(run_id))
+            ended = asyncio.run(LocalDispatcher(journal, prepare).run(run_id))
         assert ended.result == {"value": NODES}
         return cost()
 
@@ -323,7 +325,7 @@ def batching(base: str, journal: Journal, folder: Path) -> Contender:
         with stopwatch(1e6, REQUESTS) as cost:
             registry = Registry(home, folder)
             started = start_workflow(journal, ir, {"numbers": numbers}, registry=registry)
-            ended = asyncio.run(dispatcher.run_segment(started.run_id))
+            ended = asyncio.run(dispatcher.run(started.run_id))
         assert ended.result is not None
         assert ended.result["result"]["success_count"] == REQUESTS
         return cost()

@@ -153,8 +153,8 @@ def stages(home: Home) -> list[dict[str, Any]]:
 
     async def replayed(count: int) -> dict[str, Any]:
         segment = prepare_run(run, home)
-        await replay(segment.flow, segment.shared, steps[:count])
-        record: dict[str, Any] = report_of(segment.shared, RunState.RUNNING)["record"]
+        await replay(segment.work, steps[:count])
+        record: dict[str, Any] = report_of(segment.state, RunState.RUNNING)["record"]
         return record
 
     with Journal(home.journal) as journal:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from runtrue.flow import Flow, Journal, LocalDispatcher, Node, RunRow, RunState, Segment
+from tests.flow.nodes import flow_segment
 
 Shared = dict[str, Any]
 
@@ -95,9 +96,9 @@ async def drive_run(journal: Journal, run_id: str, log: Path, *flags: str) -> Ru
 
     def prepare(run: RunRow) -> Segment:
         flow = build(gates, log, fires=bool(run.input.get("fires")))
-        return Segment(flow, store(), outcome=lambda shared: (RunState.PASSED, shared))
+        return flow_segment(flow, store(), outcome=lambda shared: (RunState.PASSED, shared))
 
-    return await LocalDispatcher(journal, prepare).run_segment(run_id, force="--force" in flags)
+    return await LocalDispatcher(journal, prepare).run(run_id, force="--force" in flags)
 
 
 def main(path: str, run_id: str, log: str, *flags: str) -> None:

@@ -6,7 +6,21 @@ import asyncio
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from runtrue.flow import Claim, Event, Flow, Journal, Listener, Node, Owner, StepRow, run_segment
+from runtrue.flow import (
+    Claim,
+    Event,
+    Flow,
+    Journal,
+    Listener,
+    Node,
+    Outcome,
+    Owner,
+    Run,
+    RunState,
+    Segment,
+    StepRow,
+    replay,
+)
 
 Shared = dict[str, Any]
 
@@ -58,10 +72,30 @@ def drive(
     """Drive a run of `flow` durably, until it ends or parks, and give its shared store."""
     shared = {} if shared is None else shared
     claim = claim or new_claim(journal)
-    asyncio.run(
-        run_segment(flow, shared, journal=journal, claim=claim, listeners=listeners, force=force)
-    )
+    run = Run.recorded(journal, claim, listeners=listeners, force=force)
+    asyncio.run(run.execute(lambda run: flow.walk(run, shared)))
     return shared
+
+
+def flow_segment(
+    flow: Flow,
+    shared: Shared,
+    *,
+    outcome: Callable[[Shared], Outcome] = lambda shared: (RunState.PASSED, {}),
+    **settings: Any,
+) -> Segment:
+    """A segment that runs `flow` over `shared`, and reads its outcome off there."""
+
+    async def work(run: Run) -> Outcome:
+        await flow.walk(run, shared)
+        return outcome(shared)
+
+    return Segment(work, state=shared, **settings)
+
+
+def replay_flow(flow: Flow, shared: Shared, steps: list[StepRow]) -> None:
+    """Bring `shared` to where the recorded steps leave it, executing nothing."""
+    asyncio.run(replay(lambda run: flow.walk(run, shared), steps))
 
 
 def finished(steps: list[StepRow]) -> list[str]:

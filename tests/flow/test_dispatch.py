@@ -31,16 +31,18 @@ from runtrue.flow import (
     emit,
 )
 from tests.flow.child import Child
-from tests.flow.nodes import Heard, Work, finished
+from tests.flow.nodes import Heard, Work, finished, flow_segment
 
 
 def _dispatcher(journal: Journal, start: Node, **settings: Any) -> LocalDispatcher:
     listeners = settings.pop("listeners", ())
-    return LocalDispatcher(journal, lambda run: Segment(Flow(start), {}, **settings), listeners)
+    return LocalDispatcher(
+        journal, lambda run: flow_segment(Flow(start), {}, **settings), listeners
+    )
 
 
 def _drive(journal: Journal, run_id: str, start: Node, **settings: Any) -> RunRow:
-    return asyncio.run(_dispatcher(journal, start, **settings).run_segment(run_id))
+    return asyncio.run(_dispatcher(journal, start, **settings).run(run_id))
 
 
 @pytest.fixture
@@ -76,9 +78,9 @@ def test_the_segment_is_prepared_from_the_recorded_run_found_by_any_beginning_of
 
     def prepare(run: RunRow) -> Segment:
         prepared.append(run)
-        return Segment(Flow(Work(str)), {"in": run.input["n"]})
+        return flow_segment(Flow(Work(str)), {"in": run.input["n"]})
 
-    asyncio.run(LocalDispatcher(journal, prepare).run_segment(run_id[:6]))
+    asyncio.run(LocalDispatcher(journal, prepare).run(run_id[:6]))
     assert [(run.id, run.input, run.is_driven) for run in prepared] == [(run_id, {"n": 1}, True)]
 
 
@@ -173,7 +175,7 @@ def test_an_exception_around_the_flow_fails_the_run_just_the_same(
     else:
         dispatcher = _dispatcher(journal, Work(str), **{where: broken})
     with pytest.raises(LookupError):
-        asyncio.run(dispatcher.run_segment(run_id))
+        asyncio.run(dispatcher.run(run_id))
     assert journal.find(run_id).error == f"LookupError: {where}"
     assert _drive(journal, run_id, Work(str)).state is RunState.PASSED
 
@@ -210,7 +212,7 @@ def test_a_cancelled_task_releases_the_run(journal: Journal, run_id: str, blocki
             *(journal, Blocking() if blocking else Slow()),
             listeners=[lambda event: started.set() if event.kind == "started" else None],
         )
-        task = asyncio.create_task(dispatcher.run_segment(run_id))
+        task = asyncio.create_task(dispatcher.run(run_id))
         await started.wait()
         task.cancel()
         try:
@@ -235,7 +237,7 @@ def test_an_interrupted_side_effect_releases_the_run_and_is_fired_again_with_for
     with pytest.raises(SideEffectInterrupted):
         _drive(journal, run_id, Fire(str))
     assert journal.find(run_id).owner is None
-    again = _dispatcher(journal, Fire(str)).run_segment(run_id, force=True)
+    again = _dispatcher(journal, Fire(str)).run(run_id, force=True)
     assert asyncio.run(again).state is RunState.PASSED
 
 
@@ -260,7 +262,7 @@ def test_force_ends_the_living_process_that_drives_the_run_before_it_goes_on(
     def work(inputs: Any) -> None:
         alive.append(other.process.poll() is None)
 
-    run = asyncio.run(_dispatcher(journal, Work(work)).run_segment(run_id, force=True))
+    run = asyncio.run(_dispatcher(journal, Work(work)).run(run_id, force=True))
     assert run.state is RunState.PASSED
     assert alive == [False]
 

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from runtrue.errors import FlowChanged, RunBusy, SideEffectInterrupted
-from runtrue.flow import Flow, Journal, Node, RunState, replay
+from runtrue.flow import Flow, Journal, Node, RunState
 from tests.flow.child import Child
 from tests.flow.driver import NODES, POINTS, ROUNDS, Gates, Shared, build, drive_run, store
-from tests.flow.nodes import Work, drive, finished, new_claim
+from tests.flow.nodes import Work, drive, finished, new_claim, replay_flow
 
 UNDISTURBED: Shared = {
     "value": 316,
@@ -109,7 +109,7 @@ def test_what_is_left_of_a_budget_is_the_same_after_a_crash_as_before_it(
         drives.kill_at(point)
         shared = store()
         flow = build(Gates(closed=False), tmp_path / "unused")
-        asyncio.run(replay(flow, shared, drives.journal.load(drives.run_id)))
+        replay_flow(flow, shared, drives.journal.load(drives.run_id))
         assert shared["budget"] == 10 - (n // 4 + 1)
 
 
@@ -179,7 +179,7 @@ def test_replaying_executes_nothing(drives: Drives, tmp_path: Path) -> None:
     drives.kill_at("exec keep 1")
     shared, log = store(), tmp_path / "replay.log"
     steps = drives.journal.load(drives.run_id)
-    asyncio.run(replay(build(Gates(closed=False), log), shared, steps))
+    replay_flow(build(Gates(closed=False), log), shared, steps)
     assert not log.exists()
     assert shared == {"value": 156, "round": 1, "budget": 5, "seen": UNDISTURBED["seen"][:5]}
     assert drives.journal.load(drives.run_id) == steps
@@ -189,14 +189,14 @@ def test_replaying_stops_at_a_side_effect_that_never_ended(fires: Drives, tmp_pa
     fires.kill_at("done grow 1")
     shared, log = store(), tmp_path / "replay.log"
     flow = build(Gates(closed=False), log, fires=True)
-    asyncio.run(replay(flow, shared, fires.journal.load(fires.run_id)))
+    replay_flow(flow, shared, fires.journal.load(fires.run_id))
     assert not log.exists()
     assert len(shared["seen"]) == 4
 
 
 def test_replaying_a_run_that_has_recorded_nothing_leaves_the_store_as_it_is() -> None:
     shared = {"in": 1}
-    asyncio.run(replay(Flow(Work(print)), shared, []))
+    replay_flow(Flow(Work(print)), shared, [])
     assert shared == {"in": 1}
 
 
@@ -249,7 +249,7 @@ def test_a_flow_that_ends_before_its_record_does_is_refused(journal: Journal) ->
     with pytest.raises(FlowChanged, match=expected):
         _resume(journal, run_id, Work(str, "first"))
     with pytest.raises(FlowChanged, match=expected):
-        asyncio.run(replay(Flow(Work(str, "first")), {}, journal.load(run_id)))
+        replay_flow(Flow(Work(str, "first")), {}, journal.load(run_id))
 
 
 @dataclass(frozen=True)

@@ -5,14 +5,15 @@ from __future__ import annotations
 import asyncio
 import threading
 from dataclasses import dataclass
+from functools import partial
 from itertools import product
 from typing import Any
 
 import pytest
 
 from runtrue.errors import FlowChanged, FlowError, NoSuccessor
-from runtrue.flow import Ask, Flow, Journal, Node, Parked, replay
-from tests.flow.nodes import Heard, Shared, Work, drive, finished, new_claim
+from runtrue.flow import Ask, Flow, Journal, Node, Parked, Run
+from tests.flow.nodes import Heard, Shared, Work, drive, finished, new_claim, replay_flow
 
 # -- the lifecycle ------------------------------------------------------------------------------
 
@@ -137,11 +138,9 @@ def test_a_terminal_node_ends_the_flow_at_any_action_it_is_not_wired_for() -> No
 
 
 def test_the_last_action_is_what_driving_returns(journal: Journal) -> None:
-    from runtrue.flow import run_segment
-
-    flow, claim = Flow(Route(terminal=True)), new_claim(journal)
+    flow, run = Flow(Route(terminal=True)), Run.recorded(journal, new_claim(journal))
     shared = {"actions": ["enough"]}
-    assert asyncio.run(run_segment(flow, shared, journal=journal, claim=claim)) == "enough"
+    assert asyncio.run(run.execute(lambda run: flow.walk(run, shared))) == "enough"
 
 
 # -- retries ------------------------------------------------------------------------------------
@@ -327,7 +326,7 @@ class Locate(Node):
 
 def _replayed(flow: Flow, journal: Journal, run_id: str) -> Shared:
     shared: Shared = {}
-    asyncio.run(replay(flow, shared, journal.load(run_id)))
+    replay_flow(flow, shared, journal.load(run_id))
     return shared
 
 
@@ -373,7 +372,7 @@ def test_a_result_that_cannot_be_encoded_is_an_error_naming_the_node(
     journal: Journal, value: Any
 ) -> None:
     claim = new_claim(journal)
-    with pytest.raises(FlowError, match=r"^odd\.exec returned something that cannot be recorded"):
+    with pytest.raises(FlowError, match=r"^odd returned something that cannot be recorded"):
         drive(journal, Flow(Work(lambda inputs: value, "odd")), claim=claim)
     assert journal.load(claim.run_id) == []
 
@@ -383,7 +382,7 @@ def test_inputs_that_cannot_be_encoded_are_an_error_naming_the_node(
     journal: Journal, value: Any
 ) -> None:
     executed: list[Any] = []
-    with pytest.raises(FlowError, match=r"^odd\.prep returned something that cannot be recorded"):
+    with pytest.raises(FlowError, match=r"^odd takes something that cannot be recorded"):
         drive(journal, Flow(Work(executed.append, "odd")), {"in": value})
     assert executed == []
 
@@ -399,7 +398,7 @@ def test_a_result_of_another_type_than_annotated_is_refused_before_it_is_recorde
     journal: Journal,
 ) -> None:
     claim = new_claim(journal)
-    with pytest.raises(FlowError, match=r"^Mislabelled\.exec returned something else than"):
+    with pytest.raises(FlowError, match=r"^Mislabelled returned something else than"):
         drive(journal, Flow(Mislabelled()), claim=claim)
     assert journal.load(claim.run_id) == []
 
@@ -422,8 +421,6 @@ def test_each_finished_node_is_recorded_in_order_with_its_inputs_hash(journal: J
 
 
 def test_many_durable_runs_share_one_journal_at_the_same_time(journal: Journal) -> None:
-    from runtrue.flow import run_segment
-
     class Twice(Work):
         async def exec(self, inputs: Any) -> Any:
             await asyncio.sleep(0)
@@ -437,7 +434,7 @@ def test_many_durable_runs_share_one_journal_at_the_same_time(journal: Journal) 
     async def all_at_once() -> None:
         await asyncio.gather(
             *(
-                run_segment(flow, shared, journal=journal, claim=claim)
+                Run.recorded(journal, claim).execute(partial(flow.walk, shared=shared))
                 for shared, claim in zip(stores, claims, strict=True)
             )
         )
@@ -461,7 +458,7 @@ class Question(Ask):
 
 
 def test_asking_without_a_journal_is_an_error_that_names_the_node() -> None:
-    with pytest.raises(FlowError, match="node 'Question' asks a person, which needs a journal"):
+    with pytest.raises(FlowError, match="step 'Question' asks a person, which needs a journal"):
         asyncio.run(Flow(Question()).run())
 
 

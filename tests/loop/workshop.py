@@ -7,6 +7,7 @@ import hashlib
 import json
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ from runtrue.flow import (
     Node,
     Owner,
     Parked,
-    run_segment,
+    Run,
 )
 from runtrue.loop import (
     Analysis,
@@ -353,7 +354,8 @@ class Durable:
     def drive(self, *, force: bool = False) -> dict[str, Any]:
         claim: Claim = self.journal.claim(self.run_id, Owner.this_process(), force=True)
         shared: dict[str, Any] = {"candidate": self.sandbox.first}
-        segment = run_segment(self.flow, shared, journal=self.journal, claim=claim, force=force)
+        run = Run.recorded(self.journal, claim, force=force)
+        segment = run.execute(partial(self.flow.walk, shared=shared))
         asyncio.run(segment)
         return shared
 

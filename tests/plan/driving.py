@@ -54,7 +54,7 @@ class Driven:
         dispatcher = LocalDispatcher(
             self.journal, lambda run: prepare_plan(run, self.home), [self.events.append]
         )
-        return asyncio.run(dispatcher.run_segment(self.run_id))
+        return asyncio.run(dispatcher.run(self.run_id))
 
     def say(self, answer: Any) -> RunRow:
         """Answer what it asks, and drive it on."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 from runtrue.flow import (
@@ -15,7 +16,7 @@ from runtrue.flow import (
     Node,
     Owner,
     Parked,
-    run_segment,
+    Run,
 )
 from runtrue.loop import (
     EXPIRED,
@@ -168,10 +169,8 @@ class Orchestra:
         """Drive it to its end. Raises Parked at a question."""
         claim: Claim = self.journal.claim(self.run_id, Owner.this_process(), force=True)
         shared = self.shared()
-        segment = run_segment(
-            self.flow, shared, journal=self.journal, claim=claim, listeners=[self.events.append]
-        )
-        asyncio.run(segment)
+        run = Run.recorded(self.journal, claim, listeners=[self.events.append])
+        asyncio.run(run.execute(partial(self.flow.walk, shared=shared)))
         return shared
 
     def question(self) -> Any:

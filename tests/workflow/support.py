@@ -352,7 +352,7 @@ class Durable(Bench):
             lambda run: prepare_workflow(run, self.home, secrets, environment or {}),
             [self.events.append],
         )
-        return asyncio.run(dispatcher.run_segment(run_id, force=force))
+        return asyncio.run(dispatcher.run(run_id, force=force))
 
     def report(self, run_id: str) -> dict[str, Any]:
         return report_so_far(self.journal, self.journal.find(run_id))

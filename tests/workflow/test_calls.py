@@ -13,7 +13,7 @@ import msgspec
 import pytest
 
 from runtrue.errors import NodeFailed, RuntimeValidationError, SideEffectInterrupted
-from runtrue.flow import Event, Flow, Journal, Node, held_emit, run_segment
+from runtrue.flow import Event, Flow, Journal, Node, Run, held_emit
 from runtrue.workflow import Calls, Registry, Result, WorkflowResult, try_workflow
 from runtrue.workflow.context import Context
 from runtrue.workflow.templates import Template
@@ -518,7 +518,7 @@ def test_a_journal_keeps_what_a_flow_within_the_run_calls(
     calls = Calls()
     with Journal(tmp_path / "journal.db") as journal:
         claim = new_claim(journal)
-        asyncio.run(run_segment(Flow(Try()), {}, journal=journal, claim=claim))
+        asyncio.run(Run.recorded(journal, claim).execute(lambda run: Flow(Try()).walk(run, {})))
         events = [event for _, event in journal.events(claim.run_id)]
     kept = [(event.kind, event.node) for event in events if event.kind.startswith("call_")]
     assert kept == [(kind, "Try") for kind in ("call_begun", "call_made", "call_made")]

@@ -302,8 +302,8 @@ def test_replaying_executes_nothing_and_comes_to_the_same_store(durable: Durable
     with pytest.raises(NodeFailed):
         durable.drive(run_id)
     segment = prepare_workflow(durable.journal.find(run_id), durable.home)
-    asyncio.run(replay(segment.flow, segment.shared, durable.journal.load(run_id)))
-    assert segment.shared == {"x": 7, "a": {"value": 7}}
+    asyncio.run(replay(segment.work, durable.journal.load(run_id)))
+    assert segment.state == {"x": 7, "a": {"value": 7}}
     assert durable.calls == [7, "fail"]
 
 

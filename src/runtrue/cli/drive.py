@@ -128,7 +128,7 @@ def _drive_segment(
 async def until_it_stops(dispatcher: LocalDispatcher, run_id: str, *, force: bool) -> RunRow:
     """Drive a segment; a signal to stop lets what runs be ended first."""
     loop = asyncio.get_running_loop()
-    task = asyncio.ensure_future(dispatcher.run_segment(run_id, force=force))
+    task = asyncio.ensure_future(dispatcher.run(run_id, force=force))
     # Not by the loop's own means: when it is closed, it leaves a process that a signal kills.
     with _stopped_by(lambda *_: loop.call_soon_threadsafe(task.cancel)):
         return await task
@@ -203,7 +203,7 @@ def look_at(journal: Journal, home: Home, run: RunRow) -> RunRow:
     dispatcher = LocalDispatcher(journal, lambda run: kind.prepare(run, home, {}, force=False))
     # Why it cannot be driven is in the journal: to look at it must be possible.
     with suppress(RuntrueError):
-        asyncio.run(dispatcher.run_segment(run.id))
+        asyncio.run(dispatcher.run(run.id))
     return journal.find(run.id)
 
 

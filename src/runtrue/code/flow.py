@@ -38,7 +38,7 @@ from runtrue.fixers import (
     ToolFixer,
     build_ladder,
 )
-from runtrue.flow import Ask, Flow, Journal, Node, RunRow, RunState, Segment
+from runtrue.flow import Ask, Flow, Journal, Node, Outcome, Run, RunRow, RunState, Segment
 from runtrue.gates import CoverageGate, SecurityGate
 from runtrue.home import Home
 from runtrue.loop import (
@@ -66,12 +66,13 @@ def prepare_run(run: RunRow, home: Home) -> Segment:
     request = msgspec.convert(run.input, CodeRequest)
     place = Place.of(run, request, home)
     shared: Shared = {"run_id": run.id, "request": request, "started_at": run.created_at}
-    return Segment(
-        flow=code_flow(place),
-        shared=shared,
-        take_over=place.sandbox.take_over,
-        outcome=_outcome,
-    )
+    flow = code_flow(place)
+
+    async def work(recorded: Run) -> Outcome:
+        await flow.walk(recorded, shared)
+        return _outcome(shared)
+
+    return Segment(work, state=shared, take_over=place.sandbox.take_over)
 
 
 def code_flow(place: Place) -> Flow:

@@ -60,7 +60,7 @@ def run_code_loop(
     with Journal(home.journal) as journal:
         run_id = start_run(journal, request)
         dispatcher = LocalDispatcher(journal, lambda run: prepare_run(run, home), [])
-        run = asyncio.run(dispatcher.run_segment(run_id))
+        run = asyncio.run(dispatcher.run(run_id))
         segment = prepare_run(run, home)
-        asyncio.run(replay(segment.flow, segment.shared, journal.load(run.id)))
-        return record_of(segment.shared, run.state)
+        asyncio.run(replay(segment.work, journal.load(run.id)))
+        return record_of(segment.state, run.state)

@@ -1,17 +1,17 @@
-"""The kernel: nodes joined by actions, run as flows, recorded in a journal.
+"""The kernel: loops and flows whose steps are recorded in a journal, so that they survive a crash.
 
-It knows nothing of language models, code or workflows. `node` and `flow` are what a flow is,
-`run` is how one is driven, `journal` is what has happened, durably, and `dispatch` is who drives.
+It knows nothing of language models, code or workflows. A loop is a function of a `run`; `node` and
+`flow` are nodes joined by actions; `journal` is what has happened, and `dispatch` who runs it.
 """
 
-from runtrue.flow.dispatch import LocalDispatcher, Segment
+from runtrue.flow.dispatch import LocalDispatcher, Outcome, Segment
 from runtrue.flow.events import Event, Listener, emit, held_emit, held_tell, tell
 from runtrue.flow.flow import Flow
 from runtrue.flow.journal import Journal
 from runtrue.flow.node import Ask, Node
 from runtrue.flow.owner import Owner
 from runtrue.flow.rows import Claim, Question, ResultRow, RunRow, RunState, StepRow
-from runtrue.flow.run import Parked, replay, run_segment
+from runtrue.flow.run import Parked, Run, replay
 
 __all__ = [
     "Ask",
@@ -22,10 +22,12 @@ __all__ = [
     "Listener",
     "LocalDispatcher",
     "Node",
+    "Outcome",
     "Owner",
     "Parked",
     "Question",
     "ResultRow",
+    "Run",
     "RunRow",
     "RunState",
     "Segment",
@@ -34,6 +36,5 @@ __all__ = [
     "held_emit",
     "held_tell",
     "replay",
-    "run_segment",
     "tell",
 ]

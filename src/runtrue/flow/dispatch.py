@@ -1,50 +1,47 @@
-"""Dispatchers: who drives a segment of a run. This process, for now, is the only one."""
+"""Dispatchers: which process runs a segment of a run. For now it is always this one."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable
-from contextlib import AbstractAsyncContextManager, nullcontext
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from runtrue.errors import JournalError, RunError, SideEffectInterrupted
 from runtrue.flow.events import Listener
-from runtrue.flow.flow import Flow
 from runtrue.flow.journal import Journal
 from runtrue.flow.owner import Owner
 from runtrue.flow.rows import RunRow, RunState
-from runtrue.flow.run import Parked, run_segment
+from runtrue.flow.run import Parked, Run
+
+#: How a run ended: its state, and its report.
+Outcome = tuple[RunState, dict[str, Any]]
 
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """A flow made ready to be driven for one run: where it starts and how its end is read."""
+    """What a run does, ready to go on from wherever the run is."""
 
-    flow: Flow
-    shared: dict[str, Any]
-    #: Clears away what an earlier driver, killed in the middle, may have left behind.
+    #: Runs the loop or flow, and returns its outcome.
+    work: Callable[[Run], Awaitable[Outcome]]
+    #: Where `work` keeps how far it is, for reports on a run that has not ended.
+    state: Any = None
+    #: Clears away what an earlier process, killed in the middle, may have left behind.
     take_over: Callable[[], None] = field(default=lambda: None)
-    #: Holds what the flow needs while it is driven, such as connections.
-    around: Callable[[], AbstractAsyncContextManager[Any]] = field(default=nullcontext)
-    #: Reads the outcome off the shared store when the flow has ended.
-    outcome: Callable[[dict[str, Any]], tuple[RunState, dict[str, Any]]] = field(
-        default=lambda shared: (RunState.PASSED, {})
-    )
 
 
 class Dispatcher(Protocol):
     """The seam between a run and whatever schedules it."""
 
-    async def run_segment(self, run_id: str, *, force: bool = False) -> RunRow:
-        """Drive the run until it ends or parks, and return it as it then stands."""
+    async def run(self, run_id: str, *, force: bool = False) -> RunRow:
+        """Run it until it ends or parks, and return it as it is then."""
         ...
 
 
 class LocalDispatcher:
-    """Drives segments in this process.
+    """Runs segments in this process.
 
-    `prepare` turns a run into a segment: it looks at the run's kind and builds the flow from the
+    `prepare` turns a run into a segment: it looks at the run's kind and builds its work from the
     run's recorded input, so that any process can continue any run.
     """
 
@@ -58,8 +55,8 @@ class LocalDispatcher:
         self._prepare = prepare
         self._listeners = tuple(listeners)
 
-    async def run_segment(self, run_id: str, *, force: bool = False) -> RunRow:
-        """Claim the run, drive it to its end or its next question, and record how it ended.
+    async def run(self, run_id: str, *, force: bool = False) -> RunRow:
+        """Claim the run, go on until its end or its next question, and record how it ended.
 
         `force` takes the run over from a living process, which is ended, and allows a side effect
         that was interrupted to be fired again.
@@ -72,16 +69,8 @@ class LocalDispatcher:
         try:
             segment = self._prepare(journal.find(claim.run_id))
             segment.take_over()
-            async with segment.around():
-                await run_segment(
-                    segment.flow,
-                    segment.shared,
-                    journal=journal,
-                    claim=claim,
-                    listeners=self._listeners,
-                    force=force,
-                )
-            journal.finish(claim, *segment.outcome(segment.shared))
+            run = Run.recorded(journal, claim, listeners=self._listeners, force=force)
+            journal.finish(claim, *await run.execute(segment.work))
         except Parked:
             pass
         except JournalError:

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import cache
-from typing import Any, get_type_hints
+from typing import Any
 
-import msgspec
-
-from runtrue.errors import FlowError
+from runtrue.errors import FlowError, JournalError, NoSuccessor, RunError
 from runtrue.flow.events import Listener
-from runtrue.flow.node import Node
+from runtrue.flow.node import Ask, Node
+from runtrue.flow.run import Run, decoder
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A node with what the driver would otherwise find out again at every step."""
+    """A node with what would otherwise be found out again each time it is run."""
 
     node: Node
     prep_is_async: bool
@@ -44,11 +43,77 @@ class Flow:
         self, shared: dict[str, Any] | None = None, *, listeners: Iterable[Listener] = ()
     ) -> dict[str, Any]:
         """Run once in memory, recording nothing, and return the shared store."""
-        from runtrue.flow.run import drive
-
         shared = {} if shared is None else shared
-        await drive(self, shared, listeners=listeners)
+        await Run(listeners=listeners).execute(lambda run: self.walk(run, shared))
         return shared
+
+    async def walk(self, run: Run, shared: dict[str, Any]) -> str:
+        """Go from node to node over `shared` until one ends the flow; return the last action."""
+        step = self.steps[self.start]
+        while True:
+            node = step.node
+            inputs = node.prep(shared)
+            if step.prep_is_async:
+                inputs = await inputs
+            if isinstance(node, Ask):
+                result = await run.ask(node.name, inputs)
+            else:
+                result = await _perform(run, step, inputs)
+            routed: Any = node.post(shared, inputs, result)
+            action = (await routed if step.post_is_async else routed) or "default"
+            successor = node.successors.get(action)
+            if successor is None:
+                return _last_action(node, action)
+            if successor not in self.steps:
+                raise FlowError(
+                    f"node {successor.name!r} was wired to {node.name!r} after the flow was made"
+                )
+            step = self.steps[successor]
+
+
+async def _perform(run: Run, step: Step, inputs: Any) -> Any:
+    """`exec`, tried again as often as the node allows, then `exec_fallback`; or its record."""
+    node = step.node
+
+    async def execute(inputs: Any) -> Any:
+        run.tell("node_started", node.name, {})
+        tries = 0
+        while True:
+            try:
+                if step.exec_is_async:
+                    result = await node.exec(inputs)
+                elif node.blocking:
+                    result = await asyncio.to_thread(node.exec, inputs)
+                else:
+                    result = node.exec(inputs)
+                break
+            except (RunError, JournalError):
+                # Out of `emit`: this process may not go on, so nothing is to be tried again.
+                raise
+            except Exception as error:
+                if tries >= node.retries:
+                    result = node.exec_fallback(inputs, error)
+                    if step.fallback_is_async:
+                        result = await result
+                    break
+                tries += 1
+                run.tell("node_retried", node.name, {"retry": tries, "error": repr(error)})
+                if node.wait:
+                    await asyncio.sleep(node.wait)
+        run.tell("node_finished", node.name, {})
+        return result
+
+    return await run.perform(node.name, inputs, execute, step.decode, side_effect=node.side_effect)
+
+
+def _last_action(node: Node, action: str) -> str:
+    if node.terminal:
+        return action
+    known = ", ".join(sorted(node.successors)) or "none"
+    raise NoSuccessor(
+        f"node {node.name!r} returned the action {str(action)!r}, which leads nowhere; "
+        f"its actions are: {known}"
+    )
 
 
 def _reachable(start: Node) -> Iterable[Node]:
@@ -62,21 +127,11 @@ def _reachable(start: Node) -> Iterable[Node]:
 
 
 def _prepare(node: Node) -> Step:
-    try:
-        decode = _decoder(type(node).exec)
-    except (NameError, TypeError) as error:
-        raise FlowError(f"the annotations of {node.name}.exec cannot be used: {error}") from error
     return Step(
         node=node,
         prep_is_async=inspect.iscoroutinefunction(node.prep),
         exec_is_async=inspect.iscoroutinefunction(node.exec),
         fallback_is_async=inspect.iscoroutinefunction(node.exec_fallback),
         post_is_async=inspect.iscoroutinefunction(node.post),
-        decode=decode,
+        decode=decoder(type(node).exec, f"{node.name}.exec"),
     )
-
-
-@cache
-def _decoder(method: Callable[..., Any]) -> Callable[[bytes], Any]:
-    """What reads recorded results of an `exec`, which many nodes of one flow may share."""
-    return msgspec.json.Decoder(get_type_hints(method).get("return", Any)).decode

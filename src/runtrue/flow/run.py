@@ -1,34 +1,33 @@
-"""Driving a flow: one loop for runs in memory and for durable ones.
+"""Runs: what a loop or a flow does, executed once, recorded, and handed out again after a crash.
 
-A durable run is driven in segments, from its start or from an answer until it ends or parks. Each
-segment replays what the journal holds (`prep` and `post` run again around the recorded results)
-and goes on at the first step that is not there.
+A durable run goes on in segments, from its start or from an answer until it ends or parks. Each
+segment replays what the journal holds and goes on at the first step that is not there.
 """
 
 from __future__ import annotations
 
 import asyncio
 import hashlib
+import inspect
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from contextlib import suppress
-from typing import Any
+from functools import cache, partial
+from typing import Any, TypeVar, get_type_hints, overload
 
 import msgspec
 
-from runtrue.errors import (
-    FlowChanged,
-    FlowError,
-    JournalError,
-    NoSuccessor,
-    RunError,
-    SideEffectInterrupted,
-)
+from runtrue.errors import FlowChanged, FlowError, SideEffectInterrupted
 from runtrue.flow.events import Event, Listener, current_emitter
-from runtrue.flow.flow import Flow, Step
 from runtrue.flow.journal import Journal
-from runtrue.flow.node import Ask, Node
 from runtrue.flow.rows import Claim, StepRow
+
+T = TypeVar("T")
+#: Does the work of one step.
+Execute = Callable[[Any], Awaitable[Any]]
+#: Reads a recorded result.
+Decode = Callable[[bytes], Any]
+Tell = Callable[[str, str, dict[str, Any]], None]
 
 #: For hashes, which must not depend on the order of keys. Results keep theirs.
 _encode_in_order = msgspec.json.Encoder(order="deterministic").encode
@@ -47,117 +46,184 @@ class _ReplayEnded(Exception):
     """All recorded steps have been replayed."""
 
 
-async def drive(
-    flow: Flow,
-    shared: dict[str, Any],
-    *,
-    record: Replayer | None = None,
-    listeners: Iterable[Listener] = (),
-) -> str:
-    """Run `flow` over `shared` until a terminal node ends it, and return the last action."""
-    tell = _teller(tuple(listeners))
-    step = flow.steps[flow.start]
-    loop, home = asyncio.get_running_loop(), threading.get_ident()
+class Run:
+    """A run as its function sees it: work goes through `step`, questions through `ask`.
 
-    def emitter(kind: str, data: dict[str, Any], keep: bool) -> None:
-        if threading.get_ident() != home:
-            # From a blocking `exec`: the journal and the listeners belong to the other thread.
-            asyncio.run_coroutine_threadsafe(emit_at_home(kind, data, keep), loop).result()
-            return
-        # Listeners here see the same plain data as those that read the journal elsewhere.
-        data = msgspec.json.decode(msgspec.json.encode(data))
-        if keep and record is not None:
-            record.keep(kind, step.node.name, data)
-        tell(kind, step.node.name, data)
-
-    async def emit_at_home(kind: str, data: dict[str, Any], keep: bool) -> None:
-        emitter(kind, data, keep)
-
-    token = current_emitter.set(emitter)
-    try:
-        while True:
-            node = step.node
-            inputs = node.prep(shared)
-            if step.prep_is_async:
-                inputs = await inputs
-            if record is not None:
-                result = await record.step(step, inputs, tell)
-            else:
-                result = await _work(step, inputs, tell)
-            routed: Any = node.post(shared, inputs, result)
-            action = (await routed if step.post_is_async else routed) or "default"
-            successor = node.successors.get(action)
-            if successor is None:
-                last = _last_action(node, action)
-                if record is not None:
-                    record.check_all_used(node)
-                return last
-            if successor not in flow.steps:
-                raise FlowError(
-                    f"node {successor.name!r} was wired to {node.name!r} after the flow was made"
-                )
-            step = flow.steps[successor]
-    finally:
-        current_emitter.reset(token)
-
-
-def _last_action(node: Node, action: str) -> str:
-    if node.terminal:
-        return action
-    known = ", ".join(sorted(node.successors)) or "none"
-    raise NoSuccessor(
-        f"node {node.name!r} returned the action {str(action)!r}, which leads nowhere; "
-        f"its actions are: {known}"
-    )
-
-
-async def run_segment(
-    flow: Flow,
-    shared: dict[str, Any],
-    *,
-    journal: Journal,
-    claim: Claim,
-    listeners: Iterable[Listener] = (),
-    force: bool = False,
-) -> str:
-    """Drive a claimed run until it ends or parks (`Parked`), and return the last action.
-
-    `force` allows a side effect that was interrupted to be fired again.
+    Everything else in the function must depend on nothing but their results: after a crash it runs
+    again from the top, and recorded steps hand out their results without being executed. A run
+    without a record stays in memory, and nobody can be asked.
     """
-    return await drive(
-        flow, shared, record=Recorder(journal, claim, force=force), listeners=listeners
-    )
+
+    def __init__(
+        self, record: Replayer | None = None, *, listeners: Iterable[Listener] = ()
+    ) -> None:
+        self._record = record
+        self._step = ""
+        self.tell = _teller(tuple(listeners))
+
+    @classmethod
+    def recorded(
+        cls,
+        journal: Journal,
+        claim: Claim,
+        *,
+        listeners: Iterable[Listener] = (),
+        force: bool = False,
+    ) -> Run:
+        """A claimed run, recorded in its journal.
+
+        `force` allows a side effect that was interrupted to be fired again.
+        """
+        return cls(Recorder(journal, claim, force=force), listeners=listeners)
+
+    async def execute(self, work: Callable[[Run], Awaitable[T]]) -> T:
+        """Run `work` until it ends or parks (`Parked`), and return its result."""
+        token = current_emitter.set(self._emitter())
+        try:
+            result = await work(self)
+        finally:
+            current_emitter.reset(token)
+        if self._record is not None:
+            self._record.check_all_used(self._step)
+        return result
+
+    @overload
+    async def step(
+        self,
+        name: str,
+        work: Callable[..., Coroutine[Any, Any, T]],
+        *inputs: Any,
+        side_effect: bool = False,
+    ) -> T: ...
+    @overload
+    async def step(
+        self, name: str, work: Callable[..., T], *inputs: Any, side_effect: bool = False
+    ) -> T: ...
+    async def step(
+        self, name: str, work: Callable[..., Any], *inputs: Any, side_effect: bool = False
+    ) -> Any:
+        """Execute `work(*inputs)` unless it is recorded, and return its result.
+
+        The step is recognised by its name and inputs. Inputs and result must be JSON data or types
+        that msgspec encodes; the result comes back as the type that `work` is annotated with. What
+        is no coroutine is run in a thread. A `side_effect` changes something outside of the run
+        and is never fired a second time without consent.
+        """
+
+        async def execute(inputs: tuple[Any, ...]) -> Any:
+            self.tell("node_started", name, {})
+            if inspect.iscoroutinefunction(_plain(work)):
+                result = await work(*inputs)
+            else:
+                result = await asyncio.to_thread(work, *inputs)
+            self.tell("node_finished", name, {})
+            return result
+
+        return await self.perform(
+            name, inputs, execute, decoder(_plain(work), name), side_effect=side_effect
+        )
+
+    async def ask(self, name: str, question: Any) -> Any:
+        """Ask a person, and return the answer. The run parks until there is one."""
+        self._step = name
+        if self._record is None:
+            raise FlowError(f"step {name!r} asks a person, which needs a journal")
+        return await self._record.ask(name, question, self.tell)
+
+    async def perform(
+        self, name: str, inputs: Any, execute: Execute, decode: Decode, *, side_effect: bool
+    ) -> Any:
+        """Do one step: `execute(inputs)`, or what the record holds for it."""
+        self._step = name
+        if self._record is None:
+            return await execute(inputs)
+        return await self._record.step(name, inputs, execute, decode, side_effect, self.tell)
+
+    def _emitter(self) -> Callable[[str, dict[str, Any], bool], None]:
+        loop, home = asyncio.get_running_loop(), threading.get_ident()
+
+        def emitter(kind: str, data: dict[str, Any], keep: bool) -> None:
+            if threading.get_ident() != home:
+                # From blocking work: the journal and the listeners belong to the other thread.
+                asyncio.run_coroutine_threadsafe(emit_at_home(kind, data, keep), loop).result()
+                return
+            # Listeners here see the same plain data as those that read the journal elsewhere.
+            data = msgspec.json.decode(msgspec.json.encode(data))
+            if keep and self._record is not None:
+                self._record.keep(kind, self._step, data)
+            self.tell(kind, self._step, data)
+
+        async def emit_at_home(kind: str, data: dict[str, Any], keep: bool) -> None:
+            emitter(kind, data, keep)
+
+        return emitter
 
 
-async def replay(flow: Flow, shared: dict[str, Any], steps: list[StepRow]) -> None:
-    """Bring `shared` to where the recorded steps leave it, executing nothing."""
+async def replay(work: Callable[[Run], Awaitable[Any]], steps: list[StepRow]) -> None:
+    """Run `work` over recorded steps until they end, executing nothing."""
     with suppress(_ReplayEnded):
-        await drive(flow, shared, record=Replayer(steps))
+        await Run(Replayer(steps)).execute(work)
+
+
+def decoder(work: Callable[..., Any], name: str) -> Decode:
+    """Return what reads recorded results of `work`, by the annotation of what it returns."""
+    try:
+        return _decoder(getattr(work, "__func__", work))
+    except (NameError, TypeError) as error:
+        raise FlowError(f"the annotations of {name} cannot be used: {error}") from error
+
+
+@cache
+def _decoder(function: Callable[..., Any]) -> Decode:
+    return msgspec.json.Decoder(get_type_hints(function).get("return", Any)).decode
+
+
+def _plain(work: Callable[..., Any]) -> Callable[..., Any]:
+    """The function itself, without the arguments that are bound to it."""
+    while isinstance(work, partial):
+        work = work.func
+    return work
 
 
 class Replayer:
-    """Hands out recorded results in order, after checking that the flow still asks for them."""
+    """Hands out recorded results in order, after checking that they are still asked for."""
 
     def __init__(self, steps: list[StepRow]) -> None:
         self._steps = steps
         self._seq = 0
+        self._hash = ""
 
-    async def step(self, step: Step, inputs: Any, tell: Tell) -> Any:
-        """The result of the next step, out of the record."""
-        recorded = self._next(step, inputs)
+    async def step(
+        self,
+        name: str,
+        inputs: Any,
+        execute: Execute,
+        decode: Decode,
+        side_effect: bool,
+        tell: Tell,
+    ) -> Any:
+        """Return the result of the next step out of the record."""
+        recorded = self._next(name, inputs)
         if recorded is None or recorded.result is None:
             raise _ReplayEnded
-        return self._result(step, recorded.result)
+        return self._result(name, recorded.result, decode)
+
+    async def ask(self, name: str, question: Any, tell: Tell) -> Any:
+        """Return the recorded answer to a question."""
+        recorded = self._next(name, question)
+        if recorded is None or recorded.result is None:
+            raise _ReplayEnded
+        return msgspec.json.decode(recorded.result)
 
     def keep(self, kind: str, node: str, data: dict[str, Any]) -> None:
-        """Replaying executes nothing, so that no node can emit anything."""
+        """Do nothing: replaying executes nothing, so that nothing is emitted."""
 
-    def _next(self, step: Step, inputs: Any) -> StepRow | None:
-        self._hash = _hash(step, inputs)
+    def _next(self, name: str, inputs: Any) -> StepRow | None:
+        encoded = _encoded(_encode_in_order, name, "takes", inputs)
+        self._hash = hashlib.blake2b(encoded, digest_size=16).hexdigest()
         if self._seq >= len(self._steps):
             return None
         recorded = self._steps[self._seq]
-        name = step.node.name
         if recorded.node != name:
             raise _changed(
                 f"step {self._seq} was recorded as {recorded.node!r} and is now {name!r}"
@@ -167,21 +233,21 @@ class Replayer:
         self._seq += 1
         return recorded
 
-    def _result(self, step: Step, recorded: bytes) -> Any:
+    def _result(self, name: str, recorded: bytes, decode: Decode) -> Any:
         try:
-            return step.decode(recorded)
+            return decode(recorded)
         except msgspec.MsgspecError as error:
             raise _changed(
-                f"step {self._seq - 1}, {step.node.name!r}, was recorded with a result of another "
+                f"step {self._seq - 1}, {name!r}, was recorded with a result of another "
                 f"type ({error})"
             ) from error
 
-    def check_all_used(self, last: Node) -> None:
-        """The flow has ended at `last`: refuse that if the record goes on from there."""
+    def check_all_used(self, last: str) -> None:
+        """Refuse an end at step `last` if the record goes on from there."""
         if self._seq < len(self._steps):
             node = self._steps[self._seq].node
             raise _changed(
-                f"step {self._seq} was recorded as {node!r} and the flow now ends at {last.name!r}"
+                f"step {self._seq} was recorded as {node!r} and the flow now ends at {last!r}"
             )
 
 
@@ -201,89 +267,68 @@ class Recorder(Replayer):
         self._claim = claim
         self._force = force
 
-    async def step(self, step: Step, inputs: Any, tell: Tell) -> Any:
-        """The result of the next step, recorded before it is used."""
-        node = step.node
-        recorded = self._next(step, inputs)
+    async def step(
+        self,
+        name: str,
+        inputs: Any,
+        execute: Execute,
+        decode: Decode,
+        side_effect: bool,
+        tell: Tell,
+    ) -> Any:
+        """Return the result of the next step, recorded before it is used."""
+        recorded = self._next(name, inputs)
         if recorded is not None and recorded.result is not None:
-            tell("node_replayed", node.name, {})
-            return self._result(step, recorded.result)
+            tell("node_replayed", name, {})
+            return self._result(name, recorded.result, decode)
         begun = recorded is not None
         if begun and not self._force:
             raise SideEffectInterrupted(
-                f"run {self._claim.run_id} stopped inside {node.name!r}, which has a side effect "
+                f"run {self._claim.run_id} stopped inside {name!r}, which has a side effect "
                 "that may already have happened; look, then fire it again with "
                 f"`runtrue runs resume {self._claim.run_id} --force`"
             )
-        if recorded is None:
-            self._seq += 1
-        seq, digest = self._seq - 1, self._hash
-        if node.side_effect and not begun:
-            self._journal.begin(self._claim, seq, node.name, digest)
+        seq, digest = self._new_seq(recorded), self._hash
+        if side_effect and not begun:
+            self._journal.begin(self._claim, seq, name, digest)
             begun = True
-        if isinstance(node, Ask):
-            result = self._ask(node, seq, inputs, tell)
-        else:
-            result = await _work(step, inputs, tell)
-        encoded = _encoded(_encode, step, "exec", result)
+        result = await execute(inputs)
+        encoded = _encoded(_encode, name, "returned", result)
         try:
-            # What `post` sees now is what it would see on replay.
-            result = step.decode(encoded)
+            # What is seen now is what would be seen on replay.
+            result = decode(encoded)
         except msgspec.MsgspecError as error:
             raise FlowError(
-                f"{node.name}.exec returned something else than it is annotated with: {error}"
+                f"{name} returned something else than it is annotated with: {error}"
             ) from error
-        self._journal.record(self._claim, seq, node.name, digest, encoded, begun=begun)
+        self._journal.record(self._claim, seq, name, digest, encoded, begun=begun)
         return result
 
-    def keep(self, kind: str, node: str, data: dict[str, Any]) -> None:
-        """Put an event that a node emitted into the journal."""
-        self._journal.emit(self._claim, Event(kind, node, data))
-
-    def _ask(self, node: Node, seq: int, question: Any, tell: Tell) -> Any:
+    async def ask(self, name: str, question: Any, tell: Tell) -> Any:
+        """Return the answer to a question, recorded before it is used, or park."""
+        recorded = self._next(name, question)
+        if recorded is not None and recorded.result is not None:
+            tell("node_replayed", name, {})
+            return msgspec.json.decode(recorded.result)
+        seq, digest = self._new_seq(recorded), self._hash
         self._journal.ask(self._claim, seq, question)
-        tell("asked", node.name, {"question": question})
+        tell("asked", name, {"question": question})
         asked = self._journal.park(self._claim, seq)
         if not asked.answered:
-            tell("parked", node.name, {"question": question})
+            tell("parked", name, {"question": question})
             raise Parked(question)
-        return asked.answer
+        encoded = _encode(asked.answer)
+        self._journal.record(self._claim, seq, name, digest, encoded, begun=False)
+        return msgspec.json.decode(encoded)
 
+    def _new_seq(self, recorded: StepRow | None) -> int:
+        if recorded is None:
+            self._seq += 1
+        return self._seq - 1
 
-Tell = Callable[[str, str, dict[str, Any]], None]
-
-
-async def _work(step: Step, inputs: Any, tell: Tell) -> Any:
-    """`exec`, tried again as often as the node allows, then `exec_fallback`."""
-    node = step.node
-    if isinstance(node, Ask):
-        raise FlowError(f"node {node.name!r} asks a person, which needs a journal")
-    tell("node_started", node.name, {})
-    tries = 0
-    while True:
-        try:
-            if step.exec_is_async:
-                result = await node.exec(inputs)
-            elif node.blocking:
-                result = await asyncio.to_thread(node.exec, inputs)
-            else:
-                result = node.exec(inputs)
-            break
-        except (RunError, JournalError):
-            # Out of `emit`: this process may not go on, so nothing is to be tried again.
-            raise
-        except Exception as error:
-            if tries >= node.retries:
-                result = node.exec_fallback(inputs, error)
-                if step.fallback_is_async:
-                    result = await result
-                break
-            tries += 1
-            tell("node_retried", node.name, {"retry": tries, "error": repr(error)})
-            if node.wait:
-                await asyncio.sleep(node.wait)
-    tell("node_finished", node.name, {})
-    return result
+    def keep(self, kind: str, node: str, data: dict[str, Any]) -> None:
+        """Put an event into the journal."""
+        self._journal.emit(self._claim, Event(kind, node, data))
 
 
 def _teller(listeners: tuple[Listener, ...]) -> Tell:
@@ -298,15 +343,8 @@ def _teller(listeners: tuple[Listener, ...]) -> Tell:
     return tell
 
 
-def _hash(step: Step, inputs: Any) -> str:
-    encoded = _encoded(_encode_in_order, step, "prep", inputs)
-    return hashlib.blake2b(encoded, digest_size=16).hexdigest()
-
-
-def _encoded(encode: Callable[[Any], bytes], step: Step, method: str, value: Any) -> bytes:
+def _encoded(encode: Callable[[Any], bytes], name: str, verb: str, value: Any) -> bytes:
     try:
         return encode(value)
     except (TypeError, ValueError, RecursionError) as error:
-        raise FlowError(
-            f"{step.node.name}.{method} returned something that cannot be recorded: {error}"
-        ) from error
+        raise FlowError(f"{name} {verb} something that cannot be recorded: {error}") from error

@@ -98,8 +98,8 @@ def standing_of(journal: Journal, home: Home, run: RunRow) -> Standing:
     place = Place.of(run, request, home)
     question = journal.open_question(run.id)
     segment = prepare_plan(run, home)
-    shared = segment.shared
-    asyncio.run(replay(segment.flow, shared, journal.load(run.id)))
+    shared = segment.state
+    asyncio.run(replay(segment.work, journal.load(run.id)))
     if "sandbox" in shared and "fix_diffs" not in shared:
         # Only a plan that has come to an end has them on record.
         with suppress(SandboxError):

@@ -29,7 +29,7 @@ from runtrue.fixers import (
     ToolFixer,
     build_ladder,
 )
-from runtrue.flow import Flow, Journal, RunRow, RunState, Segment
+from runtrue.flow import Flow, Journal, Outcome, Run, RunRow, RunState, Segment
 from runtrue.home import Home
 from runtrue.loop import (
     Fixer,
@@ -85,12 +85,13 @@ def prepare_plan(run: RunRow, home: Home) -> Segment:
     request = request_of(run)
     place = Place.of(run, request, home)
     shared: Shared = {"run_id": run.id, "request": request, "started_at": run.created_at}
-    return Segment(
-        flow=plan_flow(place),
-        shared=shared,
-        take_over=place.sandbox.take_over,
-        outcome=_outcome,
-    )
+    flow = plan_flow(place)
+
+    async def work(recorded: Run) -> Outcome:
+        await flow.walk(recorded, shared)
+        return _outcome(shared)
+
+    return Segment(work, state=shared, take_over=place.sandbox.take_over)
 
 
 def plan_flow(place: Place) -> Flow:

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from runtrue.errors import UsageError
-from runtrue.flow import Event, Journal, RunRow, RunState, Segment
+from runtrue.flow import Event, Journal, Outcome, Run, RunRow, RunState, Segment
 from runtrue.home import Home
 from runtrue.loop import Attempt, Finding, History
 from runtrue.models import Usage
@@ -87,14 +87,16 @@ def prepare_task(
         run_id=run.id,
     )
 
-    def outcome(shared: Shared) -> tuple[RunState, dict[str, Any]]:
+    flow = create_planner_flow(planning)
+    shared: Shared = {"task": request.task}
+
+    async def work(recorded: Run) -> Outcome:
+        await flow.walk(recorded, shared)
         success = shared["planner_output"]["success"]
         status = RunState.PASSED if success else RunState.FAILED
         return status, report_of(run, shared, status)
 
-    return Segment(
-        flow=create_planner_flow(planning), shared={"task": request.task}, outcome=outcome
-    )
+    return Segment(work, state=shared)
 
 
 def report_of(run: RunRow, shared: Shared, status: RunState) -> dict[str, Any]:

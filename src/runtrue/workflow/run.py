@@ -7,7 +7,6 @@ workflow, or at the first failure that no edge handles, with everything that cam
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,7 @@ from typing import Any
 import msgspec
 
 from runtrue.errors import InvalidWorkflow, NodeFailed, UsageError
-from runtrue.flow import Flow, Journal, Listener, RunRow, RunState, Segment
+from runtrue.flow import Flow, Journal, Listener, Outcome, Run, RunRow, RunState, Segment
 from runtrue.home import Home
 from runtrue.workflow.compile import assemble
 from runtrue.workflow.context import Context, Surroundings, entered, opened
@@ -188,20 +187,16 @@ def prepare_workflow(
     surroundings = surroundings_of(registry, path, environment)
     scrubber = Scrubber(texts(found))
 
-    def around() -> AbstractAsyncContextManager[Context]:
+    flow, store = assemble(parsed, surroundings), dict(inputs)
+
+    async def work(recorded: Run) -> Outcome:
         context = Context(surroundings, run_id=run.id)
         context.scrubber.add(*texts(found))
-        return opened(context)
-
-    def outcome(store: dict[str, Any]) -> tuple[RunState, dict[str, Any]]:
+        async with opened(context):
+            await flow.walk(recorded, store)
         return report_of(run, request.name, parsed, scrubber.scrub(store))
 
-    return Segment(
-        flow=assemble(parsed, surroundings),
-        shared=dict(inputs),
-        around=around,
-        outcome=outcome,
-    )
+    return Segment(work, state=store)
 
 
 def report_so_far(journal: Journal, run: RunRow) -> dict[str, Any]:

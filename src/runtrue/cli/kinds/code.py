@@ -37,8 +37,8 @@ def prepare(run: RunRow, home: Home, secrets: Mapping[str, Any], *, force: bool)
 def report(journal: Journal, home: Home, run: RunRow) -> dict[str, Any]:
     """The report of a run that is not over, out of its replayed steps."""
     segment = prepare_run(run, home)
-    asyncio.run(replay(segment.flow, segment.shared, journal.load(run.id)))
-    return {**report_of(segment.shared, run.state), "error": run.error}
+    asyncio.run(replay(segment.work, journal.load(run.id)))
+    return {**report_of(segment.state, run.state), "error": run.error}
 
 
 def settle(run: RunRow, home: Home, report: dict[str, Any]) -> dict[str, Any]:

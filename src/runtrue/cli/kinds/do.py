@@ -36,8 +36,8 @@ def prepare(run: RunRow, home: Home, secrets: Mapping[str, Any], *, force: bool)
 def report(journal: Journal, home: Home, run: RunRow) -> dict[str, Any]:
     """The report of a run that is not over, out of its replayed steps."""
     segment = prepare_task(run, home, _events(journal, run))
-    asyncio.run(replay(segment.flow, segment.shared, journal.load(run.id)))
-    told = report_of(run, segment.shared, run.state)
+    asyncio.run(replay(segment.work, journal.load(run.id)))
+    told = report_of(run, segment.state, run.state)
     can_go_on = run.state is RunState.FAILED
     return {**told, "error": told["error"] or run.error, "resumable": can_go_on}
 
