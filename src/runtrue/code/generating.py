@@ -23,7 +23,15 @@ from runtrue.code.suites import test_files_for
 from runtrue.code.task import CodeTask
 from runtrue.errors import GeneratorFailed
 from runtrue.flow import Node, emit
-from runtrue.loop import Check, History, Verdict, is_one_of, secret_written
+from runtrue.loop import (
+    Check,
+    EditResult,
+    EditRules,
+    History,
+    Verdict,
+    as_pattern,
+    guard_edit,
+)
 from runtrue.sandbox import is_test
 
 Shared = dict[str, Any]
@@ -142,44 +150,37 @@ class _WriteNode(TaskNode, ABC):
             )
         emit("generation_started", what=self.what, by=generator.name)
         started = time.monotonic()
-        generated = await self._generate(generator, inputs)
-        changed = sandbox.changed(inputs.candidate, after := sandbox.snapshot())
-        restored = self.untouchable(changed, inputs)
-        if restored:
-            sandbox.put_back(restored, inputs.candidate)
-            after = sandbox.snapshot()
-        files = sandbox.changed(inputs.candidate, after)
-        emit("generation_finished", what=self.what, files=files, restored=restored)
-        if missing := self.missing(files):
+        generated, edit = await self._generate(generator, inputs)
+        emit("generation_finished", what=self.what, files=edit.files, restored=edit.restored)
+        if missing := self.missing(edit.files):
             raise GeneratorFailed(
                 f"{generator.name} was to write {self.what}, and {missing}: "
                 f"{generated.description or 'it said nothing'}"
             )
         return Written(
-            candidate=after,
+            candidate=edit.candidate,
             by=generator.name,
             description=generated.description,
-            files=files,
-            restored=restored,
+            files=edit.files,
+            restored=edit.restored,
             seconds=time.monotonic() - started,
             usage=generated.usage.to_dict() if generated.usage else None,
             tests=self._tests(),
         )
 
-    async def _generate(self, generator: Generator, inputs: WriteInputs) -> Generated:
+    async def _generate(
+        self, generator: Generator, inputs: WriteInputs
+    ) -> tuple[Generated, EditResult]:
         """Ask; what fails for outside reasons is tried again, as often as the policy says."""
         sandbox, retries = self.place.sandbox, self.place.request.policy.transport_retries
         for _ in range(retries + 1):
             generated = await self.ask(generator, inputs)
-            failure = generated.failure
-            if failure is None:
-                patch = sandbox.difference(inputs.candidate, sandbox.snapshot())
-                failure = secret_written(patch, self.place.hide)
-            if failure is None:
-                return generated
-            emit("generation_failed", what=self.what, failure=failure)
-            sandbox.restore(inputs.candidate)
-        raise GeneratorFailed(f"{generator.name} could not write {self.what}: {failure}")
+            rules, failure = self.rules(inputs), generated.failure
+            edit = guard_edit(sandbox, inputs.candidate, rules, failure=failure)
+            if not edit.refused:
+                return generated, edit
+            emit("generation_failed", what=self.what, failure=edit.reason)
+        raise GeneratorFailed(f"{generator.name} could not write {self.what}: {edit.reason}")
 
     @abstractmethod
     async def ask(self, generator: Generator, inputs: WriteInputs) -> Generated:
@@ -194,8 +195,8 @@ class _WriteNode(TaskNode, ABC):
         """What is missing, after `files` were changed, so that the run cannot go on."""
 
     @abstractmethod
-    def untouchable(self, files: tuple[str, ...], inputs: WriteInputs) -> tuple[str, ...]:
-        """Those of some changed files that must be put back."""
+    def rules(self, inputs: WriteInputs) -> EditRules:
+        """Return the rules for what is written."""
 
     def _tests(self) -> tuple[str, ...]:
         """The tests of the artifact, as the files are now."""
@@ -242,18 +243,15 @@ class GenerateCodeNode(_WriteNode):
         there = (self.place.sandbox.workplace().directory / self.task.path).is_file()
         return None if there else f"there is no {self.task.path} afterwards"
 
-    def untouchable(self, files: tuple[str, ...], inputs: WriteInputs) -> tuple[str, ...]:
-        """Whatever judges, unless it is the very file that is wanted, or a new test."""
-        sandbox = self.place.sandbox
-        wanted = sandbox.rooted(self.task.path)
-        judges = set(sandbox.protected(files))
-        # Whatever its name: what was named as a test, and what tests ran from, judges.
-        named = (*self.task.tests, *inputs.tested)
-        judges |= {file for file in files if is_one_of(file, named)}
-        return tuple(
-            file
-            for file in files
-            if file in judges and file != wanted and not sandbox.may_add(file, inputs.candidate)
+    def rules(self, inputs: WriteInputs) -> EditRules:
+        """Restore judges, unless one is the very file that is wanted, or a new test."""
+        return EditRules(
+            redactor=self.place.hide,
+            secrets_in_restored=True,
+            # Whatever its name: what was named as a test, and what tests ran from, judges.
+            judges=(*self.task.tests, *inputs.tested),
+            editable=(as_pattern(self.place.sandbox.rooted(self.task.path)),),
+            new_tests_since=inputs.candidate,
         )
 
 
@@ -284,15 +282,17 @@ class GenerateTestsNode(_WriteNode):
             return f"there is no {absent[0]} afterwards"
         return None if files else "changed no file that it may"
 
-    def untouchable(self, files: tuple[str, ...], inputs: WriteInputs) -> tuple[str, ...]:
-        """Whatever is not a new test, or one that was named."""
+    def rules(self, inputs: WriteInputs) -> EditRules:
+        """Restore whatever is not a new test, or one that was named."""
         sandbox = self.place.sandbox
-        named = {sandbox.rooted(file) for file in self.task.tests}
-        return tuple(
-            file
-            for file in files
-            if not sandbox.may_add(file, inputs.candidate)
-            and not (file in named and sandbox.original(file) is None)
+        named = [sandbox.rooted(file) for file in self.task.tests]
+        new = [as_pattern(file) for file in named if sandbox.original(file) is None]
+        return EditRules(
+            redactor=self.place.hide,
+            secrets_in_restored=True,
+            editable=tuple(new),
+            new_tests_since=inputs.candidate,
+            only_tests=True,
         )
 
 

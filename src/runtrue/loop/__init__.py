@@ -21,13 +21,20 @@ from runtrue.loop.comparison import is_one_of, may_be_one_of, steady, still_judg
 from runtrue.loop.cycle import Cycle, repair_cycle
 from runtrue.loop.deadline import TIME_IS_UP, in_time
 from runtrue.loop.decide import Action, Decision, Why, decide, what_is_spent
+from runtrue.loop.edit import (
+    PERSON,
+    EditResult,
+    EditRules,
+    Refused,
+    bounds_violation,
+    guard_edit,
+    write_texts,
+)
 from runtrue.loop.escalation import Condition, Escalation, Item, Response, Trigger
 from runtrue.loop.fault import Fault, fault_of_exception, fault_of_status
 from runtrue.loop.finding import Finding, Location, Mode, Outcome, Verdict
 from runtrue.loop.fingerprint import fingerprint, normalise
-from runtrue.loop.fixing import beyond, only_deleted, too_much, write_texts
 from runtrue.loop.handover import EXPIRED, TakeBackNode
-from runtrue.loop.hiding import secret_written
 from runtrue.loop.history import (
     COUNTED,
     Answer,
@@ -76,6 +83,7 @@ __all__ = [
     "EXPIRED",
     "MATCH",
     "NEEDS_APPROVAL",
+    "PERSON",
     "PROFILES",
     "RESOURCE_LIMIT",
     "SECURITY_ISSUE",
@@ -99,6 +107,8 @@ __all__ = [
     "Condition",
     "Cycle",
     "Decision",
+    "EditResult",
+    "EditRules",
     "Escalation",
     "Escalator",
     "Fault",
@@ -121,6 +131,7 @@ __all__ = [
     "Policy",
     "Proposal",
     "Reason",
+    "Refused",
     "Rejection",
     "Requirement",
     "Requirements",
@@ -140,13 +151,14 @@ __all__ = [
     "Workshop",
     "WorkshopNode",
     "as_pattern",
-    "beyond",
+    "bounds_violation",
     "cause_of",
     "cause_of_type",
     "decide",
     "fault_of_exception",
     "fault_of_status",
     "fingerprint",
+    "guard_edit",
     "in_time",
     "is_one_of",
     "lineage",
@@ -154,13 +166,10 @@ __all__ = [
     "may_be_one_of",
     "mended",
     "normalise",
-    "only_deleted",
     "readable",
     "repair_cycle",
-    "secret_written",
     "steady",
     "still_judged",
-    "too_much",
     "what_is_spent",
     "within_task",
     "write_texts",

@@ -4,22 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from pathlib import Path
 
-from runtrue.encoding import encoded
 from runtrue.flow import emit
 from runtrue.loop.bounds import Bounds
 from runtrue.loop.cause import COVERAGE_UNMET, TESTS_MISSING
-from runtrue.loop.comparison import is_one_of
 from runtrue.loop.deadline import TIME_IS_UP, in_time
 from runtrue.loop.decide import Decision
+from runtrue.loop.edit import EditRules, Refused, guard_edit
 from runtrue.loop.finding import Finding
-from runtrue.loop.hiding import hidden_proposal, secret_written
+from runtrue.loop.hiding import hidden_proposal
 from runtrue.loop.history import Fix, FixPart, History, Reason, Rejection, Skip
 from runtrue.loop.policy import Budget
-from runtrue.loop.seams import Fixer, FixTask, Proposal, Sandbox
+from runtrue.loop.seams import Fixer, FixTask, Proposal
 from runtrue.loop.workshop import Shared, Workshop, WorkshopNode, readable
 
 
@@ -133,47 +130,20 @@ class FixNode(WorkshopNode):
         proposed = await in_time(lambda: fixer.propose(task, sandbox.workplace()), left)
         proposed = proposed or Proposal(description="", failure=TIME_IS_UP)
         proposal = hidden_proposal(proposed, self.workshop.hide)
-        if proposal.failure is not None or proposal.texts is not None:
-            # Half-done edits of a fixer that broke prove nothing and would only mislead the next.
-            sandbox.restore(before)
-        if proposal.failure is None and proposal.texts:
-            write_texts(proposal.texts, sandbox.workplace().root)
-        after = sandbox.snapshot()
-        changed = sandbox.changed(before, after)
-        restored = () if fixer.trusted else self._judges(changed, history)
-        if any(finding.category in (COVERAGE_UNMET, TESTS_MISSING) for finding in findings):
-            # What is wanted are tests: they may be added, and none that is there may be changed.
-            restored = tuple(file for file in restored if not sandbox.may_add(file, before))
-        if restored:
-            sandbox.put_back(restored, before)
-            after = sandbox.snapshot()
-        patch = sandbox.difference(before, after) if after != before else ""
-        if secret := secret_written(patch, self.workshop.hide):
-            proposal = replace(proposal, failure=secret)
-            sandbox.restore(before)
-            after = before
-        outside = beyond(inputs.bounds, sandbox, before, after)
-        deleted = only_deleted(inputs.bounds, outside, sandbox, after)
-        if not outside and too_much(inputs.bounds, sandbox, inputs.origin, after):
-            outside = sandbox.changed(before, after)
-        if outside:
-            # The rest of a change of which a part is missing would prove nothing.
-            sandbox.restore(before)
-            after = before
-        if not fixer.repeatable and any(a.candidate == after for a in history.attempts):
-            # It would give the same for ever, and keep the findings from the rungs above.
-            sandbox.restore(before)
-            after = before
+        rules = self._rules(fixer, findings, before, inputs)
+        edit = guard_edit(sandbox, before, rules, texts=proposal.texts, failure=proposal.failure)
+        is_failure = edit.refused in (Refused.FAILED, Refused.SECRET)
+        outside = edit.edited if edit.refused is Refused.TOO_MUCH else edit.outside
         part = FixPart(
             fixer=fixer.name,
             findings=tuple(finding.fingerprint for finding in findings),
             description=proposal.description,
-            files=readable(sandbox.changed(before, after)),
-            restored=readable(restored),
+            files=readable(edit.files),
+            restored=readable(edit.restored),
             outside=readable(outside),
-            deleted=readable(deleted),
+            deleted=readable(edit.deleted),
             seconds=time.monotonic() - started,
-            failure=proposal.failure,
+            failure=edit.reason if is_failure else None,
             analysis=proposal.analysis,
             usage=proposal.usage,
             trace=proposal.trace,
@@ -187,13 +157,23 @@ class FixNode(WorkshopNode):
             failure=part.failure,
             tried=part.description if part.trace else None,
         )
-        return part, after
+        return part, edit.candidate
 
-    def _judges(self, files: tuple[str, ...], history: History) -> tuple[str, ...]:
-        """Those of `files` that judge: by their names, or because tests ran from them."""
-        by_name = self.workshop.sandbox.protected(files)
-        ran = history.test_files()
-        return tuple(file for file in files if file in by_name or is_one_of(file, ran))
+    def _rules(
+        self, fixer: Fixer, findings: tuple[Finding, ...], before: str, inputs: FixInputs
+    ) -> EditRules:
+        wants_tests = any(f.category in (COVERAGE_UNMET, TESTS_MISSING) for f in findings)
+        # It would give the same for ever, and keep the findings from the rungs above.
+        tried = () if fixer.repeatable else (a.candidate for a in inputs.history.attempts)
+        return EditRules(
+            bounds=inputs.bounds,
+            origin=inputs.origin,
+            redactor=self.workshop.hide,
+            trusted=fixer.trusted,
+            judges=inputs.history.test_files(),
+            new_tests_since=before if wants_tests else None,
+            tried=frozenset(tried),
+        )
 
     def post(self, shared: Shared, inputs: FixInputs, result: Fix) -> str:
         """Hand a new candidate to the checks, or note why there is none worth running."""
@@ -220,49 +200,6 @@ class FixNode(WorkshopNode):
         if any(part.fixer in repeatable for part in fix.parts):
             return Reason.UNCHANGED
         return Reason.NO_FIXER if inputs.above is None else Reason.NOBODY_STRONGER
-
-
-def write_texts(texts: Mapping[str, str], root: Path) -> None:
-    """Write the texts of files, which keep their permissions."""
-    for file, text in texts.items():
-        (root / file).write_bytes(encoded(text))
-
-
-def beyond(bounds: Bounds | None, sandbox: Sandbox, before: str, after: str) -> tuple[str, ...]:
-    """The files that differ between two candidates although the bounds do not allow it."""
-    if bounds is None or before == after:
-        return ()
-    files = sandbox.changed(before, after)
-    outside = set(bounds.outside(files))
-    if not bounds.deletes:
-        outside |= set(sandbox.missing(files, after)) - set(bounds.deletable)
-    return tuple(sorted(outside))
-
-
-def only_deleted(
-    bounds: Bounds | None, outside: tuple[str, ...], sandbox: Sandbox, after: str
-) -> tuple[str, ...]:
-    """Those of some files beyond the bounds that may be changed, and were deleted."""
-    if bounds is None:
-        return ()
-    elsewhere = bounds.outside(outside)
-    inside = tuple(file for file in outside if file not in elsewhere)
-    return sandbox.missing(inside, after)
-
-
-def too_much(bounds: Bounds | None, sandbox: Sandbox, origin: str | None, after: str) -> str | None:
-    """How much more differs from the candidate at the beginning than the bounds allow, if so."""
-    if bounds is None or origin is None:
-        return None
-    if bounds.max_files is not None:
-        count = len(sandbox.changed(origin, after))
-        if count > bounds.max_files:
-            return f"{count} files would be changed, and the strategy allows {bounds.max_files}"
-    if bounds.max_lines is not None:
-        lines = sum(sandbox.count_lines(origin, after))
-        if lines > bounds.max_lines:
-            return f"{lines} lines would be changed, and the strategy allows {bounds.max_lines}"
-    return None
 
 
 def _above(name: str | None, ladder: tuple[Fixer | Skip, ...]) -> tuple[Fixer | Skip, ...]:

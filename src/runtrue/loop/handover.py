@@ -10,6 +10,7 @@ from typing import Any
 
 from runtrue.flow import Ask, RunState, emit
 from runtrue.loop.decide import Action, Decision, Why
+from runtrue.loop.edit import PERSON, guard_edit
 from runtrue.loop.escalation import Response
 from runtrue.loop.fault import Fault
 from runtrue.loop.history import Answer, Fix, FixPart, History
@@ -101,15 +102,17 @@ class TakeBackNode(WorkshopNode):
     def exec(self, inputs: str) -> Fix:
         """See what the person changed, if anything."""
         sandbox = self.workshop.sandbox
-        candidate = sandbox.found(inputs)
-        added, removed = sandbox.count_lines(inputs, candidate)
+        edit = guard_edit(sandbox, inputs, PERSON)
+        added, removed = sandbox.count_lines(inputs, edit.candidate)
         part = FixPart(
             fixer="human",
             findings=(),
             description="edited in the sandbox, or answered",
-            files=readable(sandbox.changed(inputs, candidate)),
+            files=readable(edit.files),
         )
-        return Fix(base=inputs, candidate=candidate, parts=(part,), added=added, removed=removed)
+        return Fix(
+            base=inputs, candidate=edit.candidate, parts=(part,), added=added, removed=removed
+        )
 
     def post(self, shared: Shared, inputs: str, result: Fix) -> str:
         """Have it checked like any other candidate; what was only spoken of, is known already."""

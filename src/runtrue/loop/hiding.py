@@ -55,17 +55,6 @@ def hidden_proposal(proposal: Proposal, hide: Hide) -> Proposal:
     )
 
 
-def secret_written(patch: str, hide: Hide) -> str | None:
-    """What is wrong with a change that writes the value of a known secret into a file, if it does.
-
-    A candidate is kept, shown and applied as it is: nothing can be taken out of it later.
-    """
-    lines = patch.splitlines()
-    added = [line[1:] for line in lines if line.startswith("+") and not line.startswith("+++ ")]
-    names = hide.secrets("\n".join(added))
-    return f"wrote the value of {', '.join(names)} into a file: it is a secret" if names else None
-
-
 def _analysis(analysis: Analysis, hide: Hide) -> Analysis:
     strategy = analysis.fix_strategy
     return replace(

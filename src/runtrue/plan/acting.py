@@ -11,21 +11,19 @@ from runtrue.loop import (
     TIME_IS_UP,
     Attempt,
     Bounds,
+    EditRules,
     Fault,
     Finding,
     History,
     Mode,
+    Refused,
     Spent,
     Verdict,
     Workplace,
-    beyond,
+    guard_edit,
     in_time,
     matches,
-    only_deleted,
     readable,
-    secret_written,
-    too_much,
-    write_texts,
 )
 from runtrue.plan.actors import actor_of
 from runtrue.plan.place import Place
@@ -35,8 +33,9 @@ from runtrue.plan.strategy import Step, Strategy
 
 #: The name under which a step that could not be done stands among the verdicts.
 STEP = "step"
-#: The category of a finding about a step that could not be done.
+#: The category of a finding about a step that could not be done, and those about refused edits.
 _NOT_DONE = "step_not_done"
+_CATEGORIES = {Refused.OUT_OF_BOUNDS: "out_of_bounds", Refused.DELETED: NEEDS_APPROVAL}
 #: How much of what an actor said is in the finding about what it could not do.
 _SAID = 300
 
@@ -106,42 +105,29 @@ class ActNode(Node):
             return self._refused(inputs, Acted(description=refusal, failure=refusal), started)
         in_vain = Acted(description=TIME_IS_UP, failure=TIME_IS_UP)
         acted = await in_time(lambda: self._act(inputs), inputs.left) or in_vain
-        if acted.failure is not None:
-            sandbox.restore(inputs.candidate)
-            return self._refused(inputs, acted, started)
-        if acted.texts is not None:
-            sandbox.restore(inputs.candidate)
-            write_texts(acted.texts, sandbox.workplace().root)
-        after = sandbox.snapshot()
-        judges = self._judges(sandbox.changed(inputs.candidate, after), inputs)
-        if judges:
-            sandbox.put_back(judges, inputs.candidate)
-            after = sandbox.snapshot()
-        patch = sandbox.difference(inputs.candidate, after)
-        if secret := secret_written(patch, self.place.hide):
-            sandbox.restore(inputs.candidate)
-            return self._refused(inputs, replace(acted, failure=secret), started, judges=judges)
-        outside = beyond(inputs.bounds, sandbox, inputs.candidate, after)
-        more = too_much(inputs.bounds, sandbox, inputs.base, after)
-        if outside or more:
-            sandbox.restore(inputs.candidate)
-            named = ", ".join(readable(outside[:5]))
-            failure = more or f"it changed {named}, which the strategy does not allow"
-            category = "out_of_bounds" if outside else _NOT_DONE
-            if not more and only_deleted(inputs.bounds, outside, sandbox, after) == outside:
-                failure, category = f"it deleted {named}, which needs approval", NEEDS_APPROVAL
-            acted = replace(acted, failure=failure)
+        edit = guard_edit(
+            sandbox,
+            inputs.candidate,
+            self._rules(inputs),
+            texts=acted.texts,
+            failure=acted.failure,
+        )
+        if edit.refused:
             return self._refused(
-                inputs, acted, started, category=category, outside=outside, judges=judges
+                inputs,
+                replace(acted, failure=edit.reason),
+                started,
+                category=_CATEGORIES.get(edit.refused, _NOT_DONE),
+                outside=edit.outside,
+                judges=edit.restored,
             )
         deed = self._deed(inputs, acted, started)
-        files = readable(sandbox.changed(inputs.candidate, after))
-        judges = readable(judges)
+        files, judges = readable(edit.files), readable(edit.restored)
         # What was wanted of it, and cannot be a part of the result, must not vanish in silence.
         wanted = [file for file in sandbox.not_kept() if self._is_wanted(file, inputs.bounds)]
         ignored = readable(tuple(wanted))
         emit("step_done", step=step.id, files=files, restored=judges, ignored=ignored)
-        return Done(candidate=after, deed=replace(deed, files=files, restored=judges))
+        return Done(candidate=edit.candidate, deed=replace(deed, files=files, restored=judges))
 
     async def _act(self, inputs: ActInputs) -> Acted:
         """Ask; what fails for outside reasons is tried again, as often as the policy says."""
@@ -194,19 +180,15 @@ class ActNode(Node):
         allowed = own.bounds.commands is not None and own.bounds.allows(step.command or "")
         return request.profile.approve_commands and not allowed
 
-    def _judges(self, changed: tuple[str, ...], inputs: ActInputs) -> tuple[str, ...]:
-        """Changed files that judge, unless the bounds name them or they are new tests."""
-        sandbox = self.place.sandbox
-        return tuple(
-            file
-            for file in sandbox.protected(changed)
-            if not self._is_named(file, inputs) and not sandbox.may_add(file, inputs.base)
+    def _rules(self, inputs: ActInputs) -> EditRules:
+        return EditRules(
+            bounds=inputs.bounds,
+            origin=inputs.base,
+            redactor=self.place.hide,
+            # The patterns of the bounds that mean nothing but judges.
+            editable=self.place.sandbox.protected(inputs.bounds.paths or ()),
+            new_tests_since=inputs.base,
         )
-
-    def _is_named(self, file: str, inputs: ActInputs) -> bool:
-        """Whether the bounds mean a file that judges by a pattern that only means such."""
-        patterns = [p for p in inputs.bounds.paths or () if matches(file, p)]
-        return bool(self.place.sandbox.protected(tuple(patterns)))
 
     def _is_wanted(self, file: str, bounds: Bounds) -> bool:
         """Whether the bounds name a file by more than a pattern for everything."""

@@ -13,7 +13,7 @@ from runtrue.documents import problem_of_pattern
 from runtrue.errors import PlanError, RunError, SandboxError
 from runtrue.flow import Journal, Question, RunRow, RunState, replay
 from runtrue.home import Home
-from runtrue.loop import EXPIRED, Why
+from runtrue.loop import EXPIRED, PERSON, Why, guard_edit
 from runtrue.plan.flow import prepare_plan, request_of
 from runtrue.plan.place import Place
 from runtrue.plan.report import fix_diffs, report_of, tried_fixes
@@ -77,7 +77,7 @@ class Standing:
         """
         if self.candidate is None:
             return None
-        now = self.place.sandbox.found(self.candidate)
+        now = guard_edit(self.place.sandbox, self.candidate, PERSON).candidate
         return None if now == self.candidate else now
 
     def diff(self) -> str:

@@ -8,7 +8,15 @@ from typing import Any
 
 from runtrue.errors import SandboxError
 from runtrue.flow import Ask, emit
-from runtrue.loop import EXPIRED, Bounds, Why, beyond, readable, too_much
+from runtrue.loop import (
+    EXPIRED,
+    PERSON,
+    Bounds,
+    Why,
+    bounds_violation,
+    guard_edit,
+    readable,
+)
 from runtrue.plan.answers import answer_text, is_yes
 from runtrue.plan.picking import approved_deletes, is_proved, rooted, whole
 from runtrue.plan.place import PlaceNode
@@ -63,13 +71,15 @@ class SettleNode(PlaceNode):
         except RefusedFiles:  # which applying it tells
             self.place.patch.unlink(missing_ok=True)
             patch = None
+        base, candidate = inputs.base, inputs.candidate
+        violation = bounds_violation(inputs.bounds, sandbox, base, candidate, base)
         return Settled(
             self.place.hide(diff),
             str(sandbox.top),
             fix_diffs(sandbox, inputs.fixes, self.place.hide),
             patch=patch,
-            outside=readable(beyond(inputs.bounds, sandbox, inputs.base, inputs.candidate)),
-            more=too_much(inputs.bounds, sandbox, inputs.base, inputs.candidate),
+            outside=readable(violation.outside),
+            more=violation.excess,
         )
 
     def post(self, shared: Shared, inputs: SettleInputs, result: Settled) -> str:
@@ -122,7 +132,7 @@ class LookNode(PlaceNode):
 
     def exec(self, inputs: str) -> str:
         """The candidate that it is now."""
-        return self.place.sandbox.found(inputs)
+        return guard_edit(self.place.sandbox, inputs, PERSON).candidate
 
     def post(self, shared: Shared, inputs: str, result: str) -> None:
         """Have it validated."""

@@ -9,6 +9,7 @@ from typing import Any
 from runtrue.flow import Ask, Node, emit
 from runtrue.loop import (
     EXPIRED,
+    PERSON,
     TIME_IS_UP,
     Answer,
     Bounds,
@@ -23,6 +24,7 @@ from runtrue.loop import (
     Workshop,
     WorkshopNode,
     as_pattern,
+    guard_edit,
     in_time,
     matches,
 )
@@ -220,13 +222,18 @@ class ApproveRevisionNode(Ask):
 
 
 class KeepEditsNode(WorkshopNode):
-    """Takes the files as whoever approved has left them: the new steps are done on top of that."""
+    """Takes the files as the person who approved has left them, for the new steps."""
 
-    def exec(self, inputs: None) -> str:
-        """The candidate as it is now."""
-        return self.workshop.sandbox.snapshot()
+    def prep(self, shared: Shared) -> str:
+        """Return the candidate that was left to them."""
+        decision: Decision = shared["decision"]
+        return decision.candidate
 
-    def post(self, shared: Shared, inputs: None, result: str) -> None:
+    def exec(self, inputs: str) -> str:
+        """Return the candidate as it is now."""
+        return guard_edit(self.workshop.sandbox, inputs, PERSON).candidate
+
+    def post(self, shared: Shared, inputs: str, result: str) -> None:
         """Go on with it."""
         shared["candidate"] = result
 
