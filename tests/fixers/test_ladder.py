@@ -2,22 +2,56 @@
 
 from __future__ import annotations
 
-from runtrue.config import AgentConfig
-from runtrue.fixers import AgentFixer, ToolFixer, build_ladder
+from pathlib import Path
 
-TOOL = ToolFixer({})
-AGENT = AgentFixer(AgentConfig(command="agent"))
+import pytest
 
-
-def test_the_order_is_the_configured_one() -> None:
-    assert build_ladder(["agent", "tool"], {"tool": TOOL, "agent": AGENT}) == (AGENT, TOOL)
-    assert build_ladder(["tool", "agent"], {"tool": TOOL, "agent": AGENT}) == (TOOL, AGENT)
+from runtrue.config import RUNGS, AgentConfig, SearchConfig
+from runtrue.fixers import FixerSettings, make_ladder
+from runtrue.memory import DebugMemory, Project
 
 
-def test_what_is_not_in_the_order_is_not_on_the_ladder() -> None:
-    assert build_ladder(["tool"], {"tool": TOOL, "agent": AGENT}) == (TOOL,)
-    assert build_ladder([], {"tool": TOOL}) == ()
+def _settings(
+    directory: Path, *order: str, model: str | None = None, agent: str | None = None
+) -> FixerSettings:
+    return FixerSettings(
+        order=order,
+        memory=DebugMemory(directory),
+        project=Project.at(directory),
+        judges=(),
+        autofix={},
+        safe=(),
+        tests=(),
+        search=SearchConfig(),
+        model=model,
+        agent=AgentConfig(command=agent),
+        hide=str,
+    )
 
 
-def test_a_person_is_no_rung() -> None:
-    assert build_ladder(["tool", "human"], {"tool": TOOL}) == (TOOL,)
+@pytest.mark.parametrize(
+    "order", [(), ("tool",), ("agent", "tool"), ("tool", "agent"), (*RUNGS[:-1], "command")]
+)
+def test_the_ladder_has_the_configured_rungs_in_their_order(
+    tmp_path: Path, order: tuple[str, ...]
+) -> None:
+    assert tuple(fixer.name for fixer in make_ladder(_settings(tmp_path, *order))) == order
+
+
+def test_a_person_is_no_rung(tmp_path: Path) -> None:
+    assert [fixer.name for fixer in make_ladder(_settings(tmp_path, "tool", "human"))] == ["tool"]
+
+
+@pytest.mark.parametrize(
+    ("order", "model", "agent", "has"),
+    [
+        (("search", "model"), "openai:some", None, True),
+        (("search", "agent"), None, "some-agent", True),
+        (("search", "model", "agent"), None, None, False),
+        (("search",), "openai:some", "some-agent", False),
+    ],
+)
+def test_a_search_knows_whether_a_stronger_fixer_can_be_asked(
+    tmp_path: Path, order: tuple[str, ...], model: str | None, agent: str | None, has: bool
+) -> None:
+    assert _settings(tmp_path, *order, model=model, agent=agent).has_stronger is has

@@ -13,7 +13,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from dataclasses import dataclass
 from typing import Any
@@ -30,14 +29,7 @@ from runtrue.code.place import Place
 from runtrue.code.proof import KindsGate
 from runtrue.code.report import report_of
 from runtrue.code.request import Apply, CodeRequest, Kind
-from runtrue.fixers import (
-    AgentFixer,
-    MemoryFixer,
-    ModelFixer,
-    SearchFixer,
-    ToolFixer,
-    build_ladder,
-)
+from runtrue.fixers import FixerSettings, make_ladder
 from runtrue.flow import Ask, Flow, Journal, Node, Outcome, Run, RunRow, RunState, Segment
 from runtrue.gates import CoverageGate, SecurityGate
 from runtrue.home import Home
@@ -45,7 +37,6 @@ from runtrue.loop import (
     Action,
     CodeType,
     Decision,
-    Fixer,
     Gate,
     History,
     Workshop,
@@ -104,25 +95,24 @@ def code_flow(place: Place) -> Flow:
 
 def _workshop(place: Place) -> Workshop:
     request, task = place.request, place.request.task
-    fixers: dict[str, Fixer] = {
-        "memory": MemoryFixer(place.memory, project=place.project, judges=request.judges),
-        "tool": ToolFixer(request.mending, safe=request.safe),
-        "search": SearchFixer(
-            request.checks,
-            request.search,
-            judges=request.judges,
-            held=place.memory.held,
-            stronger=_has_stronger(request),
-        ),
-        "model": ModelFixer(
-            request.model, os.environ, files=(task.path,) if task else (), hide=place.hide
-        ),
-        "agent": AgentFixer(request.agent, hide=place.hide),
-    }
+    fixers = FixerSettings(
+        order=request.order,
+        memory=place.memory,
+        project=place.project,
+        judges=request.judges,
+        autofix=request.mending,
+        safe=request.safe,
+        tests=request.checks,
+        search=request.search,
+        model=request.model,
+        agent=request.agent,
+        files=(task.path,) if task else (),
+        hide=place.hide,
+    )
     return Workshop(
         sandbox=place.sandbox,
         checks=request.checks,
-        ladder=build_ladder(request.order, fixers),
+        ladder=make_ladder(fixers),
         policy=request.policy,
         gates=_gates(place),
         analyst=MemoryAnalyst(place),
@@ -132,12 +122,6 @@ def _workshop(place: Place) -> Workshop:
         hide=place.hide,
         expects_failure=request.kind is Kind.FIX,
     )
-
-
-def _has_stronger(request: CodeRequest) -> bool:
-    """Whether a model or an agent could be asked where a search is not sure."""
-    model = request.model is not None and "model" in request.order
-    return model or (request.agent.command is not None and "agent" in request.order)
 
 
 def _gates(place: Place) -> tuple[Gate, ...]:

@@ -5,7 +5,7 @@ from runtrue.fixers.command import CommandFixer, run_command, tell_command
 from runtrue.fixers.context import Hide, bounds_text, findings_text, sendable
 from runtrue.fixers.editor import Edited, ModelEditor, sentence
 from runtrue.fixers.keeping import keep_fix
-from runtrue.fixers.ladder import build_ladder
+from runtrue.fixers.ladder import FixerSettings, make_ladder
 from runtrue.fixers.memory import MemoryFixer, fix_ids, in_vain, language_of_finding
 from runtrue.fixers.mending import Mending
 from runtrue.fixers.model import ModelFixer
@@ -26,6 +26,7 @@ __all__ = [
     "AgentFixer",
     "CommandFixer",
     "Edited",
+    "FixerSettings",
     "Hide",
     "Lead",
     "MemoryFixer",
@@ -35,7 +36,6 @@ __all__ = [
     "SearchFixer",
     "ToolFixer",
     "bounds_text",
-    "build_ladder",
     "findings_text",
     "fix_ids",
     "imported_by",
@@ -43,6 +43,7 @@ __all__ = [
     "keep_fix",
     "language_of_finding",
     "leads_of",
+    "make_ladder",
     "mend",
     "mending_command",
     "module_of",

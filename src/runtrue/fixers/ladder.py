@@ -1,15 +1,71 @@
-"""The ladder: which fixers there are, in which order they are tried."""
+"""The ladder: one table of all fixers, and which of them a run tries, in which order."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 
+from runtrue.checks import CommandCheck
+from runtrue.config import AgentConfig, SearchConfig
+from runtrue.fixers.agent import AgentFixer
+from runtrue.fixers.command import CommandFixer
+from runtrue.fixers.context import Hide
+from runtrue.fixers.memory import MemoryFixer
+from runtrue.fixers.model import ModelFixer
+from runtrue.fixers.search import SearchFixer
+from runtrue.fixers.tool import ToolFixer
 from runtrue.loop import Fixer
+from runtrue.memory import DebugMemory, Project
 
 
-def build_ladder(order: Sequence[str], fixers: Mapping[str, Fixer]) -> tuple[Fixer, ...]:
-    """The fixers in their configured order.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FixerSettings:
+    """The settings of all fixers of a run."""
+
+    #: The names of the rungs, cheapest first.
+    order: tuple[str, ...]
+    memory: DebugMemory
+    project: Project
+    judges: tuple[str, ...]
+    #: The commands of the `tool` fixer, by check, and the checks that report what it can fix.
+    autofix: Mapping[str, str]
+    safe: tuple[str, ...]
+    #: The checks among which `search` finds Python tests.
+    tests: tuple[CommandCheck, ...]
+    search: SearchConfig
+    model: str | None
+    agent: AgentConfig
+    #: The files that a model is shown whatever the findings say.
+    files: tuple[str, ...] = ()
+    hide: Hide
+
+    @property
+    def has_stronger(self) -> bool:
+        """Whether a model or an agent can be asked where a search is not sure."""
+        model = self.model is not None and "model" in self.order
+        return model or (self.agent.command is not None and "agent" in self.order)
+
+
+_FIXERS: dict[str, Callable[[FixerSettings], Fixer]] = {
+    "memory": lambda its: MemoryFixer(its.memory, project=its.project, judges=its.judges),
+    "tool": lambda its: ToolFixer(its.autofix, safe=its.safe),
+    "search": lambda its: SearchFixer(
+        its.tests,
+        its.search,
+        judges=its.judges,
+        held=its.memory.held,
+        stronger=its.has_stronger,
+    ),
+    "model": lambda its: ModelFixer(its.model, os.environ, files=its.files, hide=its.hide),
+    "agent": lambda its: AgentFixer(its.agent, hide=its.hide),
+    "command": lambda its: CommandFixer(timeout=its.agent.timeout, hide=its.hide),
+}
+
+
+def make_ladder(settings: FixerSettings) -> tuple[Fixer, ...]:
+    """Make the fixers of a run, in their configured order.
 
     `human` is not a rung that proposes: it is what the policy does when the ladder ends.
     """
-    return tuple(fixers[name] for name in order if name != "human")
+    return tuple(_FIXERS[name](settings) for name in settings.order if name != "human")

@@ -14,25 +14,15 @@ nodes that park the run; the command line answers them with `plan execute`, `pro
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 import msgspec
 
 from runtrue.errors import FlowError
-from runtrue.fixers import (
-    AgentFixer,
-    CommandFixer,
-    MemoryFixer,
-    ModelFixer,
-    SearchFixer,
-    ToolFixer,
-    build_ladder,
-)
+from runtrue.fixers import FixerSettings, make_ladder
 from runtrue.flow import Flow, Journal, Outcome, Run, RunRow, RunState, Segment
 from runtrue.home import Home
 from runtrue.loop import (
-    Fixer,
     Policy,
     Revise,
     Workshop,
@@ -149,26 +139,25 @@ def plan_flow(place: Place) -> Flow:
 
 def workshop_of(place: Place) -> Workshop:
     """What validates and mends the candidates of a plan."""
-    request, agent = place.request, place.request.agent
-    fixers: dict[str, Fixer] = {
-        "memory": MemoryFixer(place.memory, project=place.project, judges=request.judges),
-        "tool": ToolFixer(request.mending, safe=request.safe),
-        "search": SearchFixer(
-            test_checks(request),
-            request.search,
-            judges=request.judges,
-            held=place.memory.held,
-            stronger=request.model is not None or agent.command is not None,
-        ),
-        "model": ModelFixer(request.model, os.environ, hide=place.hide),
-        "agent": AgentFixer(agent, hide=place.hide),
+    request = place.request
+    fixers = FixerSettings(
         # Those who do steps by a command can be asked to do it again, with what was found.
-        "command": CommandFixer(timeout=agent.timeout, hide=place.hide),
-    }
+        order=(*request.order, "command"),
+        memory=place.memory,
+        project=place.project,
+        judges=request.judges,
+        autofix=request.mending,
+        safe=request.safe,
+        tests=test_checks(request),
+        search=request.search,
+        model=request.model,
+        agent=request.agent,
+        hide=place.hide,
+    )
     return Workshop(
         sandbox=place.sandbox,
         checks=checks_of(request, place.sandbox),
-        ladder=build_ladder((*request.order, "command"), fixers),
+        ladder=make_ladder(fixers),
         policy=policy_of(request),
         analyst=PlanAnalyst(),
         concerns=concerns(request, place.sandbox),
