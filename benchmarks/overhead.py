@@ -95,7 +95,7 @@ def attempt(project: Path, home: Home) -> Contender:
 
         def listen(event: Event) -> None:
             if event.kind == "node_started":
-                times.setdefault(event.node, time.perf_counter())
+                times.setdefault(event.origin, time.perf_counter())
 
         with Journal(home.journal) as journal:
             request = plan_fix(project, Config(), checks=[COMMAND])

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from runtrue.flow import Journal
+from runtrue.loop import BackingOff
 from tests.checks.runners import NODE_MODULES, environment, require
 from tests.cli.conftest import Machine, MakeProject, content
 from tests.code.support import (
@@ -300,7 +301,7 @@ def test_the_tests_are_run_no_more_often_than_the_policy_says(
     }
     with Journal(machine.journal) as journal:
         events = journal.events(done.json["run_id"])
-    waits = [event.data["seconds"] for _, event in events if event.kind == "backing_off"]
+    waits = [event.seconds for _, event in events if isinstance(event, BackingOff)]
     assert waits == [0.01, 0.02]
 
 

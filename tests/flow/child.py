@@ -17,7 +17,7 @@ from types import TracebackType
 from typing import Any
 
 from runtrue.errors import RuntrueError
-from runtrue.flow import Claim, Event, Journal, Owner, RunState
+from runtrue.flow import Claim, Journal, Owner, RunState, UnknownEvent
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -131,7 +131,7 @@ class _Hand:
         self._journal.begin(self._claim, seq, "node", "hash")
 
     def emit(self, kind: str) -> None:
-        self._journal.emit(self._claim, Event(kind, "node"))
+        self._journal.emit(self._claim, UnknownEvent(unknown=kind, origin="node"))
 
     def ask(self, seq: int) -> None:
         self._journal.ask(self._claim, seq, "why?")

@@ -114,4 +114,4 @@ class Heard:
 
     @property
     def kinds(self) -> list[tuple[str, str]]:
-        return [(event.kind, event.node) for event in self.events]
+        return [(event.kind, event.origin) for event in self.events]

@@ -21,6 +21,7 @@ from runtrue.errors import (
 )
 from runtrue.flow import (
     Ask,
+    Event,
     Flow,
     Journal,
     LocalDispatcher,
@@ -32,6 +33,10 @@ from runtrue.flow import (
 )
 from tests.flow.child import Child
 from tests.flow.nodes import Heard, Work, finished, flow_segment
+
+
+class WorkStarted(Event):
+    pass
 
 
 def _dispatcher(journal: Journal, start: Node, **settings: Any) -> LocalDispatcher:
@@ -196,21 +201,21 @@ def test_a_cancelled_task_releases_the_run(journal: Journal, run_id: str, blocki
 
     class Slow(Node):
         async def exec(self, inputs: None) -> None:
-            emit("started")
+            emit(WorkStarted())
             await asyncio.sleep(3600)
 
     class Blocking(Node):
         blocking = True
 
         def exec(self, inputs: None) -> None:
-            emit("started")
+            emit(WorkStarted())
             let_go.wait(60)
 
     async def cancel_it() -> None:
         started = asyncio.Event()
         dispatcher = _dispatcher(
             *(journal, Blocking() if blocking else Slow()),
-            listeners=[lambda event: started.set() if event.kind == "started" else None],
+            listeners=[lambda event: started.set() if isinstance(event, WorkStarted) else None],
         )
         task = asyncio.create_task(dispatcher.run(run_id))
         await started.wait()

@@ -13,28 +13,47 @@ from runtrue.flow import (
     Flow,
     Journal,
     Node,
+    NodeFinished,
+    NodeStarted,
     RunState,
+    UnknownEvent,
+    bound_emit,
     emit,
-    held_emit,
-    held_tell,
 )
 from tests.flow.child import Child
 from tests.flow.nodes import Heard, Work, drive, new_claim
 
 
+class Thinking(Event):
+    about: Any
+
+
+class SaidIt(Event):
+    pass
+
+
+class Whispered(Event):
+    recorded = False
+
+    n: int
+
+
+class Numbered(Event):
+    n: int
+
+
 def _chatty(inputs: Any) -> str:
-    emit("thinking", about=inputs)
-    emit("done")
+    emit(Thinking(about=inputs))
+    emit(SaidIt())
     return "said"
 
 
 def test_outside_of_any_run_emitting_does_nothing() -> None:
-    emit("nobody hears this", data=1)
+    emit(Numbered(n=1))
 
 
-def test_nothing_is_held_of_no_run() -> None:
-    held_emit()("nobody hears this", data=1)
-    held_tell()("nor this")
+def test_outside_of_any_run_there_is_still_something_to_emit_with() -> None:
+    bound_emit()(Numbered(n=1))
 
 
 def test_from_within_a_flow_in_a_node_the_run_around_it_can_be_told(journal: Journal) -> None:
@@ -44,25 +63,28 @@ def test_from_within_a_flow_in_a_node_the_run_around_it_can_be_told(journal: Jou
         terminal = True
 
         async def exec(self, inputs: Any) -> None:
-            kept, told = held_emit(), held_tell()
+            outer = bound_emit()
 
             def work(inputs: Any) -> str:
-                kept("kept", n=1)
-                told("told", n=2)
-                emit("inside")
+                outer(Numbered(n=1))
+                outer(Whispered(n=2))
+                emit(SaidIt())
                 return ""
 
             await Flow(Work(work, "inner")).run(listeners=[inner_heard])
 
     claim = new_claim(journal)
     drive(journal, Flow(Outer()), claim=claim, listeners=[heard])
-    assert [kind for kind, node in inner_heard.kinds] == ["node_started", "inside", "node_finished"]
-    assert [event for event in heard.events if event.data] == [
-        Event("kept", "Outer", {"n": 1}),
-        Event("told", "Outer", {"n": 2}),
+    assert [kind for kind, node in inner_heard.kinds] == [
+        "node_started",
+        "said_it",
+        "node_finished",
     ]
-    events = [event for _, event in journal.events(claim.run_id)]
-    assert [event.kind for event in events if event.data.get("n")] == ["kept"]
+    assert [event for event in heard.events if event.payload] == [
+        Numbered(origin="Outer", n=1),
+        Whispered(origin="Outer", n=2),
+    ]
+    assert journal.events(claim.run_id) == [(1, Numbered(origin="Outer", n=1))]
 
 
 def test_listeners_hear_each_node_start_and_finish_in_order() -> None:
@@ -87,7 +109,7 @@ def test_listeners_hear_of_retries_with_the_error_that_led_to_each() -> None:
     with pytest.raises(ZeroDivisionError):
         asyncio.run(Flow(Flaky(lambda inputs: 1 / 0)).run(listeners=[heard]))
     assert heard.kinds == [("node_started", "work"), *[("node_retried", "work")] * 2]
-    assert [event.data for event in heard.events[1:]] == [
+    assert [event.payload for event in heard.events[1:]] == [
         {"retry": n, "error": "ZeroDivisionError('division by zero')"} for n in (1, 2)
     ]
 
@@ -96,10 +118,10 @@ def test_what_exec_emits_in_memory_reaches_the_listeners_between_start_and_finis
     heard = Heard()
     asyncio.run(Flow(Work(_chatty)).run({"in": 7}, listeners=[heard]))
     assert heard.events == [
-        Event("node_started", "work"),
-        Event("thinking", "work", {"about": 7}),
-        Event("done", "work"),
-        Event("node_finished", "work"),
+        NodeStarted(origin="work"),
+        Thinking(origin="work", about=7),
+        SaidIt(origin="work"),
+        NodeFinished(origin="work"),
     ]
 
 
@@ -107,8 +129,8 @@ def test_what_exec_emits_in_a_durable_run_is_in_the_journal_too(journal: Journal
     claim, heard = new_claim(journal), Heard()
     drive(journal, Flow(Work(_chatty)), {"in": 7}, claim=claim, listeners=[heard])
     assert journal.events(claim.run_id) == [
-        (1, Event("thinking", "work", {"about": 7})),
-        (2, Event("done", "work")),
+        (1, Thinking(origin="work", about=7)),
+        (2, SaidIt(origin="work")),
     ]
     assert [event for event in heard.events if not event.kind.startswith("node_")] == [
         event for _, event in journal.events(claim.run_id)
@@ -121,16 +143,26 @@ class Place:
     state: RunState
 
 
-def test_listeners_hear_the_very_data_that_readers_of_the_journal_see(journal: Journal) -> None:
+class Odd(Event):
+    place: Place
+    pair: tuple[int, tuple[int, ...]]
+    keys: dict[int, None]
+    many: set[int]
+
+
+def test_the_journal_gives_back_the_very_event_that_listeners_heard(journal: Journal) -> None:
     claim, heard = new_claim(journal), Heard()
 
     def work(inputs: Any) -> None:
-        emit("odd", place=Place("here", RunState.PASSED), pair=(1, (2,)), keys={3: None}, many={4})
+        place = Place("here", RunState.PASSED)
+        emit(Odd(place=place, pair=(1, (2,)), keys={3: None}, many={4}))
 
     drive(journal, Flow(Work(work)), claim=claim, listeners=[heard])
     ((_, read),) = journal.events(claim.run_id)
     assert read in heard.events
-    assert read.data == {
+    assert isinstance(read, Odd)
+    assert read.place.state is RunState.PASSED
+    assert read.payload == {
         "place": {"name": "here", "state": "passed"},
         "pair": [1, [2]],
         "keys": {"3": None},
@@ -138,18 +170,38 @@ def test_listeners_hear_the_very_data_that_readers_of_the_journal_see(journal: J
     }
 
 
+@pytest.mark.parametrize(
+    ("kind", "data"), [("of_the_future", {"n": 1}), ("numbered", {"n": "one"}), ("numbered", {})]
+)
+def test_an_event_that_this_version_cannot_read_is_given_back_as_it_is(
+    journal: Journal, kind: str, data: dict[str, Any]
+) -> None:
+    claim = new_claim(journal)
+    journal.emit(claim, UnknownEvent(unknown=kind, origin="a", data=data))
+    ((_, read),) = journal.events(claim.run_id)
+    assert (read.kind, read.origin, read.payload) == (kind, "a", data)
+    assert journal.latest_event(claim.run_id, Numbered) is None
+
+
+def test_fields_that_a_later_version_added_to_an_event_are_ignored(journal: Journal) -> None:
+    claim = new_claim(journal)
+    later = UnknownEvent(unknown="numbered", origin="a", data={"n": 1, "more": 2})
+    journal.emit(claim, later)
+    assert journal.latest_event(claim.run_id, Numbered) == Numbered(origin="a", n=1)
+
+
 def test_a_reader_asks_for_the_events_after_the_last_one_it_has_seen(journal: Journal) -> None:
     claim = new_claim(journal)
     drive(journal, Flow(Work(_chatty)), claim=claim)
-    assert [event.kind for _, event in journal.events(claim.run_id, 1)] == ["done"]
+    assert [event.kind for _, event in journal.events(claim.run_id, 1)] == ["said_it"]
     assert journal.events(claim.run_id, 2) == []
 
 
 def test_events_of_one_run_are_numbered_apart_from_those_of_another(journal: Journal) -> None:
     first, second = new_claim(journal), new_claim(journal)
-    journal.emit(first, Event("one", "node"))
-    journal.emit(second, Event("other", "node"))
-    journal.emit(first, Event("two", "node"))
+    journal.emit(first, Numbered(n=1))
+    journal.emit(second, Numbered(n=2))
+    journal.emit(first, Numbered(n=3))
     assert [n for n, _ in journal.events(first.run_id)] == [1, 2]
     assert [n for n, _ in journal.events(second.run_id)] == [1]
 
@@ -178,7 +230,7 @@ def test_a_blocking_node_emits_from_its_thread_and_is_heard_in_the_thread_of_the
 
     def work(inputs: Any) -> None:
         threads.append(("exec", threading.get_ident()))
-        emit("from a thread")
+        emit(SaidIt())
 
     claim = new_claim(journal)
     drive(
@@ -188,8 +240,8 @@ def test_a_blocking_node_emits_from_its_thread_and_is_heard_in_the_thread_of_the
     )
     where = dict(threads)
     assert where["exec"] != threading.get_ident()
-    assert where["from a thread"] == threading.get_ident()
-    assert [event.kind for _, event in journal.events(claim.run_id)] == ["from a thread"]
+    assert where["said_it"] == threading.get_ident()
+    assert [event.kind for _, event in journal.events(claim.run_id)] == ["said_it"]
 
 
 def test_emitting_from_a_coroutine_after_a_pause_belongs_to_the_same_node(
@@ -200,11 +252,11 @@ def test_emitting_from_a_coroutine_after_a_pause_belongs_to_the_same_node(
 
         async def exec(self, inputs: None) -> None:
             await asyncio.sleep(0)
-            emit("late")
+            emit(SaidIt())
 
     claim = new_claim(journal)
     drive(journal, Flow(Slow("slow")), claim=claim)
-    assert journal.events(claim.run_id) == [(1, Event("late", "slow"))]
+    assert journal.events(claim.run_id) == [(1, SaidIt(origin="slow"))]
 
 
 def test_a_run_inside_a_run_tells_its_own_listeners_only() -> None:
@@ -215,11 +267,11 @@ def test_a_run_inside_a_run_tells_its_own_listeners_only() -> None:
 
         async def exec(self, inputs: None) -> None:
             await Flow(Work(_chatty, "inner")).run(listeners=[inner])
-            emit("back outside")
+            emit(SaidIt())
 
     asyncio.run(Flow(Outer()).run(listeners=[outer]))
     assert ("thinking", "inner") in inner.kinds
-    assert [kind for kind, _ in outer.kinds] == ["node_started", "back outside", "node_finished"]
+    assert [kind for kind, _ in outer.kinds] == ["node_started", "said_it", "node_finished"]
 
 
 class Eager(Work):
@@ -239,7 +291,7 @@ def test_a_node_that_learns_from_emit_that_its_run_was_taken_over_is_not_tried_a
     def work(inputs: Any) -> None:
         tries.append(1)
         other.call("claim", claim.run_id, True)
-        emit("too late")
+        emit(SaidIt())
 
     with pytest.raises(FenceLost):
         drive(journal, Flow(Eager(work)), claim=claim)
@@ -255,7 +307,7 @@ def test_a_node_that_learns_from_emit_that_its_run_was_cancelled_is_not_tried_ag
     def work(inputs: Any) -> None:
         tries.append(1)
         journal.cancel(claim.run_id)
-        emit("too late")
+        emit(SaidIt())
 
     with pytest.raises(RunCancelled):
         drive(journal, Flow(Eager(work)), claim=claim)

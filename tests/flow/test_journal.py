@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from runtrue.errors import FenceLost, RunBusy, RunCancelled, RunError, RunWaiting, UnknownRun
-from runtrue.flow import Claim, Event, Journal, Owner, RunState
+from runtrue.flow import Claim, Journal, Owner, RunState, UnknownEvent
 from tests.flow.child import Child, Refused
 from tests.flow.nodes import new_claim
 
@@ -78,15 +78,18 @@ def test_runs_are_listed_newest_first_up_to_a_limit_and_by_state(journal: Journa
 
 def test_everything_recorded_is_there_when_the_file_is_opened_again(tmp_path: Path) -> None:
     path = tmp_path / "deep" / "er" / "journal.db"
+    event = UnknownEvent(unknown="kind", origin="a", data={"n": 1})
     with Journal(path) as journal:
         claim = new_claim(journal)
         journal.record(claim, 0, "a", "h", b"1", begun=False)
         journal.begin(claim, 1, "b", "i")
-        journal.emit(claim, Event("kind", "a", {"n": 1}))
+        journal.emit(claim, event)
         before = journal.find(claim.run_id), journal.load(claim.run_id)
     with Journal(path) as journal:
         assert (journal.find(claim.run_id), journal.load(claim.run_id)) == before
-        assert journal.events(claim.run_id) == [(1, Event("kind", "a", {"n": 1}))]
+        assert journal.events(claim.run_id) == [
+            (1, UnknownEvent(unknown="kind", origin="a", data={"n": 1}))
+        ]
 
 
 # -- states -------------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from runtrue.errors import HostError, JournalError
-from runtrue.flow import Event, Journal
+from runtrue.flow import Journal, UnknownEvent
 from tests.flow.child import ROOT
 from tests.flow.nodes import new_claim
 
@@ -156,7 +156,7 @@ FILL = """
 import json, os, sys
 from pathlib import Path
 from runtrue.errors import JournalError
-from runtrue.flow import Event, Journal, RunState
+from runtrue.flow import Journal, RunState, UnknownEvent
 from tests.flow.nodes import new_claim
 
 {prepare}
@@ -165,7 +165,7 @@ journal = Journal(path)
 claim = new_claim(journal)
 recorded, errors, writes = 0, [], {{
     "record": lambda: journal.record(claim, recorded, "n", "h", b"1" * 3000, begun=False),
-    "emit": lambda: journal.emit(claim, Event("k", "n", {{"long": "x" * 30000}})),
+    "emit": lambda: journal.emit(claim, UnknownEvent(unknown="k", data={{"long": "x" * 30000}})),
     "begin": lambda: journal.begin(claim, recorded, "n" * 30000, "h"),
     "create": lambda: journal.create("test", "x" * 30000, {{}}),
     "ask": lambda: journal.ask(claim, 10**6, "x" * 30000),
@@ -289,7 +289,7 @@ def test_an_error_in_the_middle_of_a_write_leaves_the_journal_usable(journal: Jo
         journal.record(claim, 0, "a", "h", b"2", begun=False)
     with pytest.raises(TypeError):
         journal.create("test", "cannot be encoded", {"x": object()})
-    journal.emit(claim, Event("still", "a"))
+    journal.emit(claim, UnknownEvent(unknown="still", origin="a"))
     assert [step.result for step in journal.load(claim.run_id)] == [b"1"]
     assert len(journal.runs()) == 1
 

@@ -508,13 +508,13 @@ def test_progress_tells_of_attempts_checks_and_fixers_in_order(sandbox: MemorySa
         *("fix_attempted", "fixer_started", "fixer_finished"),
         *("attempt_started", "check_started", "check_finished"),
     ]
-    assert events[0].data == {"number": 1, "limit": 3}
-    assert events[2].data["passed"] is False
-    assert events[2].data["findings"] == 1
-    assert events[5].data["fixer"] == "agent"
-    assert events[5].data["files"] == ["a.py"]
-    assert events[5].data["failure"] is None
-    assert events[8].data["passed"] is True
+    assert events[0].payload == {"number": 1, "limit": 3}
+    assert events[2].payload["passed"] is False
+    assert events[2].payload["findings"] == 1
+    assert events[5].payload["fixer"] == "agent"
+    assert events[5].payload["files"] == ["a.py"]
+    assert events[5].payload["failure"] is None
+    assert events[8].payload["passed"] is True
 
 
 # -- durable: asking, and going on after a crash ------------------------------------------------

@@ -317,7 +317,7 @@ class Told:
 
     def of_kind(self, kind: str) -> list[dict[str, Any]]:
         """What the events of a kind tell."""
-        return [event.data for event in self.events if event.kind == kind]
+        return [event.payload for event in self.events if event.kind == kind]
 
 
 def run(

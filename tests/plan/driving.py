@@ -83,7 +83,7 @@ class Driven:
 
     def told(self, kind: str) -> list[dict[str, Any]]:
         """What the events of a kind tell."""
-        return [event.data for event in self.events if event.kind == kind]
+        return [event.payload for event in self.events if event.kind == kind]
 
 
 @pytest.fixture

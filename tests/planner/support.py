@@ -73,7 +73,7 @@ class Heard(list[Event]):
         self.append(event)
 
     def of(self, kind: str) -> list[dict[str, Any]]:
-        return [event.data for event in self if event.kind == kind]
+        return [event.payload for event in self if event.kind == kind]
 
 
 def fetch(url: str, extract: Mapping[str, str] | None = None, **params: Any) -> dict[str, Any]:

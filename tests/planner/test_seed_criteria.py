@@ -413,7 +413,7 @@ def test_no_generator_is_asked_again_unless_something_is_to_be_fixed(
     url = api.on("GET /users/torvalds", TORVALDS)
     heard = Heard()
     plan(planning, f"fetch {url} and extract login", (heard,))
-    asked = [event.node for event in heard if event.kind == "node_started"]
+    asked = [event.origin for event in heard if event.kind == "node_started"]
     assert asked.count("workflow_generator") == 1
     assert asked[-4:] == [
         "metadata_generation",

@@ -107,7 +107,7 @@ def test_the_flow_takes_the_action_of_the_criterion(
     # 05, 10, 14: what was wrong reaches the generator, and the result says it.
     assert bool(stand_in.asked) is (action == "runtime_fix")
     assert bool(output["runtime_errors"]) is (action != "default")
-    visited = [event.node for event in heard if event.kind == "node_started"]
+    visited = [event.origin for event in heard if event.kind == "node_started"]
     assert visited.count("runtime_validation") == 1
     assert ("parameter_preparation" in visited) is (action == "default")
     assert visited[-1] == "result_preparation"
@@ -134,7 +134,7 @@ def test_12_what_is_statically_wrong_never_gets_to_run(planning: Planning, api: 
     shared = plan(planning, "whatever this is for", (heard,))
     assert not shared["planner_output"]["success"]
     assert shared["generation_attempts"] == 3
-    assert "runtime_validation" not in {event.node for event in heard}
+    assert "runtime_validation" not in {event.origin for event in heard}
     assert api.asked == []
 
 

@@ -123,7 +123,7 @@ def test_as_many_run_at_once_as_the_limit_says_and_the_order_is_kept(
     store = bench.store(each)
     assert [result["value"] for result in store["a"]["results"]] == list(range(30))
     assert bench.world.most_running == at_once
-    progress = [event.data for event in bench.events if event.kind == "item_finished"]
+    progress = [event.payload for event in bench.events if event.kind == "item_finished"]
     assert progress == [{"done": n, "of": 30} for n in range(1, 31)]
 
 
@@ -266,10 +266,10 @@ def test_an_item_is_tried_again_by_itself(
 def test_the_first_item_that_the_run_goes_on_after_is_told(bench: Bench) -> None:
     bench.store(broken(0, 9, 9, error_handling="continue"))
     (handled,) = [event for event in bench.events if event.kind == "node_handled"]
-    told = {key: handled.data[key] for key in ("source", "node_id", "message", "category")}
+    told = {key: handled.payload[key] for key in ("source", "node_id", "message", "category")}
     assert told == {"source": "fail", "node_id": "a", "message": "it broke", "category": "broken"}
-    assert handled.data["data"]["index"] == 1
-    assert set(handled.data) == {"source", *as_data(NodeFailed("x"))}
+    assert handled.payload["data"]["index"] == 1
+    assert set(handled.payload) == {"source", *as_data(NodeFailed("x"))}
 
 
 # -- reports ------------------------------------------------------------------------------------

@@ -13,7 +13,8 @@ import msgspec
 import pytest
 
 from runtrue.errors import NodeFailed, RuntimeValidationError, SideEffectInterrupted
-from runtrue.flow import Event, Flow, Journal, Node, Run, held_emit
+from runtrue.flow import Event, Flow, Journal, Node, Run, bound_emit
+from runtrue.flow.events import read_event
 from runtrue.workflow import Calls, Registry, Result, WorkflowResult, try_workflow
 from runtrue.workflow.context import Context
 from runtrue.workflow.templates import Template
@@ -36,9 +37,9 @@ class Attempts:
         self.heard: list[tuple[str, str]] = []
         self.calls = Calls(self.keep)
 
-    def keep(self, kind: str, **data: Any) -> None:
-        plain = msgspec.json.decode(msgspec.json.encode(data))
-        self.kept.append(Event(kind, "runtime_validation", plain))
+    def keep(self, event: Event) -> None:
+        recorded = msgspec.json.encode(event.payload).decode()
+        self.kept.append(read_event(event.kind, "runtime_validation", recorded))
 
     def crash(self, *, force: bool = False, at: int | None = None) -> None:
         """Go on in another process, which has nothing but what was kept up to there."""
@@ -59,7 +60,7 @@ class Attempts:
                 {},
                 registry=self.bench.registry,
                 environment=environment or {},
-                listeners=[lambda event: self.heard.append((event.kind, event.node))],
+                listeners=[lambda event: self.heard.append((event.kind, event.origin))],
                 calls=self.calls,
                 seconds=seconds,
                 run_id=self.run_id,
@@ -508,7 +509,7 @@ def test_a_journal_keeps_what_a_flow_within_the_run_calls(
 
     class Try(Node):
         async def exec(self, inputs: Any) -> int:
-            calls.begin_attempt(keep=held_emit())
+            calls.begin_attempt(keep=bound_emit())
             candidate = flow(http("a", json=1), http("b", "/b"))
             result = await try_workflow(candidate, {}, registry=bench.registry, calls=calls)
             number: int = result.outputs["response"]["n"]
@@ -520,7 +521,7 @@ def test_a_journal_keeps_what_a_flow_within_the_run_calls(
         claim = new_claim(journal)
         asyncio.run(Run.recorded(journal, claim).execute(lambda run: Flow(Try()).walk(run, {})))
         events = [event for _, event in journal.events(claim.run_id)]
-    kept = [(event.kind, event.node) for event in events if event.kind.startswith("call_")]
+    kept = [(event.kind, event.origin) for event in events if event.kind.startswith("call_")]
     assert kept == [(kind, "Try") for kind in ("call_begun", "call_made", "call_made")]
     calls = Calls.of(events)
     asyncio.run(Flow(Try()).run({}))

@@ -193,7 +193,7 @@ def test_a_resumed_run_does_not_run_again_what_is_finished(durable: Durable) -> 
     assert (report["status"], report["error"], report["result"]) == ("passed", None, {"out": 7})
     assert report["findings"] == report["attempts"][0]["findings"] == []
     assert statuses(report) == [("passed", None)] * 3
-    replayed = [event.node for event in durable.events if event.kind == "node_replayed"]
+    replayed = [event.origin for event in durable.events if event.kind == "node_replayed"]
     assert replayed == ["a"]
 
 

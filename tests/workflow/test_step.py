@@ -150,7 +150,7 @@ def test_an_endless_loop_is_stopped(bench: Bench) -> None:
     assert len(bench.calls) == MOST_VISITS
     assert (error.node_id, error.category) == ("a", "endless_loop")
     assert error.message == "has run 1000 times: its edges lead round and round"
-    assert [event.data["category"] for event in bench.events if event.kind == "node_failed"] == [
+    assert [event.payload["category"] for event in bench.events if event.kind == "node_failed"] == [
         "endless_loop"
     ]
 
@@ -264,8 +264,8 @@ def test_a_failure_that_is_handled_is_told_with_all_that_is_known_of_it(
     error = bench.run(ir).error
     assert error is not None
     assert error.category == kind
-    assert handled.node == "a"
-    assert handled.data == {"source": params["type"], **as_data(error)}
+    assert handled.origin == "a"
+    assert handled.payload == {"source": params["type"], **as_data(error)}
 
 
 @pytest.mark.parametrize(
@@ -289,10 +289,10 @@ def test_what_is_of_the_run_is_no_failure_of_the_node(bench: Bench, batch: Any) 
 def test_a_failure_is_told_as_an_event(bench: Bench) -> None:
     bench.failure(node("a", value=1), node("b", "fail", outputs={"x": 1}))
     (event,) = [event for event in bench.events if event.kind == "node_failed"]
-    assert event.node == "b"
-    assert event.data["source"] == "fail"
-    assert (event.data["node_id"], event.data["outputs"]) == ("b", {"x": 1})
-    assert event.data["fixable"] is False
+    assert event.origin == "b"
+    assert event.payload["source"] == "fail"
+    assert (event.payload["node_id"], event.payload["outputs"]) == ("b", {"x": 1})
+    assert event.payload["fixable"] is False
 
 
 # -- retry --------------------------------------------------------------------------------------
@@ -318,7 +318,7 @@ def test_a_node_is_tried_again_unless_that_cannot_help(
     result = bench.run(flow(broken))
     assert len(bench.calls) == tries
     assert result.passed == (params.get("times", attempts) < attempts)
-    left = [event.data["left"] for event in bench.events if event.kind == "node_retried"]
+    left = [event.payload["left"] for event in bench.events if event.kind == "node_retried"]
     assert left == list(range(attempts - 1, attempts - tries, -1))
 
 

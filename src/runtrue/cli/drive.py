@@ -27,6 +27,7 @@ from runtrue.errors import (
 from runtrue.flow import Journal, LocalDispatcher, RunRow, RunState
 from runtrue.home import Home
 from runtrue.sandbox import RefusedFiles
+from runtrue.workflow import Isolated
 
 #: The exit code of a run that failed, or was cancelled.
 _FAILED = 1
@@ -217,8 +218,8 @@ def report_of_run(journal: Journal, home: Home, run: RunRow) -> dict[str, Any]:
         report = kind_of(run).report(journal, home, run)
     if "isolation" in report:
         return report
-    isolated = journal.latest_event(run.id, "isolated")
-    return {**report, "isolation": isolated.data if isolated else None}
+    isolated = journal.latest_event(run.id, Isolated)
+    return {**report, "isolation": isolated.payload if isolated else None}
 
 
 def _ask_here(journal: Journal, home: Home, run: RunRow, *, as_json: bool) -> bool:

@@ -31,19 +31,16 @@ class Display(Protocol):
 
 
 class Narrator:
-    """Turns a run's events into sentences: one method, `_on_<kind>`, for each kind of event."""
+    """Turns a run's events into sentences on a display."""
 
     def __init__(self, display: Display) -> None:
         self.display = display
 
     def __call__(self, event: Event) -> None:
-        """Say what there is to say of an event."""
-        handler = getattr(self, f"_on_{event.kind}", None)
-        if handler is not None:
-            handler(event.data, event.node)
+        """Show an event, if there is anything to show."""
 
     def close(self) -> None:
-        """Say what was held back, since nothing more will come."""
+        """Show what is still to be shown, since nothing more will come."""
 
 
 @contextmanager

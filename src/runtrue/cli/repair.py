@@ -5,9 +5,22 @@ from __future__ import annotations
 from typing import Any
 
 import click
+import msgspec
 
 from runtrue.cli.progress import Narrator
 from runtrue.cli.show import counted, finding_line
+from runtrue.fixers import Searching
+from runtrue.flow import Event, NodeStarted
+from runtrue.loop import (
+    AttemptStarted,
+    BackingOff,
+    CheckFinished,
+    CheckRepeated,
+    CheckStarted,
+    FixerFinished,
+    FixerStarted,
+    Mode,
+)
 
 _MOST_FINDINGS = 20
 
@@ -70,11 +83,8 @@ def print_verdict(name: str, verdict: dict[str, Any]) -> None:
         click.echo(f"    {finding_line(finding, with_source=False)}")
 
 
-def _amount(data: dict[str, Any]) -> str:
-    """How much of a check failed: of its cases, where it has several, else its findings."""
-    if data["cases"] > 1 and data["failed_cases"]:
-        return f"{data['failed_cases']} of {data['cases']}"
-    return counted(data["findings"], "finding")
+#: What the nodes around the checks do.
+_DOING = {"open": "making the sandbox", "settle": "settling", "apply": "applying"}
 
 
 class RepairNarrator(Narrator):
@@ -82,83 +92,69 @@ class RepairNarrator(Narrator):
 
     _attempt = ""
 
-    def _on_node_started(self, data: dict[str, Any], node: str) -> None:
-        what = {"open": "making the sandbox", "settle": "settling", "apply": "applying"}
-        if node in what:
-            self.display.doing(what[node])
+    def __call__(self, event: Event) -> None:
+        """Show an attempt, a check or a fix."""
+        display = self.display
+        match event:
+            case NodeStarted() if event.origin in _DOING:
+                display.doing(_DOING[event.origin])
+            case AttemptStarted():
+                self._attempt = f"attempt {event.number} of {event.limit}"
+                display.line(self._attempt, "bold")
+            case CheckStarted():
+                display.doing(f"{self._attempt}: {event.check}")
+            case CheckRepeated():
+                display.doing(f"{self._attempt}: {event.check} once more, to see whether it stays")
+            case CheckFinished():
+                self._check_finished(event)
+            case BackingOff():
+                display.doing(f"waiting {event.seconds:g} s")
+            case FixerStarted():
+                display.doing(f"fixing {counted(event.findings, 'finding')}: {event.fixer}")
+            case Searching():
+                passing = f", {event.passing} of them pass; first {event.best}"
+                tried = f"search: {counted(event.tried, 'edit')} tried ({event.rate}/s)"
+                display.still(tried + passing if event.best else tried)
+            case FixerFinished():
+                self._fixer_finished(event)
 
-    def _on_attempt_started(self, data: dict[str, Any], node: str) -> None:
-        self._attempt = f"attempt {data['number']} of {data['limit']}"
-        self.display.line(self._attempt, "bold")
-
-    def _on_check_started(self, data: dict[str, Any], node: str) -> None:
-        self.display.doing(f"{self._attempt}: {data['check']}")
-
-    def _on_check_finished(self, data: dict[str, Any], node: str) -> None:
-        word, style = ("passed", "green") if data["passed"] else ("failed", "red")
-        if not data["passed"] and data["mode"] == "informational":
-            style = "yellow"
-        facts = [] if data["passed"] else [_amount(data)]
-        if data["mode"] == "informational":
+    def _check_finished(self, event: CheckFinished) -> None:
+        word, style = ("passed", "green") if event.passed else ("failed", "red")
+        facts = [] if event.passed else [_amount(event)]
+        if event.mode is Mode.INFORMATIONAL:
+            style = style if event.passed else "yellow"
             facts.append("informational")
-        if data["flaky"]:
-            facts.append(f"{len(data['flaky'])} flaky")
-        if data["known"]:
-            facts.append(f"{data['known']} known before")
-        facts.append(f"{data['seconds']:.1f} s")
-        self.display.line(f"  {data['check']}: {word} ({', '.join(facts)})", style)
-        for finding in data["shown"]:
+        if event.flaky:
+            facts.append(f"{len(event.flaky)} flaky")
+        if event.known:
+            facts.append(f"{event.known} known before")
+        facts.append(f"{event.seconds:.1f} s")
+        self.display.line(f"  {event.check}: {word} ({', '.join(facts)})", style)
+        for finding in msgspec.to_builtins(event.shown):
             self.display.line(f"    {finding_line(finding, with_source=False)}")
-        more = data["findings"] - len(data["shown"])
+        more = event.findings - len(event.shown)
         if more > 0:
             self.display.line(f"    … and {more} more", "dim")
 
-    def _on_check_repeated(self, data: dict[str, Any], node: str) -> None:
-        self.display.doing(f"{self._attempt}: {data['check']} once more, to see whether it stays")
-
-    def _on_recalled(self, data: dict[str, Any], node: str) -> None:
-        if data["lessons"]:
-            self.display.line(f"recalled {counted(len(data['lessons']), 'lesson')}", "dim")
-
-    def _on_before_started(self, data: dict[str, Any], node: str) -> None:
-        self._attempt = "before"
-
-    def _on_generation_started(self, data: dict[str, Any], node: str) -> None:
-        self.display.doing(f"{data['by']} writes {data['what']}")
-
-    def _on_generation_finished(self, data: dict[str, Any], node: str) -> None:
-        text = f"wrote {', '.join(data['files']) or 'nothing'}"
-        if data["restored"]:
-            text += f"; its edits to {', '.join(data['restored'])} were undone"
-        self.display.line(f"{data['what']}: {text}", "cyan")
-
-    def _on_generation_failed(self, data: dict[str, Any], node: str) -> None:
-        self.display.line(f"{data['what']}: failed: {data['failure']}", "red")
-
-    def _on_backing_off(self, data: dict[str, Any], node: str) -> None:
-        self.display.doing(f"waiting {data['seconds']:g} s")
-
-    def _on_fixer_started(self, data: dict[str, Any], node: str) -> None:
-        what = counted(data["findings"], "finding")
-        self.display.doing(f"fixing {what}: {data['fixer']}")
-
-    def _on_searching(self, data: dict[str, Any], node: str) -> None:
-        passing = f", {data['passing']} of them pass; first {data['best']}" if data["best"] else ""
-        tried = counted(data["tried"], "edit")
-        self.display.still(f"search: {tried} tried ({data['rate']}/s){passing}")
-
-    def _on_fixer_finished(self, data: dict[str, Any], node: str) -> None:
-        if data["failure"]:
-            text, style = f"failed itself: {data['failure']}", "red"
-        elif data["outside"]:
-            needed = ", ".join(data["outside"])
+    def _fixer_finished(self, event: FixerFinished) -> None:
+        if event.failure:
+            text, style = f"failed itself: {event.failure}", "red"
+        elif event.outside:
+            needed = ", ".join(event.outside)
             text, style = f"not kept: it changed {needed}, outside of the bounds", "yellow"
-        elif data["files"]:
-            text, style = f"changed {', '.join(data['files'])}", "cyan"
+        elif event.files:
+            text, style = f"changed {', '.join(event.files)}", "cyan"
         else:
-            text, style = data["tried"] or "changed nothing", "yellow"
-        if data["restored"]:
-            text += f"; its edits to {', '.join(data['restored'])} were undone"
-        self.display.line(f"fix by {data['fixer']}: {text}", style)
-        if data["tried"] and data["files"]:
-            self.display.line(f"  {data['tried']}", "dim")
+            text, style = event.tried or "changed nothing", "yellow"
+        if event.restored:
+            text += f"; its edits to {', '.join(event.restored)} were undone"
+        self.display.line(f"fix by {event.fixer}: {text}", style)
+        if event.tried and event.files:
+            self.display.line(f"  {event.tried}", "dim")
+
+
+def _amount(event: CheckFinished) -> str:
+    """How much of a check failed: of its cases, where it has several, else its findings."""
+    if event.cases > 1 and event.failed_cases:
+        return f"{event.failed_cases} of {event.cases}"
+    return counted(event.findings, "finding")

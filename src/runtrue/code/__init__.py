@@ -5,6 +5,13 @@ a run is asked to do, `report` what it tells afterwards, `record` the same in th
 """
 
 from runtrue.code.analyst import cause_in_words, strategy_for
+from runtrue.code.events import (
+    BeforeStarted,
+    GenerationFailed,
+    GenerationFinished,
+    GenerationStarted,
+    Recalled,
+)
 from runtrue.code.flow import prepare_run, start_run
 from runtrue.code.gate import judged, lets_go, may_matter, signs_of
 from runtrue.code.generate import mentions
@@ -19,15 +26,20 @@ from runtrue.loop import CodeType
 __all__ = [
     "AgentType",
     "Apply",
+    "BeforeStarted",
     "CodeRequest",
     "CodeTask",
     "CodeType",
     "Facts",
+    "GenerationFailed",
+    "GenerationFinished",
+    "GenerationStarted",
     "Iteration",
     "Kind",
     "Metric",
     "Period",
     "Phase",
+    "Recalled",
     "Record",
     "Status",
     "Stop",

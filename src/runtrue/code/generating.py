@@ -10,6 +10,13 @@ from pathlib import Path
 from typing import Any
 
 from runtrue.checks import framework_of, language_of
+from runtrue.code.events import (
+    BeforeStarted,
+    GenerationFailed,
+    GenerationFinished,
+    GenerationStarted,
+    Recalled,
+)
 from runtrue.code.generate import (
     AgentGenerator,
     Generated,
@@ -25,6 +32,7 @@ from runtrue.errors import GeneratorFailed
 from runtrue.flow import Node, emit
 from runtrue.loop import (
     Check,
+    CheckStarted,
     EditResult,
     EditRules,
     History,
@@ -68,7 +76,7 @@ class RecallNode(TaskNode):
     def exec(self, inputs: None) -> tuple[str, ...]:
         """What is to be learned from it, in sentences."""
         lessons = lessons_of(self.place, self.task)
-        emit("recalled", lessons=lessons)
+        emit(Recalled(lessons=lessons))
         return lessons
 
     def post(self, shared: Shared, inputs: None, result: tuple[str, ...]) -> None:
@@ -85,11 +93,11 @@ class BeforeNode(TaskNode):
         tested = (project / self.task.path).is_file() or bool(self.task.tests)
         if not tested:
             return ()
-        emit("before_started")
+        emit(BeforeStarted())
         return tuple([await self._run(check) for check in self.place.request.checks])
 
     async def _run(self, check: Check) -> Verdict:
-        emit("check_started", check=check.name)
+        emit(CheckStarted(check=check.name))
         return await check.run(self.place.sandbox.workplace())
 
     def post(self, shared: Shared, inputs: None, result: tuple[Verdict, ...]) -> None:
@@ -148,10 +156,10 @@ class _WriteNode(TaskNode, ABC):
                 skipped=skipped,
                 tests=self._tests(),
             )
-        emit("generation_started", what=self.what, by=generator.name)
+        emit(GenerationStarted(what=self.what, by=generator.name))
         started = time.monotonic()
         generated, edit = await self._generate(generator, inputs)
-        emit("generation_finished", what=self.what, files=edit.files, restored=edit.restored)
+        emit(GenerationFinished(what=self.what, files=edit.files, restored=edit.restored))
         if missing := self.missing(edit.files):
             raise GeneratorFailed(
                 f"{generator.name} was to write {self.what}, and {missing}: "
@@ -179,7 +187,7 @@ class _WriteNode(TaskNode, ABC):
             edit = guard_edit(sandbox, inputs.candidate, rules, failure=failure)
             if not edit.refused:
                 return generated, edit
-            emit("generation_failed", what=self.what, failure=edit.reason)
+            emit(GenerationFailed(what=self.what, failure=edit.reason))
         raise GeneratorFailed(f"{generator.name} could not write {self.what}: {edit.reason}")
 
     @abstractmethod

@@ -9,12 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from runtrue.checks import framework_of, language_of
+from runtrue.code.events import BeforeStarted
 from runtrue.code.place import Place
 from runtrue.code.request import CodeRequest
 from runtrue.code.suites import test_files_for
 from runtrue.flow import Node, emit
 from runtrue.gates import is_source
-from runtrue.loop import MATCH, History, Verdict, Workplace, may_be_one_of
+from runtrue.loop import MATCH, CheckStarted, History, Verdict, Workplace, may_be_one_of
 from runtrue.sandbox import content_at, is_test, repository_of
 
 Shared = dict[str, Any]
@@ -58,7 +59,7 @@ class OriginalNode(Node):
     async def exec(self, inputs: OriginalInputs) -> tuple[Verdict, ...]:
         """Put the changed files back, run the checks, and bring the change in again."""
         request, sandbox = self.place.request, self.place.sandbox
-        emit("before_started")
+        emit(BeforeStarted())
         files = request.changes or {}
         now = {file: _read(sandbox.directory / file) for file in files}
         before = {file: content_at(sandbox.top, request.against or "HEAD", file) for file in files}
@@ -70,7 +71,7 @@ class OriginalNode(Node):
             excused = self._tests_of(deleted, sandbox.workplace())
             verdicts = []
             for check in request.checks:
-                emit("check_started", check=check.name)
+                emit(CheckStarted(check=check.name))
                 verdict = await check.run(sandbox.workplace())
                 verdicts.append(to_be_kept(verdict, moved, excused))
             return tuple(verdicts)

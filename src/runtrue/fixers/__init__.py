@@ -9,7 +9,7 @@ from runtrue.fixers.ladder import FixerSettings, make_ladder
 from runtrue.fixers.memory import MemoryFixer, fix_ids, in_vain, language_of_finding
 from runtrue.fixers.mending import Mending
 from runtrue.fixers.model import ModelFixer
-from runtrue.fixers.search import SearchFixer
+from runtrue.fixers.search import SearchFixer, Searching
 from runtrue.fixers.sources import (
     Lead,
     imported_by,
@@ -34,6 +34,7 @@ __all__ = [
     "ModelEditor",
     "ModelFixer",
     "SearchFixer",
+    "Searching",
     "ToolFixer",
     "bounds_text",
     "findings_text",

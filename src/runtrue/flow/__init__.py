@@ -5,7 +5,18 @@ It knows nothing of language models, code or workflows. A loop is a function of 
 """
 
 from runtrue.flow.dispatch import LocalDispatcher, Outcome, Segment
-from runtrue.flow.events import Event, Listener, emit, held_emit, held_tell, tell
+from runtrue.flow.events import (
+    Emitter,
+    Event,
+    Listener,
+    NodeFinished,
+    NodeReplayed,
+    NodeStarted,
+    RunParked,
+    UnknownEvent,
+    bound_emit,
+    emit,
+)
 from runtrue.flow.flow import Flow
 from runtrue.flow.journal import Journal
 from runtrue.flow.node import Ask, Node
@@ -16,25 +27,29 @@ from runtrue.flow.run import Parked, Run, replay
 __all__ = [
     "Ask",
     "Claim",
+    "Emitter",
     "Event",
     "Flow",
     "Journal",
     "Listener",
     "LocalDispatcher",
     "Node",
+    "NodeFinished",
+    "NodeReplayed",
+    "NodeStarted",
     "Outcome",
     "Owner",
     "Parked",
     "Question",
     "ResultRow",
     "Run",
+    "RunParked",
     "RunRow",
     "RunState",
     "Segment",
     "StepRow",
+    "UnknownEvent",
+    "bound_emit",
     "emit",
-    "held_emit",
-    "held_tell",
     "replay",
-    "tell",
 ]

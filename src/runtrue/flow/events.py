@@ -1,69 +1,149 @@
-"""Events: what a run tells of itself while it goes on. Progress displays are built on these."""
+"""Events: what happens in a run, as typed data. Progress displays are built on these.
+
+Each package defines the events that it emits, as subclasses of `Event`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar, dataclass_transform
+
+import msgspec
+
+_KNOWN: dict[str, type[Event]] = {}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass_transform(frozen_default=True, kw_only_default=True)
+@dataclass(frozen=True, kw_only=True)
 class Event:
-    """Something that happened in a run.
+    """Something that happened in a run. Every subclass is a frozen, keyword-only dataclass."""
 
-    The kernel tells listeners of `node_started`, `node_finished`, `node_retried`, `node_replayed`,
-    `asked` and `parked`; nodes add their own with `emit`, and those are in the journal too, or with
-    `tell`.
-    """
+    #: What the journal calls it: the name of the class in snake case, unless it says otherwise.
+    journal_name: ClassVar[str]
+    #: False for what is of no interest afterwards: listeners hear it, and the journal does not.
+    recorded: ClassVar[bool] = True
 
-    kind: str
-    node: str
-    data: dict[str, Any] = field(default_factory=dict)
+    #: The node that was running, filled in by the kernel.
+    origin: str = ""
+
+    def __init_subclass__(cls) -> None:
+        if "journal_name" not in vars(cls):
+            cls.journal_name = re.sub(r"(?<!^)(?=[A-Z])", "_", cls.__name__).lower()
+        dataclass(frozen=True, kw_only=True)(cls)
+        if cls.recorded:
+            _KNOWN[cls.journal_name] = cls
+
+    @property
+    def kind(self) -> str:
+        """The event's name in the journal."""
+        return self.journal_name
+
+    @property
+    def payload(self) -> dict[str, Any]:
+        """The event's own fields as JSON data, as the journal has them."""
+        data: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(self))
+        del data["origin"]
+        return data
+
+
+class UnknownEvent(Event):
+    """An event that this version of runtrue cannot read."""
+
+    journal_name = ""
+    recorded = False
+
+    unknown: str
+    data: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def kind(self) -> str:
+        """The event's name in the journal."""
+        return self.unknown
+
+    @property
+    def payload(self) -> dict[str, Any]:
+        """The data as recorded."""
+        return dict(self.data)
+
+
+class NodeStarted(Event):
+    """A node begins its work."""
+
+    recorded = False
+
+
+class NodeFinished(Event):
+    """A node has done its work."""
+
+    recorded = False
+
+
+class NodeReplayed(Event):
+    """A node's result came out of the journal."""
+
+    recorded = False
+
+
+class ExecRetried(Event):
+    """A node's `exec` raised, and is tried again."""
+
+    journal_name = "node_retried"
+    recorded = False
+
+    retry: int
+    error: str
+
+
+class QuestionAsked(Event):
+    """A run asks a person something."""
+
+    journal_name = "asked"
+    recorded = False
+
+    question: Any
+
+
+class RunParked(Event):
+    """A run stops until its question is answered."""
+
+    journal_name = "parked"
+    recorded = False
+
+    question: Any
+
+
+def read_event(kind: str, origin: str, recorded: str) -> Event:
+    """Return a recorded event, as an `UnknownEvent` where this version cannot read it."""
+    data = msgspec.json.decode(recorded)
+    try:
+        return msgspec.convert({**data, "origin": origin}, _KNOWN[kind], str_keys=True)
+    except (KeyError, msgspec.ValidationError):
+        return UnknownEvent(origin=origin, unknown=kind, data=data)
 
 
 Listener = Callable[[Event], None]
+Emitter = Callable[[Event], None]
 
-#: Takes the kind of an event, its data, and whether it is kept.
-Emitter = Callable[[str, dict[str, Any], bool], None]
-
-#: Set by the driver around each node, so that `emit` needs no run handed to it.
+#: Set by the kernel around each node, so that `emit` needs no run handed to it.
 current_emitter: ContextVar[Emitter] = ContextVar("current_emitter")
 
 
-def emit(kind: str, **data: Any) -> None:
-    """Tell the run's listeners of something, and put it in the journal of a durable run.
+def emit(event: Event) -> None:
+    """Pass an event to the run's listeners, and to the journal of a durable run if `recorded`.
 
     Called from within a node's `exec`; outside of any run it does nothing, so that code which
     reports progress can be called on its own.
     """
-    emitter = current_emitter.get(None)
-    if emitter is not None:
-        emitter(kind, data, True)
+    bound_emit()(event)
 
 
-def tell(kind: str, **data: Any) -> None:
-    """Tell the run's listeners of something that is of no interest afterwards, as `emit` does."""
-    emitter = current_emitter.get(None)
-    if emitter is not None:
-        emitter(kind, data, False)
+def bound_emit() -> Emitter:
+    """Return `emit` of the current run, for use inside a flow that one of its nodes runs."""
+    return current_emitter.get(_ignore)
 
 
-def held_emit() -> Callable[..., None]:
-    """`emit` of the run that is driven here, also for use within a flow that this one runs."""
-    return _held(kept=True)
-
-
-def held_tell() -> Callable[..., None]:
-    """`tell` of the run that is driven here, also for use within a flow that this one runs."""
-    return _held(kept=False)
-
-
-def _held(*, kept: bool) -> Callable[..., None]:
-    emitter = current_emitter.get(None)
-
-    def held(kind: str, **data: Any) -> None:
-        if emitter is not None:
-            emitter(kind, data, kept)
-
-    return held
+def _ignore(event: Event) -> None:
+    """Outside of any run nobody listens."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from runtrue.errors import FlowError, JournalError, NoSuccessor, RunError
-from runtrue.flow.events import Listener
+from runtrue.flow.events import ExecRetried, Listener, NodeFinished, NodeStarted
 from runtrue.flow.node import Ask, Node
 from runtrue.flow.run import Run, decoder
 
@@ -76,7 +76,7 @@ async def _perform(run: Run, step: Step, inputs: Any) -> Any:
     node = step.node
 
     async def execute(inputs: Any) -> Any:
-        run.tell("node_started", node.name, {})
+        run.tell(NodeStarted(origin=node.name))
         tries = 0
         while True:
             try:
@@ -97,10 +97,10 @@ async def _perform(run: Run, step: Step, inputs: Any) -> Any:
                         result = await result
                     break
                 tries += 1
-                run.tell("node_retried", node.name, {"retry": tries, "error": repr(error)})
+                run.tell(ExecRetried(origin=node.name, retry=tries, error=repr(error)))
                 if node.wait:
                     await asyncio.sleep(node.wait)
-        run.tell("node_finished", node.name, {})
+        run.tell(NodeFinished(origin=node.name))
         return result
 
     return await run.perform(node.name, inputs, execute, step.decode, side_effect=node.side_effect)

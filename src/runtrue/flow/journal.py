@@ -17,7 +17,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -32,7 +32,7 @@ from runtrue.errors import (
     RunWaiting,
     UnknownRun,
 )
-from runtrue.flow.events import Event
+from runtrue.flow.events import Event, read_event
 from runtrue.flow.migrations import migrate
 from runtrue.flow.owner import Owner
 from runtrue.flow.rows import (
@@ -46,6 +46,8 @@ from runtrue.flow.rows import (
     run_row,
     to_json,
 )
+
+T = TypeVar("T", bound=Event)
 
 #: Seconds to wait for other processes that are writing.
 _PATIENCE = 30.0
@@ -286,14 +288,9 @@ class Journal:
     def emit(self, claim: Claim, event: Event) -> None:
         """Add an event to the run's list."""
         run_id, fence = claim.run_id, claim.fence
+        row = time.time(), event.origin, event.kind, to_json(event.payload)
         with self._explained("written"):
-            if not self._db.execute(
-                _ADD_EVENT,
-                (
-                    *(run_id, run_id, time.time(), event.node, event.kind, to_json(event.data)),
-                    *(run_id, fence),
-                ),
-            ).rowcount:
+            if not self._db.execute(_ADD_EVENT, (run_id, run_id, *row, run_id, fence)).rowcount:
                 raise self._refusal(claim)
 
     def events(self, run_id: str, after: int = 0) -> list[tuple[int, Event]]:
@@ -303,17 +300,18 @@ class Journal:
                 "SELECT n, kind, node, data FROM events WHERE run_id = ? AND n > ? ORDER BY n",
                 (run_id, after),
             ).fetchall()
-        return [(n, Event(kind, node, msgspec.json.decode(data))) for n, kind, node, data in rows]
+        return [(n, read_event(kind, node, data)) for n, kind, node, data in rows]
 
-    def latest_event(self, run_id: str, kind: str) -> Event | None:
-        """The last of the run's events of a kind, if there is one."""
+    def latest_event(self, run_id: str, wanted: type[T]) -> T | None:
+        """Return the last of the run's events of a type, if this version can read it."""
         with self._explained("read"):
             row = self._db.execute(
                 "SELECT node, data FROM events WHERE run_id = ? AND kind = ? "
                 "ORDER BY n DESC LIMIT 1",
-                (run_id, kind),
+                (run_id, wanted.journal_name),
             ).fetchone()
-        return Event(kind, row[0], msgspec.json.decode(row[1])) if row else None
+        event = read_event(wanted.journal_name, *row) if row else None
+        return event if isinstance(event, wanted) else None
 
     # -- questions --------------------------------------------------------------------------
 

@@ -12,13 +12,24 @@ import inspect
 import threading
 from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from contextlib import suppress
+from dataclasses import replace
 from functools import cache, partial
 from typing import Any, TypeVar, get_type_hints, overload
 
 import msgspec
 
 from runtrue.errors import FlowChanged, FlowError, SideEffectInterrupted
-from runtrue.flow.events import Event, Listener, current_emitter
+from runtrue.flow.events import (
+    Emitter,
+    Event,
+    Listener,
+    NodeFinished,
+    NodeReplayed,
+    NodeStarted,
+    QuestionAsked,
+    RunParked,
+    current_emitter,
+)
 from runtrue.flow.journal import Journal
 from runtrue.flow.rows import Claim, StepRow
 
@@ -27,7 +38,6 @@ T = TypeVar("T")
 Execute = Callable[[Any], Awaitable[Any]]
 #: Reads a recorded result.
 Decode = Callable[[bytes], Any]
-Tell = Callable[[str, str, dict[str, Any]], None]
 
 #: For hashes, which must not depend on the order of keys. Results keep theirs.
 _encode_in_order = msgspec.json.Encoder(order="deterministic").encode
@@ -111,12 +121,12 @@ class Run:
         """
 
         async def execute(inputs: tuple[Any, ...]) -> Any:
-            self.tell("node_started", name, {})
+            self.tell(NodeStarted(origin=name))
             if inspect.iscoroutinefunction(_plain(work)):
                 result = await work(*inputs)
             else:
                 result = await asyncio.to_thread(work, *inputs)
-            self.tell("node_finished", name, {})
+            self.tell(NodeFinished(origin=name))
             return result
 
         return await self.perform(
@@ -139,22 +149,21 @@ class Run:
             return await execute(inputs)
         return await self._record.step(name, inputs, execute, decode, side_effect, self.tell)
 
-    def _emitter(self) -> Callable[[str, dict[str, Any], bool], None]:
+    def _emitter(self) -> Emitter:
         loop, home = asyncio.get_running_loop(), threading.get_ident()
 
-        def emitter(kind: str, data: dict[str, Any], keep: bool) -> None:
+        def emitter(event: Event) -> None:
             if threading.get_ident() != home:
                 # From blocking work: the journal and the listeners belong to the other thread.
-                asyncio.run_coroutine_threadsafe(emit_at_home(kind, data, keep), loop).result()
+                asyncio.run_coroutine_threadsafe(emit_at_home(event), loop).result()
                 return
-            # Listeners here see the same plain data as those that read the journal elsewhere.
-            data = msgspec.json.decode(msgspec.json.encode(data))
-            if keep and self._record is not None:
-                self._record.keep(kind, self._step, data)
-            self.tell(kind, self._step, data)
+            event = replace(event, origin=self._step)
+            if event.recorded and self._record is not None:
+                self._record.keep(event)
+            self.tell(event)
 
-        async def emit_at_home(kind: str, data: dict[str, Any], keep: bool) -> None:
-            emitter(kind, data, keep)
+        async def emit_at_home(event: Event) -> None:
+            emitter(event)
 
         return emitter
 
@@ -200,7 +209,7 @@ class Replayer:
         execute: Execute,
         decode: Decode,
         side_effect: bool,
-        tell: Tell,
+        tell: Listener,
     ) -> Any:
         """Return the result of the next step out of the record."""
         recorded = self._next(name, inputs)
@@ -208,14 +217,14 @@ class Replayer:
             raise _ReplayEnded
         return self._result(name, recorded.result, decode)
 
-    async def ask(self, name: str, question: Any, tell: Tell) -> Any:
+    async def ask(self, name: str, question: Any, tell: Listener) -> Any:
         """Return the recorded answer to a question."""
         recorded = self._next(name, question)
         if recorded is None or recorded.result is None:
             raise _ReplayEnded
         return msgspec.json.decode(recorded.result)
 
-    def keep(self, kind: str, node: str, data: dict[str, Any]) -> None:
+    def keep(self, event: Event) -> None:
         """Do nothing: replaying executes nothing, so that nothing is emitted."""
 
     def _next(self, name: str, inputs: Any) -> StepRow | None:
@@ -274,12 +283,12 @@ class Recorder(Replayer):
         execute: Execute,
         decode: Decode,
         side_effect: bool,
-        tell: Tell,
+        tell: Listener,
     ) -> Any:
         """Return the result of the next step, recorded before it is used."""
         recorded = self._next(name, inputs)
         if recorded is not None and recorded.result is not None:
-            tell("node_replayed", name, {})
+            tell(NodeReplayed(origin=name))
             return self._result(name, recorded.result, decode)
         begun = recorded is not None
         if begun and not self._force:
@@ -304,18 +313,18 @@ class Recorder(Replayer):
         self._journal.record(self._claim, seq, name, digest, encoded, begun=begun)
         return result
 
-    async def ask(self, name: str, question: Any, tell: Tell) -> Any:
+    async def ask(self, name: str, question: Any, tell: Listener) -> Any:
         """Return the answer to a question, recorded before it is used, or park."""
         recorded = self._next(name, question)
         if recorded is not None and recorded.result is not None:
-            tell("node_replayed", name, {})
+            tell(NodeReplayed(origin=name))
             return msgspec.json.decode(recorded.result)
         seq, digest = self._new_seq(recorded), self._hash
         self._journal.ask(self._claim, seq, question)
-        tell("asked", name, {"question": question})
+        tell(QuestionAsked(origin=name, question=question))
         asked = self._journal.park(self._claim, seq)
         if not asked.answered:
-            tell("parked", name, {"question": question})
+            tell(RunParked(origin=name, question=question))
             raise Parked(question)
         encoded = _encode(asked.answer)
         self._journal.record(self._claim, seq, name, digest, encoded, begun=False)
@@ -326,17 +335,13 @@ class Recorder(Replayer):
             self._seq += 1
         return self._seq - 1
 
-    def keep(self, kind: str, node: str, data: dict[str, Any]) -> None:
+    def keep(self, event: Event) -> None:
         """Put an event into the journal."""
-        self._journal.emit(self._claim, Event(kind, node, data))
+        self._journal.emit(self._claim, event)
 
 
-def _teller(listeners: tuple[Listener, ...]) -> Tell:
-    if not listeners:
-        return lambda kind, node, data: None
-
-    def tell(kind: str, node: str, data: dict[str, Any]) -> None:
-        event = Event(kind, node, data)
+def _teller(listeners: tuple[Listener, ...]) -> Listener:
+    def tell(event: Event) -> None:
         for listener in listeners:
             listener(event)
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
 
 from runtrue.flow import emit
 from runtrue.loop.cause import RESOURCE_LIMIT, TAMPERED, TIMEOUT, Cause, cause_of
 from runtrue.loop.comparison import steady, still_judged, within_task
 from runtrue.loop.deadline import TIME_IS_UP, in_time
 from runtrue.loop.decide import Action
+from runtrue.loop.events import AttemptStarted, CheckFinished, CheckRepeated, CheckStarted
 from runtrue.loop.fault import Fault
 from runtrue.loop.finding import Finding, Mode, Outcome, Verdict
 from runtrue.loop.hiding import hidden_verdict
@@ -77,7 +77,7 @@ class CheckNode(WorkshopNode):
         self.workshop.sandbox.restore(inputs.candidate)
         last = Budget.last_attempt(self.workshop.policy, inputs.history)
         limit = max(inputs.number, last)
-        emit("attempt_started", number=inputs.number, limit=limit)
+        emit(AttemptStarted(number=inputs.number, limit=limit))
         verdicts: list[Verdict] = []
         started = time.monotonic()
         for group in self._groups(inputs):
@@ -88,20 +88,20 @@ class CheckNode(WorkshopNode):
                 left = Budget.deadline(self.workshop.policy, inputs.history, used)
                 found = await in_time(partial(self._verdict, check, inputs), left)
                 verdict = found or self._cut_off(check, verdicts, inputs.history)
-                emit("check_finished", number=inputs.number, **_summary(verdict))
+                emit(_check_finished(inputs.number, verdict))
                 verdicts.append(verdict)
             if inputs.number > 1 and any(verdict.blocks for verdict in verdicts):
                 break
         if not any(verdict.blocks for verdict in verdicts):
             for gate in self.workshop.gates:
-                emit("check_started", check=gate.name)
+                emit(CheckStarted(check=gate.name))
                 self._put_back_judges(inputs.candidate)
                 workplace = self.workshop.sandbox.workplace()
                 trial = Trial(
                     candidate=inputs.candidate, verdicts=tuple(verdicts), history=inputs.history
                 )
                 verdict = hidden_verdict(await gate.judge(workplace, trial), self.workshop.hide)
-                emit("check_finished", number=inputs.number, **_summary(verdict))
+                emit(_check_finished(inputs.number, verdict))
                 verdicts.append(verdict)
         artifact, sandbox = self.workshop.artifact, self.workshop.sandbox
         code_hash = sandbox.content_hash(artifact, inputs.candidate) if artifact else None
@@ -156,7 +156,7 @@ class CheckNode(WorkshopNode):
 
     async def _run(self, check: Check, inputs: CheckInputs) -> Verdict:
         """Run a check, and again where it failed in a way not known yet: that may be chance."""
-        emit("check_started", check=check.name)
+        emit(CheckStarted(check=check.name))
         sandbox = self.workshop.sandbox
         hide = self.workshop.hide
         if inputs.number == 1 and self.workshop.expects_failure:
@@ -169,7 +169,7 @@ class CheckNode(WorkshopNode):
         for _ in range(reruns):
             if not _may_be_chance(verdict, confirmed):
                 break
-            emit("check_repeated", check=check.name)
+            emit(CheckRepeated(check=check.name))
             sandbox.restore(inputs.candidate)
             again = hidden_verdict(await check.run(sandbox.workplace()), hide)
             verdict = steady(verdict, again)
@@ -188,7 +188,7 @@ class CheckNode(WorkshopNode):
         """
         sandbox, tests = self.workshop.sandbox, _blamed(verdict)
         for fixer in self._anticipating(inputs):
-            emit("check_repeated", check=verdict.check)
+            emit(CheckRepeated(check=verdict.check))
             sandbox.restore(inputs.candidate)
             failed = await fixer.fails_again(verdict, tests, sandbox.workplace())
             sandbox.restore(inputs.candidate)
@@ -242,17 +242,18 @@ def _blamed(verdict: Verdict) -> frozenset[str]:
 _SHOWN = 5
 
 
-def _summary(verdict: Verdict) -> dict[str, Any]:
+def _check_finished(number: int, verdict: Verdict) -> CheckFinished:
     bad = (Outcome.FAILED, Outcome.ERROR)
-    return {
-        "check": verdict.check,
-        "mode": verdict.mode,
-        "passed": verdict.passed,
-        "findings": len(verdict.findings),
-        "shown": verdict.findings[:_SHOWN],
-        "cases": len(verdict.cases),
-        "flaky": [finding.location.symbol for finding in verdict.flaky],
-        "known": len(verdict.known),
-        "failed_cases": sum(outcome in bad for outcome in verdict.cases.values()),
-        "seconds": verdict.seconds,
-    }
+    return CheckFinished(
+        number=number,
+        check=verdict.check,
+        mode=verdict.mode,
+        passed=verdict.passed,
+        findings=len(verdict.findings),
+        shown=verdict.findings[:_SHOWN],
+        cases=len(verdict.cases),
+        flaky=tuple(finding.location.symbol for finding in verdict.flaky),
+        known=len(verdict.known),
+        failed_cases=sum(outcome in bad for outcome in verdict.cases.values()),
+        seconds=verdict.seconds,
+    )

@@ -20,6 +20,7 @@ from runtrue.flow import Node, emit
 from runtrue.loop.analysis import Analysis
 from runtrue.loop.checking import CheckNode
 from runtrue.loop.decide import Action, Decision, decide
+from runtrue.loop.events import Escalated
 from runtrue.loop.fixing import FixNode
 from runtrue.loop.handover import AskNode, HandOverNode, TakeBackNode
 from runtrue.loop.history import History
@@ -123,7 +124,7 @@ class EscalateNode(WorkshopNode):
         """Report, where somebody does that."""
         escalation = inputs.escalations[-1]
         trigger = escalation.trigger
-        emit("escalated", condition=trigger.condition, action=trigger.action)
+        emit(Escalated(condition=trigger.condition, action=trigger.action))
         escalator = self.workshop.escalator
         return await escalator.escalate(escalation, inputs) if escalator else None
 

@@ -12,6 +12,7 @@ from runtrue.loop.cause import COVERAGE_UNMET, TESTS_MISSING
 from runtrue.loop.deadline import TIME_IS_UP, in_time
 from runtrue.loop.decide import Decision
 from runtrue.loop.edit import EditRules, Refused, guard_edit
+from runtrue.loop.events import BackingOff, FixAttempted, FixerFinished, FixerStarted
 from runtrue.loop.finding import Finding
 from runtrue.loop.hiding import hidden_proposal
 from runtrue.loop.history import Fix, FixPart, History, Reason, Rejection, Skip
@@ -61,7 +62,7 @@ class FixNode(WorkshopNode):
         """Let the fixers edit the candidate, and see from the files what they did."""
         await self._wait(inputs.history)
         checks = tuple(dict.fromkeys(finding.source for finding in inputs.findings))
-        emit("fix_attempted", checks=checks, findings=len(inputs.findings))
+        emit(FixAttempted(checks=checks, findings=len(inputs.findings)))
         sandbox = self.workshop.sandbox
         sandbox.restore(inputs.base)
         candidate, left = inputs.base, inputs.findings
@@ -105,7 +106,7 @@ class FixNode(WorkshopNode):
         rounds = sum(any(part.fixer != "human" for part in fix.parts) for fix in fixes)
         seconds = self.workshop.policy.wait(rounds + len(since.rejections))
         if seconds:
-            emit("backing_off", seconds=seconds)
+            emit(BackingOff(seconds=seconds))
             await asyncio.sleep(seconds)
 
     async def _climb(
@@ -117,7 +118,7 @@ class FixNode(WorkshopNode):
         left: float | None,
     ) -> tuple[FixPart, str]:
         sandbox, history = self.workshop.sandbox, inputs.history
-        emit("fixer_started", fixer=fixer.name, findings=len(findings))
+        emit(FixerStarted(fixer=fixer.name, findings=len(findings)))
         started = time.monotonic()
         sources = {finding.source for finding in findings}
         task = FixTask(
@@ -149,13 +150,14 @@ class FixNode(WorkshopNode):
             trace=proposal.trace,
         )
         emit(
-            "fixer_finished",
-            fixer=part.fixer,
-            files=part.files,
-            restored=part.restored,
-            outside=part.outside,
-            failure=part.failure,
-            tried=part.description if part.trace else None,
+            FixerFinished(
+                fixer=part.fixer,
+                files=part.files,
+                restored=part.restored,
+                outside=part.outside,
+                failure=part.failure,
+                tried=part.description if part.trace else None,
+            )
         )
         return part, edit.candidate
 

@@ -12,6 +12,7 @@ from runtrue.flow import Ask, RunState, emit
 from runtrue.loop.decide import Action, Decision, Why
 from runtrue.loop.edit import PERSON, guard_edit
 from runtrue.loop.escalation import Response
+from runtrue.loop.events import Escalated, FixExhausted
 from runtrue.loop.fault import Fault
 from runtrue.loop.history import Answer, Fix, FixPart, History
 from runtrue.loop.workshop import Shared, Workshop, WorkshopNode, readable
@@ -37,9 +38,9 @@ class HandOverNode(WorkshopNode):
         """Put it in its place, and tell of it where no trigger has."""
         decision, is_exhausted = inputs
         if is_exhausted:
-            emit("fix_exhausted", why=decision.why)
+            emit(FixExhausted(why=decision.why))
         if decision.escalation is None:
-            emit("escalated", condition=None, action=Response.HUMAN_REVIEW, why=decision.why)
+            emit(Escalated(condition=None, action=Response.HUMAN_REVIEW, why=decision.why))
         self.workshop.sandbox.restore(decision.candidate)
         return str(self.workshop.sandbox.workplace().directory)
 

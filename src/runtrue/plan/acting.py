@@ -26,6 +26,7 @@ from runtrue.loop import (
     readable,
 )
 from runtrue.plan.actors import actor_of
+from runtrue.plan.events import StepDone, StepFailed, StepRefused, StepStarted
 from runtrue.plan.place import Place
 from runtrue.plan.progress import Deed, Shared, cost_of, progress_of
 from runtrue.plan.seams import Acted, StepTask
@@ -95,7 +96,7 @@ class ActNode(Node):
         """Do it, if it may be done, and keep it, if it stayed within the bounds."""
         sandbox, step = self.place.sandbox, inputs.step
         sandbox.restore(inputs.candidate)
-        emit("step_started", step=step.id, actor=step.actor, description=step.description)
+        emit(StepStarted(step=step.id, actor=step.actor, description=step.description))
         started = time.monotonic()
         if refusal := self._refusal(inputs):
             acted = Acted(description=refusal, failure=refusal)
@@ -126,7 +127,7 @@ class ActNode(Node):
         # What was wanted of it, and cannot be a part of the result, must not vanish in silence.
         wanted = [file for file in sandbox.not_kept() if self._is_wanted(file, inputs.bounds)]
         ignored = readable(tuple(wanted))
-        emit("step_done", step=step.id, files=files, restored=judges, ignored=ignored)
+        emit(StepDone(step=step.id, files=files, restored=judges, ignored=ignored))
         return Done(candidate=edit.candidate, deed=replace(deed, files=files, restored=judges))
 
     async def _act(self, inputs: ActInputs) -> Acted:
@@ -149,7 +150,7 @@ class ActNode(Node):
             acted = replace(acted, description=hide(said), failure=failure and hide(failure))
             if acted.failure is None or acted.is_strategy or not left:
                 break
-            emit("step_failed", step=inputs.step.id, failure=acted.failure)
+            emit(StepFailed(step=inputs.step.id, failure=acted.failure))
             sandbox.restore(inputs.candidate)
         return acted
 
@@ -216,7 +217,7 @@ class ActNode(Node):
         judges: tuple[str, ...] = (),
     ) -> Done:
         step, outside, judges = inputs.step, readable(outside), readable(judges)
-        emit("step_refused", step=step.id, failure=acted.failure, outside=outside)
+        emit(StepRefused(step=step.id, failure=acted.failure, outside=outside))
         said = " ".join(acted.description.split())[-_SAID:]
         told = f": {said}" if said and said not in str(acted.failure) and not outside else ""
         finding = Finding(

@@ -18,6 +18,7 @@ from runtrue.loop import (
     readable,
 )
 from runtrue.plan.answers import answer_text, is_yes
+from runtrue.plan.events import ApplyRefused, ApplyRenewed, PlanApplied
 from runtrue.plan.picking import approved_deletes, is_proved, rooted, whole
 from runtrue.plan.place import PlaceNode
 from runtrue.plan.progress import EDITED, Shared, progress_of
@@ -180,13 +181,13 @@ class ApplyNode(PlaceNode):
         sandbox, (base, candidate) = self.place.sandbox, inputs
         applied = self._apply(base, candidate)
         if isinstance(applied, str):
-            emit("apply_refused", why=applied)
+            emit(ApplyRefused(why=applied))
             return Applied(time.time(), applied)
         if applied is not None:
             files = readable(sandbox.changed(base, applied[0]))
-            emit("apply_renewed", files=files)
+            emit(ApplyRenewed(files=files))
             return Applied(time.time(), renewed=applied)
-        emit("applied", files=readable(sandbox.changed(base, candidate)))
+        emit(PlanApplied(files=readable(sandbox.changed(base, candidate))))
         return Applied(time.time())
 
     def _apply(self, base: str, candidate: str) -> tuple[str, str] | str | None:

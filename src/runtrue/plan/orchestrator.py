@@ -26,7 +26,18 @@ from dataclasses import replace
 from typing import Any
 
 from runtrue.flow import Node, emit
-from runtrue.loop import Action, Cycle, Decision, History, TakeBackNode, Why, Workshop, repair_cycle
+from runtrue.loop import (
+    Action,
+    Cycle,
+    Decision,
+    FixExhausted,
+    History,
+    TakeBackNode,
+    Why,
+    Workshop,
+    repair_cycle,
+)
+from runtrue.plan.events import FixSucceeded
 from runtrue.plan.progress import Shared, StepState, ended, progress_of
 from runtrue.plan.revising import AdoptNode, ApproveRevisionNode, KeepEditsNode, ReviseNode
 from runtrue.plan.seams import Strategist
@@ -101,9 +112,9 @@ class OrchestrateNode(Node):
         data = {key: value for key, value in inputs.items() if key != "fixed"}
         if inputs["action"] is Action.ACCEPT:
             if inputs["fixed"]:
-                emit("fix_succeeded", **data)
+                emit(FixSucceeded(**data))
         elif inputs["why"] in (Why.ATTEMPTS_SPENT, Why.TIME_SPENT, Why.MONEY_SPENT):
-            emit("fix_exhausted", **data)
+            emit(FixExhausted(**data))
 
     def post(self, shared: Shared, inputs: dict[str, Any], result: None) -> str:
         """End the chapter, unless the strategy is to be revised first."""

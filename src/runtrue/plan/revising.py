@@ -15,6 +15,7 @@ from runtrue.loop import (
     Bounds,
     Budget,
     Decision,
+    Escalated,
     Finding,
     History,
     Response,
@@ -29,6 +30,7 @@ from runtrue.loop import (
     matches,
 )
 from runtrue.plan.answers import answer_text, is_yes
+from runtrue.plan.events import StrategyRevised, StrategyRevisionStarted
 from runtrue.plan.progress import (
     DELETED,
     Progress,
@@ -120,7 +122,7 @@ class ReviseNode(Node):
     async def exec(self, inputs: ReviseInputs) -> Strategized:
         """Do what a person said; else ask the strategist, and help out where it is at a loss."""
         sandbox = self.workshop.sandbox
-        emit("strategy_revision_started", step=inputs.step.id, needed=inputs.needed)
+        emit(StrategyRevisionStarted(step=inputs.step.id, needed=inputs.needed))
         if inputs.allowed or inputs.approved:
             revised = least(inputs.step, inputs.bounds, inputs.allowed, "as a person said")
         else:
@@ -137,14 +139,15 @@ class ReviseNode(Node):
             revised = least(inputs.step, inputs.bounds, paths, revised.failure)
             revised = replace(revised, usage=usage, seconds=seconds)
         emit(
-            "strategy_revised",
-            step=inputs.step.id,
-            by=self.strategist.name,
-            steps=[step.id for step in revised.steps],
-            failure=revised.failure,
+            StrategyRevised(
+                step=inputs.step.id,
+                by=self.strategist.name,
+                steps=tuple(step.id for step in revised.steps),
+                failure=revised.failure,
+            )
         )
         if self._is_asked_about(inputs, revised):
-            emit("escalated", condition=None, action=Response.HUMAN_REVIEW, why="revision")
+            emit(Escalated(condition=None, action=Response.HUMAN_REVIEW, why="revision"))
         return revised
 
     def _is_asked_about(self, inputs: ReviseInputs, revised: Strategized) -> bool:

@@ -9,6 +9,7 @@ from typing import Any
 from runtrue.flow import Ask, Node, emit
 from runtrue.loop import EXPIRED, TIME_IS_UP, Check, Spent, Why, in_time
 from runtrue.plan.answers import answer_text, is_yes
+from runtrue.plan.events import StrategizeFinished, StrategizeStarted
 from runtrue.plan.place import Place
 from runtrue.plan.progress import (
     Progress,
@@ -56,7 +57,7 @@ class StrategizeNode(Node):
         request, sandbox = self.place.request, self.place.sandbox
         if request.strategy is not None:
             return Strategized(description=_BY_HAND, strategy=request.strategy)
-        emit("strategize_started", by=self.strategist.name)
+        emit(StrategizeStarted(by=self.strategist.name))
         sandbox.open()
         task = StrategyTask(
             instruction=request.instruction,
@@ -69,7 +70,7 @@ class StrategizeNode(Node):
         )
         made = made or Strategized(description="", failure=TIME_IS_UP)
         made = replace(made, seconds=time.monotonic() - started)
-        emit("strategize_finished", by=self.strategist.name, failure=made.failure)
+        emit(StrategizeFinished(by=self.strategist.name, failure=made.failure))
         return made
 
     def post(self, shared: Shared, inputs: StrategizeInputs, result: Strategized) -> str:

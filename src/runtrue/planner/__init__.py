@@ -5,12 +5,34 @@ needs no model, `model` asks one. `findings` says what was wrong in a run, `boun
 change, and `run` makes a durable run of it all.
 """
 
+from runtrue.planner.events import (
+    AttemptFinished,
+    FindingSummary,
+    FixProposed,
+    FixRejected,
+    FoundExisting,
+    InvalidWorkflowMade,
+    MemoryTrouble,
+    PlanningStarted,
+    WorkflowEvent,
+    WorkflowMade,
+)
 from runtrue.planner.flow import create_planner_flow
 from runtrue.planner.planning import Planning
 from runtrue.planner.run import prepare_task, report_of, save_task, start_task
 
 __all__ = [
+    "AttemptFinished",
+    "FindingSummary",
+    "FixProposed",
+    "FixRejected",
+    "FoundExisting",
+    "InvalidWorkflowMade",
+    "MemoryTrouble",
     "Planning",
+    "PlanningStarted",
+    "WorkflowEvent",
+    "WorkflowMade",
     "create_planner_flow",
     "prepare_task",
     "report_of",

@@ -6,8 +6,9 @@
 that is still to be proven, perhaps more than once; `store` where saved ones are.
 """
 
-from runtrue.workflow.calls import Calls
+from runtrue.workflow.calls import CallReplayed, Calls
 from runtrue.workflow.compile import compile_workflow
+from runtrue.workflow.events import Isolated, ItemFinished, NodeFailure, NodeHandled, NodeRetried
 from runtrue.workflow.inputs import InputError, prepare_inputs
 from runtrue.workflow.ir import Workflow, schema
 from runtrue.workflow.load import load_workflow
@@ -45,11 +46,17 @@ from runtrue.workflow.validate import validate_workflow
 __all__ = [
     "KIND",
     "REDACTED",
+    "CallReplayed",
     "Calls",
     "HttpServer",
     "InputError",
     "Interface",
+    "Isolated",
+    "ItemFinished",
     "Missing",
+    "NodeFailure",
+    "NodeHandled",
+    "NodeRetried",
     "Path",
     "PathSyntaxError",
     "Reference",

@@ -9,10 +9,11 @@ from typing import Any
 import msgspec
 
 from runtrue.errors import NodeFailed, RuntimeValidationError
-from runtrue.flow import tell
+from runtrue.flow import emit
 from runtrue.loop import Fault
 from runtrue.workflow import context as contexts
 from runtrue.workflow.context import Context
+from runtrue.workflow.events import ItemFinished
 from runtrue.workflow.ir import Batch, NodeIR, Retry
 from runtrue.workflow.node import WorkflowNode, kind_of
 from runtrue.workflow.paths import opened
@@ -82,7 +83,7 @@ class BatchStep(Step):
             for index in waiting:
                 await self._item(index, inputs, done, context)
                 finished += 1
-                tell("item_finished", done=finished, of=len(inputs))
+                emit(ItemFinished(done=finished, of=len(inputs)))
 
         workers = min(self.batch.max_concurrent, len(inputs)) if self.batch.parallel else 1
         try:

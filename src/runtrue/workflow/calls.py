@@ -21,21 +21,40 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from runtrue.errors import NodeFailed, SideEffectInterrupted
-from runtrue.flow import Event, tell
+from runtrue.flow import Emitter, Event, emit
 from runtrue.loop import Fault
 from runtrue.workflow.step import Done, as_data, failure_of
 
 if TYPE_CHECKING:
     from runtrue.workflow.step import Step
 
-#: Takes the kind of an event and its data, as `emit` does.
-Keep = Callable[..., None]
-
-BEGUN, MADE = "call_begun", "call_made"
-
 _encode_in_order = msgspec.json.Encoder(order="deterministic").encode
 _encode = msgspec.json.Encoder().encode
 _decode_done = msgspec.json.Decoder(Done).decode
+
+
+class CallBegun(Event):
+    """A call with a side effect is about to be made."""
+
+    key: str
+    node: str
+
+
+class CallMade(Event):
+    """A call has ended, well or not."""
+
+    key: str
+    node: str
+    place: str
+    final: bool
+    changes: bool
+    result: Done
+
+
+class CallReplayed(Event):
+    """A call is not made again: an earlier attempt made it."""
+
+    recorded = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +76,7 @@ class Calls:
     call to be made again that was interrupted and may have happened.
     """
 
-    def __init__(self, keep: Keep | None = None, *, force: bool = False) -> None:
+    def __init__(self, keep: Emitter | None = None, *, force: bool = False) -> None:
         self._keep = keep
         self._force = force
         self._begun: set[str] = set()
@@ -70,17 +89,19 @@ class Calls:
         self.begin_attempt()
 
     @classmethod
-    def of(cls, events: Iterable[Event], keep: Keep | None = None, *, force: bool = False) -> Calls:
+    def of(
+        cls, events: Iterable[Event], keep: Emitter | None = None, *, force: bool = False
+    ) -> Calls:
         """The calls that the events of a run tell of."""
         calls = cls(keep, force=force)
         for event in events:
-            if event.kind == BEGUN:
-                calls._begun.add(event.data["key"])
-            elif event.kind == MADE:
-                calls._add(event.data)
+            if isinstance(event, CallBegun):
+                calls._begun.add(event.key)
+            elif isinstance(event, CallMade):
+                calls._add(event)
         return calls
 
-    def begin_attempt(self, keep: Keep | None = None) -> None:
+    def begin_attempt(self, keep: Emitter | None = None) -> None:
         """Count calls from the first again, and keep them from now on with `keep`, if given."""
         self._keep = keep or self._keep
         self._counts: Counter[str] = Counter()
@@ -107,7 +128,7 @@ class Calls:
             with suppress(NodeFailed):
                 # What it was made with is not needed any more, but it is to be kept a secret.
                 ready()
-            tell("call_replayed")
+            emit(CallReplayed())
             self._come_by(made)
             return _ended(made)
         ready()
@@ -118,7 +139,7 @@ class Calls:
                 raise _already_done()
             self._begun.add(key)
             self._open[key] = step, place
-            self._tell(BEGUN, key=key, node=step.name)
+            self._emit(CallBegun(key=key, node=step.name))
         try:
             done = await call()
         except NodeFailed as error:
@@ -162,37 +183,37 @@ class Calls:
         except (TypeError, ValueError, RecursionError) as error:
             failure = as_data(_unrecordable("gave", error))
             done = Done({}, failed=True, failure=failure)
-        data = {
-            "key": key,
-            "node": step.name,
-            "place": place,
-            "final": step.side_effect,
-            "changes": step.side_effect or step.kind.writes,
-            "result": done,
-        }
-        self._tell(MADE, **data)
-        made = self._add(data)
+        event = CallMade(
+            key=key,
+            node=step.name,
+            place=place,
+            final=step.side_effect,
+            changes=step.side_effect or step.kind.writes,
+            result=done,
+        )
+        self._emit(event)
+        made = self._add(event)
         self._come_by(made)
         return made
 
-    def _add(self, data: dict[str, Any]) -> _Made:
+    def _add(self, event: CallMade) -> _Made:
         # A copy, the same now as when it comes out of a journal.
-        done = _decode_done(_encode(data["result"]))
+        done = _decode_done(_encode(event.result))
         self._last += 1
-        made = _Made(done, self._last, data["final"], data["changes"])
-        self._made[data["key"]] = made
-        self._begun.discard(data["key"])
+        made = _Made(done, self._last, event.final, event.changes)
+        self._made[event.key] = made
+        self._begun.discard(event.key)
         if made.final and not done.failed:
-            self._done[data["place"]] = data["key"]
+            self._done[event.place] = event.key
         return made
 
     def _come_by(self, made: _Made) -> None:
         if made.changes:
             self._changed = max(self._changed, made.at)
 
-    def _tell(self, kind: str, **data: Any) -> None:
+    def _emit(self, event: Event) -> None:
         if self._keep is not None:
-            self._keep(kind, **data)
+            self._keep(event)
 
 
 def _ended(made: _Made) -> Done:

@@ -11,6 +11,7 @@ from runtrue.config import load_config
 from runtrue.confinement import Confinement
 from runtrue.flow import emit
 from runtrue.sandbox import Isolation, git_places
+from runtrue.workflow.events import Isolated
 
 if TYPE_CHECKING:
     from runtrue.workflow.context import Context
@@ -25,7 +26,8 @@ def confinement_for(context: Context, *places: Path) -> Confinement:
     home = Path(context.environment.get("HOME") or Path.home())
     write = [place for place in places if not home.is_relative_to(place.resolve())]
     isolation = isolation_in(directory)
-    emit("isolated", **isolation.record)
+    config = isolation.config
+    emit(Isolated(level=config.level, network=list(config.network)))
     repositories = [git_places(place) for place in write]
     return isolation.box(
         write=[*write, *(place for own, _ in repositories for place in own)],

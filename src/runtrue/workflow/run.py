@@ -18,6 +18,7 @@ from runtrue.flow import Flow, Journal, Listener, Outcome, Run, RunRow, RunState
 from runtrue.home import Home
 from runtrue.workflow.compile import assemble
 from runtrue.workflow.context import Context, Surroundings, entered, opened
+from runtrue.workflow.events import NodeFailure
 from runtrue.workflow.inputs import prepare_inputs
 from runtrue.workflow.ir import Workflow, WorkflowIR, parse_ir
 from runtrue.workflow.load import load_workflow
@@ -202,11 +203,11 @@ def prepare_workflow(
 def report_so_far(journal: Journal, run: RunRow) -> dict[str, Any]:
     """The report of a run that is not over: what has finished, and what it stopped at."""
     request = msgspec.convert(run.input, WorkflowRequest)
-    failures = [event.data for _, event in journal.events(run.id) if event.kind == "node_failed"]
     # Only the latest, and only while it stands: a run that was resumed has left it behind, and
     # what it stopped at then need not be a node.
-    stands = failures and (run.error or "").endswith(failures[-1]["message"])
-    failure = failures[-1] if stands else None
+    latest = journal.latest_event(run.id, NodeFailure)
+    stands = latest is not None and (run.error or "").endswith(latest.message)
+    failure = latest.payload if latest is not None and stands else None
     recorded = recorded_outputs(journal.load(run.id))
     ir = parse_ir(request.ir)
     report = unfinished_report(run, request.name, ir, recorded, run.state, failure)

@@ -21,11 +21,12 @@ from runtrue.errors import (
     RuntimeValidationError,
     RuntrueError,
 )
-from runtrue.flow import Node, emit, tell
+from runtrue.flow import Node, emit
 from runtrue.loop import Fault, fault_of_exception
 from runtrue.secrets import StoreRefused
 from runtrue.workflow import context as contexts
 from runtrue.workflow.context import Context
+from runtrue.workflow.events import NodeFailure, NodeHandled, NodeRetried
 from runtrue.workflow.ir import NodeIR, Retry
 from runtrue.workflow.node import WorkflowNode
 from runtrue.workflow.secrets import MissingSecret, reveal, sample_text
@@ -129,7 +130,7 @@ class Step(Node):
             except NodeFailed as error:
                 if not tries_left or not _may_pass(error):
                     raise
-                emit("node_retried", left=tries_left, error=error.message)
+                emit(NodeRetried(left=tries_left, error=error.message))
                 await asyncio.sleep(retry.wait)
         raise AssertionError("a node is tried at least once")
 
@@ -188,7 +189,7 @@ class Step(Node):
 
     def _tell_handled(self, failure: dict[str, Any]) -> None:
         node_id = self._full_id(failure["node_id"])
-        tell("node_handled", source=self.ir.type, **{**failure, "node_id": node_id})
+        emit(NodeHandled(source=self.ir.type, **{**failure, "node_id": node_id}))
 
     def post(self, shared: Store, inputs: Any, result: Done) -> str:
         """Put the outputs into the store and follow the action."""
@@ -239,7 +240,7 @@ class Step(Node):
     def _reported(self, error: NodeFailed) -> NodeFailed:
         """The failure with its node's id, told to whoever listens and to the journal."""
         error.node_id = self._full_id(error.node_id)
-        emit("node_failed", source=self.ir.type, **as_data(error))
+        emit(NodeFailure(source=self.ir.type, **as_data(error)))
         return error
 
     def _full_id(self, within: str | None) -> str:

@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 
 from runtrue.errors import HostError, NodeFailed, RunError, RuntrueError, UsageError
-from runtrue.flow import Event, Listener, RunState
+from runtrue.flow import Event, Listener, NodeStarted, RunState
 from runtrue.loop import Fault
 from runtrue.workflow.calls import Calls
 from runtrue.workflow.compile import assemble
@@ -63,8 +63,8 @@ async def try_workflow(
     started: list[str] = []
 
     def note(event: Event) -> None:
-        if event.kind == "node_started":
-            started.append(event.node)
+        if isinstance(event, NodeStarted):
+            started.append(event.origin)
 
     store = dict(inputs)
     limit = asyncio.timeout(seconds)

@@ -19,9 +19,17 @@ from runtrue.cli.repair import (
     print_verdict,
 )
 from runtrue.cli.show import counted, print_diff
-from runtrue.code import prepare_run, report_of
+from runtrue.code import (
+    BeforeStarted,
+    GenerationFailed,
+    GenerationFinished,
+    GenerationStarted,
+    Recalled,
+    prepare_run,
+    report_of,
+)
 from runtrue.errors import UsageError
-from runtrue.flow import Journal, Question, RunRow, Segment, replay
+from runtrue.flow import Event, Journal, Question, RunRow, Segment, replay
 from runtrue.home import Home
 
 #: Checks that say something also when they pass.
@@ -221,4 +229,28 @@ def _next(report: dict[str, Any]) -> list[str]:
 
 def narrate(display: Display) -> Narrator:
     """Tell of attempts, checks and fixes."""
-    return RepairNarrator(display)
+    return CodeNarrator(display)
+
+
+class CodeNarrator(RepairNarrator):
+    """As with all repairs, and what is written before the first attempt."""
+
+    def __call__(self, event: Event) -> None:
+        """Show what is recalled and written."""
+        match event:
+            case Recalled():
+                if event.lessons:
+                    self.display.line(f"recalled {counted(len(event.lessons), 'lesson')}", "dim")
+            case BeforeStarted():
+                self._attempt = "before"
+            case GenerationStarted():
+                self.display.doing(f"{event.by} writes {event.what}")
+            case GenerationFinished():
+                text = f"wrote {', '.join(event.files) or 'nothing'}"
+                if event.restored:
+                    text += f"; its edits to {', '.join(event.restored)} were undone"
+                self.display.line(f"{event.what}: {text}", "cyan")
+            case GenerationFailed():
+                self.display.line(f"{event.what}: failed: {event.failure}", "red")
+            case _:
+                super().__call__(event)

@@ -16,14 +16,35 @@ from runtrue.cli.progress import Display, Narrator
 from runtrue.cli.show import counted, is_terminal, printable
 from runtrue.cli.values import print_value
 from runtrue.errors import RuntrueError
-from runtrue.flow import Event, Journal, Question, RunRow, RunState, Segment, replay
+from runtrue.flow import Event, Journal, NodeStarted, Question, RunRow, RunState, Segment, replay
 from runtrue.home import Home
-from runtrue.planner import prepare_task, report_of, save_task
-from runtrue.workflow import REDACTED, WorkflowStore, propose_name
+from runtrue.loop import AttemptStarted
+from runtrue.planner import (
+    AttemptFinished,
+    FindingSummary,
+    FixProposed,
+    FixRejected,
+    FoundExisting,
+    InvalidWorkflowMade,
+    MemoryTrouble,
+    PlanningStarted,
+    WorkflowEvent,
+    WorkflowMade,
+    prepare_task,
+    report_of,
+    save_task,
+)
+from runtrue.workflow import REDACTED, NodeFailure, WorkflowStore, propose_name
 
 #: Less than this is no better than chance: to show it would only send people the wrong way.
 _LEAST_CONFIDENCE = 0.03
 _MOST_CANDIDATES = 5
+#: What the planner's nodes do, where that may take its time.
+_DOING = {
+    "component_browsing": "looking at what can be used",
+    "workflow_generator": "planning",
+    "workflow_run": "running",
+}
 _COLOURS = {"passed": "green", "running": "yellow"}
 
 
@@ -231,54 +252,43 @@ class DoNarrator(Narrator):
         """Tell of the last step."""
         self._steps.close()
 
-    def _on_planning(self, data: dict[str, Any], node: str) -> None:
-        self.display.doing(f"planning ({data['generator']})")
+    def __call__(self, event: Event) -> None:
+        """Show what the planner does."""
+        line, doing = self.display.line, self.display.doing
+        match event:
+            case PlanningStarted():
+                doing(f"planning ({event.generator})")
+            case FoundExisting():
+                line(f"found the saved workflow {event.name}", "green")
+            case WorkflowMade() if event.nodes:
+                line(f"planned: {' → '.join(event.nodes)}")
+            case InvalidWorkflowMade():
+                line(f"  planned wrongly: {event.problems[0]}", "yellow")
+            case NodeStarted() if event.origin in _DOING:
+                doing(_DOING[event.origin])
+            case AttemptStarted(number=number):
+                again = "" if number == 1 else " again"
+                line(f"running{again} ({number} of at most {event.limit})")
+            case WorkflowEvent(event=NodeFailure()):
+                # What was wrong is shown when the run is over, all of it together.
+                self._steps.forget()
+            case WorkflowEvent():
+                self._steps(event.event)
+            case AttemptFinished():
+                self._steps.close()
+                for finding in event.findings:
+                    line(f"  ✗ {_finding_text(finding)}", "red")
+            case MemoryTrouble():
+                line(f"  {event.message}", "yellow")
+            case FixProposed():
+                for change in event.changes:
+                    line(f"  changed ({event.fixer}): {change}", "yellow")
+            case FixRejected():
+                for reason in event.reasons:
+                    line(f"  not run ({event.fixer}): {reason}", "yellow")
 
-    def _on_found_existing(self, data: dict[str, Any], node: str) -> None:
-        self.display.line(f"found the saved workflow {data['name']}", "green")
 
-    def _on_workflow_made(self, data: dict[str, Any], node: str) -> None:
-        if data["nodes"]:
-            self.display.line(f"planned: {' → '.join(data['nodes'])}")
-
-    def _on_invalid_workflow(self, data: dict[str, Any], node: str) -> None:
-        self.display.line(f"  planned wrongly: {data['problems'][0]}", "yellow")
-
-    def _on_node_started(self, data: dict[str, Any], node: str) -> None:
-        doing = {
-            "component_browsing": "looking at what can be used",
-            "workflow_generator": "planning",
-            "workflow_run": "running",
-        }.get(node)
-        if doing:
-            self.display.doing(doing)
-
-    def _on_attempt_started(self, data: dict[str, Any], node: str) -> None:
-        again = "" if data["number"] == 1 else " again"
-        self.display.line(f"running{again} ({data['number']} of at most {data['limit']})")
-
-    def _on_workflow_event(self, data: dict[str, Any], node: str) -> None:
-        if data["event"] == "node_failed":
-            # What was wrong is told when the run is over, all of it together.
-            self._steps.forget()
-        else:
-            self._steps(Event(data["event"], data["step"], data["data"]))
-
-    def _on_attempt_finished(self, data: dict[str, Any], node: str) -> None:
-        self._steps.close()
-        for finding in data["findings"]:
-            where = f"{finding['node_id']}: " if finding["node_id"] else ""
-            what = finding["category"].replace("_", " ")
-            about = f" {', '.join(finding['attempted'])}" if finding["attempted"] else ""
-            self.display.line(f"  ✗ {where}{what}{about}", "red")
-
-    def _on_memory_trouble(self, data: dict[str, Any], node: str) -> None:
-        self.display.line(f"  {data['message']}", "yellow")
-
-    def _on_fix_proposed(self, data: dict[str, Any], node: str) -> None:
-        for change in data["changes"]:
-            self.display.line(f"  changed ({data['fixer']}): {change}", "yellow")
-
-    def _on_fix_rejected(self, data: dict[str, Any], node: str) -> None:
-        for reason in data["reasons"]:
-            self.display.line(f"  not run ({data['fixer']}): {reason}", "yellow")
+def _finding_text(finding: FindingSummary) -> str:
+    where = f"{finding.node_id}: " if finding.node_id else ""
+    about = f" {', '.join(finding.attempted)}" if finding.attempted else ""
+    return f"{where}{finding.category.replace('_', ' ')}{about}"

@@ -9,9 +9,29 @@ from runtrue.cli.plan_text import next_commands, not_applied, print_history, pri
 from runtrue.cli.progress import Display, Narrator
 from runtrue.cli.repair import RepairNarrator
 from runtrue.errors import PlanError
-from runtrue.flow import Journal, Question, RunRow, Segment
+from runtrue.flow import Event, Journal, Question, RunParked, RunRow, Segment
 from runtrue.home import Home
-from runtrue.plan import PlanState, Wanted, answer_for, prepare_plan, standing_of, wanted_by
+from runtrue.loop import AttemptStarted, FixExhausted
+from runtrue.plan import (
+    ApplyRefused,
+    ApplyRenewed,
+    FixSucceeded,
+    PlanApplied,
+    PlanState,
+    StepDone,
+    StepFailed,
+    StepRefused,
+    StepStarted,
+    StrategizeFinished,
+    StrategizeStarted,
+    StrategyRevised,
+    StrategyRevisionStarted,
+    Wanted,
+    answer_for,
+    prepare_plan,
+    standing_of,
+    wanted_by,
+)
 from runtrue.plan import expire as expire_plan
 
 #: The commands that began or ended here came to what they were to come to.
@@ -91,65 +111,59 @@ def narrate(display: Display) -> Narrator:
 class PlanNarrator(RepairNarrator):
     """As with all repairs, and the steps around them."""
 
-    def _on_attempt_started(self, data: dict[str, Any], node: str) -> None:
-        self._attempt = "validating" if data["number"] == 1 else "validating again"
-        self.display.line(self._attempt, "bold")
+    def __call__(self, event: Event) -> None:
+        """Show what happens to the plan."""
+        line, doing = self.display.line, self.display.doing
+        match event:
+            case AttemptStarted():
+                self._attempt = "validating" if event.number == 1 else "validating again"
+                line(self._attempt, "bold")
+            case StrategizeStarted():
+                doing(f"{event.by} makes the strategy")
+            case StrategizeFinished(failure=None):
+                line(f"strategy by {event.by}", "cyan")
+            case StrategizeFinished():
+                line(f"no strategy by {event.by}: {event.failure}", "red")
+            case StepStarted():
+                line(f"step {event.step}: {event.description}", "bold")
+                doing(f"step {event.step}: {event.actor}")
+            case StepFailed():
+                line(f"  failed, trying again: {event.failure}", "yellow")
+            case StepDone():
+                line(_step_text(event), "cyan")
+            case StepRefused():
+                line(f"  nothing of it was kept: {event.failure}", "red")
+            case FixSucceeded():
+                line("fixed: every required validation passes", "green")
+            case FixExhausted():
+                line(f"no more fixes: {event.why.replace('_', ' ')}", "red")
+            case StrategyRevisionStarted():
+                needed = f"; needed: {', '.join(event.needed)}" if event.needed else ""
+                line(f"revising step {event.step}{needed}", "yellow")
+                doing("revising the strategy")
+            case StrategyRevised(failure=None):
+                line(f"  revised by {event.by}: {', '.join(event.steps)}", "cyan")
+            case StrategyRevised():
+                line(f"  not revised: {event.failure}", "red")
+            case RunParked():
+                wanted = wanted_by(event.question)
+                if wanted is not None and wanted.is_prompt:
+                    line(f"waiting for a person: {wanted}", "yellow")
+            case ApplyRefused():
+                line(not_applied(event.why), "red")
+            case ApplyRenewed():
+                files = ", ".join(event.files)
+                line(f"you have changed {files} meanwhile: validating with that", "yellow")
+            case PlanApplied():
+                line(f"applied: {', '.join(event.files) or 'nothing to change'}", "green")
+            case _:
+                super().__call__(event)
 
-    def _on_strategize_started(self, data: dict[str, Any], node: str) -> None:
-        self.display.doing(f"{data['by']} makes the strategy")
 
-    def _on_strategize_finished(self, data: dict[str, Any], node: str) -> None:
-        if data["failure"]:
-            self.display.line(f"no strategy by {data['by']}: {data['failure']}", "red")
-        else:
-            self.display.line(f"strategy by {data['by']}", "cyan")
-
-    def _on_step_started(self, data: dict[str, Any], node: str) -> None:
-        self.display.line(f"step {data['step']}: {data['description']}", "bold")
-        self.display.doing(f"step {data['step']}: {data['actor']}")
-
-    def _on_step_failed(self, data: dict[str, Any], node: str) -> None:
-        self.display.line(f"  failed, trying again: {data['failure']}", "yellow")
-
-    def _on_step_done(self, data: dict[str, Any], node: str) -> None:
-        text = f"  changed {', '.join(data['files']) or 'nothing'}"
-        if data["restored"]:
-            text += f"; its edits to {', '.join(data['restored'])} were undone"
-        if ignored := data.get("ignored"):
-            text += f"; git ignores {', '.join(ignored)}, so that it is not kept"
-        self.display.line(text, "cyan")
-
-    def _on_step_refused(self, data: dict[str, Any], node: str) -> None:
-        self.display.line(f"  nothing of it was kept: {data['failure']}", "red")
-
-    def _on_fix_succeeded(self, data: dict[str, Any], node: str) -> None:
-        self.display.line("fixed: every required validation passes", "green")
-
-    def _on_fix_exhausted(self, data: dict[str, Any], node: str) -> None:
-        self.display.line(f"no more fixes: {data['why'].replace('_', ' ')}", "red")
-
-    def _on_strategy_revision_started(self, data: dict[str, Any], node: str) -> None:
-        needed = f"; needed: {', '.join(data['needed'])}" if data["needed"] else ""
-        self.display.line(f"revising step {data['step']}{needed}", "yellow")
-        self.display.doing("revising the strategy")
-
-    def _on_strategy_revised(self, data: dict[str, Any], node: str) -> None:
-        if data["failure"]:
-            self.display.line(f"  not revised: {data['failure']}", "red")
-        else:
-            self.display.line(f"  revised by {data['by']}: {', '.join(data['steps'])}", "cyan")
-
-    def _on_parked(self, data: dict[str, Any], node: str) -> None:
-        wanted = wanted_by(data["question"])
-        if wanted is not None and wanted.is_prompt:
-            self.display.line(f"waiting for a person: {wanted}", "yellow")
-
-    def _on_apply_refused(self, data: dict[str, Any], node: str) -> None:
-        self.display.line(not_applied(data["why"]), "red")
-
-    def _on_apply_renewed(self, data: dict[str, Any], node: str) -> None:
-        files = ", ".join(data["files"])
-        self.display.line(f"you have changed {files} meanwhile: validating with that", "yellow")
-
-    def _on_applied(self, data: dict[str, Any], node: str) -> None:
-        self.display.line(f"applied: {', '.join(data['files']) or 'nothing to change'}", "green")
+def _step_text(event: StepDone) -> str:
+    text = f"  changed {', '.join(event.files) or 'nothing'}"
+    if event.restored:
+        text += f"; its edits to {', '.join(event.restored)} were undone"
+    if event.ignored:
+        text += f"; git ignores {', '.join(event.ignored)}, so that it is not kept"
+    return text

@@ -13,9 +13,26 @@ from runtrue.cli.kinds import usual_exit_code
 from runtrue.cli.progress import Display, Narrator
 from runtrue.cli.show import printable
 from runtrue.cli.values import print_value
-from runtrue.flow import Journal, Question, RunRow, Segment
+from runtrue.flow import (
+    Event,
+    Journal,
+    NodeFinished,
+    NodeReplayed,
+    NodeStarted,
+    Question,
+    RunRow,
+    Segment,
+)
 from runtrue.home import Home
-from runtrue.workflow import prepare_workflow, report_so_far
+from runtrue.workflow import (
+    CallReplayed,
+    ItemFinished,
+    NodeFailure,
+    NodeHandled,
+    NodeRetried,
+    prepare_workflow,
+    report_so_far,
+)
 
 _MOST_AVAILABLE, _LONGEST_SAID = 20, 200
 _MARKS = {"passed": ("✓", "green"), "failed": ("✗", "red"), "handled": ("!", "yellow")}
@@ -142,37 +159,33 @@ class WorkflowNarrator(Narrator):
         self._done = self._handled = None
         self._replayed = False
 
-    def _on_node_started(self, data: dict[str, Any], node: str) -> None:
-        self.close()
-        self._began = time.monotonic()
-        self.display.doing(node)
-
-    def _on_item_finished(self, data: dict[str, Any], node: str) -> None:
-        self.display.doing(f"{node}: {data['done']} of {data['of']}")
-
-    def _on_node_retried(self, data: dict[str, Any], node: str) -> None:
-        if "left" in data:
-            self.display.line(f"  {node}: failed, trying again: {data['error']}", "yellow")
-
-    def _on_node_handled(self, data: dict[str, Any], node: str) -> None:
-        self._handled = node
-
-    def _on_node_finished(self, data: dict[str, Any], node: str) -> None:
-        self._done = node, time.monotonic() - self._began
-
-    def _on_node_replayed(self, data: dict[str, Any], node: str) -> None:
-        self.display.line(f"  ✓ {node} (done before)", "dim")
-
-    def _on_call_replayed(self, data: dict[str, Any], node: str) -> None:
-        self._replayed = True
+    def __call__(self, event: Event) -> None:
+        """Show a node's progress."""
+        node = event.origin
+        match event:
+            case NodeStarted():
+                self.close()
+                self._began = time.monotonic()
+                self.display.doing(node)
+            case ItemFinished():
+                self.display.doing(f"{node}: {event.done} of {event.of}")
+            case NodeRetried():
+                self.display.line(f"  {node}: failed, trying again: {event.error}", "yellow")
+            case NodeHandled():
+                self._handled = node
+            case NodeFinished():
+                self._done = node, time.monotonic() - self._began
+            case NodeReplayed():
+                self.display.line(f"  ✓ {node} (done before)", "dim")
+            case CallReplayed():
+                self._replayed = True
+            case NodeFailure():
+                if self._done is not None and self._done[0] == node:
+                    # What it did is recorded, and what came of it is not what was assumed.
+                    self._done = None
+                self.close()
+                self.display.line(f"  ✗ {node}", "red")
 
     def forget(self) -> None:
-        """Say nothing of the node whose work is done: what came of it is told elsewhere."""
+        """Drop the node whose work is done: what came of it is shown elsewhere."""
         self._done = None
-
-    def _on_node_failed(self, data: dict[str, Any], node: str) -> None:
-        if self._done is not None and self._done[0] == node:
-            # What it did is recorded, and what came of it is not what the workflow assumed.
-            self._done = None
-        self.close()
-        self.display.line(f"  ✗ {node}", "red")

@@ -5,5 +5,6 @@
 """
 
 from runtrue.fixers.search.fixer import SearchFixer
+from runtrue.fixers.search.report import Searching
 
-__all__ = ["SearchFixer"]
+__all__ = ["SearchFixer", "Searching"]

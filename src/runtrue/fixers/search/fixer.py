@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence, Set
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -191,7 +191,7 @@ class SearchFixer:
             seed=self._config.seed,
             limits=replace(self._limits(), longest=_longest(verdict)),
             held=self._held(),
-            tell=lambda far: emit("searching", **asdict(far)),
+            tell=emit,
             ahead=ahead if (ahead := self._ahead) and ahead.fits(check, workplace) else None,
         )
         try:

@@ -29,7 +29,7 @@ from runtrue.fixers.search.localise import Suspicion, suspicion
 from runtrue.fixers.search.priors import Priors
 from runtrue.fixers.search.proposing import Candidate, Proposals
 from runtrue.fixers.search.proving import Limits, Prover, Unprovable
-from runtrue.fixers.search.report import Progress, Report, Scope, Solution
+from runtrue.fixers.search.report import Report, Scope, Searching, Solution
 from runtrue.fixers.search.searching import Allowance, Search, Tally, Trying, where_to_look
 from runtrue.fixers.search.stopped import Stopped
 from runtrue.fixers.search.syntax import Repair as Reading
@@ -69,7 +69,7 @@ class Repair:
         seed: int,
         limits: Limits,
         held: Mapping[tuple[str, str], int],
-        tell: Callable[[Progress], None],
+        tell: Callable[[Searching], None],
         ahead: Ahead | None = None,
     ) -> None:
         self._scope = scope
@@ -379,7 +379,7 @@ class Repair:
     def _progress(self, tally: Tally) -> None:
         best = tally.passing[min(tally.passing)].says if tally.passing else None
         self._tell(
-            Progress(
+            Searching(
                 tried=self.report.tried + tally.tried,
                 rate=round(tally.rate),
                 passing=len(tally.passing),

@@ -8,6 +8,7 @@ from typing import Any
 
 from runtrue.checks import CommandCheck
 from runtrue.fixers.search.stopped import Stopped
+from runtrue.flow import Event
 from runtrue.loop import Workplace
 
 
@@ -62,8 +63,7 @@ class Report:
         }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Progress:
+class Searching(Event):
     """How far a repair has come: edits tried, how many a second, those that pass, the first."""
 
     tried: int

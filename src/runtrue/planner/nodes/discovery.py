@@ -8,6 +8,7 @@ from typing import Any
 
 from runtrue.flow import emit
 from runtrue.models import Usage
+from runtrue.planner.events import FoundExisting, PlanningStarted
 from runtrue.planner.nodes.base import PlannerNode, Shared, count_usage
 from runtrue.planner.seams import SavedWorkflow
 from runtrue.planner.task import read_task
@@ -34,7 +35,7 @@ class WorkflowDiscoveryNode(PlannerNode):
     async def exec(self, task: str) -> Discovered:
         """Read what is saved, and let the generator choose."""
         generator = self.planning.generator
-        emit("planning", generator=generator.name)
+        emit(PlanningStarted(generator=generator.name))
         home = self.planning.registry.home
         saved = tuple(
             SavedWorkflow(
@@ -48,7 +49,7 @@ class WorkflowDiscoveryNode(PlannerNode):
         choice = await generator.choose(task, saved)
         if choice.workflow not in {entry.name for entry in saved}:
             return Discovered(saved=saved, usage=choice.usage)
-        emit("found_existing", name=choice.workflow)
+        emit(FoundExisting(name=choice.workflow))
         workflow = dict(load_workflow(choice.workflow, home=home))
         return Discovered(saved=saved, name=choice.workflow, workflow=workflow, usage=choice.usage)
 

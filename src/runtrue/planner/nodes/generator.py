@@ -15,6 +15,7 @@ from runtrue.flow import emit
 from runtrue.loop import Fault, Finding
 from runtrue.models import Usage
 from runtrue.planner.bounds import ABSENT, Change, breaches, changes
+from runtrue.planner.events import FixProposed, FixRejected, WorkflowMade
 from runtrue.planner.nodes.base import PlannerNode, Shared, count_usage
 from runtrue.planner.planning import MOST_REJECTIONS
 from runtrue.planner.seams import Doubt, FixRequest, GenerationRequest, NoPlan, NoProposal
@@ -87,7 +88,8 @@ class WorkflowGeneratorNode(PlannerNode):
         if isinstance(answer, NoPlan):
             _go_on_later(answer)
             return Generated(reason=answer.reason, usage=_used(answer.usage))
-        emit("workflow_made", nodes=[node["id"] for node in answer.workflow.get("nodes", ())])
+        nodes = tuple(node["id"] for node in answer.workflow.get("nodes", ()))
+        emit(WorkflowMade(nodes=nodes))
         return Generated(
             workflow=answer.workflow,
             params=answer.params,
@@ -116,7 +118,7 @@ class WorkflowGeneratorNode(PlannerNode):
             if not objections:
                 made = changes(request.workflow, answer.workflow)
                 lines = [str(change) for change in made]
-                emit("fix_proposed", fixer=answer.fixer, changes=lines)
+                emit(FixProposed(fixer=answer.fixer, changes=tuple(lines)))
                 return Generated(
                     workflow=answer.workflow,
                     fixer=answer.fixer,
@@ -125,7 +127,7 @@ class WorkflowGeneratorNode(PlannerNode):
                     rejected=tuple(rejected),
                     usage=tuple(used),
                 )
-            emit("fix_rejected", fixer=answer.fixer, reasons=list(objections))
+            emit(FixRejected(fixer=answer.fixer, reasons=objections))
             rejected += objections
         reason = "no proposal could be run: " + "; ".join(dict.fromkeys(rejected))
         return Generated(reason=reason, doubts=doubts, rejected=tuple(rejected), usage=tuple(used))

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
 import msgspec
 
-from runtrue.flow import Event, Listener, emit, held_emit, held_tell
+from runtrue.flow import Emitter, Event, Listener, bound_emit, emit
 from runtrue.loop import (
     Action,
     Attempt,
+    AttemptStarted,
     Finding,
     Fix,
     FixPart,
@@ -24,16 +24,15 @@ from runtrue.loop import (
     Why,
     decide,
 )
+from runtrue.planner.events import AttemptFinished, FindingSummary, MemoryTrouble, WorkflowEvent
 from runtrue.planner.findings import findings_of, runtime_error
 from runtrue.planner.nodes.base import PlannerNode, Shared
 from runtrue.planner.nodes.generator import Generated
 from runtrue.planner.planning import MOST_FIXES, Planning
 from runtrue.planner.repair import learn
-from runtrue.workflow import Interface, try_workflow
+from runtrue.workflow import Interface, NodeHandled, try_workflow
 
 _CHECK = "runtime"
-#: What a display needs of what nodes tell: how far a batch is, how many tries are left, and why.
-_COUNTS = ("done", "of", "left", "error")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,9 +83,10 @@ class RuntimeValidationNode(PlannerNode):
 
     async def exec(self, inputs: RunInputs) -> Ran:
         """Run it with a fresh store, within the time there is, and look at all that happened."""
-        emit("attempt_started", number=inputs.number, limit=MOST_FIXES + 1)
+        emit(AttemptStarted(number=inputs.number, limit=MOST_FIXES + 1))
         ran = await _run(self.planning, inputs, seconds=self.planning.seconds)
-        emit("attempt_finished", number=inputs.number, findings=list(map(_told, ran.findings)))
+        findings = tuple(map(FindingSummary.of, ran.findings))
+        emit(AttemptFinished(number=inputs.number, findings=findings))
         if not ran.findings:
             self._learn(inputs, ran)
         return ran
@@ -103,7 +103,7 @@ class RuntimeValidationNode(PlannerNode):
             components=inputs.components,
         )
         if memory.trouble is not None:
-            emit("memory_trouble", message=memory.trouble)
+            emit(MemoryTrouble(message=memory.trouble))
 
     def post(self, shared: Shared, inputs: RunInputs, ran: Ran) -> str:
         """Add the attempt to the history, and go where `decide` says."""
@@ -160,13 +160,13 @@ class WorkflowRunNode(PlannerNode):
 async def _run(planning: Planning, inputs: RunInputs, *, seconds: float | None) -> Ran:
     handled: dict[str, dict[str, Any]] = {}
     began = time.monotonic()
-    planning.calls.begin_attempt(keep=held_emit())
+    planning.calls.begin_attempt(keep=bound_emit())
     result = await try_workflow(
         inputs.workflow,
         inputs.params,
         registry=planning.registry,
         environment=planning.environment,
-        listeners=[_listener(handled, held_tell())],
+        listeners=[_listener(handled, bound_emit())],
         calls=planning.calls,
         seconds=seconds,
         run_id=planning.run_id,
@@ -183,27 +183,15 @@ async def _run(planning: Planning, inputs: RunInputs, *, seconds: float | None) 
     )
 
 
-def _listener(handled: dict[str, dict[str, Any]], tell: Callable[..., None]) -> Listener:
+def _listener(handled: dict[str, dict[str, Any]], emit: Emitter) -> Listener:
     """Keeps the failures that the workflow handles, and passes on what its nodes are doing."""
 
     def listen(event: Event) -> None:
-        if event.kind == "node_handled":
-            handled[event.node] = event.data
-        # Not all of its data: what a node gave can be large.
-        data = {name: event.data[name] for name in _COUNTS if name in event.data}
-        tell("workflow_event", event=event.kind, step=event.node, data=data)
+        if isinstance(event, NodeHandled):
+            handled[event.origin] = event.payload
+        emit(WorkflowEvent(event=event))
 
     return listen
-
-
-def _told(finding: Finding) -> dict[str, Any]:
-    return {
-        "node_id": finding.location.symbol,
-        "category": finding.category,
-        "message": finding.message,
-        "attempted": finding.attempted,
-        "fault": finding.fault,
-    }
 
 
 def _keep(shared: Shared, ran: Ran) -> None:

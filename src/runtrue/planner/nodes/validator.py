@@ -6,6 +6,7 @@ import asyncio
 from typing import Any
 
 from runtrue.flow import emit
+from runtrue.planner.events import InvalidWorkflowMade
 from runtrue.planner.nodes.base import PlannerNode, Shared
 from runtrue.planner.planning import MOST_RETRIES
 from runtrue.workflow import validate_workflow
@@ -25,7 +26,7 @@ class ValidatorNode(PlannerNode):
             validate_workflow, workflow, registry=self.planning.registry
         )
         if problems:
-            emit("invalid_workflow", problems=[str(problem) for problem in problems])
+            emit(InvalidWorkflowMade(problems=tuple(map(str, problems))))
         return [str(problem) for problem in problems]
 
     def post(self, shared: Shared, workflow: dict[str, Any], problems: list[str]) -> str:

@@ -1,0 +1,100 @@
+"""Events of a plan: its strategy, its steps, and how they are applied."""
+
+from __future__ import annotations
+
+from runtrue.flow import Event
+from runtrue.loop import Action, Finding, Why
+
+
+class StrategizeStarted(Event):
+    """A strategist is asked for the strategy."""
+
+    by: str
+
+
+class StrategizeFinished(Event):
+    """The strategy is made, or could not be."""
+
+    by: str
+    failure: str | None
+
+
+class StepStarted(Event):
+    """An actor begins a step."""
+
+    step: str
+    actor: str
+    description: str
+
+
+class StepFailed(Event):
+    """A step failed and is tried again."""
+
+    step: str
+    failure: str
+
+
+class StepRefused(Event):
+    """A step's changes are not kept."""
+
+    step: str
+    failure: str | None
+    outside: tuple[str, ...]
+
+
+class StepDone(Event):
+    """A step's changes are kept."""
+
+    step: str
+    files: tuple[str, ...]
+    #: Files it edited and must not edit; its edits were undone.
+    restored: tuple[str, ...]
+    #: Files that git ignores, so that they are no part of the result.
+    ignored: tuple[str, ...] = ()
+
+
+class FixSucceeded(Event):
+    """Every required validation passes after one fix or more."""
+
+    step: str
+    action: Action
+    why: Why
+    fixes: int
+    findings: tuple[Finding, ...]
+    needed: tuple[str, ...]
+
+
+class StrategyRevisionStarted(Event):
+    """A step's part of the strategy is to be made again."""
+
+    step: str
+    needed: tuple[str, ...]
+
+
+class StrategyRevised(Event):
+    """A step has new steps in its stead, or could not be revised."""
+
+    step: str
+    by: str
+    steps: tuple[str, ...]
+    failure: str | None
+
+
+class ApplyRefused(Event):
+    """The result could not be applied."""
+
+    why: str
+
+
+class ApplyRenewed(Event):
+    """The user changed files meanwhile, so that the result is validated with them first."""
+
+    files: tuple[str, ...]
+
+
+class PlanApplied(Event):
+    """The result is in the user's files."""
+
+    journal_name = "applied"
+
+    files: tuple[str, ...]
