@@ -9,27 +9,27 @@ from textwrap import dedent
 from runtrue.fixers.search.edit import Edit
 from runtrue.fixers.search.evidence import Failure
 from runtrue.fixers.search.operators.expressions import EXPRESSIONS
-from runtrue.fixers.search.operators.seam import Site
+from runtrue.fixers.search.operators.seam import EditSite
 from runtrue.fixers.search.program import Program
 
 _SITES = (ast.expr, ast.stmt, ast.arg, ast.keyword, ast.excepthandler)
 
 
-def proposed(text: str, *failures: Failure, told: tuple[str, ...] = ()) -> Iterator[Edit]:
+def proposed(text: str, *failures: Failure, strings: tuple[str, ...] = ()) -> Iterator[Edit]:
     """All edits of expressions, at all nodes of a program."""
     program = Program("shop.py", dedent(text))
     for node in ast.walk(program.tree):
         if isinstance(node, _SITES):
             for operator in EXPRESSIONS:
-                site = Site(program=program, node=node, failures=failures, told=told)
+                site = EditSite(program=program, node=node, failures=failures, strings=strings)
                 yield from operator(site)
 
 
-def written(text: str, *failures: Failure, told: tuple[str, ...] = ()) -> dict[str, Edit]:
+def written(text: str, *failures: Failure, strings: tuple[str, ...] = ()) -> dict[str, Edit]:
     """The programs that the edits make, each with the likeliest edit that makes it."""
     text = dedent(text)
     found: dict[str, Edit] = {}
-    for edit in sorted(proposed(text, *failures, told=told), key=lambda one: one.unlikely):
+    for edit in sorted(proposed(text, *failures, strings=strings), key=lambda one: one.unlikely):
         found.setdefault(edit.applied(text), edit)
     return found
 

@@ -99,7 +99,7 @@ def test_one_edit_mends_it(kind: str, before: str, after: str) -> None:
 
 def test_a_key_is_what_the_tests_call_it() -> None:
     text = 'def cursor(data):\n    return data.get("next")\n'
-    made = written(text, told=("items", "next_cursor", "a sentence, not a name"))
+    made = written(text, strings=("items", "next_cursor", "a sentence, not a name"))
     keys = [one.splices[0].text for one in made.values() if one.kind == "string"]
     assert '"next_cursor"' in keys
     assert '"a sentence, not a name"' not in keys

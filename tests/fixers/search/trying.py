@@ -7,7 +7,7 @@ from textwrap import dedent
 
 from runtrue.fixers.search.edit import Edit
 from runtrue.fixers.search.evidence import Failure, Frame, Value
-from runtrue.fixers.search.operators.seam import Site
+from runtrue.fixers.search.operators.seam import EditSite
 from runtrue.fixers.search.operators.statements import KINDS, STATEMENTS
 from runtrue.fixers.search.program import Program
 
@@ -26,7 +26,7 @@ def proposed(
         if not isinstance(node, _NODES):
             continue
         for operator in STATEMENTS:
-            site = Site(program=program, node=node, failures=failures, others=beside)
+            site = EditSite(program=program, node=node, failures=failures, others=beside)
             for edit in operator(site):
                 assert edit.kind in KINDS
                 found.setdefault(edit.applied(program.text), edit)

@@ -14,7 +14,7 @@ from runtrue.fixers.search.doubting import checks_of, doubted
 from runtrue.fixers.search.edit import Edit, Splice, overlap, splice
 from runtrue.fixers.search.evidence import Failure
 from runtrue.fixers.search.localise import Suspicion
-from runtrue.fixers.search.operators import OPERATORS, Operator, Site
+from runtrue.fixers.search.operators import OPERATORS, EditSite, Operator
 from runtrue.fixers.search.priors import Priors
 from runtrue.fixers.search.program import Function, Program
 
@@ -177,8 +177,8 @@ class Proposals:
 
     def _edits(self, program: Program, node: ast.AST) -> Iterator[Edit]:
         others = tuple(one for one in self.programs.values() if one is not program)
-        site = Site(
-            program=program, node=node, failures=self._failures, others=others, told=self._told
+        site = EditSite(
+            program=program, node=node, failures=self._failures, others=others, strings=self._told
         )
         checks = self._checks.get(program.file, ())
         for operator in self._operators:

@@ -32,8 +32,7 @@ from runtrue.fixers.search.proving import Limits, Prover, Unprovable
 from runtrue.fixers.search.report import Report, Scope, Searching, Solution
 from runtrue.fixers.search.searching import Allowance, Search, Tally, Trying, where_to_look
 from runtrue.fixers.search.stopped import Stopped
-from runtrue.fixers.search.syntax import Repair as Reading
-from runtrue.fixers.search.syntax import parses, repairs
+from runtrue.fixers.search.syntax import SyntaxFix, parses, repairs
 from runtrue.loop import write_texts
 
 #: Token repairs that are tried for a file.
@@ -388,7 +387,7 @@ class Repair:
         )
 
 
-def _as_candidate(file: str, reading: Reading) -> Candidate:
+def _as_candidate(file: str, reading: SyntaxFix) -> Candidate:
     edit = Edit(
         file=file,
         splices=reading.splices,

@@ -8,10 +8,10 @@ from collections import Counter
 from collections.abc import Iterator
 
 from runtrue.fixers.search.edit import Edit, Splice
+from runtrue.fixers.search.operators.clues import raised
 from runtrue.fixers.search.operators.facts import gathered
 from runtrue.fixers.search.operators.names import candidates
-from runtrue.fixers.search.operators.seam import Site
-from runtrue.fixers.search.operators.shown import raised
+from runtrue.fixers.search.operators.seam import EditSite
 
 _MOST_ADDED, _MOST_ORDERS, _MOST_ELSEWHERE = 5, 6, 5
 _PLAIN = (ast.Constant, ast.Name, ast.Attribute)
@@ -65,7 +65,7 @@ _TAKE_MANY = frozenset(
 _MAY_BE_MANY = (ast.Name, ast.Attribute, ast.Subscript, ast.Call, ast.List, ast.ListComp)
 
 
-def dropped_argument(site: Site) -> Iterator[Edit]:
+def dropped_argument(site: EditSite) -> Iterator[Edit]:
     """An argument too many."""
     program, node = site.program, site.node
     if not isinstance(node, ast.Call):
@@ -90,7 +90,7 @@ def dropped_argument(site: Site) -> Iterator[Edit]:
         yield edit
 
 
-def added_argument(site: Site) -> Iterator[Edit]:
+def added_argument(site: EditSite) -> Iterator[Edit]:
     """An argument too few: what the function asks for, or what its kind often takes."""
     node = site.node
     match node:
@@ -112,7 +112,7 @@ def added_argument(site: Site) -> Iterator[Edit]:
     yield from _asked_for(site, node, name)
 
 
-def _as_elsewhere(site: Site, node: ast.Call, name: str) -> Iterator[Edit]:
+def _as_elsewhere(site: EditSite, node: ast.Call, name: str) -> Iterator[Edit]:
     """A keyword that other calls of the same function have, and this one has not."""
     given = {one.arg for one in node.keywords}
     found: Counter[str] = Counter()
@@ -124,7 +124,7 @@ def _as_elsewhere(site: Site, node: ast.Call, name: str) -> Iterator[Edit]:
         yield _with(site, node, text, 1.5 + 0.3 * n)
 
 
-def _imported_for(site: Site, node: ast.Call) -> Iterator[Edit]:
+def _imported_for(site: EditSite, node: ast.Call) -> Iterator[Edit]:
     """A constant or class that is imported, and used nowhere: perhaps it was forgotten here."""
     if node.args and not node.keywords:
         for name in gathered(site.program).unused:
@@ -132,10 +132,10 @@ def _imported_for(site: Site, node: ast.Call) -> Iterator[Edit]:
                 yield _with(site, node, name, 1.5)
 
 
-def _orders(site: Site) -> list[str]:
+def _orders(site: EditSite) -> list[str]:
     """What things that have no order of their own may be sorted by, where that was missed."""
-    told = next((one.message for one in raised(site, "TypeError")), "")
-    if not (found := _UNORDERED.search(told)):
+    message = next((one.message for one in raised(site, "TypeError")), "")
+    if not (found := _UNORDERED.search(message)):
         return []
     kind, keys = found.group(1), []
     for program in (site.program, *site.others):
@@ -150,7 +150,7 @@ def _orders(site: Site) -> list[str]:
     return list(dict.fromkeys(keys))[:_MOST_ORDERS]
 
 
-def _with(site: Site, node: ast.Call, text: str, unlikely: float) -> Edit:
+def _with(site: EditSite, node: ast.Call, text: str, unlikely: float) -> Edit:
     """A call with one more argument at its end."""
     program = site.program
     given: list[ast.expr | ast.keyword] = [*node.args, *node.keywords]
@@ -177,7 +177,7 @@ def _with(site: Site, node: ast.Call, text: str, unlikely: float) -> Edit:
     return program.edit("argument_add", node, says, splice, unlikely=unlikely)
 
 
-def _asked_for(site: Site, node: ast.Call, name: str) -> Iterator[Edit]:
+def _asked_for(site: EditSite, node: ast.Call, name: str) -> Iterator[Edit]:
     """Arguments that the function in this file still takes: names in scope, likeliest first."""
     program = site.program
     function = gathered(program).functions.get(name)
@@ -215,7 +215,7 @@ def _asked_for(site: Site, node: ast.Call, name: str) -> Iterator[Edit]:
             )
 
 
-def starred(site: Site) -> Iterator[Edit]:
+def starred(site: EditSite) -> Iterator[Edit]:
     """`f(xs)` → `f(*xs)` where the function takes any number of things, and back."""
     program, node = site.program, site.node
     if not isinstance(node, ast.Call) or not node.args:

@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from runtrue.fixers.search.edit import Edit, Splice
-from runtrue.fixers.search.operators.seam import Site
+from runtrue.fixers.search.operators.seam import EditSite
 from runtrue.fixers.search.program import Program
 
 _HINTS = ("coroutine", "never awaited", "await", "async")
 
 
-def add_await(site: Site) -> Iterator[Edit]:
+def add_await(site: EditSite) -> Iterator[Edit]:
     """`await` before a call whose result is only promised; none before a value."""
     node, program = site.node, site.program
     if isinstance(node, ast.Await):
@@ -57,7 +57,7 @@ def _promising(program: Program) -> frozenset[str]:
     ) | {"sleep", "gather", "wait_for"}
 
 
-def make_async(site: Site) -> Iterator[Edit]:
+def make_async(site: EditSite) -> Iterator[Edit]:
     """`async with` and `async for` for `with` and `for`, and back."""
     node, program = site.node, site.program
     if not isinstance(node, ast.For | ast.With | ast.AsyncFor | ast.AsyncWith):

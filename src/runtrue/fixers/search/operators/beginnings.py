@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from itertools import islice, product
 
 from runtrue.fixers.search.edit import Edit, Splice
-from runtrue.fixers.search.operators.assigning import beginnings
+from runtrue.fixers.search.operators.assignments import beginnings
 from runtrue.fixers.search.operators.layout import (
     LOOPS,
     after,
@@ -23,14 +23,14 @@ from runtrue.fixers.search.operators.layout import (
     rigid,
     undefined,
 )
-from runtrue.fixers.search.operators.seam import Site
+from runtrue.fixers.search.operators.seam import EditSite
 from runtrue.fixers.search.program import Function, Program
 
 _MOST_TOGETHER = 12
 _SORTS = ("{0}.sort()", "{0}.sort(reverse=True)", "{0}.reverse()")
 
 
-def begin_together(site: Site) -> Iterator[Edit]:
+def begin_together(site: EditSite) -> Iterator[Edit]:
     """A beginning for each of several variables that have none."""
     function = entered(site.program, site.node)
     if function is None or not free(site.program, first := first_of(function)):
@@ -91,7 +91,7 @@ def _in_order(node: ast.AST) -> Iterator[ast.AST]:
             yield from _in_order(one)
 
 
-def add_loop(site: Site) -> Iterator[Edit]:
+def add_loop(site: EditSite) -> Iterator[Edit]:
     """`for row in rows:` before lines that use a `row` that is nowhere."""
     node, program = site.node, site.program
     if not isinstance(node, ast.stmt) or not undefined(program) or not free(program, node):
@@ -135,7 +135,7 @@ def _are_many(one: str, many: str) -> bool:
     return other in plural
 
 
-def sort_first(site: Site) -> Iterator[Edit]:
+def sort_first(site: EditSite) -> Iterator[Edit]:
     """A sequence sorted, or turned round, before it is gone through."""
     node, program = site.node, site.program
     function = entered(program, node)

@@ -22,7 +22,7 @@ from runtrue.fixers.search.operators.layout import (
     rigid,
     without,
 )
-from runtrue.fixers.search.operators.seam import Site
+from runtrue.fixers.search.operators.seam import EditSite
 from runtrue.fixers.search.program import Program
 
 _DEFINITIONS = (
@@ -38,7 +38,7 @@ _NESTING = (*LOOPS, ast.If, ast.With, ast.AsyncWith, ast.Try)
 _LONGEST_BORROWED = 120
 
 
-def delete(site: Site) -> Iterator[Edit]:
+def delete(site: EditSite) -> Iterator[Edit]:
     """Take a statement out."""
     node, program = site.node, site.program
     if not isinstance(node, ast.stmt) or isinstance(node, (*_DEFINITIONS, ast.Pass)):
@@ -58,7 +58,7 @@ def delete(site: Site) -> Iterator[Edit]:
         )
 
 
-def unwrap(site: Site) -> Iterator[Edit]:
+def unwrap(site: EditSite) -> Iterator[Edit]:
     """Do what an `if`, a loop or a `try` does only sometimes; or only its other branch."""
     node, program = site.node, site.program
     if not isinstance(node, ast.If | ast.Try | ast.With) or not free(program, node) or rigid(node):
@@ -84,7 +84,7 @@ def unwrap(site: Site) -> Iterator[Edit]:
         )
 
 
-def borrow(site: Site) -> Iterator[Edit]:
+def borrow(site: EditSite) -> Iterator[Edit]:
     """Write a statement of the same function a second time, before or behind another one."""
     node, program = site.node, site.program
     function = program.function_of(node)
@@ -127,7 +127,7 @@ def borrow(site: Site) -> Iterator[Edit]:
             )
 
 
-def swap(site: Site) -> Iterator[Edit]:
+def swap(site: EditSite) -> Iterator[Edit]:
     """Two statements that follow each other, the other way round."""
     node, program = site.node, site.program
     if not isinstance(node, ast.stmt) or isinstance(node, (*_DEFINITIONS, *ENDS)):
@@ -173,7 +173,7 @@ def swap(site: Site) -> Iterator[Edit]:
             )
 
 
-def move_out(site: Site) -> Iterator[Edit]:
+def move_out(site: EditSite) -> Iterator[Edit]:
     """The last statements of a block, behind the block; the first one, before it."""
     node, program = site.node, site.program
     if not isinstance(node, ast.stmt) or not free(program, node):
@@ -227,7 +227,7 @@ def _out(program: Program, first: ast.stmt, last: ast.stmt, *, before_it: bool) 
         )
 
 
-def move_in(site: Site) -> Iterator[Edit]:
+def move_in(site: EditSite) -> Iterator[Edit]:
     """A statement into the block that ends before it, or begins behind it."""
     node, program = site.node, site.program
     if not isinstance(node, ast.stmt) or not free(program, node) or rigid(node):

@@ -8,19 +8,19 @@ from collections.abc import Iterator
 from runtrue.fixers.search.edit import Edit, Splice
 from runtrue.fixers.search.operators.facts import facts_at
 from runtrue.fixers.search.operators.names import candidates
-from runtrue.fixers.search.operators.seam import Site
-from runtrue.fixers.search.operators.spelling import (
+from runtrue.fixers.search.operators.precedence import (
     TERNARY,
     Code,
     at_least,
     code,
     rewrite,
 )
+from runtrue.fixers.search.operators.seam import EditSite
 
 Comprehension = ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp
 
 
-def branches(site: Site) -> Iterator[Edit]:
+def branches(site: EditSite) -> Iterator[Edit]:
     """The branches of a conditional expression: swapped, or one taken; a default dropped."""
     program, node = site.program, site.node
     if isinstance(node, ast.IfExp):
@@ -32,7 +32,7 @@ def branches(site: Site) -> Iterator[Edit]:
         yield rewrite(program, "branch", node, orelse, unlikely=2)
 
 
-def comprehended(site: Site) -> Iterator[Edit]:
+def comprehended(site: EditSite) -> Iterator[Edit]:
     """The parts of a comprehension: its condition dropped, its kind changed, its loops swapped."""
     program, node = site.program, site.node
     if not isinstance(node, Comprehension):
@@ -67,7 +67,7 @@ def comprehended(site: Site) -> Iterator[Edit]:
         yield from _elements(site, node)
 
 
-def _filtered(site: Site, node: Comprehension) -> Iterator[Edit]:
+def _filtered(site: EditSite, node: Comprehension) -> Iterator[Edit]:
     """What may be nothing left out: `x.y.z for x in xs` → `x.y.z for x in xs if x.y`."""
     program = site.program
     loop = node.generators[-1]
@@ -86,9 +86,9 @@ def _filtered(site: Site, node: Comprehension) -> Iterator[Edit]:
         end += 1
     for holder in sorted(holders | {loop.target.id}, key=lambda text: (-len(text), text)):
         for test in (holder, f"{holder} is not None"):
-            told = f"only where `{test}`"
+            says = f"only where `{test}`"
             made = Splice(end, end, f" if {test}")
-            yield program.edit("comprehension", node, told, made, unlikely=2)
+            yield program.edit("comprehension", node, says, made, unlikely=2)
 
 
 def _begins(node: ast.expr) -> str | None:
@@ -98,7 +98,9 @@ def _begins(node: ast.expr) -> str | None:
     return node.id if isinstance(node, ast.Name) else None
 
 
-def _elements(site: Site, node: ast.ListComp | ast.SetComp | ast.GeneratorExp) -> Iterator[Edit]:
+def _elements(
+    site: EditSite, node: ast.ListComp | ast.SetComp | ast.GeneratorExp
+) -> Iterator[Edit]:
     """What a comprehension gives: the variable itself, or what is got by it."""
     program = site.program
     loop = node.generators[0]

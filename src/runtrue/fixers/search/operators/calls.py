@@ -10,8 +10,7 @@ from runtrue.fixers.search.edit import Edit, Splice
 from runtrue.fixers.search.operators.facts import facts_at, gathered, missed, undefined
 from runtrue.fixers.search.operators.families import COMMON, PART_OF, methods, offered, siblings
 from runtrue.fixers.search.operators.likeness import by_likeness
-from runtrue.fixers.search.operators.seam import Site
-from runtrue.fixers.search.operators.spelling import (
+from runtrue.fixers.search.operators.precedence import (
     NAMED,
     Code,
     at_least,
@@ -22,11 +21,12 @@ from runtrue.fixers.search.operators.spelling import (
     compared,
     rewrite,
 )
+from runtrue.fixers.search.operators.seam import EditSite
 
 _METHODS = frozenset({"append", "extend", "add", "insert", "remove", "pop", "popleft"})
 
 
-def sibling(site: Site) -> Iterator[Edit]:
+def sibling(site: EditSite) -> Iterator[Edit]:
     """A function or method of the same family: `max` for `min`, `extend` for `append`."""
     program, node = site.program, site.node
     if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
@@ -50,7 +50,7 @@ def _is_method(name: str) -> bool:
     return name in _METHODS
 
 
-def _other_ways(site: Site, node: ast.Call) -> Iterator[Edit]:
+def _other_ways(site: EditSite, node: ast.Call) -> Iterator[Edit]:
     """The same family, where the arguments have to change with the name."""
     program = site.program
     arguments = [code(program, one) for one in node.args]
@@ -83,7 +83,7 @@ def _other_ways(site: Site, node: ast.Call) -> Iterator[Edit]:
             yield rewrite(program, "sibling", node, behind(arguments[0], "[::-1]"), unlikely=2)
 
 
-def ranges(site: Site) -> Iterator[Edit]:
+def ranges(site: EditSite) -> Iterator[Edit]:
     """Another way through a range: from 1, backwards, in steps, over what it counts."""
     program, node = site.program, site.node
     match node:
@@ -128,7 +128,7 @@ def ranges(site: Site) -> Iterator[Edit]:
         yield rewrite(program, "range", node, called("range", *way), unlikely=unlikely)
 
 
-def _loop_names(site: Site, node: ast.Call) -> list[str]:
+def _loop_names(site: EditSite, node: ast.Call) -> list[str]:
     """The variables of the loops around."""
     return [
         one.target.id
@@ -137,7 +137,7 @@ def _loop_names(site: Site, node: ast.Call) -> list[str]:
     ]
 
 
-def _over(site: Site, over: ast.Name) -> Iterator[Edit]:
+def _over(site: EditSite, over: ast.Name) -> Iterator[Edit]:
     """A loop over a thing that may have to go over its places, or over its pairs."""
     program = site.program
     one = code(program, over)
@@ -151,7 +151,7 @@ def _over(site: Site, over: ast.Name) -> Iterator[Edit]:
             yield rewrite(program, "range", over, behind(one, f".{method}()"), unlikely=1.5)
 
 
-def instead(site: Site) -> Iterator[Edit]:
+def instead(site: EditSite) -> Iterator[Edit]:
     """A call of something that is not there, given up for what it was called with."""
     program, node = site.program, site.node
     if not isinstance(node, ast.Call) or node.keywords or not 0 < len(node.args) <= 5:
@@ -184,7 +184,7 @@ def instead(site: Site) -> Iterator[Edit]:
     yield from _methods_instead(site, node, parts)
 
 
-def _methods_instead(site: Site, node: ast.Call, parts: list[Code]) -> Iterator[Edit]:
+def _methods_instead(site: EditSite, node: ast.Call, parts: list[Code]) -> Iterator[Edit]:
     """A method of the first argument, or of something in scope, for a function that is missing."""
     program = site.program
     rest = ", ".join(at_least(one, NAMED) for one in parts[1:])
@@ -213,7 +213,7 @@ def _methods_instead(site: Site, node: ast.Call, parts: list[Code]) -> Iterator[
             yield program.edit("instead", node, says, splice, unlikely=3)
 
 
-def _is_missing(site: Site, function: ast.expr) -> bool:
+def _is_missing(site: EditSite, function: ast.expr) -> bool:
     program = site.program
     match function:
         case ast.Name(id=name):

@@ -1,4 +1,4 @@
-"""Classes: `self`, decorators of methods, and what a parent has to be told."""
+"""Classes: `self`, decorators of methods, and calls of a parent."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from runtrue.fixers.search.edit import Edit, Splice
+from runtrue.fixers.search.operators.clues import raised
 from runtrue.fixers.search.operators.layout import (
     before,
     entered,
@@ -15,14 +16,13 @@ from runtrue.fixers.search.operators.layout import (
     is_known,
     undefined,
 )
-from runtrue.fixers.search.operators.seam import Site
-from runtrue.fixers.search.operators.shown import raised
+from runtrue.fixers.search.operators.seam import EditSite
 from runtrue.fixers.search.program import BUILTINS, Function, Program
 
 _DECORATORS = ("staticmethod", "classmethod", "property")
 
 
-def through_self(site: Site) -> Iterator[Edit]:
+def through_self(site: EditSite) -> Iterator[Edit]:
     """`self.` before what only the class has; taken away before what it has not."""
     node, program = site.node, site.program
     owner = program.class_of(node)
@@ -107,7 +107,7 @@ def members(program: Program, owner: ast.ClassDef) -> frozenset[str]:
     return frozenset(found)
 
 
-def parameter_self(site: Site) -> Iterator[Edit]:
+def parameter_self(site: EditSite) -> Iterator[Edit]:
     """`self` as the first parameter of a method that lacks it, or that has it in vain."""
     program = site.program
     for function in _methods_at(site):
@@ -132,7 +132,7 @@ def parameter_self(site: Site) -> Iterator[Edit]:
             yield program.edit("self", function, "without `self`", Splice(start, end + gap, ""))
 
 
-def decorate(site: Site) -> Iterator[Edit]:
+def decorate(site: EditSite) -> Iterator[Edit]:
     """`@staticmethod`, `@classmethod` and `@property`, added or dropped."""
     program = site.program
     for function in _methods_at(site):
@@ -158,7 +158,7 @@ def decorate(site: Site) -> Iterator[Edit]:
             yield program.edit("decorate", function, f"`@{word}`", line, unlikely=1.5)
 
 
-def ordered(site: Site) -> Iterator[Edit]:
+def ordered(site: EditSite) -> Iterator[Edit]:
     """`order=True` for a dataclass that is compared, `frozen=True` for one that is hashed."""
     node, program = site.node, site.program
     if not isinstance(node, ast.ClassDef):
@@ -179,7 +179,7 @@ def ordered(site: Site) -> Iterator[Edit]:
             yield program.replace("decorate", mark, made, unlikely=0.2)
 
 
-def _methods_at(site: Site) -> Iterator[Function]:
+def _methods_at(site: EditSite) -> Iterator[Function]:
     """The method whose head, or first statement, a node is; or that an error names."""
     function = entered(site.program, site.node)
     if function is not None and isinstance(site.program.parents[function], ast.ClassDef):
@@ -198,7 +198,7 @@ def _methods_at(site: Site) -> Iterator[Function]:
                 yield one
 
 
-def call_super(site: Site) -> Iterator[Edit]:
+def call_super(site: EditSite) -> Iterator[Edit]:
     """`super().__init__(…)` in a class that has a parent and does not call it."""
     node, program = site.node, site.program
     owner = program.class_of(node)
@@ -240,7 +240,7 @@ def _parameters_of_parent(program: Program, owner: ast.ClassDef, method: str) ->
     return None
 
 
-def own_method(site: Site) -> Iterator[Edit]:
+def own_method(site: EditSite) -> Iterator[Edit]:
     """The class itself for a `self` that a method without an object does not have."""
     node, program = site.node, site.program
     if isinstance(node, ast.Name) and node.id == "self" and node.id in undefined(program):
@@ -249,7 +249,7 @@ def own_method(site: Site) -> Iterator[Edit]:
             yield program.replace("self", node, owner.name, unlikely=2.0)
 
 
-def fresh_field(site: Site) -> Iterator[Edit]:
+def fresh_field(site: EditSite) -> Iterator[Edit]:
     """A default that each object of a dataclass has for itself: `field(default_factory=list)`."""
     node, program = site.node, site.program
     owner = program.parents.get(node)
@@ -283,7 +283,7 @@ def fresh_field(site: Site) -> Iterator[Edit]:
             return
         end = program.span(source)[1]
         splices.append(Splice(end, end, ", field"))
-    yield program.edit("default", node, f"`{text}` made anew for each object", *splices)
+    yield program.edit("default", node, f"`{text}` made for each object", *splices)
 
 
 def _dataclass(decorator: ast.expr) -> str | None:

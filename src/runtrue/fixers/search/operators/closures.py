@@ -7,13 +7,13 @@ from collections.abc import Iterable, Iterator
 
 from runtrue.fixers.search.edit import Edit, Splice
 from runtrue.fixers.search.operators.layout import loop_of
-from runtrue.fixers.search.operators.seam import Site
+from runtrue.fixers.search.operators.seam import EditSite
 from runtrue.fixers.search.program import Function, Program
 
 Closure = ast.Lambda | Function
 
 
-def bind(site: Site) -> Iterator[Edit]:
+def bind(site: EditSite) -> Iterator[Edit]:
     """The value of this round, as a default: `lambda v, scale=scale: v * scale`."""
     node, program = site.node, site.program
     if not isinstance(node, Closure):

@@ -12,13 +12,13 @@ from textwrap import dedent, indent
 
 from runtrue.fixers.search.edit import Edit, Splice, parsed, splice
 from runtrue.fixers.search.operators.layout import free, indented, is_docstring, lines_of, rigid
-from runtrue.fixers.search.operators.seam import Site
+from runtrue.fixers.search.operators.seam import EditSite
 from runtrue.fixers.search.program import Program
 
 _LONGEST_RUN = 12
 
 
-def uncomment(site: Site) -> Iterator[Edit]:
+def uncomment(site: EditSite) -> Iterator[Edit]:
     """A comment beside a statement, as the code it was."""
     node, program = site.node, site.program
     if not isinstance(node, ast.stmt) or not program.alone(node):
@@ -35,7 +35,7 @@ def uncomment(site: Site) -> Iterator[Edit]:
             yield from _run(program, node, run)
 
 
-def unquote(site: Site) -> Iterator[Edit]:
+def unquote(site: EditSite) -> Iterator[Edit]:
     """A string that stands alone, as the code it was."""
     node, program = site.node, site.program
     function = program.function_of(node)

@@ -7,8 +7,7 @@ from collections.abc import Iterator
 
 from runtrue.fixers.search.edit import Edit
 from runtrue.fixers.search.operators.facts import facts_at, gathered
-from runtrue.fixers.search.operators.seam import Site
-from runtrue.fixers.search.operators.spelling import (
+from runtrue.fixers.search.operators.precedence import (
     COMPARE,
     OR,
     TERNARY,
@@ -21,12 +20,13 @@ from runtrue.fixers.search.operators.spelling import (
     rewrite,
     sign_of,
 )
+from runtrue.fixers.search.operators.seam import EditSite
 
 _MOST_BORROWED = 6
 _MOST_BUILT = 10
 
 
-def chain(site: Site) -> Iterator[Edit]:
+def chain(site: EditSite) -> Iterator[Edit]:
     """One side of a chained comparison."""
     program, node = site.program, site.node
     if not isinstance(node, ast.Compare) or len(node.ops) < 2:
@@ -45,7 +45,7 @@ def chain(site: Site) -> Iterator[Edit]:
                 yield rewrite(program, "chain", node, one, unlikely=3)
 
 
-def bare(site: Site) -> Iterator[Edit]:
+def bare(site: EditSite) -> Iterator[Edit]:
     """A comparison given up for one of its sides; a thing compared where it was only asked for."""
     program, node = site.program, site.node
     if isinstance(node, ast.Compare) and len(node.ops) == 1 and _is_test(site, node):
@@ -72,7 +72,7 @@ def bare(site: Site) -> Iterator[Edit]:
             yield rewrite(program, "condition", node, whole, unlikely=unlikely)
 
 
-def _is_test(site: Site, node: ast.expr) -> bool:
+def _is_test(site: EditSite, node: ast.expr) -> bool:
     """Whether a node is a condition, whole or a part of one."""
     parent = site.program.parents.get(node)
     match parent:
@@ -86,7 +86,7 @@ def _is_test(site: Site, node: ast.expr) -> bool:
             return False
 
 
-def _is_whole(site: Site, node: ast.expr) -> bool:
+def _is_whole(site: EditSite, node: ast.expr) -> bool:
     parent = site.program.parents.get(node)
     match parent:
         case ast.If() | ast.While() | ast.IfExp():
@@ -101,7 +101,7 @@ def _is_whole(site: Site, node: ast.expr) -> bool:
             return False
 
 
-def strengthened(site: Site) -> Iterator[Edit]:
+def strengthened(site: EditSite) -> Iterator[Edit]:
     """A condition with another one beside it: one that is asked nearby, or one of names in use."""
     program, node = site.program, site.node
     if not isinstance(node, ast.expr) or not _is_whole(site, node):
@@ -138,7 +138,7 @@ def strengthened(site: Site) -> Iterator[Edit]:
         yield rewrite(program, "condition_add", node, whole, unlikely=rare)
 
 
-def _built(site: Site, node: ast.expr) -> Iterator[tuple[str, Code, bool]]:
+def _built(site: EditSite, node: ast.expr) -> Iterator[tuple[str, Code, bool]]:
     """Conditions made of what is in scope; the last says whether it has to be asked first."""
     program = site.program
     facts = facts_at(program, node)
@@ -190,7 +190,7 @@ def _built(site: Site, node: ast.expr) -> Iterator[tuple[str, Code, bool]]:
             yield "or", Code(name), False
 
 
-def only_none(site: Site) -> Iterator[Edit]:
+def only_none(site: EditSite) -> Iterator[Edit]:
     """A default for None alone: `b if a is None else a` for `a or b`, which 0 is not meant by."""
     program, node = site.program, site.node
     match node:
@@ -205,7 +205,7 @@ def only_none(site: Site) -> Iterator[Edit]:
     yield rewrite(program, "only_none", node, made)
 
 
-def really_there(site: Site) -> Iterator[Edit]:
+def really_there(site: EditSite) -> Iterator[Edit]:
     """Whether a key is there, asked of the mapping: what it holds may be None as well."""
     program, node = site.program, site.node
     function = program.function_of(node)
@@ -229,7 +229,7 @@ def really_there(site: Site) -> Iterator[Edit]:
                 yield rewrite(program, "condition", node, made, unlikely=1.2)
 
 
-def beyond(site: Site) -> Iterator[Edit]:
+def beyond(site: EditSite) -> Iterator[Edit]:
     """A limit that is set in some case, set as well where it is exceeded."""
     program, node = site.program, site.node
     parent = program.parents.get(node)

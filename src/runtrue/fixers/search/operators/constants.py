@@ -8,20 +8,20 @@ from collections.abc import Iterator
 
 from runtrue.fixers.search.edit import Edit, Splice
 from runtrue.fixers.search.evidence import Failure
+from runtrue.fixers.search.operators.clues import is_number, literal_of
 from runtrue.fixers.search.operators.facts import facts_at, gathered
 from runtrue.fixers.search.operators.likeness import by_likeness
-from runtrue.fixers.search.operators.seam import Site
-from runtrue.fixers.search.operators.shown import is_number, literal_of
-from runtrue.fixers.search.operators.spelling import UNARY, Code, rewrite
+from runtrue.fixers.search.operators.precedence import UNARY, Code, rewrite
+from runtrue.fixers.search.operators.seam import EditSite
 
 _MOST_STRINGS = 6
 _MOST_NUMBERS = 6
 #: Names that the tests use in place of one, and how much alike they have to be.
-_MOST_TOLD, _ALIKE = 4, 0.5
+_MOST_STRINGS_OF_TESTS, _ALIKE = 4, 0.5
 _NAME = re.compile(r"[\w.:-]+")
 
 
-def number(site: Site) -> Iterator[Edit]:
+def number(site: EditSite) -> Iterator[Edit]:
     """A number near the one that is written, or one that is used nearby."""
     program, node = site.program, site.node
     if not (isinstance(node, ast.Constant) and type(node.value) in (int, float)):
@@ -58,10 +58,10 @@ def number(site: Site) -> Iterator[Edit]:
         add(other, 2 + place / 4)
     for other in _numbers_nearby(site):
         add(other, 3)
-    told = [literal_of(one.expected.repr) for one in site.failures if one.expected]
+    answers = [literal_of(one.expected.repr) for one in site.failures if one.expected]
     for other, unlikely in meant.items():
         # The answer itself is seldom what was forgotten.
-        is_answer = function is not None and abs(other - value) > 1 and other in told
+        is_answer = function is not None and abs(other - value) > 1 and other in answers
         one = Code(_written(program.text[slice(*program.span(node))], other))
         if other < 0:
             one = Code(one.text, UNARY)
@@ -74,7 +74,7 @@ def number(site: Site) -> Iterator[Edit]:
             yield rewrite(program, "constant", target, Code(text, level), unlikely=2.5)
 
 
-def _is_extreme(site: Site, parent: ast.Assign) -> bool:
+def _is_extreme(site: EditSite, parent: ast.Assign) -> bool:
     """Whether what is assigned is later compared by `min` or `max`."""
     names = {one.id for one in parent.targets if isinstance(one, ast.Name)}
     for node in facts_at(site.program, parent).nodes:
@@ -85,7 +85,7 @@ def _is_extreme(site: Site, parent: ast.Assign) -> bool:
     return False
 
 
-def _numbers_nearby(site: Site) -> list[int | float]:
+def _numbers_nearby(site: EditSite) -> list[int | float]:
     """Numbers that the module gives names, or that a failing test expects."""
     found: list[int | float] = []
     for node in site.program.tree.body:
@@ -103,7 +103,7 @@ def _written(old: str, value: int | float) -> str:
     return f"{value:_}" if "_" in old and isinstance(value, int) else repr(value)
 
 
-def truth(site: Site) -> Iterator[Edit]:
+def truth(site: EditSite) -> Iterator[Edit]:
     """`True` for `False`, and what may stand for nothing."""
     program, node = site.program, site.node
     if not isinstance(node, ast.Constant):
@@ -130,7 +130,7 @@ def truth(site: Site) -> Iterator[Edit]:
             yield program.replace("constant", node, text, unlikely=unlikely)
 
 
-def empty(site: Site) -> Iterator[Edit]:
+def empty(site: EditSite) -> Iterator[Edit]:
     """One way to begin for another: `[]`, `{}`, `set()`, `0`, `""`, `None`, `[0]`, `[[]]`."""
     program, node = site.program, site.node
     parent = program.parents.get(node)
@@ -148,7 +148,7 @@ def empty(site: Site) -> Iterator[Edit]:
             yield program.replace("constant", node, text, unlikely=unlikely + rare)
 
 
-def string(site: Site) -> Iterator[Edit]:
+def string(site: EditSite) -> Iterator[Edit]:
     """Another text: other case, white space or punctuation, or one like it from the file."""
     program, node = site.program, site.node
     if not (isinstance(node, ast.Constant) and isinstance(node.value, str)):
@@ -186,7 +186,7 @@ def string(site: Site) -> Iterator[Edit]:
     for other in _expected(site.failures, value):
         add(other, 1.5)
     if _NAME.fullmatch(value) and _is_key(parent, node):
-        for other, alike in by_likeness(value, site.told)[:_MOST_TOLD]:
+        for other, alike in by_likeness(value, site.strings)[:_MOST_STRINGS_OF_TESTS]:
             if alike > _ALIKE and _NAME.fullmatch(other):
                 add(other, 1.5)
     quote = written[-1]
@@ -209,7 +209,7 @@ def _is_key(parent: ast.AST | None, node: ast.Constant) -> bool:
             return False
 
 
-def _like(site: Site, value: str) -> Iterator[tuple[str, float]]:
+def _like(site: EditSite, value: str) -> Iterator[tuple[str, float]]:
     """Texts that are used elsewhere in the file, those like this one first."""
     known = gathered(site.program).strings
     if len(value) == 1:
@@ -242,7 +242,7 @@ def _quoted(value: str, quote: str) -> str:
     return text
 
 
-def expected(site: Site) -> Iterator[Edit]:
+def expected(site: EditSite) -> Iterator[Edit]:
     """The number that a test expects, where the one it got is written. Hardly ever a fix."""
     program, node = site.program, site.node
     if not (isinstance(node, ast.Constant) and type(node.value) in (int, float, str)):
@@ -272,8 +272,8 @@ def _derived(value: int | float, wanted: int | float, had: int | float) -> list[
     return [float(f"{one:.6g}") for one in found]
 
 
-def returned(site: Site) -> Iterator[Edit]:
-    """A returned expression given up for what the test expects: told, and ranked last."""
+def returned(site: EditSite) -> Iterator[Edit]:
+    """A returned expression given up for what the test expects, ranked last."""
     program, node = site.program, site.node
     if not isinstance(program.parents.get(node), ast.Return) or isinstance(node, ast.Constant):
         return
@@ -284,15 +284,15 @@ def returned(site: Site) -> Iterator[Edit]:
             yield program.replace("expected", node, wanted, unlikely=6, doubt=doubt)
 
 
-def fixed(site: Site) -> Iterator[Edit]:
+def fixed(site: EditSite) -> Iterator[Edit]:
     """A plain value where something is worked out: `True`, where the function tells yes or no."""
     program, node = site.program, site.node
     parent = program.parents.get(node)
     if isinstance(parent, ast.Return) and isinstance(node, ast.expr):
         if isinstance(node, ast.Constant):
             return
-        told = [one for one in facts_at(program, node).returned if one is not node]
-        if any(isinstance(one, ast.Constant) and isinstance(one.value, bool) for one in told):
+        others = [one for one in facts_at(program, node).returned if one is not node]
+        if any(isinstance(one, ast.Constant) and isinstance(one.value, bool) for one in others):
             for text in ("True", "False"):
                 yield program.replace("constant", node, text, unlikely=3.5)
     elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
@@ -305,7 +305,7 @@ def fixed(site: Site) -> Iterator[Edit]:
                 yield rewrite(program, "constant", node, one, unlikely=4)
 
 
-def interpolated(site: Site) -> Iterator[Edit]:
+def interpolated(site: EditSite) -> Iterator[Edit]:
     """A text with names in braces that is not marked as one to be filled in."""
     program, node = site.program, site.node
     if not (isinstance(node, ast.Constant) and isinstance(node.value, str)):

@@ -13,12 +13,12 @@ from runtrue.fixers.search.operators.branches import BRANCHES
 from runtrue.fixers.search.operators.calls import CALLS
 from runtrue.fixers.search.operators.conditions import CONDITIONS
 from runtrue.fixers.search.operators.constants import CONSTANTS
+from runtrue.fixers.search.operators.frame_values import SEEN
 from runtrue.fixers.search.operators.names import NAMES, nothing_to_say
 from runtrue.fixers.search.operators.operations import OPERATIONS
 from runtrue.fixers.search.operators.patterns import pattern
-from runtrue.fixers.search.operators.repeated import REPEATED, repeated
-from runtrue.fixers.search.operators.seam import Operator, Site
-from runtrue.fixers.search.operators.seen import SEEN
+from runtrue.fixers.search.operators.repetition import REPEATED, repeated
+from runtrue.fixers.search.operators.seam import EditSite, Operator
 from runtrue.fixers.search.operators.slices import SLICES
 from runtrue.fixers.search.operators.swaps import SWAPS
 from runtrue.fixers.search.operators.terms import TERMS
@@ -94,7 +94,7 @@ _ALL: tuple[Operator, ...] = (
 )
 
 
-def expressions(site: Site) -> Iterator[Edit]:
+def expressions(site: EditSite) -> Iterator[Edit]:
     """All edits of expressions at a node, each once."""
     program, node = site.program, site.node
     if nothing_to_say(site):

@@ -1,4 +1,4 @@
-"""Facts: what the function around a node uses, gathered once, and guesses of what is what."""
+"""ScopeFacts: what the function around a node uses, gathered once, and guesses of what is what."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _PLACED = (ast.expr, ast.stmt, ast.arg, ast.keyword, ast.excepthandler, ast.alia
 
 
 @dataclass(eq=False)
-class Facts:
+class ScopeFacts:
     """What one function (or, outside of any, the module) uses."""
 
     program: Program
@@ -184,7 +184,7 @@ class Gathered:
     """What is known of a whole program: facts by function, names by class, strings by use."""
 
     def __init__(self, program: Program) -> None:
-        self._facts: dict[ast.AST, Facts] = {}
+        self._facts: dict[ast.AST, ScopeFacts] = {}
         self._visible: dict[ast.AST, list[str]] = {}
         self._bound: dict[ast.AST, frozenset[str]] = {}
         self.functions: dict[str, Function] = {}
@@ -213,7 +213,7 @@ class Gathered:
                 case ast.Constant(value=str(text)) if node not in docstrings and len(text) < 60:
                     self.strings[text] += 1
 
-    def facts(self, program: Program, node: ast.AST) -> Facts:
+    def facts(self, program: Program, node: ast.AST) -> ScopeFacts:
         """The facts of the outermost function around a node that is not a method's class."""
         scope: ast.AST = program.tree
         for one in program.ancestors(node):
@@ -222,7 +222,7 @@ class Gathered:
             if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef):
                 scope = one
         if scope not in self._facts:
-            self._facts[scope] = Facts(program, scope)
+            self._facts[scope] = ScopeFacts(program, scope)
         return self._facts[scope]
 
     def visible(self, program: Program, node: ast.AST) -> list[str]:
@@ -275,7 +275,7 @@ def gathered(program: Program) -> Gathered:
     return found
 
 
-def facts_at(program: Program, node: ast.AST) -> Facts:
+def facts_at(program: Program, node: ast.AST) -> ScopeFacts:
     """What is known around a node."""
     return gathered(program).facts(program, node)
 

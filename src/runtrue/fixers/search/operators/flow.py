@@ -7,6 +7,7 @@ import builtins
 from collections.abc import Iterator
 
 from runtrue.fixers.search.edit import Edit, Splice
+from runtrue.fixers.search.operators.clues import defaults
 from runtrue.fixers.search.operators.layout import (
     ENDS,
     after,
@@ -24,15 +25,14 @@ from runtrue.fixers.search.operators.layout import (
     rigid,
     written,
 )
-from runtrue.fixers.search.operators.seam import Site
-from runtrue.fixers.search.operators.shown import defaults
+from runtrue.fixers.search.operators.seam import EditSite
 from runtrue.fixers.search.program import Function, Program
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _MOST_NAMES = 8
 
 
-def jump(site: Site) -> Iterator[Edit]:
+def jump(site: EditSite) -> Iterator[Edit]:
     """One of `break`, `continue`, `return` and `pass` for another."""
     node, program = site.node, site.program
     if not isinstance(node, ast.Break | ast.Continue | ast.Pass | ast.Return):
@@ -49,7 +49,7 @@ def jump(site: Site) -> Iterator[Edit]:
             yield program.replace("jump", node, word, unlikely=1.0 + 2.0 * is_value + 0.2 * n)
 
 
-def end_block(site: Site) -> Iterator[Edit]:
+def end_block(site: EditSite) -> Iterator[Edit]:
     """`break`, `continue` or `return` at the end of a branch or a loop that has none."""
     node, program = site.node, site.program
     if not isinstance(node, ast.stmt) or isinstance(node, ENDS) or not free(program, node):
@@ -76,7 +76,7 @@ def end_block(site: Site) -> Iterator[Edit]:
         )
 
 
-def add_return(site: Site) -> Iterator[Edit]:
+def add_return(site: EditSite) -> Iterator[Edit]:
     """`return x` at the end of a function that ends without; or before a last expression."""
     node, program = site.node, site.program
     if (
@@ -131,7 +131,7 @@ def _returned(program: Program, function: Function) -> list[str]:
     return list(found)
 
 
-def _given(site: Site, function: Function) -> list[str]:
+def _given(site: EditSite, function: Function) -> list[str]:
     """What a function that ends without `return` may have to give, the likeliest first."""
     names = [
         (name, line)
@@ -165,7 +165,7 @@ def _given(site: Site, function: Function) -> list[str]:
     return list(dict.fromkeys(text for text in ordered if text != "None"))
 
 
-def keep_looking(site: Site) -> Iterator[Edit]:
+def keep_looking(site: EditSite) -> Iterator[Edit]:
     """A loop that gives its first answer whatever that is, made to go on until one holds."""
     node, program = site.node, site.program
     if not isinstance(node, ast.Return) or node.value is None or not free(program, node):
@@ -190,7 +190,7 @@ def keep_looking(site: Site) -> Iterator[Edit]:
         yield program.replace("keep_looking", node, text, says=f"`{given}` only {test[:-1]}")
 
 
-def finish(site: Site) -> Iterator[Edit]:
+def finish(site: EditSite) -> Iterator[Edit]:
     """What a context manager does behind its `yield`, also done when the block raises."""
     node, program = site.node, site.program
     if not isinstance(node, ast.stmt) or not isinstance(program.parents.get(node), _FUNCTIONS):
@@ -212,7 +212,7 @@ def finish(site: Site) -> Iterator[Edit]:
     yield program.edit("finally", node, "`finally` behind the `yield`", Splice(start, end, text))
 
 
-def leave_with(site: Site) -> Iterator[Edit]:
+def leave_with(site: EditSite) -> Iterator[Edit]:
     """What a program's `main` gives, as its exit code."""
     node, program = site.node, site.program
     if not isinstance(node, ast.Expr) or not isinstance(node.value, ast.Call):
@@ -226,7 +226,7 @@ def leave_with(site: Site) -> Iterator[Edit]:
     yield program.replace("exit", node, made)
 
 
-def generate(site: Site) -> Iterator[Edit]:
+def generate(site: EditSite) -> Iterator[Edit]:
     """`yield` for `return` and back, `yield from` for `yield` and back."""
     node, program = site.node, site.program
     function = program.function_of(node)
@@ -258,7 +258,7 @@ def generate(site: Site) -> Iterator[Edit]:
         yield program.replace("yield", node, f"yield from {value}", unlikely=2.0)
 
 
-def add_raise(site: Site) -> Iterator[Edit]:
+def add_raise(site: EditSite) -> Iterator[Edit]:
     """`raise` before an exception that is only built, or that is returned."""
     node, program = site.node, site.program
     value = node.value if isinstance(node, ast.Expr | ast.Return) else None
@@ -272,7 +272,7 @@ def add_raise(site: Site) -> Iterator[Edit]:
         yield program.replace("raise", node, f"raise {program.source(value)}")
 
 
-def branch(site: Site) -> Iterator[Edit]:
+def branch(site: EditSite) -> Iterator[Edit]:
     """`if` for `while` and back, `elif` for `if` and back, and `else` dropped or moved."""
     node, program = site.node, site.program
     if isinstance(node, ast.While) and not node.orelse:

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 from runtrue.fixers.search.edit import Edit, Splice
 from runtrue.fixers.search.operators.layout import free, is_known, undefined
-from runtrue.fixers.search.operators.seam import Site
+from runtrue.fixers.search.operators.seam import EditSite
 from runtrue.fixers.search.program import Program
 
 _NAMES = {
@@ -229,7 +229,7 @@ _NEEDS = ("math", "json", "heapq", "functools")
 _PRINTING = ("console", "System", "fmt", "printf", "println", "echo", "cout", "puts")
 
 
-def foreign_name(site: Site) -> Iterator[Edit]:
+def foreign_name(site: EditSite) -> Iterator[Edit]:
     """`null`, `true`, `this`: here, and everywhere in the file."""
     node, program = site.node, site.program
     if not isinstance(node, ast.Name) or node.id not in undefined(program):
@@ -251,7 +251,7 @@ def foreign_name(site: Site) -> Iterator[Edit]:
             yield program.replace("foreign", node, text, unlikely=1.5 + n / 4)
 
 
-def foreign_attribute(site: Site) -> Iterator[Edit]:
+def foreign_attribute(site: EditSite) -> Iterator[Edit]:
     """`xs.length` → `len(xs)`."""
     node, program = site.node, site.program
     if not isinstance(node, ast.Attribute) or not isinstance(node.ctx, ast.Load):
@@ -269,7 +269,7 @@ def foreign_attribute(site: Site) -> Iterator[Edit]:
         yield program.replace("foreign", node, f"{owner}.{node.attr}()")
 
 
-def foreign_call(site: Site) -> Iterator[Edit]:
+def foreign_call(site: EditSite) -> Iterator[Edit]:
     """`xs.push(x)` → `xs.append(x)`, `Math.max(a, b)` → `max(a, b)`, `parseInt(x)` → `int(x)`."""
     node, program = site.node, site.program
     if not isinstance(node, ast.Call) or node.keywords:
@@ -320,7 +320,7 @@ def foreign_call(site: Site) -> Iterator[Edit]:
 _PLAIN = (ast.Name, ast.Attribute, ast.Subscript, ast.Call, ast.Constant, ast.List, ast.Dict)
 
 
-def foreign_statement(site: Site) -> Iterator[Edit]:
+def foreign_statement(site: EditSite) -> Iterator[Edit]:
     """Statements that only print, declare, or count in another language's way."""
     node, program = site.node, site.program
     if not isinstance(node, ast.Expr):

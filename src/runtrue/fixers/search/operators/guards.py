@@ -6,6 +6,14 @@ import ast
 from collections.abc import Iterator
 
 from runtrue.fixers.search.edit import Edit, Splice
+from runtrue.fixers.search.operators.clues import (
+    EMPTY,
+    defaults,
+    expected_reprs,
+    expected_types,
+    raised,
+    value_of,
+)
 from runtrue.fixers.search.operators.layout import (
     before,
     entered,
@@ -18,22 +26,14 @@ from runtrue.fixers.search.operators.layout import (
     parameters,
     rigid,
 )
-from runtrue.fixers.search.operators.seam import Site
-from runtrue.fixers.search.operators.shown import (
-    EMPTY,
-    defaults,
-    expected_reprs,
-    expected_types,
-    raised,
-    value_of,
-)
+from runtrue.fixers.search.operators.seam import EditSite
 from runtrue.fixers.search.program import Function
 
 _CONSTANT = "it returns what a test expects"
 _MOST_CASES = 6
 
 
-def guard_entry(site: Site) -> Iterator[Edit]:
+def guard_entry(site: EditSite) -> Iterator[Edit]:
     """`if not xs: return …` as the first thing a function does."""
     function = entered(site.program, site.node)
     if function is None or not free(site.program, first := first_of(function)):
@@ -53,7 +53,7 @@ def guard_entry(site: Site) -> Iterator[Edit]:
                 )
 
 
-def guard_here(site: Site) -> Iterator[Edit]:
+def guard_here(site: EditSite) -> Iterator[Edit]:
     """What a statement failed at, asked for before it; or the statement only where it can be."""
     node, program = site.node, site.program
     if not isinstance(node, ast.stmt) or not free(program, node):
@@ -86,7 +86,7 @@ def guard_here(site: Site) -> Iterator[Edit]:
         )
 
 
-def _cases(site: Site, node: ast.stmt) -> Iterator[tuple[str, str]]:
+def _cases(site: EditSite, node: ast.stmt) -> Iterator[tuple[str, str]]:
     """What may have been wrong where a statement failed, as a condition and its contrary."""
     program = site.program
     parts = [one for one in _head_nodes(node) if isinstance(one, ast.expr)]
@@ -152,7 +152,7 @@ def _head_nodes(node: ast.stmt) -> Iterator[ast.AST]:
         todo += [child for child in ast.iter_child_nodes(one) if not isinstance(child, ast.stmt)]
 
 
-def base_case(site: Site) -> Iterator[Edit]:
+def base_case(site: EditSite) -> Iterator[Edit]:
     """Where a recursion ends, if nothing ends it."""
     function = entered(site.program, site.node)
     if function is None or not free(site.program, first := first_of(function)):
@@ -195,7 +195,7 @@ def _calls_itself(function: Function) -> bool:
     return False
 
 
-def default_value(site: Site) -> Iterator[Edit]:
+def default_value(site: EditSite) -> Iterator[Edit]:
     """A new list for each call, instead of one that all calls share; a default for None."""
     function = entered(site.program, site.node)
     if function is None or not free(site.program, first := first_of(function)):
@@ -215,7 +215,7 @@ def default_value(site: Site) -> Iterator[Edit]:
         if isinstance(value, ast.List | ast.Dict | ast.Set | ast.Call) and "\n" not in text:
             start, end = program.span(value)
             lines = before(program, first, f"if {name} is None:", f"{program.step}{name} = {text}")
-            says = f"`{name}={text}` made anew for each call"
+            says = f"`{name}={text}` made for each call"
             # Hardly ever meant: a list that all calls share.
             rare = 1.0 if isinstance(value, ast.Call) else 0.4
             made = (Splice(start, end, "None"), lines)
@@ -230,7 +230,7 @@ def default_value(site: Site) -> Iterator[Edit]:
                 )
 
 
-def instead_of_none(site: Site) -> Iterator[Edit]:
+def instead_of_none(site: EditSite) -> Iterator[Edit]:
     """`x = x or []` where `x` was None."""
     node, program = site.node, site.program
     if not isinstance(node, ast.stmt) or not free(program, node):
@@ -251,7 +251,7 @@ def instead_of_none(site: Site) -> Iterator[Edit]:
                     )
 
 
-def early_result(site: Site) -> Iterator[Edit]:
+def early_result(site: EditSite) -> Iterator[Edit]:
     """A result in place of another where a branch returns nothing of the right type."""
     node, program = site.node, site.program
     if not isinstance(node, ast.Return):

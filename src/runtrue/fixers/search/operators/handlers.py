@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from runtrue.fixers.search.edit import Edit, Splice
+from runtrue.fixers.search.operators.clues import defaults, raised
 from runtrue.fixers.search.operators.layout import (
     after,
     free,
@@ -15,8 +16,7 @@ from runtrue.fixers.search.operators.layout import (
     loop_of,
     rigid,
 )
-from runtrue.fixers.search.operators.seam import Site
-from runtrue.fixers.search.operators.shown import defaults, raised
+from runtrue.fixers.search.operators.seam import EditSite
 from runtrue.fixers.search.program import BUILTINS, Program
 
 _SWALLOWS = "it swallows an exception"
@@ -24,7 +24,7 @@ _SWALLOWS = "it swallows an exception"
 _SLIPS = ("NameError", "UnboundLocalError", "AttributeError", "SyntaxError", "RecursionError")
 
 
-def catch(site: Site) -> Iterator[Edit]:
+def catch(site: EditSite) -> Iterator[Edit]:
     """The exception that was really seen, beside or instead of the one that is caught."""
     node, program = site.node, site.program
     if isinstance(node, ast.Try):
@@ -62,7 +62,7 @@ def _is_silent(handler: ast.ExceptHandler) -> bool:
     )
 
 
-def _reraise(site: Site) -> Iterator[Edit]:
+def _reraise(site: EditSite) -> Iterator[Edit]:
     """`raise` in a handler that swallows what it caught."""
     node, program = site.node, site.program
     if not isinstance(node, ast.ExceptHandler):
@@ -79,7 +79,7 @@ def _reraise(site: Site) -> Iterator[Edit]:
         yield program.replace("reraise", last, "raise", unlikely=2.5)
 
 
-def guard_try(site: Site) -> Iterator[Edit]:
+def guard_try(site: EditSite) -> Iterator[Edit]:
     """What raises in a `try`, with a handler for what it raised."""
     node, program = site.node, site.program
     if not isinstance(node, ast.stmt) or not free(program, node) or rigid(node):

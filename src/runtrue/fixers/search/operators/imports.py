@@ -10,11 +10,11 @@ from importlib import import_module
 from pathlib import PurePosixPath
 
 from runtrue.fixers.search.edit import Edit, Splice
+from runtrue.fixers.search.operators.clues import closest, raised
 from runtrue.fixers.search.operators.facts import gathered
 from runtrue.fixers.search.operators.layout import is_docstring, is_known, undefined
 from runtrue.fixers.search.operators.likeness import likeness
-from runtrue.fixers.search.operators.seam import Site
-from runtrue.fixers.search.operators.shown import closest, raised
+from runtrue.fixers.search.operators.seam import EditSite
 from runtrue.fixers.search.program import Program
 
 #: Modules that are harmless to import, the more used ones first: of two that have a name, it is
@@ -114,7 +114,7 @@ _MOST = 4
 _A_SLIP = 0.75
 
 
-def add_import(site: Site) -> Iterator[Edit]:
+def add_import(site: EditSite) -> Iterator[Edit]:
     """An import for a name that nothing binds."""
     node, program = site.node, site.program
     if not isinstance(node, ast.Name) or node.id not in undefined(program):
@@ -131,7 +131,7 @@ def add_import(site: Site) -> Iterator[Edit]:
         )
 
 
-def _from_own(site: Site, node: ast.Name) -> Iterator[Edit]:
+def _from_own(site: EditSite, node: ast.Name) -> Iterator[Edit]:
     """A name, or a module, of the project itself, written as the file has its other imports."""
     program = site.program
     imports = [one for one in program.tree.body if isinstance(one, ast.ImportFrom)]
@@ -166,7 +166,7 @@ def _is_of(program: Program, node: ast.ImportFrom, path: PurePosixPath) -> bool:
     return bool(inside) and path.with_suffix("").parts[-len(inside) :] == inside
 
 
-def from_where(site: Site) -> Iterator[Edit]:
+def from_where(site: EditSite) -> Iterator[Edit]:
     """A name taken from a module that has it; `import x` for `from x import x`, and back."""
     node, program = site.node, site.program
     if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
@@ -190,7 +190,7 @@ def from_where(site: Site) -> Iterator[Edit]:
         yield program.replace("import", node, f"{node.id}.{node.id}", unlikely=1.2)
 
 
-def _from(site: Site, node: ast.ImportFrom, module: str) -> Iterator[Edit]:
+def _from(site: EditSite, node: ast.ImportFrom, module: str) -> Iterator[Edit]:
     program = site.program
     if module == node.names[0].name and len(node.names) == 1:
         yield program.replace("import", node, f"import {module}", unlikely=1.5)
@@ -222,7 +222,7 @@ def _listed(names: list[ast.alias]) -> str:
     return ", ".join(f"{one.name} as {one.asname}" if one.asname else one.name for one in names)
 
 
-def _through(site: Site, node: ast.Attribute, owner: ast.Name) -> Iterator[Edit]:
+def _through(site: EditSite, node: ast.Attribute, owner: ast.Name) -> Iterator[Edit]:
     """`datetime.now()` below `import datetime`; `datetime.datetime` below `from …`."""
     program = site.program
     module = owner.id
@@ -299,7 +299,7 @@ def place_of_imports(program: Program) -> int:
     return program.begin if last is None else program.span(last)[0]
 
 
-def _meant(site: Site, module: str) -> tuple[str, ...]:
+def _meant(site: EditSite, module: str) -> tuple[str, ...]:
     """What a module may have been a slip of the pen for, if the project's Python misses it.
 
     One that is merely not installed is like none of ours, and no edit of a program helps with it.

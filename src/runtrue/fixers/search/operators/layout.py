@@ -1,4 +1,4 @@
-"""Layout: how statements are put in, taken out and indented anew, in the style of their file."""
+"""Layout: how statements are put in, taken out and reindented, in the style of their file."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def written(program: Program, node: ast.expr) -> str:
 
 
 def rigid(node: ast.AST) -> bool:
-    """Whether a statement has a string over several lines, which cannot be indented anew."""
+    """Whether a statement has a string over several lines, which cannot be reindented."""
     return any(
         isinstance(one, ast.Constant | ast.JoinedStr) and one.lineno != one.end_lineno
         for one in ast.walk(node)

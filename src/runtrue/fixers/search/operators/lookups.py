@@ -6,14 +6,14 @@ import ast
 from collections.abc import Iterator
 
 from runtrue.fixers.search.edit import Edit
+from runtrue.fixers.search.operators.clues import raised
 from runtrue.fixers.search.operators.layout import before, free
-from runtrue.fixers.search.operators.seam import Site
-from runtrue.fixers.search.operators.shown import raised
+from runtrue.fixers.search.operators.seam import EditSite
 
 _ABSENT = ("", ", 0", ", []", ', ""', ", {}", ", False")
 
 
-def get(site: Site) -> Iterator[Edit]:
+def get(site: EditSite) -> Iterator[Edit]:
     """`d[k]` → `d.get(k)`, `d.get(k, 0)`, `d.setdefault(k, [])`."""
     node, program = site.node, site.program
     if not isinstance(node, ast.Subscript) or not isinstance(node.ctx, ast.Load):
@@ -39,7 +39,7 @@ def get(site: Site) -> Iterator[Edit]:
             yield program.replace("get", node, text, unlikely=(1.0 if missed else 4.0) + n / 4)
 
 
-def first_time(site: Site) -> Iterator[Edit]:
+def first_time(site: EditSite) -> Iterator[Edit]:
     """`d[k]` begun before it is added to: `d[k] += 1`, `d[k].append(x)`."""
     node, program = site.node, site.program
     if not isinstance(node, ast.stmt) or not free(program, node):

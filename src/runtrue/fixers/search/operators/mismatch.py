@@ -8,9 +8,9 @@ from collections.abc import Iterator
 
 from runtrue.fixers.search.edit import Edit, Splice
 from runtrue.fixers.search.evidence import Failure
+from runtrue.fixers.search.operators.clues import closest, raised
 from runtrue.fixers.search.operators.layout import parameters
-from runtrue.fixers.search.operators.seam import Site
-from runtrue.fixers.search.operators.shown import closest, raised
+from runtrue.fixers.search.operators.seam import EditSite
 from runtrue.fixers.search.program import Function, Program
 
 #: How a value of one type becomes one of another: what is expected, and what there was.
@@ -29,7 +29,7 @@ _CONVERSIONS: dict[str, tuple[str, ...]] = {
 _ATOMS = (ast.Name, ast.Call, ast.Attribute, ast.Subscript, ast.List, ast.Dict, ast.JoinedStr)
 
 
-def convert_result(site: Site) -> Iterator[Edit]:
+def convert_result(site: EditSite) -> Iterator[Edit]:
     """What a function returns, made to be of the type that the test expects."""
     node, program = site.node, site.program
     if not isinstance(node, ast.Return) or node.value is None:
@@ -78,7 +78,7 @@ def _bracketed(program: Program, node: ast.expr) -> str:
     return text if isinstance(node, _ATOMS) else f"({text})"
 
 
-def convert_operand(site: Site) -> Iterator[Edit]:
+def convert_operand(site: EditSite) -> Iterator[Edit]:
     """An operand, an argument or an iterable, made to be what the place it is in needs."""
     node, program = site.node, site.program
     if not isinstance(node, ast.expr) or not isinstance(getattr(node, "ctx", ast.Load()), ast.Load):
@@ -135,7 +135,7 @@ def _forms(message: str, node: ast.expr, parent: ast.AST) -> list[str]:
     return []
 
 
-def unpack(site: Site) -> Iterator[Edit]:
+def unpack(site: EditSite) -> Iterator[Edit]:
     """`.items()` or `enumerate` where a loop takes apart what has no parts; or a part less."""
     node, program = site.node, site.program
     if not isinstance(node, ast.For | ast.AsyncFor) or not isinstance(node.target, ast.Tuple):
@@ -147,7 +147,7 @@ def unpack(site: Site) -> Iterator[Edit]:
         yield program.replace("convert", node.iter, form.format(text), unlikely=1.0 + n / 2)
 
 
-def use(site: Site) -> Iterator[Edit]:
+def use(site: EditSite) -> Iterator[Edit]:
     """`x(i)` for `x[i]` and back, or no brackets at all, where an object says it cannot."""
     node, program = site.node, site.program
     messages = [one.message for one in raised(site, "TypeError")]
@@ -169,21 +169,21 @@ def use(site: Site) -> Iterator[Edit]:
         yield program.replace("use", node, owner, unlikely=1.5)
 
 
-def arguments(site: Site) -> Iterator[Edit]:
-    """One argument less, or more, where a call was told so; a keyword by its real name."""
+def arguments(site: EditSite) -> Iterator[Edit]:
+    """One argument less, or more, where a call needs it; a keyword by its real name."""
     node, program = site.node, site.program
     if not isinstance(node, ast.Call):
         return
     for failure in raised(site, "TypeError"):
-        told = failure.message
-        if "argument" not in told:
+        message = failure.message
+        if "argument" not in message:
             continue
-        unexpected = re.search(r"unexpected keyword argument '(\w+)'", told)
+        unexpected = re.search(r"unexpected keyword argument '(\w+)'", message)
         if unexpected:
             yield from _rename_keyword(program, node, unexpected[1])
-        elif "missing" in told:
-            yield from _add_argument(program, node, told)
-        elif "positional argument" in told or "at most" in told or "takes" in told:
+        elif "missing" in message:
+            yield from _add_argument(program, node, message)
+        elif "positional argument" in message or "at most" in message or "takes" in message:
             for n, _ in enumerate(node.args):
                 yield _without_argument(program, node, n)
             yield from _parameter(program, node)
@@ -196,8 +196,8 @@ def _without_argument(program: Program, node: ast.Call, at: int) -> Edit:
     return program.replace("arguments", node, text, unlikely=1.0 + (len(node.args) - at) / 4)
 
 
-def _add_argument(program: Program, node: ast.Call, told: str) -> Iterator[Edit]:
-    lacking = re.findall(r"'(\w+)'", told)
+def _add_argument(program: Program, node: ast.Call, message: str) -> Iterator[Edit]:
+    lacking = re.findall(r"'(\w+)'", message)
     # A tuple, or a list, that was meant to be taken apart.
     if len(node.args) == 1 and not isinstance(node.args[0], ast.Starred):
         start = program.span(node.args[0])[0]

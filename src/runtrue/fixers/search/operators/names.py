@@ -15,15 +15,15 @@ from runtrue.fixers.search.operators.facts import (
 )
 from runtrue.fixers.search.operators.families import COMMON, methods, offered, siblings
 from runtrue.fixers.search.operators.likeness import by_likeness, likeness
-from runtrue.fixers.search.operators.seam import Site
-from runtrue.fixers.search.operators.spelling import UNARY, Code, fitted, rewrite
+from runtrue.fixers.search.operators.precedence import UNARY, Code, fitted, rewrite
+from runtrue.fixers.search.operators.seam import EditSite
 from runtrue.fixers.search.program import BUILTINS, Program
 
 _MOST = 9
 _MOST_UNDEFINED = 24
 
 
-def variable(site: Site) -> Iterator[Edit]:
+def variable(site: EditSite) -> Iterator[Edit]:
     """Another variable that is in scope."""
     program, node = site.program, site.node
     if not isinstance(node, ast.Name) or isinstance(node.ctx, ast.Del):
@@ -45,7 +45,7 @@ def variable(site: Site) -> Iterator[Edit]:
         yield program.replace("variable", node, other, unlikely=unlikely)
 
 
-def candidates(site: Site, node: ast.Name) -> list[tuple[str, float]]:
+def candidates(site: EditSite, node: ast.Name) -> list[tuple[str, float]]:
     """The names that may be meant, the likeliest first: of the same type, alike, near, used."""
     program = site.program
     facts = facts_at(program, node)
@@ -98,7 +98,7 @@ def _same_operand(parent: ast.Compare | ast.BinOp, name: str) -> bool:
     return any(isinstance(side, ast.Name) and side.id == name for side in sides)
 
 
-def _for_undefined(site: Site, node: ast.Name) -> Iterator[Edit]:
+def _for_undefined(site: EditSite, node: ast.Name) -> Iterator[Edit]:
     """What a name that is nowhere may have meant: what is alike, what is used, what is built in."""
     program = site.program
     known = gathered(program)
@@ -142,7 +142,7 @@ def _for_undefined(site: Site, node: ast.Name) -> Iterator[Edit]:
         yield rewrite(program, "undefined", node, Code(text, UNARY), unlikely=4)
 
 
-def attribute(site: Site) -> Iterator[Edit]:
+def attribute(site: EditSite) -> Iterator[Edit]:
     """Another attribute or method of the same object, as far as the file tells."""
     program, node = site.program, site.node
     if not isinstance(node, ast.Attribute) or isinstance(node.ctx, ast.Del):
@@ -213,7 +213,7 @@ def _renamed(program: Program, node: ast.Attribute, name: str, unlikely: float) 
     return program.replace("attribute", node, text, unlikely=unlikely)
 
 
-def belonging(site: Site) -> Iterator[Edit]:
+def belonging(site: EditSite) -> Iterator[Edit]:
     """`x` for `self.x` and back, where both are there."""
     program, node = site.program, site.node
     if not isinstance(node, ast.Name) or undefined(program, node):
@@ -226,7 +226,7 @@ def belonging(site: Site) -> Iterator[Edit]:
         yield program.replace("attribute", node, f"self.{node.id}", unlikely=1.5)
 
 
-def chained(site: Site) -> Iterator[Edit]:
+def chained(site: EditSite) -> Iterator[Edit]:
     """An attribute left out, or one too many: `a.b` for `a.b.c`; `node` for `node.next`."""
     program, node = site.program, site.node
     if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load):
@@ -249,7 +249,7 @@ def chained(site: Site) -> Iterator[Edit]:
             yield program.replace("attribute", node, f"{node.id}.{other}", unlikely=2)
 
 
-def _is_note(site: Site, node: ast.AST) -> bool:
+def _is_note(site: EditSite, node: ast.AST) -> bool:
     """Whether a node is only an annotation."""
     for parent in site.program.ancestors(node):
         match parent:
@@ -263,7 +263,7 @@ def _is_note(site: Site, node: ast.AST) -> bool:
     return False
 
 
-def nothing_to_say(site: Site) -> bool:
+def nothing_to_say(site: EditSite) -> bool:
     """Whether a node is a place where no value is worked out: an annotation, part of a text."""
     program, node = site.program, site.node
     if not isinstance(node, ast.expr):

@@ -7,8 +7,7 @@ from collections.abc import Iterator
 
 from runtrue.fixers.search.edit import Edit, Splice
 from runtrue.fixers.search.operators.facts import facts_at
-from runtrue.fixers.search.operators.seam import Site
-from runtrue.fixers.search.operators.spelling import (
+from runtrue.fixers.search.operators.precedence import (
     Code,
     binary,
     code,
@@ -20,6 +19,7 @@ from runtrue.fixers.search.operators.spelling import (
     rewrite,
     sign_of,
 )
+from runtrue.fixers.search.operators.seam import EditSite
 from runtrue.fixers.search.program import Program
 
 # What is written by mistake, what was meant, and how much rarer than the plain slip that is.
@@ -52,7 +52,7 @@ _ARITHMETIC: dict[str, dict[str, float]] = {
 }
 
 
-def comparison(site: Site) -> Iterator[Edit]:
+def comparison(site: EditSite) -> Iterator[Edit]:
     """`<` for `<=`, `==` for `!=`, `in` for `not in`."""
     program, node = site.program, site.node
     if not isinstance(node, ast.Compare):
@@ -80,7 +80,7 @@ def _is_number(program: Program, node: ast.AST, sides: tuple[ast.expr, ast.expr]
     return any(facts.type_of(one) in ("int", "float") for one in sides)
 
 
-def boolean(site: Site) -> Iterator[Edit]:
+def boolean(site: EditSite) -> Iterator[Edit]:
     """`and` for `or`, all of a row or one of it; `&` for `and`."""
     program, node = site.program, site.node
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitAnd | ast.BitOr):
@@ -103,7 +103,7 @@ def boolean(site: Site) -> Iterator[Edit]:
             yield rewrite(program, "boolean", node, joined(word, first, rest), unlikely=1.5)
 
 
-def negation(site: Site) -> Iterator[Edit]:
+def negation(site: EditSite) -> Iterator[Edit]:
     """A condition turned round: `not` added, or taken away."""
     program, node = site.program, site.node
     if not isinstance(getattr(node, "ctx", ast.Load()), ast.Load):
@@ -126,7 +126,7 @@ def negation(site: Site) -> Iterator[Edit]:
         yield rewrite(program, "negation", node, negated(code(program, node)), unlikely=rare)
 
 
-def _asked(site: Site) -> bool:
+def _asked(site: EditSite) -> bool:
     """Whether a node is a condition, or may well be one."""
     node, parent = site.node, site.program.parents.get(site.node)
     match parent:
@@ -143,7 +143,7 @@ def _asked(site: Site) -> bool:
             return False
 
 
-def sign(site: Site) -> Iterator[Edit]:
+def sign(site: EditSite) -> Iterator[Edit]:
     """A number with the other sign."""
     program, node = site.program, site.node
     if not isinstance(node, ast.Name | ast.Subscript | ast.Call | ast.Attribute | ast.BinOp):
@@ -174,7 +174,7 @@ def sign(site: Site) -> Iterator[Edit]:
             yield rewrite(program, "sign", node, one, unlikely=2.5)
 
 
-def arithmetic(site: Site) -> Iterator[Edit]:
+def arithmetic(site: EditSite) -> Iterator[Edit]:
     """`+` for `-`, `//` for `/`, `%` for `//`."""
     program, node = site.program, site.node
     if not isinstance(node, ast.BinOp):
@@ -200,7 +200,7 @@ def arithmetic(site: Site) -> Iterator[Edit]:
             yield resign(program, "arithmetic", node, at, other, unlikely=unlikely + 0.5)
 
 
-def _alike(site: Site, node: ast.BinOp, edit: Edit, plain: Edit) -> bool:
+def _alike(site: EditSite, node: ast.BinOp, edit: Edit, plain: Edit) -> bool:
     """Whether writing another sign and nothing else groups as before."""
     start, end = site.program.span(node)
     around = site.program.parents.get(node)
@@ -211,7 +211,7 @@ def _alike(site: Site, node: ast.BinOp, edit: Edit, plain: Edit) -> bool:
     return left is not None and left == right
 
 
-def _cut(site: Site, start: int, end: int, edit: Edit) -> str | None:
+def _cut(site: EditSite, start: int, end: int, edit: Edit) -> str | None:
     text = site.program.text
     one = edit.splices[0]
     try:
@@ -223,7 +223,7 @@ def _cut(site: Site, start: int, end: int, edit: Edit) -> str | None:
     return ast.dump(tree)
 
 
-def augmented(site: Site) -> Iterator[Edit]:
+def augmented(site: EditSite) -> Iterator[Edit]:
     """`+=` for `-=`; the operator of an assignment that also counts."""
     program, node = site.program, site.node
     if not isinstance(node, ast.AugAssign):
@@ -240,7 +240,7 @@ def augmented(site: Site) -> Iterator[Edit]:
         yield program.edit("augmented", node, says, splice, unlikely=unlikely)
 
 
-def off_by_one(site: Site) -> Iterator[Edit]:
+def off_by_one(site: EditSite) -> Iterator[Edit]:
     """One more, or one less, where something is counted."""
     program, node = site.program, site.node
     if not isinstance(node, ast.Name | ast.Call | ast.Attribute | ast.Subscript | ast.BinOp):
@@ -254,7 +254,7 @@ def off_by_one(site: Site) -> Iterator[Edit]:
         if not isinstance(node.op, ast.Add | ast.Sub | ast.Mult | ast.FloorDiv | ast.Mod):
             return
         if isinstance(node.right, ast.Constant) and isinstance(node.op, ast.Add | ast.Sub):
-            return  # the constant is put right instead
+            return  # the constant is changed instead
     one = code(program, node)
     for other in ("-", "+"):
         edit = binary(one, other, Code("1"))
@@ -267,7 +267,7 @@ def off_by_one(site: Site) -> Iterator[Edit]:
             yield rewrite(program, "off_by_one", node, edit, unlikely=unlikely + 1)
 
 
-def _counted(site: Site, node: ast.expr) -> float | None:
+def _counted(site: EditSite, node: ast.expr) -> float | None:
     """How unlikely it is that a node counts, where it may."""
     program = site.program
     parent = program.parents.get(node)

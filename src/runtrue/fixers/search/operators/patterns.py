@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 
 from runtrue.fixers.search.edit import Edit
-from runtrue.fixers.search.operators.seam import Site
+from runtrue.fixers.search.operators.seam import EditSite
 from runtrue.fixers.search.program import Program
 
 _FUNCTIONS = frozenset(
@@ -19,7 +19,7 @@ _PART = re.compile(
 )
 
 
-def pattern(site: Site) -> Iterator[Edit]:
+def pattern(site: EditSite) -> Iterator[Edit]:
     """Another regular expression: less greedy, anchored, one or more for any number."""
     node, program = site.node, site.program
     if not isinstance(node, ast.Constant) or not isinstance(node.value, str):

@@ -12,7 +12,7 @@ from runtrue.fixers.search.program import Program
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Site:
+class EditSite:
     """A node of a program that may be wrong, with what the failing tests have shown."""
 
     program: Program
@@ -21,9 +21,9 @@ class Site:
     #: The other files of the project that are known, in which a name may be.
     others: tuple[Program, ...] = ()
     #: Short texts that the tests use: the names of what they hand over are among them.
-    told: tuple[str, ...] = ()
+    strings: tuple[str, ...] = ()
 
 
 #: Proposes edits at a node. It is called for each expression, statement, argument, keyword and
 #: handler on a line under suspicion, and gives nothing for nodes it has nothing to say about.
-Operator = Callable[[Site], Iterator[Edit]]
+Operator = Callable[[EditSite], Iterator[Edit]]

@@ -7,8 +7,7 @@ from collections.abc import Iterator
 
 from runtrue.fixers.search.edit import Edit
 from runtrue.fixers.search.operators.facts import facts_at, gathered
-from runtrue.fixers.search.operators.seam import Site
-from runtrue.fixers.search.operators.spelling import (
+from runtrue.fixers.search.operators.precedence import (
     LAMBDA,
     NAMED,
     Code,
@@ -17,11 +16,12 @@ from runtrue.fixers.search.operators.spelling import (
     code,
     rewrite,
 )
+from runtrue.fixers.search.operators.seam import EditSite
 
 _MOST_INDEXES = 3
 
 
-def slice_(site: Site) -> Iterator[Edit]:
+def slice_(site: EditSite) -> Iterator[Edit]:
     """Another part of a sequence: a bound dropped, added or swapped, a step, one place only."""
     program, node = site.program, site.node
     if not (isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Slice)):
@@ -65,7 +65,7 @@ def slice_(site: Site) -> Iterator[Edit]:
         yield rewrite(program, "slice", node, base, unlikely=2.5)
 
 
-def index(site: Site) -> Iterator[Edit]:
+def index(site: EditSite) -> Iterator[Edit]:
     """Another place: the first, the last, counted from the other end; all from there on."""
     program, node = site.program, site.node
     if not isinstance(node, ast.Subscript) or isinstance(node.slice, ast.Slice | ast.Tuple):
@@ -97,7 +97,7 @@ def index(site: Site) -> Iterator[Edit]:
                 yield rewrite(program, "index", node, one, unlikely=3)
 
 
-def subscripted(site: Site) -> Iterator[Edit]:
+def subscripted(site: EditSite) -> Iterator[Edit]:
     """A subscript left out: a thing where one of its elements is meant, at a place in scope."""
     program, node = site.program, site.node
     if not isinstance(node, ast.Name | ast.Attribute | ast.Subscript):
@@ -139,7 +139,7 @@ def subscripted(site: Site) -> Iterator[Edit]:
             yield rewrite(program, "subscript", node, one, unlikely=1.5 + rare + 0.4 * place)
 
 
-def _indexes(site: Site) -> list[str]:
+def _indexes(site: EditSite) -> list[str]:
     """The names in scope that something is indexed with, the most used first."""
     program = site.program
     facts = facts_at(program, site.node)
@@ -154,7 +154,7 @@ def _indexes(site: Site) -> list[str]:
     return sorted(found, key=lambda name: -used.get(name, 0))
 
 
-def _sequences(site: Site) -> list[str]:
+def _sequences(site: EditSite) -> list[str]:
     """The things in scope that are subscripted somewhere, the most often first."""
     program = site.program
     facts = facts_at(program, site.node)

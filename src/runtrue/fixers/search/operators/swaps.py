@@ -8,8 +8,7 @@ from itertools import combinations
 
 from runtrue.fixers.search.edit import Edit, Splice
 from runtrue.fixers.search.operators.facts import facts_at
-from runtrue.fixers.search.operators.seam import Site
-from runtrue.fixers.search.operators.spelling import (
+from runtrue.fixers.search.operators.precedence import (
     LAMBDA,
     Code,
     at_least,
@@ -20,12 +19,13 @@ from runtrue.fixers.search.operators.spelling import (
     rewrite,
     sign_of,
 )
+from runtrue.fixers.search.operators.seam import EditSite
 from runtrue.fixers.search.program import Program
 
 _COMMUTES = (ast.Add, ast.Mult, ast.BitAnd, ast.BitOr, ast.BitXor)
 
 
-def swapped(site: Site) -> Iterator[Edit]:
+def swapped(site: EditSite) -> Iterator[Edit]:
     """Two arguments, operands, elements or targets the other way round."""
     program, node = site.program, site.node
     if isinstance(node, ast.Call) and 1 < len(node.keywords) <= 5:
@@ -87,7 +87,7 @@ def _swap(
     return program.edit(kind, node, says, *splices, unlikely=unlikely)
 
 
-def elements(site: Site) -> Iterator[Edit]:
+def elements(site: EditSite) -> Iterator[Edit]:
     """An element too many, or one on its own where it was put beside another."""
     program, node = site.program, site.node
     if not isinstance(node, ast.Tuple | ast.List) or not isinstance(node.ctx, ast.Load):

@@ -8,10 +8,9 @@ from collections import Counter
 from collections.abc import Iterator
 
 from runtrue.fixers.search.edit import Edit
-from runtrue.fixers.search.operators.facts import Facts, facts_at, gathered
-from runtrue.fixers.search.operators.seam import Site
-from runtrue.fixers.search.operators.shown import is_number, literal_of
-from runtrue.fixers.search.operators.spelling import (
+from runtrue.fixers.search.operators.clues import is_number, literal_of
+from runtrue.fixers.search.operators.facts import ScopeFacts, facts_at, gathered
+from runtrue.fixers.search.operators.precedence import (
     Code,
     binary,
     code,
@@ -19,13 +18,14 @@ from runtrue.fixers.search.operators.spelling import (
     rewrite,
     sign_of,
 )
+from runtrue.fixers.search.operators.seam import EditSite
 
 _MOST_TERMS = 4
 #: Between percent, cents, milliseconds, minutes, tenths, hours and kilobytes and what they are of.
 _FACTORS = (100, 1000, 60, 10, 3600, 1024)
 
 
-def dropped_term(site: Site) -> Iterator[Edit]:
+def dropped_term(site: EditSite) -> Iterator[Edit]:
     """One side of an operation, or of a condition, on its own."""
     program, node = site.program, site.node
     if isinstance(node, ast.BinOp):
@@ -43,7 +43,7 @@ def dropped_term(site: Site) -> Iterator[Edit]:
             yield rewrite(program, "condition_drop", node, one, unlikely=1.5)
 
 
-def added_term(site: Site) -> Iterator[Edit]:
+def added_term(site: EditSite) -> Iterator[Edit]:
     """A variable in scope added to a number, or multiplied with it."""
     program, node = site.program, site.node
     if not isinstance(node, ast.Name | ast.BinOp | ast.Call | ast.Subscript | ast.Attribute):
@@ -87,7 +87,7 @@ def added_term(site: Site) -> Iterator[Edit]:
                 yield rewrite(program, "term_add", node, edit, unlikely=2)
 
 
-def _numbers(site: Site, facts: Facts) -> list[str]:
+def _numbers(site: EditSite, facts: ScopeFacts) -> list[str]:
     """The names in scope that hold a number, or may, the most used first."""
     known = gathered(site.program)
     names = [
@@ -102,7 +102,7 @@ def _numbers(site: Site, facts: Facts) -> list[str]:
     return sorted(sure, key=lambda name: -facts.uses[name]) or names
 
 
-def regrouped(site: Site) -> Iterator[Edit]:
+def regrouped(site: EditSite) -> Iterator[Edit]:
     """Another grouping: `(a + b) * c` for `a + b * c`, and back; `a and (b or c)`."""
     program, node = site.program, site.node
     match node:
@@ -133,7 +133,7 @@ def regrouped(site: Site) -> Iterator[Edit]:
     yield rewrite(program, "grouping", node, one)
 
 
-def scaled(site: Site) -> Iterator[Edit]:
+def scaled(site: EditSite) -> Iterator[Edit]:
     """A number in another unit: `price * percent / 100`, `seconds * 1000`."""
     program, node = site.program, site.node
     parent = program.parents.get(node)
@@ -155,18 +155,18 @@ def scaled(site: Site) -> Iterator[Edit]:
     if facts_at(program, node).type_of(node) not in (None, "int", "float"):
         return
     seen = {part.value for part in ast.walk(node) if isinstance(part, ast.Constant)}
-    told = set(_ratios(site))
+    ratios = set(_ratios(site))
     for place, factor in enumerate(_FACTORS):
         for sign, ratio in (("/", 1 / factor), ("*", float(factor))):
-            is_told = any(math.isclose(ratio, one, rel_tol=1e-6) for one in told)
-            if factor in seen or (isinstance(node, ast.Call) and not is_told):
+            is_ratio = any(math.isclose(ratio, one, rel_tol=1e-6) for one in ratios)
+            if factor in seen or (isinstance(node, ast.Call) and not is_ratio):
                 continue
-            unlikely = 0.5 if is_told else 2.5 + rare + 0.3 * place
+            unlikely = 0.5 if is_ratio else 2.5 + rare + 0.3 * place
             edit = binary(code(program, node), sign, Code(str(factor)))
             yield rewrite(program, "scale", node, edit, unlikely=unlikely)
 
 
-def rounded_up(site: Site) -> Iterator[Edit]:
+def rounded_up(site: EditSite) -> Iterator[Edit]:
     """A division that leaves the last, smaller part out: `(a + b - 1) // b` for `a // b`."""
     program, node = site.program, site.node
     match node:
@@ -181,8 +181,8 @@ def rounded_up(site: Site) -> Iterator[Edit]:
     yield rewrite(program, "round_up", node, binary(more, "//", by), unlikely=rare)
 
 
-def around(site: Site) -> Iterator[Edit]:
-    """A difference or sum that goes round: `(day - start) % 7`."""
+def around(site: EditSite) -> Iterator[Edit]:
+    """A difference or sum that wraps around: `(day - start) % 7`."""
     program, node = site.program, site.node
     if not isinstance(node, ast.BinOp) or not isinstance(node.op, ast.Add | ast.Sub):
         return
@@ -202,8 +202,8 @@ def around(site: Site) -> Iterator[Edit]:
         yield rewrite(program, "term_add", node, made, unlikely=2.0 + 0.4 * n)
 
 
-def _indexed(site: Site) -> list[str]:
-    """What is indexed around a node: it goes round at its length."""
+def _indexed(site: EditSite) -> list[str]:
+    """What is indexed around a node."""
     return [
         site.program.source(one.value)
         for one in site.program.ancestors(site.node)
@@ -211,7 +211,7 @@ def _indexed(site: Site) -> list[str]:
     ]
 
 
-def whole_divisor(site: Site) -> Iterator[Edit]:
+def whole_divisor(site: EditSite) -> Iterator[Edit]:
     """A part of what is divided by, left out: `count // (self.buy + self.free)`."""
     program, node = site.program, site.node
     parent, function = program.parents.get(node), program.function_of(node)
@@ -233,14 +233,14 @@ def whole_divisor(site: Site) -> Iterator[Edit]:
             others = _numbers(site, facts_at(program, node))
         case _:
             return
-    told = [one for one in dict.fromkeys(others) if one != program.source(node)]
-    for n, other in enumerate(told[:_MOST_TERMS]):
+    others = [one for one in dict.fromkeys(others) if one != program.source(node)]
+    for n, other in enumerate(others[:_MOST_TERMS]):
         for m, sign in enumerate(("+", "-")):
             made = binary(code(program, node), sign, Code(other))
             yield rewrite(program, "term_add", node, made, unlikely=1.5 + (n + m) / 2)
 
 
-def _ratios(site: Site) -> Iterator[float]:
+def _ratios(site: EditSite) -> Iterator[float]:
     """How much more the failing tests expect than there is."""
     for failure in site.failures:
         if not failure.expected or not failure.actual:

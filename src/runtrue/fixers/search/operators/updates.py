@@ -18,7 +18,7 @@ from runtrue.fixers.search.operators.layout import (
     rigid,
     without,
 )
-from runtrue.fixers.search.operators.seam import Site
+from runtrue.fixers.search.operators.seam import EditSite
 from runtrue.fixers.search.program import Function, Program
 
 _MOST_UPDATES = 4
@@ -26,7 +26,7 @@ _MOST_UPDATES = 4
 _NEXT = {"0": "+= 1", "1": "+= 1", "False": "= True", "True": "= False"}
 
 
-def take_over(site: Site) -> Iterator[Edit]:
+def take_over(site: EditSite) -> Iterator[Edit]:
     """A value of this call kept for the next: `self.last = now` behind `now - self.last`."""
     node, program = site.node, site.program
     function = program.function_of(node)
@@ -64,7 +64,7 @@ def take_over(site: Site) -> Iterator[Edit]:
                 )
 
 
-def as_the_other_branch(site: Site) -> Iterator[Edit]:
+def as_the_other_branch(site: EditSite) -> Iterator[Edit]:
     """What one branch counts on, set back in the other: `column = 1` where a line ends."""
     node, program = site.node, site.program
     if not isinstance(node, ast.If) or not node.orelse or is_elif(program, node.orelse[0]):
@@ -91,7 +91,7 @@ def as_the_other_branch(site: Site) -> Iterator[Edit]:
                 )
 
 
-def never_changed(site: Site) -> Iterator[Edit]:
+def never_changed(site: EditSite) -> Iterator[Edit]:
     """A variable that begins with a constant, and stays so, changed in the loop that it is for."""
     node, program = site.node, site.program
     function = program.function_of(node)
@@ -109,7 +109,7 @@ def never_changed(site: Site) -> Iterator[Edit]:
             )
 
 
-def turned(site: Site) -> Iterator[Edit]:
+def turned(site: EditSite) -> Iterator[Edit]:
     """The sign of a product that is turned round: `sign = -sign`."""
     node, program = site.node, site.program
     function = program.function_of(node)
@@ -124,7 +124,7 @@ def turned(site: Site) -> Iterator[Edit]:
         )
 
 
-def flush(site: Site) -> Iterator[Edit]:
+def flush(site: EditSite) -> Iterator[Edit]:
     """What a loop has gathered and not yet given, given behind the loop."""
     node, program = site.node, site.program
     if not isinstance(node, LOOPS) or not free(program, node) or node.orelse:
@@ -156,7 +156,7 @@ def flush(site: Site) -> Iterator[Edit]:
             yield program.edit("flush", node, says, made, unlikely=1.0 + n / 3)
 
 
-def anew(site: Site) -> Iterator[Edit]:
+def begin_each_round(site: EditSite) -> Iterator[Edit]:
     """A beginning for each round of a loop, where there is one for all of them."""
     node, program = site.node, site.program
     match node:

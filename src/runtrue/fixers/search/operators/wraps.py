@@ -7,8 +7,7 @@ from collections.abc import Iterator
 
 from runtrue.fixers.search.edit import Edit
 from runtrue.fixers.search.operators.facts import facts_at
-from runtrue.fixers.search.operators.seam import Site
-from runtrue.fixers.search.operators.spelling import (
+from runtrue.fixers.search.operators.precedence import (
     NAMED,
     Code,
     at_least,
@@ -20,6 +19,7 @@ from runtrue.fixers.search.operators.spelling import (
     rewrite,
     sign_of,
 )
+from runtrue.fixers.search.operators.seam import EditSite
 
 _UNARY_CALLS = (
     *("len", "abs", "int", "float", "str", "list", "set", "tuple", "sorted", "sum", "max", "min"),
@@ -88,7 +88,7 @@ _BEHIND: dict[str | None, dict[str, float]] = {
 }
 
 
-def unwrapped(site: Site) -> Iterator[Edit]:
+def unwrapped(site: EditSite) -> Iterator[Edit]:
     """A call given up for what it is called with, or for what it is a method of."""
     program, node = site.program, site.node
     if not isinstance(node, ast.Call):
@@ -109,7 +109,7 @@ def unwrapped(site: Site) -> Iterator[Edit]:
             yield rewrite(program, "unwrap", node, code(program, base), unlikely=rare)
 
 
-def _is_place(site: Site, base: ast.Name) -> bool:
+def _is_place(site: EditSite, base: ast.Name) -> bool:
     """Whether a name is only where functions are got from: a module, or the object itself."""
     return base.id in ("self", "cls") or any(
         (alias.asname or alias.name) == base.id
@@ -119,7 +119,7 @@ def _is_place(site: Site, base: ast.Name) -> bool:
     )
 
 
-def wrapped(site: Site) -> Iterator[Edit]:
+def wrapped(site: EditSite) -> Iterator[Edit]:
     """A call around an expression, or a method, an index or a slice behind it."""
     program, node = site.program, site.node
     if not isinstance(node, ast.expr) or not _may_wrap(site):
@@ -150,7 +150,7 @@ def wrapped(site: Site) -> Iterator[Edit]:
         yield rewrite(program, "wrap", node, behind(one, text), unlikely=unlikely + rare)
 
 
-def _may_wrap(site: Site) -> bool:
+def _may_wrap(site: EditSite) -> bool:
     """Whether a value is handed on at a node: returned, assigned, compared, given to a call."""
     program, node = site.program, site.node
     if not isinstance(
@@ -195,7 +195,7 @@ def _may_wrap(site: Site) -> bool:
             return False
 
 
-def clamped(site: Site) -> Iterator[Edit]:
+def clamped(site: EditSite) -> Iterator[Edit]:
     """`max(0, …)` and the like around a number that is returned, assigned or given to a call."""
     program, node = site.program, site.node
     if isinstance(node, ast.AugAssign) and isinstance(node.op, ast.Sub):
@@ -238,7 +238,7 @@ def clamped(site: Site) -> Iterator[Edit]:
                 yield rewrite(program, "clamp", node, called(name, held, one), unlikely=2)
 
 
-def alike(site: Site) -> Iterator[Edit]:
+def alike(site: EditSite) -> Iterator[Edit]:
     """Both sides of a comparison without what does not count: case, or white space."""
     program, node = site.program, site.node
     if not isinstance(node, ast.Compare) or len(node.ops) != 1:
@@ -259,7 +259,7 @@ def alike(site: Site) -> Iterator[Edit]:
         yield rewrite(program, "wrap", node, made, unlikely=0.3 if word in says else 1.5 + n)
 
 
-def further(site: Site) -> Iterator[Edit]:
+def further(site: EditSite) -> Iterator[Edit]:
     """The larger, or smaller, of the same attribute of two things: `max(a.end, b.end)`."""
     program, node = site.program, site.node
     parent, function = program.parents.get(node), program.function_of(node)
@@ -284,13 +284,13 @@ def further(site: Site) -> Iterator[Edit]:
             yield rewrite(program, "clamp", node, made, unlikely=1.0 + (n + m) / 2)
 
 
-def _mentions(node: ast.AST, text: str, site: Site) -> bool:
+def _mentions(node: ast.AST, text: str, site: EditSite) -> bool:
     return any(
         isinstance(one, ast.expr) and site.program.source(one) == text for one in ast.walk(node)
     )
 
 
-def listed(site: Site) -> Iterator[Edit]:
+def listed(site: EditSite) -> Iterator[Edit]:
     """A value in a list of its own, or out of it, where lists are put together."""
     program, node = site.program, site.node
     if not isinstance(node, ast.expr):

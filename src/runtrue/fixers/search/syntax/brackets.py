@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from runtrue.fixers.search.syntax.damage import Damage, Step
-from runtrue.fixers.search.syntax.tokens import CLOSING, HEADERS, OPENING, Token
+from runtrue.fixers.search.syntax.damage import Damage, Patch
+from runtrue.fixers.search.syntax.tokens import CLOSING, HEADERS, OPENING, Lexeme
 
 _REACH = 10  # lines below an opening bracket in which its mate may belong
 _STARTS = {
@@ -16,7 +16,7 @@ _STARTS = {
 _FORMATTED = re.compile(r"(f|rf|fr)[\"']", re.IGNORECASE)
 
 
-def unclosed(damage: Damage) -> Iterator[Step]:
+def unclosed(damage: Damage) -> Iterator[Patch]:
     """The mate of an opening bracket put where it may belong, or the bracket dropped."""
     for nth, (opener, stack) in enumerate(_openers(damage)):
         far = 0.25 * nth
@@ -35,12 +35,12 @@ def unclosed(damage: Damage) -> Iterator[Step]:
                     yield damage.put(f"missing {mate}", place, closers + ":", 1.2 + far + cost)
 
 
-def _openers(damage: Damage) -> Iterator[tuple[Token, list[Token]]]:
+def _openers(damage: Damage) -> Iterator[tuple[Lexeme, list[Lexeme]]]:
     """Brackets that may lack a mate, the likeliest first, each with what is open on its line."""
     if damage.phase == 0:
         return
-    found: list[Token] = []
-    stack: list[Token] = []
+    found: list[Lexeme] = []
+    stack: list[Lexeme] = []
     limit = damage.end(damage.line)
     for token in damage.tokens:
         if token.start > limit:
@@ -67,7 +67,7 @@ def _openers(damage: Damage) -> Iterator[tuple[Token, list[Token]]]:
             yield token, open_here or [token]
 
 
-def _places(damage: Damage, opener: Token) -> Iterator[tuple[int, float, int]]:
+def _places(damage: Damage, opener: Lexeme) -> Iterator[tuple[int, float, int]]:
     """Positions for the mate of a bracket, with what each costs and its line."""
     first = damage.line_of(opener.start)
     width = damage.width(first)
@@ -102,7 +102,7 @@ def _places(damage: Damage, opener: Token) -> Iterator[tuple[int, float, int]]:
             continue
 
 
-def unopened(damage: Damage) -> Iterator[Step]:
+def unopened(damage: Damage) -> Iterator[Patch]:
     """A closing bracket without a mate: dropped, answered, or changed into the right one."""
     line = damage.line
     row = damage.on(line)
@@ -142,7 +142,7 @@ def unopened(damage: Damage) -> Iterator[Step]:
                 break
 
 
-def _seams(damage: Damage, token: Token) -> Iterator[int]:
+def _seams(damage: Damage, token: Lexeme) -> Iterator[int]:
     """Where a word is two words of the program that lost what parted them."""
     if token.kind == "name" and len(token.text) > 1:
         for cut in range(1, len(token.text)):
@@ -151,7 +151,7 @@ def _seams(damage: Damage, token: Token) -> Iterator[int]:
                 yield token.start + cut
 
 
-def definitions(damage: Damage) -> Iterator[Step]:
+def definitions(damage: Damage) -> Iterator[Patch]:
     """`def name:` and `print x`: the brackets that a definition or a call lacks altogether."""
     for line in dict.fromkeys((damage.line, damage.before(damage.line) or damage.line)):
         row = damage.on(line)
@@ -176,7 +176,7 @@ def definitions(damage: Damage) -> Iterator[Step]:
                 yield damage.swap("brackets of a call", start, end, f"({inner})", cost)
 
 
-def fields(damage: Damage) -> Iterator[Step]:
+def fields(damage: Damage) -> Iterator[Patch]:
     """The bracket that a field of an f-string lacks, before the field's end or behind a word."""
     for token in damage.on(damage.line):
         if (

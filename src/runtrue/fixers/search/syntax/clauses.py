@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator
 
 from runtrue.fixers.search.edit import Splice
-from runtrue.fixers.search.syntax.damage import Damage, Step
-from runtrue.fixers.search.syntax.moving import moves, run, shifted
+from runtrue.fixers.search.syntax.damage import Damage, Patch
+from runtrue.fixers.search.syntax.shift import moves, run, shifted
 
 PARTS = {
     "else": ("if", "elif", "for", "while", "try", "except"),
@@ -18,7 +18,7 @@ PARTS = {
 }
 
 
-def part(damage: Damage, word: str) -> Iterator[Step]:
+def part(damage: Damage, word: str) -> Iterator[Patch]:
     """An `else` whose `if` is elsewhere: it moves, or what parts it from its `if` moves."""
     line, width = damage.line, damage.width(damage.line)
     levels: dict[int, None] = {}
@@ -47,7 +47,7 @@ def part(damage: Damage, word: str) -> Iterator[Step]:
                 break
             splices = shifted(damage, above, line - 1, step)
             says = f"lines {above} to {line - 1} indented"
-            yield Step(splices=splices, cost=0.9 + 0.1 * nth, kind="indentation", says=says)
+            yield Patch(splices=splices, cost=0.9 + 0.1 * nth, kind="indentation", says=says)
         above = damage.before(above)
     if word in ("else", "elif"):
         start = damage.start(line) + width
@@ -56,7 +56,7 @@ def part(damage: Damage, word: str) -> Iterator[Step]:
         yield from _try(damage)
 
 
-def untried(damage: Damage) -> Iterator[Step]:
+def untried(damage: Damage) -> Iterator[Patch]:
     """A `try` that no handler follows: one that is elsewhere moves, or one is written."""
     line = damage.line
     head = damage.before(line)
@@ -78,7 +78,7 @@ def untried(damage: Damage) -> Iterator[Step]:
                 yield from moves(damage, below, width - own, cost=1.0, whole=1.2, alone=1.1)
                 splices = shifted(damage, head, below - 1, own - width)
                 says = f"lines {head} to {below - 1} moved"
-                yield Step(splices=splices, cost=0.9, kind="indentation", says=says)
+                yield Patch(splices=splices, cost=0.9, kind="indentation", says=says)
             break
         below = damage.after(below)
     indent = damage.lines[head - 1][:width]
@@ -92,10 +92,10 @@ def untried(damage: Damage) -> Iterator[Step]:
         one for one in shifted(damage, head + 1, line - 1, -len(damage.unit)) if one.start >= end
     ]
     says = "`try:` dropped"
-    yield Step(splices=(Splice(start, end, ""), *inner), cost=1.6, kind="header", says=says)
+    yield Patch(splices=(Splice(start, end, ""), *inner), cost=1.6, kind="header", says=says)
 
 
-def _try(damage: Damage) -> Iterator[Step]:
+def _try(damage: Damage) -> Iterator[Patch]:
     """A `try:` before what comes before a handler that has none."""
     line, width = damage.line, damage.width(damage.line)
     above = damage.before(line)
@@ -109,13 +109,13 @@ def _try(damage: Damage) -> Iterator[Step]:
             moved = () if deeper else shifted(damage, above, line - 1, len(damage.unit))
             rest = [one for one in moved if one.start != start]
             head = Splice(start, start, f"{indent}try:\n" + ("" if deeper else damage.unit))
-            yield Step(
+            yield Patch(
                 splices=(head, *rest), cost=1.2 + 0.1 * nth, kind="header", says="`try:` put in"
             )
         above = damage.before(above)
 
 
-def outside(damage: Damage) -> Iterator[Step]:
+def outside(damage: Damage) -> Iterator[Patch]:
     """What belongs in a function or a loop, moved into the one above it."""
     line, width = damage.line, damage.width(damage.line)
     looping = "loop" in damage.message
@@ -147,7 +147,7 @@ def outside(damage: Damage) -> Iterator[Step]:
     yield damage.put("comment mark", start, "pass  # ", 2.5)
 
 
-def _gathered(damage: Damage, head: int, width: int, far: float) -> Iterator[Step]:
+def _gathered(damage: Damage, head: int, width: int, far: float) -> Iterator[Patch]:
     """The line of the error and its siblings above, as many as may belong to the head's body."""
     line, own = damage.line, damage.width(damage.line)
     firsts = []
@@ -165,4 +165,4 @@ def _gathered(damage: Damage, head: int, width: int, far: float) -> Iterator[Ste
             splices = shifted(damage, first, end, width)
             says = f"lines {first} to {end} indented" if first != end else f"line {end} indented"
             price = cost + (0.0 if end == ends[-1] else 0.1)
-            yield Step(splices=splices, cost=price, kind="indentation", says=says)
+            yield Patch(splices=splices, cost=price, kind="indentation", says=says)

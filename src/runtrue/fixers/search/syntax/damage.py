@@ -1,4 +1,4 @@
-"""Damage: a text that does not parse, where Python stumbles over it, and steps to mend it."""
+"""Damage: a text that does not parse, where Python stumbles over it, and edits that may fix it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from runtrue.fixers.search.edit import Splice, parsed
-from runtrue.fixers.search.syntax.tokens import CLOSING, HEADERS, OPENING, Token, tokens
+from runtrue.fixers.search.syntax.tokens import CLOSING, HEADERS, OPENING, Lexeme, tokens
 
 _UNFINISHED = re.compile(r"unterminated|EOL while|EOF while scanning")
 _BRACKETS = re.compile(r"was never closed|unmatched|does not match opening|unexpected EOF")
@@ -40,7 +40,7 @@ def judged(text: str) -> tuple[SyntaxError | None, ast.Module | None]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
+class Patch:
     """One proposed change of a damaged text: what it costs to believe in it, from about 0.5 up."""
 
     splices: tuple[Splice, ...]
@@ -50,7 +50,7 @@ class Step:
 
 
 #: Proposes steps for a damaged text. Whether they help is found out by parsing.
-Rule = Callable[["Damage"], Iterator[Step]]
+Rule = Callable[["Damage"], Iterator[Patch]]
 
 
 class Damage:
@@ -146,7 +146,7 @@ class Damage:
     def _inside(self) -> set[int]:
         """Lines that begin within a string or brackets that were opened before."""
         inside: set[int] = set()
-        stack: list[Token] = []
+        stack: list[Lexeme] = []
         for token in self.tokens:
             if token.kind == "string" and "\n" in token.text:
                 inside.update(range(self.line_of(token.start) + 1, self.line_of(token.end) + 1))
@@ -180,7 +180,7 @@ class Damage:
     # -- tokens ---------------------------------------------------------------------------------
 
     @cached_property
-    def tokens(self) -> list[Token]:
+    def tokens(self) -> list[Lexeme]:
         """The pieces of the whole text."""
         return tokens(self.text)
 
@@ -188,7 +188,7 @@ class Damage:
     def _token_starts(self) -> list[int]:
         return [token.start for token in self.tokens]
 
-    def on(self, line: int) -> list[Token]:
+    def on(self, line: int) -> list[Lexeme]:
         """The pieces that begin on a line, without its end."""
         first = bisect_right(self._token_starts, self.start(line) - 1)
         last = bisect_right(self._token_starts, self.end(line))
@@ -216,13 +216,13 @@ class Damage:
 
     # -- steps ----------------------------------------------------------------------------------
 
-    def put(self, kind: str, position: int, text: str, cost: float) -> Step:
+    def put(self, kind: str, position: int, text: str, cost: float) -> Patch:
         """A step that inserts something."""
         says = f"`{text.strip() or text}` put in"
-        return Step(splices=(Splice(position, position, text),), cost=cost, kind=kind, says=says)
+        return Patch(splices=(Splice(position, position, text),), cost=cost, kind=kind, says=says)
 
-    def swap(self, kind: str, start: int, end: int, text: str, cost: float) -> Step:
+    def swap(self, kind: str, start: int, end: int, text: str, cost: float) -> Patch:
         """A step that writes something else in the place of something."""
         old = " ".join(self.text[start:end].split())
         says = f"`{old[:60]}` → `{text.strip()[:60]}`" if text.strip() else f"`{old[:60]}` dropped"
-        return Step(splices=(Splice(start, end, text),), cost=cost, kind=kind, says=says)
+        return Patch(splices=(Splice(start, end, text),), cost=cost, kind=kind, says=says)

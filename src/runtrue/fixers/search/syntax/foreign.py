@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from runtrue.fixers.search.edit import Splice
-from runtrue.fixers.search.syntax.damage import Damage, Step
+from runtrue.fixers.search.syntax.damage import Damage, Patch
 from runtrue.fixers.search.syntax.tokens import HEADERS
 
 _OPERATORS = {
@@ -17,7 +17,7 @@ _OPERATORS = {
 _MARKS = (("//", ""), ("--", ""), ("<!--", "-->"), ("/*", "*/"), ("%", ""), (";", ""), ("rem ", ""))
 
 
-def operators(damage: Damage) -> Iterator[Step]:
+def operators(damage: Damage) -> Iterator[Patch]:
     """Operators as other languages write them."""
     row = damage.on(damage.line)
     for index, token in enumerate(row):
@@ -57,7 +57,7 @@ def operators(damage: Damage) -> Iterator[Step]:
             if (ends := re.search(r"(;+)\s*(?:#.*)?$", damage.lines[line - 1]))
         )
         if splices:
-            yield Step(splices=splices, cost=0.8, kind="mark ;", says="`;` dropped at line ends")
+            yield Patch(splices=splices, cost=0.8, kind="mark ;", says="`;` dropped at line ends")
 
 
 _SHAPES = (
@@ -99,7 +99,7 @@ _SHAPES = (
 )
 
 
-def _counted(damage: Damage) -> Iterator[Step]:
+def _counted(damage: Damage) -> Iterator[Patch]:
     """`x++` and `++x`."""
     line = damage.line
     start = damage.start(line)
@@ -113,7 +113,7 @@ def _counted(damage: Damage) -> Iterator[Step]:
         )
 
 
-def comments(damage: Damage) -> Iterator[Step]:
+def comments(damage: Damage) -> Iterator[Patch]:
     """Comments with another language's marks or none, and code that got into such marks."""
     for line in dict.fromkeys((damage.line, damage.before(damage.line) or damage.line)):
         far = 0.0 if line == damage.line else 0.5
@@ -140,7 +140,7 @@ def comments(damage: Damage) -> Iterator[Step]:
 
 def _marked(
     damage: Damage, line: int, at: int, opening: str, ending: str, far: float
-) -> Iterator[Step]:
+) -> Iterator[Patch]:
     start, text = damage.start(line), damage.lines[line - 1]
     kind = f"comment {opening}"
     place = start + at
@@ -164,7 +164,7 @@ def _marked(
         if damage.content(one) and damage.start(one) + damage.width(one) != close
     ]
     dropped = [*marks, drops] if drops else marks
-    yield Step(
+    yield Patch(
         splices=tuple(dropped),
         cost=(0.9 if spaced or not alone else 1.0) + common + far,
         kind=kind,
@@ -172,14 +172,14 @@ def _marked(
     )
     if alone:
         held = (Splice(place, place + size, "pass  #"), *dropped[1:])
-        yield Step(
+        yield Patch(
             splices=held, cost=1.6 + common + far, kind=kind, says=f"`{opening}` → `pass  #`"
         )
     # As code that the marks do not belong to.
     bare = re.match(r"\s*", rest)
     width = size + (bare.end() if bare and alone else 0)
     stripped = (Splice(place, place + width, ""), *((drops,) if drops else ()))
-    yield Step(
+    yield Patch(
         splices=stripped,
         cost=(1.3 if spaced else 0.9) + common + far + 0.05,
         kind=kind,
@@ -190,7 +190,7 @@ def _marked(
     yield damage.swap(kind, place, end, "", 1.1 + common + far)
 
 
-def _prose(damage: Damage, line: int, far: float) -> Iterator[Step]:
+def _prose(damage: Damage, line: int, far: float) -> Iterator[Patch]:
     """Words behind code, or in its place, that lack their `#`."""
     row = damage.on(line)
     start = damage.start(line) + damage.width(line)
@@ -212,7 +212,7 @@ def _prose(damage: Damage, line: int, far: float) -> Iterator[Step]:
             yield damage.put("comment mark", token.start, "# ", cost + far)
 
 
-def braces(damage: Damage) -> Iterator[Step]:
+def braces(damage: Damage) -> Iterator[Patch]:
     """Blocks in braces, all at once: the head gets a colon, what closes the block goes."""
     heads = "|".join((*HEADERS, "catch", "function", "func", "fn", "switch", "elsif", "elseif"))
     opener = re.compile(rf"^\s*(?:\}}\s*)?(?:[\w\s=]*?\b)(?:{heads})\b.*?(\s*\{{)\s*(?:#.*)?$")
@@ -243,7 +243,7 @@ def braces(damage: Damage) -> Iterator[Step]:
             splices.append(Splice(start + tail.start(1), start + tail.end(1), ""))
     if any(one.text == ":" for one in splices):
         says = "blocks in braces as indented blocks"
-        yield Step(splices=tuple(sorted(set(splices))), cost=0.6, kind="braces", says=says)
+        yield Patch(splices=tuple(sorted(set(splices))), cost=0.6, kind="braces", says=says)
     for token in damage.on(damage.line):
         if token.text in "{}":
             yield damage.swap(

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 
 from runtrue.fixers.search.edit import Splice
 from runtrue.fixers.search.syntax import clauses
-from runtrue.fixers.search.syntax.damage import Damage, Step
-from runtrue.fixers.search.syntax.moving import moves, run, shifted
+from runtrue.fixers.search.syntax.damage import Damage, Patch
+from runtrue.fixers.search.syntax.shift import moves, run, shifted
 
 
-def indentation(damage: Damage) -> Iterator[Step]:
+def indentation(damage: Damage) -> Iterator[Patch]:
     """Lines moved to the left or to the right, as far as what Python says calls for."""
     message = damage.message
     if message.startswith("expected an indented block"):
@@ -33,7 +33,7 @@ def indentation(damage: Damage) -> Iterator[Step]:
     yield from _tabs(damage, everywhere=False)
 
 
-def _body(damage: Damage) -> Iterator[Step]:
+def _body(damage: Damage) -> Iterator[Patch]:
     found = re.search(r"on line (\d+)", damage.message)
     header = int(found.group(1)) if found else damage.before(damage.line) or damage.line
     line = damage.line if damage.line > header else damage.after(header)
@@ -67,11 +67,11 @@ def _body(damage: Damage) -> Iterator[Step]:
         end = run(damage, body)[-1] if body is not None else part
         splices = shifted(damage, line, end, width)
         says = f"lines {line} to {end} indented"
-        yield Step(splices=splices, cost=1.1, kind="indentation", says=says)
+        yield Patch(splices=splices, cost=1.1, kind="indentation", says=says)
         part = damage.after(end)
 
 
-def _filled(damage: Damage, header: int, wanted: int) -> Iterator[Step]:
+def _filled(damage: Damage, header: int, wanted: int) -> Iterator[Patch]:
     indent = damage.unit[0] * wanted
     first, last = damage.region
     own = [damage.content(line) for line in range(first, last + 1)]
@@ -92,7 +92,7 @@ def _filled(damage: Damage, header: int, wanted: int) -> Iterator[Step]:
         below += 1
 
 
-def _too_far(damage: Damage) -> Iterator[Step]:
+def _too_far(damage: Damage) -> Iterator[Patch]:
     line = damage.line
     before = damage.before(line)
     if before is None:
@@ -117,7 +117,7 @@ def _too_far(damage: Damage) -> Iterator[Step]:
             cost = 0.8 if good else 1.4 + 0.1 * nth
             splices = shifted(damage, above, line - 1, width - damage.width(before))
             says = f"line {above} indented"
-            yield Step(splices=splices, cost=cost, kind="indentation", says=says)
+            yield Patch(splices=splices, cost=cost, kind="indentation", says=says)
         if damage.heads(above):
             break
         above = damage.before(above)
@@ -135,7 +135,7 @@ def _too_far(damage: Damage) -> Iterator[Step]:
                 Splice(damage.end(before), damage.end(before), ":"),
             )
             says = f"`{keyword}` and a colon put in"
-            yield Step(splices=splices, cost=2.2, kind="header", says=says)
+            yield Patch(splices=splices, cost=2.2, kind="header", says=says)
 
 
 def _levels(damage: Damage, line: int) -> list[int]:
@@ -155,7 +155,7 @@ def _levels(damage: Damage, line: int) -> list[int]:
     return levels
 
 
-def _between(damage: Damage) -> Iterator[Step]:
+def _between(damage: Damage) -> Iterator[Patch]:
     line = damage.line
     width = damage.width(line)
     for nth, level in enumerate(sorted(_levels(damage, line), key=lambda one: abs(one - width))):
@@ -173,7 +173,7 @@ def _between(damage: Damage) -> Iterator[Step]:
         if damage.width(above) < width:
             splices = shifted(damage, above, above, width - damage.width(above))
             says = f"line {above} indented"
-            yield Step(splices=splices, cost=0.9, kind="indentation", says=says)
+            yield Patch(splices=splices, cost=0.9, kind="indentation", says=says)
             break
         above = damage.before(above)
     # All above may be what is off: the lines of the block before, back to its head.
@@ -187,10 +187,10 @@ def _between(damage: Damage) -> Iterator[Step]:
         if head is not None and damage.width(head) < width:
             splices = shifted(damage, first, line - 1, width - off)
             says = f"lines {first} to {line - 1} dedented"
-            yield Step(splices=splices, cost=1.1, kind="indentation", says=says)
+            yield Patch(splices=splices, cost=1.1, kind="indentation", says=says)
 
 
-def _tabs(damage: Damage, *, everywhere: bool = True) -> Iterator[Step]:
+def _tabs(damage: Damage, *, everywhere: bool = True) -> Iterator[Patch]:
     if "\t" not in damage.text or not (everywhere or "indent" in damage.message):
         return
     for size in (8, 4, 2):
@@ -203,4 +203,4 @@ def _tabs(damage: Damage, *, everywhere: bool = True) -> Iterator[Step]:
         if splices:
             says = f"tabs as {size} spaces"
             cost = 0.5 + 0.1 * (size != 8) + 0.1 * (size == 2)
-            yield Step(splices=tuple(splices), cost=cost, kind="tabs", says=says)
+            yield Patch(splices=tuple(splices), cost=cost, kind="tabs", says=says)

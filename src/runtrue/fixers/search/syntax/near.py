@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from runtrue.fixers.search.edit import Splice
-from runtrue.fixers.search.syntax.damage import Damage, Step
-from runtrue.fixers.search.syntax.tokens import CLOSING, HEADERS, OPENING, Token
+from runtrue.fixers.search.syntax.damage import Damage, Patch
+from runtrue.fixers.search.syntax.tokens import CLOSING, HEADERS, OPENING, Lexeme
 
 _INFIX = ("+", "-", "*", "==", "in", "and", "or", "%", "//", "/", "<", ">", "<=", ">=", "!=", "|")
 _JOINED = {"==", "!=", "<=", ">=", "+=", "-=", "**", "//", ":=", "->"}
@@ -18,7 +18,7 @@ _NO_CODE = ("newline", "comment")
 _WORDS = ("in", "and", "or", "not", "is", "if", "else", "for", "as", "lambda")
 
 
-def colons(damage: Damage) -> Iterator[Step]:
+def colons(damage: Damage) -> Iterator[Patch]:
     """The colon that a head lacks, at the end of its line or before what follows it."""
     for line in dict.fromkeys((damage.line, damage.before(damage.line) or damage.line)):
         code = [token for token in damage.on(line) if token.kind != "comment"]
@@ -51,7 +51,7 @@ def colons(damage: Damage) -> Iterator[Step]:
                     yield damage.put("colon", token.end, ":", 1.2 + far)
 
 
-def equals(damage: Damage) -> Iterator[Step]:
+def equals(damage: Damage) -> Iterator[Patch]:
     """`=` where `==` or another operator was meant, and the reverse."""
     row = damage.on(damage.line)
     code = [token for token in row if token.kind != "comment"]
@@ -68,7 +68,7 @@ def equals(damage: Damage) -> Iterator[Step]:
     chosen = single if tests else single[1:]
     if len(chosen) > 1:
         splices = tuple(Splice(token.start, token.end, "==") for token in chosen)
-        yield Step(splices=splices, cost=0.6, kind="= for ==", says="`=` → `==`")
+        yield Patch(splices=splices, cost=0.6, kind="= for ==", says="`=` → `==`")
     for token in code:
         if token.text == "==":
             yield damage.swap("== for =", token.start, token.end, "=", 1.1)
@@ -94,7 +94,7 @@ def equals(damage: Damage) -> Iterator[Step]:
             yield damage.put("digit", at + len(found.group(1)), " ", 0.9)
 
 
-def around(damage: Damage) -> Iterator[Step]:
+def around(damage: Damage) -> Iterator[Patch]:
     """Any token near the error put in, dropped or exchanged with its neighbour."""
     every = damage.tokens
     last = damage.near
@@ -130,7 +130,7 @@ def around(damage: Damage) -> Iterator[Step]:
                     yield damage.swap("another token", token.start, token.end, other, cost)
 
 
-def _between(damage: Damage, one: Token, other: Token, far: float) -> Iterator[Step]:
+def _between(damage: Damage, one: Lexeme, other: Lexeme, far: float) -> Iterator[Patch]:
     """Something that two tokens lack between them."""
     ends = one.kind in ("name", "number", "string") or one.text in CLOSING
     begins = other.kind in ("name", "number", "string") or other.text in OPENING
@@ -162,7 +162,7 @@ def _between(damage: Damage, one: Token, other: Token, far: float) -> Iterator[S
         yield damage.put("missing keyword", other.start, f"{word} ", 1.9 + 0.05 * nth + far)
 
 
-def _above(damage: Damage, index: int) -> Token | None:
+def _above(damage: Damage, index: int) -> Lexeme | None:
     """The end of a line in brackets, if the next one begins as if a comma were between them."""
     token = damage.tokens[index]
     code = (one for one in reversed(damage.tokens[:index]) if one.kind not in _NO_CODE)
@@ -174,13 +174,13 @@ def _above(damage: Damage, index: int) -> Token | None:
     return above if ends and begins and not _joins(above) and not _joins(token) else None
 
 
-def _joins(token: Token) -> bool:
+def _joins(token: Lexeme) -> bool:
     """Whether a token is a word that goes on with an expression: `and`, `for`, `if`."""
     plain = ("None", "True", "False", "not", "lambda", "await", "yield")
     return keyword.iskeyword(token.text) and token.text not in plain
 
 
-def _bracketed(damage: Damage, token: Token) -> bool:
+def _bracketed(damage: Damage, token: Lexeme) -> bool:
     depth = 0
     for one in damage.tokens:
         if one.start >= token.start:
@@ -189,7 +189,7 @@ def _bracketed(damage: Damage, token: Token) -> bool:
     return depth > 0
 
 
-def holes(damage: Damage) -> Iterator[Step]:
+def holes(damage: Damage) -> Iterator[Patch]:
     """Operands that are missing, filled with what the same function uses."""
     every = damage.tokens
     for index in range(max(1, damage.near - 4), min(damage.near + 3, len(every) + 1)):
@@ -212,14 +212,14 @@ def holes(damage: Damage) -> Iterator[Step]:
             yield damage.put(f"hole {text}", at, f"{left}{text}{colon}", 0.9 + 0.05 * nth)
 
 
-def _open_ended(token: Token) -> bool:
+def _open_ended(token: Lexeme) -> bool:
     if token.kind == "op":
         return token.text not in CLOSING and token.text not in (":", ";", "...")
     words = ("in", "and", "or", "not", "is", "if", "elif", "while", "else", "for", "return", "with")
     return token.text in (*words, "import", "from", "raise", "as", "lambda", "del", "assert")
 
 
-def _needs_left(token: Token) -> bool:
+def _needs_left(token: Lexeme) -> bool:
     if token.kind in ("newline", "comment"):
         return True
     if token.kind == "op":
@@ -227,7 +227,7 @@ def _needs_left(token: Token) -> bool:
     return token.text in ("in", "and", "or", "is", "if", "else", "for", "as")
 
 
-def _fillers(damage: Damage, before: Token, other: Token | None) -> list[str]:
+def _fillers(damage: Damage, before: Lexeme, other: Lexeme | None) -> list[str]:
     first, last = damage.region
     seen: Counter[str] = Counter()
     start, end = damage.start(first), damage.end(last)

@@ -1,6 +1,6 @@
 """Repair: the readings of a text that does not parse, the likeliest first.
 
-Each step mends one thing; a step counts if the text then parses, or Python comes further than
+Each step fixes one thing; a step counts if the text then parses, or Python comes further than
 before. What costs least is tried first, so that one small edit is found before two. What
 parses is held back until nothing cheaper can come, and ordered by how much sense it makes.
 """
@@ -24,8 +24,8 @@ from runtrue.fixers.search.syntax import (
     whole,
     words,
 )
-from runtrue.fixers.search.syntax.damage import Damage, Rule, Step, judged
-from runtrue.fixers.search.syntax.splicing import splices_between
+from runtrue.fixers.search.syntax.damage import Damage, Patch, Rule, judged
+from runtrue.fixers.search.syntax.diff import splices_between
 
 RULES: tuple[Rule, ...] = (
     *(whole.fences, whole.conflicts, whole.margins, whole.prologue),
@@ -36,7 +36,7 @@ RULES: tuple[Rule, ...] = (
 )
 _TRIES = 4000  # a bound that does not depend on how fast the machine is
 _AGAIN = 0.3  # of its cost is what a step costs that was made on another line already
-_BELOW = 0.5  # of its cost is what a step costs that mends all of its line
+_BELOW = 0.5  # of its cost is what a step costs that fixes all of its line
 _ODD_STEPS = 4  # of the kinds that may come anywhere, how many are made
 _DEPTH = 40
 _ALIKE = 2  # texts that are looked into of those that have the same damage left
@@ -50,7 +50,7 @@ _ODD = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Repair:
+class SyntaxFix:
     """A text that parses, and how it was made of one that does not.
 
     `splices` are against the damaged text. `unlikely` is what its steps cost: about 0.5 for a
@@ -66,20 +66,20 @@ class Repair:
 
 
 @dataclass(frozen=True, slots=True)
-class _Made:
+class _Applied:
     """A step that was made, and how many lines lay below it."""
 
-    step: Step
+    step: Patch
     below: int
 
 
 @dataclass(frozen=True, slots=True)
 class _Rest:
-    """A text that is mended down to some line, and what it cost to come there."""
+    """A text that is fixed down to some line, and what it cost to come there."""
 
     head: str
     cost: float
-    path: tuple[_Made, ...]
+    path: tuple[_Applied, ...]
 
 
 @dataclass(order=True, slots=True)
@@ -88,7 +88,7 @@ class _Try:
 
     cost: float
     order: int
-    path: tuple[_Made, ...] = field(compare=False)
+    path: tuple[_Applied, ...] = field(compare=False)
     parent: Damage | None = field(compare=False, default=None)
     text: str | None = field(compare=False, default=None)
     spent: float = field(compare=False, default=0.0)
@@ -96,13 +96,13 @@ class _Try:
     keys: tuple[tuple[str, _Rest], ...] = field(compare=False, default=())
 
 
-def search(text: str, *, limit: int, seconds: float) -> Iterator[Repair]:
+def search(text: str, *, limit: int, seconds: float) -> Iterator[SyntaxFix]:
     """The readings of one text, all of which is looked at with each try."""
     deadline = time.monotonic() + seconds
     error, tree = judged(text)
     if error is None:
         return
-    state = _Search(text)
+    state = _Frontier(text)
     state.expand(Damage(text, error, has_tree=tree is not None), 0.0, (), ())
     given = 0
     while state.todo and state.tries < _TRIES and time.monotonic() < deadline:
@@ -120,7 +120,7 @@ def search(text: str, *, limit: int, seconds: float) -> Iterator[Repair]:
             return
 
 
-class _Search:
+class _Frontier:
     """What was tried and what is to be tried."""
 
     def __init__(self, text: str) -> None:
@@ -129,12 +129,12 @@ class _Search:
         self.todo: list[_Try] = []
         self._order = 0
         self._seen = {text}
-        self._done: list[tuple[float, int, Repair]] = []
+        self._done: list[tuple[float, int, SyntaxFix]] = []
         self._least: float | None = None
         self._alike: dict[str, int] = {}
         self._waiting: dict[str, list[_Rest]] = {}
 
-    def ready(self, cost: float | None) -> Iterator[Repair]:
+    def ready(self, cost: float | None) -> Iterator[SyntaxFix]:
         """What parses and is not beaten by anything that costs so much or more."""
         base = self._least or 0.0
         while self._done and (cost is None or self._done[0][0] - base <= cost):
@@ -144,7 +144,7 @@ class _Search:
         self,
         damage: Damage,
         cost: float,
-        path: tuple[_Made, ...],
+        path: tuple[_Applied, ...],
         keys: tuple[tuple[str, _Rest], ...],
     ) -> None:
         """Put up all steps from here, unless others with the same damage left went ahead."""
@@ -165,13 +165,13 @@ class _Search:
                 if step.kind in _ODD and odd >= _ODD_STEPS:
                     continue
                 price = step.cost * (_AGAIN if step.kind in kinds else 1.0)
-                made = (*path, _Made(step, below))
+                made = (*path, _Applied(step, below))
                 self._put(cost + price, made, damage, spent=cost, keys=(*keys, (key, rest)))
 
     def _put(
         self,
         cost: float,
-        path: tuple[_Made, ...],
+        path: tuple[_Applied, ...],
         parent: Damage | None = None,
         *,
         text: str | None = None,
@@ -210,8 +210,8 @@ class _Search:
         names = words.foreign_names(new, sense.unbound(tree))
         if names:
             says = "names as Python has them"
-            step = Step(splices=names, cost=-0.2, kind="foreign names", says=says)
-            self._put(one.cost - 0.2, (*one.path, _Made(step, 0)), text=splice(new, names))
+            step = Patch(splices=names, cost=-0.2, kind="foreign names", says=says)
+            self._put(one.cost - 0.2, (*one.path, _Applied(step, 0)), text=splice(new, names))
         # Those that wait have the same damage left, for which there is a remedy now.
         for key, first in one.keys[1:]:
             if new.startswith(first.head):
@@ -221,7 +221,7 @@ class _Search:
                     self._put(cost, path, text=rest.head + new[len(first.head) :])
 
 
-def _further(before: Damage, after: Damage, step: Step) -> bool:
+def _further(before: Damage, after: Damage, step: Patch) -> bool:
     """Whether Python comes further after a step."""
     if after.phase != before.phase and 3 in (after.phase, before.phase):
         return after.phase == 3
@@ -239,19 +239,19 @@ def _further(before: Damage, after: Damage, step: Step) -> bool:
     )
 
 
-def _below(before: Damage, after: Damage, step: Step) -> bool:
+def _below(before: Damage, after: Damage, step: Patch) -> bool:
     """Whether what is wrong after a step lies on a line below all that it changed."""
     edited = before.line_of(max(one.end for one in step.splices))
     return after.left < len(before.text) - before.end(max(edited, before.line))
 
 
-def _repair(old: str, new: str, one: _Try) -> Repair:
-    told: dict[str, int] = {}
+def _repair(old: str, new: str, one: _Try) -> SyntaxFix:
+    said: dict[str, int] = {}
     for made in one.path:
-        told[made.step.says] = told.get(made.step.says, 0) + 1
-    says = "; ".join(what if n == 1 else f"{what} ({n} times)" for what, n in told.items())
+        said[made.step.says] = said.get(made.step.says, 0) + 1
+    says = "; ".join(what if n == 1 else f"{what} ({n} times)" for what, n in said.items())
     splices = splices_between(old, new)
-    return Repair(
+    return SyntaxFix(
         text=new,
         splices=splices,
         says=says,

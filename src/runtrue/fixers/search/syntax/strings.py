@@ -8,14 +8,14 @@ from bisect import bisect_right
 from collections.abc import Iterator
 
 from runtrue.fixers.search.edit import Splice
-from runtrue.fixers.search.syntax.damage import Damage, Step
+from runtrue.fixers.search.syntax.damage import Damage, Patch
 from runtrue.fixers.search.syntax.tokens import OPENING, tokens
 
 _PIECE = re.compile(r"\w+|\s+|.")
 _TAIL = re.compile(r"[\])}:,;\s]*(#.*)?$")
 
 
-def quotes(damage: Damage) -> Iterator[Step]:
+def quotes(damage: Damage) -> Iterator[Patch]:
     """A quote more, less or of the other kind, on the line where a string does not end."""
     line = damage.line
     if damage.phase != 0 and not re.search(r"[\"'`]", damage.lines[line - 1]):
@@ -91,7 +91,7 @@ def _open_before(text: str) -> str:
     return "".join(reversed(stack))
 
 
-def _triples(damage: Damage, weight: float = 0.0) -> Iterator[Step]:
+def _triples(damage: Damage, weight: float = 0.0) -> Iterator[Patch]:
     """Where a long string should have ended. The one that lacks its end may be an earlier one."""
     above = [
         mark
@@ -117,7 +117,7 @@ def _opens(damage: Damage, mark: re.Match[str]) -> bool:
     return lead.lower() in ("", "r", "f", "b") and (not above or damage.content(above)[-1] == ":")
 
 
-def _ended(damage: Damage, mark: re.Match[str], limit: int, cost: float) -> Iterator[Step]:
+def _ended(damage: Damage, mark: re.Match[str], limit: int, cost: float) -> Iterator[Patch]:
     """A long string ended on its first line, or on one of those below it, or not begun."""
     kind, quote, line = "long string", mark.group(), damage.line_of(mark.start())
     begins = damage.content(line).startswith(quote)
@@ -143,7 +143,7 @@ def _ended(damage: Damage, mark: re.Match[str], limit: int, cost: float) -> Iter
         yield damage.put(kind, end, quote, 0.8 + far + (0.0 if ends else 0.1))
 
 
-def odd_characters(damage: Damage) -> Iterator[Step]:
+def odd_characters(damage: Damage) -> Iterator[Patch]:
     """Typographic quotes, dashes and spaces, as word processors and web pages write them."""
     plain = {
         **dict.fromkeys("\u201c\u201d\u201e\u201f\u00ab\u00bb\u2033", '"'),
@@ -170,10 +170,10 @@ def odd_characters(damage: Damage) -> Iterator[Step]:
             Splice(found.start(), found.end(), plain[found.group()]) for found in chosen
         )
         says = f"plain characters for typographic ones {where}"
-        yield Step(splices=splices, cost=cost, kind="odd characters", says=says)
+        yield Patch(splices=splices, cost=cost, kind="odd characters", says=says)
 
 
-def backslashes(damage: Damage) -> Iterator[Step]:
+def backslashes(damage: Damage) -> Iterator[Patch]:
     """A backslash that continues nothing."""
     for found in re.finditer(r"\\", damage.lines[damage.line - 1]):
         at = damage.start(damage.line) + found.start()

@@ -32,7 +32,7 @@ _TOKEN = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Token:
+class Lexeme:
     """A piece of the text. A string that does not end has the kind `open`."""
 
     kind: str
@@ -41,9 +41,9 @@ class Token:
     end: int
 
 
-def tokens(text: str) -> list[Token]:
+def tokens(text: str) -> list[Lexeme]:
     """All pieces of a text but white space, line ends included."""
     return [
-        Token(str(found.lastgroup), found.group(), found.start(), found.end())
+        Lexeme(str(found.lastgroup), found.group(), found.start(), found.end())
         for found in _TOKEN.finditer(text)
     ]

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from runtrue.fixers.search.edit import Splice
-from runtrue.fixers.search.syntax.damage import Damage, Step
+from runtrue.fixers.search.syntax.damage import Damage, Patch
 
 _FENCE = re.compile(r"^[ \t]*(```+|~~~+)[^\n]*$", re.MULTILINE)
 _CONFLICT = re.compile(
@@ -18,7 +18,7 @@ _PROMPT = re.compile(r"^[ \t]*(>>> ?|\.\.\. ?)", re.MULTILINE)
 _NUMBER = re.compile(r"^[ \t]*\d+[:|.)]? ?", re.MULTILINE)
 
 
-def fences(damage: Damage) -> Iterator[Step]:
+def fences(damage: Damage) -> Iterator[Patch]:
     """Markdown around the code: what the fence holds, or all but the fence."""
     marks = list(_FENCE.finditer(damage.text))
     if not marks:
@@ -29,17 +29,17 @@ def fences(damage: Damage) -> Iterator[Step]:
             Splice(0, min(first.end() + 1, len(damage.text)), ""),
             Splice(last.start(), len(damage.text), ""),
         )
-        yield Step(splices=outside, cost=0.5, kind="fence", says="only what the fence holds")
+        yield Patch(splices=outside, cost=0.5, kind="fence", says="only what the fence holds")
     lines = tuple(Splice(mark.start(), min(mark.end() + 1, len(damage.text)), "") for mark in marks)
-    yield Step(splices=lines, cost=0.4, kind="fence", says="the fences dropped")
+    yield Patch(splices=lines, cost=0.4, kind="fence", says="the fences dropped")
     if len(marks) == 1:
         rest = (Splice(0, min(marks[0].end() + 1, len(damage.text)), ""),)
-        yield Step(splices=rest, cost=0.6, kind="fence", says="only what follows the fence")
+        yield Patch(splices=rest, cost=0.6, kind="fence", says="only what follows the fence")
         above = (Splice(marks[0].start(), len(damage.text), ""),)
-        yield Step(splices=above, cost=0.7, kind="fence", says="only what precedes the fence")
+        yield Patch(splices=above, cost=0.7, kind="fence", says="only what precedes the fence")
 
 
-def conflicts(damage: Damage) -> Iterator[Step]:
+def conflicts(damage: Damage) -> Iterator[Patch]:
     """Both sides of a merge that was left open."""
     found = list(_CONFLICT.finditer(damage.text))
     if not found:
@@ -48,23 +48,23 @@ def conflicts(damage: Damage) -> Iterator[Step]:
         )
         if marks:
             lines = tuple(Splice(mark.start(), mark.end(), "") for mark in marks)
-            yield Step(splices=lines, cost=0.6, kind="merge", says="the marks of a merge dropped")
+            yield Patch(splices=lines, cost=0.6, kind="merge", says="the marks of a merge dropped")
         return
     for nth, (side, says) in enumerate((("ours", "this side"), ("theirs", "the other side"))):
         splices = tuple(Splice(one.start(), one.end(), one.group(side)) for one in found)
-        told = f"{says} of the merge kept"
-        yield Step(splices=splices, cost=0.4 + 0.05 * nth, kind="merge", says=told)
+        kept = f"{says} of the merge kept"
+        yield Patch(splices=splices, cost=0.4 + 0.05 * nth, kind="merge", says=kept)
         if len(found) > 1:
             one = found[0]
             splices = (Splice(one.start(), one.end(), one.group(side)),)
-            yield Step(splices=splices, cost=0.5 + 0.05 * nth, kind="merge", says=told)
+            yield Patch(splices=splices, cost=0.5 + 0.05 * nth, kind="merge", says=kept)
     both = tuple(
         Splice(one.start(), one.end(), one.group("ours") + one.group("theirs")) for one in found
     )
-    yield Step(splices=both, cost=0.7, kind="merge", says="both sides of the merge kept")
+    yield Patch(splices=both, cost=0.7, kind="merge", says="both sides of the merge kept")
 
 
-def margins(damage: Damage) -> Iterator[Step]:
+def margins(damage: Damage) -> Iterator[Patch]:
     """What stands before the code of each line: the marks of a diff, a prompt, line numbers."""
     lines = damage.lines
     marked = [line for line, text in enumerate(lines, 1) if re.match(r"[+-](?![+-]{2})", text)]
@@ -79,20 +79,20 @@ def margins(damage: Damage) -> Iterator[Step]:
                 splices.append(Splice(start, end, ""))
             elif text.startswith("+") or (full and text.startswith(" ")):
                 splices.append(Splice(start, start + 1, ""))
-        yield Step(
+        yield Patch(
             splices=tuple(splices), cost=0.7, kind="diff", says="the marks of a diff dropped"
         )
         spaced = tuple(Splice(damage.start(line), damage.start(line) + 1, " ") for line in marked)
-        yield Step(splices=spaced, cost=1.0, kind="diff", says="the marks of a diff as spaces")
+        yield Patch(splices=spaced, cost=1.0, kind="diff", says="the marks of a diff as spaces")
     for pattern, what in ((_PROMPT, "prompts"), (_NUMBER, "line numbers")):
         if pattern.match(lines[damage.line - 1]):
             found = tuple(
                 Splice(one.start(), one.end(), "") for one in pattern.finditer(damage.text)
             )
-            yield Step(splices=found, cost=0.7, kind="margin", says=f"{what} dropped")
+            yield Patch(splices=found, cost=0.7, kind="margin", says=f"{what} dropped")
 
 
-def prologue(damage: Damage) -> Iterator[Step]:
+def prologue(damage: Damage) -> Iterator[Patch]:
     """Prose before and after a program, as it comes from those who explain what they write."""
     # A file may begin with a docstring, which is no prose.
     code = re.compile(
@@ -104,11 +104,11 @@ def prologue(damage: Damage) -> Iterator[Step]:
     if first and damage.line < first:
         before = Splice(0, damage.start(first), "")
         cost = 0.8 if _wordy(damage.text[: before.end]) else 3.0
-        yield Step(splices=(before,), cost=cost, kind="prose", says="the prose before it dropped")
+        yield Patch(splices=(before,), cost=cost, kind="prose", says="the prose before it dropped")
     if damage.before(damage.line):
         after = Splice(damage.start(damage.line), len(damage.text), "")
         cost = 1.0 if _wordy(damage.text[after.start :]) else 4.0
-        yield Step(splices=(after,), cost=cost, kind="prose", says="what follows it dropped")
+        yield Patch(splices=(after,), cost=cost, kind="prose", says="what follows it dropped")
 
 
 def _wordy(text: str) -> bool:

@@ -11,8 +11,8 @@ from itertools import islice
 
 from runtrue.fixers.search.edit import MARK
 from runtrue.fixers.search.syntax.damage import parses
-from runtrue.fixers.search.syntax.repair import Repair, search
-from runtrue.fixers.search.syntax.splicing import splices_between
+from runtrue.fixers.search.syntax.diff import splices_between
+from runtrue.fixers.search.syntax.repair import SyntaxFix, search
 
 _SMALL = 300  # lines of a file that is looked at as a whole
 _JOINED = 4  # chunks that may belong together, as where a long string holds what looks like code
@@ -21,7 +21,7 @@ _METHOD = r"(?:def\b|async def\b|@)"
 _CLASS = "class _:\n"
 
 
-def repairs(text: str, *, limit: int = 200, seconds: float = 3.0) -> Iterator[Repair]:
+def repairs(text: str, *, limit: int = 200, seconds: float = 3.0) -> Iterator[SyntaxFix]:
     """The readings of a text that does not parse, each of which does, the likeliest first.
 
     Nothing for a text that parses. At most `limit` are given, and none is looked for after
@@ -44,7 +44,7 @@ def repairs(text: str, *, limit: int = 200, seconds: float = 3.0) -> Iterator[Re
         yield from search(text, limit=limit, seconds=deadline - time.monotonic())
         return
     share = (deadline - time.monotonic()) * 0.8 / len(bad)
-    found: list[Iterator[Repair]] = []
+    found: list[Iterator[SyntaxFix]] = []
     for first, last, lead in bad:
         piece = lead + "".join(lines[first:last])
         stream = search(piece, limit=limit, seconds=share)
@@ -116,14 +116,14 @@ def _together(
     text: str,
     lines: list[str],
     bad: list[tuple[int, int, str]],
-    found: list[Iterator[Repair]],
-) -> Iterator[Repair]:
-    """All windows mended, the likeliest readings of each first."""
+    found: list[Iterator[SyntaxFix]],
+) -> Iterator[SyntaxFix]:
+    """All windows fixed, the likeliest readings of each first."""
     if len(bad) == 1:
         for one in found[0]:
             yield _whole(text, lines, bad, [one])
         return
-    pools: list[list[Repair]] = [list(islice(stream, 1)) for stream in found]
+    pools: list[list[SyntaxFix]] = [list(islice(stream, 1)) for stream in found]
     if not all(pools):
         return
     todo: list[tuple[float, tuple[int, ...]]] = [(0.0, (0,) * len(bad))]
@@ -143,8 +143,8 @@ def _together(
 
 
 def _whole(
-    text: str, lines: list[str], bad: list[tuple[int, int, str]], chosen: list[Repair]
-) -> Repair:
+    text: str, lines: list[str], bad: list[tuple[int, int, str]], chosen: list[SyntaxFix]
+) -> SyntaxFix:
     parts: list[str] = []
     at = 0
     for (first, last, lead), one in zip(bad, chosen, strict=True):

@@ -7,8 +7,8 @@ import re
 from collections.abc import Iterator
 
 from runtrue.fixers.search.edit import Splice
-from runtrue.fixers.search.syntax.damage import Damage, Step
-from runtrue.fixers.search.syntax.tokens import HEADERS, Token
+from runtrue.fixers.search.syntax.damage import Damage, Patch
+from runtrue.fixers.search.syntax.tokens import HEADERS, Lexeme
 
 _KEYWORDS = (*keyword.kwlist, "match", "case")
 
@@ -48,7 +48,7 @@ _CALLS = {
 }
 
 
-def keywords(damage: Damage) -> Iterator[Step]:
+def keywords(damage: Damage) -> Iterator[Patch]:
     """Words near the error read as keywords, or no longer read as keywords."""
     for line, far in _lines(damage):
         row = damage.on(line)
@@ -64,15 +64,15 @@ def _lines(damage: Damage) -> Iterator[tuple[int, float]]:
         yield before, 0.4
 
 
-def _word(damage: Damage, row: list[Token], index: int, far: float) -> Iterator[Step]:
+def _word(damage: Damage, row: list[Lexeme], index: int, far: float) -> Iterator[Patch]:
     token = row[index]
     word, first = token.text, index == 0
     following = row[index + 1] if index + 1 < len(row) else None
 
-    def become(text: str, cost: float, kind: str = "keyword") -> Step:
+    def become(text: str, cost: float, kind: str = "keyword") -> Patch:
         return damage.swap(kind, token.start, token.end, text, cost + far)
 
-    def dropped(kind: str, cost: float) -> Step:
+    def dropped(kind: str, cost: float) -> Patch:
         end = following.start if following else token.end
         return damage.swap(kind, token.start, end, "", cost + far)
 
@@ -137,7 +137,7 @@ def _word(damage: Damage, row: list[Token], index: int, far: float) -> Iterator[
             yield damage.swap("import", damage.start(line), damage.end(line), new, 0.5)
 
 
-def _name(damage: Damage, token: Token, far: float) -> Iterator[Step]:
+def _name(damage: Damage, token: Lexeme, far: float) -> Iterator[Patch]:
     """A reserved word that was meant as a name: all of them that do not look like keywords."""
     for text in (f"{token.text}_", f"{token.text[0]}_{token.text[1:]}"):
         yield damage.swap("reserved word", token.start, token.end, text, 1.7 + far)
@@ -150,10 +150,10 @@ def _name(damage: Damage, token: Token, far: float) -> Iterator[Step]:
     if 1 < len(spots) <= 40:
         splices = tuple(Splice(found.start(), found.end(), f"{token.text}_") for found in spots)
         says = f"`{token.text}` → `{token.text}_` where it is a name"
-        yield Step(splices=splices, cost=1.5 + far, kind="reserved word", says=says)
+        yield Patch(splices=splices, cost=1.5 + far, kind="reserved word", says=says)
 
 
-def _missing(damage: Damage, row: list[Token], line: int, far: float) -> Iterator[Step]:
+def _missing(damage: Damage, row: list[Lexeme], line: int, far: float) -> Iterator[Patch]:
     """A keyword put in, where a head, an import or a comparison lacks one."""
     code = [token for token in row if token.kind != "comment"]
     if not code:
@@ -189,7 +189,7 @@ def _missing(damage: Damage, row: list[Token], line: int, far: float) -> Iterato
     if texts[0] == "raise" and "," in texts and len(code) > 3:
         comma = code[texts.index(",")]
         splices = (Splice(comma.start, comma.end, "("), Splice(code[-1].end, code[-1].end, ")"))
-        yield Step(splices=splices, cost=0.7 + far, kind="raise", says="the message in brackets")
+        yield Patch(splices=splices, cost=0.7 + far, kind="raise", says="the message in brackets")
     if "if" in texts and texts[0] != "if":
         yield damage.put("missing else", code[-1].end, " else None", 1.9 + far)
 

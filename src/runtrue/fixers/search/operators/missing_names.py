@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from runtrue.fixers.search.edit import Edit, Splice
 from runtrue.fixers.search.evidence import Failure
 from runtrue.fixers.search.operators.classes import members
+from runtrue.fixers.search.operators.clues import closest, raised
 from runtrue.fixers.search.operators.layout import is_known, undefined
-from runtrue.fixers.search.operators.seam import Site
-from runtrue.fixers.search.operators.shown import closest, raised
+from runtrue.fixers.search.operators.seam import EditSite
 from runtrue.fixers.search.program import BUILTINS, Program
 
 _KNOWN_TYPES: dict[str, type] = {
@@ -22,7 +22,7 @@ _KNOWN_TYPES: dict[str, type] = {
 _LONGEST, _MOST_NEXT, _MOST_PLACED = 24, 8, 30
 
 
-def attribute(site: Site) -> Iterator[Edit]:
+def attribute(site: EditSite) -> Iterator[Edit]:
     """An attribute that the real object has, for one that it has not."""
     node, program = site.node, site.program
     if not isinstance(node, ast.Attribute):
@@ -85,7 +85,7 @@ def _type_in(message: str) -> str:
     return message.partition("'")[2].partition("'")[0]
 
 
-def key(site: Site) -> Iterator[Edit]:
+def key(site: EditSite) -> Iterator[Edit]:
     """A key that the real mapping has, for one that it has not; of another type, if need be."""
     node, program = site.node, site.program
     if isinstance(node, ast.Subscript):
@@ -121,7 +121,7 @@ def key(site: Site) -> Iterator[Edit]:
         yield program.replace("key", node, f"{program.source(node.value)}.{asked.value}")
 
 
-def name(site: Site) -> Iterator[Edit]:
+def name(site: EditSite) -> Iterator[Edit]:
     """A name that is there, for one that is not: here, and everywhere in the function."""
     node, program = site.node, site.program
     if not isinstance(node, ast.Name) or node.id not in undefined(program):
@@ -185,7 +185,7 @@ def _is_read(program: Program, node: ast.expr) -> bool:
     return bool(names) and not any(one.id in undefined(program) for one in names)
 
 
-def annotation(site: Site) -> Iterator[Edit]:
+def annotation(site: EditSite) -> Iterator[Edit]:
     """A type that is not there, out of all annotations, or as another."""
     node, program = site.node, site.program
     if not isinstance(node, ast.Name) or node.id not in undefined(program):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from runtrue.fixers.search.edit import Splice
-from runtrue.fixers.search.syntax.damage import Damage, Step
+from runtrue.fixers.search.syntax.damage import Damage, Patch
 
 
 def shifted(damage: Damage, first: int, last: int, width: int) -> tuple[Splice, ...]:
@@ -45,7 +45,7 @@ def _last(damage: Damage, line: int) -> int:
 
 def moves(
     damage: Damage, line: int, width: int, *, cost: float, whole: float, alone: float
-) -> Iterator[Step]:
+) -> Iterator[Patch]:
     """A line moved: with all of its block, with some of it, and by itself."""
     ends = run(damage, line)
     way = "indented" if width > 0 else "dedented"
@@ -55,8 +55,8 @@ def moves(
         says = f"line {line} {way}" if end == line else f"lines {line} to {end} {way}"
         splices = shifted(damage, line, end, width)
         if splices:
-            yield Step(splices=splices, cost=price, kind="indentation", says=says)
+            yield Patch(splices=splices, cost=price, kind="indentation", says=says)
     if ends[0] != line:
         splices = shifted(damage, line, line, width)
         if splices:
-            yield Step(splices=splices, cost=alone, kind="indentation", says=f"line {line} {way}")
+            yield Patch(splices=splices, cost=alone, kind="indentation", says=f"line {line} {way}")

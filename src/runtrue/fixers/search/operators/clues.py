@@ -11,7 +11,7 @@ from typing import TypeGuard
 from runtrue.fields import rank_names
 from runtrue.fixers.search.evidence import Failure, Value
 from runtrue.fixers.search.operators.layout import own_statements
-from runtrue.fixers.search.operators.seam import Site
+from runtrue.fixers.search.operators.seam import EditSite
 from runtrue.fixers.search.program import Function
 
 #: What a function gives when it has nothing to give, by the type of what it gives otherwise.
@@ -28,7 +28,7 @@ EMPTY = {
 }
 
 
-def raised(site: Site, *exceptions: str) -> Iterator[Failure]:
+def raised(site: EditSite, *exceptions: str) -> Iterator[Failure]:
     """The failures that were raised on the lines of the site's statement, of some types."""
     statement = site.program.statement_of(site.node)
     last = statement.end_lineno or statement.lineno
@@ -45,12 +45,12 @@ def value_of(failure: Failure, name: str) -> Value | None:
     return failure.frames[-1].values.get(name) if failure.frames else None
 
 
-def expected_types(site: Site) -> list[str]:
+def expected_types(site: EditSite) -> list[str]:
     """The types of what the failing tests expect, the first first."""
     return list(dict.fromkeys(one.expected.type for one in site.failures if one.expected))
 
 
-def expected_reprs(site: Site) -> list[str]:
+def expected_reprs(site: EditSite) -> list[str]:
     """What the failing tests expect, where it is short."""
     seen = (one.expected.repr for one in site.failures if one.expected)
     return list(dict.fromkeys(text for text in seen if text and len(text) <= 20))
@@ -59,7 +59,7 @@ def expected_reprs(site: Site) -> list[str]:
 def literal_of(text: str | None) -> object:
     """A representation as the value it is, where it is a plain one."""
     try:
-        # What is expected about is told with how much it may be off.
+        # An approximate value is shown with its tolerance.
         return ast.literal_eval(text.partition(" ± ")[0]) if text is not None else ...
     except (ValueError, SyntaxError, MemoryError, RecursionError):
         return ...
@@ -70,7 +70,7 @@ def is_number(value: object) -> TypeGuard[int | float]:
     return isinstance(value, int | float) and type(value) is not bool and abs(value) < 10**12
 
 
-def defaults(site: Site, function: Function | None, most: int = 5) -> list[str]:
+def defaults(site: EditSite, function: Function | None, most: int = 5) -> list[str]:
     """What a function may give early: what it gives elsewhere, or nothing of the right type."""
     found: dict[str, None] = {}
     if function is None:

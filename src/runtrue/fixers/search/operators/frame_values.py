@@ -8,12 +8,12 @@ from collections.abc import Iterator
 from runtrue.fixers.search.edit import Edit
 from runtrue.fixers.search.evidence import Value
 from runtrue.fixers.search.operators.likeness import by_likeness
-from runtrue.fixers.search.operators.seam import Site
+from runtrue.fixers.search.operators.seam import EditSite
 
 _MOST = 6
 
 
-def attribute_seen(site: Site) -> Iterator[Edit]:
+def attribute_seen(site: EditSite) -> Iterator[Edit]:
     """Another attribute that the object had when a test failed."""
     program, node = site.program, site.node
     if not isinstance(node, ast.Attribute) or not isinstance(node.ctx, ast.Load):
@@ -30,7 +30,7 @@ def attribute_seen(site: Site) -> Iterator[Edit]:
         yield program.replace("attribute", node, f"{owner}.{other}", unlikely=1.5 + 0.3 * n)
 
 
-def key_seen(site: Site) -> Iterator[Edit]:
+def key_seen(site: EditSite) -> Iterator[Edit]:
     """Another key that the mapping had when a test failed."""
     program, node = site.program, site.node
     match node:
@@ -49,7 +49,7 @@ def key_seen(site: Site) -> Iterator[Edit]:
         yield program.replace("key", asked, other, unlikely=1.5 + 0.3 * n)
 
 
-def _value_of(site: Site, owner: ast.expr) -> Value | None:
+def _value_of(site: EditSite, owner: ast.expr) -> Value | None:
     """What a variable, or a field of `self`, was in the innermost frame of its function."""
     function = site.program.function_of(owner)
     if function is None or not isinstance(owner, ast.Name | ast.Attribute):

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 
 from runtrue.fixers.search.edit import Edit, Splice
 from runtrue.fixers.search.operators.classes import members
+from runtrue.fixers.search.operators.clues import closest, raised
 from runtrue.fixers.search.operators.layout import is_known, parameters, undefined
-from runtrue.fixers.search.operators.missing import missed_attribute
-from runtrue.fixers.search.operators.seam import Site
-from runtrue.fixers.search.operators.shown import closest, raised
+from runtrue.fixers.search.operators.missing_names import missed_attribute
+from runtrue.fixers.search.operators.seam import EditSite
 from runtrue.fixers.search.program import BUILTINS, Function, Program
 
 #: What a function that is not there may have meant, by words in its name: with one argument and
@@ -65,7 +65,7 @@ _MEANT_TWO = {
 }
 
 
-def absent(site: Site) -> Iterator[Edit]:
+def absent(site: EditSite) -> Iterator[Edit]:
     """The call of a function that is nowhere, as the plain operation it names; or without it."""
     node, program = site.node, site.program
     if not isinstance(node, ast.Call) or node.keywords or not _is_absent(site, node):
@@ -133,7 +133,7 @@ def _path(program: Program, function: Function) -> str:
     return f"self.{function.name}" if inside else function.name
 
 
-def _is_absent(site: Site, node: ast.Call) -> bool:
+def _is_absent(site: EditSite, node: ast.Call) -> bool:
     func, program = node.func, site.program
     if isinstance(func, ast.Name):
         return func.id in undefined(program) and not is_known(program, func)

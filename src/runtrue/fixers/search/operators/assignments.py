@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from runtrue.fixers.search.edit import Edit, Splice
+from runtrue.fixers.search.operators.clues import closest, raised
 from runtrue.fixers.search.operators.layout import (
     LOOPS,
     after,
@@ -19,8 +20,7 @@ from runtrue.fixers.search.operators.layout import (
     undefined,
     written,
 )
-from runtrue.fixers.search.operators.seam import Site
-from runtrue.fixers.search.operators.shown import closest, raised
+from runtrue.fixers.search.operators.seam import EditSite
 from runtrue.fixers.search.program import Function, Program
 
 _TARGETS = (ast.Name, ast.Attribute, ast.Subscript)
@@ -42,13 +42,13 @@ _IN_PLACE = frozenset(
     ]
 )
 #: Give something new, and leave what they are called on as it was.
-_ANEW = (frozenset(dir(str)) | frozenset(dir(frozenset))) - frozenset(dir(object))
+_RETURN_NEW = (frozenset(dir(str)) | frozenset(dir(frozenset))) - frozenset(dir(object))
 _BUILDERS = ("sorted", "reversed", "list", "set", "str", "int", "float", "abs", "tuple", "dict")
 #: How a variable may begin, by what is done with it.
 _BEGINNINGS = ("0", "[]", "{}", '""', "None", "False", "set()", "1", "True", 'float("inf")')
 
 
-def augment(site: Site) -> Iterator[Edit]:
+def augment(site: EditSite) -> Iterator[Edit]:
     """`x = y` for `x += y` and back; `x = y` for `x.append(y)`."""
     node, program = site.node, site.program
     if isinstance(node, ast.AugAssign):
@@ -80,7 +80,7 @@ def _gathered(program: Program, node: ast.Assign, aim: ast.Subscript) -> Iterato
         yield program.replace("augment", node, text, unlikely=1.0 + n)
 
 
-def copy_first(site: Site) -> Iterator[Edit]:
+def copy_first(site: EditSite) -> Iterator[Edit]:
     """A copy of what is changed here and belongs to somebody else."""
     node, program = site.node, site.program
     function = program.function_of(node)
@@ -110,7 +110,7 @@ def _copies(function: Function, name: str) -> list[tuple[str, float]]:
     return ways + [(f"{kind}({{}})", 1.2) for kind in sorted(kinds)]
 
 
-def keep(site: Site) -> Iterator[Edit]:
+def keep(site: EditSite) -> Iterator[Edit]:
     """A value that is made and thrown away, assigned to what it was made of."""
     node, program = site.node, site.program
     if not isinstance(node, ast.Expr):
@@ -120,7 +120,7 @@ def keep(site: Site) -> Iterator[Edit]:
     if isinstance(value, ast.Call):
         func = value.func
         if isinstance(func, ast.Attribute) and isinstance(func.value, ast.Name | ast.Attribute):
-            plain = 1.0 if func.attr in _ANEW else 3.0
+            plain = 1.0 if func.attr in _RETURN_NEW else 3.0
             if func.attr not in _IN_PLACE:
                 yield program.replace(
                     "keep", node, f"{program.source(func.value)} = {text}", unlikely=plain
@@ -145,7 +145,7 @@ def keep(site: Site) -> Iterator[Edit]:
         yield program.replace("keep", node, f"{aim} = {text}", unlikely=1.5)
 
 
-def in_place(site: Site) -> Iterator[Edit]:
+def in_place(site: EditSite) -> Iterator[Edit]:
     """What works in place gives None: its result is not assigned and not returned."""
     node, program = site.node, site.program
     if not isinstance(node, ast.Assign | ast.Return) or not isinstance(node.value, ast.Call):
@@ -165,13 +165,13 @@ def in_place(site: Site) -> Iterator[Edit]:
         indent = program.indent_of(node.lineno)
         yield program.replace("in_place", node, f"{call}\n{indent}return {owner}")
     if func.attr in ("sort", "reverse"):
-        anew = "sorted" if func.attr == "sort" else "reversed"
+        fresh = "sorted" if func.attr == "sort" else "reversed"
         inside = ", ".join([owner, *(program.source(one) for one in node.value.keywords)])
-        text = f"{anew}({inside})" if anew == "sorted" else f"{owner}[::-1]"
+        text = f"{fresh}({inside})" if fresh == "sorted" else f"{owner}[::-1]"
         yield program.replace("in_place", node.value, text, unlikely=1.2)
 
 
-def count_on(site: Site) -> Iterator[Edit]:
+def count_on(site: EditSite) -> Iterator[Edit]:
     """`i += 1` at the end of a loop that waits for `i` to change."""
     node, program = site.node, site.program
     if not isinstance(node, ast.While) or not free(program, node):
@@ -191,7 +191,7 @@ def count_on(site: Site) -> Iterator[Edit]:
             )
 
 
-def declare(site: Site) -> Iterator[Edit]:
+def declare(site: EditSite) -> Iterator[Edit]:
     """`global` or `nonlocal` for a name that is assigned here and meant outside."""
     node, program = site.node, site.program
     if not isinstance(node, ast.Assign | ast.AugAssign):
@@ -223,7 +223,7 @@ def declare(site: Site) -> Iterator[Edit]:
             yield program.edit("declare", node, f"`{line.text.strip()}`", line, unlikely=sure)
 
 
-def begin(site: Site) -> Iterator[Edit]:
+def begin(site: EditSite) -> Iterator[Edit]:
     """A beginning for a variable that has none where it is first used."""
     node, program = site.node, site.program
     if not isinstance(node, ast.Name):
@@ -312,7 +312,7 @@ def beginnings(program: Program, function: Function, name: str) -> list[str]:
     return list(dict.fromkeys([*likely, *_BEGINNINGS]))[:8]
 
 
-def call_it(site: Site) -> Iterator[Edit]:
+def call_it(site: EditSite) -> Iterator[Edit]:
     """The brackets that a call lacks: `self.reset` → `self.reset()`."""
     node, program = site.node, site.program
     parent = program.parents.get(node)

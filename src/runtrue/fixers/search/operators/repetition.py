@@ -1,4 +1,4 @@
-"""Repeated: the same mistake made wherever the same thing is written, put right at once."""
+"""Repeated: the same mistake made wherever the same thing is written, fixed at once."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from itertools import pairwise
 from weakref import WeakKeyDictionary
 
 from runtrue.fixers.search.edit import Edit, Splice
-from runtrue.fixers.search.operators.facts import Facts, facts_at, undefined
-from runtrue.fixers.search.operators.seam import Site
-from runtrue.fixers.search.operators.spelling import Code, binary, code, fitted, level_of
+from runtrue.fixers.search.operators.facts import ScopeFacts, facts_at, undefined
+from runtrue.fixers.search.operators.precedence import Code, binary, code, fitted, level_of
+from runtrue.fixers.search.operators.seam import EditSite
 from runtrue.fixers.search.program import Program
 
 # Mistakes that come from what is thought of a thing, so that they are made each time it is used.
@@ -22,7 +22,7 @@ _MOST_UNLIKELY = 2.5
 _FEWEST, _MOST = 2, 12
 
 
-def repeated(site: Site, edit: Edit) -> Edit | None:
+def repeated(site: EditSite, edit: Edit) -> Edit | None:
     """An edit of one expression, made at each place in the function that is written the same."""
     program, node = site.program, site.node
     if edit.kind not in _KINDS or len(edit.splices) != 1 or not isinstance(node, ast.expr):
@@ -50,10 +50,10 @@ def repeated(site: Site, edit: Edit) -> Edit | None:
     return program.edit(edit.kind, node, says, *splices, unlikely=rare, doubt=edit.doubt)
 
 
-_known: WeakKeyDictionary[Facts, dict[tuple[str, ...], list[ast.expr]]] = WeakKeyDictionary()
+_known: WeakKeyDictionary[ScopeFacts, dict[tuple[str, ...], list[ast.expr]]] = WeakKeyDictionary()
 
 
-def _places(site: Site, node: ast.expr, *, anywhere: bool) -> list[ast.expr]:
+def _places(site: EditSite, node: ast.expr, *, anywhere: bool) -> list[ast.expr]:
     """The expressions that are written as a node is, and used as it is; found once a function."""
     program = site.program
     if anywhere and isinstance(node, ast.Name):  # what is nowhere is missed in all functions
@@ -87,7 +87,7 @@ def _nested(splices: list[Splice]) -> bool:
     return any(b.start < a.end for a, b in pairwise(ordered))
 
 
-def shifted(site: Site) -> Iterator[Edit]:
+def shifted(site: EditSite) -> Iterator[Edit]:
     """All places that a statement's line looks at, moved by one: `a[i] == b[j]`, each from 1."""
     program, node = site.program, site.node
     if not isinstance(node, ast.Compare | ast.BinOp | ast.Assign | ast.Return | ast.Call):
