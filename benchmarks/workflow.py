@@ -58,7 +58,7 @@ PATH = "${fetch.items[0].name}"
 TEXT = "text with two references"
 PARAMS = "five params, a reference each"
 
-BARE = "httpx alone"
+BARE = "httpx2 alone"
 BATCH = "runtrue http batch, durable"
 
 PYTHON = "python -c pass"
@@ -284,7 +284,7 @@ def measure_requests(journal: Journal, folder: Path) -> Table:
         rows=(row(samples, BARE), row(samples, BATCH, of=BARE, target=Target("≤", 1.5))),
         notes=(
             f"medians of {HTTP_ROUNDS} interleaved rounds; the server is a process of its own, and "
-            "both have the same settings of httpx, a new client, and read the JSON",
+            "both have the same settings of httpx2, a new client, and read the JSON",
             "the batch is all of it: validated, compiled, run and recorded",
         ),
     )

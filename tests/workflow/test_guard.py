@@ -13,8 +13,8 @@ from pathlib import Path
 from threading import Thread
 from typing import Any
 
-import httpcore
-import httpx
+import httpcore2
+import httpx2
 import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
@@ -22,8 +22,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
 from runtrue.addresses import Allowed
-from runtrue.workflow.guard import Network, _first
-from runtrue.workflow.nodes.http_transport import GuardedTransport
+from runtrue.workflow.guard import GuardedNetwork, _first, translated_errors
 from tests.workflow.nodes.scripted_server import ScriptedServer, response
 from tests.workflow.nodes.sending import failing, open_context, send, send_within
 
@@ -31,7 +30,7 @@ from tests.workflow.nodes.sending import failing, open_context, send, send_withi
 
 
 @dataclass
-class Stream:
+class Stream(httpcore2.AsyncNetworkStream):
     """A connection that only knows where it leads."""
 
     address: str
@@ -227,15 +226,15 @@ def test_the_time_to_connect_counts_looking_up_as_well(monkeypatch: pytest.Monke
 
     async def connect() -> None:
         monkeypatch.setattr(asyncio.get_running_loop(), "getaddrinfo", never)
-        await Network(httpcore, Allowed()).connect_tcp("x.example", 80, timeout=0.01)
+        await GuardedNetwork(Allowed()).connect_tcp("x.example", 80, timeout=0.01)
 
-    with pytest.raises(httpcore.ConnectTimeout):
+    with pytest.raises(httpcore2.ConnectTimeout):
         asyncio.run(connect())
 
 
 def test_sockets_of_the_machine_are_not_connected_to() -> None:
-    with pytest.raises(httpcore.UnsupportedProtocol):
-        asyncio.run(Network(httpcore, Allowed()).connect_unix_socket("/run/docker.sock"))
+    with pytest.raises(httpcore2.UnsupportedProtocol):
+        asyncio.run(GuardedNetwork(Allowed()).connect_unix_socket("/run/docker.sock"))
 
 
 @pytest.mark.parametrize(
@@ -247,7 +246,7 @@ def test_sockets_of_the_machine_are_not_connected_to() -> None:
     ],
 )
 def test_what_goes_wrong_below_is_told_as_httpx_tells_it(name: str) -> None:
-    below = getattr(httpcore, name)("why")
-    with pytest.raises(getattr(httpx, name), match="why") as caught, GuardedTransport.translated():
+    below = getattr(httpcore2, name)("why")
+    with pytest.raises(getattr(httpx2, name), match="why") as caught, translated_errors():
         raise below
     assert caught.value.__cause__ is below

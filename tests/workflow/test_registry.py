@@ -100,7 +100,7 @@ def test_finding_one_type_imports_nothing_of_the_others(tmp_path: Path) -> None:
         "from runtrue.home import Home; from runtrue.workflow import Registry\n"
         "registry = Registry(Home(Path('home')), Path('.'))\n"
         "assert registry.node('workflow') and registry.names()\n"
-        "print(*{'httpx', 'mcp', 'jsonschema', 'yaml', 'pydantic_ai'} & sys.modules.keys())"
+        "print(*{'httpx2', 'mcp', 'jsonschema', 'yaml', 'pydantic_ai'} & sys.modules.keys())"
     )
     ran = subprocess.run(
         [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True

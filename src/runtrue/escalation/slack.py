@@ -25,7 +25,7 @@ class SlackSender:
 
     async def send(self, message: Message) -> Delivery:
         """Post the message. The address is a secret, so no word of the library's is passed on."""
-        import httpx
+        import httpx2
 
         if not self._url:
             return _failed(f"there is no webhook for Slack: set the variable {self._variable}")
@@ -33,14 +33,14 @@ class SlackSender:
         try:
             async with (
                 asyncio.timeout(self._timeout),
-                httpx.AsyncClient(timeout=self._timeout) as client,
+                httpx2.AsyncClient(timeout=self._timeout) as client,
             ):
                 response = await client.post(self._url, json=body)
-        except (TimeoutError, httpx.TimeoutException):
+        except (TimeoutError, httpx2.TimeoutException):
             return _failed(f"Slack did not answer within {self._timeout:g} s")
-        except (httpx.UnsupportedProtocol, httpx.InvalidURL):
+        except (httpx2.UnsupportedProtocol, httpx2.InvalidURL):
             return _failed(f"{self._variable} does not hold the URL of a webhook")
-        except httpx.HTTPError as error:
+        except httpx2.HTTPError as error:
             return _failed(f"Slack cannot be reached ({type(error).__name__})")
         if response.is_success:
             return Delivery(delivered=True, detail="Slack took the message")

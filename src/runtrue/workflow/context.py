@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from runtrue.workflow.secrets import Scrubber
 
 if TYPE_CHECKING:
-    import httpx
+    import httpx2
 
     from runtrue.workflow.calls import Calls
     from runtrue.workflow.mcp import Sessions
@@ -37,7 +37,7 @@ class _Open:
     """What a run has opened, for all workflows within it."""
 
     stack: AsyncExitStack = field(default_factory=AsyncExitStack)
-    http: httpx.AsyncClient | None = None
+    http: httpx2.AsyncClient | None = None
     sessions: Sessions | None = None
     private: Path | None = None
 
@@ -86,7 +86,7 @@ class Context:
         inner._visits = Counter()
         return inner
 
-    def http(self) -> httpx.AsyncClient:
+    def http(self) -> httpx2.AsyncClient:
         """The run's HTTP client, which keeps its connections."""
         if self._open.http is None:
             from runtrue.workflow.nodes.http import make_client

@@ -202,7 +202,7 @@ def test_what_is_no_answer_is_told_by_its_kind(
     assert said in error.message
     assert "hidden" not in error.message
     assert error.outputs == {"error": error.message}
-    assert error.__cause__ is None, "an exception of httpx carries the request with it"
+    assert error.__cause__ is None, "an exception of httpx2 carries the request with it"
 
 
 def test_a_refused_connection_is_told() -> None:

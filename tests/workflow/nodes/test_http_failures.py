@@ -6,14 +6,14 @@ import errno
 import socket
 import ssl
 
-import httpcore
-import httpx
+import httpcore2
+import httpx2
 import pytest
 
 from runtrue.workflow.nodes.http_failures import failure_of
 
 
-def raised_from(error: httpx.RequestError, cause: BaseException) -> httpx.RequestError:
+def raised_from(error: httpx2.RequestError, cause: BaseException) -> httpx2.RequestError:
     error.__cause__ = cause
     return error
 
@@ -34,13 +34,13 @@ UNREACHABLE = OSError(errno.ENETUNREACH, "x")
     ],
 )
 def test_the_first_cause_tells(cause: Exception, category: str, what: str, transient: bool) -> None:
-    # As httpcore wraps what it found, and httpx that.
-    error = raised_from(httpx.ConnectError("x"), httpcore.ConnectError(cause))
+    # As httpcore2 wraps what it found, and httpx2 that.
+    error = raised_from(httpx2.ConnectError("x"), httpcore2.ConnectError(cause))
     failure = failure_of(error)
     assert (failure.category, failure.transient) == (category, transient)
     assert what in failure.what
 
 
 def test_a_system_that_gave_up_connecting_is_a_timeout() -> None:
-    failure = failure_of(httpx.ConnectTimeout("x"))
+    failure = failure_of(httpx2.ConnectTimeout("x"))
     assert (failure.category, failure.transient) == ("timeout", True)

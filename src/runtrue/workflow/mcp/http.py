@@ -10,9 +10,8 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
-import httpcore2
 import httpx2
 import msgspec
 from httpx2 import USE_CLIENT_DEFAULT
@@ -21,7 +20,7 @@ from mcp.types import CONNECTION_CLOSED, INVALID_PARAMS
 
 from runtrue.addresses import RefusedAddress
 from runtrue.config import allowed_addresses
-from runtrue.workflow.guard import Body, Guarded
+from runtrue.workflow.guard import GuardedTransport
 from runtrue.workflow.mcp.servers import HttpServer
 
 if TYPE_CHECKING:
@@ -78,7 +77,7 @@ class HttpConnection:
     @asynccontextmanager
     async def open(self) -> AsyncIterator[TransportStreams]:
         """Connect, for as long as the block lasts."""
-        transport = _Transport(
+        transport = GuardedTransport(
             allowed_addresses(), context=httpx2.create_ssl_context(), limits=_LIMITS
         )
         async with (
@@ -92,18 +91,6 @@ class HttpConnection:
             streamable_http_client(self._server.url, http_client=client) as streams,
         ):
             yield streams
-
-
-class _Body(Body, httpx2.AsyncByteStream):
-    """The body of an answer."""
-
-
-class _Transport(Guarded, httpx2.AsyncBaseTransport):
-    """Connects only where the user lets workflows go."""
-
-    http: ClassVar = httpx2
-    core: ClassVar = httpcore2
-    body: ClassVar = _Body
 
 
 class _Client(httpx2.AsyncClient):

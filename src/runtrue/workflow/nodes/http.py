@@ -39,14 +39,14 @@ from runtrue.workflow.purpose import origin_of, same_text
 from runtrue.workflow.secrets import Scrubber, sample_text
 
 if TYPE_CHECKING:
-    import httpx
+    import httpx2
 
     from runtrue.workflow.context import Context
 
 _CONNECTIONS = 100
 _LONGEST_NUMBER = 10
 _STATUSES = frozenset(HTTPStatus)
-#: The environment variables that httpx follows. (It reads no .netrc.)
+#: The environment variables that httpx2 follows. (It reads no .netrc.)
 _SETTINGS = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "SSL_CERT_FILE", "SSL_CERT_DIR")
 _CREDENTIALS = ("auth", "auth_token", "api_key", "api_key_header")
 _SECRETS_WITHIN: dict[str, Callable[[str], bool]] = {
@@ -157,23 +157,23 @@ class HttpNode(WorkflowNode[HttpParams]):
         return {(param, name): params[str(param)][name] for param, name in places}
 
 
-def make_client(*, verify: bool = True) -> httpx.AsyncClient:
+def make_client(*, verify: bool = True) -> httpx2.AsyncClient:
     """The client that the requests of one run share. It keeps connections, and no cookies."""
-    import httpx
+    import httpx2
 
-    from runtrue.workflow.nodes.http_transport import GuardedTransport
+    from runtrue.workflow.guard import GuardedTransport
 
-    limits = httpx.Limits(max_connections=_CONNECTIONS, max_keepalive_connections=_CONNECTIONS)
+    limits = httpx2.Limits(max_connections=_CONNECTIONS, max_keepalive_connections=_CONNECTIONS)
     try:
-        context = httpx.create_ssl_context(verify=verify)
-        return httpx.AsyncClient(
+        context = httpx2.create_ssl_context(verify=verify)
+        return httpx2.AsyncClient(
             transport=GuardedTransport(_allowed(), context=context, limits=limits),
             headers={"User-Agent": f"runtrue/{__version__}"},
-            timeout=None,  # noqa: S113  # each request has its own limit, for all of it
+            timeout=None,  # each request has its own limit, for all of it
             # What one node was given must not change what another one gets.
             cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
         )
-    except (ImportError, ValueError, OSError, httpx.InvalidURL):
+    except (ImportError, ValueError, OSError, httpx2.InvalidURL):
         message = f"no request can be sent, since one of {', '.join(_SETTINGS)} cannot be used"
         raise NodeFailed(
             message,

@@ -15,7 +15,7 @@ from runtrue.workflow.nodes.http_params import IDEMPOTENT, url_problem
 from runtrue.workflow.nodes.http_request import Request, show_url
 
 if TYPE_CHECKING:
-    import httpx
+    import httpx2
 
 MOST_REDIRECTS = 10
 _FIRST_WAIT, _LONGEST_WAIT = 0.2, 2.0
@@ -54,7 +54,7 @@ class Bounds:
     holds_secret: Callable[[bytes], bool]
 
 
-async def exchange(client: httpx.AsyncClient, request: Request, bounds: Bounds) -> Answer:
+async def exchange(client: httpx2.AsyncClient, request: Request, bounds: Bounds) -> Answer:
     """Send a request and read its answer. Raises NodeFailed when there is none."""
     started = time.perf_counter()
     retries = bounds.retries if request.method in IDEMPOTENT else 0
@@ -75,10 +75,10 @@ async def exchange(client: httpx.AsyncClient, request: Request, bounds: Bounds) 
 
 
 async def _attempt(
-    client: httpx.AsyncClient, request: Request, bounds: Bounds, started: float
+    client: httpx2.AsyncClient, request: Request, bounds: Bounds, started: float
 ) -> Answer:
     """Send a request once, through all its redirects."""
-    import httpx
+    import httpx2
 
     message = client.build_request(
         request.method, request.url, headers=request.headers, content=request.content
@@ -115,7 +115,7 @@ async def _attempt(
             fault=Fault.HUMAN,
             data=refused.data,
         ) from None
-    except (httpx.RequestError, httpx.InvalidURL) as error:
+    except (httpx2.RequestError, httpx2.InvalidURL) as error:
         from runtrue.workflow.nodes.http_failures import failure_of
 
         failure = failure_of(error)
@@ -130,7 +130,7 @@ async def _attempt(
         ) from None
 
 
-async def _read(response: httpx.Response, limit: int) -> tuple[bytes, bool]:
+async def _read(response: httpx2.Response, limit: int) -> tuple[bytes, bool]:
     """The body of a response, and whether that is all of it or only as much as allowed."""
     headers = response.headers
     announced = headers.get("content-length", "")
@@ -149,17 +149,17 @@ async def _read(response: httpx.Response, limit: int) -> tuple[bytes, bool]:
 class _Redirects:
     """The redirects of one request: what they may take along, and how far they may lead."""
 
-    def __init__(self, request: Request, message: httpx.Request, bounds: Bounds) -> None:
-        import httpx
+    def __init__(self, request: Request, message: httpx2.Request, bounds: Bounds) -> None:
+        import httpx2
 
         self._request = request
         self._bounds = bounds
         self._count = 0
         self._cookie = message.headers.get("cookie")
         # Cookies that are set on the way count on the way, as in a browser, and no longer.
-        self._set_cookies = httpx.Cookies()
+        self._set_cookies = httpx2.Cookies()
 
-    def check(self, response: httpx.Response, following: httpx.Request) -> None:
+    def check(self, response: httpx2.Response, following: httpx2.Request) -> None:
         """Take from the request that follows what must not go there; raise when it must not."""
         self._count += 1
         if self._count > MOST_REDIRECTS:
@@ -178,19 +178,19 @@ class _Redirects:
         else:
             self._set_cookies.set_cookie_header(following)
 
-    def _check_body(self, following: httpx.Request) -> None:
+    def _check_body(self, following: httpx2.Request) -> None:
         content = self._request.content
         if content and "content-length" in following.headers and self._bounds.holds_secret(content):
             raise self._refused(following, "its body has a secret in it, which is not sent there")
 
-    def _refused(self, following: httpx.Request, why: str) -> NodeFailed:
+    def _refused(self, following: httpx2.Request, why: str) -> NodeFailed:
         location = show_url(str(following.url))
         what = f"was redirected to {location}: {why}"
         method, url = self._request.method, str(self._request.url)
         return _failed(method, url, what, category="redirect", data={"location": location})
 
 
-def _is_same_party(one: httpx.URL, other: httpx.URL) -> bool:
+def _is_same_party(one: httpx2.URL, other: httpx2.URL) -> bool:
     """Whether what was meant for one URL may go to the other: same origin, or its upgrade."""
     if one.host != other.host:
         return False

@@ -1,4 +1,4 @@
-"""Why an HTTP request got no answer, told from the types of exceptions. Imported with httpx."""
+"""Why an HTTP request got no answer, told from the types of exceptions. Imported with httpx2."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import h11
-import httpx
+import httpx2
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +21,7 @@ class Failure:
     transient: bool = False
 
 
-def failure_of(error: httpx.RequestError | httpx.InvalidURL) -> Failure:
+def failure_of(error: httpx2.RequestError | httpx2.InvalidURL) -> Failure:
     """Tell why there was no answer. Nothing of the request, nor of any message, is in it."""
     causes = list(_causes(error))
     for cause in causes:
@@ -31,17 +31,17 @@ def failure_of(error: httpx.RequestError | httpx.InvalidURL) -> Failure:
         if isinstance(cause, ssl.SSLError):
             return Failure("tls", f"no secure connection, {_tls_reason(cause)}")
     match error:
-        case httpx.TimeoutException():
+        case httpx2.TimeoutException():
             return Failure("timeout", "connecting took too long", transient=True)
-        case httpx.ProxyError():
+        case httpx2.ProxyError():
             return Failure("proxy", "the proxy did not let it through")
-        case httpx.DecodingError():
+        case httpx2.DecodingError():
             return Failure("protocol", "the body is not encoded as its headers say")
-        case httpx.InvalidURL() | httpx.RemoteProtocolError() if not causes:
+        case httpx2.InvalidURL() | httpx2.RemoteProtocolError() if not causes:
             return Failure("redirect", "it was redirected to something that is not a URL")
-        case httpx.RemoteProtocolError() if any(isinstance(c, h11.ProtocolError) for c in causes):
+        case httpx2.RemoteProtocolError() if any(isinstance(c, h11.ProtocolError) for c in causes):
             return Failure("protocol", "the answer is not HTTP, or not all of it", transient=True)
-        case httpx.RemoteProtocolError():
+        case httpx2.RemoteProtocolError():
             return Failure("connection", "the connection was closed unanswered", transient=True)
         case _:
             return Failure("connection", _system_reason(causes), transient=True)
@@ -54,7 +54,7 @@ def _causes(error: BaseException) -> Iterator[BaseException]:
     elif error.__cause__ is not None:
         inner = (error.__cause__,)
     else:
-        # httpcore drops the cause on the way, but wraps it. (Not `__context__`: that may be
+        # httpcore2 drops the cause on the way, but wraps it. (Not `__context__`: that may be
         # something else altogether, which the caller was handling.)
         inner = tuple(arg for arg in error.args if isinstance(arg, BaseException))
     for cause in inner:

@@ -23,7 +23,7 @@ from runtrue.workflow.nodes.http_params import (
 )
 
 if TYPE_CHECKING:
-    import httpx
+    import httpx2
 
 _FORM = "application/x-www-form-urlencoded"
 #: What comes before the host of a URL, with a user in it.
@@ -38,7 +38,7 @@ class Request:
     """A request that can be sent, and all texts in it that must appear nowhere else."""
 
     method: str
-    url: httpx.URL
+    url: httpx2.URL
     headers: list[tuple[bytes, bytes]]
     content: bytes | None
     secrets: tuple[str, ...]
@@ -154,19 +154,19 @@ def _method(params: HttpParams, content: bytes | None) -> str:
     return method
 
 
-def _url(params: HttpParams) -> httpx.URL:
-    import httpx
+def _url(params: HttpParams) -> httpx2.URL:
+    import httpx2
 
     problem = url_problem(params.url)
     if problem:
         raise _bad_url(params.url, problem)
     try:
-        url = httpx.URL(params.url)
+        url = httpx2.URL(params.url)
         if params.params:
             # Appended, not merged: the query that is written into the URL stays as it is.
             query = "&".join(filter(None, [url.query.decode(), _form(params.params, "params")]))
             url = url.copy_with(query=query.encode())
-    except httpx.InvalidURL:
+    except httpx2.InvalidURL:
         raise _bad_url(params.url, "its host cannot be one, or it is too long") from None
     return url
 
