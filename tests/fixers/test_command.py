@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runtrue.fixers import CommandFixer, tell_command, write_prompt
+from runtrue.fixers import CommandFixer, command_variables, write_prompt
 from runtrue.loop import FixTask, Proposal, Workplace
 from runtrue.redaction import Redactor
 from tests.fixers.support import make_finding, make_task, make_workplace
@@ -111,7 +111,7 @@ def test_what_the_loop_may_do_with_it() -> None:
 
 def told(workplace: Workplace, *data: dict[str, Any]) -> str:
     findings = [make_finding(data=one) for one in data]
-    return tell_command("prompt", findings, workplace, Redactor())["RUNTRUE_FINDINGS"]
+    return command_variables("prompt", findings, workplace, Redactor())["RUNTRUE_FINDINGS"]
 
 
 class TestRoom:

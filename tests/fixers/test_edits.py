@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from runtrue.fixers.edits import BadEdit, Edit, apply_edits, inside, read_edits
+from runtrue.fixers.edits import EditError, FileEdit, apply_edits, inside, read_edits
 
 
 @pytest.fixture
@@ -18,8 +18,8 @@ def root(tmp_path: Path) -> Path:
     return root
 
 
-def swap(path: str, old: str, new: str) -> Edit:
-    return Edit(path=path, old=old, new=new)
+def swap(path: str, old: str, new: str) -> FileEdit:
+    return FileEdit(path=path, old=old, new=new)
 
 
 class TestReplacing:
@@ -63,25 +63,25 @@ class TestReplacing:
             (swap("app.py", " \n", "c = 3"), "must be a text that occurs once"),
             (swap("other.py", "a", "b"), "other.py does not exist: give its `content`"),
             (swap("app.py", "b = 2", "b = 2"), "leave every file as it is"),
-            (Edit(path="folder", new="x"), "folder is a directory"),
-            (Edit(path="app.py/inner.py", new="x"), "cannot be"),
-            (Edit(path="image.png", old="a", new="x"), "image.png is not text in UTF-8"),
+            (FileEdit(path="folder", new="x"), "folder is a directory"),
+            (FileEdit(path="app.py/inner.py", new="x"), "cannot be"),
+            (FileEdit(path="image.png", old="a", new="x"), "image.png is not text in UTF-8"),
         ],
     )
     def test_what_cannot_be_made_is_told_and_nothing_is_written(
-        self, root: Path, edit: Edit, reason: str
+        self, root: Path, edit: FileEdit, reason: str
     ) -> None:
         (root / "folder").mkdir()
         (root / "image.png").write_bytes(b"\x89PNG\xff")
         before = contents(root)
-        good = [] if "every" in reason else [Edit(path="new/file.py", new="x\n")]
-        with pytest.raises(BadEdit, match=reason.replace("(", r"\(")):
+        good = [] if "every" in reason else [FileEdit(path="new/file.py", new="x\n")]
+        with pytest.raises(EditError, match=reason.replace("(", r"\(")):
             apply_edits([*good, edit], root)
         assert contents(root) == before
 
     def test_text_that_overlaps_itself_occurs_twice(self, root: Path) -> None:
         (root / "app.py").write_text("x = 'aaa'\n")
-        with pytest.raises(BadEdit, match="more than once"):
+        with pytest.raises(EditError, match="more than once"):
             apply_edits([swap("app.py", "aa", "b")], root)
 
     def test_edits_of_one_file_are_made_one_after_the_other(self, root: Path) -> None:
@@ -90,7 +90,7 @@ class TestReplacing:
         assert (root / "app.py").read_text() == "a = 1\nd = 4\na = 1\nend = 0\n"
 
     def test_whole_files_are_written_and_made(self, root: Path) -> None:
-        edits = [Edit(path="app.py", new="x\n"), Edit(path="deep/er/new.py", new="y\n")]
+        edits = [FileEdit(path="app.py", new="x\n"), FileEdit(path="deep/er/new.py", new="y\n")]
         assert apply_edits(edits, root) == ("app.py", "deep/er/new.py")
         assert contents(root) == {"app.py": b"x\n", "deep/er/new.py": b"y\n"}
 
@@ -99,13 +99,13 @@ class TestReplacing:
 
     def test_a_file_is_not_a_directory_as_well(self, root: Path) -> None:
         before = contents(root)
-        with pytest.raises(BadEdit, match="new/b lies in what is a file"):
-            apply_edits([Edit(path="new", new="x"), Edit(path="new/b", new="y")], root)
+        with pytest.raises(EditError, match="new/b lies in what is a file"):
+            apply_edits([FileEdit(path="new", new="x"), FileEdit(path="new/b", new="y")], root)
         assert contents(root) == before
 
     def test_a_program_stays_one_and_a_new_file_is_for_all_to_read(self, root: Path) -> None:
         (root / "app.py").chmod(0o755)
-        apply_edits([swap("app.py", "b = 2", "b = 3"), Edit(path="new.py", new="x")], root)
+        apply_edits([swap("app.py", "b = 2", "b = 3"), FileEdit(path="new.py", new="x")], root)
         assert (root / "app.py").stat().st_mode & 0o777 == 0o755
         mask = os.umask(0)
         os.umask(mask)
@@ -136,8 +136,8 @@ class TestPlaces:
         (root / "link.py").symlink_to(outside / "outside.py")
         (root / "dangling.py").symlink_to(outside / "not-there.py")
         assert inside(root, path) is None
-        with pytest.raises(BadEdit, match="not the path of a file in the project"):
-            apply_edits([Edit(path=path, new="mine\n")], root)
+        with pytest.raises(EditError, match="not the path of a file in the project"):
+            apply_edits([FileEdit(path=path, new="mine\n")], root)
         assert contents(outside) == {"outside.py": b"theirs\n"}
         assert not (tmp_path / "outside.py").exists()
 
@@ -149,9 +149,9 @@ class TestPlaces:
 
     def test_a_file_may_be_refused_under_its_real_name(self, root: Path) -> None:
         (root / "link.py").symlink_to("app.py")
-        with pytest.raises(BadEdit, match=r"link\.py: it is not yours"):
+        with pytest.raises(EditError, match=r"link\.py: it is not yours"):
             apply_edits(
-                [Edit(path="link.py", new="x")],
+                [FileEdit(path="link.py", new="x")],
                 root,
                 refuse=lambda file: "it is not yours" if file == "app.py" else None,
             )
@@ -166,7 +166,7 @@ class TestReading:
                 # Some models fill in every field there is.
                 {"path": "c", "content": "z", "old": "", "new": ""},
             ]
-        ) == (swap("a", "x", ""), Edit(path="b", new="y"), Edit(path="c", new="z"))
+        ) == (swap("a", "x", ""), FileEdit(path="b", new="y"), FileEdit(path="c", new="z"))
 
     @pytest.mark.parametrize(
         "item",
@@ -178,7 +178,7 @@ class TestReading:
         ],
     )
     def test_others_are_none(self, item: dict[str, str]) -> None:
-        with pytest.raises(BadEdit, match="a: an edit has either"):
+        with pytest.raises(EditError, match="a: an edit has either"):
             read_edits([item])
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from runtrue.checks import CommandCheck
-from runtrue.fixers.memory import MemoryFixer, fix_ids, in_vain, language_of_finding
+from runtrue.fixers.memory import MemoryFixer, failed_fixes, fix_ids, language_of_finding
 from runtrue.loop import (
     Analysis,
     Attempt,
@@ -350,9 +350,9 @@ def test_a_remembered_fix_fails_where_the_test_does_not_pass_or_another_is_broke
     )
     broke = after.cases.get("tests/test_shop.py::test_one") is FAILED
     expected = () if broke and not is_alone else missed
-    found = in_vain(attempts[1], History(attempts=attempts))
+    found = failed_fixes(attempts[1], History(attempts=attempts))
     assert found == ({7: expected} if expected else {})
-    assert in_vain(attempts[0], History(attempts=attempts)) == {}
+    assert failed_fixes(attempts[0], History(attempts=attempts)) == {}
 
 
 def test_the_fixes_that_took_part_are_told_by_the_parts(

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from runtrue.checks import CommandCheck
-from runtrue.fixers import ToolFixer, mending_command
+from runtrue.fixers import ToolFixer, autofix_command
 from runtrue.loop import Proposal, Workplace
 from tests.fixers.support import make_finding, make_task, make_workplace
 
@@ -18,7 +18,7 @@ def workplace(tmp_path: Path) -> Workplace:
     return make_workplace(tmp_path)
 
 
-def mend(fixer: ToolFixer, workplace: Workplace, source: str = "lint") -> Proposal:
+def fix(fixer: ToolFixer, workplace: Workplace, source: str = "lint") -> Proposal:
     return asyncio.run(fixer.propose(make_task(make_finding(source=source)), workplace))
 
 
@@ -27,7 +27,7 @@ class TestRunning:
         app = workplace.directory / "app.py"
         app.write_text("import os\nprint(undefined)\n")
         check = CommandCheck(name="lint", command="ruff check --select F .")
-        command = mending_command(check.command)
+        command = autofix_command(check.command)
         assert command is not None
         fixer = ToolFixer({"lint": command}, safe=["lint"])
         findings = asyncio.run(check.run(workplace)).findings
@@ -43,19 +43,19 @@ class TestRunning:
         app = workplace.directory / "app.py"
         app.write_text("x=1\n")
         check = CommandCheck(name="format", command="python -m ruff format --check .")
-        command = mending_command(check.command)
+        command = autofix_command(check.command)
         assert command is not None
         fixer = ToolFixer({"format": command}, safe=["format"])
         verdict = asyncio.run(check.run(workplace))
         assert not verdict.passed
         assert all(fixer.accepts(finding) for finding in verdict.findings)
-        assert mend(fixer, workplace, "format").failure is None
+        assert fix(fixer, workplace, "format").failure is None
         assert app.read_text() == "x = 1\n"
         assert asyncio.run(check.run(workplace)).passed
 
     def test_a_command_of_the_users_is_a_line_for_the_shell(self, workplace: Workplace) -> None:
         fixer = ToolFixer({"lint": "echo fixed >app.py && echo $HOME >home"})
-        assert mend(fixer, workplace).failure is None
+        assert fix(fixer, workplace).failure is None
         assert (workplace.directory / "app.py").read_text() == "fixed\n"
         home = (workplace.directory / "home").read_text()
         assert home == f"{workplace.environment['HOME']}\n"
@@ -70,19 +70,19 @@ class TestRunning:
     def test_an_exit_code_that_says_findings_remain_is_no_failure(
         self, workplace: Workplace
     ) -> None:
-        assert mend(ToolFixer({"lint": "exit 1"}), workplace).failure is None
+        assert fix(ToolFixer({"lint": "exit 1"}), workplace).failure is None
 
     @pytest.mark.parametrize("command", ["no-such-program --fix", "./plain"])
     def test_a_program_that_cannot_be_run_is_a_failure(
         self, workplace: Workplace, command: str
     ) -> None:
         (workplace.directory / "plain").touch()
-        proposal = mend(ToolFixer({"lint": command}), workplace)
+        proposal = fix(ToolFixer({"lint": command}), workplace)
         assert proposal.failure == f"`{command}` cannot be run"
 
     def test_a_directory_that_is_gone_is_a_failure(self, workplace: Workplace) -> None:
         workplace.directory.rmdir()
-        proposal = mend(ToolFixer({"lint": "true"}), workplace)
+        proposal = fix(ToolFixer({"lint": "true"}), workplace)
         assert proposal.failure == "cannot be run: No such file or directory"
 
 
@@ -100,7 +100,7 @@ class TestAccepting:
 
     def test_without_commands_it_is_unavailable(self) -> None:
         assert ToolFixer({}).unavailable() == (
-            "no check here has a command that mends its findings"
+            "no check here has a command that fixes its findings"
         )
         assert ToolFixer({"lint": "true"}).unavailable() is None
 
@@ -141,5 +141,5 @@ class TestAccepting:
         ("cd sub && ruff check .", None),
     ],
 )
-def test_the_mending_command_of_a_check(command: str, expected: str | None) -> None:
-    assert mending_command(command) == expected
+def test_the_autofix_command_of_a_check(command: str, expected: str | None) -> None:
+    assert autofix_command(command) == expected

@@ -15,9 +15,9 @@ import pytest
 
 from runtrue.config import AgentConfig
 from runtrue.confinement import ResourceLimits
+from runtrue.fixers import run_autofix
 from runtrue.fixers.agent import run_agent
 from runtrue.fixers.command import run_command
-from runtrue.fixers.tool import mend
 from runtrue.loop import Fault
 from runtrue.sandbox.isolation import Level, unavailable
 from tests.isolation.arena import LIMITS, Arena, Outcome
@@ -145,8 +145,8 @@ def test_a_fixer_that_hits_a_limit_fails_of_it(arena: Arena, fixer: str) -> None
         if fixer == "agent":
             return (await run_agent(AgentConfig(command=FLOOD), "", workplace)).failure
         if fixer == "tool":
-            return (await mend([FLOOD], workplace)).failure
-        return (await run_command(FLOOD, workplace, timeout=60, told={})).failure
+            return (await run_autofix([FLOOD], workplace)).failure
+        return (await run_command(FLOOD, workplace, timeout=60, variables={})).failure
 
     assert "printed too much: " in (asyncio.run(failure()) or "")
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from runtrue.code.place import Place
 from runtrue.code.sessions import keep_session, with_generation
-from runtrue.fixers import in_vain, language_of_finding
+from runtrue.fixers import failed_fixes, language_of_finding
 from runtrue.flow import RunState
 from runtrue.loop import (
     COVERAGE_UNMET,
@@ -70,7 +70,7 @@ class MemoryAnalyst:
             project=place.project,
             language_of=language_of_finding,
         )
-        for fix_id, findings in in_vain(attempt, history).items():
+        for fix_id, findings in failed_fixes(attempt, history).items():
             place.memory.failed(fix_id, place.run_id, project=place.project, findings=findings)
         # The one that most failures share says most.
         shown = _first(own or attempt.blocking)

@@ -10,7 +10,7 @@ from typing import Any
 from runtrue.code.place import Place
 from runtrue.code.sessions import keep_session, learning_of, with_generation
 from runtrue.code.task import CodeTask
-from runtrue.fixers import fix_ids, keep_fix, language_of_finding
+from runtrue.fixers import fix_ids, language_of_finding, remember_fix
 from runtrue.flow import Node
 from runtrue.loop import Action, Attempt, Decision, Fault, Fix, History, lineage, mended
 from runtrue.memory import Retention, load_sessions
@@ -124,7 +124,7 @@ class LearnNode(Node):
         place, fix = self.place, attempt.fix
         if fix is None:
             return
-        remembered = keep_fix(
+        remembered = remember_fix(
             attempt,
             history,
             place.memory,

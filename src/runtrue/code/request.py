@@ -36,7 +36,7 @@ from runtrue.config import (
     SecurityConfig,
 )
 from runtrue.errors import UsageError
-from runtrue.fixers import Mending
+from runtrue.fixers import AutofixCommands
 from runtrue.loop import (
     CodeType,
     Condition,
@@ -234,7 +234,9 @@ def _plan(
             f"{project}: every check is informational, so that nothing could fail; "
             'give one of them mode = "required"'
         )
-    mending = Mending.of({name: (check.command, check.fix) for name, check in chosen.items()})
+    mending = AutofixCommands.of(
+        {name: (check.command, check.fix) for name, check in chosen.items()}
+    )
     return CodeRequest(
         kind=kind,
         workflow_id=str(uuid.uuid4()),

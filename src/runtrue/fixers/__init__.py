@@ -1,14 +1,14 @@
-"""Fixers: what proposes a new candidate from findings, as a ladder, cheapest first."""
+"""Fixers propose a new candidate from findings. They form a ladder, cheapest first."""
 
 from runtrue.fixers.agent import AgentFixer, run_agent, write_prompt
-from runtrue.fixers.command import CommandFixer, run_command, tell_command
+from runtrue.fixers.autofix import AutofixCommands, autofix_command, run_autofix
+from runtrue.fixers.command import CommandFixer, command_variables, run_command
 from runtrue.fixers.context import Hide, bounds_text, findings_text, sendable
 from runtrue.fixers.editor import Edited, ModelEditor, sentence
-from runtrue.fixers.keeping import keep_fix
 from runtrue.fixers.ladder import FixerSettings, make_ladder
-from runtrue.fixers.memory import MemoryFixer, fix_ids, in_vain, language_of_finding
-from runtrue.fixers.mending import Mending
+from runtrue.fixers.memory import MemoryFixer, failed_fixes, fix_ids, language_of_finding
 from runtrue.fixers.model import ModelFixer
+from runtrue.fixers.remember_fix import remember_fix
 from runtrue.fixers.search import SearchFixer, Searching
 from runtrue.fixers.sources import (
     Lead,
@@ -20,42 +20,42 @@ from runtrue.fixers.sources import (
     show_files,
     sources_below,
 )
-from runtrue.fixers.tool import ToolFixer, mend, mending_command
+from runtrue.fixers.tool import ToolFixer
 
 __all__ = [
     "AgentFixer",
+    "AutofixCommands",
     "CommandFixer",
     "Edited",
     "FixerSettings",
     "Hide",
     "Lead",
     "MemoryFixer",
-    "Mending",
     "ModelEditor",
     "ModelFixer",
     "SearchFixer",
     "Searching",
     "ToolFixer",
+    "autofix_command",
     "bounds_text",
+    "command_variables",
+    "failed_fixes",
     "findings_text",
     "fix_ids",
     "imported_by",
-    "in_vain",
-    "keep_fix",
     "language_of_finding",
     "leads_of",
     "make_ladder",
-    "mend",
-    "mending_command",
     "module_of",
     "own_file",
     "read_text",
+    "remember_fix",
     "run_agent",
+    "run_autofix",
     "run_command",
     "sendable",
     "sentence",
     "show_files",
     "sources_below",
-    "tell_command",
     "write_prompt",
 ]

@@ -1,4 +1,4 @@
-"""The `agent` fixer: any coding agent with a command line; prompt in, edited files out."""
+"""The `agent` fixer: runs any coding agent's command line; prompt in, edited files out."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from runtrue.redaction import Redactor, secrets_in
 from runtrue.secrets import StoreRefused, secrets_of
 
 _PLACEHOLDER = re.compile(r"\{prompt(?:_file)?\}")
-#: Programs that run an argument of theirs as a line for the shell.
+#: Programs that run one of their arguments as a shell command.
 _SHELLS = frozenset({"sh", "bash", "dash", "ksh", "zsh"})
 
 
 class AgentFixer:
     """Runs a command in the sandbox. `{prompt_file}` and `{prompt}` in it are filled in.
 
-    Where neither occurs, the prompt goes to the command's standard input. `hide` takes out of the
-    prompt what must not be in it; by itself, the values of secrets that the agent is given.
+    Where neither occurs, the prompt goes to the command's standard input. `hide` redacts the
+    prompt; by default, the values of secrets that the agent is given.
     """
 
     name = "agent"
@@ -39,11 +39,11 @@ class AgentFixer:
         self.side_effect = agent.once and agent.command is not None
 
     def unavailable(self) -> str | None:
-        """Why it cannot be used at all: none is configured."""
+        """Return why it cannot be used, or None."""
         return None if self._agent.command else "no agent is configured ([fixers.agent] command)"
 
     def accepts(self, finding: Finding) -> bool:
-        """An agent can be asked about anything."""
+        """Accept anything."""
         return True
 
     async def propose(self, task: FixTask, workplace: Workplace) -> Proposal:
@@ -55,10 +55,7 @@ class AgentFixer:
 async def run_agent(
     agent: AgentConfig, prompt: str, workplace: Workplace, *, hide: Hide | None = None
 ) -> Proposal:
-    """Run an agent's command on a prompt, confined to the sandbox and what it is allowed besides.
-
-    `hide` takes out of the prompt what must not be in it.
-    """
+    """Run an agent's command on a prompt, confined to the sandbox and what else it may use."""
     command, timeout = agent.command or "", agent.timeout
     try:
         passed_on = secrets_of(agent.env, os.environ)
@@ -108,13 +105,13 @@ def _expanded(place: str) -> Path:
 
 
 def write_prompt(task: FixTask, hide: Hide = str) -> str:
-    """The prompt for a task, from the templates beside this module."""
+    """Return the prompt for a task, from the templates beside this module."""
     commands = "\n".join(f"  - `{command}`" for command in task.commands) or "  - not known"
     return sendable(fill("agent", commands=commands, task=task_text(task, hide)) + "\n")
 
 
 def _argv(command: str, prompt: str, prompt_file: str) -> tuple[list[str], bool]:
-    """The command with the prompt filled in, and whether it holds the prompt in any form."""
+    """Return the command with the prompt filled in, and whether it holds the prompt at all."""
     uses_prompt = _PLACEHOLDER.search(command) is not None
     values = {"{prompt}": prompt, "{prompt_file}": prompt_file}
 
@@ -126,7 +123,7 @@ def _argv(command: str, prompt: str, prompt_file: str) -> tuple[list[str], bool]
     words = shlex.split(command)
     if not words:
         raise ValueError("it is empty")
-    # Of a plain command each word is filled in as it stands, unless it is a line for a shell.
+    # Each word of a plain command is filled in as it is, unless a shell runs it.
     has_shell = any(Path(word).name in _SHELLS for word in words)
     is_line = [has_shell and re.search(r"\s", word) is not None for word in words]
     argv = [fill(w, shlex.quote if line else str) for w, line in zip(words, is_line, strict=True)]

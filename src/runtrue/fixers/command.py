@@ -1,4 +1,4 @@
-"""The `command` fixer: a plan's own command, run again with what was found wrong."""
+"""The `command` fixer: runs a plan's own command again, with what was found wrong."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from runtrue.fixers.context import Hide
 from runtrue.loop import Finding, FixTask, Proposal, Workplace
 from runtrue.redaction import Redactor, secrets_in
 
-#: What a command is told by, beside its own line.
+#: The variables that say what is wanted of a command.
 PROMPT_FILE, FINDINGS = "RUNTRUE_PROMPT_FILE", "RUNTRUE_FINDINGS"
 #: Characters of all findings, and of one text in them: no system takes a variable of any length.
 _ALL, _TEXT = 60_000, 2_000
@@ -22,8 +22,8 @@ _SAID = 500
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ran:
-    """How a command ended. `exit_code` is there when it came to an end by itself."""
+class CommandResult:
+    """How a command ended. `exit_code` is set when it ended by itself."""
 
     said: str
     exit_code: int | None = None
@@ -31,11 +31,11 @@ class Ran:
 
 
 class CommandFixer:
-    """Runs the command again that made what is to be fixed, a line for the shell.
+    """Runs the shell command again that made what is to be fixed.
 
     `$RUNTRUE_PROMPT_FILE` names the file of the prompt that an agent would get, and
-    `$RUNTRUE_FINDINGS` holds the list of the findings. `hide` takes out of both what must not be
-    in them; by itself, the values of secrets that the command is given.
+    `$RUNTRUE_FINDINGS` holds the findings as JSON. `hide` redacts both; by default, the values of
+    secrets that the command is given.
     """
 
     name = "command"
@@ -48,11 +48,11 @@ class CommandFixer:
         self._hide = hide
 
     def unavailable(self) -> str | None:
-        """Which command it is, is known from the task."""
+        """Return None: the task names the command."""
         return None
 
     def accepts(self, finding: Finding) -> bool:
-        """What a command can do is for it to say."""
+        """Accept anything: the command itself says what it can do."""
         return True
 
     async def propose(self, task: FixTask, workplace: Workplace) -> Proposal:
@@ -64,7 +64,7 @@ class CommandFixer:
             task.redo,
             workplace,
             timeout=self._timeout,
-            told=tell_command(write_prompt(task, hide), task.findings, workplace, hide),
+            variables=command_variables(write_prompt(task, hide), task.findings, workplace, hide),
         )
         return Proposal(description=ran.said or task.redo, failure=ran.failure)
 
@@ -75,36 +75,36 @@ async def run_command(
     *,
     # Not the caller's to wrap around the call: what the command said until then would be lost.
     timeout: float,  # noqa: ASYNC109
-    told: Mapping[str, str],
-) -> Ran:
-    """Run a line for the shell in the workplace; `told` is what it gets beside its environment."""
+    variables: Mapping[str, str],
+) -> CommandResult:
+    """Run a shell command in the workplace, with variables beside those of its environment."""
     try:
         ended = await process.run(
             ["/bin/sh", "-c", command],
             cwd=workplace.directory,
-            env={**workplace.environment, **told},
+            env={**workplace.environment, **variables},
             timeout=timeout,
             confinement=workplace.confinement,
         )
     except OSError as error:
-        return Ran(said="", failure=f"`{command}` cannot be run: {error.strerror}")
+        return CommandResult(said="", failure=f"`{command}` cannot be run: {error.strerror}")
     said = trim(output_of(ended), _SAID)
     if ended.exceeded:
-        return Ran(said=said, failure=f"`{command}` {ended.exceeded.message}")
+        return CommandResult(said=said, failure=f"`{command}` {ended.exceeded.message}")
     if ended.timed_out:
-        return Ran(said=said, failure=f"`{command}` did not end within {timeout:.0f} s")
+        return CommandResult(said=said, failure=f"`{command}` did not end within {timeout:.0f} s")
     code = ended.exit_code
     if code == 0:
-        return Ran(said=said, exit_code=code)
+        return CommandResult(said=said, exit_code=code)
     # The shell's own codes for a program that cannot be run or found.
     how = "names a program that cannot be run" if code in (126, 127) else f"exited with code {code}"
-    return Ran(said=said, exit_code=code, failure=f"`{command}` {how}")
+    return CommandResult(said=said, exit_code=code, failure=f"`{command}` {how}")
 
 
-def tell_command(
+def command_variables(
     prompt: str, findings: Sequence[Finding], workplace: Workplace, hide: Hide
 ) -> dict[str, str]:
-    """The variables that tell a command what is wanted of it; writes the file of the prompt."""
+    """Return the variables that say what is wanted of a command; writes the prompt's file."""
     file = workplace.scratch / "prompt.md"
     file.write_text(hide(prompt), encoding="utf-8")
     listed = json.dumps(list(_that_fit(findings, hide)))
@@ -112,7 +112,7 @@ def tell_command(
 
 
 def _that_fit(findings: Sequence[Finding], hide: Hide) -> Iterator[dict[str, Any]]:
-    """Findings as data, as many as there is room for; without their data where that is long."""
+    """Yield findings as data, as many as there is room for; without `data` where that is long."""
     room = _ALL
     for finding in findings:
         place = finding.location
@@ -135,7 +135,7 @@ def _that_fit(findings: Sequence[Finding], hide: Hide) -> Iterator[dict[str, Any
 
 
 def _plain(value: Any, hide: Hide) -> Any:
-    """A value as JSON has it, each text without what must not be in it, and trimmed."""
+    """Return a value as JSON has it, each text redacted and trimmed."""
     if isinstance(value, str):
         return trim(hide(value.replace("\0", "\ufffd")), _TEXT // 2)
     if isinstance(value, Mapping):

@@ -1,4 +1,4 @@
-"""Context: what a fixer that reads prose is told of its task."""
+"""Context: the text that describes a task to a fixer that reads prose."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ from runtrue.loop import (
 )
 from runtrue.models import fence
 
-#: How much a prompt may hold: findings, and characters for each of them.
+#: How much a prompt holds at most: findings, characters of each, names and so on.
 _MOST_FINDINGS = 20
 _SAMPLE = 1_500
 _SAID = 400
 _MOST_NAMES = 10
 _MOST_RANGES = 40
 _MOST_PATTERNS = 100
-#: Data of findings that is told in other words, or says nothing to those who mend.
-_TOLD = frozenset({"missing", "stack_trace", "frames", "when", "fixable"})
+#: Data of findings that is shown in another form, or is of no use for a fix.
+_NOT_SHOWN = frozenset({"missing", "stack_trace", "frames", "when", "fixable"})
 
 _REJECTED = {
     Reason.UNCHANGED: "no file was changed by it",
@@ -43,14 +43,14 @@ Hide = Callable[[str], str]
 
 
 def wants_tests(finding: Finding) -> bool:
-    """Whether a finding is mended by adding tests."""
+    """Return whether the way to fix a finding is to add tests."""
     return finding.category in (COVERAGE_UNMET, TESTS_MISSING)
 
 
 def task_text(task: FixTask, hide: Hide = str) -> str:
-    """Rules, findings, and what came before: the part of a prompt that all fixers share.
+    """Return rules, findings and history: the part of a prompt that all fixers share.
 
-    `hide` is for what is trimmed: half of a secret is not found any more.
+    `hide` redacts texts before they are trimmed: half of a secret is not found any more.
     """
     return fill(
         "task",
@@ -63,7 +63,7 @@ def task_text(task: FixTask, hide: Hide = str) -> str:
 
 
 def findings_text(findings: Sequence[Finding], hide: Hide = str) -> str:
-    """Findings as a prompt shows them, the first of many, each in fences."""
+    """Return findings as a prompt shows them, the first of many, each in fences."""
     shown = findings[:_MOST_FINDINGS]
     more = len(findings) - len(shown)
     text = "\n\n".join(_finding(number, f, hide) for number, f in enumerate(shown, start=1))
@@ -71,7 +71,7 @@ def findings_text(findings: Sequence[Finding], hide: Hide = str) -> str:
 
 
 def bounds_text(bounds: Bounds) -> str:
-    """What bounds say, as rules for those who edit; nothing where they bound nothing."""
+    """Return bounds as rules for anyone who edits; empty where they bound nothing."""
     rules = []
     if bounds.paths is not None:
         rules.append(fill("bounds-paths", paths=_quoted(bounds.paths) or "none at all"))
@@ -87,7 +87,7 @@ def bounds_text(bounds: Bounds) -> str:
 
 
 def fill(name: str, **values: str) -> str:
-    """The prompt of that name with its blanks filled in; what is filled in is taken as it is."""
+    """Return the prompt of that name with its blanks filled in."""
     return Template(_prompt(name)).substitute(values).rstrip()
 
 
@@ -97,7 +97,7 @@ def _prompt(name: str) -> str:
 
 
 def sendable(prompt: str) -> str:
-    """The prompt as it can be handed on: no null character, and only what is text in UTF-8."""
+    """Return the prompt without null characters and what UTF-8 cannot encode."""
     return prompt.replace("\0", "\ufffd").encode("utf-8", "replace").decode()
 
 
@@ -128,7 +128,7 @@ def _finding(number: int, finding: Finding, hide: Hide) -> str:
         lines.append(f"Available: {', '.join(finding.available)}")
     if finding.sample:
         lines.append(fence(hide(finding.sample), limit=_SAMPLE))
-    data = {name: value for name, value in finding.data.items() if name not in _TOLD}
+    data = {name: value for name, value in finding.data.items() if name not in _NOT_SHOWN}
     if data:
         text = json.dumps(data, ensure_ascii=False, default=str)
         lines.append(f"Data:\n{fence(hide(text), limit=_SAMPLE)}")
@@ -136,7 +136,7 @@ def _finding(number: int, finding: Finding, hide: Hide) -> str:
 
 
 def _ranges(numbers: Sequence[int]) -> str:
-    """Numbers as people write them: `3-5, 9`."""
+    """Return numbers as people write them: `3-5, 9`."""
     found: list[tuple[int, int]] = []
     for number in sorted(set(numbers)):
         if found and number == found[-1][1] + 1:
@@ -149,7 +149,6 @@ def _ranges(numbers: Sequence[int]) -> str:
 
 
 def _known(history: History, hide: Hide) -> str:
-    """What the memory and others have found out about the failure as it is now."""
     analysis = history.latest.analysis if history.attempts else None
     if analysis is None:
         return ""
@@ -198,7 +197,6 @@ def _undone(fix: Fix | None) -> str:
 
 
 def _said(fix: Fix | None, hide: Hide) -> str:
-    """What the fixers said of their own work; those that failed said nothing about it."""
     parts = [part for part in fix.parts if part.failure is None] if fix else []
     said = "\n".join(filter(None, (part.description.strip() for part in parts)))
     return f" It was said of it:\n{fence(hide(said), limit=_SAID)}" if said else ""

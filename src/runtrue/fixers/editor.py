@@ -8,21 +8,21 @@ from pathlib import Path
 from typing import Any
 
 from runtrue.fixers.context import Hide, fill, sendable
-from runtrue.fixers.edits import EDITS, BadEdit, apply_edits, read_edits
+from runtrue.fixers.edits import EDITS, EditError, apply_edits, read_edits
 from runtrue.models import BadOutput, Model, ModelError, Usage, fence, open_model
 from runtrue.redaction import MARK, Redactor, secrets_in
 
-#: How often one is asked whose edits cannot be made: once more, with the reason.
+#: How often a model is asked whose edits cannot be made: once more, with the reason.
 _TRIES = 2
 _REASON = 1_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Edited:
-    """What came of asking a model for edits.
+    """The result of asking a model for edits.
 
     `said` is its last answer, in the form that was asked for. `problem` says why nothing was
-    changed, `failure` why no model could be asked: the model's failure, not that of its answer.
+    changed, `failure` why no model could be asked.
     """
 
     files: tuple[str, ...] = ()
@@ -33,9 +33,9 @@ class Edited:
 
 
 class ModelEditor:
-    """A model with files to edit. It is opened when it is asked for the first time.
+    """A model with files to edit, opened when it is first asked.
 
-    `hide` takes out of prompts what must not be in them; by itself, the values of secrets.
+    `hide` redacts prompts; by default, the values of secrets.
     """
 
     def __init__(
@@ -53,7 +53,7 @@ class ModelEditor:
         self._model: Model | None = None
 
     def unavailable(self) -> str | None:
-        """Why it cannot be used at all: none is named."""
+        """Return why it cannot be used, or None."""
         if self._name:
             return None
         return "no language model is configured (RUNTRUE_MODEL, or [model] name)"
@@ -105,9 +105,9 @@ class ModelEditor:
         try:
             edits = read_edits(said["edits"])
             if any(MARK in edit.new for edit in edits):
-                raise BadEdit(f"`{MARK}…]` stands for what you were not shown: leave such lines")
+                raise EditError(f"`{MARK}…]` stands for what you were not shown: leave such lines")
             files = apply_edits(edits, root, refuse=refuse)
-        except BadEdit as error:
+        except EditError as error:
             return Edited(said=said, problem=str(error), usage=usage)
         return Edited(files=files, said=said, usage=usage)
 
@@ -118,7 +118,7 @@ class ModelEditor:
 
 
 def sentence(text: object, limit: int = 500) -> str:
-    """What a model said in its own words, as one line of bounded length."""
+    """Return a model's own words as one line of bounded length."""
     return " ".join(str(text).split())[:limit]
 
 

@@ -1,4 +1,4 @@
-"""Edits: what a model wants changed in files, made exactly as it says or not at all."""
+"""Edits of files that a model asks for, made exactly as it says or not at all."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ EDITS: dict[str, Any] = {
 _SHOWN = 80
 
 
-class BadEdit(Exception):
-    """An edit that cannot be made; the message says why, to whoever proposed it."""
+class EditError(Exception):
+    """An edit that cannot be made; the message tells anyone who proposed it why."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Edit:
+class FileEdit:
     """One change: `new` in place of `old`, or as the whole file where there is no `old`."""
 
     path: str
@@ -44,17 +44,17 @@ class Edit:
     old: str | None = None
 
 
-def read_edits(items: Iterable[Mapping[str, Any]]) -> tuple[Edit, ...]:
-    """The edits in data of the form `EDITS`. Raises BadEdit."""
+def read_edits(items: Iterable[Mapping[str, Any]]) -> tuple[FileEdit, ...]:
+    """Return the edits in data of the form `EDITS`. Raises EditError."""
     return tuple(_read(item) for item in items)
 
 
 def apply_edits(
-    edits: Sequence[Edit], root: Path, *, refuse: Callable[[str], str | None] | None = None
+    edits: Sequence[FileEdit], root: Path, *, refuse: Callable[[str], str | None] | None = None
 ) -> tuple[str, ...]:
-    """Make all of the edits below a directory, or raise BadEdit and make none.
+    """Make all of the edits below a directory, or raise EditError and make none.
 
-    `refuse` says why a file may not be edited, where it may not. Gives the files that now differ.
+    `refuse` returns why a file may not be edited. Returns the files that now differ.
     """
     before: dict[Path, str | None] = {}
     after: dict[Path, str] = {}
@@ -62,29 +62,29 @@ def apply_edits(
     for edit in edits:
         file = inside(root, edit.path)
         if file is None:
-            raise BadEdit(
+            raise EditError(
                 f"{edit.path!r} is not the path of a file in the project, relative to its root"
             )
         name = file.relative_to(root.resolve()).as_posix()
         if refuse and (reason := refuse(name)):
-            raise BadEdit(f"{edit.path}: {reason}")
+            raise EditError(f"{edit.path}: {reason}")
         names[file] = name
         if file not in before:
             before[file] = _text(file, edit.path)
         after[file] = _edited(edit, after.get(file, before[file]))
     changed = {file: text for file, text in after.items() if text != before[file]}
     if not changed:
-        raise BadEdit("the edits leave every file as it is")
+        raise EditError("the edits leave every file as it is")
     if both := [names[file] for file in changed if not changed.keys().isdisjoint(file.parents)]:
-        raise BadEdit(f"{both[0]} lies in what is a file by another edit")
+        raise EditError(f"{both[0]} lies in what is a file by another edit")
     _write(changed, names)
     return tuple(sorted(names[file] for file in changed))
 
 
 def inside(root: Path, path: str) -> Path | None:
-    """The real place of a file that is named from a directory, if it lies in there.
+    """Return the real path of a file below a directory, or None.
 
-    Not so an absolute path, one that goes up, one that a link leads out of, and git's own files.
+    None for an absolute path, one that goes up, one that a link leads out of, and git's own files.
     """
     parts = PurePosixPath(path).parts
     if not parts or "\\" in path or outside(path) or is_git(path):
@@ -96,65 +96,65 @@ def inside(root: Path, path: str) -> Path | None:
     return file if file.is_relative_to(top) and file != top else None
 
 
-def _read(item: Mapping[str, Any]) -> Edit:
+def _read(item: Mapping[str, Any]) -> FileEdit:
     path, old, new, content = (item.get(name) for name in ("path", "old", "new", "content"))
     if content is not None and not old and not new:
-        return Edit(path=str(path), new=content)
+        return FileEdit(path=str(path), new=content)
     if content is None and old is not None and new is not None:
-        return Edit(path=str(path), new=new, old=old)
-    raise BadEdit(f"{path}: an edit has either `old` and `new`, or `content`")
+        return FileEdit(path=str(path), new=new, old=old)
+    raise EditError(f"{path}: an edit has either `old` and `new`, or `content`")
 
 
 def _text(file: Path, name: str) -> str | None:
-    """A file's text, or None where there is none yet."""
+    """Return a file's text, or None where there is none yet."""
     if file.is_dir():
-        raise BadEdit(f"{name} is a directory")
+        raise EditError(f"{name} is a directory")
     try:
         return decoded(file.read_bytes())
     except FileNotFoundError:
         return None
     except UnicodeDecodeError:
-        raise BadEdit(f"{name} is not text in UTF-8, or in the encoding that it names") from None
+        raise EditError(f"{name} is not text in UTF-8, or in the encoding that it names") from None
     except OSError as error:
-        raise BadEdit(f"{name} cannot be read: {error.strerror}") from None
+        raise EditError(f"{name} cannot be read: {error.strerror}") from None
 
 
-def _edited(edit: Edit, text: str | None) -> str:
+def _edited(edit: FileEdit, text: str | None) -> str:
     newline = "\r\n" if text and "\r\n" in text else "\n"
     new = _with_newlines(edit.new, newline)
     if edit.old is None:
         return new
     if text is None:
         if edit.old:
-            raise BadEdit(f"{edit.path} does not exist: give its `content`")
+            raise EditError(f"{edit.path} does not exist: give its `content`")
         return new
     old = _with_newlines(edit.old, newline)
     if not old.strip():
-        raise BadEdit(f"{edit.path} exists: `old` must be a text that occurs once in it")
+        raise EditError(f"{edit.path} exists: `old` must be a text that occurs once in it")
     start = text.find(old)
     if start < 0:
         span = _span_of_lines(edit, text)
         if span is None:
-            raise BadEdit(f"{edit.path}: `old` does not occur in it: {_first_line(old)!r}")
+            raise EditError(f"{edit.path}: `old` does not occur in it: {_first_line(old)!r}")
         start, end = span
         return text[:start] + _with_newlines(_unframed(edit), newline) + text[end:]
     if text.find(old, start + 1) >= 0:
-        raise BadEdit(
+        raise EditError(
             f"{edit.path}: `old` occurs more than once, give more of the lines around it: "
             f"{_first_line(old)!r}"
         )
     return text[:start] + new + text[start + len(old) :]
 
 
-def _span_of_lines(edit: Edit, text: str) -> tuple[int, int] | None:
-    """Where the whole lines of `old` stand once, blanks at the ends of lines aside."""
+def _span_of_lines(edit: FileEdit, text: str) -> tuple[int, int] | None:
+    """Return the only span of the whole lines of `old`, blanks at the ends of lines aside."""
     wanted = [line.rstrip() for line in (edit.old or "").strip("\r\n").split("\n")]
     lines = text.split("\n")
     bare = [line.rstrip() for line in lines]
     count = len(wanted)
     found = [at for at in range(len(bare) - count + 1) if bare[at : at + count] == wanted]
     if len(found) > 1:
-        raise BadEdit(
+        raise EditError(
             f"{edit.path}: `old` occurs more than once, give more of the lines around it: "
             f"{wanted[0][:_SHOWN]!r}"
         )
@@ -165,8 +165,8 @@ def _span_of_lines(edit: Edit, text: str) -> tuple[int, int] | None:
     return start, end - text[start:end].endswith("\r")
 
 
-def _unframed(edit: Edit) -> str:
-    """The new text without the line ends at its ends that `old` had as well."""
+def _unframed(edit: FileEdit) -> str:
+    """Return the new text without the line ends at its ends that `old` had as well."""
     old, new = edit.old or "", edit.new
     if old.startswith(("\n", "\r")):
         new = new.lstrip("\r\n")
@@ -182,7 +182,7 @@ def _first_line(text: str) -> str:
 
 
 def _write(files: Mapping[Path, str], names: Mapping[Path, str]) -> None:
-    """Write all files, or none: what can fail is done before the first takes its place."""
+    """Write all files, or none: what can fail is done before the first is replaced."""
     ready: dict[Path, Path] = {}
     try:
         for file, text in files.items():
@@ -194,7 +194,7 @@ def _write(files: Mapping[Path, str], names: Mapping[Path, str]) -> None:
                     stream.write(encoded(text))
                 _copy_mode(file, ready[file])
             except OSError as error:
-                raise BadEdit(f"{names[file]} cannot be written: {error.strerror}") from None
+                raise EditError(f"{names[file]} cannot be written: {error.strerror}") from None
         for file, temporary in ready.items():
             temporary.replace(file)
     finally:

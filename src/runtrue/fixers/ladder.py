@@ -42,7 +42,7 @@ class FixerSettings:
 
     @property
     def has_stronger(self) -> bool:
-        """Whether a model or an agent can be asked where a search is not sure."""
+        """True if a model or an agent can be asked where a search is not sure."""
         model = self.model is not None and "model" in self.order
         return model or (self.agent.command is not None and "agent" in self.order)
 

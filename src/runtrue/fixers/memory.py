@@ -1,4 +1,4 @@
-"""The `memory` fixer: makes a fix again that has held before, where it fits."""
+"""The `memory` fixer: makes a fix again that passed before, where it fits."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ _MOST_LEADS = 10
 
 
 def fix_ids(parts: Iterable[FixPart]) -> tuple[int, ...]:
-    """The ids of the remembered fixes that changed something in these parts of a fix."""
+    """Return the ids of the remembered fixes that changed something in these parts of a fix."""
     return _named(part for part in parts if part.files)
 
 
@@ -55,22 +55,22 @@ def _named(parts: Iterable[FixPart]) -> tuple[int, ...]:
     found: dict[int, None] = {}
     for part in parts:
         if part.fixer == MemoryFixer.name:
-            told = part.analysis.patterns_matched if part.analysis else (part.description,)
-            found |= dict.fromkeys(int(number) for text in told for number in _FIX.findall(text))
+            texts = part.analysis.patterns_matched if part.analysis else (part.description,)
+            found |= dict.fromkeys(int(number) for text in texts for number in _FIX.findall(text))
     return tuple(found)
 
 
 def _tried(history: History) -> set[int]:
-    """The fixes that this run has already been given, whether it then ran them or not."""
+    """Return the ids of the fixes that were proposed in this run, whether they ran or not."""
     fixes = [attempt.fix for attempt in history.attempts if attempt.fix]
     fixes += [rejection.fix for rejection in history.rejections]
     return set(_named(part for fix in fixes for part in fix.parts))
 
 
-def in_vain(attempt: Attempt, history: History) -> dict[int, tuple[Finding, ...]]:
-    """The remembered fixes that an attempt ran and that failed, each with what it did not mend.
+def failed_fixes(attempt: Attempt, history: History) -> dict[int, tuple[Finding, ...]]:
+    """Return the remembered fixes that an attempt ran, each with the findings it did not fix.
 
-    A finding of a test is mended when the test passes: that it fails otherwise is not enough.
+    A finding of a test is fixed when the test passes: failing in another way is not enough.
     """
     fix = attempt.fix
     if fix is None:
@@ -83,39 +83,39 @@ def in_vain(attempt: Attempt, history: History) -> dict[int, tuple[Finding, ...]
     found: dict[int, tuple[Finding, ...]] = {}
     for part in made:
         aims = [known[one] for one in part.findings if one in known]
-        missed = tuple(f for f in aims if spoils or not _is_mended(f, attempt))
+        missed = tuple(f for f in aims if spoils or not _is_fixed(f, attempt))
         found |= {id_: missed for id_ in _named([part]) if missed}
     return found
 
 
-def _is_mended(finding: Finding, attempt: Attempt) -> bool:
+def _is_fixed(finding: Finding, attempt: Attempt) -> bool:
     verdict = attempt.verdict(finding.source)
     if verdict is None:
         return False
     case = finding.location.symbol
     if case is not None:
-        # A case that is not there any more may not have been run.
+        # A case that is gone may not have been run.
         return verdict.passed or verdict.cases.get(case) is Outcome.PASSED
     return finding.fingerprint not in {left.fingerprint for left in verdict.findings}
 
 
 def language_of_finding(finding: Finding) -> str:
-    """The language of what a finding is about, by the name of its file or its test's."""
+    """Return the language that a finding is about, by the name of its file or its test's."""
     test = (finding.location.symbol or "").partition("::")[0]
     names = [finding.location.file or "", test]
     return next((lang for n in names if (lang := language_of(n)) != "other"), language_of(""))
 
 
 class MemoryFixer:
-    """Proposes the remembered fix that is likeliest to hold and was not tried in this run.
+    """Proposes the remembered fix that is likeliest to pass and was not tried in this run.
 
-    Nor does it propose one that has failed before, on failures of the same shape, in `project`.
+    Skips those that failed before, on failures of the same shape, in `project`.
     """
 
     name = "memory"
     trusted = False
-    # Asked again, it has the next fix, or none. What it gives twice must not keep the findings
-    # from the rungs above, nor use up what is there for fixers that may come to something.
+    # Asked again, it has the next fix, or none. A fix that it repeats must not keep the findings
+    # from the rungs above, nor use up their budget.
     repeatable = False
     side_effect = False
 
@@ -131,19 +131,19 @@ class MemoryFixer:
         self._judges = tuple(judges)
 
     def unavailable(self) -> str | None:
-        """Why it cannot be used at all: the memory cannot be read, or there is none yet."""
+        """Return why it cannot be used, or None."""
         if self._memory.trouble is not None:
             return self._memory.trouble
         return None if self._memory.path.exists() else "nothing is remembered yet"
 
     def accepts(self, finding: Finding) -> bool:
-        """Whether a fix is remembered that may hold. Whether it fits is seen in the files."""
+        """Return whether a fix is remembered that may pass; the files show whether it fits."""
         if finding.fault is not Fault.CANDIDATE:
             return False
         return self._memory.has_thinkable(finding, language_of_finding(finding), self._project)
 
     async def propose(self, task: FixTask, workplace: Workplace) -> Proposal:
-        """Make the best remembered fix for each finding that none of the others covers."""
+        """Make the best remembered fix for each finding that no other fix covers."""
         tried = _tried(task.history)
         draft = _Draft(workplace, self._judges)
         thinkable = [
@@ -168,7 +168,7 @@ class MemoryFixer:
 
 @dataclass(slots=True)
 class _Use:
-    """A fix that is made again, and where."""
+    """A fix that is made again, and the files it changes."""
 
     fix: RememberedFix
     rank: Rank
@@ -181,7 +181,7 @@ class _Use:
 
 @dataclass(slots=True)
 class _Draft:
-    """The files as they are going to be."""
+    """The files with the fixes made so far."""
 
     workplace: Workplace
     judges: tuple[str, ...]
@@ -189,7 +189,7 @@ class _Draft:
     used: list[_Use] = field(default_factory=list)
 
     def cover(self, finding: Finding, ranked: Sequence[RankedFix], rank: Rank) -> None:
-        """Make the first fix of a rank that fits, unless one that was made may be the one."""
+        """Make the first fix of a rank that fits, unless an earlier one may cover the finding."""
         used = {use.fix.id for use in self.used}
         if any(one.fix.id in used for one in ranked):
             return
@@ -214,7 +214,7 @@ class _Draft:
         return False
 
     def _leads(self, finding: Finding) -> tuple[Lead, ...]:
-        """The files that a finding leads to and that may be changed."""
+        """Return the files that a finding leads to and that may be changed."""
         leads = leads_of([finding], self.workplace)
         return tuple(lead for lead in leads if not is_judge(lead.file, self.judges))
 
@@ -223,12 +223,12 @@ class _Draft:
 
     @property
     def description(self) -> str:
-        """Which fixes were made, by their names, and where."""
+        """The names of the fixes, with their files."""
         return f"made again: {'; '.join(map(str, self.used))}"
 
     @property
     def analysis(self) -> Analysis:
-        """What stands behind the proposal: the fixes, and how often they have held."""
+        """The causes that the fixes are for, with the confidence in the weakest."""
         weakest = min(self.used, key=lambda use: use.fix.confidence).fix
         causes = dict.fromkeys(f"{u.fix.error_type} ({u.fix.cause})" for u in self.used)
         return Analysis(
@@ -242,7 +242,7 @@ class _Draft:
 def _fitted(
     template: Template, leads: Sequence[Lead], text_of: Callable[[str], str], least: int
 ) -> dict[str, str]:
-    """The texts that a template makes of the files it leads to; nothing unless all of it fits."""
+    """Return the files as a template makes them; empty unless all of it fits."""
     made: dict[str, str] = {}
     bindings: dict[str, str] = {}
     for part in template.files:
@@ -261,6 +261,6 @@ def _fitted(
 
 
 def _likeliest(file: str, leads: Sequence[Lead]) -> list[Lead]:
-    """The leads in a file's language, those of the same name first."""
+    """Return the leads in a file's language, those of the same name first."""
     same = [lead for lead in leads if language_of(lead.file) == language_of(file)]
     return sorted(same, key=lambda lead: Path(lead.file).name != Path(file).name)

@@ -1,4 +1,4 @@
-"""The `model` fixer: asks a language model for edits, from the findings and the files they name."""
+"""The `model` fixer: asks a language model for edits, given findings and the files they name."""
 
 from __future__ import annotations
 
@@ -12,22 +12,21 @@ from runtrue.fixers.sources import BUDGET, leads_of, show_files
 from runtrue.loop import Analysis, Finding, FixTask, Proposal, Workplace
 from runtrue.sandbox import is_judge, is_test
 
-#: What an answer holds beside the edits.
+#: The properties of an answer beside the edits.
 _PROPERTIES: dict[str, Any] = {
     "root_cause": {"type": "string", "description": "why the checks fail, in a sentence or two"},
     "fix_strategy": {"type": "string", "description": "what the edits do about it"},
     "confidence": {"type": "number", "minimum": 0, "maximum": 1},
 }
-#: The part of the files' room that tests may take.
+#: Characters that tests may take of the room for files.
 _JUDGES = BUDGET // 3
 
 
 class ModelFixer:
     """Sends the findings with the files that matter, and makes the edits that come back.
 
-    `files` are shown whatever the findings say: the code that the task is about. The model is
-    opened when it is first asked; `environment` holds its key and endpoint, and `hide` takes out
-    of the prompt what must not be in it.
+    `files` are shown whatever the findings say: the code that the task is about. `environment`
+    holds the model's key and endpoint, and `hide` redacts the prompt.
     """
 
     name = "model"
@@ -49,15 +48,15 @@ class ModelFixer:
         self._files = files
 
     def unavailable(self) -> str | None:
-        """Why it cannot be used at all: no model is configured."""
+        """Return why it cannot be used, or None."""
         return self._editor.unavailable()
 
     def accepts(self, finding: Finding) -> bool:
-        """A model can be asked about anything."""
+        """Accept anything."""
         return True
 
     async def propose(self, task: FixTask, workplace: Workplace) -> Proposal:
-        """Ask, and make the edits. An answer that cannot be used changes nothing, and says so."""
+        """Ask, and make the edits. An unusable answer changes nothing, and the proposal says so."""
         edited = await self._editor.edit(
             _prompt(task, workplace, self._files, self._hide),
             _PROPERTIES,
@@ -91,7 +90,7 @@ def _prompt(task: FixTask, workplace: Workplace, files: tuple[str, ...], hide: H
 
 
 def _refusal(task: FixTask, root: Path) -> Callable[[str], str | None]:
-    """Which edits would be undone anyway: better said now than after a run of the checks."""
+    """Return what refuses edits that would be undone anyway: better now than after the checks."""
     ran = task.history.test_files() if task.history.attempts else ()
     adds = any(wants_tests(finding) for finding in task.findings)
     only_adds = all(wants_tests(finding) for finding in task.findings)

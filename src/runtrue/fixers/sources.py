@@ -1,7 +1,7 @@
-"""Sources: the files that findings lead to, those that matter most first, as far as there is room.
+"""Sources: the files that findings lead to, the most relevant first, as far as there is room.
 
-Where a test only compares a value, no frame of the failure lies in the code that is wrong: the
-files that the failing test imports are followed as well.
+Where a test only compares a value, no frame of the failure is in the code that is wrong: the files
+that the failing test imports are followed as well.
 """
 
 from __future__ import annotations
@@ -52,14 +52,14 @@ class Lead:
 
 @dataclass(slots=True)
 class _Trail:
-    """What has been found so far."""
+    """The files found so far, with their scores and lines."""
 
     workplace: Workplace
     scores: Counter[str] = field(default_factory=Counter)
     lines: defaultdict[str, set[int]] = field(default_factory=lambda: defaultdict(set))
 
     def add(self, name: object, score: int, line: object = None) -> None:
-        """Count a file, should it be one of the project's that may be shown."""
+        """Count a file, if it is one of the project's that may be shown."""
         file = own_file(str(name), self.workplace) if name else None
         if file is None:
             return
@@ -71,7 +71,7 @@ class _Trail:
 def leads_of(
     findings: Iterable[Finding], workplace: Workplace, also: Sequence[str] = ()
 ) -> list[Lead]:
-    """The files that findings lead to; `also` names more of them, before all others."""
+    """Return the files that findings lead to, those named by `also` before all others."""
     trail = _Trail(workplace)
     for file in also:
         trail.add(file, 12)
@@ -113,7 +113,7 @@ def _follow(finding: Finding, trail: _Trail) -> None:
 
 
 def own_file(name: str, workplace: Workplace) -> str | None:
-    """A file of the project's that may be shown, as seen from the root; None for any other."""
+    """Return a file of the project's that may be shown, relative to the root; None for others."""
     root = workplace.root
     # A program may have named the file through a link that leads to the root, or without it.
     for base, top in ((root, root), (workplace.directory, root), (root, root.resolve())):
@@ -129,7 +129,7 @@ def own_file(name: str, workplace: Workplace) -> str | None:
 
 
 def may_be_shown(root: Path, path: str) -> bool:
-    """Whether a file below a directory is no secret, and does not lead to one, or out of there."""
+    """Return whether a file below a directory neither is a secret nor links to one or outside."""
     file = inside(root, path)
     if file is None or is_secret_file(path):
         return False
@@ -137,7 +137,7 @@ def may_be_shown(root: Path, path: str) -> bool:
 
 
 def sources_below(root: Path) -> tuple[str, ...]:
-    """The files below a directory that are code of the project's own."""
+    """Return the files below a directory that are code of the project's own."""
     return tuple(sorted(_walk(root)))
 
 
@@ -157,7 +157,7 @@ def _walk(root: Path) -> Iterator[str]:
 
 
 def imported_by(file: str, root: Path, listed: Sequence[str]) -> tuple[str, ...]:
-    """Those of the listed files that a file seems to import, by the names in its imports."""
+    """Return those of the listed files that a file seems to import, by the names it imports."""
     text = read_text(root / file) or ""
     words = {word for line in _IMPORTS.findall(text) for word in _WORD.findall(line)}
     language, place = language_of(file), PurePosixPath(file).parent
@@ -183,14 +183,14 @@ def _is_kin(one: Language, other: Language) -> bool:
 
 
 def module_of(file: str) -> str:
-    """The name that a file goes by where it is imported."""
+    """Return the name by which a file is imported."""
     path = PurePosixPath(file)
     stem = path.stem
     return path.parent.name if stem in _NAMELESS and path.parent.name else stem
 
 
 def read_text(path: Path) -> str | None:
-    """The text of a file; None where it is none, or too long to be of use."""
+    """Return the text of a file; None if it is not text, or too long to be of use."""
     try:
         if path.stat().st_size > _LARGEST:
             return None
@@ -200,7 +200,7 @@ def read_text(path: Path) -> str | None:
 
 
 def show_files(leads: Iterable[Lead], root: Path, *, budget: int = BUDGET) -> str:
-    """The files, each in its fence, until the budget is used up; of long ones what matters."""
+    """Return the files, each in its fence, within the budget; of long ones what matters."""
     shown = []
     left = budget
     for lead in leads:
@@ -219,7 +219,7 @@ def _whole(file: str, text: str) -> str:
 
 
 def _excerpts(lead: Lead, text: str, room: int) -> str:
-    """The lines around those that matter, or else the first ones."""
+    """Return the lines around those that matter, or else the first ones."""
     lines = text.split("\n")
     if not lead.lines:
         whole = text[:room].count("\n") or 1

@@ -11,12 +11,12 @@ from runtrue.fixers import (
     Hide,
     ModelEditor,
     SearchFixer,
-    mend,
+    command_variables,
     run_agent,
+    run_autofix,
     run_command,
     sendable,
     sentence,
-    tell_command,
 )
 from runtrue.loop import Attempt, FixTask, History, Workplace
 from runtrue.plan.plan import PlanRequest
@@ -74,8 +74,8 @@ class CommandActor:
     async def act(self, task: StepTask, workplace: Workplace) -> Acted:
         """Run it. That it fails, or cannot be run, is the fault of the strategy that names it."""
         prompt = sendable(step_prompt(task, self._hide))
-        told = tell_command(prompt, task.findings, workplace, self._hide)
-        ran = await run_command(self._command, workplace, timeout=self._timeout, told=told)
+        told = command_variables(prompt, task.findings, workplace, self._hide)
+        ran = await run_command(self._command, workplace, timeout=self._timeout, variables=told)
         return Acted(
             description=ran.said or self._command,
             failure=ran.failure,
@@ -97,7 +97,7 @@ class ToolActor:
 
     async def act(self, task: StepTask, workplace: Workplace) -> Acted:
         """Run them all."""
-        proposal = await mend(self._commands.values(), workplace)
+        proposal = await run_autofix(self._commands.values(), workplace)
         return Acted(description=proposal.description, failure=proposal.failure)
 
 

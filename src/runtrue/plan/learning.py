@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from runtrue.fixers import fix_ids, keep_fix, language_of_finding
+from runtrue.fixers import fix_ids, language_of_finding, remember_fix
 from runtrue.loop import Fault, History, lineage
 from runtrue.plan.picking import is_proved
 from runtrue.plan.place import PlaceNode
@@ -49,7 +49,7 @@ class LearnNode(PlaceNode):
             last = history.attempts[-1:] if inputs.is_proved else ()
             for accepted in (one for one in last if one.passed):
                 for attempt in lineage(history, accepted.candidate):
-                    keep_fix(
+                    remember_fix(
                         attempt,
                         history,
                         place.memory,

@@ -20,7 +20,7 @@ from runtrue.config import (
     problem_of_profile,
 )
 from runtrue.errors import UsageError
-from runtrue.fixers import Mending
+from runtrue.fixers import AutofixCommands
 from runtrue.loop import AutomationProfile, Mode
 from runtrue.plan.acting import STEP
 from runtrue.plan.plan import PlanRequest
@@ -72,7 +72,7 @@ def plan_use(
         configured = replace(configured, answer_within=None)
     used = _limited(own, file, configured)
     validations = _validations(project, config, file)
-    mending = Mending.of({each.name: (each.command, each.fix) for each in validations})
+    mending = AutofixCommands.of({each.name: (each.command, each.fix) for each in validations})
     return PlanRequest(
         project=str(project),
         instruction=file.instruction,

@@ -1,4 +1,4 @@
-"""Keeping: what a verified fix leaves in the debug memory, for the next run that fails so."""
+"""Remember a verified fix in the debug memory, for the next run that fails in the same way."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from runtrue.loop import Attempt, Finding, History, Sandbox, mended
 from runtrue.memory import DebugMemory, Project, RememberedFix
 
 
-def keep_fix(
+def remember_fix(
     attempt: Attempt,
     history: History,
     memory: DebugMemory,
@@ -16,11 +16,10 @@ def keep_fix(
     run_id: str,
     project: Project,
 ) -> list[tuple[Finding, RememberedFix]]:
-    """Remember the fix of an attempt that led to what was accepted; kept again, it adds nothing.
+    """Remember the fix of an attempt that led to the accepted candidate; twice adds nothing.
 
-    Remembered fixes that it used have passed once more, and so have the kinds of edits that a
-    search has found. The change is kept for each finding that it made go away: those, with what is
-    remembered.
+    Counts a pass for the remembered fixes that it used and for the kinds of edits that a search
+    found. Returns the findings that it fixed, each with what is now remembered for it.
     """
     fix = attempt.fix
     if fix is None:
@@ -35,7 +34,7 @@ def keep_fix(
     fixers = [part.fixer for part in fix.parts if part.files]
     remembered = []
     for finding in mended(attempt, history):
-        kept = memory.record_fix(
+        new = memory.record_fix(
             finding,
             diff=diff,
             fixer=fixers[-1] if fixers else "human",
@@ -43,6 +42,6 @@ def keep_fix(
             project=project,
             language=language_of_finding(finding),
         )
-        if kept is not None:
-            remembered.append((finding, kept))
+        if new is not None:
+            remembered.append((finding, new))
     return remembered
