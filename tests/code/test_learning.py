@@ -8,7 +8,7 @@ from runtrue.code.request import plan_fix
 from runtrue.code.sessions import session_ref
 from runtrue.config import load_config
 from runtrue.loop import History
-from runtrue.sandbox import hidden
+from runtrue.sandbox import secret_variables
 
 CONFIG = """
 [sandbox]
@@ -34,7 +34,7 @@ def test_what_is_let_through_set_or_secret_by_name_is_hidden_and_what_all_see_is
         "EDITOR": "ed",
     }
     names = (*request.pass_environment, *request.agent.env)
-    assert hidden(environment, names, [check.env for check in request.checks]) == (
+    assert secret_variables(environment, names, [check.env for check in request.checks]) == (
         {"MODEL_KEY": "trout"},
         {"LET_THROUGH": "swordfish", "FOR_THE_AGENT": "mackerel"},
         {"SET_HERE": "herring", "LET_THROUGH": "cod and chips"},

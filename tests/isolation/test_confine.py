@@ -30,8 +30,8 @@ import pytest
 from runtrue.confinement import ResourceLimits, Start
 from runtrue.sandbox.isolation import _confine, landlock
 from runtrue.sandbox.isolation.box import View
-from runtrue.sandbox.isolation.landlock import Cell, Report, confining, seccomp_filter
-from runtrue.sandbox.isolation.places import SYSTEM, tools
+from runtrue.sandbox.isolation.landlock import Cell, StartReport, confining, seccomp_filter
+from runtrue.sandbox.isolation.visible_paths import SYSTEM, tools
 
 if not sys.platform.startswith("linux"):
     pytest.skip("these levels are Linux's", allow_module_level=True)
@@ -49,7 +49,7 @@ class Done:
     code: int
     out: str
     err: str
-    report: Report
+    report: StartReport
 
 
 @dataclass(frozen=True)
@@ -958,7 +958,7 @@ def test_no_library_of_the_commands_is_loaded_by_what_guards_it(tmp_path: Path) 
 
 def test_an_error_names_the_program_and_the_reason() -> None:
     with pytest.raises(FileNotFoundError) as raised:
-        Report(errno=errno.ENOENT).check("prog")
+        StartReport(errno=errno.ENOENT).check("prog")
     assert raised.value.filename == "prog"
     with pytest.raises(OSError, match="it cannot be confined: Landl"):
-        Report(failed="Landlock: none").check("prog")
+        StartReport(failed="Landlock: none").check("prog")

@@ -16,15 +16,15 @@ from hypothesis import strategies as st
 from runtrue.errors import SandboxError
 from runtrue.loop import Fault
 from runtrue.sandbox import GitSandbox
-from runtrue.sandbox.leaving import (
+from runtrue.sandbox.apply_rules import (
     FILE,
     LINK,
     REPOSITORY,
-    Leaving,
+    ChangedFile,
     RefusedFiles,
     is_git,
-    refused,
     shown,
+    violations,
 )
 from tests.sandbox.support import contents, git, make_repository, make_sandbox, write_files
 
@@ -58,7 +58,7 @@ def apply(sandbox: GitSandbox) -> dict[str, str]:
         assert finding.location.file
         assert finding.message in str(refusal.value)
     assert refusal.value.exit_code == 1
-    return {refusal.file: refusal.kind for refusal in refusal.value.refusals}
+    return {refusal.file: refusal.kind for refusal in refusal.value.violations}
 
 
 #: Links that lead out of the project, by how.
@@ -367,15 +367,15 @@ def test_a_refusal_is_an_error_like_all_of_sandboxes(sandbox: GitSandbox) -> Non
 class TestRules:
     """The rules themselves, for what no file system here can hold."""
 
-    def kinds(self, *changes: Leaving, files: tuple[str, ...] = ()) -> dict[str, str]:
-        return {found.file: found.kind for found in refused(changes, files=files)}
+    def kinds(self, *changes: ChangedFile, files: tuple[str, ...] = ()) -> dict[str, str]:
+        return {found.file: found.kind for found in violations(changes, files=files)}
 
     @pytest.mark.parametrize(
         "path",
         ["/etc/passwd", "../rc", "a/../../rc", "a//b", "./a", "C:/x", "C:\\x", "\\\\host\\x"],
     )
     def test_a_path_that_leads_out_is_refused(self, path: str) -> None:
-        assert self.kinds(Leaving(path=path, before=None, mode=FILE)) == {path: "outside"}
+        assert self.kinds(ChangedFile(path=path, before=None, mode=FILE)) == {path: "outside"}
 
     @pytest.mark.parametrize(
         "path",
@@ -385,46 +385,46 @@ class TestRules:
         ],
     )
     def test_gits_own_files_are_refused(self, path: str) -> None:
-        assert self.kinds(Leaving(path=path, before=None, mode=FILE)) == {path: "git"}
+        assert self.kinds(ChangedFile(path=path, before=None, mode=FILE)) == {path: "git"}
 
     @pytest.mark.parametrize("path", [".gitignore", ".github/x.yml", "git/x", "a.git/x", ".gitx"])
     def test_others_are_not(self, path: str) -> None:
-        assert self.kinds(Leaving(path=path, before=None, mode=FILE)) == {}
+        assert self.kinds(ChangedFile(path=path, before=None, mode=FILE)) == {}
 
     def test_a_repository_of_its_own_is_refused(self) -> None:
-        change = Leaving(path="sub", before=None, mode=REPOSITORY)
+        change = ChangedFile(path="sub", before=None, mode=REPOSITORY)
         assert self.kinds(change) == {"sub": "submodule"}
 
     def test_what_is_removed_may_be_called_as_it_likes(self) -> None:
-        assert self.kinds(Leaving(path="a\nb", before=FILE, mode=None)) == {}
+        assert self.kinds(ChangedFile(path="a\nb", before=FILE, mode=None)) == {}
 
     @pytest.mark.parametrize("name", ["con", "NUL.txt", "a/com1", "x.", "a:b", "what?"])
     def test_names_that_windows_keeps_are_refused_there(self, name: str) -> None:
-        change = Leaving(path=name, before=None, mode=FILE)
-        assert refused([change], windows=False) == ()
-        assert [found.kind for found in refused([change], windows=True)] == ["reserved"]
+        change = ChangedFile(path=name, before=None, mode=FILE)
+        assert violations([change], windows=False) == ()
+        assert [found.kind for found in violations([change], windows=True)] == ["reserved"]
 
     @given(st.text(min_size=1).filter(lambda name: "\0" not in name and "/" not in name))
     def test_whatever_is_called_git_somewhere_is_refused(self, name: str) -> None:
         spelt = unicodedata.normalize("NFC", name).casefold().rstrip(". ")
         if spelt == ".git":
             assert is_git(name)
-        changes = [Leaving(path=f"a/{name}/config", before=None, mode=FILE)]
-        kinds = [found.kind for found in refused(changes)]
+        changes = [ChangedFile(path=f"a/{name}/config", before=None, mode=FILE)]
+        kinds = [found.kind for found in violations(changes)]
         assert not is_git(name) or kinds[0] in ("git", "outside")
 
     @given(st.text(), st.text())
     def test_a_link_that_is_allowed_leads_to_a_place_within(self, path: str, target: str) -> None:
         path, target = (text.replace("\0", "") for text in (path, target))
-        change = Leaving(path=path, before=None, mode=LINK, target=target)
-        if not refused([change], windows=False):
+        change = ChangedFile(path=path, before=None, mode=LINK, target=target)
+        if not violations([change], windows=False):
             at = os.path.normpath(Path("/top", path).parent / target)
             assert at == "/top" or at.startswith("/top/")
 
     @given(st.lists(st.sampled_from(["..", ".", "a", "b", "c", ""]), max_size=8))
     def test_a_link_is_followed_as_a_file_system_would(self, parts: list[str]) -> None:
         target = "/".join(parts)
-        change = Leaving(path="d/e/link", before=None, mode=LINK, target=target)
+        change = ChangedFile(path="d/e/link", before=None, mode=LINK, target=target)
         at = os.path.normpath(Path("/top/d/e") / target)
         is_inside = at == "/top" or at.startswith("/top/")
         # One that goes out and comes back by the name of the project depends on that name.
@@ -432,7 +432,7 @@ class TestRules:
         for part in parts:
             depth += {"..": -1, ".": 0, "": 0}.get(part, 1)
             lowest = min(lowest, depth)
-        allowed = not refused([change]) and not target.startswith("/")
+        allowed = not violations([change]) and not target.startswith("/")
         assert allowed == (is_inside and lowest >= 0 and not target.startswith("/"))
 
     @given(st.text())

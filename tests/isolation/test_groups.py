@@ -72,7 +72,7 @@ def test_a_command_that_cannot_be_counted_is_not_started(
     box: Box, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     @contextmanager
-    def gone(processes: int) -> Iterator[cgroup.Group]:
+    def gone(processes: int) -> Iterator[cgroup.ControlGroup]:
         with cgroup.counted(processes) as group:
             assert group is not None
         yield group

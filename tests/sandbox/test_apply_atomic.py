@@ -18,7 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from runtrue.errors import SandboxError
-from runtrue.sandbox import GitSandbox, _mover, applying
+from runtrue.sandbox import GitSandbox, _mover, apply
 from tests.sandbox.support import contents, git, make_repository, make_sandbox, write_files
 
 KINDS = ("worktree", "copy")
@@ -193,7 +193,7 @@ class Prepared:
         home = self.case.sandbox.directory.parent
         self.intent = home / "intent.json"
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(applying, "_MOVER", crash_at(tmp_path, 1))
+            patch.setattr(apply, "_MOVER", crash_at(tmp_path, 1))
             with pytest.raises(SandboxError):
                 self.case.sandbox.apply(self.case.candidate)
         self.places = {
@@ -276,7 +276,7 @@ class TestCrash:
         self, case: Case, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, point: int
     ) -> None:
         with monkeypatch.context() as patch:
-            patch.setattr(applying, "_MOVER", crash_at(tmp_path, point))
+            patch.setattr(apply, "_MOVER", crash_at(tmp_path, point))
             with pytest.raises(SandboxError):
                 case.sandbox.apply(case.candidate)
         git(case.project, "clean", "-fdxq", "--", ".runtrue-apply-run-1")
@@ -319,7 +319,7 @@ class TestCrash:
             case.sandbox.remove()
         assert str(caught.value) == (
             "what was applied of the patch could not be undone: pkg is in the way; "
-            "put that right, then try again"
+            "fix that, then try again"
         )
         assert case.sandbox.pending_apply()
         (case.project / "pkg").unlink()
@@ -330,12 +330,12 @@ class TestCrash:
     def crash(case: Case, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, point: int) -> None:
         """Apply with a crash in the middle."""
         with monkeypatch.context() as patch:
-            patch.setattr(applying, "_MOVER", crash_at(tmp_path, point))
+            patch.setattr(apply, "_MOVER", crash_at(tmp_path, point))
             with pytest.raises(SandboxError) as caught:
                 case.sandbox.apply(case.candidate)
         assert str(caught.value) == (
             "not all of the patch could be applied: the process that moves files ended (-9); "
-            "put that right, then finish with `runtrue runs resume`"
+            "fix that, then finish with `runtrue runs resume`"
         )
         assert case.sandbox.pending_apply()
         assert case.now not in (case.old, case.new)
@@ -365,11 +365,11 @@ class TestCrash:
 DRIVER = """
 import os, signal, subprocess, sys
 from pathlib import Path
-from runtrue.sandbox import GitSandbox, applying
+from runtrue.sandbox import GitSandbox, apply
 
 home, project, candidate, point, mover = sys.argv[1:]
 if mover:
-    applying._MOVER = Path(mover)
+    apply._MOVER = Path(mover)
 
 def die():
     os.killpg(0, signal.SIGKILL)
@@ -382,7 +382,7 @@ def watch(event, args):
 
 class Popen(subprocess.Popen):
     def communicate(self, *args, **options):
-        if point == "started" and applying._MOVER in self.args:
+        if point == "started" and apply._MOVER in self.args:
             die()
         return super().communicate(*args, **options)
 
@@ -465,7 +465,7 @@ class TestTheUserMeanwhile:
         script = mover_with(tmp_path, f"n == {point} and {edit}")
         if not point:
             script.write_text(f"import os\n{edit}\n{script.read_text()}")
-        monkeypatch.setattr(applying, "_MOVER", script)
+        monkeypatch.setattr(apply, "_MOVER", script)
         with pytest.raises(SandboxError) as caught:
             case.sandbox.apply(case.candidate)
         assert str(caught.value) == (
@@ -482,7 +482,7 @@ class TestTheUserMeanwhile:
             case.sandbox.apply(case.candidate)
         assert str(caught.value) == (
             f"not applied, and nothing is changed: {case.project}/shape: Directory not empty; "
-            "put that right, then finish with `runtrue runs resume`"
+            "fix that, then finish with `runtrue runs resume`"
         )
         assert contents(case.project) == before
 
@@ -517,7 +517,7 @@ class TestTheUserMeanwhile:
         def refuse(path: str) -> None:
             raise OSError(28, "No space left")
 
-        monkeypatch.setattr(applying, "sync", refuse)
+        monkeypatch.setattr(apply, "sync", refuse)
         with pytest.raises(SandboxError, match=r"^not applied, and nothing is changed: .*No space"):
             case.sandbox.apply(case.candidate)
         assert contents(case.project) == case.old

@@ -128,7 +128,7 @@ class TestNoWayBack:
             tree.restore(base)
         assert str(caught.value) == (
             f"there is no sandbox to roll back in: the files in {repository} are as the last actor "
-            "left them; put app.py, new.py right by hand, or use a sandbox (`worktree` or `copy`)"
+            "left them; restore app.py, new.py by hand, or use a sandbox (`worktree` or `copy`)"
         )
         assert contents(repository) == before
 
@@ -136,7 +136,7 @@ class TestNoWayBack:
         tree, base = opened(repository)
         write_files(repository, {"app.py": "x = 2\n", "tests/test_app.py": ""})
         with pytest.raises(
-            SandboxError, match=r"no sandbox to roll back in: .* put tests/test_app"
+            SandboxError, match=r"no sandbox to roll back in: .* restore tests/test_app"
         ):
             tree.put_back(("tests/test_app.py",), base)
         assert (repository / "tests/test_app.py").read_text() == ""

@@ -12,7 +12,7 @@ from runtrue.flow import RunRow
 from runtrue.home import Home
 from runtrue.memory import DebugMemory, Project
 from runtrue.redaction import Redactor
-from runtrue.sandbox import GitSandbox, Isolation, content_at, hidden
+from runtrue.sandbox import GitSandbox, Isolation, content_at, secret_variables
 from runtrue.secrets import remember_kept, secrets_of_project
 
 
@@ -42,7 +42,7 @@ class Place:
         remember_kept()
         hide = Redactor(
             *secrets_of_project(Path(request.project)),
-            *hidden(
+            *secret_variables(
                 os.environ,
                 (*request.pass_environment, *request.agent.env),
                 [check.env for check in request.checks],

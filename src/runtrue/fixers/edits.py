@@ -11,7 +11,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from runtrue.encoding import decoded, encoded
-from runtrue.sandbox import is_git, outside
+from runtrue.sandbox import is_git, leads_outside
 
 #: The form of edits in an answer, for a JSON Schema.
 EDITS: dict[str, Any] = {
@@ -87,7 +87,7 @@ def inside(root: Path, path: str) -> Path | None:
     None for an absolute path, one that goes up, one that a link leads out of, and git's own files.
     """
     parts = PurePosixPath(path).parts
-    if not parts or "\\" in path or outside(path) or is_git(path):
+    if not parts or "\\" in path or leads_outside(path) or is_git(path):
         return None
     try:
         top, file = root.resolve(), (root / path).resolve()

@@ -11,7 +11,7 @@ from runtrue.home import Home
 from runtrue.memory import DebugMemory, Project
 from runtrue.plan.plan import PlanRequest
 from runtrue.redaction import Redactor
-from runtrue.sandbox import GitSandbox, Isolation, UsersTree, hidden
+from runtrue.sandbox import GitSandbox, Isolation, UsersTree, secret_variables
 from runtrue.secrets import remember_kept, secrets_of_project
 
 
@@ -55,7 +55,9 @@ class Place:
         own = [validation.env for validation in request.validations]
         remember_kept()
         own_files = secrets_of_project(project)
-        hide = Redactor(*own_files, *hidden(os.environ, (*passed_on, *request.agent.env), own))
+        hide = Redactor(
+            *own_files, *secret_variables(os.environ, (*passed_on, *request.agent.env), own)
+        )
         return cls(run.id, request, home, sandbox, DebugMemory(home.path, hide=hide), hide)
 
     @property

@@ -1,13 +1,19 @@
-"""Where candidates live (a git worktree, a copy, or the user's own tree) and what commands see."""
+"""Sandboxes: where candidates live, as a worktree, a copy or in the user's tree; isolation."""
 
+from runtrue.sandbox.apply_rules import RefusedFiles, is_git, leads_outside
 from runtrue.sandbox.base import TreeSandbox
-from runtrue.sandbox.changes import changes_since, content_at, fork_point, head_of, resolve
-from runtrue.sandbox.environment import allowed, hidden, search_path
-from runtrue.sandbox.isolation import Isolation, Level, git_places, missing, unavailable
+from runtrue.sandbox.environment import allowed, search_path, secret_variables
+from runtrue.sandbox.isolation import Isolation, Level, git_paths, missing, unavailable
 from runtrue.sandbox.judges import is_judge, is_test, judges_of_command
-from runtrue.sandbox.leaving import RefusedFiles, is_git, outside
 from runtrue.sandbox.none import UsersTree
-from runtrue.sandbox.repository import repository_of
+from runtrue.sandbox.repository import (
+    changes_since,
+    content_at,
+    fork_point,
+    head_of,
+    repository_of,
+    resolve,
+)
 from runtrue.sandbox.sandbox import GitSandbox
 
 __all__ = [
@@ -21,17 +27,17 @@ __all__ = [
     "changes_since",
     "content_at",
     "fork_point",
-    "git_places",
+    "git_paths",
     "head_of",
-    "hidden",
     "is_git",
     "is_judge",
     "is_test",
     "judges_of_command",
+    "leads_outside",
     "missing",
-    "outside",
     "repository_of",
     "resolve",
     "search_path",
+    "secret_variables",
     "unavailable",
 ]

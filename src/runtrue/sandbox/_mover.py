@@ -21,11 +21,11 @@ import stat
 import sys
 from typing import TypedDict
 
-#: What `signature` says of a directory.
+#: The signature of any directory.
 DIRECTORY = "directory"
 
 
-class Change(TypedDict):
+class FileMove(TypedDict):
     """A file with its signatures before and after; None where there is none."""
 
     path: str
@@ -34,18 +34,18 @@ class Change(TypedDict):
 
 
 class Intent(TypedDict):
-    """What is to be done in `top` with what lies in `stage`, by the numbers of the changes."""
+    """The moves to make in `top`, with the files in `stage`, named by the numbers of the moves."""
 
     candidate: str
     top: str
     stage: str
-    changes: list[Change]
+    changes: list[FileMove]
     #: The directories that were there before, with their modes.
     directories: dict[str, int]
 
 
-class Report(TypedDict, total=False):
-    """What was in the way."""
+class MoveReport(TypedDict, total=False):
+    """The obstacles that kept an intent from being carried out."""
 
     conflicts: list[str]
     error: str
@@ -60,7 +60,7 @@ class Conflict(Exception):
 
 
 def signature(top: str, path: str) -> str | None:
-    """What a path below `top` is and holds; None when there is nothing, or a link on the way."""
+    """Return a digest of a path below `top`; None if there is nothing, or a link on the way."""
     above = os.path.dirname(path)
     while above:
         if not is_directory(os.path.join(top, above)):
@@ -86,7 +86,7 @@ def signature(top: str, path: str) -> str | None:
 
 
 def is_directory(path: str) -> bool:
-    """Whether it is one, and not a link to one."""
+    """Return whether a path is a directory, and not a link to one."""
     try:
         return stat.S_ISDIR(os.lstat(path).st_mode)
     except OSError:
@@ -94,7 +94,7 @@ def is_directory(path: str) -> bool:
 
 
 def sync(path: str) -> None:
-    """Have a file, or the names in a directory, on the disk."""
+    """Flush a file, or the names in a directory, to disk."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
@@ -107,7 +107,7 @@ def sync(path: str) -> None:
 
 
 class Mover:
-    """Does what an intent says, or undoes it: each from wherever the last one stopped."""
+    """Carries out an intent, or undoes it, from wherever the last mover stopped."""
 
     def __init__(self, intent: Intent) -> None:
         self._top = intent["top"]
@@ -131,7 +131,7 @@ class Mover:
                 self._bring_in(number, change)
 
     def back(self) -> None:
-        """Make everything as it was, but for files that somebody has changed since."""
+        """Undo everything, except in files that somebody has changed since."""
         for number, change in self._changes:
             path, new = change["path"], self._new(number)
             is_in = change["after"] is not None and not os.path.lexists(new)
@@ -151,12 +151,12 @@ class Mover:
                 os.rename(old, self._full(path))
 
     def sync(self) -> None:
-        """Have all of it on the disk."""
+        """Flush all of it to disk."""
         places = {self._nearest(os.path.dirname(change["path"])) for _, change in self._changes}
         for place in (*places, *(os.path.join(self._stage, name) for name in ("new", "old"))):
             sync(place)
 
-    def _is_conflict(self, number: int, change: Change) -> bool:
+    def _is_conflict(self, number: int, change: FileMove) -> bool:
         if os.path.lexists(self._old(number)):
             return self._is_other(number, change)
         if self._is_begun(number, change):
@@ -165,12 +165,12 @@ class Mover:
         # A directory may be gone already, with the last that was in it.
         return present != before and (present is not None or before != DIRECTORY)
 
-    def _is_begun(self, number: int, change: Change) -> bool:
+    def _is_begun(self, number: int, change: FileMove) -> bool:
         if os.path.lexists(self._old(number)):
             return True
         return change["after"] is not None and not os.path.lexists(self._new(number))
 
-    def _take_out(self, number: int, change: Change) -> None:
+    def _take_out(self, number: int, change: FileMove) -> None:
         before = change["before"]
         # A directory goes, if it is empty, when something comes in its place.
         if before in (None, DIRECTORY) or self._is_begun(number, change):
@@ -180,11 +180,10 @@ class Mover:
         if self._is_other(number, change):
             raise Conflict([change["path"]])
 
-    def _is_other(self, number: int, change: Change) -> bool:
-        """Whether what was taken out is not what it should have been."""
+    def _is_other(self, number: int, change: FileMove) -> bool:
         return signature(os.path.join(self._stage, "old"), str(number)) != change["before"]
 
-    def _bring_in(self, number: int, change: Change) -> None:
+    def _bring_in(self, number: int, change: FileMove) -> None:
         new, full = self._new(number), self._full(change["path"])
         if not os.path.lexists(new):
             return
@@ -196,7 +195,7 @@ class Mover:
         os.rename(new, full)
 
     def _make(self, path: str) -> None:
-        """Make a directory with those above it, each with the mode that it had, if it was there."""
+        """Make a directory and its parents, with the modes that they had before."""
         full = self._full(path)
         if not path or is_directory(full):
             return
@@ -208,7 +207,7 @@ class Mover:
             os.chmod(full, self._directories[path])
 
     def _remove_empty(self, path: str, spare: dict[str, int] | None = None) -> None:
-        """Remove a directory that nothing is left in, and those above it, as git does."""
+        """Remove a directory and its parents as long as they are empty, as git does."""
         while path and path not in (spare or {}):
             try:
                 os.rmdir(self._full(path))
@@ -217,7 +216,6 @@ class Mover:
             path = os.path.dirname(path)
 
     def _nearest(self, path: str) -> str:
-        """The directory, or the first above it that is there."""
         while not is_directory(self._full(path)):
             path = os.path.dirname(path)
         return self._full(path)
@@ -232,12 +230,12 @@ class Mover:
         return os.path.join(self._stage, "old", str(number))
 
 
-def move(intent_file: str, direction: str) -> tuple[int, Report]:
-    """Do what an intent says, or undo it; return the exit code and the report."""
+def move(intent_file: str, direction: str) -> tuple[int, MoveReport]:
+    """Carry out an intent, or undo it; return the exit code and the report."""
     with open(intent_file, encoding="utf-8") as file:
         intent: Intent = json.load(file)
     mover = Mover(intent)
-    report = Report()
+    report = MoveReport()
     try:
         if direction == "forward":
             try:
@@ -260,7 +258,7 @@ def move(intent_file: str, direction: str) -> tuple[int, Report]:
 
 
 def reason(error: Exception) -> str:
-    """What went wrong, and with which file."""
+    """Return what went wrong, and with which file."""
     if not isinstance(error, OSError):
         return str(error)
     return f"{error.filename}: {error.strerror}" if error.filename else str(error)

@@ -1,4 +1,4 @@
-"""What all sandboxes have in common: candidates are git trees, and commands see little else."""
+"""The base of all sandboxes: candidates are git trees, and commands see little else."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ from runtrue.sandbox.judges import is_judge, is_test
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Site:
-    """How a sandbox was made, kept beside it so that any later process finds it as it is."""
+class SandboxInfo:
+    """How a sandbox was made, stored beside it for later processes."""
 
     #: The top of the user's tree that the sandbox is an image of, and its repository if any.
     top: str
@@ -32,9 +32,9 @@ class Site:
     base: str
     extras: Extras
     python_path: str | None
-    #: Where the programs are that the user's shims of pyenv lead to.
+    #: The directory of the programs that pyenv's shims start.
     behind_shims: str | None = None
-    #: What commands get to see besides the sandbox, the system and the user's tools.
+    #: Paths that commands see besides the sandbox, the system and the user's tools.
     shown: tuple[str, ...] = ()
 
 
@@ -43,9 +43,9 @@ DEFAULT_ISOLATION = Isolation()
 
 
 class TreeSandbox(ABC):
-    """Where the candidates of one run live, each kept as a git tree.
+    """Stores the candidates of one run, each as a git tree.
 
-    `home` is a directory for this run alone; `project` the user's directory. Nothing is done before
+    `home` is a directory for this run alone, `project` the user's directory. Nothing happens before
     `open`.
     """
 
@@ -63,26 +63,23 @@ class TreeSandbox(ABC):
         self._pass_environment = pass_environment
         self._judges = judges
         self._isolation = isolation
-        self._opened: Site | None = None
+        self._opened: SandboxInfo | None = None
 
     # -- making and removing ----------------------------------------------------------------
 
     @abstractmethod
     def open(self) -> str:
-        """Make the sandbox and return the id of the candidate it begins with.
-
-        What a killed process left of an earlier try is cleared away first.
-        """
+        """Make the sandbox, again if it exists, and return its first candidate."""
 
     def take_over(self) -> None:
-        """Clear away what a killed process left behind: its commands, and their locks."""
+        """Clear away the commands and locks that a killed process left behind."""
         kill_marked(f"{MARK}={mark_of(self._home)}")
         for lock in self._home.glob("*.lock"):
             lock.unlink(missing_ok=True)
         remove(self._private)
 
     def remove(self) -> None:
-        """Remove the sandbox and all it holds; never anything of the user's."""
+        """Remove the sandbox and all it contains; never anything of the user's."""
         remove(self._home)
         self._opened = None
 
@@ -91,7 +88,7 @@ class TreeSandbox(ABC):
     @property
     @abstractmethod
     def directory(self) -> Path:
-        """Where the files of the present candidate are."""
+        """The directory with the files of the present candidate."""
 
     @abstractmethod
     def restore(self, candidate: str) -> None:
@@ -99,103 +96,103 @@ class TreeSandbox(ABC):
 
     @abstractmethod
     def put_back(self, files: tuple[str, ...], candidate: str) -> None:
-        """Make some files, present or absent, those of a candidate again."""
+        """Restore some files, present or absent, from a candidate."""
 
     @abstractmethod
     def apply(self, candidate: str) -> tuple[str, ...]:
-        """Bring a candidate's changes into the user's tree; return the files that differ."""
+        """Apply a candidate's changes to the user's tree; return the files that differ."""
 
     def renew(self, base: str, candidate: str) -> tuple[str, str] | None:
-        """Begin with what the user has now, where that differs from `base` beside the candidate.
+        """Rebase a candidate on the user's files, if they changed in other places since `base`.
 
-        The new base, and the candidate on top of it; nothing where there is nothing to renew.
+        Return the new base and the candidate on top of it, or None.
         """
         return None
 
     @abstractmethod
     def pending_apply(self) -> bool:
-        """Whether applying was cut short, so that it has to be done again to be finished."""
+        """Return whether applying was interrupted, so that it has to be repeated."""
 
     def snapshot(self) -> str:
-        """Keep the files as they are now as a candidate."""
+        """Store the files as they are now as a candidate."""
         return self._tree.snapshot()
 
     def found(self, left: str) -> str:
-        """The candidate that the files are now, which were left as another to be looked at."""
+        """Return the candidate that a person has made of the files, left to them as another."""
         return self.snapshot()
 
     def not_kept(self) -> tuple[str, ...]:
-        """Files that were made here and are no part of a candidate, since git ignores them."""
+        """Return the files made here that no candidate contains, since git ignores them."""
         return ()
 
     def changed(self, old: str, new: str) -> tuple[str, ...]:
-        """The files in which two candidates differ."""
+        """Return the files in which two candidates differ."""
         return self._tree.changed(old, new)
 
     def missing(self, files: tuple[str, ...], candidate: str) -> tuple[str, ...]:
-        """Those of `files` that a candidate has not got."""
+        """Return those of `files` that a candidate does not have."""
         there = self._tree.files(candidate)
         return tuple(file for file in files if file not in there)
 
     def count_lines(self, old: str, new: str) -> tuple[int, int]:
-        """How many lines were added and removed between two candidates."""
+        """Return how many lines were added and removed between two candidates."""
         return self._tree.count_lines(old, new)
 
     def protected(self, files: tuple[str, ...]) -> tuple[str, ...]:
-        """Those of `files` that judge the candidate."""
-        # The patterns are written as seen from the project, the files as seen from the root.
-        inside = self._project.relative_to(self._site.top).as_posix()
+        """Return those of `files` that judge the candidate."""
+        # The patterns are relative to the project, the files to the root.
+        inside = self._project.relative_to(self._info.top).as_posix()
         prefix = "" if inside == "." else f"{glob.escape(inside)}/"
         patterns = [f"{prefix}{pattern}" for pattern in self._judges]
         return tuple(file for file in files if is_judge(file, patterns))
 
     def rooted(self, file: str) -> str:
-        """A file of the project's, as seen from the root that paths are relative to."""
-        return (self._project.relative_to(self._site.top) / file).as_posix()
+        """Return the path from the root of a file of the project."""
+        return (self._project.relative_to(self._info.top) / file).as_posix()
 
     def content(self, file: str, candidate: str) -> bytes | None:
-        """What a file of the project's holds in a candidate, if it is there."""
+        """Return the content of a file of the project in a candidate, if it is there."""
         file = self.rooted(file)
         if file not in self._tree.files(candidate):
             return None
         return self._tree.content(file, candidate)
 
     def original(self, file: str) -> bytes | None:
-        """What a file, as seen from the root, held when the run began, if it was there."""
-        base = self._site.base
+        """Return the first content of a file, named from the root, if it was there."""
+        base = self._info.base
         return self._tree.content(file, base) if file in self._tree.files(base) else None
 
     def content_hash(self, file: str, candidate: str) -> str | None:
-        """The SHA-256 of a file of the project's in a candidate, if it is there."""
+        """Return the SHA-256 of a file of the project in a candidate, if it is there."""
         content = self.content(file, candidate)
         return None if content is None else hashlib.sha256(content).hexdigest()
 
     def may_add(self, file: str, candidate: str) -> bool:
-        """Whether a file is a test that a candidate has not got, so that it may be added."""
+        """Return whether a file is a test that a candidate does not have."""
         return is_test(file) and file not in self._tree.files(candidate)
 
     def changed_lines(self, candidate: str) -> dict[str, frozenset[int]]:
-        """The lines, by file, that a candidate has and the user's tree has not."""
-        return self._tree.changed_lines(self._site.base, candidate)
+        """Return the lines by file that a candidate adds to the user's tree."""
+        return self._tree.changed_lines(self._info.base, candidate)
 
     @property
     def base(self) -> str:
-        """The candidate that it began with."""
-        return self._site.base
+        """The first candidate."""
+        return self._info.base
 
     @property
     def top(self) -> Path:
-        """The directory of the user's that paths in diffs are relative to."""
-        return Path(self._site.top)
+        """The user's directory that paths in diffs are relative to."""
+        return Path(self._info.top)
 
     def difference(self, old: str, new: str) -> str:
-        """The patch from one candidate to another."""
+        """Return the patch from one candidate to another."""
         return self._tree.diff(old, new)
 
     def settle(self, candidate: str, patch: Path) -> str:
-        """Leave a candidate as the result, its patch in a file if there is one; the patch as text.
+        """Leave a candidate as the result, write its patch to a file, and return it as text.
 
-        What is no text in it is replaced in the text, not in the file.
+        Bytes that are no text are replaced in the text, not in the file.
         """
         self.restore(candidate)
         diff = self.diff(candidate)
@@ -205,35 +202,34 @@ class TreeSandbox(ABC):
         return diff.encode("utf-8", "replace").decode()
 
     def demand_leaving(self, candidate: str) -> None:  # noqa: B027 - a tree of the user's is out
-        """Raise RefusedFiles, with a finding for each, for files that may not leave the sandbox."""
+        """Raise RefusedFiles, with a finding for each, for files that must not be applied."""
 
     def diff(self, candidate: str) -> str:
-        """The patch from what the user has to a candidate."""
-        return self._tree.diff(self._site.base, candidate)
+        """Return the patch from the user's files to a candidate."""
+        return self._tree.diff(self._info.base, candidate)
 
     # -- commands ---------------------------------------------------------------------------
 
     def workplace(self) -> Workplace:
-        """Where commands on the candidate run, and what they see."""
-        top = Path(self._site.top)
+        """Return where commands on the candidate run, and what they see."""
+        top = Path(self._info.top)
         return Workplace(
             directory=self._inside(top),
             root=self.directory,
             scratch=self._scratch,
-            environment=self._environment(top, self._site.behind_shims, self._site.python_path),
+            environment=self._environment(top, self._info.behind_shims, self._info.python_path),
             confinement=self._box(),
         )
 
     def _box(self) -> Confinement:
-        """What commands are confined to."""
         return self._isolation.box(
             write=(self.directory, self._scratch),
-            read=map(Path, self._site.shown),
+            read=map(Path, self._info.shown),
             private=self._private,
         )
 
     def _inside(self, top: Path) -> Path:
-        """The project within the sandbox, which may be the image of more than the project."""
+        """Return the project in the sandbox, which may contain more than the project."""
         return self.directory / self._project.relative_to(top)
 
     def _environment(
@@ -266,7 +262,7 @@ class TreeSandbox(ABC):
         return Tree(top, git_dir, self._home / index, excluded)
 
     def _make_store(self) -> Path:
-        """A repository for the candidates alone, in which bytes are bytes."""
+        """Make a repository for the candidates alone, which stores bytes unchanged."""
         git_dir = self._home / "git"
         run_git("init", "--quiet", "--bare", str(git_dir), cwd=self._home)
         # No attribute of the project's may rewrite line ends.
@@ -274,19 +270,19 @@ class TreeSandbox(ABC):
         (git_dir / "info" / "attributes").write_text("* -text -filter -ident\n")
         return git_dir
 
-    def _keep(self, site: Site) -> None:
-        _write(self._site_file, msgspec.json.encode(site))
-        self._opened = site
+    def _keep(self, info: SandboxInfo) -> None:
+        _write(self._info_file, msgspec.json.encode(info))
+        self._opened = info
 
     @property
-    def _site_file(self) -> Path:
+    def _info_file(self) -> Path:
         return self._home / "site.json"
 
     @property
-    def _site(self) -> Site:
+    def _info(self) -> SandboxInfo:
         if self._opened is None:
             try:
-                self._opened = msgspec.json.decode(self._site_file.read_bytes(), type=Site)
+                self._opened = msgspec.json.decode(self._info_file.read_bytes(), type=SandboxInfo)
             except (OSError, msgspec.DecodeError) as error:
                 raise SandboxError(
                     f"the sandbox {self._home} is gone or broken; start a new run"
@@ -296,7 +292,7 @@ class TreeSandbox(ABC):
     @property
     @abstractmethod
     def _tree(self) -> Tree:
-        """The files of the present candidate."""
+        """The files of the present candidate as a git tree."""
 
 
 def _write(path: Path, data: bytes) -> None:

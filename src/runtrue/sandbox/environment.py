@@ -55,16 +55,16 @@ print(json.dumps([p for p in places if not os.path.join(p, "").startswith(instal
 
 
 def allowed(environment: Mapping[str, str], extra: Iterable[str] = ()) -> dict[str, str]:
-    """What commands get to see of `environment`; `extra` names what the user lets through."""
+    """Return the variables that commands see; `extra` names more that the user allows."""
     wanted = ALLOWED | set(extra)
     return {name: value for name, value in environment.items() if name in wanted}
 
 
 def search_path(directory: Path, path: str, behind_shims: str | None = None) -> str:
-    """PATH for commands in `directory`.
+    """Return the PATH for commands in `directory`.
 
-    Its own virtual environment comes first, if it has one, and then what shims lead to; runtrue's
-    comes last, so that a check such as `python -m pytest` works where nothing else provides it.
+    Its virtual environment comes first, then the programs behind shims; runtrue's come last, so
+    that a check such as `python -m pytest` works where nothing else provides it.
     """
     own = [directory / name / "bin" for name in (".venv", "venv")]
     places = [str(place) for place in own if place.is_dir()]
@@ -73,17 +73,17 @@ def search_path(directory: Path, path: str, behind_shims: str | None = None) -> 
 
 
 def find_behind_shims(directory: Path, environment: Mapping[str, str]) -> str | None:
-    """Where the programs are that pyenv's shims lead to in a directory; None where it has none.
+    """Return the directory of the programs that pyenv's shims start; None without shims.
 
-    A shim asks a dozen scripts for the way each time, which takes several times as long as to start
-    Python. What a project itself says of its version is not gone by: it is not to be trusted here.
+    A shim asks a dozen scripts each time, which takes several times as long as to start Python. A
+    version that the project itself names is not followed: it is not to be trusted here.
     """
     found = shutil.which("python", path=environment.get("PATH", os.defpath))
     if found is None or Path(found).parent.name != "shims" or not _is_pyenvs(Path(found)):
         return None
     if any((place / _PYENV_VERSION).exists() for place in (directory, *directory.parents)):
         return None
-    python = Path(_asked(found, "import sys; print(sys.executable)", environment).strip())
+    python = Path(_output_of(found, "import sys; print(sys.executable)", environment).strip())
     return str(python.parent) if python.is_file() else None
 
 
@@ -96,23 +96,23 @@ def _is_pyenvs(shim: Path) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Imports:
-    """Where Python imports from: the PYTHONPATH for it, and the places outside of the project."""
+    """The PYTHONPATH of the sandbox, and the import paths outside of the project."""
 
     path: str | None
     outside: tuple[str, ...]
 
 
 def imports(project: Path, sandbox: Path, environment: Mapping[str, str]) -> Imports:
-    """What makes Python import the candidate where it would import the user's tree.
+    """Return paths that make Python import the candidate in place of the user's tree.
 
-    An editable install, or a PYTHONPATH of the user's, leads into the project; in a sandbox it must
-    lead into the sandbox, or the checks would judge the wrong files.
+    An editable install, or the user's PYTHONPATH, may lead into the project; then it must lead into
+    the sandbox, or the checks would run the wrong files.
     """
     mine = os.path.realpath(project)
     own = os.environ.get("PYTHONPATH", "").split(os.pathsep)
     users = [os.path.realpath(place) for place in own if place]
     moved, outside = [], []
-    found = _import_places(environment, (mine, os.path.realpath(sandbox)))
+    found = _import_paths(environment, (mine, os.path.realpath(sandbox)))
     for place in dict.fromkeys([*users, *found]):
         inside = place == mine or place.startswith(mine + os.sep)
         if inside:
@@ -124,26 +124,25 @@ def imports(project: Path, sandbox: Path, environment: Mapping[str, str]) -> Imp
     return Imports(path=os.pathsep.join(moved) or None, outside=tuple(outside))
 
 
-def _import_places(environment: Mapping[str, str], own: tuple[str, ...]) -> list[str]:
-    """Where Python imports from; what lies in the project, `own`, is read and never run."""
+def _import_paths(environment: Mapping[str, str], own: tuple[str, ...]) -> list[str]:
+    """Return Python's import paths; an interpreter in the project, `own`, is never run."""
     for program in ("python", "python3"):
         found = shutil.which(program, path=environment.get("PATH", os.defpath))
         if found is None:
             continue
         place = os.path.realpath(Path(found).parent.parent)
-        if _is_in(place, own) or _is_in(os.path.realpath(found), own):
-            written = list(_written_places(Path(place)))
+        if _is_below(place, own) or _is_below(os.path.realpath(found), own):
+            written = list(_editable_paths(Path(place)))
             # What came with the project may name any place of the user's.
-            return [one for one in written if _is_in(one, own) or not _is_tracked(Path(place))]
+            return [one for one in written if _is_below(one, own) or not _is_tracked(Path(place))]
         try:
-            return list(json.loads(_asked(found, _EDITABLE, environment)))
+            return list(json.loads(_output_of(found, _EDITABLE, environment)))
         except ValueError:  # it prints something else as well
             continue
     return []
 
 
-def _asked(python: str, script: str, environment: Mapping[str, str]) -> str:
-    """What an interpreter prints; nothing where it does not run."""
+def _output_of(python: str, script: str, environment: Mapping[str, str]) -> str:
     try:
         done = subprocess.run(
             # From the root: where it is started must not count.
@@ -160,12 +159,12 @@ def _asked(python: str, script: str, environment: Mapping[str, str]) -> str:
     return done.stdout
 
 
-def _is_in(place: str, places: Iterable[str]) -> bool:
+def _is_below(place: str, places: Iterable[str]) -> bool:
     return any(place == other or place.startswith(other + os.sep) for other in places)
 
 
-def _written_places(environment: Path) -> Iterator[str]:
-    """What the editable installs of a virtual environment lead to, in both styles there are."""
+def _editable_paths(environment: Path) -> Iterator[str]:
+    """Return the targets of a virtual environment's editable installs, in both styles."""
     for packages in environment.glob("lib*/python*/site-packages"):
         installed = os.path.realpath(packages)
         places = [
@@ -177,11 +176,11 @@ def _written_places(environment: Path) -> Iterator[str]:
         for file in packages.glob("__editable__*.py"):
             places += [Path(place).parent for place in _mapping(file.read_text(errors="replace"))]
         found = [os.path.realpath(place) for place in places if os.path.exists(place)]  # noqa: PTH110
-        yield from (place for place in found if not _is_in(place, (installed,)))
+        yield from (place for place in found if not _is_below(place, (installed,)))
 
 
 def _mapping(finder: str) -> list[str]:
-    """The values of the dictionary by which setuptools' finders find packages."""
+    """Return the paths in the dictionary of a finder of setuptools."""
     found = re.search(r"^MAPPING\b[^=\n]*= *(\{.*\})", finder, re.MULTILINE)
     try:
         return [str(place) for place in ast.literal_eval(found[1]).values()] if found else []
@@ -196,12 +195,12 @@ def _is_tracked(directory: Path) -> bool:
         return False
 
 
-def hidden(
+def secret_variables(
     environment: Mapping[str, str], names: Iterable[str], own: Iterable[Mapping[str, str]]
 ) -> tuple[dict[str, str], ...]:
-    """The variables whose values must not leak: those let through by name, and those set by `own`.
+    """Return the variables whose values must not leak: those allowed by name, and those of `own`.
 
-    And what is a secret by its name, since it may be let through to others than commands.
+    And those that are secrets by their names, which others than commands may get.
     """
     passed_on = {name: environment[name] for name in names if name in environment}
     return secrets_in(environment), *map(_not_public, [passed_on, *own])

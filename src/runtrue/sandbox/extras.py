@@ -1,7 +1,7 @@
-"""Extras: what belongs in a sandbox although no candidate holds it.
+"""Extras: files that belong in a sandbox although no candidate contains them.
 
-Generated files that git ignores, installed things, empty directories: the checks may need them, and
-every candidate must find them as they were, or one could pass by what another has left.
+Generated files that git ignores, installed things, empty directories: checks may need them, and
+every candidate must find them unchanged, or one could pass by what another has left.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ _LIMIT = 50 * 1024 * 1024
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Extras:
-    """Their names: files, links and whole directories; and directories with nothing in them."""
+    """The names of files, links and whole directories, and of empty directories."""
 
     files: tuple[str, ...]
     empty: tuple[str, ...]
 
 
-def bring_extras(users: Tree, sandbox: Path, copies: Path) -> Extras:
-    """Keep copies of what lies beside the user's files, and put them into the sandbox."""
+def copy_extras(users: Tree, sandbox: Path, copies: Path) -> Extras:
+    """Copy what is beside the user's files, and put the copies into the sandbox."""
     home = copies.parent
     files: list[str] = []
     room = _LIMIT
@@ -59,8 +59,8 @@ def bring_extras(users: Tree, sandbox: Path, copies: Path) -> Extras:
     return extras
 
 
-def put_extras(extras: Extras, sandbox: Tree, copies: Path) -> None:
-    """Make what lies beside a candidate in the sandbox what it was in the beginning."""
+def restore_extras(extras: Extras, sandbox: Tree, copies: Path) -> None:
+    """Make everything beside a candidate in the sandbox as it was in the beginning."""
     for name in sandbox.beside():
         _clear(name, extras, sandbox.directory)
     _put(extras, sandbox.directory, copies)
@@ -81,7 +81,7 @@ def _put(extras: Extras, sandbox: Path, copies: Path) -> None:
 
 
 def _clear(name: str, extras: Extras, sandbox: Path) -> None:
-    """Remove something, unless it belongs here or something in it does."""
+    """Remove a path, unless it or something in it belongs here."""
     path = sandbox / name
     holds_some = any(file.startswith(f"{name}/") for file in extras.files)
     if holds_some and path.is_dir() and not path.is_symlink():
@@ -92,7 +92,7 @@ def _clear(name: str, extras: Extras, sandbox: Path) -> None:
 
 
 def _usable(names: list[str], directory: Path, home: Path) -> list[str]:
-    """Those whose names can be written down (they may be any bytes) and that are not runtrue's."""
+    """Return the names that are text (they may be any bytes) and not runtrue's."""
     return [
         name
         for name in names
@@ -103,14 +103,14 @@ def _usable(names: list[str], directory: Path, home: Path) -> list[str]:
 
 
 def _is_installed(path: Path) -> bool:
-    """Whether it is to be linked; not so a package that is only called `venv`."""
+    """Return whether to link a path; a package may be called `venv`, too."""
     if path.name == "venv":
         return any((path / sign).exists() for sign in ("pyvenv.cfg", "conda-meta"))
     return path.name in INSTALLED
 
 
 def _empty_directories(top: Path, name: str) -> list[str]:
-    """The directories in `name`, if there is nothing but directories in it."""
+    """Return the directories in `name`, if it contains nothing else."""
     if (top / name).is_symlink():
         return []
     found: list[str] = []
@@ -143,7 +143,7 @@ def _copy(source: Path, target: Path) -> None:
 
 
 def _is_same(one: Path, other: Path) -> bool:
-    """Whether two files, links or directories are the same, byte for byte: times can be forged."""
+    """Compare files, links or directories byte for byte: times can be forged."""
     try:
         mine, theirs = one.lstat(), other.lstat()
     except OSError:

@@ -1,7 +1,7 @@
-"""Git as a store of directory contents: each state of a directory is a tree with an id.
+"""Git as a store of directories: each state of a directory is a tree with an id.
 
-Works on any directory with an index of its own, so neither the user's index, nor branches, nor
-stash are ever touched; at most unreachable objects are added to the user's repository.
+It works with an index of its own, so the user's index, branches and stash are never touched; at
+most unreachable objects are added to the user's repository.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from pathlib import Path, PurePosixPath
 from runtrue.errors import SandboxError
 from runtrue.process import MARK
 
-#: How the names of directories begin in which files wait to be moved into the user's tree.
+#: The prefix of directories in which files wait to be moved into the user's tree.
 STAGE = ".runtrue-apply-"
-#: Never part of a candidate, even where nobody wrote a .gitignore: made by running things.
+#: Made by running things; never part of a candidate, even without a .gitignore.
 JUNK = (
     *("__pycache__", "*.pyc", ".pytest_cache", ".mypy_cache", ".ruff_cache", ".hypothesis"),
     *(".coverage", ".coverage.*", ".tox", ".nox", ".runtrue", ".aider*", ".DS_Store"),
     f"{STAGE}*",
 )
-#: Installed things that commands need and that are too big to copy: linked into a sandbox.
+#: Installed things that commands need, linked into a sandbox since they are too big to copy.
 INSTALLED = (".venv", "venv", "node_modules")
 
 _KEPT_KINDS = (stat.S_IFREG, stat.S_IFLNK)
@@ -63,16 +63,16 @@ if sys.platform == "linux":
 
 @dataclass(frozen=True, slots=True)
 class Tree:
-    """A directory whose states are kept in the object store of `git_dir`."""
+    """A directory whose states are stored in the objects of `git_dir`."""
 
     directory: Path
     git_dir: Path
     index: Path
-    #: What lies in it and is no part of its state, by name.
+    #: Names of what is in it and not part of its state.
     excluded: tuple[str, ...] = ()
 
     def snapshot(self) -> str:
-        """Keep the files as they are now; return the id of that state."""
+        """Store the files as they are now; return the id of that state."""
         if not self.directory.is_dir():
             raise SandboxError(f"the directory {self.directory} is gone")
         names = (*JUNK, *INSTALLED)
@@ -89,15 +89,14 @@ class Tree:
         return self.git("write-tree").strip()
 
     def disguised(self) -> list[str]:
-        """Files that would be git's own where `.GIT` is the same as `.git`; no state has them."""
+        """Return files that are git's own where `.GIT` is `.git`; no state contains them."""
         paths = [f":(glob,icase)**/.git{end}" for end in ("", "/**")]
         return _names(self.git("ls-files", "--others", "-z", "--", *paths))
 
     def _look_into_repositories(self, paths: list[str]) -> list[str]:
-        """Have the files of repositories within this directory counted, too; name the empty ones.
+        """Add a file of each repository in this directory; return the empty ones.
 
-        Of such a repository git keeps no more than the id of a commit, unless it knows a file in
-        it already.
+        Of such a repository git stores only the id of a commit, unless it knows a file in it.
         """
         empty: list[str] = []
         options = ("-z", "--others", "--exclude-standard")
@@ -113,15 +112,15 @@ class Tree:
                     empty.append(name)
 
     def begin_with(self, tree: str) -> None:
-        """Let the index know the files of `tree`, so that those git ignores count as well."""
+        """Load the files of `tree` into the index, so that those git ignores count as well."""
         self.git("read-tree", tree)
 
     def begin_with_entries(self, entries: str) -> None:
-        """The same with the entries of another index, as `ls-files --stage -z` lists them."""
+        """Load the entries of another index, as listed by `ls-files --stage -z`."""
         self.git("update-index", "-z", "--index-info", stdin=entries)
 
     def restore(self, tree: str) -> None:
-        """Make the files those of `tree`: what differs is rewritten, what is not in it removed."""
+        """Make the files those of `tree`, and remove all others."""
         # The index must know the present files first, or `read-tree` would not remove them.
         if self.snapshot() != tree:
             self.git("read-tree", "--reset", "-u", tree)
@@ -136,49 +135,49 @@ class Tree:
                 remove(self.directory / file)
 
     def files(self, tree: str) -> list[str]:
-        """All files of `tree`."""
+        """Return all files of `tree`."""
         return _names(self.git("ls-tree", "-r", "-z", "--name-only", tree))
 
     def content(self, file: str, tree: str) -> bytes:
-        """What a file of `tree` holds."""
+        """Return the content of a file of `tree`."""
         text = self.git("cat-file", "blob", f"{tree}:{file}")
         return text.encode("utf-8", "surrogateescape")
 
     def changed(self, old: str, new: str) -> tuple[str, ...]:
-        """The files that differ between two states."""
+        """Return the files that differ between two states."""
         options = ("-r", "-z", "--name-only", "--no-renames")
         return tuple(_names(self.git("diff-tree", *options, old, new)))
 
     def changes(self, old: str, new: str) -> dict[str, tuple[int | None, int | None, str]]:
-        """By file that differs: its mode before and after, None where it is not, and what it is."""
+        """Return the mode before and after, or None, and the new id of each file that differs."""
         fields = _names(self.git("diff-tree", "-r", "-z", "--raw", "--no-renames", old, new))
         found = {}
-        for told, file in zip(fields[::2], fields[1::2], strict=True):
-            before, after, _, sha, _ = told.lstrip(":").split(" ")
+        for row, file in zip(fields[::2], fields[1::2], strict=True):
+            before, after, _, sha, _ = row.lstrip(":").split(" ")
             found[file] = (int(before, 8) or None, int(after, 8) or None, sha)
         return found
 
     def entries(self, tree: str) -> dict[str, tuple[int, str]]:
-        """The mode of each file of `tree`, and the id of what it holds."""
+        """Return the mode and the id of the content of each file of `tree`."""
         found = {}
         for entry in _names(self.git("ls-tree", "-r", "-z", tree)):
-            told, _, file = entry.partition("\t")
-            mode, _, sha = told.split(" ")
+            row, _, file = entry.partition("\t")
+            mode, _, sha = row.split(" ")
             found[file] = (int(mode, 8), sha)
         return found
 
     def blob(self, sha: str) -> str:
-        """What an id stands for: where a link leads."""
+        """Return the content with an id, such as the target of a link."""
         return self.git("cat-file", "blob", sha)
 
     def sizes(self, shas: Iterable[str]) -> dict[str, int]:
-        """How many bytes each of some ids stands for."""
+        """Return the sizes of the contents with some ids."""
         form = "--batch-check=%(objectname) %(objectsize)"
         rows = self.git("cat-file", form, stdin="".join(f"{sha}\n" for sha in shas)).splitlines()
         return {sha: int(size) for sha, size in (row.split(" ") for row in rows)}
 
     def diff(self, old: str, new: str, files: Iterable[str] = ()) -> str:
-        """A patch from one state to another that `git apply` understands."""
+        """Return a patch from one state to another that `git apply` understands."""
         paths = ["--", *files] if files else []
         # Whatever the user's configuration makes of `git diff`, this one is read by a program.
         options = ("--no-color", "--no-ext-diff", "--no-textconv", "--binary", "--no-renames")
@@ -186,7 +185,7 @@ class Tree:
         return self.git("--literal-pathspecs", "diff", *options, *form, old, new, *paths)
 
     def changed_lines(self, old: str, new: str) -> dict[str, frozenset[int]]:
-        """The lines of `new`, by file, that are not so in `old`."""
+        """Return the lines of `new` by file that `old` does not have."""
         options = (
             *("--no-color", "--no-ext-diff", "--no-textconv", "--no-renames", "--no-relative"),
             # Neither may a setting join hunks, nor an attribute call a program binary.
@@ -200,7 +199,7 @@ class Tree:
         return lines
 
     def count_lines(self, old: str, new: str) -> tuple[int, int]:
-        """How many lines were added and removed; those of binary files count like any others."""
+        """Return how many lines were added and removed, in binary files as well."""
         quiet = ("--no-ext-diff", "--no-textconv", "--no-renames")
         added = removed = 0
         for row in _names(self.git("diff", "--numstat", "-z", *quiet, old, new)):
@@ -211,17 +210,16 @@ class Tree:
         return added, removed
 
     def _count(self, file: str, tree: str) -> int:
-        """How many lines a file of `tree` has, the last one included though it has no end."""
         if not self.git("--literal-pathspecs", "ls-tree", "-z", tree, "--", file):
             return 0
         content = self.content(file, tree)
         return content.count(b"\n") + (content[-1:] not in (b"", b"\n"))
 
     def write_files(self, tree: str, files: Iterable[str], into: Path) -> set[str]:
-        """Write those of `files` that `tree` has to another place in this directory; name them.
+        """Write those of `files` that `tree` has below `into`, and return their names.
 
-        They are written as they would be in their own: with their modes, links as links, and what
-        the attributes of their paths ask for.
+        They are written as in their own directory: with their modes, as links, and as the
+        attributes of their paths say.
         """
         self.begin_with(tree)
         names = set(self.files(tree)).intersection(files)
@@ -230,11 +228,11 @@ class Tree:
         return names
 
     def commit(self, tree: str, message: str) -> str:
-        """A commit of `tree` that no branch knows of."""
+        """Make a commit of `tree` that is on no branch."""
         return self.git("commit-tree", tree, "-m", message).strip()
 
     def ignored(self) -> list[str]:
-        """What lies in the directory and is to be ignored, a whole directory as one name."""
+        """Return what git ignores in the directory, a whole directory as one name."""
         options = ["--others", "--ignored", "--exclude-standard", "--directory", "-z"]
         options += [f"--exclude={name}" for name in (*JUNK, *INSTALLED)]
         names = [name.rstrip("/") for name in _names(self.git("ls-files", *options))]
@@ -243,7 +241,7 @@ class Tree:
         return [name for name in names if name not in holders]
 
     def ignored_files(self) -> list[str]:
-        """All files that are to be ignored, but for what running or installing things made."""
+        """Return all ignored files, except those made by running or installing things."""
         names = _names(self.git("ls-files", "--others", "--ignored", "--exclude-standard", "-z"))
         made = (*JUNK, *INSTALLED)
         return [
@@ -253,9 +251,9 @@ class Tree:
         ]
 
     def beside(self) -> list[str]:
-        """All that lies in the directory and is no part of its state, empty directories included.
+        """Return everything here that is not part of the state, empty directories included.
 
-        A directory that holds nothing else is one name.
+        A directory that contains nothing else is one name.
         """
         names = _names(self.git("ls-files", "--others", "--directory", "-z"))
         return [name.rstrip("/") for name in names]
@@ -275,14 +273,14 @@ class Tree:
 
 
 def mark_of(home: Path) -> str:
-    """What all commands of the sandbox at a place bear, and those of no other."""
+    """Return the mark in the environment of all commands of one sandbox."""
     return f"{home.name}-{zlib.crc32(os.fsencode(home)):08x}"
 
 
 def run_git(
     *args: str, cwd: Path, env: dict[str, str] | None = None, stdin: str | None = None
 ) -> str:
-    """Run git and return what it printed; raise SandboxError with its complaint."""
+    """Run git and return its output; raise SandboxError with its complaint."""
     settings = [part for key, value in _QUIET.items() for part in ("-c", f"{key}={value}")]
     # Our own GIT_* variables only: a hook or an outer git may have set others.
     clean = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
@@ -317,13 +315,13 @@ def run_git(
 
 
 def changed_lines_in(patch: str) -> frozenset[int]:
-    """The lines of the new file that a patch without context, of one file, gives."""
+    """Return the lines of the new file that a patch of one file, without context, adds."""
     hunks = [(int(start), int(count or 1)) for start, count in _HUNK.findall(patch)]
     return frozenset(line for start, count in hunks for line in range(start, start + count))
 
 
 def is_junk(name: str) -> bool:
-    """Whether a path is something that running things made."""
+    """Return whether a path was made by running things."""
     return any(fnmatchcase(Path(name).name, pattern) for pattern in JUNK)
 
 
@@ -342,7 +340,7 @@ def remove(path: Path) -> None:
 
 
 def _unlock(path: Path) -> None:
-    """Make directories writable whose owner, a test or a package manager, made them read-only."""
+    """Make directories writable that a test or a package manager made read-only."""
     path.chmod(0o700)
     for directory, names, _ in os.walk(path):
         for name in names:
@@ -361,7 +359,7 @@ def make_readable(directory: Path) -> None:
 
 
 def remove_special(directory: Path) -> None:
-    """Remove what is neither a file, nor a link, nor a directory: git can keep none of it."""
+    """Remove what is neither a file, nor a link, nor a directory: git cannot store it."""
     for place, names, files in os.walk(directory):
         names[:] = [name for name in names if name != ".git"]
         for path in (Path(place, name) for name in files):

@@ -1,4 +1,4 @@
-"""Judges: the files that decide about a candidate, which the candidate may therefore not change."""
+"""Judges: the files that decide about a candidate, which it must not change."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ TESTS = (
     *(f"*.{word}.{end}" for word in ("test", "spec") for end in _JAVASCRIPT),
     *("*_test.go", "*Test.java", "*Tests.java", "*IT.java"),
 )
-#: What is code below a directory of tests, and what there is no test but prepares them.
+#: Suffixes of code below a directory of tests, and names of files that only prepare tests.
 _CODE = frozenset({".py", ".go", ".rs", ".java", *(f".{end}" for end in _JAVASCRIPT)})
 _PREPARES = re.compile(
     r"(__init__|set_?up(tests)?|tear_?down|helpers?|fixtures?|mod)[._-].*", re.IGNORECASE
@@ -61,7 +61,7 @@ _RUNNER_FILES = {
     "go": ("go.mod",),
     "mvn": ("pom.xml",),
 }
-#: Where pytest is told which files hold tests: the file, and the tables that lead to it.
+#: Files that configure the names of pytest's test files, and the tables to look in.
 _PYTEST_FILES = {
     **dict.fromkeys(("pytest.toml", ".pytest.toml"), ("pytest",)),
     **dict.fromkeys(("pytest.ini", ".pytest.ini", "tox.ini"), ("pytest",)),
@@ -72,7 +72,7 @@ _JUDGING_NAME = re.compile(r"test|check|verify|validate|lint|spec", re.I)
 
 
 def is_judge(file: str, patterns: Iterable[str] = ()) -> bool:
-    """Whether `file` (relative, with slashes) judges the candidate by its name or a pattern."""
+    """Return whether `file` (relative, with slashes) is a judge by its name or a pattern."""
     path = PurePosixPath(file)
     return (
         _NAMED.match(path.name) is not None
@@ -83,7 +83,7 @@ def is_judge(file: str, patterns: Iterable[str] = ()) -> bool:
 
 
 def is_test(file: str) -> bool:
-    """Whether `file` holds tests, by its name: not what prepares them, and no configuration."""
+    """Return whether `file` contains tests, by its name; not those that only prepare tests."""
     path = PurePosixPath(file)
     if any(fnmatchcase(path.name, name) for name in _AROUND):
         return False
@@ -94,10 +94,10 @@ def is_test(file: str) -> bool:
 
 
 def judges_of_command(command: str, directory: Path) -> tuple[str, ...]:
-    """The project's files that a check's command runs as its judge.
+    """Return the project's files that a check's command runs as its judge.
 
     `make test` is judged by the Makefile and `sh verify.sh` by verify.sh, whereas `python app.py`
-    runs what is to be mended.
+    runs what is to be fixed.
     """
     try:
         words = shlex.split(command)
@@ -117,7 +117,7 @@ def judges_of_command(command: str, directory: Path) -> tuple[str, ...]:
 
 
 def _pytest_names(directory: Path) -> Iterator[str]:
-    """The patterns that a project's configuration of pytest has for the names of its tests."""
+    """Return the patterns for test files in a project's configuration of pytest."""
     for file, tables in _PYTEST_FILES.items():
         read: Any = _read(directory / file)
         for name in tables:
@@ -130,7 +130,7 @@ def _pytest_names(directory: Path) -> Iterator[str]:
 
 
 def _read(path: Path) -> dict[str, Any]:
-    """A file of configuration; nothing of one that cannot be read, which its tool tells better."""
+    """Read a configuration file; its own tool reports best that it is unreadable."""
     try:
         text = path.read_text(encoding="utf-8")
         if path.suffix == ".toml":
@@ -143,7 +143,7 @@ def _read(path: Path) -> dict[str, Any]:
 
 
 def _is_there(word: str, directory: Path) -> bool:
-    """Whether a word of a command names a file, from here or from a directory not far below."""
+    """Return whether a word names a file, from here or from a directory not far below."""
     if (directory / word).is_file():
         return True
     name = PurePosixPath(word).name

@@ -1,4 +1,4 @@
-"""No sandbox: the candidates of a run live in the user's own tree, and nothing can be undone."""
+"""No sandbox: a run works in the user's own tree, and nothing can be undone."""
 
 from __future__ import annotations
 
@@ -7,25 +7,24 @@ from pathlib import Path
 
 from runtrue.confinement import Confinement
 from runtrue.errors import SandboxError
-from runtrue.sandbox.base import Site, TreeSandbox
+from runtrue.sandbox.base import SandboxInfo, TreeSandbox
 from runtrue.sandbox.environment import find_behind_shims, imports
 from runtrue.sandbox.extras import Extras
 from runtrue.sandbox.git import INSTALLED, Tree, run_git
-from runtrue.sandbox.isolation import environment_places, git_places
+from runtrue.sandbox.isolation import environment_paths, git_paths
 from runtrue.sandbox.repository import borrow_objects, common_git_dir, repository_of
 
 _SUBMODULE = "160000 "
 
 
 class UsersTree(TreeSandbox):
-    """The user's own tree in the place of a sandbox.
+    """The user's own tree in place of a sandbox.
 
-    Its states are kept, to compare them, but never brought back: going back to another candidate
-    than the one that is there raises SandboxError, and whoever needs that needs a sandbox.
+    Candidates are stored to compare them, but never restored: that raises SandboxError.
     """
 
     def open(self) -> str:
-        """Keep what the user has; return the id of that candidate."""
+        """Store the user's files as the first candidate, and return it."""
         self.remove()
         self._scratch.mkdir(parents=True)
         git_dir = self._make_store()
@@ -42,7 +41,7 @@ class UsersTree(TreeSandbox):
         behind_shims = find_behind_shims(self._project, self._environment(top))
         found = imports(top, top, self._environment(top, behind_shims))
         self._keep(
-            Site(
+            SandboxInfo(
                 top=str(top),
                 git_dir=str(git_dir),
                 base=base,
@@ -55,29 +54,29 @@ class UsersTree(TreeSandbox):
         return base
 
     def _environments(self) -> Iterator[str]:
-        """What the virtual environments of the project lead to, as long as they are the user's."""
+        """Return the targets of the project's virtual environments, while they are the user's."""
         for name in INSTALLED:
             if (place := self._project / name).is_dir():
-                yield from map(str, environment_places(place.resolve()))
+                yield from map(str, environment_paths(place.resolve()))
 
     @property
     def directory(self) -> Path:
-        """Where the files of the present candidate are: the user's."""
+        """The user's directory."""
         return self.top
 
     def restore(self, candidate: str) -> None:
-        """Nothing, if the files are those of the candidate; else there is no way back."""
-        self._demand(self.changed(self.snapshot(), candidate))
+        """Do nothing if the files are the candidate's, else raise SandboxError."""
+        self._require_unchanged(self.changed(self.snapshot(), candidate))
 
     def put_back(self, files: tuple[str, ...], candidate: str) -> None:
-        """Nothing, if these files are those of the candidate; else there is no way back."""
+        """Do nothing if these files are the candidate's, else raise SandboxError."""
         changed = self.changed(self.snapshot(), candidate)
-        self._demand(tuple(file for file in changed if file in files))
+        self._require_unchanged(tuple(file for file in changed if file in files))
 
     def apply(self, candidate: str) -> tuple[str, ...]:
-        """Nothing is left to do; return the files that differ from what the user had.
+        """Return the files that differ from the first candidate: they are applied already.
 
-        Refused when the user has changed them since.
+        Raises SandboxError if the user has changed them since.
         """
         files = self.changed(self.base, candidate)
         changed = set(files) & set(self.changed(self.snapshot(), candidate))
@@ -89,15 +88,14 @@ class UsersTree(TreeSandbox):
         return files
 
     def pending_apply(self) -> bool:
-        """Never: there is nothing to be cut short."""
+        """Return False: applying takes no time here."""
         return False
 
-    def _demand(self, changed: tuple[str, ...]) -> None:
-        """Raise unless there is nothing to roll back."""
+    def _require_unchanged(self, changed: tuple[str, ...]) -> None:
         if changed:
             raise SandboxError(
                 f"there is no sandbox to roll back in: the files in {self.top} are as the last "
-                f"actor left them; put {', '.join(changed)} right by hand, or use a sandbox "
+                f"actor left them; restore {', '.join(changed)} by hand, or use a sandbox "
                 "(`worktree` or `copy`)"
             )
 
@@ -106,10 +104,10 @@ class UsersTree(TreeSandbox):
 
     def _box(self) -> Confinement:
         # What the user's own git and editor run must not be changed here, nor what is recorded.
-        git, kept = git_places(self.top)
+        git, kept = git_paths(self.top)
         return self._isolation.box(
             write=(self.top, *git, self._scratch),
-            read=map(Path, self._site.shown),
+            read=map(Path, self._info.shown),
             kept=kept,
             hidden=(self._home.parent.parent,) if self._home.is_relative_to(self.top) else (),
             private=self._private,
@@ -117,4 +115,4 @@ class UsersTree(TreeSandbox):
 
     @property
     def _tree(self) -> Tree:
-        return self._users_tree(self.top, Path(self._site.git_dir), "index")
+        return self._users_tree(self.top, Path(self._info.git_dir), "index")

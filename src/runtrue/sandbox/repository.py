@@ -1,12 +1,16 @@
-"""Repositories: what a sandbox has to know of the one that the user's project is in."""
+"""The repository of the user's project: its revisions, and what changed since one."""
 
 from __future__ import annotations
 
+import re
 import shutil
 from pathlib import Path
 
-from runtrue.errors import SandboxError
-from runtrue.sandbox.git import run_git
+from runtrue.errors import SandboxError, UsageError
+from runtrue.sandbox.git import changed_lines_in, run_git
+
+#: A file with more lines was not written by hand.
+_LONGEST = 100_000
 
 
 def borrow_objects(repository: Path, git_dir: Path) -> None:
@@ -17,7 +21,7 @@ def borrow_objects(repository: Path, git_dir: Path) -> None:
 
 
 def repository_of(project: Path) -> Path | None:
-    """The top of the git repository that holds `project`, if it is not ignored there."""
+    """Return the top of the repository that contains `project`, unless it ignores it."""
     try:
         top = run_git("rev-parse", "--show-toplevel", cwd=project).strip()
     except SandboxError:
@@ -38,15 +42,80 @@ def _is_ignored(project: Path, top: Path) -> bool:
 
 
 def can_be_worktree(top: Path) -> bool:
-    """Whether a plain worktree would hold all the files: not so with submodules, or sparse."""
+    """Return whether a worktree would contain all files: not with submodules, or sparse."""
     if (top / ".gitmodules").exists():
         return False
-    return (
-        run_git("config", "--default", "false", "--get", "core.sparseCheckout", cwd=top).strip()
-        != "true"
-    )
+    is_sparse = run_git("config", "--default", "false", "--get", "core.sparseCheckout", cwd=top)
+    return is_sparse.strip() != "true"
 
 
 def common_git_dir(top: Path) -> Path:
-    """The directory of a repository that all of its working trees share."""
+    """Return the git directory that all working trees of a repository share."""
     return Path(top, run_git("rev-parse", "--git-common-dir", cwd=top).strip()).resolve()
+
+
+def resolve(project: Path, revision: str) -> str:
+    """Return the id of a commit; raise UsageError if there is none."""
+    try:
+        options = ("--verify", "--quiet", "--end-of-options")
+        return run_git("rev-parse", *options, f"{revision}^{{commit}}", cwd=project).strip()
+    except SandboxError as error:
+        raise UsageError(
+            f"there is no commit {revision!r} in {project}; name one with --base, such as HEAD~1"
+        ) from error
+
+
+def fork_point(project: Path, revision: str) -> str:
+    """Return the merge base of `revision` and HEAD, so that only our side counts.
+
+    The revision itself if there is none, as in a shallow clone.
+    """
+    commit = resolve(project, revision)
+    try:
+        return run_git("merge-base", commit, "HEAD", cwd=project).strip()
+    except SandboxError:
+        return commit
+
+
+def head_of(project: Path, revision: str = "HEAD") -> str:
+    """Return the commit of HEAD or another revision; before the first, git's empty tree."""
+    try:
+        return resolve(project, revision)
+    except UsageError:
+        return run_git("hash-object", "-w", "-t", "tree", "--stdin", cwd=project, stdin="").strip()
+
+
+def changes_since(top: Path, commit: str) -> dict[str, tuple[int, ...]]:
+    """Return the lines by file, from the top, that are new or changed since a commit."""
+    options = (
+        *("--no-color", "--no-ext-diff", "--no-textconv", "--no-renames"),
+        *("--unified=0", "--inter-hunk-context=0", "--text"),
+    )
+    names = run_git("diff", "--name-only", "-z", "--no-renames", commit, cwd=top)
+    changed: dict[str, tuple[int, ...]] = {}
+    for file in filter(None, names.split("\0")):
+        if not (top / file).is_file():
+            changed[file] = ()
+            continue
+        patch = run_git("--literal-pathspecs", "diff", *options, commit, "--", file, cwd=top)
+        changed[file] = tuple(sorted(changed_lines_in(patch)))
+    new = run_git("ls-files", "--others", "--exclude-standard", "-z", cwd=top)
+    for file in filter(None, new.split("\0")):
+        changed[file] = tuple(range(1, min(_count(top / file), _LONGEST) + 1))
+    return changed
+
+
+def content_at(top: Path, commit: str, file: str) -> bytes | None:
+    """Return the content of a file at a commit, if it was there."""
+    try:
+        text = run_git("cat-file", "blob", f"{commit}:{file}", cwd=top)
+    except SandboxError:
+        return None
+    return text.encode("utf-8", "surrogateescape")
+
+
+def _count(path: Path) -> int:
+    try:
+        return len(re.findall(rb"\n", path.read_bytes())) + 1
+    except OSError:
+        return 0

@@ -1,4 +1,4 @@
-"""The sandbox: where the candidates of one run live, away from the user's tree."""
+"""Sandboxes away from the user's tree."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from pathlib import Path
 
 from runtrue.errors import SandboxError
 from runtrue.sandbox._mover import signature
-from runtrue.sandbox.applying import Applying, refusals
-from runtrue.sandbox.base import DEFAULT_ISOLATION, Site, TreeSandbox
+from runtrue.sandbox.apply import Applier
+from runtrue.sandbox.apply_rules import RefusedFiles, Violation, candidate_violations
+from runtrue.sandbox.base import DEFAULT_ISOLATION, SandboxInfo, TreeSandbox
 from runtrue.sandbox.environment import find_behind_shims, imports
-from runtrue.sandbox.extras import Extras, bring_extras, put_extras
+from runtrue.sandbox.extras import Extras, copy_extras, restore_extras
 from runtrue.sandbox.git import Tree, make_readable, remove, remove_special, run_git
-from runtrue.sandbox.isolation import Isolation, environment_places
-from runtrue.sandbox.leaving import Refusal, RefusedFiles
+from runtrue.sandbox.isolation import Isolation, environment_paths
 from runtrue.sandbox.repository import (
     borrow_objects,
     can_be_worktree,
@@ -26,11 +26,9 @@ _AS_FOUND = "runtrue: the candidate as it was found"
 
 
 class GitSandbox(TreeSandbox):
-    """A working tree beside the project's repository, or a copy where there is no repository.
+    """A working tree with a repository of its own, or a copy where the project has none.
 
-    `home` is a directory for this run alone; `project` the user's directory. `kind` forces
-    `worktree` or `copy`. A working tree is on the branch `branch` of its own repository, if that is
-    given. Nothing is done before `open`.
+    `kind` forces `worktree` or `copy`. A working tree is on the branch `branch`, if that is given.
     """
 
     def __init__(
@@ -53,18 +51,15 @@ class GitSandbox(TreeSandbox):
         )
         self._wanted_kind = kind
         self._branch = branch
-        self._applying = Applying(home)
-        self._place = home / "tree"
-        #: The candidate that the files are certain to be, as long as nobody knows where they are.
+        self._applier = Applier(home)
+        self._files = home / "tree"
+        #: The candidate that the files are certain to be, as long as nobody has asked for them.
         self._untouched: str | None = None
 
     # -- making and removing ----------------------------------------------------------------
 
     def open(self) -> str:
-        """Make the sandbox and return the id of the candidate it begins with.
-
-        What a killed process left of an earlier try is cleared away first.
-        """
+        """Make the sandbox, again if it exists, and return its first candidate."""
         self.remove()
         self._scratch.mkdir(parents=True)
         top = repository_of(self._project)
@@ -77,21 +72,21 @@ class GitSandbox(TreeSandbox):
             top, git_dir = self._project, self._make_store()
         users = self._users_tree(top, git_dir, "base-index")
         if kind == "worktree":
-            # The user's own index tells which files count although git is told to ignore them.
+            # The user's own index knows which files count although git ignores them.
             users.begin_with_entries(run_git("ls-files", "--stage", "-z", cwd=top))
         base = users.snapshot()
         commit = users.commit(base, _AS_FOUND)
         if kind == "worktree":
             self._clone(git_dir, commit)
         else:
-            self._place.mkdir()
-        sandbox = Tree(self._place, git_dir, self._home / "index")
+            self._files.mkdir()
+        sandbox = Tree(self._files, git_dir, self._home / "index")
         sandbox.begin_with(base)
         sandbox.git("checkout-index", "--all", "--force")
-        extras = bring_extras(users, self._place, self._copies)
+        extras = copy_extras(users, self._files, self._copies)
         behind_shims = find_behind_shims(self._project, self._environment(top))
-        found = imports(top, self._place, self._environment(top, behind_shims))
-        site = Site(
+        found = imports(top, self._files, self._environment(top, behind_shims))
+        info = SandboxInfo(
             top=str(top),
             git_dir=str(git_dir),
             base=base,
@@ -100,25 +95,25 @@ class GitSandbox(TreeSandbox):
             behind_shims=behind_shims,
             shown=(*found.outside, *self._linked(extras), str(git_dir / "objects")),
         )
-        self._keep(site)
+        self._keep(info)
         self._untouched = base
         return base
 
     def _linked(self, extras: Extras) -> Iterator[str]:
-        """What extras that are links lead to, with what a virtual environment is made of."""
+        """Return the targets of extras that are links, with the base of virtual environments."""
         for name in extras.files:
             copy = self._copies / name
             if copy.is_symlink() and copy.is_dir():
-                yield from map(str, environment_places(copy.resolve()))
+                yield from map(str, environment_paths(copy.resolve()))
 
     def _clone(self, git_dir: Path, commit: str) -> None:
-        """A working tree with a repository of its own, that borrows the objects of the user's.
+        """Make a working tree with a repository that borrows the objects of the user's.
 
         Not `git worktree add`: that shares branches, stash and configuration with the user's
         repository, and coding agents like to use all three.
         """
-        run_git("init", "--quiet", "--template=", str(self._place), cwd=self._home)
-        borrow_objects(self._place / ".git", git_dir)
+        run_git("init", "--quiet", "--template=", str(self._files), cwd=self._home)
+        borrow_objects(self._files / ".git", git_dir)
         form = "--format=create %(refname) %(objectname)"
         refs = run_git("for-each-ref", form, "refs/heads", "refs/tags", cwd=git_dir).split("\n")
         head: tuple[str, ...] = ("--no-deref", "HEAD")
@@ -126,18 +121,18 @@ class GitSandbox(TreeSandbox):
             own = f"refs/heads/{self._branch}"
             # Git keeps no branch whose name is the beginning of another's.
             refs = [line for line in refs if not _is_in_the_way(line, own)]
-            run_git("symbolic-ref", "HEAD", own, cwd=self._place)
+            run_git("symbolic-ref", "HEAD", own, cwd=self._files)
             head = ("HEAD",)
-        run_git("update-ref", "--stdin", cwd=self._place, stdin="\n".join(refs))
-        run_git("update-ref", *head, commit, cwd=self._place)
-        run_git("read-tree", commit, cwd=self._place)
+        run_git("update-ref", "--stdin", cwd=self._files, stdin="\n".join(refs))
+        run_git("update-ref", *head, commit, cwd=self._files)
+        run_git("read-tree", commit, cwd=self._files)
 
     def remove(self) -> None:
-        """Remove the sandbox and all it holds. An apply that was cut short is undone."""
-        if self._applying.was_begun:
-            with self._applying.alone() as lock:
-                if self._applying.pending:
-                    self._applying.move(lock, back=True)
+        """Remove the sandbox and all it contains. An interrupted apply is undone."""
+        if self._applier.was_begun:
+            with self._applier.locked() as lock:
+                if self._applier.pending:
+                    self._applier.move(lock, back=True)
         super().remove()
         self._untouched = None
 
@@ -145,9 +140,9 @@ class GitSandbox(TreeSandbox):
 
     @property
     def directory(self) -> Path:
-        """Where the files of the present candidate are."""
+        """The directory with the files of the present candidate."""
         self._untouched = None
-        return self._place
+        return self._files
 
     def restore(self, candidate: str) -> None:
         """Make the files exactly those of a candidate, with nothing left over."""
@@ -155,35 +150,34 @@ class GitSandbox(TreeSandbox):
             return
         self._untouched = None
         self._made().restore(candidate)
-        put_extras(self._site.extras, self._tree, self._copies)
+        restore_extras(self._info.extras, self._tree, self._copies)
 
     def snapshot(self) -> str:
-        """Keep the files as they are now as a candidate."""
+        """Store the files as they are now as a candidate."""
         # A command may have removed all of it; that is an edit like any other.
         files = self._made()
         try:
             return files.snapshot()
         except SandboxError:
-            # Somebody made files unreadable; they are still part of the candidate. What is no file,
-            # in the place of one, is not.
-            remove_special(self._place)
-            make_readable(self._place)
+            # Unreadable files are still part of the candidate; sockets and the like are not.
+            remove_special(self._files)
+            make_readable(self._files)
             return files.snapshot()
 
     def found(self, left: str) -> str:
-        """The candidate that the files are now, which were left as another to be looked at.
+        """Return the candidate that a person has made of the files, left to them as another.
 
-        Who has cleared the sandbox away has edited nothing: then the files are put back.
+        A person who has cleared the sandbox away has edited nothing: the files are restored.
         """
         self._untouched = None
-        if not self._place.is_dir() or not any(self._place.iterdir()):
-            remove(self._place)
+        if not self._files.is_dir() or not any(self._files.iterdir()):
+            remove(self._files)
             self.restore(left)
         return self.snapshot()
 
     def not_kept(self) -> tuple[str, ...]:
-        """Files that were made here and are no part of a candidate, since git ignores them."""
-        extras = self._site.extras.files
+        """Return the files made here that no candidate contains, since git ignores them."""
+        extras = self._info.extras.files
         return tuple(
             file
             for file in self._made().ignored_files()
@@ -191,60 +185,58 @@ class GitSandbox(TreeSandbox):
         )
 
     def put_back(self, files: tuple[str, ...], candidate: str) -> None:
-        """Make some files, present or absent, those of a candidate again."""
+        """Restore some files, present or absent, from a candidate."""
         self._untouched = None
         self._made().restore_files(candidate, files)
 
     # -- the user's tree --------------------------------------------------------------------
 
     def apply(self, candidate: str) -> tuple[str, ...]:
-        """Bring a candidate's changes into the user's tree; return the files that differ.
+        """Apply a candidate's changes to the user's tree; return the files that differ.
 
         All of them or none: however this process ends, the tree is the old one or the new one as
-        soon as what it started has ended. Files that the user has changed meanwhile are a conflict,
-        and then nothing is written. Applying a second time, or after a crash in the middle, does
-        what is left to do. Raises RefusedFiles, with a finding for each, when there are files that
-        may not leave the sandbox.
+        soon as what it started has ended. If the user has changed these files meanwhile, nothing is
+        written. Applying again, as after a crash, does what is left to do. Raises RefusedFiles.
         """
-        site, applying = self._site, self._applying
-        users = self._users_tree(Path(site.top), Path(site.git_dir), "apply-index")
-        files = users.changed(site.base, candidate)
+        info, applier = self._info, self._applier
+        users = self._users_tree(Path(info.top), Path(info.git_dir), "apply-index")
+        files = users.changed(info.base, candidate)
         self.demand_leaving(candidate)
-        with applying.alone() as lock:
-            if begun := applying.pending:
+        with applier.locked() as lock:
+            if begun := applier.pending:
                 self._move(lock, back=begun != candidate)
             # Before the snapshot: what is changed after it was taken will not be as it was here.
-            before = {file: signature(site.top, file) for file in files}
-            users.begin_with(site.base)
+            before = {file: signature(info.top, file) for file in files}
+            users.begin_with(info.base)
             now = users.snapshot()
             pending = set(files) & set(users.changed(now, candidate))
-            conflicts = sorted(pending & set(users.changed(site.base, now)))
+            conflicts = sorted(pending & set(users.changed(info.base, now)))
             if conflicts:
                 raise self._conflict(conflicts)
             if pending:
                 wanted = {file: before[file] for file in files if file in pending}
-                applying.prepare(users, candidate, wanted)
+                applier.prepare(users, candidate, wanted)
                 self._move(lock)
         return files
 
     def demand_leaving(self, candidate: str) -> None:
-        """Raise RefusedFiles, with a finding for each, for files that may not leave the sandbox."""
-        site = self._site
-        users = self._users_tree(Path(site.top), Path(site.git_dir), "apply-index")
-        disguised = (Refusal.of_git(file) for file in self._tree.disguised())
-        if found := (*refusals(users, site.base, candidate, self._place), *disguised):
+        """Raise RefusedFiles, with a finding for each, for files that must not be applied."""
+        info = self._info
+        users = self._users_tree(Path(info.top), Path(info.git_dir), "apply-index")
+        disguised = (Violation.of_git(file) for file in self._tree.disguised())
+        if found := (*candidate_violations(users, info.base, candidate, self._files), *disguised):
             raise RefusedFiles(found)
 
     def renew(self, base: str, candidate: str) -> tuple[str, str] | None:
-        """Begin with what the user has now, where that differs from `base` beside the candidate.
+        """Rebase a candidate on the user's files, if they changed in other places since `base`.
 
-        The new base, and the candidate on top of it; nothing where there is nothing to renew.
-        Raises SandboxError when the user has changed files of the candidate's.
+        Return the new base and the candidate on top of it, or None. Raises SandboxError if the user
+        has changed the candidate's files.
         """
         if self.pending_apply():
             return None
-        site = self._site
-        users = self._users_tree(Path(site.top), Path(site.git_dir), "apply-index")
+        info = self._info
+        users = self._users_tree(Path(info.top), Path(info.git_dir), "apply-index")
         users.begin_with(base)
         now = users.snapshot()
         own, theirs = users.changes(base, candidate), set(users.changed(base, now))
@@ -260,23 +252,20 @@ class GitSandbox(TreeSandbox):
         users.begin_with(now)
         users.begin_with_entries("".join(f"{line}\0" for line in lines))
         merged = users.git("write-tree").strip()
-        self._keep(replace(site, base=now))
+        self._keep(replace(info, base=now))
         return now, merged
 
     def pending_apply(self) -> bool:
-        """Whether applying was cut short, so that it has to be done again to be finished.
-
-        Or whether it is being done: by a process that goes on although its starter was killed.
-        """
-        return self._applying.pending is not None
+        """Return whether applying was interrupted, or goes on although its starter was killed."""
+        return self._applier.pending is not None
 
     def _move(self, lock: int, *, back: bool = False) -> None:
-        if conflicts := self._applying.move(lock, back=back):
+        if conflicts := self._applier.move(lock, back=back):
             raise self._conflict(conflicts)
 
     def _conflict(self, files: list[str]) -> SandboxError:
         return SandboxError(
-            f"not applied: {', '.join(files)} changed in {self._site.top} since the run began; "
+            f"not applied: {', '.join(files)} changed in {self._info.top} since the run began; "
             "put the changes aside or merge the patch by hand"
         )
 
@@ -286,21 +275,21 @@ class GitSandbox(TreeSandbox):
 
     @property
     def _tree(self) -> Tree:
-        site = self._site
-        return Tree(self._place, Path(site.git_dir), self._home / "index", site.extras.files)
+        info = self._info
+        return Tree(self._files, Path(info.git_dir), self._home / "index", info.extras.files)
 
     def _made(self) -> Tree:
-        """The same, with the directory made anew where it is gone."""
+        """Return the tree, with its directory made again if it is gone."""
         tree = self._tree
-        if not self._place.is_dir():
-            self._place.mkdir(parents=True)
+        if not self._files.is_dir():
+            self._files.mkdir(parents=True)
             if not tree.git_dir.is_relative_to(self._home):
-                self._clone(tree.git_dir, tree.commit(self._site.base, _AS_FOUND))
+                self._clone(tree.git_dir, tree.commit(self._info.base, _AS_FOUND))
         return tree
 
 
 def _is_in_the_way(line: str, own: str) -> bool:
-    """Whether a line that creates a reference creates one beside which `own` cannot be."""
+    """Return whether the reference that a line creates excludes the branch `own`."""
     _, _, rest = line.partition(" ")
     name = rest.partition(" ")[0]
     return f"{name}/".startswith(f"{own}/") or f"{own}/".startswith(f"{name}/")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from runtrue.config import load_config
 from runtrue.confinement import Confinement
 from runtrue.flow import emit
-from runtrue.sandbox import Isolation, git_places
+from runtrue.sandbox import Isolation, git_paths
 from runtrue.workflow.events import Isolated
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ def confinement_for(context: Context, *places: Path) -> Confinement:
     isolation = isolation_in(directory)
     config = isolation.config
     emit(Isolated(level=config.level, network=list(config.network)))
-    repositories = [git_places(place) for place in write]
+    repositories = [git_paths(place) for place in write]
     return isolation.box(
         write=[*write, *(place for own, _ in repositories for place in own)],
         kept=[place for _, kept in repositories for place in kept],

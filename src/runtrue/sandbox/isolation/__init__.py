@@ -7,7 +7,7 @@ command gets; `bubblewrap`, `landlock` and `container` start it, each in its own
 from runtrue.sandbox.isolation.box import Box
 from runtrue.sandbox.isolation.isolation import LEVEL, WRITE, Isolation
 from runtrue.sandbox.isolation.level import Level, choose, missing, unavailable
-from runtrue.sandbox.isolation.places import environment_places, git_places
+from runtrue.sandbox.isolation.visible_paths import environment_paths, git_paths
 
 __all__ = [
     "LEVEL",
@@ -16,8 +16,8 @@ __all__ = [
     "Isolation",
     "Level",
     "choose",
-    "environment_places",
-    "git_places",
+    "environment_paths",
+    "git_paths",
     "missing",
     "unavailable",
 ]

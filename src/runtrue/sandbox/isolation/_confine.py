@@ -1,7 +1,7 @@
-"""Confining: a process gives up what a command must not have, for good and for all it starts.
+"""Confine a process: give up what a command must not have, for good and for all it starts.
 
-It is run by itself, with `_warden` beside it, and imports nothing of runtrue and little else: each
-command waits for it. The *spec* says what is left to the command; `landlock` writes it.
+Runs by itself, with `_warden`, and imports nothing of runtrue and little else: each command waits
+for it. The *spec*, written by `landlock`, names the rights of the command.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _LATER_RIGHTS = {2: 1 << 13, 3: _TRUNCATE, 5: _IOCTL_DEVICE, 9: 1 << 16}
 _TCP_SINCE, _TCP = 4, 3
 _SCOPES_SINCE, _SCOPES = 6, 3
 
-#: Where the command's root is put together: a directory that is everywhere and never shown.
+#: Where the command's root is built: a directory that always exists and is never shown.
 _ROOT = "/dev"
 _DEVICES = ("null", "zero", "full", "random", "urandom", "tty")
 _LINKS = {"fd": "", "stdin": "/0", "stdout": "/1", "stderr": "/2"}
@@ -55,8 +55,8 @@ _MORE_OF_OTHERS = 256
 def confine(spec: dict[str, Any], apart: bool) -> tuple[dict[str, str], list[str]] | str:
     """Confine this process, `apart` from all others in namespaces of its own.
 
-    Gives the command's environment and the names of what could not be had. Or else, when it cannot
-    stand apart, the reason: then this process is of no use any more. Raises OSError.
+    Return the command's environment and the protections that do not work here; or the reason why it
+    cannot be apart, after which this process is useless. Raises OSError.
     """
     environment = dict(spec["environment"])
     missing: list[str] = []
@@ -117,13 +117,13 @@ def _limit(limits: dict[str, float], others: int) -> None:
 
 
 def _threads() -> int:
-    """How many threads the machine has, of whomever: what the user's own are, takes much longer."""
+    """Return the number of all threads here; to count only the user's takes much longer."""
     with open("/proc/loadavg") as file:
         return int(file.read().split()[3].partition("/")[2])
 
 
 def _stand_apart(spec: dict[str, Any]) -> None:
-    """Get namespaces of our own, in which only what the spec names is there."""
+    """Get namespaces of our own, which contain only what the spec names."""
     pivot_root = _PIVOT_ROOT.get(os.uname().machine)
     if pivot_root is None:
         raise OSError(0, "unknown machine", "namespaces")
@@ -147,7 +147,7 @@ def _stand_apart(spec: dict[str, Any]) -> None:
 
 
 def _build(spec: dict[str, Any], root: str) -> None:
-    """Mount all that is to be seen below `root`."""
+    """Mount everything visible below `root`."""
     # Each place is taken hold of before anything is mounted over it.
     shown = [
         *((place, place, _READ_ONLY) for place in spec["read"]),
@@ -191,7 +191,7 @@ def _build_devices(root: str, devices: list[tuple[int | None, str]], memory: int
 
 
 def _make(directory: str) -> None:
-    """Make a directory with those above it; `os.makedirs` asks about each of them first."""
+    """Make a directory and its parents; `os.makedirs` would check each of them first."""
     try:
         os.mkdir(directory)
     except FileExistsError:
@@ -221,7 +221,7 @@ def _bind(descriptor: int | None, target: str, flags: int, no_devices: int = _NO
 
 
 def _hide(nothing: int | None, target: str) -> None:
-    """Put nothing in the place of a file or directory, if it would be seen."""
+    """Mount nothing over a file or directory, if it would be visible."""
     if os.path.isdir(target):
         _mount("tmpfs", target, "tmpfs", _NOSUID | _NODEV, "mode=755,size=1m")
         _set_mount(target, _READ_ONLY, 0, recursive=False)
@@ -237,7 +237,7 @@ def _bring_up_loopback() -> None:
 
 
 def _furnish(spec: dict[str, Any]) -> None:
-    """Put links to the user's tools into the home that takes the place of the user's."""
+    """Link the user's tools into the home that replaces the user's."""
     if spec["home"] is None:
         return
     home, real = spec["home"]
@@ -250,7 +250,7 @@ def _furnish(spec: dict[str, Any]) -> None:
 
 
 def _restrict(spec: dict[str, Any], apart: bool) -> list[str]:
-    """Put Landlock's rules on this process. Gives what they cannot do here."""
+    """Apply Landlock's rules to this process; return what they cannot do here."""
     version = _libc.syscall(ctypes.c_long(_CREATE_RULESET), None, ctypes.c_size_t(0), 1)
     if version < 1:
         raise OSError(0, "this kernel has none, or it is switched off", "Landlock")
@@ -305,7 +305,7 @@ def _rights(spec: dict[str, Any], apart: bool) -> Iterator[tuple[str, int]]:
 
 
 def _around(place: str, hidden: list[str]) -> Iterator[str]:
-    """A place, or all that is in it but what is hidden there."""
+    """Return a path, or everything in it that is not hidden."""
     inside = [one for one in hidden if f"{one}/".startswith(f"{place}/")]
     if not inside:
         yield place
@@ -321,7 +321,7 @@ def _around(place: str, hidden: list[str]) -> Iterator[str]:
 
 
 def _drop_capabilities() -> None:
-    """Give up all that makes root more than a user, and any way to get it back."""
+    """Give up everything that makes root more than a user, for good."""
     _libc.prctl(47, 4, 0, 0, 0)  # ambient ones
     # Those of us who have none cannot, and need not, give up getting any.
     number = 0
@@ -332,7 +332,6 @@ def _drop_capabilities() -> None:
 
 
 def _filter(program: bytes) -> None:
-    """Have the kernel run a filter before each system call."""
     code = ctypes.create_string_buffer(program, len(program))
     pointer = struct.pack("@HP", len(program) // 8, ctypes.addressof(code))
     place = ctypes.create_string_buffer(pointer, len(pointer))

@@ -1,10 +1,9 @@
 """The relay: makes the proxy of a box one that programs know, then becomes the command.
 
-It is run as a script, by itself, within the box, and imports nothing of runtrue. It is given the
-socket of the proxy, the network that the proxy is in, what is allowed of that one's loopback, and
-the command. A copy of it passes on what comes to a port of the box's own loopback, as long as the
-box lasts; a program learns of the port by the usual variables. What is allowed of the loopback is
-at the same port of the box's, through a tunnel of the proxy's.
+Runs as a script in the box and imports nothing of runtrue. Its arguments are the socket of the
+proxy, the proxy's network, the allowed ports of that network's loopback, and the command. A copy of
+it forwards connections from a port of the box's own loopback, which the usual variables name, as
+long as the box exists. Allowed ports of the loopback are the same in the box, through tunnels.
 """
 
 import os
@@ -46,7 +45,7 @@ def main() -> None:
 
 
 def tunnels(route: str) -> "list[tuple[socket.socket, bytes]]":
-    """Where to listen for what is allowed, and what to ask the proxy for each that comes."""
+    """Return the listeners for an allowed route, with the request to the proxy for each."""
     host, _, port = route.rpartition(":")
     found = []
     error = None
@@ -66,7 +65,7 @@ def tunnels(route: str) -> "list[tuple[socket.socket, bytes]]":
 
 
 def serve(ways: "list[tuple[socket.socket, bytes]]", path: str) -> None:
-    """Pass on every connection, until there is nobody left to."""
+    """Forward connections as long as the box exists."""
     kept = {0, 1, 2, *(listener.fileno() for listener, _ in ways)}
     null = os.open(os.devnull, os.O_RDWR)
     for descriptor in (0, 1, 2):
@@ -84,14 +83,14 @@ def serve(ways: "list[tuple[socket.socket, bytes]]", path: str) -> None:
 
 
 def listen(listener: socket.socket, request: bytes, path: str) -> None:
-    """Pass on what comes to one port."""
+    """Forward the connections to one port."""
     while True:
         here, _ = listener.accept()
         threading.Thread(target=carry, args=(here, request, path), daemon=True).start()
 
 
 def carry(here: socket.socket, request: bytes, path: str) -> None:
-    """Pass on one connection, after a request to the proxy where there is to be one."""
+    """Forward one connection, after a request to the proxy if there is one."""
     there = socket.socket(socket.AF_UNIX)
     try:
         there.connect(path)
@@ -107,7 +106,7 @@ def carry(here: socket.socket, request: bytes, path: str) -> None:
 
 
 def accepted(proxy: socket.socket) -> None:
-    """Read what the proxy says to a request, and no more. Raises OSError when that is no."""
+    """Read the proxy's answer to a request, and no more. Raises OSError if it refuses."""
     head = b""
     while not head.endswith(b"\r\n\r\n"):
         byte = proxy.recv(1)
@@ -119,7 +118,7 @@ def accepted(proxy: socket.socket) -> None:
 
 
 def pass_on(source: socket.socket, target: socket.socket) -> None:
-    """Send what comes from one to the other."""
+    """Forward data from one socket to the other."""
     try:
         while chunk := source.recv(_CHUNK):
             target.sendall(chunk)

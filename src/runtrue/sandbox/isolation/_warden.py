@@ -1,15 +1,15 @@
 """The warden: starts one confined command, and ends all that is left of it.
 
-It is run by itself, with `_confine` beside it, and imports nothing of runtrue and little else: each
-command waits for it. There are two of it. The *front* is what the starter sees: it ends as the
-command ends, by the same signal or with the same exit code, and hands on the signals it gets. The
-*warden* is the command's parent in a session of its own, so that what kills the front's group does
-not kill it. It ends everything when the command has ended, when the front has, or when the
-control pipe closes, which says that the starter is gone or wants an end. Whatever a command starts
-and leaves stays below the warden, whichever session, parent or environment it gives itself.
+Runs by itself, with `_confine`, and imports nothing of runtrue and little else: each command waits
+for it. It is two processes. The starter sees the *front*, which ends like the command, by the same
+signal or with the same exit code, and passes on signals. The *warden* is the command's parent in a
+session of its own, so that killing the front's group does not kill it. It ends everything when the
+command or the front has ended, or when the control pipe closes, because the starter is gone or
+wants an end. Everything that a command starts stays below the warden, in whatever session and with
+whatever parent or environment.
 
-The descriptor that the first argument names holds what is to be done, the *spec*. Lines of JSON are
-written to the report pipe; when that closes, nothing is left of the command.
+The descriptor in the first argument contains the *spec*. Lines of JSON are written to the report
+pipe; when that closes, nothing is left of the command.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ if TYPE_CHECKING:  # importing these takes longer than all the rest
     from collections.abc import Callable
     from typing import Any, NoReturn
 
-    #: Confines the process that calls it. Gives the command's environment and what could not be
-    #: had; or the reason why it must be called again, in another process, without namespaces.
+    #: Confines its process. Returns the command's environment and the missing protections, or why
+    #: it must be called again, in another process, without namespaces.
     Confine = Callable[[dict[str, Any], bool], "tuple[dict[str, str], list[str]] | str"]
 
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -45,7 +45,7 @@ _NOT_STARTED, _NOT_CONFINED = 127, 125
 
 
 def main(confine: Confine) -> NoReturn:
-    """Run the command that the arguments name: a directory, a descriptor, `--`, the command."""
+    """Run the command in the arguments: a directory, a descriptor, `--`, the command."""
     descriptor, argv = int(sys.argv[2]), sys.argv[4:]
     with open(descriptor, "rb") as file:
         spec = marshal.loads(file.read())  # noqa: S302 - our starter wrote it
@@ -76,7 +76,7 @@ def main(confine: Confine) -> NoReturn:
 
 
 def _wait(warden: int, signals: ctypes.Array[ctypes.c_char], front: int) -> int:
-    """Wait for the end of the warden, and tell it of signals."""
+    """Wait for the end of the warden, and pass signals on to it."""
     got = ctypes.c_int()
     while True:
         _libc.sigwait(signals, ctypes.byref(got))
@@ -93,7 +93,7 @@ def _wait(warden: int, signals: ctypes.Array[ctypes.c_char], front: int) -> int:
 def _start(
     confine: Confine, spec: dict[str, Any], argv: list[str], signals: ctypes.Array[ctypes.c_char]
 ) -> int:
-    """Start the command, with namespaces of its own if they can be had; its process id."""
+    """Start the command, with namespaces if they work; return its process id."""
     os.setsid()
     for apart in (True, False) if spec["namespaces"] else (False,):
         reader, writer = os.pipe()
@@ -124,7 +124,7 @@ def _become(
     apart: bool,
     again: int,
 ) -> None:
-    """Become the command. Comes back only if it must not be started."""
+    """Become the command. Returns only if it must not be started."""
     warden = os.getppid()
     os.setsid()
     _prctl(_SET_DUMPABLE, 1)
@@ -150,7 +150,7 @@ def _become(
     for number in (_SIGPIPE, _SIGXFSZ):
         _libc.signal(number, None)
     _libc.sigprocmask(_SET, signals, None)
-    # Late, since whoever changes its rights loses it.
+    # Late, since a process that changes its rights loses it.
     _prctl(_SET_PARENT_DEATH_SIGNAL, _SIGKILL)
     if os.getppid() != warden:
         return
@@ -159,7 +159,7 @@ def _become(
 
 
 def _execute(argv: list[str], environment: dict[str, str]) -> int:
-    """Run a program in our place, looked up as usual; gives the error number where it cannot."""
+    """Become a program, looked up as usual; return the error number if that fails."""
     if "/" in argv[0]:
         places = [argv[0]]
     else:
@@ -177,7 +177,7 @@ def _execute(argv: list[str], environment: dict[str, str]) -> int:
 
 
 def _guard(child: int, spec: dict[str, Any], life: int) -> int:
-    """Wait for the end of the command, or for the word to end it; then end all that is left."""
+    """Wait for the end of the command, or the request to end it; then end all that is left."""
     events = _libc.signalfd(-1, _signals(_SIGCHLD), os.O_CLOEXEC | os.O_NONBLOCK)
     poll = select.poll()
     for descriptor in (spec["control"], life, events):
@@ -198,7 +198,7 @@ def _guard(child: int, spec: dict[str, Any], life: int) -> int:
 
 
 def _has_ended(child: int) -> bool:
-    """Whether the command has ended; others that did, orphans of it, are reaped."""
+    """Return whether the command has ended; reap its orphans."""
     while ended := os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT):
         if ended.si_pid == child:
             return True
@@ -207,12 +207,12 @@ def _has_ended(child: int) -> bool:
 
 
 def _sweep() -> dict[int, int]:
-    """Kill all that descends from us, until there is nothing; how our own children ended.
+    """Kill all our descendants, and return the status of our own children.
 
-    What loses its parent becomes our child, and a child's number is nobody else's until we reap it.
-    So blow after blow falls on our children, fast enough for those that fork and end all the time;
-    for those that only multiply, all of them are stopped first, since what can run can start
-    another one that was not seen.
+    A process that loses its parent becomes our child, and nobody else gets a child's number before
+    we reap it. So our children are killed again and again, fast enough for those that fork and end
+    all the time; those that only multiply are all stopped first, since a running one could start
+    another that was not seen.
     """
     ended: dict[int, int] = {}
     while True:
@@ -235,7 +235,6 @@ def _sweep() -> dict[int, int]:
 
 
 def _strike() -> None:
-    """Kill our children."""
     try:
         descriptor = os.open(f"/proc/self/task/{os.getpid()}/children", os.O_RDONLY)
     except OSError:
@@ -246,7 +245,7 @@ def _strike() -> None:
 
 
 def _descendants() -> dict[int, int]:
-    """The living processes below us, each with the time that it was born."""
+    """Return the living processes below us with their start times."""
     seen: dict[int, tuple[int, int]] = {}
     for name in os.listdir("/proc"):
         if name.isdigit() and (found := _look(int(name))):
@@ -265,7 +264,7 @@ def _descendants() -> dict[int, int]:
 
 
 def _look(pid: int) -> tuple[int, int] | None:
-    """The parent of a process and the time that it was born; None if it lives no more."""
+    """Return the parent and the start time of a process; None if it is dead."""
     try:
         with open(f"/proc/{pid}/stat", "rb") as file:
             fields = file.read().rpartition(b")")[2].split()
@@ -277,7 +276,7 @@ def _look(pid: int) -> tuple[int, int] | None:
 
 
 def _kill_known(pid: int, born: int, number: int) -> None:
-    """Signal a process that was seen, and no other that has its number by now."""
+    """Signal a process, and no other that has its number by now."""
     try:
         descriptor = os.pidfd_open(pid)
     except OSError:
@@ -296,7 +295,7 @@ def _kill(pid: int, number: int) -> None:
 
 
 def _end_as(status: int) -> NoReturn:
-    """End as a child did: with its exit code, or by the same signal."""
+    """End like a child: with its exit code, or by the same signal."""
     # By ourselves, as the kernel might close the report first, which tells that all is over.
     os.closerange(0, 3)
     if os.WIFSIGNALED(status):
@@ -310,7 +309,7 @@ def _end_as(status: int) -> NoReturn:
 
 
 def _report(spec: dict[str, Any], key: str, *words: str) -> None:
-    """Write a line to the report; its words are plain, apart from what JSON must have escaped."""
+    """Write a line of JSON to the report."""
     escaped = (word.replace("\\", "\\\\").replace('"', '\\"').replace("\n", " ") for word in words)
     line = ", ".join(f'"{word}"' for word in escaped)
     os.write(spec["report"], f'{{"{key}": [{line}]}}\n'.encode(errors="replace"))

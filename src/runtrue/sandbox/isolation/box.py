@@ -1,4 +1,4 @@
-"""Boxes: what one command gets to see of the machine, and how it is started within that."""
+"""Boxes: what one command sees of the machine, and how it is started in there."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pathlib import Path
 from runtrue.confinement import ResourceLimits, Start
 from runtrue.errors import IsolationError
 from runtrue.sandbox.isolation.level import Level
-from runtrue.sandbox.isolation.places import SYSTEM, is_seen, is_within, tools
+from runtrue.sandbox.isolation.visible_paths import SYSTEM, is_visible, is_within, tools
 
 _LIMITS = ResourceLimits()
 #: Tests make commits, for which git wants to know by whom: not by the user.
@@ -27,10 +27,10 @@ _TEMPORARY = ("TMPDIR", "TEMP", "TMP")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class View:
-    """What one command sees: paths are those of the machine, wherever they are seen from.
+    """The view that one command has of the machine, with the machine's own paths.
 
-    `home` and `temporary` are directories in the place of the user's, with nothing in them but who
-    makes commits; `environment` is the command's, `directory` where it begins.
+    `home` and `temporary` replace the user's directories; only git's user is configured there.
+    `environment` is the command's, `directory` where it begins.
     """
 
     directory: Path
@@ -41,22 +41,22 @@ class View:
     tools: tuple[Path, ...]
     read: tuple[Path, ...]
     write: tuple[Path, ...]
-    #: Within what may be written, what may not.
+    #: Paths in `write` that must not be written.
     kept: tuple[Path, ...]
-    #: Within what is seen, what is not.
+    #: Paths in all of these that must not be seen.
     hidden: tuple[Path, ...]
     limits: ResourceLimits
-    #: The user's own network in place of none.
+    #: Use the user's own network in place of none.
     open_network: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Box:
-    """A confinement for commands that work in some places.
+    """A confinement for commands.
 
-    `write` is what they may change and `read` what they may see besides, beyond the system and the
-    user's tools. `network` is what they may connect to, as `host:port`; None is anything.
-    `private` is a directory for what they need as long as they run, made when it is not given.
+    They may change the paths in `write`, and see those in `read`, the system and the user's tools.
+    They may connect to `network`, as `host:port`; None is anything. `private` is a directory for
+    what they need while they run, a temporary one if it is not given.
     """
 
     level: Level
@@ -76,25 +76,25 @@ class Box:
         read: Iterable[Path] = (),
         network: Iterable[str] | None = (),
     ) -> Box:
-        """The same with more; `network` None opens all of it."""
+        """Return a box that allows more; with `network` None, any connection."""
         routes = None if network is None or self.network is None else (*self.network, *network)
         return replace(self, write=(*self.write, *write), read=(*self.read, *read), network=routes)
 
     @property
     def ends_as_one(self) -> bool:
-        """Whether the kernel ends all that a command started as soon as its launcher ends."""
+        """True if the kernel ends all that a command started as soon as its launcher ends."""
         return self.level is Level.BUBBLEWRAP
 
     @property
     def written(self) -> tuple[Path, ...]:
-        """What may be written: the places that it is asked for, and the private ones."""
+        """The paths that may be written, the private one included."""
         return (*self.write, *((self.private,) if self.private else ()))
 
     @asynccontextmanager
     async def starting(
         self, argv: Sequence[str], *, cwd: Path, env: Mapping[str, str]
     ) -> AsyncIterator[Start]:
-        """Make ready to start a command; what was made for it is gone when the block ends."""
+        """Prepare to start a command; what was made for it is removed when the block ends."""
         program = require_program(argv[0], cwd, env)
         if self.network and self.level in (Level.DOCKER, Level.PODMAN):
             raise IsolationError(
@@ -102,8 +102,8 @@ class Box:
                 "the engine see to it"
             )
         async with AsyncExitStack() as stack:
-            # What is not there cannot be kept from being made: it is not there afterwards either.
-            absent = [place for place in self.kept if not is_seen(place)]
+            # Missing paths cannot be protected from being made, so they are removed afterwards.
+            absent = [place for place in self.kept if not is_visible(place)]
             stack.callback(_remove, absent)
             if self.private is not None:
                 self.private.mkdir(parents=True, exist_ok=True)
@@ -127,7 +127,7 @@ class Box:
         environment = {name: value for name, value in env.items() if name not in _OF_THE_HOME}
         if not _is_somebodys(environment.get("HOME", "")):
             environment["HOME"] = "/tmp"  # noqa: S108 - it is the command's own
-        write = [place.resolve() for place in self.write if is_seen(place)]
+        write = [place.resolve() for place in self.write if is_visible(place)]
         for name in _TEMPORARY:
             wanted = Path(environment.get(name) or "/")
             if not is_within(wanted, write):
@@ -144,7 +144,7 @@ class Box:
         own = () if is_shown else (program,)
         read = [
             place
-            for place in (place.resolve() for place in (*self.read, *own) if is_seen(place))
+            for place in (place.resolve() for place in (*self.read, *own) if is_visible(place))
             if not _is_within(place, write, users)
         ]
         return View(
@@ -155,8 +155,8 @@ class Box:
             tools=tools(env, write),
             read=tuple(dict.fromkeys(read)),
             write=tuple(dict.fromkeys(write)),
-            kept=tuple(place for place in self.kept if is_seen(place)),
-            hidden=tuple(place for place in self.hidden if is_seen(place)),
+            kept=tuple(place for place in self.kept if is_visible(place)),
+            hidden=tuple(place for place in self.hidden if is_visible(place)),
             limits=self.limits,
             open_network=self.network is None,
         )
@@ -185,7 +185,7 @@ def _start(box: Box, argv: Sequence[str], view: View) -> AbstractAsyncContextMan
 
 
 def _is_within(place: Path, others: Iterable[Path], home: Path) -> bool:
-    """Whether a place is seen within others anyway; what is in the home is not: that is empty."""
+    """Return whether a path is visible within others anyway; not in the home: that is empty."""
     return any(
         place.is_relative_to(other)
         and (other.is_relative_to(home) or not place.is_relative_to(home))
@@ -194,14 +194,14 @@ def _is_within(place: Path, others: Iterable[Path], home: Path) -> bool:
 
 
 def _is_somebodys(home: str) -> bool:
-    """Whether a home can be replaced: that of a service may be the root, or none at all."""
+    """Return whether a home can be replaced: that of a service may be the root, or none."""
     return Path(home).is_absolute() and not any(
         Path(place).is_relative_to(home) for place in (*SYSTEM, tempfile.gettempdir())
     )
 
 
 def require_program(program: str, cwd: Path, env: Mapping[str, str]) -> Path:
-    """Where a program is; raises the OSError that starting it would end with, if it cannot be."""
+    """Return the path of a program; raise the OSError that starting it would raise."""
     if not cwd.is_dir():
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(cwd))
     if "/" in program:

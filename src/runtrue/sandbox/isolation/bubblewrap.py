@@ -1,4 +1,4 @@
-"""bubblewrap: commands in namespaces of their own, in which most of the machine is not there."""
+"""bubblewrap: commands in namespaces of their own, without most of the machine."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from pathlib import Path
 from runtrue.confinement import ResourceLimits, Start
 from runtrue.sandbox.isolation.box import View
 from runtrue.sandbox.isolation.cgroup import counted
-from runtrue.sandbox.isolation.places import PRIVATE, SYSTEM
 from runtrue.sandbox.isolation.seccomp import seccomp_filter
+from runtrue.sandbox.isolation.visible_paths import PRIVATE, SYSTEM
 
 _PROGRAM = "bwrap"
 _NAMESPACES = ("--unshare-user", "--unshare-ipc", "--unshare-pid", "--unshare-uts")
@@ -29,13 +29,13 @@ _SHARED_MEMORY = 1024
 _SLACK_SECONDS = 5
 _SLACK_PROCESSES = 32
 _PROBE_SECONDS = 20
-#: What it tells of a command that ended, and not of one that it could not start.
+#: Reported of a command that ended, and not of one that could not be started.
 _ENDED = b'"exit-code"'
 
 
 @cache
 def probe() -> str | None:
-    """Why it cannot be used here, found out by using it; None when it can."""
+    """Return why bubblewrap does not work here, by trying; None if it works."""
     if shutil.which(_PROGRAM) is None:
         return f"there is no program `{_PROGRAM}`"
     command = [_program(), *_NAMESPACES, "--unshare-net", *_ALONE, "--ro-bind", "/", "/"]
@@ -57,12 +57,12 @@ def probe() -> str | None:
 
 @asynccontextmanager
 async def starting(argv: Sequence[str], view: View) -> AsyncIterator[Start]:
-    """Make ready to start a command in namespaces of its own."""
+    """Prepare to start a command in namespaces of its own."""
     code = seccomp_filter(os.uname().machine, sockets=True)
     with ExitStack() as stack:
-        status, told = _pipe(stack)
+        status, status_writer = _pipe(stack)
         os.set_blocking(status, False)
-        passed = {"--json-status-fd": told}
+        passed = {"--json-status-fd": status_writer}
         if code is not None:
             passed["--seccomp"] = _readable(stack, code)
         group = stack.enter_context(counted(view.limits.processes))
@@ -92,15 +92,15 @@ def _wrapper(view: View) -> Iterator[str]:
         # Often a link to where nothing is shown.
         resolved = str(Path("/etc/resolv.conf").resolve())
         yield from ("--ro-bind-try", resolved, resolved)
-    yield from _places(view)
+    yield from _mounts(view)
     # They are memory, of which nobody keeps count.
     yield from ("--remount-ro", "/dev", "--remount-ro", "/")
     # For root, whose number alone is enough to write the kernel's settings there.
     yield from ("--remount-ro", "/proc", "--chdir", str(view.directory))
 
 
-def _places(view: View) -> Iterator[str]:
-    """What is shown, from the outside to the inside: what lies within another place comes later."""
+def _mounts(view: View) -> Iterator[str]:
+    """Return the mounts from the outside to the inside: paths within others come later."""
     home = Path(view.environment["HOME"])
     ways = [
         *((Path(place), ("--bind", str(view.temporary), place)) for place in _TEMPORARY),
@@ -119,7 +119,7 @@ def _places(view: View) -> Iterator[str]:
 
 @cache
 def _system() -> tuple[str, ...]:
-    """The system's directories, as they are or as links, without what is private in them."""
+    """Return mounts for the system's directories and links, without their private parts."""
     shown: list[str] = []
     for place in map(Path, SYSTEM):
         if place.is_symlink():
@@ -139,9 +139,9 @@ def _hide(place: Path) -> tuple[str, ...]:
 
 
 def _limited(limits: ResourceLimits, argv: Sequence[str]) -> tuple[str, ...]:
-    """The command under the limits that the kernel sees to, set by a shell in its namespaces.
+    """Return the command under the kernel's limits, set by a shell in its namespaces.
 
-    Within them, because only there its processes are counted by themselves.
+    Only in there its processes are counted by themselves.
     """
     cpu = max(1, int(limits.cpu))
     # A net as well: one that is never passed could not be seen to be passed.
@@ -179,7 +179,6 @@ def _read(descriptor: int) -> bytes:
 
 
 def _pipe(stack: ExitStack) -> tuple[int, int]:
-    """A pipe that is closed with the stack."""
     ends = os.pipe()
     for end in ends:
         stack.callback(os.close, end)
@@ -187,7 +186,6 @@ def _pipe(stack: ExitStack) -> tuple[int, int]:
 
 
 def _readable(stack: ExitStack, data: bytes) -> int:
-    """A descriptor that `data` can be read from, closed with the stack."""
     reader, writer = os.pipe()
     stack.callback(os.close, reader)
     try:

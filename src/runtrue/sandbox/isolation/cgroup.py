@@ -1,7 +1,7 @@
-"""Control groups: how many processes a command may have, where the kernel would let root have any.
+"""Control groups: a limit of processes for root's commands.
 
-The kernel's own limit of processes is not for root. Without one, processes that multiply leave
-those that watch them hardly any time. A group needs root as well, and is there on most machines.
+The kernel's own limit is not for root. Without one, processes that multiply leave those that watch
+them hardly any time. A group needs root as well, and works on most machines.
 """
 
 from __future__ import annotations
@@ -17,8 +17,7 @@ from pathlib import Path
 from uuid import uuid4
 
 _PREFIX = "runtrue-"
-#: What starts a command, and watches over it, is in the group as well; and what is too much must be
-#: seen to be.
+#: The launcher and the warden are in the group as well, and an excess must become visible.
 _MORE = 32
 _DYING_SECONDS, _TRIES = 0.005, 100
 #: Joining may take longer than all else that a launcher does: the kernel waits until every core has
@@ -39,17 +38,17 @@ _CHILDREN = Path("/proc/thread-self/children")
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
-    """A control group that a launcher is to join, with all that it starts."""
+class ControlGroup:
+    """A control group for a launcher and all that it starts."""
 
     directory: Path
 
     def joining(self, launcher: Sequence[str]) -> tuple[str, ...]:
-        """The launcher as one that joins. It must wait for a child of its own to end well."""
+        """Return the command for a launcher that joins, and waits for a child to succeed."""
         return ("/bin/sh", "-c", _JOIN, self._members, *launcher)
 
     def joining_all(self, launcher: Sequence[str], release: int) -> tuple[str, ...]:
-        """The same for one that goes on when something is written to our descriptor `release`."""
+        """Return the command for a launcher that waits for input from our `release`."""
         way = f"/proc/{os.getpid()}/fd/{release}"
         return ("/bin/sh", "-c", _JOIN_ALL, self._members, way, *launcher)
 
@@ -59,15 +58,15 @@ class Group:
 
 
 @contextmanager
-def counted(processes: int) -> Iterator[Group | None]:
-    """A group for a command that may have so many processes; None where there can be none."""
+def counted(processes: int) -> Iterator[ControlGroup | None]:
+    """Make a group for a command with so many processes; None where it is impossible."""
     top = _top() if os.geteuid() == 0 else None
     directory = None if top is None else _made(top, processes + _MORE)
     if directory is None:
         yield None
         return
     try:
-        yield Group(directory)
+        yield ControlGroup(directory)
     finally:
         _remove(directory)
 
@@ -84,7 +83,7 @@ def _made(top: Path, most: int) -> Path | None:
 
 
 def _remove(group: Path) -> None:
-    """Remove a group, as soon as those in it, who were killed, are gone."""
+    """Remove a group as soon as its killed processes are gone."""
     for _ in range(_TRIES):
         try:
             group.rmdir()
@@ -98,13 +97,13 @@ def _remove(group: Path) -> None:
 
 @cache
 def _top() -> Path | None:
-    """Where groups that count processes can be made."""
+    """Return the directory in which groups can be made, if there is one."""
     if not _CHILDREN.exists():
         return None
     for place in (Path("/sys/fs/cgroup/pids"), Path("/sys/fs/cgroup")):
         if not (place / "cgroup.procs").exists():
             continue
-        # What others of us left who were killed.
+        # Those of killed processes of ours.
         for left in place.glob(f"{_PREFIX}*"):
             number = left.name.removeprefix(_PREFIX).partition("-")[0]
             if number.isdecimal() and not Path("/proc", number).exists():

@@ -13,12 +13,12 @@ from runtrue.confinement import Start
 from runtrue.sandbox.isolation.box import View
 
 _SECONDS = 30
-#: These are the image's own.
+#: Variables that the image sets itself.
 _OF_THE_IMAGE = frozenset({"PATH", "HOME", "TMPDIR", "SHELL", "USER", "LOGNAME", "GOCACHE"})
 
 
 def probe(engine: str, image: str | None) -> str | None:
-    """Why an engine cannot be used here; None when it can."""
+    """Return why an engine does not work here; None if it works."""
     if shutil.which(engine) is None:
         return f"there is no program `{engine}`"
     if not image:
@@ -42,7 +42,7 @@ def _succeeds(*command: str) -> bool:
 async def starting(
     engine: str, image: str, argv: Sequence[str], view: View
 ) -> AsyncIterator[Start]:
-    """Make ready to start a command in a container of its own, which ends with the block."""
+    """Prepare to start a command in a container of its own, which ends with the block."""
     name = f"runtrue-{uuid.uuid4().hex}"
     try:
         yield Start(

@@ -1,4 +1,4 @@
-"""Isolation: the policy for what runs, and the boxes that are made by it."""
+"""Isolation: the policy for commands, and the boxes that follow from it."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ from runtrue.config import IsolationConfig
 from runtrue.sandbox.isolation.box import Box
 from runtrue.sandbox.isolation.level import Level, choose
 
-#: Names the level, over the configuration, but never below its minimum.
+#: Overrides the configured level, but not the minimum.
 LEVEL = "RUNTRUE_ISOLATION"
-#: Names further places that may be written, beside those of the configuration.
+#: Names further paths that may be written.
 WRITE = "RUNTRUE_ISOLATION_WRITE"
 _CONFIG = IsolationConfig()
 
 
 @dataclass(frozen=True, slots=True)
 class Isolation:
-    """How commands are confined, as configured; that it can be done is seen when it is needed."""
+    """The configured confinement of commands; it is tried out when it is needed."""
 
     config: IsolationConfig = _CONFIG
 
     @classmethod
     def of(cls, config: IsolationConfig, environment: Mapping[str, str] = os.environ) -> Isolation:
-        """As the configuration and the environment say, at the strongest level that there is.
+        """Return the isolation that configuration and environment ask for.
 
-        Raises IsolationError where none is as strong as the configuration demands.
+        Raises IsolationError if no level that works here is as strong as the minimum.
         """
         level = choose(config, environment.get(LEVEL) or None)
         write = filter(None, environment.get(WRITE, "").split(os.pathsep))
@@ -48,7 +48,7 @@ class Isolation:
         hidden: Iterable[Path] = (),
         private: Path | None = None,
     ) -> Box:
-        """A confinement for commands that work in some places. Raises IsolationError."""
+        """Return a confinement for commands that work on some paths. Raises IsolationError."""
         config = self.config
         return Box(
             level=self.level,
@@ -64,7 +64,7 @@ class Isolation:
 
     @property
     def record(self) -> dict[str, object]:
-        """What is kept of it with a run."""
+        """The record of it in a run."""
         return {"level": self.config.level, "network": list(self.config.network)}
 
 

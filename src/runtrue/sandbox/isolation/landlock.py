@@ -1,8 +1,8 @@
 """Landlock, and plain processes: commands that give up rights before they start, with a warden.
 
 Where the kernel lets users have namespaces, a command at the level `landlock` also gets some of its
-own, in which nothing is there but what it may see, and no network but its own loopback. Where the
-kernel does not, Landlock's rules and a filter of system calls stand alone; `missing` tells.
+own, which contain only what it may see, and no network but its own loopback. Elsewhere it has only
+Landlock's rules and a filter of system calls; `missing` names what it lacks.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from runtrue.confinement import ResourceLimits, Start
-from runtrue.sandbox.isolation.cgroup import Group, counted
-from runtrue.sandbox.isolation.places import PRIVATE, SYSTEM
+from runtrue.sandbox.isolation.cgroup import ControlGroup, counted
 from runtrue.sandbox.isolation.seccomp import seccomp_filter
+from runtrue.sandbox.isolation.visible_paths import PRIVATE, SYSTEM
 
 if TYPE_CHECKING:
     from runtrue.sandbox.isolation.box import View
 
-__all__ = ["Cell", "Report", "confining", "missing", "probe", "seccomp_filter", "starting"]
+__all__ = ["Cell", "StartReport", "confining", "missing", "probe", "seccomp_filter", "starting"]
 
 _PROBE_SECONDS = 20
-#: How long what is left of a command may take to end; what takes longer hangs in the kernel.
+#: The time for the rest of a command to end; anything slower hangs in the kernel.
 _SWEEP_SECONDS = 30
 _LAUNCH = (
     "import sys; sys.path.append(sys.argv[1]); "
@@ -46,11 +46,11 @@ _RESOLVER = Path("/etc/resolv.conf")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cell:
-    """What is left to one command; paths are those of the machine.
+    """The rights of one command, with the machine's own paths.
 
-    `read` and `write` are what it may see and change, `kept` what it may not change within those,
-    and `hidden` what it may not see. `binds` are writable directories, each with the place where
-    it is seen; without namespaces that is its own place, and `environment_together` leads there.
+    It may see `read` and change `write`, except for `kept`, and must not see `hidden`. `binds` are
+    writable directories, each with the path where the command sees it; without namespaces that is
+    its own path, and `environment_together` leads there.
     """
 
     level: str
@@ -62,21 +62,21 @@ class Cell:
     kept: tuple[Path, ...] = ()
     hidden: tuple[Path, ...] = ()
     binds: tuple[tuple[Path, Path], ...] = ()
-    #: What is set besides, with namespaces and without.
+    #: Further variables, with namespaces and without.
     environment_apart: dict[str, str] = field(default_factory=dict)
     environment_together: dict[str, str] = field(default_factory=dict)
-    #: A home, and the user's, whose tools are linked from there where there are no namespaces.
+    #: A home, and the user's, whose tools it links to without namespaces.
     home: tuple[Path, Path] | None = None
-    #: The user's own network in place of none.
+    #: Use the user's own network in place of none.
     open_network: bool = False
-    #: Whether namespaces are to be tried.
+    #: Try namespaces.
     namespaces: bool = True
     #: Descriptors that the command inherits besides the usual three.
     keep: tuple[int, ...] = ()
 
     @classmethod
     def of(cls, level: str, view: View) -> Cell:
-        """The cell for what a command is to see."""
+        """Return the cell for a view."""
         home = Path(view.environment["HOME"])
         read = [*map(Path, SYSTEM), *view.tools, *view.read]
         if view.open_network:
@@ -102,9 +102,9 @@ class Cell:
         )
 
     def spec(self, control: int, report: int, *, joins: bool) -> dict[str, object]:
-        """The same for `_warden` and `_confine`; `joins` tells that a control group is joined."""
+        """Return the cell as data for `_warden` and `_confine`; `joins` a control group."""
         machine, sockets = os.uname().machine, self.open_network
-        # By way of no link, but for the last step, which may be one that has to be there.
+        # Only the last part may be a link, which has to be there.
         shown = [place.parent.resolve() / place.name for place in self.read if place.exists()]
         links = {place: place.readlink() for place in shown if place.is_symlink()}
         return {
@@ -133,10 +133,10 @@ class Cell:
 
 
 @dataclass(slots=True)
-class Report:
-    """What became of a start."""
+class StartReport:
+    """The result of a start."""
 
-    #: What could not be had: `namespaces`, `signals` or `filter`.
+    #: Protections that do not work here: `namespaces`, `signals` or `filter`.
     missing: tuple[str, ...] = ()
     #: Why there are no namespaces.
     reason: str | None = None
@@ -146,7 +146,7 @@ class Report:
     errno: int | None = None
 
     def read(self, text: bytes) -> None:
-        """Take in what the warden wrote."""
+        """Read what the warden wrote."""
         for line in text.splitlines():
             said = json.loads(line)
             self.missing = tuple(said.get("missing", self.missing))
@@ -164,10 +164,10 @@ class Report:
 
 @asynccontextmanager
 async def starting(level: str, argv: Sequence[str], view: View) -> AsyncIterator[Start]:
-    """Make ready to start a command that gives up its rights first.
+    """Prepare to start a command that gives up its rights first.
 
-    The end of the block ends the command and all that it started, and waits for that. Raises
-    OSError there when the command could not be started.
+    The end of the block ends the command and all that it started, and waits for that. It raises
+    OSError if the command could not be started.
     """
     with counted(view.limits.processes) as group:
         async with confining(Cell.of(level, view), argv, group) as (start, _):
@@ -176,17 +176,17 @@ async def starting(level: str, argv: Sequence[str], view: View) -> AsyncIterator
 
 @asynccontextmanager
 async def confining(
-    cell: Cell, argv: Sequence[str], group: Group | None = None
-) -> AsyncIterator[tuple[Start, Report]]:
-    """The same for a cell, with a report that is complete after the block."""
-    report = Report()
+    cell: Cell, argv: Sequence[str], group: ControlGroup | None = None
+) -> AsyncIterator[tuple[Start, StartReport]]:
+    """Prepare to start a command in a cell; the report is complete after the block."""
+    report = StartReport()
     pipes = _Pipes(cell, argv, group)
     try:
         try:
             yield pipes.start, report
         finally:
             pipes.end()
-            report.read(await pipes.told())
+            report.read(await pipes.read_report())
     finally:
         pipes.close()
     report.check(argv[0])
@@ -194,22 +194,22 @@ async def confining(
 
 @functools.cache
 def probe(level: str) -> str | None:
-    """Why a level, `landlock` or `process`, cannot be used here; None when it can.
+    """Return why a level, `landlock` or `process`, does not work here; None if it works.
 
-    It is found out by using it: a command is started that tries to read what it must not.
+    A command is started that tries to read what it must not.
     """
     return _try(level)[0]
 
 
 @functools.cache
 def missing(level: str) -> tuple[str, ...]:
-    """What the level does without here: `namespaces`, `signals`, `filter`; `docs` explain them."""
+    """Return what the level lacks here: `namespaces`, `signals`, `filter`; see the docs."""
     return _try(level)[1].missing
 
 
 @functools.cache
-def _try(level: str) -> tuple[str | None, Report]:
-    report = Report()
+def _try(level: str) -> tuple[str | None, StartReport]:
+    report = StartReport()
     if not sys.platform.startswith("linux"):
         return "it needs Linux", report
     with tempfile.TemporaryDirectory(prefix="rt-") as made:
@@ -239,7 +239,7 @@ def _try(level: str) -> tuple[str | None, Report]:
                 check=False,
             )
             pipes.end()
-            report.read(pipes.told_by_now())
+            report.read(pipes.report_so_far())
         except (OSError, subprocess.SubprocessError) as error:
             return f"a command cannot be started: {error}", report
         finally:
@@ -256,9 +256,9 @@ def _try(level: str) -> tuple[str | None, Report]:
 
 
 class _Pipes:
-    """How to start a command, and the pipes between it and us."""
+    """The start of a command, and the pipes between it and us."""
 
-    def __init__(self, cell: Cell, argv: Sequence[str], group: Group | None = None) -> None:
+    def __init__(self, cell: Cell, argv: Sequence[str], group: ControlGroup | None = None) -> None:
         control, self._control = os.pipe()
         self._report, report = os.pipe()
         os.set_blocking(self._report, False)
@@ -280,12 +280,12 @@ class _Pipes:
         self._theirs = (control, report, spec)
 
     def end(self) -> None:
-        """Have the command ended, with all that it started."""
+        """End the command with all that it started."""
         for descriptor in (self._control, *self._theirs):
             self._close(descriptor)
 
-    async def told(self) -> bytes:
-        """All that is reported; that it is all means that nothing is left of the command."""
+    async def read_report(self) -> bytes:
+        """Return the whole report; when it ends, nothing is left of the command."""
         loop = asyncio.get_running_loop()
         text = b""
         try:
@@ -300,11 +300,11 @@ class _Pipes:
                         break
                     text += chunk
         except TimeoutError:
-            pass  # what hangs in the kernel ends when the kernel lets it
+            pass  # it hangs in the kernel
         return text
 
-    def told_by_now(self) -> bytes:
-        """What is reported, of a command that has ended."""
+    def report_so_far(self) -> bytes:
+        """Return the report on a command that has ended."""
         try:
             return os.read(self._report, 65536)
         except BlockingIOError:

@@ -1,4 +1,4 @@
-"""Levels: how strongly commands can be confined here, and which is taken."""
+"""Levels: how strongly commands can be confined here, and which one to use."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ class Level(StrEnum):
 
     @property
     def strength(self) -> int:
-        """What is compared: a container is as strong as bubblewrap."""
+        """The rank of the level: a container is as strong as bubblewrap."""
         return min(list(Level).index(self), list(Level).index(Level.BUBBLEWRAP))
 
 
-#: Those that are taken without being asked for, strongest first.
+#: Levels that are used without being asked for, strongest first.
 _AUTOMATIC = (Level.BUBBLEWRAP, Level.LANDLOCK, Level.PROCESS)
 REMEDY = (
     "install bubblewrap (Debian, Ubuntu, Fedora: the package `bubblewrap`), or accept less with "
@@ -34,7 +34,7 @@ REMEDY = (
 
 @cache
 def unavailable(level: Level, image: str | None = None) -> str | None:
-    """Why a level cannot be had on this machine, found out by trying; None when it can."""
+    """Return why a level does not work on this machine, by trying; None if it works."""
     if level is Level.BUBBLEWRAP:
         from runtrue.sandbox.isolation import bubblewrap
 
@@ -49,16 +49,16 @@ def unavailable(level: Level, image: str | None = None) -> str | None:
 
 
 def missing(level: Level) -> tuple[str, ...]:
-    """What a level does without on this machine: `namespaces`, `signals` or `filter`."""
+    """Return what a level lacks on this machine: `namespaces`, `signals` or `filter`."""
     from runtrue.sandbox.isolation import landlock
 
     return landlock.missing(level.value) if level is Level.LANDLOCK else ()
 
 
 def choose(config: IsolationConfig, asked: str | None = None) -> Level:
-    """The level to run at: the one that is asked for, else the strongest there is.
+    """Return the level that is asked for, else the strongest that works.
 
-    Raises IsolationError where that would be weaker than the minimum, or cannot be had.
+    Raises IsolationError if it is weaker than the minimum, or does not work.
     """
     minimum = Level(config.minimum)
     name = asked or config.level

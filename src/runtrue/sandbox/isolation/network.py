@@ -1,9 +1,9 @@
-"""Network: a way out of a box to the hosts that are allowed, and to no others.
+"""Network: a way out of a box to allowed hosts, and to no others.
 
-A box has no network but its own loopback. A proxy out here, which can be reached through a socket
-in the file system, connects to what is allowed; a relay in there makes it a proxy as programs know
-it, and the usual variables tell them of it. Whatever does not use a proxy finds no network, but for
-what is allowed of the machine's own loopback: it is found at the same port of the box's.
+A box has no network but its own loopback. A proxy outside, behind a socket in the file system,
+connects to what is allowed; a relay in the box offers it as a usual proxy, named by the usual
+variables. Programs that use no proxy find no network, except allowed ports of the machine's own
+loopback: they are at the same port of the box's.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _URL = re.compile(r"http://(\[[^\]]+\]|[^\s/:@]+)(?::(\d{1,5}))?(/\S*)?", re.IGN
 async def routed(
     routes: Sequence[str], argv: Sequence[str], view: View
 ) -> AsyncIterator[tuple[tuple[str, ...], View]]:
-    """A command with a way to some hosts, as `host:port`, and the view that has it."""
+    """Return a command that reaches some hosts, as `host:port`, and its view."""
     proxy = Proxy(routes)
     # Not in the command's own place, which may lie deep: the name of a socket has to be short.
     with temporary_directory("rt-") as directory:
@@ -54,11 +54,11 @@ async def routed(
 
 
 class Proxy:
-    """Connects to what is on a list, and says of anything else that it is not."""
+    """Connects to listed hosts, and refuses all others."""
 
     def __init__(self, routes: Sequence[str]) -> None:
         split = (route.lower().rpartition(":") for route in routes)
-        #: The hosts and ports that are allowed.
+        #: The allowed hosts and ports.
         self.routes = [(host.strip("[]"), port) for host, _, port in split]
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -124,7 +124,7 @@ class Proxy:
 
 
 def _network() -> str:
-    """Which network we are in: where a command has the same, there is nothing to be made of it."""
+    """Return our network namespace: a command in the same one needs no tunnels."""
     return str(Path("/proc/self/ns/net").readlink())
 
 
@@ -136,9 +136,9 @@ def _is_loopback(host: str) -> bool:
 
 
 async def _connect(host: str, port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-    """Connect to a host, but never by a name to what is no address of the world's.
+    """Connect to a host, but never by a name to an address that is not public.
 
-    A name may come to lead anywhere; an address that is on the list was meant.
+    A name may lead anywhere; an address on the list was meant.
     """
     async with asyncio.timeout(_CONNECT_SECONDS):
         found = await asyncio.get_running_loop().getaddrinfo(host, port, type=1)
@@ -174,7 +174,7 @@ async def _pass_on(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -
 
 
 def _without_proxy(rest: str) -> str:
-    """The rest of a request's head, for the server itself, which is to close the connection."""
+    """Return the rest of a request's head for the server, which must close the connection."""
     version, *lines = rest.split("\r\n")
     kept = [
         line

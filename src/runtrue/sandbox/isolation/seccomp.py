@@ -1,7 +1,7 @@
-"""System calls that no confined command needs and that lead out: a filter for the kernel.
+"""A filter of system calls that no confined command needs and that lead out.
 
-The kernel runs the filter before each system call, and the filter cannot be taken off again. It is
-the same whether we put it on or bubblewrap does (`bwrap --seccomp FD` reads these bytes).
+The kernel runs it before each system call, and it cannot be removed again. `bwrap --seccomp FD`
+reads the same bytes.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _MACHINES = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
 # On x86_64, numbers from here on are the x32 calls: the same calls under another number.
 _X32 = 0x40000000
 
-#: Calls that are refused whatever their arguments are: their numbers on x86_64 and on aarch64.
+#: Calls that are refused with any arguments: their numbers on x86_64 and on aarch64.
 _REFUSED: dict[str, tuple[int | None, int | None]] = {
     # other processes' memory and open files
     "ptrace": (101, 117),
@@ -82,15 +82,15 @@ _REFUSED: dict[str, tuple[int | None, int | None]] = {
     "nfsservctl": (180, 42),
     "vhangup": (153, 58),
 }
-#: Calls that are said not to exist, so that libraries use others, whose arguments can be looked at.
+#: Calls that seem not to exist, so that libraries use others, whose arguments can be checked.
 _UNKNOWN = {
     "clone3": (435, 435),
-    # What is asked of the kernel through a ring passes by every filter.
+    # Requests through a ring bypass every filter.
     "io_uring_setup": (425, 425),
     "io_uring_enter": (426, 426),
     "io_uring_register": (427, 427),
 }
-#: Ways to other processes of the same user that only an IPC namespace of one's own cuts.
+#: Ways to other processes of the user, which only an IPC namespace blocks.
 _SHARED = {
     "shmget": (29, 194),
     "shmat": (30, 196),
@@ -134,11 +134,11 @@ _UNIX = 1
 
 @functools.cache
 def seccomp_filter(machine: str, *, sockets: bool, apart: bool = True) -> bytes | None:
-    """The filter for a machine, as `os.uname` names it; None where we do not know its numbers.
+    """Return the filter for a machine of `os.uname`; None for one with unknown numbers.
 
-    Without `sockets` there are none at all, but socket pairs. `apart` says that the command has
-    mount and IPC namespaces of its own; where it has not, Unix sockets, which are reached by
-    their paths, and System V's shared memory, queues and semaphores are refused as well.
+    Without `sockets` there are only socket pairs. A command that is not `apart`, in mount and IPC
+    namespaces of its own, gets neither Unix sockets, which are reached by paths, nor System V's
+    shared memory, queues and semaphores.
     """
     if machine not in _MACHINES:
         return None

@@ -1,7 +1,7 @@
-"""Places: which parts of the machine a confined command gets to see.
+"""The paths of the machine that a confined command sees.
 
-The system's own directories, and the tools that the user has installed in a home directory: what
-else is in a home, or lies about anywhere, is not shown.
+The system's own directories, and the tools that the user has installed in a home directory; nothing
+else.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ SYSTEM = (
     *("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"),
     *("/etc", "/opt", "/nix", "/gnu", "/snap", "/sys", "/System", "/Library"),
 )
-#: Files and directories among them that are nobody's business, for whoever runs as root.
+#: Files and directories in them that even root's commands must not read.
 PRIVATE = (
     *("/etc/shadow", "/etc/shadow-", "/etc/gshadow", "/etc/gshadow-", "/etc/sudoers"),
     *("/etc/sudoers.d", "/etc/ssh", "/etc/ssl/private", "/etc/NetworkManager"),
     *("/etc/wireguard", "/etc/krb5.keytab", "/etc/kubernetes", "/etc/rancher"),
 )
-#: Where users' installers put toolchains, as seen from the home directory.
+#: Where installers put toolchains in the home directory.
 TOOLS = (
     *(".pyenv", ".rye", ".conda", "miniconda3", "miniforge3", "anaconda3", "mambaforge"),
     *(".local/bin", ".local/lib", ".local/pipx", ".local/share/uv", ".local/share/pipx"),
@@ -36,22 +36,21 @@ TOOLS = (
     *("go/bin", "go/pkg", "sdk", ".sdkman", ".jenv", ".jdks", ".m2/repository", ".m2/wrapper"),
     *(".gradle/wrapper", ".dotnet", ".ghcup", ".opam", ".rbenv", ".rvm", ".nix-profile"),
 )
-#: Variables that name toolchains, with what of each is shown.
+#: Variables that name toolchains, with the visible parts of each.
 _VARIABLES = {
     **dict.fromkeys(("VIRTUAL_ENV", "CONDA_PREFIX", "PYENV_ROOT", "GOROOT", "JAVA_HOME"), ("",)),
     "RUSTUP_HOME": ("",),
     "CARGO_HOME": ("bin", "registry", "git"),
     "GOPATH": ("bin", "pkg"),
 }
-#: What tells that the directory above a `bin` is an environment as a whole.
+#: Signs that the directory above a `bin` is a whole environment.
 _ENVIRONMENTS = ("pyvenv.cfg", "conda-meta")
 
 
 def tools(environment: Mapping[str, str], write: Sequence[Path] = ()) -> tuple[Path, ...]:
-    """The places of the tools that commands with this environment may need.
+    """Return the paths of the tools that commands with this environment may need.
 
-    Of those within `write` only an environment that is there itself is one of them: a link out of
-    there may have been made by a candidate, and what it leads to is shown by whoever knows it.
+    Of those within `write`, only an environment that is no link: a candidate may have made a link.
     """
     variables = {name: environment[name] for name in ("HOME",) if name in environment}
     inside: list[Path] = []
@@ -64,14 +63,14 @@ def tools(environment: Mapping[str, str], write: Sequence[Path] = ()) -> tuple[P
 
 
 def is_within(place: Path, places: Iterable[Path]) -> bool:
-    """Whether a place is one of some places, or lies below one."""
+    """Return whether a path is one of some paths, or below one."""
     return any(place.is_relative_to(other) for other in places)
 
 
 def _environments(programs: Iterable[Path]) -> Iterator[Path]:
-    """The environments of some directories of programs, but for those that are links."""
+    """Return the environments of some directories of programs, except links."""
     for place in (directory.parent for directory in programs):
-        if any(is_seen(place / sign) for sign in _ENVIRONMENTS) and place.resolve() == place:
+        if any(is_visible(place / sign) for sign in _ENVIRONMENTS) and place.resolve() == place:
             yield place
 
 
@@ -89,14 +88,14 @@ def _tools(variables: tuple[tuple[str, str], ...]) -> tuple[Path, ...]:
     for directory in filter(None, environment.get("PATH", "").split(os.pathsep)):
         found += _of_programs(Path(directory))
     hidden = {home, home.parent, Path(home.anchor)}
-    every = [place for place in dict.fromkeys(found) if place not in hidden and is_seen(place)]
+    every = [place for place in dict.fromkeys(found) if place not in hidden and is_visible(place)]
     return tuple(place for place in every if not _is_shown(place, every, home))
 
 
 def _is_shown(place: Path, places: Iterable[Path], home: Path) -> bool:
-    """Whether a place is seen within the system, or within another place, anyway.
+    """Return whether a path is visible within the system, or within another path, anyway.
 
-    What is in the home is not, but within another place there: an empty one takes its place.
+    One in the home is so only within another path in there: the home itself is replaced.
     """
     if any(place.is_relative_to(other) for other in SYSTEM):
         return not place.is_relative_to(home)
@@ -109,10 +108,10 @@ def _is_shown(place: Path, places: Iterable[Path], home: Path) -> bool:
 
 
 def _of_programs(directory: Path) -> Iterator[Path]:
-    """A directory of programs, with what they cannot do without."""
+    """Return a directory of programs, with what they need."""
     yield directory
-    if any(is_seen(directory.parent / sign) for sign in _ENVIRONMENTS):
-        yield from environment_places(directory.parent)
+    if any(is_visible(directory.parent / sign) for sign in _ENVIRONMENTS):
+        yield from environment_paths(directory.parent)
     for name in ("python3", "python", "node"):
         program = directory / name
         if os.path.islink(program):  # noqa: PTH114 - never an error
@@ -120,30 +119,30 @@ def _of_programs(directory: Path) -> Iterator[Path]:
             yield program.resolve().parent.parent
 
 
-def environment_places(environment: Path) -> Iterator[Path]:
-    """A virtual environment, with the interpreter that it is made of."""
+def environment_paths(environment: Path) -> Iterator[Path]:
+    """Return a virtual environment, with the interpreter that it is made of."""
     yield environment
     for name in ("python3", "python"):
         program = environment / "bin" / name
-        if is_seen(program):
+        if is_visible(program):
             yield program.resolve().parent.parent
 
 
-def is_seen(place: Path) -> bool:
-    """Whether something is there; where one may not look, nothing is: `Path.exists` would raise."""
+def is_visible(place: Path) -> bool:
+    """Return whether a path exists; False where `Path.exists` would raise."""
     return os.path.exists(place)  # noqa: PTH110
 
 
-def git_places(directory: Path) -> tuple[tuple[Path, ...], tuple[Path, ...]]:
-    """What of a repository may be written, and what not: git runs it, or is told what to run.
+def git_paths(directory: Path) -> tuple[tuple[Path, ...], tuple[Path, ...]]:
+    """Return what may be written of a repository, and what not, since git runs or obeys it.
 
-    The former is a mount of its own, which cannot be moved away with the latter in it; and what is
-    not there yet is made, since only what is there can be kept.
+    The former is a mount of its own, which cannot be moved away with the latter in it. Missing
+    files are made, since only existing ones can be protected.
     """
     git = directory / ".git"
     if not git.is_dir():
         # A file that says where the repository is; where there is none, one may be made.
-        return (), (git,) if is_seen(git) else ()
+        return (), (git,) if is_visible(git) else ()
     with contextlib.suppress(OSError):
         (git / "hooks").mkdir(exist_ok=True)
         (git / "config").touch()

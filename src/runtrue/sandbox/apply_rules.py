@@ -1,6 +1,6 @@
-"""Leaving: which changes may come out of a sandbox, into the tree of somebody with keys and mail.
+"""Which changes may be applied to the tree of a user, who has keys and mail.
 
-What is refused is refused as a whole: of a change of which a part is missing, nothing is proved.
+One violation refuses the whole candidate: a part of a change proves nothing.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from pathlib import Path, PurePosixPath
 
 from runtrue.errors import SandboxError
 from runtrue.loop import Fault, Finding, Location
+from runtrue.sandbox.git import Tree
 
 FILE, PROGRAM, LINK, REPOSITORY = 0o100644, 0o100755, 0o120000, 0o160000
 #: MiB of a file that somebody wrote.
@@ -37,38 +38,37 @@ _RESERVED = frozenset(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Leaving:
-    """A file that a candidate changes: `mode` is git's, None where the file is not there.
-
-    `target` is where a link leads. `seen` is the mode of the file in the sandbox as the system has
-    it, and `names` how many names it has there.
-    """
+class ChangedFile:
+    """A file that a candidate changes."""
 
     path: str
+    #: Git's modes, before and now; None where there is no such file.
     before: int | None
     mode: int | None
     size: int = 0
+    #: Where a link leads.
     target: str = ""
+    #: The mode on disk in the sandbox, and the number of hard links.
     seen: int | None = None
     names: int = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Refusal:
-    """Why a file may not leave. `kind` is one word for it, `message` what a person is told."""
+class Violation:
+    """A file that must not be applied; `kind` names the rule, `message` explains it."""
 
     file: str
     kind: str
     message: str
 
     @classmethod
-    def of_git(cls, file: str) -> Refusal:
-        """Why one of git's own files is refused, however its name is written."""
+    def of_git(cls, file: str) -> Violation:
+        """Return the violation by one of git's own files, however its name is written."""
         return cls(file=file, kind="git", message=_GITS_OWN)
 
     @property
     def finding(self) -> Finding:
-        """The same as data, beside what checks have found."""
+        """The violation as a finding of the source `apply`."""
         name = shown(self.file)
         return Finding(
             source="apply",
@@ -81,36 +81,78 @@ class Refusal:
 
 
 class RefusedFiles(SandboxError):
-    """A candidate has files that may not leave its sandbox; nothing of it was applied."""
+    """A candidate has files that must not be applied; nothing of it was applied."""
 
-    def __init__(self, refusals: Iterable[Refusal]) -> None:
-        self.refusals = tuple(refusals)
-        told = "; ".join(finding.message for finding in self.findings[:5])
-        more = len(self.refusals) - 5
+    def __init__(self, violations: Iterable[Violation]) -> None:
+        self.violations = tuple(violations)
+        named = "; ".join(finding.message for finding in self.findings[:5])
+        more = len(self.violations) - 5
         rest = f"; and {more} more" if more > 0 else ""
         super().__init__(
-            f"not applied, and nothing is changed: {told}{rest}; have the candidate made without "
+            f"not applied, and nothing is changed: {named}{rest}; have the candidate made without "
             "that, with a new run"
         )
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """One for each file that is refused."""
-        return tuple(refusal.finding for refusal in self.refusals)
+        """One finding for each refused file."""
+        return tuple(violation.finding for violation in self.violations)
 
 
-def refused(
-    changes: Iterable[Leaving],
+def candidate_violations(
+    users: Tree, base: str, candidate: str, sandbox: Path
+) -> tuple[Violation, ...]:
+    """Return what must not be applied of a candidate, whose files are in `sandbox`."""
+    changes = users.changes(base, candidate)
+    if not changes:
+        return ()
+    entries = users.entries(candidate)
+    modes = {mode for _, mode, _ in changes.values()}
+    # Where the others lead matters only to one that may lead there.
+    linked = {name: sha for name, (mode, sha) in entries.items() if mode == LINK in modes}
+    links = {name: users.blob(sha) for name, sha in linked.items()}
+    sizes = users.sizes(sha for _, mode, sha in changes.values() if mode not in (None, REPOSITORY))
+    changed = []
+    for path, (before, mode, sha) in changes.items():
+        seen, names = _seen_in(sandbox, path)
+        changed.append(
+            ChangedFile(
+                path=path,
+                before=before,
+                mode=mode,
+                size=sizes.get(sha, 0),
+                target=links.get(path, "") if mode == LINK else "",
+                seen=seen,
+                names=names,
+            )
+        )
+    return violations(changed, files=entries, links=links, hooks=_hooks(users))
+
+
+def _hooks(users: Tree) -> str | None:
+    """Return the directory of git's hooks from the top, if the user's tree contains it."""
+    try:
+        # Not by way of the settings that keep hooks from being run.
+        place = users.git("config", "--local", "--get", "--type=path", "core.hooksPath").strip()
+    except SandboxError:
+        return None  # it is not set
+    path = os.path.normpath(users.directory / place)
+    inside = os.path.relpath(path, users.directory)
+    return None if inside.startswith("..") or inside == "." else PurePosixPath(inside).as_posix()
+
+
+def violations(
+    changes: Iterable[ChangedFile],
     *,
     files: Iterable[str] = (),
     links: Mapping[str, str] | None = None,
     hooks: str | None = None,
     windows: bool = os.name == "nt",
-) -> tuple[Refusal, ...]:
-    """What may not leave, of what a candidate changes.
+) -> tuple[Violation, ...]:
+    """Return what must not be applied of a candidate's changes.
 
-    `files` are all files of the candidate, `links` those of them that are links, with where they
-    lead, and `hooks` is the directory of git's hooks where that lies in the user's tree.
+    `files` are all files of the candidate, `links` the targets of those that are links, and `hooks`
+    is the directory of git's hooks, if the user's tree contains it.
     """
     changes = tuple(changes)
     new = {change.path for change in changes if change.before is None and change.mode is not None}
@@ -124,31 +166,27 @@ def refused(
             or clashes.get(change.path)
         )
         if why:
-            found.append(Refusal(file=change.path, kind=why[0], message=why[1]))
+            found.append(Violation(file=change.path, kind=why[0], message=why[1]))
     return tuple(found)
 
 
 def shown(name: str) -> str:
-    """A name in which nothing hides: what cannot be printed is escaped."""
+    """Return a name with everything escaped that cannot be printed."""
     return "".join(
-        char if char.isprintable() and char not in _TURNING | _UNSEEN else _escaped(char)
+        char if char.isprintable() and char not in _TURNING | _UNSEEN else ascii(char)[1:-1]
         for char in name
     )
 
 
-def _escaped(char: str) -> str:
-    return ascii(char)[1:-1]
-
-
-def outside(path: str) -> bool:
-    """Whether a path from the root of a project leads out of it, on any system."""
+def leads_outside(path: str) -> bool:
+    """Return whether a path from the root of a project leads out of it, on any system."""
     parts = path.replace("\\", "/").split("/")
     has_drive = len(parts[0]) == 2 and parts[0][1] == ":"
     return ".." in parts or parts[0] == "" or has_drive
 
 
 def is_git(path: str) -> bool:
-    """Whether a path leads into a repository's own files, on any system and however it is put."""
+    """Return whether a path leads into `.git`, on any system and however it is spelled."""
     return any(_is_git(part) for part in path.replace("\\", "/").split("/"))
 
 
@@ -159,10 +197,10 @@ def _is_git(part: str) -> bool:
     return plain in (".git", "git~1")
 
 
-def _name_problem(change: Leaving, *, windows: bool) -> tuple[str, str] | None:
+def _name_problem(change: ChangedFile, *, windows: bool) -> tuple[str, str] | None:
     path = change.path
     parts = path.split("/")
-    if outside(path) or "" in parts or "." in parts:
+    if leads_outside(path) or "" in parts or "." in parts:
         return "outside", "does not lie in the project"
     if is_git(path):
         return "git", _GITS_OWN
@@ -185,7 +223,7 @@ def _is_reserved(part: str) -> bool:
     )
 
 
-def _kind_problem(change: Leaving, hooks: str | None) -> tuple[str, str] | None:
+def _kind_problem(change: ChangedFile, hooks: str | None) -> tuple[str, str] | None:
     if hooks and PurePosixPath(change.path).is_relative_to(hooks) and change.mode is not None:
         return "hook", "is a hook that git would run, with all that you may do"
     if change.mode is None:
@@ -200,20 +238,20 @@ def _kind_problem(change: Leaving, hooks: str | None) -> tuple[str, str] | None:
         if not (stat.S_ISREG(change.seen) or stat.S_ISLNK(change.seen)):
             return "special", "is neither a file nor a link"
         if change.seen & (stat.S_ISUID | stat.S_ISGID):
-            return "setuid", "would run with the rights of its owner, whoever runs it"
+            return "setuid", "would run with the rights of its owner, no matter who runs it"
         if change.names > 1 and stat.S_ISREG(change.seen):
-            return "hard_link", "has other names, which may lie outside of the project"
+            return "hard_link", "has other names, which may lie leads_outside of the project"
     if change.size > LARGEST * 1024 * 1024:
         size = change.size / 1024 / 1024
         return "size", f"has {size:.0f} MiB, where {LARGEST} are the most that is applied"
     return None
 
 
-def _link_problem(change: Leaving, links: Mapping[str, str]) -> tuple[str, str] | None:
+def _link_problem(change: ChangedFile, links: Mapping[str, str]) -> tuple[str, str] | None:
     if change.mode != LINK:
         return None
     target = shown(change.target)
-    place = _place_of(change.path, {**links, change.path: change.target})
+    place = _resolve(change.path, {**links, change.path: change.target})
     if place is None:
         return "link", f"is a link that leads out of the project: {target}"
     if is_git(place):
@@ -221,8 +259,8 @@ def _link_problem(change: Leaving, links: Mapping[str, str]) -> tuple[str, str] 
     return None
 
 
-def _place_of(path: str, links: Mapping[str, str]) -> str | None:
-    """Where a path leads by way of links, as seen from the root; None when that is outside."""
+def _resolve(path: str, links: Mapping[str, str]) -> str | None:
+    """Follow the links in a path from the root; None if they lead out."""
     left = path.split("/")
     done: list[str] = []
     followed = 0
@@ -249,7 +287,7 @@ def _place_of(path: str, links: Mapping[str, str]) -> str | None:
 
 
 def _clashes(new: set[str], files: Iterable[str]) -> dict[str, tuple[str, str]]:
-    """The new files that some systems cannot tell from another of the candidate's."""
+    """Return the new files that are the same as another on some systems."""
     if not new:
         return {}
     spellings: dict[str, set[str]] = {}
@@ -276,8 +314,7 @@ def _folded(name: str) -> str:
     return unicodedata.normalize("NFC", unicodedata.normalize("NFC", name).casefold())
 
 
-def seen_in(directory: Path, path: str) -> tuple[int | None, int]:
-    """The mode of a file in the sandbox, and how many names it has; None where it is not there."""
+def _seen_in(directory: Path, path: str) -> tuple[int | None, int]:
     try:
         status = (directory / path).lstat()
     except (OSError, ValueError):
