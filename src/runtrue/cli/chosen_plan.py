@@ -36,7 +36,7 @@ class ChosenPlan:
     def report(self) -> dict[str, Any]:
         """Its report, with what can be done next."""
         run = self.standing.run
-        return kind_of(run).settle(run, self.home, self.standing.report)
+        return kind_of(run).stopped(run, self.home, self.standing.report)
 
     def answer(self, value: Any) -> None:
         """Answer the question that was open when this command looked, and no later one."""

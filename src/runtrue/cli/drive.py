@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 import click
 import msgspec
 
-from runtrue.cli.kinds import KINDS, Kind, kind_of
+from runtrue.cli.kinds import KINDS, RunKind, kind_of
 from runtrue.cli.main import INTERRUPTED
 from runtrue.cli.progress import open_display
 from runtrue.cli.show import is_terminal, print_json
@@ -95,7 +95,7 @@ def _drive(
             return error.exit_code
         if run.is_over:
             break
-    report = kind.settle(run, home, report_of_run(journal, home, run))
+    report = kind.stopped(run, home, report_of_run(journal, home, run))
     if as_json:
         _print_whole(report)
     else:
@@ -110,14 +110,14 @@ def _drive_segment(
     journal: Journal,
     home: Home,
     run: RunRow,
-    kind: Kind,
+    kind: RunKind,
     *,
     plain: bool,
     force: bool,
     secrets: Mapping[str, Any],
 ) -> RunRow:
     try:
-        with open_display(plain=plain) as display, closing(kind.narrate(display)) as narrator:
+        with open_display(plain=plain) as display, closing(kind.narrator(display)) as narrator:
             dispatcher = LocalDispatcher(
                 journal, lambda run: kind.prepare(run, home, secrets, force=force), [narrator]
             )

@@ -226,7 +226,7 @@ def judge(
     run_id = start_run(journal, request)
     kind = kind_of(journal.find(run_id))
     try:
-        with _display(silent=silent) as display, closing(kind.narrate(display)) as narrator:
+        with _display(silent=silent) as display, closing(kind.narrator(display)) as narrator:
             dispatcher = LocalDispatcher(
                 journal, lambda run: kind.prepare(run, home, {}, force=False), [narrator]
             )

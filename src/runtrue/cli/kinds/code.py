@@ -9,8 +9,7 @@ from typing import Any
 
 import click
 
-from runtrue.cli.kinds import usual_exit_code
-from runtrue.cli.progress import Display, Narrator
+from runtrue.cli.kinds import RunKind
 from runtrue.cli.repair import (
     WHY,
     RepairNarrator,
@@ -35,110 +34,6 @@ from runtrue.home import Home
 #: Checks that say something also when they pass.
 _GATES = ("coverage", "test_kinds", "security")
 _COLOURS = {"passed": "green", "waiting": "yellow", "running": "yellow"}
-
-
-def prepare(run: RunRow, home: Home, secrets: Mapping[str, Any], *, force: bool) -> Segment:
-    """The flow of a run. It is given no secrets."""
-    return prepare_run(run, home)
-
-
-def report(journal: Journal, home: Home, run: RunRow) -> dict[str, Any]:
-    """The report of a run that is not over, out of its replayed steps."""
-    segment = prepare_run(run, home)
-    asyncio.run(replay(segment.work, journal.load(run.id)))
-    return {**report_of(segment.state, run.state), "error": run.error}
-
-
-def settle(run: RunRow, home: Home, report: dict[str, Any]) -> dict[str, Any]:
-    """Nothing is left to do."""
-    return report
-
-
-def exit_code(run: RunRow, report: dict[str, Any]) -> int:
-    """The usual one."""
-    return usual_exit_code(run)
-
-
-def expire(journal: Journal, run: RunRow) -> bool:
-    """It waits as long as it takes."""
-    return False
-
-
-def answer(journal: Journal, home: Home, run: RunRow, said: str | None, *, can_ask: bool) -> Any:
-    """What was said, as it is.
-
-    A person who edited the candidate need say nothing; one who is asked yes or no must.
-    """
-    if said is not None:
-        return said
-    question = journal.open_question(run.id)
-    if question is None or not question.question.get("apply"):
-        return ""
-    if not can_ask:
-        raise UsageError(
-            f"run {run.id} asks whether to apply its diff: give --answer yes or --answer no"
-        )
-    return None
-
-
-def conclude(home: Home, report: dict[str, Any]) -> None:
-    """Nothing is left to say."""
-
-
-def print_report(report: dict[str, Any], *, asked: bool = False) -> None:
-    """What a run came to: the diff, what remains, what was proven, what to do next."""
-    if not asked and report["diff"] and report["status"] == "passed" and not report["applied"]:
-        print_diff(report["diff"])
-    if report["findings"]:
-        print_findings(report)
-    status = report["status"]
-    summary = WHY.get(report["why"], report["why"]) if report["why"] else ""
-    attempts = sum(not attempt["recheck"] for attempt in report["attempts"])
-    spent = f"{counted(attempts, 'attempt')}, {report['seconds']:.1f} s"
-    head = click.style(status, fg=_COLOURS.get(status, "red"), bold=True)
-    click.echo(f"{head}: {summary} ({spent})" if summary else f"{head} ({spent})")
-    told = (_reason, _regressions, _proof, _escalations, _memory, _absent_fixers, _next)
-    for line in (line for tell in told for line in tell(report)):
-        click.echo(f"  {line}")
-
-
-def print_question(run_id: str, question: Question | None) -> None:
-    """What a waiting run wants, and how to answer."""
-    asked = question.question if question else {}
-    if asked.get("apply"):
-        click.echo(f"  apply the diff: runtrue runs resume {run_id} --answer yes")
-        return
-    click.echo(f"  edit the candidate in {asked.get('sandbox')}, or think of advice, then:")
-    click.echo(f"  runtrue runs resume {run_id} [--answer ADVICE]")
-    if asked.get("acceptable"):
-        click.echo(f"  or take it as it is: runtrue runs resume {run_id} --answer accept")
-
-
-def print_offer(report: dict[str, Any], question: Question) -> None:
-    """The diff that may be applied, and what the checks said of it."""
-    print_diff(question.question["diff"])
-    for line in _proof(report):
-        click.echo(line)
-
-
-def print_details(report: dict[str, Any]) -> None:
-    """Every attempt with its fix and verdicts, and what was rejected in between."""
-    for written in report.get("written", ()):
-        what = written["skipped"] or f"changed {', '.join(written['files']) or 'nothing'}"
-        click.echo(f"written by {written['by']}: {what}")
-    for attempt in report["attempts"]:
-        again = " (again)" if attempt["recheck"] else ""
-        click.secho(f"attempt {attempt['number']} of {attempt['limit']}{again}", bold=True)
-        if attempt["fix"]:
-            print_fix(attempt["fix"])
-        for verdict in attempt["verdicts"]:
-            print_verdict(verdict["check"], verdict)
-        if attempt["analysis"]:
-            click.echo(f"  cause: {attempt['analysis']['root_cause']}")
-        for rejected in report["rejected"]:
-            if rejected["after"] == attempt["number"]:
-                click.echo(f"  not run: {rejected['reason'].replace('_', ' ')}")
-                print_fix(rejected["fix"])
 
 
 def _reason(report: dict[str, Any]) -> list[str]:
@@ -227,11 +122,6 @@ def _next(report: dict[str, Any]) -> list[str]:
     return lines
 
 
-def narrate(display: Display) -> Narrator:
-    """Tell of attempts, checks and fixes."""
-    return CodeNarrator(display)
-
-
 class CodeNarrator(RepairNarrator):
     """As with all repairs, and what is written before the first attempt."""
 
@@ -254,3 +144,91 @@ class CodeNarrator(RepairNarrator):
                 self.display.line(f"{event.what}: failed: {event.failure}", "red")
             case _:
                 super().__call__(event)
+
+
+class CodeKind(RunKind):
+    """Runs of `runtrue fix`, `code` and `gate`."""
+
+    narrator = CodeNarrator
+
+    def prepare(
+        self, run: RunRow, home: Home, secrets: Mapping[str, Any], *, force: bool
+    ) -> Segment:
+        """The flow of a run. It is given no secrets."""
+        return prepare_run(run, home)
+
+    def report(self, journal: Journal, home: Home, run: RunRow) -> dict[str, Any]:
+        """The report of a run that is not over, out of its replayed steps."""
+        segment = prepare_run(run, home)
+        asyncio.run(replay(segment.work, journal.load(run.id)))
+        return {**report_of(segment.state, run.state), "error": run.error}
+
+    def answer(
+        self, journal: Journal, home: Home, run: RunRow, said: str | None, *, can_ask: bool
+    ) -> Any:
+        """What was said, as it is.
+
+        A person who edited the candidate need say nothing; one who is asked yes or no must.
+        """
+        if said is not None:
+            return said
+        question = journal.open_question(run.id)
+        if question is None or not question.question.get("apply"):
+            return ""
+        if not can_ask:
+            raise UsageError(
+                f"run {run.id} asks whether to apply its diff: give --answer yes or --answer no"
+            )
+        return None
+
+    def print_report(self, report: dict[str, Any], *, asked: bool = False) -> None:
+        """What a run came to: the diff, what remains, what was proven, what to do next."""
+        if not asked and report["diff"] and report["status"] == "passed" and not report["applied"]:
+            print_diff(report["diff"])
+        if report["findings"]:
+            print_findings(report)
+        status = report["status"]
+        summary = WHY.get(report["why"], report["why"]) if report["why"] else ""
+        attempts = sum(not attempt["recheck"] for attempt in report["attempts"])
+        spent = f"{counted(attempts, 'attempt')}, {report['seconds']:.1f} s"
+        head = click.style(status, fg=_COLOURS.get(status, "red"), bold=True)
+        click.echo(f"{head}: {summary} ({spent})" if summary else f"{head} ({spent})")
+        told = (_reason, _regressions, _proof, _escalations, _memory, _absent_fixers, _next)
+        for line in (line for tell in told for line in tell(report)):
+            click.echo(f"  {line}")
+
+    def print_details(self, report: dict[str, Any]) -> None:
+        """Every attempt with its fix and verdicts, and what was rejected in between."""
+        for written in report.get("written", ()):
+            what = written["skipped"] or f"changed {', '.join(written['files']) or 'nothing'}"
+            click.echo(f"written by {written['by']}: {what}")
+        for attempt in report["attempts"]:
+            again = " (again)" if attempt["recheck"] else ""
+            click.secho(f"attempt {attempt['number']} of {attempt['limit']}{again}", bold=True)
+            if attempt["fix"]:
+                print_fix(attempt["fix"])
+            for verdict in attempt["verdicts"]:
+                print_verdict(verdict["check"], verdict)
+            if attempt["analysis"]:
+                click.echo(f"  cause: {attempt['analysis']['root_cause']}")
+            for rejected in report["rejected"]:
+                if rejected["after"] == attempt["number"]:
+                    click.echo(f"  not run: {rejected['reason'].replace('_', ' ')}")
+                    print_fix(rejected["fix"])
+
+    def print_question(self, run_id: str, question: Question | None) -> None:
+        """What a waiting run wants, and how to answer."""
+        asked = question.question if question else {}
+        if asked.get("apply"):
+            click.echo(f"  apply the diff: runtrue runs resume {run_id} --answer yes")
+            return
+        click.echo(f"  edit the candidate in {asked.get('sandbox')}, or think of advice, then:")
+        click.echo(f"  runtrue runs resume {run_id} [--answer ADVICE]")
+        if asked.get("acceptable"):
+            click.echo(f"  or take it as it is: runtrue runs resume {run_id} --answer accept")
+
+    def print_offer(self, report: dict[str, Any], question: Question) -> None:
+        """The diff that may be applied, and what the checks said of it."""
+        print_diff(question.question["diff"])
+        for line in _proof(report):
+            click.echo(line)

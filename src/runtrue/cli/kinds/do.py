@@ -10,13 +10,13 @@ from typing import Any
 import click
 import msgspec
 
-from runtrue.cli.kinds import usual_exit_code
+from runtrue.cli.kinds import RunKind
 from runtrue.cli.kinds.workflow import WorkflowNarrator, print_finding
 from runtrue.cli.progress import Display, Narrator
 from runtrue.cli.show import counted, is_terminal, printable
 from runtrue.cli.values import print_value
 from runtrue.errors import RuntrueError
-from runtrue.flow import Event, Journal, NodeStarted, Question, RunRow, RunState, Segment, replay
+from runtrue.flow import Event, Journal, NodeStarted, RunRow, RunState, Segment, replay
 from runtrue.home import Home
 from runtrue.loop import AttemptStarted
 from runtrue.planner import (
@@ -48,65 +48,8 @@ _DOING = {
 _COLOURS = {"passed": "green", "running": "yellow"}
 
 
-def prepare(run: RunRow, home: Home, secrets: Mapping[str, Any], *, force: bool) -> Segment:
-    """The flow of a run, which knows what calls the run has already made."""
-    with Journal(home.journal) as journal:
-        return prepare_task(run, home, _events(journal, run), force=force)
-
-
-def report(journal: Journal, home: Home, run: RunRow) -> dict[str, Any]:
-    """The report of a run that is not over, out of its replayed steps."""
-    segment = prepare_task(run, home, _events(journal, run))
-    asyncio.run(replay(segment.work, journal.load(run.id)))
-    told = report_of(run, segment.state, run.state)
-    can_go_on = run.state is RunState.FAILED
-    return {**told, "error": told["error"] or run.error, "resumable": can_go_on}
-
-
 def _events(journal: Journal, run: RunRow) -> list[Event]:
     return [event for _, event in journal.events(run.id)]
-
-
-def settle(run: RunRow, home: Home, report: dict[str, Any]) -> dict[str, Any]:
-    """Save the workflow, if that was asked for. A result is not lost because that fails."""
-    try:
-        return {**report, "saved": save_task(run, home, report), "save_error": None}
-    except RuntrueError as error:
-        return {**report, "saved": None, "save_error": str(error)}
-
-
-def exit_code(run: RunRow, report: dict[str, Any]) -> int:
-    """The usual one, unless the workflow was to be saved and could not be."""
-    return 1 if report.get("save_error") else usual_exit_code(run)
-
-
-def expire(journal: Journal, run: RunRow) -> bool:
-    """It asks nothing."""
-    return False
-
-
-def answer(journal: Journal, home: Home, run: RunRow, said: str | None, *, can_ask: bool) -> Any:
-    """It asks nothing, which the journal says to whoever answers."""
-    return said
-
-
-def conclude(home: Home, report: dict[str, Any]) -> None:
-    """How to run the workflow again, or to keep it; a person at a terminal is asked."""
-    if report["status"] != "passed":
-        return
-    if report["save_error"]:
-        _say(f"not saved: {report['save_error']}")
-    if report["saved"]:
-        _say(f"  saved as {report['saved']}")
-    name = report["saved"] or (report["name"] if report["found"] else None)
-    name = name or _offered(home, report)
-    if name is None:
-        free = free_name(home, report["name"])
-        _say(f"  keep it: runtrue save --run {report['run_id']} --name {free}")
-        return
-    given = report["parameters"].items()
-    values = "".join(f" {shlex.quote(f'{key}={_typed(value)}')}" for key, value in given)
-    _say(f"  run it again: runtrue run {name}{values}")
 
 
 def _offered(home: Home, report: dict[str, Any]) -> str | None:
@@ -143,33 +86,6 @@ def _typed(value: Any) -> str:
     if value == REDACTED:
         return "…"
     return value if isinstance(value, str) else msgspec.json.encode(value).decode()
-
-
-def print_report(report: dict[str, Any], *, asked: bool = False) -> None:
-    """The result on stdout, so that it can be piped; everything about the run on stderr."""
-    status = report["status"]
-    if status == "passed":
-        print_value(report["result"])
-    for finding in report["findings"]:
-        print_finding(finding)
-    for doubt in report["candidates"]:
-        _print_candidates(doubt)
-    for missing in report["missing"]:
-        _say(f"missing: {missing['name']}{_about(missing)}")
-    if report["missing"]:
-        _say("  say it in the task and try again")
-    if report["error"]:
-        _say(report["error"])
-    for note in report["notes"]:
-        _say(f"  note: {note}")
-    for server in report["silent_servers"]:
-        _say(f"  the MCP server {server!r} could not be asked for its tools: runtrue mcp tools")
-    head = click.style(status, fg=_COLOURS.get(status, "red"), bold=True)
-    click.echo(f"{head}: {_summary(report)}", err=True)
-    if report["done"] and status != "passed":
-        _say(f"  already done: {', '.join(report['done'])}; a new run does it again")
-    if status in ("failed", "running") and report["resumable"]:
-        _say(f"  continue: runtrue runs resume {report['run_id']}")
 
 
 def _say(text: str) -> None:
@@ -213,35 +129,7 @@ def _summary(report: dict[str, Any]) -> str:
     return f"{what} {done}{mended} ({', '.join(spent)})"
 
 
-def print_details(report: dict[str, Any]) -> None:
-    """Every attempt: what was changed before it, and what was wrong."""
-    for attempt in report["attempts"]:
-        click.secho(f"run {attempt['number']}", bold=True)
-        if attempt["fix"]:
-            click.echo(f"  changed by {attempt['fix']['fixer']}: {attempt['fix']['description']}")
-        if attempt["passed"]:
-            click.secho("  ✓ nothing was wrong", fg="green")
-        for finding in attempt["findings"]:
-            where = finding["location"]["symbol"]
-            click.secho(f"  ✗ {where}: {finding['message']}", fg="red")
-    for reason in report["rejected"]:
-        click.echo(f"  not run: {reason}")
-
-
-def print_question(run_id: str, question: Question | None) -> None:
-    """The planner asks nothing."""
-
-
-def print_offer(report: dict[str, Any], question: Question) -> None:
-    """The planner asks nothing."""
-
-
-def narrate(display: Display) -> Narrator:
-    """Tell of planning, running, what was wrong, what was changed."""
-    return DoNarrator(display)
-
-
-class DoNarrator(Narrator):
+class TaskNarrator(Narrator):
     """A line for each thing that a person would want to know."""
 
     def __init__(self, display: Display) -> None:
@@ -292,3 +180,95 @@ def _finding_text(finding: FindingSummary) -> str:
     where = f"{finding.node_id}: " if finding.node_id else ""
     about = f" {', '.join(finding.attempted)}" if finding.attempted else ""
     return f"{where}{finding.category.replace('_', ' ')}{about}"
+
+
+class TaskKind(RunKind):
+    """Runs of `runtrue do`."""
+
+    narrator = TaskNarrator
+
+    def prepare(
+        self, run: RunRow, home: Home, secrets: Mapping[str, Any], *, force: bool
+    ) -> Segment:
+        """The flow of a run, which knows what calls the run has already made."""
+        with Journal(home.journal) as journal:
+            return prepare_task(run, home, _events(journal, run), force=force)
+
+    def report(self, journal: Journal, home: Home, run: RunRow) -> dict[str, Any]:
+        """The report of a run that is not over, out of its replayed steps."""
+        segment = prepare_task(run, home, _events(journal, run))
+        asyncio.run(replay(segment.work, journal.load(run.id)))
+        told = report_of(run, segment.state, run.state)
+        can_go_on = run.state is RunState.FAILED
+        return {**told, "error": told["error"] or run.error, "resumable": can_go_on}
+
+    def stopped(self, run: RunRow, home: Home, report: dict[str, Any]) -> dict[str, Any]:
+        """Save the workflow, if that was asked for. A result is not lost because that fails."""
+        try:
+            return {**report, "saved": save_task(run, home, report), "save_error": None}
+        except RuntrueError as error:
+            return {**report, "saved": None, "save_error": str(error)}
+
+    def exit_code(self, run: RunRow, report: dict[str, Any]) -> int:
+        """The usual one, unless the workflow was to be saved and could not be."""
+        return 1 if report.get("save_error") else super().exit_code(run, report)
+
+    def conclude(self, home: Home, report: dict[str, Any]) -> None:
+        """How to run the workflow again, or to keep it; a person at a terminal is asked."""
+        if report["status"] != "passed":
+            return
+        if report["save_error"]:
+            _say(f"not saved: {report['save_error']}")
+        if report["saved"]:
+            _say(f"  saved as {report['saved']}")
+        name = report["saved"] or (report["name"] if report["found"] else None)
+        name = name or _offered(home, report)
+        if name is None:
+            free = free_name(home, report["name"])
+            _say(f"  keep it: runtrue save --run {report['run_id']} --name {free}")
+            return
+        given = report["parameters"].items()
+        values = "".join(f" {shlex.quote(f'{key}={_typed(value)}')}" for key, value in given)
+        _say(f"  run it again: runtrue run {name}{values}")
+
+    def print_report(self, report: dict[str, Any], *, asked: bool = False) -> None:
+        """The result on stdout, so that it can be piped; everything about the run on stderr."""
+        status = report["status"]
+        if status == "passed":
+            print_value(report["result"])
+        for finding in report["findings"]:
+            print_finding(finding)
+        for doubt in report["candidates"]:
+            _print_candidates(doubt)
+        for missing in report["missing"]:
+            _say(f"missing: {missing['name']}{_about(missing)}")
+        if report["missing"]:
+            _say("  say it in the task and try again")
+        if report["error"]:
+            _say(report["error"])
+        for note in report["notes"]:
+            _say(f"  note: {note}")
+        for server in report["silent_servers"]:
+            _say(f"  the MCP server {server!r} could not be asked for its tools: runtrue mcp tools")
+        head = click.style(status, fg=_COLOURS.get(status, "red"), bold=True)
+        click.echo(f"{head}: {_summary(report)}", err=True)
+        if report["done"] and status != "passed":
+            _say(f"  already done: {', '.join(report['done'])}; a new run does it again")
+        if status in ("failed", "running") and report["resumable"]:
+            _say(f"  continue: runtrue runs resume {report['run_id']}")
+
+    def print_details(self, report: dict[str, Any]) -> None:
+        """Every attempt: what was changed before it, and what was wrong."""
+        for attempt in report["attempts"]:
+            click.secho(f"run {attempt['number']}", bold=True)
+            if attempt["fix"]:
+                click.echo(
+                    f"  changed by {attempt['fix']['fixer']}: {attempt['fix']['description']}"
+                )
+            if attempt["passed"]:
+                click.secho("  ✓ nothing was wrong", fg="green")
+            for finding in attempt["findings"]:
+                where = finding["location"]["symbol"]
+                click.secho(f"  ✗ {where}: {finding['message']}", fg="red")
+        for reason in report["rejected"]:
+            click.echo(f"  not run: {reason}")

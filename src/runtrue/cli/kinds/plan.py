@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from runtrue.cli.kinds import RunKind
 from runtrue.cli.plan_text import next_commands, not_applied, print_history, print_standing
-from runtrue.cli.progress import Display, Narrator
 from runtrue.cli.repair import RepairNarrator
 from runtrue.errors import PlanError
-from runtrue.flow import Event, Journal, Question, RunParked, RunRow, Segment
+from runtrue.flow import Event, Journal, RunParked, RunRow, Segment
 from runtrue.home import Home
 from runtrue.loop import AttemptStarted, FixExhausted
 from runtrue.plan import (
@@ -41,71 +41,6 @@ _EXIT_CODES = {
     PlanState.APPLIED: 0,
     PlanState.WAITING: 3,
 }
-
-
-def prepare(run: RunRow, home: Home, secrets: Mapping[str, Any], *, force: bool) -> Segment:
-    """The flow of a plan. It is given no secrets."""
-    return prepare_plan(run, home)
-
-
-def report(journal: Journal, home: Home, run: RunRow) -> dict[str, Any]:
-    """The report of a plan that is not over, out of its replayed steps."""
-    return standing_of(journal, home, run).report
-
-
-def settle(run: RunRow, home: Home, report: dict[str, Any]) -> dict[str, Any]:
-    """Nothing is left to do; what a person can do next is added to the report."""
-    return {**report, "driven": run.is_driven, "next": next_commands(report, run.is_driven)}
-
-
-def exit_code(run: RunRow, report: dict[str, Any]) -> int:
-    """Waiting for `plan execute` or `plan apply` is no trouble; not being applied is."""
-    if report["refused"] and not report["applied"]:
-        return 1
-    return _EXIT_CODES.get(PlanState(report["state"]), 1)
-
-
-def expire(journal: Journal, run: RunRow) -> bool:
-    """A plan waits for a person as long as its profile says."""
-    return expire_plan(journal, run)
-
-
-def answer(journal: Journal, home: Home, run: RunRow, said: str | None, *, can_ask: bool) -> Any:
-    """As with `plan prompt`; without a word, one that is queued is executed."""
-    standing = standing_of(journal, home, run)
-    if said is not None:
-        return answer_for(standing, said)
-    if standing.wanted is Wanted.BEGIN:
-        return "go"
-    commands = " or ".join(f"`{c}`" for c in next_commands(standing.report, run.is_driven))
-    raise PlanError(f"plan {run.id} is {standing.report['state']}: go on with {commands}")
-
-
-def conclude(home: Home, report: dict[str, Any]) -> None:
-    """Nothing is left to say."""
-
-
-def print_report(report: dict[str, Any], *, asked: bool = False) -> None:
-    """Where the plan stands, and what can be done next."""
-    print_standing(report)
-
-
-def print_details(report: dict[str, Any]) -> None:
-    """What happened, step by step."""
-    print_history(report)
-
-
-def print_question(run_id: str, question: Question | None) -> None:
-    """What is asked is in the report."""
-
-
-def print_offer(report: dict[str, Any], question: Question) -> None:
-    """A plan asks for no yes or no at the terminal: it is applied with `plan apply`."""
-
-
-def narrate(display: Display) -> Narrator:
-    """Tell of steps, validations, fixes and revisions."""
-    return PlanNarrator(display)
 
 
 class PlanNarrator(RepairNarrator):
@@ -167,3 +102,53 @@ def _step_text(event: StepDone) -> str:
     if event.ignored:
         text += f"; git ignores {', '.join(event.ignored)}, so that it is not kept"
     return text
+
+
+class PlanKind(RunKind):
+    """Runs of plans."""
+
+    narrator = PlanNarrator
+
+    def prepare(
+        self, run: RunRow, home: Home, secrets: Mapping[str, Any], *, force: bool
+    ) -> Segment:
+        """The flow of a plan. It is given no secrets."""
+        return prepare_plan(run, home)
+
+    def report(self, journal: Journal, home: Home, run: RunRow) -> dict[str, Any]:
+        """The report of a plan that is not over, out of its replayed steps."""
+        return standing_of(journal, home, run).report
+
+    def stopped(self, run: RunRow, home: Home, report: dict[str, Any]) -> dict[str, Any]:
+        """Nothing is left to do; what a person can do next is added to the report."""
+        return {**report, "driven": run.is_driven, "next": next_commands(report, run.is_driven)}
+
+    def exit_code(self, run: RunRow, report: dict[str, Any]) -> int:
+        """Waiting for `plan execute` or `plan apply` is no trouble; not being applied is."""
+        if report["refused"] and not report["applied"]:
+            return 1
+        return _EXIT_CODES.get(PlanState(report["state"]), 1)
+
+    def expire(self, journal: Journal, run: RunRow) -> bool:
+        """A plan waits for a person as long as its profile says."""
+        return expire_plan(journal, run)
+
+    def answer(
+        self, journal: Journal, home: Home, run: RunRow, said: str | None, *, can_ask: bool
+    ) -> Any:
+        """As with `plan prompt`; without a word, one that is queued is executed."""
+        standing = standing_of(journal, home, run)
+        if said is not None:
+            return answer_for(standing, said)
+        if standing.wanted is Wanted.BEGIN:
+            return "go"
+        commands = " or ".join(f"`{c}`" for c in next_commands(standing.report, run.is_driven))
+        raise PlanError(f"plan {run.id} is {standing.report['state']}: go on with {commands}")
+
+    def print_report(self, report: dict[str, Any], *, asked: bool = False) -> None:
+        """Where the plan stands, and what can be done next."""
+        print_standing(report)
+
+    def print_details(self, report: dict[str, Any]) -> None:
+        """What happened, step by step."""
+        print_history(report)

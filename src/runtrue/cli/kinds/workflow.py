@@ -9,8 +9,8 @@ from typing import Any
 
 import click
 
-from runtrue.cli.kinds import usual_exit_code
-from runtrue.cli.progress import Display, Narrator
+from runtrue.cli.kinds import RunKind
+from runtrue.cli.progress import Narrator
 from runtrue.cli.show import printable
 from runtrue.cli.values import print_value
 from runtrue.flow import (
@@ -19,7 +19,6 @@ from runtrue.flow import (
     NodeFinished,
     NodeReplayed,
     NodeStarted,
-    Question,
     RunRow,
     Segment,
 )
@@ -38,83 +37,6 @@ _MOST_AVAILABLE, _LONGEST_SAID = 20, 200
 _MARKS = {"passed": ("✓", "green"), "failed": ("✗", "red"), "handled": ("!", "yellow")}
 
 
-def prepare(run: RunRow, home: Home, secrets: Mapping[str, Any], *, force: bool) -> Segment:
-    """The flow of a run."""
-    return prepare_workflow(run, home, secrets)
-
-
-def report(journal: Journal, home: Home, run: RunRow) -> dict[str, Any]:
-    """The report of a run that is not over: its finished nodes, and what it stopped at.
-
-    `begun` is a node with a side effect that may have happened: going on there takes `--force`.
-    """
-    begun = next((step.node for step in journal.load(run.id) if step.result is None), None)
-    return {**report_so_far(journal, run), "begun": begun}
-
-
-def settle(run: RunRow, home: Home, report: dict[str, Any]) -> dict[str, Any]:
-    """Nothing is left to do."""
-    return report
-
-
-def exit_code(run: RunRow, report: dict[str, Any]) -> int:
-    """The usual one."""
-    return usual_exit_code(run)
-
-
-def expire(journal: Journal, run: RunRow) -> bool:
-    """It asks nothing."""
-    return False
-
-
-def answer(journal: Journal, home: Home, run: RunRow, said: str | None, *, can_ask: bool) -> Any:
-    """It asks nothing, which the journal says to whoever answers."""
-    return said
-
-
-def conclude(home: Home, report: dict[str, Any]) -> None:
-    """Nothing is left to say."""
-
-
-def print_report(report: dict[str, Any], *, asked: bool = False) -> None:
-    """The result on stdout, so that it can be piped; everything about the run on stderr."""
-    status = report["status"]
-    if status == "passed":
-        print_value(report["result"])
-    for finding in report["findings"]:
-        print_finding(finding)
-    handled = [node for node in report["nodes"] if node["status"] == "handled"]
-    colour = {"passed": "green", "running": "yellow"}.get(status, "red")
-    head = click.style(status, fg="yellow" if handled and status == "passed" else colour, bold=True)
-    finished = sum(node["status"] in ("passed", "handled") for node in report["nodes"])
-    click.echo(f"{head}: {finished} of {len(report['nodes'])} nodes finished", err=True)
-    for node in handled:
-        click.echo(f"  {node['id']} failed, and the run went on: {node['error']}", err=True)
-    is_interrupted = status == "running" and not report.get("driven")
-    if report["resumable"] or is_interrupted:
-        begun = report.get("begun")
-        force = f" --force (which fires {begun} again)" if begun else ""
-        click.echo(f"  continue: runtrue runs resume {report['run_id']}{force}", err=True)
-    elif status == "failed":
-        click.echo("  the workflow is to be mended: nothing was changed in it", err=True)
-
-
-def print_details(report: dict[str, Any]) -> None:
-    """Every node and how it ended."""
-    for node in report["nodes"]:
-        mark, colour = _MARKS.get(node["status"], ("·", "bright_black"))
-        error = f"  {node['error']}" if node["error"] else ""
-        click.secho(f"  {mark} {node['id']} ({node['type']}){error}", fg=colour)
-
-
-def print_question(run_id: str, question: Question | None) -> None:
-    """A workflow asks nothing."""
-
-
-def print_offer(report: dict[str, Any], question: Question) -> None:
-    """A workflow asks nothing."""
-
-
 def print_finding(finding: dict[str, Any]) -> None:
     """What was wrong at a node, and what there was instead, on stderr."""
     where = finding["location"]["symbol"]
@@ -131,11 +53,6 @@ def print_finding(finding: dict[str, Any]) -> None:
         rest = f" … and {more} more" if more > 0 else ""
         names = ", ".join(available[:_MOST_AVAILABLE])
         click.echo(printable(f"  available: {names}{rest}"), err=True)
-
-
-def narrate(display: Display) -> Narrator:
-    """Tell of nodes as they finish."""
-    return WorkflowNarrator(display)
 
 
 class WorkflowNarrator(Narrator):
@@ -189,3 +106,54 @@ class WorkflowNarrator(Narrator):
     def forget(self) -> None:
         """Drop the node whose work is done: what came of it is shown elsewhere."""
         self._done = None
+
+
+class WorkflowKind(RunKind):
+    """Runs of workflows."""
+
+    narrator = WorkflowNarrator
+
+    def prepare(
+        self, run: RunRow, home: Home, secrets: Mapping[str, Any], *, force: bool
+    ) -> Segment:
+        """The flow of a run."""
+        return prepare_workflow(run, home, secrets)
+
+    def report(self, journal: Journal, home: Home, run: RunRow) -> dict[str, Any]:
+        """The report of a run that is not over: its finished nodes, and what it stopped at.
+
+        `begun` is a node with a side effect that may have happened: going on there takes `--force`.
+        """
+        begun = next((step.node for step in journal.load(run.id) if step.result is None), None)
+        return {**report_so_far(journal, run), "begun": begun}
+
+    def print_report(self, report: dict[str, Any], *, asked: bool = False) -> None:
+        """The result on stdout, so that it can be piped; everything about the run on stderr."""
+        status = report["status"]
+        if status == "passed":
+            print_value(report["result"])
+        for finding in report["findings"]:
+            print_finding(finding)
+        handled = [node for node in report["nodes"] if node["status"] == "handled"]
+        colour = {"passed": "green", "running": "yellow"}.get(status, "red")
+        head = click.style(
+            status, fg="yellow" if handled and status == "passed" else colour, bold=True
+        )
+        finished = sum(node["status"] in ("passed", "handled") for node in report["nodes"])
+        click.echo(f"{head}: {finished} of {len(report['nodes'])} nodes finished", err=True)
+        for node in handled:
+            click.echo(f"  {node['id']} failed, and the run went on: {node['error']}", err=True)
+        is_interrupted = status == "running" and not report.get("driven")
+        if report["resumable"] or is_interrupted:
+            begun = report.get("begun")
+            force = f" --force (which fires {begun} again)" if begun else ""
+            click.echo(f"  continue: runtrue runs resume {report['run_id']}{force}", err=True)
+        elif status == "failed":
+            click.echo("  the workflow is to be mended: nothing was changed in it", err=True)
+
+    def print_details(self, report: dict[str, Any]) -> None:
+        """Every node and how it ended."""
+        for node in report["nodes"]:
+            mark, colour = _MARKS.get(node["status"], ("·", "bright_black"))
+            error = f"  {node['error']}" if node["error"] else ""
+            click.secho(f"  {mark} {node['id']} ({node['type']}){error}", fg=colour)
