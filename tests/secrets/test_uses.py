@@ -14,7 +14,7 @@ from runtrue.models import BadCredentials, open_model
 from runtrue.models.providers import find_endpoint
 from runtrue.secrets import FileStore
 from runtrue.workflow import Registry, run_workflow
-from runtrue.workflow.secrets import Scrubber
+from runtrue.workflow.secrets import SecretRedactor
 
 VALUE = "swordfish-of-the-store-4711"
 
@@ -103,30 +103,30 @@ class TestScrubber:
         "HOME": "/home/somebody",
     }
 
-    def scrub(self, value: Any, environment: dict[str, str] | None = None) -> Any:
-        scrubber = Scrubber(())
-        scrubber.surround(environment or self.ENVIRONMENT)
-        return scrubber.scrub(value)
+    def redact(self, value: Any, environment: dict[str, str] | None = None) -> Any:
+        redactor = SecretRedactor(())
+        redactor.surround(environment or self.ENVIRONMENT)
+        return redactor.redact(value)
 
     def test_what_is_secret_in_the_environment_is_taken_out(self) -> None:
         encoded = base64.b64encode(b"u:token+of/mine=1").decode()
         value = {"out": ["a token+of/mine=1 b", encoded], "token+of/mine=1": "long-password"}
-        scrubbed = self.scrub(value)
+        scrubbed = self.redact(value)
         assert scrubbed["out"][0] == "a [redacted: SERVICE_TOKEN] b"
         assert encoded not in scrubbed["out"][1]
         assert scrubbed["[redacted: SERVICE_TOKEN]"] == "[redacted: DATABASE_URL]"
 
     def test_words_and_what_is_no_secret_stay(self) -> None:
         value = {"out": ["testing /home/somebody", 5, None], "more": ("a", "b")}
-        assert self.scrub(value) is value
+        assert self.redact(value) is value
 
     def test_where_a_secret_lies_is_no_secret(self, tmp_path: Path) -> None:
         file = tmp_path / "credentials.json"
         file.write_text("{}")
         environment = {"GOOGLE_APPLICATION_CREDENTIALS": str(file)}
-        assert self.scrub(f"cat {file}", environment) == f"cat {file}"
+        assert self.redact(f"cat {file}", environment) == f"cat {file}"
 
     def test_hexadecimal_of_a_secret_is_taken_out(self) -> None:
-        scrub = Scrubber(["s3cret-in-hex"]).scrub
+        redact = SecretRedactor(["s3cret-in-hex"]).redact
         data = b"s3cret-in-hex"
-        assert scrub([f"<{data.hex()}>", data.hex().upper()]) == ["<[redacted]>", "[redacted]"]
+        assert redact([f"<{data.hex()}>", data.hex().upper()]) == ["<[redacted]>", "[redacted]"]

@@ -17,7 +17,7 @@ from runtrue.workflow.secrets import (
     REDACTED,
     EnvironmentName,
     MissingSecret,
-    Scrubber,
+    SecretRedactor,
     SecretText,
     redact_by_name,
     reveal,
@@ -97,7 +97,7 @@ SECRETS = [
 @pytest.mark.parametrize("encoding", ENCODINGS)
 def test_a_secret_is_found_in_every_encoding(secret: str, encoding: str) -> None:
     encoded = ENCODINGS[encoding](secret)
-    text = Scrubber({secret}).scrub(f"before <{encoded}> after")
+    text = SecretRedactor({secret}).redact(f"before <{encoded}> after")
     assert text.startswith("before <")
     assert text.endswith("> after")
     assert REDACTED in text
@@ -114,7 +114,7 @@ def test_a_secret_is_found_in_every_encoding(secret: str, encoding: str) -> None
 )
 def test_no_secret_survives(secret: str, encoding: str, around: str) -> None:
     encoded = ENCODINGS[encoding](secret)
-    scrubbed = Scrubber({secret}).scrub({around + encoded: [encoded + around]})
+    scrubbed = SecretRedactor({secret}).redact({around + encoded: [encoded + around]})
     ((key, (text,)),) = scrubbed.items()
     for result in (key, text):
         # The mark itself may hold a secret such as "redact".
@@ -126,7 +126,7 @@ def test_no_secret_survives(secret: str, encoding: str, around: str) -> None:
 @pytest.mark.parametrize("user", ["", "u", "us", "user", "somebody"])
 def test_basic_authentication_does_not_give_the_password_away(user: str) -> None:
     header = base64.b64encode(f"{user}:{SECRETS[0]}".encode()).decode()
-    shown = Scrubber({SECRETS[0]}).scrub(f"Basic {header}")
+    shown = SecretRedactor({SECRETS[0]}).redact(f"Basic {header}")
     left = shown.removeprefix("Basic ").split(REDACTED)
     assert len(left) == 2
     assert sum(map(len, left)) <= len(base64.b64encode(f"{user}:".encode())) + 4
@@ -134,7 +134,7 @@ def test_basic_authentication_does_not_give_the_password_away(user: str) -> None
 
 def test_keys_and_values_at_any_depth_are_scrubbed_and_the_rest_is_shared() -> None:
     value = {"my-s3cret": [{"a": ("s3cret!", 1)}], "other": {"b": ["c"]}, "n": 5, "none": None}
-    scrubbed = Scrubber({"s3cret"}).scrub(value)
+    scrubbed = SecretRedactor({"s3cret"}).redact(value)
     assert scrubbed == {
         "my-[redacted]": [{"a": ("[redacted]!", 1)}],
         "other": {"b": ["c"]},
@@ -146,19 +146,19 @@ def test_keys_and_values_at_any_depth_are_scrubbed_and_the_rest_is_shared() -> N
 
 def test_where_no_secret_is_the_value_is_the_very_same() -> None:
     value = {"a": ["b", {"c": "d"}]}
-    assert Scrubber(set()).scrub(value) is value
-    assert Scrubber({"", " \n"}).scrub(value) is value
-    assert Scrubber({"s3cret"}).scrub(value) is value
+    assert SecretRedactor(set()).redact(value) is value
+    assert SecretRedactor({"", " \n"}).redact(value) is value
+    assert SecretRedactor({"s3cret"}).redact(value) is value
 
 
 def test_the_longest_secret_wins() -> None:
-    scrubber = Scrubber({"abcd", "abcdefgh", "abcdef"})
-    assert scrubber.scrub("abcdefgh abcdef abcd") == "[redacted] [redacted] [redacted]"
+    redactor = SecretRedactor({"abcd", "abcdefgh", "abcdef"})
+    assert redactor.redact("abcdefgh abcdef abcd") == "[redacted] [redacted] [redacted]"
 
 
 def test_a_short_secret_is_only_replaced_where_it_is_the_whole_string() -> None:
-    scrubber = Scrubber({"abc"})
-    assert scrubber.scrub(["abc", " abc\n", "abcabc", {"abc": "x abc"}]) == [
+    redactor = SecretRedactor({"abc"})
+    assert redactor.redact(["abc", " abc\n", "abcabc", {"abc": "x abc"}]) == [
         REDACTED,
         REDACTED,
         "abcabc",
@@ -167,30 +167,30 @@ def test_a_short_secret_is_only_replaced_where_it_is_the_whole_string() -> None:
 
 
 def test_blanks_at_the_ends_of_a_secret_do_not_save_it() -> None:
-    assert Scrubber({"s3cret\n"}).scrub("is s3cret!") == "is [redacted]!"
+    assert SecretRedactor({"s3cret\n"}).redact("is s3cret!") == "is [redacted]!"
 
 
 def test_secrets_can_be_added() -> None:
-    scrubber = Scrubber(set())
-    scrubber.add("first-one")
-    scrubber.add("second-one", "first-one")
-    assert scrubber.scrub("first-one second-one") == "[redacted] [redacted]"
+    redactor = SecretRedactor(set())
+    redactor.add("first-one")
+    redactor.add("second-one", "first-one")
+    assert redactor.redact("first-one second-one") == "[redacted] [redacted]"
 
 
 def test_what_is_too_deep_to_look_through_is_hidden_whole() -> None:
     deep: Any = "s3cret"
     for _ in range(5000):
         deep = [deep]
-    assert Scrubber({"s3cret"}).scrub({"deep": deep}) == REDACTED
+    assert SecretRedactor({"s3cret"}).redact({"deep": deep}) == REDACTED
 
 
 @pytest.mark.parametrize(
     "text", ["\\" * 100_000, "%" + "25" * 50_000, "%25" * 50_000, "a" * 100_000]
 )
 def test_no_text_is_slow_to_look_through(text: str) -> None:
-    scrubber = Scrubber({*SECRETS, "aaaaaaaab", '\\\\\\\\"', "%%%%x", " % \\ a b c d"})
+    redactor = SecretRedactor({*SECRETS, "aaaaaaaab", '\\\\\\\\"', "%%%%x", " % \\ a b c d"})
     began = time.process_time()
-    scrubber.scrub(text)
+    redactor.redact(text)
     assert time.process_time() - began < 5
 
 

@@ -296,4 +296,4 @@ def test_what_a_run_has_open_is_shared_with_the_workflows_within(bench: Bench) -
     first = context.within(context.surroundings)
     assert first.sessions() is context.sessions()
     assert first.within(first.surroundings).sessions() is context.sessions()
-    assert (first.depth, first.scrubber) == (1, context.scrubber)
+    assert (first.depth, first.redactor) == (1, context.redactor)

@@ -25,7 +25,7 @@ SandboxKind: TypeAlias = Literal["worktree", "copy", "none"]
 
 
 class ValidationKind(StrEnum):
-    """What a validation is."""
+    """The type of a validation."""
 
     COMMAND = "command"
     TESTS = "tests"
@@ -55,7 +55,7 @@ class ValidationConfig:
     timeout: Seconds = 300.0
     #: Processor time of one test, of pytest's; 0 is no limit.
     test_seconds: Annotated[float, Meta(ge=0, le=86_400)] = 10.0
-    #: The command that mends what it finds, for the `tool` fixer.
+    #: The command that fixes what it finds, for the `tool` fixer.
     fix: str | None = None
     #: Further files, as patterns, that judge the candidate and are put back before each verdict.
     judges: tuple[str, ...] = ()
@@ -82,7 +82,7 @@ class ProfileConfig(AutomationProfile):
     base: str = DEFAULT_PROFILE
 
     def to_profile(self) -> AutomationProfile:
-        """What is left when nobody asks any more where it comes from."""
+        """Return the profile without its base."""
         own = {f.name: getattr(self, f.name) for f in fields(AutomationProfile)}
         return AutomationProfile(**own)
 
@@ -102,12 +102,12 @@ class PlansConfig:
     profiles: dict[str, ProfileConfig] = field(default_factory=dict)
 
     def all_profiles(self) -> dict[str, AutomationProfile]:
-        """Those that are built in, and the project's own."""
+        """Return the built-in profiles and the project's own."""
         return {**PROFILES, **{name: own.to_profile() for name, own in self.profiles.items()}}
 
 
 def fill_profile(data: Any, known: Mapping[str, AutomationProfile]) -> Any:
-    """What somebody wrote of a profile, with the flags of its base where they said nothing."""
+    """Return a profile as written, completed with the flags of its base."""
     base = data.get("base", DEFAULT_PROFILE) if isinstance(data, dict) else None
     if not isinstance(base, str) or base not in known:
         return data

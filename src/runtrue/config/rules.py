@@ -20,7 +20,7 @@ from runtrue.documents import (
 )
 from runtrue.loop import PROFILES, CodeType, Condition
 
-#: What the loop itself judges by these names; no check can be told apart from them.
+#: Names of gates of the loop itself, which no check may have.
 GATES = ("coverage", "test_kinds", "security", "independence")
 
 #: The kinds of tests that are known. Any other word is one of the project's own.
@@ -40,7 +40,7 @@ _NOTHING_SET = ValidationConfig()
 
 
 def problems_of(config: Config) -> Iterator[KeyProblem]:
-    """What no type can tell: values that have the right one and still can never work."""
+    """Yield values that have the right type and still can never work."""
     for path, command in _commands(config):
         if problem := problem_of_command(command):
             yield path, problem
@@ -69,7 +69,7 @@ def _problems_of_check(path: Pointer, check: CheckConfig) -> Iterator[KeyProblem
 
 
 def problems_of_validation(path: Pointer, validation: ValidationConfig) -> Iterator[KeyProblem]:
-    """What is wrong with a validation that is set at some keys."""
+    """Yield what is wrong with a validation."""
     kind = validation.kind
     for key, kinds in _ONLY_FOR.items():
         if kind not in kinds and getattr(validation, key) != getattr(_NOTHING_SET, key):
@@ -91,7 +91,7 @@ def problems_of_validation(path: Pointer, validation: ValidationConfig) -> Itera
 
 
 def problem_of_profile(name: str, known: Iterable[str]) -> str | None:
-    """Why a profile cannot be used: there is none of that name."""
+    """Return why a profile cannot be used, or None."""
     known = list(known)
     if name in known:
         return None
@@ -118,7 +118,7 @@ def _problems_of_plans(plans: PlansConfig) -> Iterator[KeyProblem]:
 def _problems_of_surroundings(
     path: Pointer, env: Mapping[str, str], directory: str
 ) -> Iterator[KeyProblem]:
-    """What is wrong with the variables that a command gets, and with where it is run."""
+    """Check a command's variables and its directory."""
     for variable, value in env.items():
         if not variable or "=" in variable or "\0" in variable:
             message = "is no name of a variable: one is not empty, and holds no = or null character"
@@ -163,7 +163,7 @@ def _problems_of_escalation(escalation: EscalationConfig) -> Iterator[KeyProblem
 
 
 def _commands(config: Config) -> Iterator[tuple[Pointer, str]]:
-    """The commands that will be started, and where they are set."""
+    """Yield each command that will be started, with its keys."""
     for name, check in config.checks.items():
         yield ("checks", name, "command"), check.command
         if check.fix is not None:

@@ -25,7 +25,7 @@ class CheckConfig:
     command: Annotated[str, Meta(min_length=1)]
     mode: Mode = Mode.REQUIRED
     timeout: Seconds = 300.0
-    #: The command that mends what this check finds, for the `tool` fixer.
+    #: The command that fixes what this check finds, for the `tool` fixer.
     fix: str | None = None
     #: Further files, as patterns, that judge the candidate and are put back before each verdict.
     judges: tuple[str, ...] = ()
@@ -35,7 +35,7 @@ class CheckConfig:
     directory: str = "."
     #: Stop at the first test that fails.
     fail_fast: bool = False
-    #: Have the failures told in full.
+    #: Show the failures in full.
     verbose: bool = True
     #: Processor time of one test, of pytest's; 0 is no limit.
     test_seconds: Annotated[float, Meta(ge=0, le=86_400)] = 10.0
@@ -84,7 +84,7 @@ class FixersConfig:
     agent: AgentConfig = AgentConfig()
 
     def writer(self, *, model: str | None, agent: str | None) -> Literal["agent", "model"] | None:
-        """Who writes what is new: the agent that was named, a model, else the configured agent."""
+        """Return who writes new code: the named agent, a model, or the configured agent."""
         if agent:
             return "agent"
         return "model" if model else "agent" if self.agent.command else None
@@ -104,7 +104,7 @@ _NOTIFICATION = Notification()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EscalationConfig:
-    """`[escalation]`: when to turn to somebody else, and how they are told."""
+    """`[escalation]`: when to turn to somebody else, and how to notify them."""
 
     #: None: those that the loop has by itself.
     triggers: tuple[Trigger, ...] | None = None

@@ -27,7 +27,7 @@ class UserConfig:
 
 
 def allowed_addresses() -> Allowed:
-    """What the user lets workflows reach: the environment says it, else the user's own file.
+    """Return what the user lets workflows reach, from the environment or the user's own file.
 
     A project has no say. Raises UsageError when what is said makes no sense.
     """

@@ -31,7 +31,7 @@ from runtrue.plan.strategy_data import strategy_from
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanFile:
-    """What a plan file says. None is what it does not say."""
+    """The contents of a plan file; None where it says nothing."""
 
     instruction: str
     strategy: Strategy | None = None

@@ -31,7 +31,7 @@ def spelled(pointer: Pointer) -> str:
 
 def strategy_from(data: object, where: Where = spelled) -> Strategy:
     """The strategy in plain data. Raises PlanError, whose message begins with where it is wrong."""
-    reader = _Reader(where)
+    reader = _StrategyReader(where)
     members = reader.members(data, (), _STRATEGY_KEYS)
     bounds = reader.bounds(members.get("bounds"), ("bounds",))
     steps = reader.steps(members.get("steps"), ("steps",), _Around(bounds=bounds))
@@ -47,7 +47,9 @@ def steps_from(
     theirs. No id may be one that the rest of the strategy has. Raises PlanError as above.
     """
     others = strategy.replaced(instead_of.id, ())
-    reader = _Reader(where, taken={step.id: "the strategy" for _, step in others.all_steps()})
+    reader = _StrategyReader(
+        where, taken={step.id: "the strategy" for _, step in others.all_steps()}
+    )
     is_one = isinstance(data, list) and len(data) == 1
     names = _numbered(f"{instead_of.id}.") if not is_one else iter([instead_of.id])
     return reader.steps(data, ("steps",), _Around(actor=instead_of.actor), names)
@@ -55,14 +57,14 @@ def steps_from(
 
 @dataclass(frozen=True, slots=True)
 class _Around:
-    """What steps have from what is around them."""
+    """Bounds and actor that steps inherit from the strategy or the step around them."""
 
     bounds: Bounds = _UNBOUNDED
     actor: Actor | None = None
 
 
 @dataclass(slots=True)
-class _Reader:
+class _StrategyReader:
     """Reads one strategy. What is null is taken as not being there."""
 
     where: Where

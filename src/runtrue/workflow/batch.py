@@ -18,18 +18,18 @@ from runtrue.workflow.ir import Batch, NodeIR, Retry
 from runtrue.workflow.node import WorkflowNode, kind_of
 from runtrue.workflow.paths import opened
 from runtrue.workflow.secrets import sample_text
-from runtrue.workflow.step import Done, Step, as_data, rendered
+from runtrue.workflow.step import NodeOutcome, WorkflowStep, as_data, rendered
 from runtrue.workflow.templates import compile_template
 
 
-class Item(msgspec.Struct, frozen=True):
+class BatchItem(msgspec.Struct, frozen=True):
     """One item, with the params that its run gets."""
 
     item: Any
     params: dict[str, Any]
 
 
-class BatchStep(Step):
+class BatchStep(WorkflowStep):
     """A node with `batch`.
 
     Its outputs are `results` (the outputs of each item, in the order of the items, with the item
@@ -44,14 +44,14 @@ class BatchStep(Step):
         tries = Retry(attempts=batch.max_retries, wait=batch.retry_wait)
         self._item_retry = tries if batch.max_retries > 1 else ir.retry
 
-    def _resolved(self, store: Mapping[str, Any]) -> list[Item]:
+    def _resolved(self, store: Mapping[str, Any]) -> list[BatchItem]:
         items = self._list(store)
         scope = dict(store)
         resolved = []
         for index, item in enumerate(items):
             scope[self.batch.alias], scope["__index__"] = item, index
             try:
-                resolved.append(Item(item, super()._resolved(scope)))
+                resolved.append(BatchItem(item, super()._resolved(scope)))
             except NodeFailed as error:
                 raise _of_item(error, index, len(items)) from error.__cause__
         return resolved
@@ -71,10 +71,10 @@ class BatchStep(Step):
             )
         return items
 
-    async def exec(self, inputs: list[Item]) -> Done:
-        """Run every item; `post` puts together what they came to."""
+    async def exec(self, inputs: list[BatchItem]) -> NodeOutcome:
+        """Run every item; `post` puts their outcomes together."""
         context = contexts.needed()
-        done: list[Done | None] = [None] * len(inputs)
+        done: list[NodeOutcome | None] = [None] * len(inputs)
         waiting = iter(range(len(inputs)))
         finished = 0
 
@@ -98,10 +98,10 @@ class BatchStep(Step):
             if not self._handles(error):
                 raise self._reported(error) from error.__cause__
             return self._handled(error)
-        return Done({}, items=[item for item in done if item is not None])
+        return NodeOutcome({}, items=[item for item in done if item is not None])
 
     async def _item(
-        self, index: int, inputs: list[Item], done: list[Done | None], context: Context
+        self, index: int, inputs: list[BatchItem], done: list[NodeOutcome | None], context: Context
     ) -> None:
         try:
             done[index] = await self._attempt(
@@ -113,15 +113,15 @@ class BatchStep(Step):
                 raise _of_item(error, index, len(inputs)) from error.__cause__
 
     def goes_on_after(self, error: NodeFailed) -> bool:
-        """The same of an item, unless it may pass the next time."""
+        """True if the batch goes on after this item's failure, unless it may pass the next time."""
         if self.batch.error_handling == "continue":
             return not error.transient
         return super().goes_on_after(error)
 
-    def _finished(self, inputs: list[Item], done: Done) -> dict[str, Any]:
+    def _finished(self, inputs: list[BatchItem], done: NodeOutcome) -> dict[str, Any]:
         if done.items is None:
             return done.outputs
-        finished: list[Done] = []
+        finished: list[NodeOutcome] = []
         first: NodeFailed | None = None
         for index, (item, one) in enumerate(zip(inputs, done.items, strict=True)):
             try:
@@ -142,8 +142,10 @@ class BatchStep(Step):
                 break
         return together
 
-    def _together(self, inputs: list[Item], done: Sequence[Done | None]) -> dict[str, Any]:
-        """The outputs of the node, from what its items came to; None is one that never ran."""
+    def _together(
+        self, inputs: list[BatchItem], done: Sequence[NodeOutcome | None]
+    ) -> dict[str, Any]:
+        """Return the outputs of the batch; None stands for an item that never ran."""
         results = [
             None if done is None else {**done.outputs, "item": item.item}
             for item, done in zip(inputs, done, strict=True)
@@ -169,13 +171,12 @@ def _of_item(error: NodeFailed, index: int, count: int) -> NodeFailed:
     return error
 
 
-def _failed(error: NodeFailed, outputs: Mapping[str, Any]) -> Done:
+def _failed(error: NodeFailed, outputs: Mapping[str, Any]) -> NodeOutcome:
     failure = {**as_data(error), "outputs": {}}
-    return Done({**outputs, "error": error.message}, failed=True, failure=failure)
+    return NodeOutcome({**outputs, "error": error.message}, failed=True, failure=failure)
 
 
 def _all_failed(failures: list[dict[str, Any]], together: dict[str, Any]) -> NodeFailed:
-    """The failure of a batch, which is of the kind and the fault that those of its items are."""
     first = failures[0]
     faults = {failure["fault"] for failure in failures}
     message = f"all {len(failures)} items failed, the first with: {first['message']}"

@@ -1,12 +1,12 @@
 """Calls: what the attempts of one planner run have called, so that none of it is called again.
 
 A call is known by its node type and its inputs, without the params that only say how its answer is
-read: a mended `extract` reads the recorded response once more. The second of two equal calls within
+read: a fixed `extract` reads the recorded response once more. The second of two equal calls within
 an attempt is the second of those recorded, so that a loop which polls still does.
 
-What was only read is read anew behind a change that was made since. What changes something is
+What was only read is read again behind a change that was made since. What changes something is
 never done again with the same inputs, however it ended, and where it ended well not with other
-inputs either: a place in the workflow has one such effect, however often it is mended.
+inputs either: a place in the workflow has one such effect, however often it is fixed.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ import msgspec
 from runtrue.errors import NodeFailed, SideEffectInterrupted
 from runtrue.flow import Emitter, Event, emit
 from runtrue.loop import Fault
-from runtrue.workflow.step import Done, as_data, failure_of
+from runtrue.workflow.step import NodeOutcome, as_data, failure_of
 
 if TYPE_CHECKING:
-    from runtrue.workflow.step import Step
+    from runtrue.workflow.step import WorkflowStep
 
 _encode_in_order = msgspec.json.Encoder(order="deterministic").encode
 _encode = msgspec.json.Encoder().encode
-_decode_done = msgspec.json.Decoder(Done).decode
+_decode_done = msgspec.json.Decoder(NodeOutcome).decode
 
 
 class CallBegun(Event):
@@ -48,7 +48,7 @@ class CallMade(Event):
     place: str
     final: bool
     changes: bool
-    result: Done
+    result: NodeOutcome
 
 
 class CallReplayed(Event):
@@ -61,7 +61,7 @@ class CallReplayed(Event):
 class _Made:
     """A call that was made: how it ended, and its place in the order of all of them."""
 
-    done: Done
+    done: NodeOutcome
     at: int
     #: It is not made again, whatever happened since.
     final: bool
@@ -84,7 +84,7 @@ class Calls:
         #: What has been done at each place of the workflow, and ended well.
         self._done: dict[str, str] = {}
         #: Begun by this process, and not over.
-        self._open: dict[str, tuple[Step, str]] = {}
+        self._open: dict[str, tuple[WorkflowStep, str]] = {}
         self._last = 0
         self.begin_attempt()
 
@@ -92,7 +92,7 @@ class Calls:
     def of(
         cls, events: Iterable[Event], keep: Emitter | None = None, *, force: bool = False
     ) -> Calls:
-        """The calls that the events of a run tell of."""
+        """Rebuild the calls from the events of a run."""
         calls = cls(keep, force=force)
         for event in events:
             if isinstance(event, CallBegun):
@@ -110,15 +110,15 @@ class Calls:
 
     async def make(
         self,
-        step: Step,
+        step: WorkflowStep,
         inputs: Any,
-        call: Callable[[], Awaitable[Done]],
+        call: Callable[[], Awaitable[NodeOutcome]],
         *,
         ready: Callable[[], object],
         item: int | None = None,
         run_id: str = "",
-    ) -> Done:
-        """How the call ended when an earlier attempt made it, or else how it ends now.
+    ) -> NodeOutcome:
+        """Return how the call ended in an earlier attempt, or make it now.
 
         `ready` raises what keeps the call from being made at all; `item` is its index in a batch.
         """
@@ -145,16 +145,16 @@ class Calls:
         except NodeFailed as error:
             self._open.pop(key, None)
             if step.side_effect or step.goes_on_after(error):
-                failed = Done({}, failed=True, failure=as_data(error))
+                failed = NodeOutcome({}, failed=True, failure=as_data(error))
                 self._record(key, step, place, failed)
             raise
         self._open.pop(key, None)
         return _ended(self._record(key, step, place, done))
 
     def settle(self) -> None:
-        """The attempt has ended by itself: what it cut off is over, however far it had come."""
+        """Record the calls that the end of the attempt cut off."""
         for key, (step, place) in self._open.items():
-            failed = Done({}, failed=True, failure=as_data(_cut_off()))
+            failed = NodeOutcome({}, failed=True, failure=as_data(_cut_off()))
             self._record(key, step, place, failed)
         self._open.clear()
 
@@ -162,12 +162,12 @@ class Calls:
         """The nodes whose side effects have happened and ended well."""
         return frozenset(place.partition("[")[0] for place in self._done)
 
-    def _place(self, step: Step, item: int | None) -> str:
+    def _place(self, step: WorkflowStep, item: int | None) -> str:
         place = f"{step.name}[{'' if item is None else item}]"
         self._counts[place] += 1
         return f"{place}-{self._counts[place]}"
 
-    def _key(self, step: Step, inputs: Any) -> str:
+    def _key(self, step: WorkflowStep, inputs: Any) -> str:
         asked = {name: value for name, value in inputs.items() if name not in step.kind.reading}
         try:
             encoded = _encode_in_order([step.ir.type, asked])
@@ -177,12 +177,12 @@ class Calls:
         self._counts[identity] += 1
         return f"{identity}-{self._counts[identity]}"
 
-    def _record(self, key: str, step: Step, place: str, done: Done) -> _Made:
+    def _record(self, key: str, step: WorkflowStep, place: str, done: NodeOutcome) -> _Made:
         try:
             _encode(done)
         except (TypeError, ValueError, RecursionError) as error:
             failure = as_data(_unrecordable("gave", error))
-            done = Done({}, failed=True, failure=failure)
+            done = NodeOutcome({}, failed=True, failure=failure)
         event = CallMade(
             key=key,
             node=step.name,
@@ -216,7 +216,7 @@ class Calls:
             self._keep(event)
 
 
-def _ended(made: _Made) -> Done:
+def _ended(made: _Made) -> NodeOutcome:
     if made.done.failure is not None:
         raise failure_of(made.done.failure)
     return made.done

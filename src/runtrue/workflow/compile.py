@@ -12,14 +12,14 @@ from runtrue.workflow.batch import BatchStep
 from runtrue.workflow.context import Surroundings
 from runtrue.workflow.ir import NodeIR, Workflow, WorkflowIR, parse_ir
 from runtrue.workflow.registry import Registry
-from runtrue.workflow.step import Step
+from runtrue.workflow.step import WorkflowStep
 from runtrue.workflow.validate import validate_workflow
 
 
 class CompiledWorkflow(Flow):
     """The flow of a workflow. Its shared store holds the inputs by their names."""
 
-    def __init__(self, start: Step, surroundings: Surroundings) -> None:
+    def __init__(self, start: WorkflowStep, surroundings: Surroundings) -> None:
         super().__init__(start)
         self._surroundings = surroundings
 
@@ -34,7 +34,7 @@ class CompiledWorkflow(Flow):
 
 
 def compile_workflow(ir: Mapping[str, Any], *, registry: Registry | None = None) -> Flow:
-    """The flow of a workflow; raises `InvalidWorkflow` with all its problems if it has any.
+    """Return the flow of a workflow. Raises `InvalidWorkflow` with all its problems.
 
     `run_workflow` is the shorter way: it also checks the inputs, and reads the outputs.
     """
@@ -48,7 +48,7 @@ def compile_workflow(ir: Mapping[str, Any], *, registry: Registry | None = None)
 
 
 def assemble(ir: WorkflowIR, surroundings: Surroundings) -> Flow:
-    """The flow of a workflow that is known to be valid."""
+    """Return the flow of a workflow that is known to be valid."""
     registry = surroundings.registry
     steps = {node.id: _step(node, registry) for node in ir.nodes}
     for edge in ir.edges:
@@ -56,9 +56,9 @@ def assemble(ir: WorkflowIR, surroundings: Surroundings) -> Flow:
     return CompiledWorkflow(steps[ir.start_node], surroundings)
 
 
-def _step(node: NodeIR, registry: Registry) -> Step:
+def _step(node: NodeIR, registry: Registry) -> WorkflowStep:
     kind = registry.node(node.type)
     if kind is None:
         # Known when the run began: a server that was removed since, or a package.
         raise UsageError(f"node {node.id!r}: {registry.suggest(node.type)}")
-    return Step(node, kind) if node.batch is None else BatchStep(node, node.batch, kind)
+    return WorkflowStep(node, kind) if node.batch is None else BatchStep(node, node.batch, kind)

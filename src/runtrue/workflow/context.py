@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from runtrue.workflow.secrets import Scrubber
+from runtrue.workflow.secrets import SecretRedactor
 
 if TYPE_CHECKING:
     import httpx2
@@ -34,7 +34,7 @@ class Surroundings:
 
 @dataclass(slots=True)
 class _Open:
-    """What a run has opened, for all workflows within it."""
+    """Resources that a run has opened, shared by all workflows within it."""
 
     stack: AsyncExitStack = field(default_factory=AsyncExitStack)
     http: httpx2.AsyncClient | None = None
@@ -59,13 +59,13 @@ class Context:
         self.calls = calls
         #: How many workflows this one runs within.
         self.depth = depth
-        self.scrubber = Scrubber(set())
+        self.redactor = SecretRedactor(set())
         self._visits: Counter[str] = Counter()
         self._open = _Open()
 
     @property
     def directory(self) -> Path:
-        """Where relative paths of files begin: the directory that the run was started in."""
+        """The directory that the run was started in, where relative paths begin."""
         return self.surroundings.registry.directory
 
     @property
@@ -74,12 +74,12 @@ class Context:
         return self.surroundings.environment
 
     def visit(self, node: str) -> int:
-        """Count that a node is about to run; how often it has been."""
+        """Count a visit of a node, and return the count."""
         self._visits[node] += 1
         return self._visits[node]
 
     def within(self, surroundings: Surroundings) -> Context:
-        """The context for a workflow within this one: what is open is shared."""
+        """Return the context for a workflow within this one, which shares what is open."""
         inner = copy(self)
         inner.surroundings = surroundings
         inner.depth += 1
@@ -87,7 +87,7 @@ class Context:
         return inner
 
     def http(self) -> httpx2.AsyncClient:
-        """The run's HTTP client, which keeps its connections."""
+        """Return the run's HTTP client, which keeps its connections."""
         if self._open.http is None:
             from runtrue.workflow.nodes.http import make_client
 
@@ -96,7 +96,7 @@ class Context:
         return self._open.http
 
     def sessions(self) -> Sessions:
-        """The run's sessions with MCP servers."""
+        """Return the run's sessions with MCP servers."""
         if self._open.sessions is None:
             from runtrue.workflow.mcp import Sessions
 
@@ -106,7 +106,7 @@ class Context:
         return self._open.sessions
 
     def private(self) -> Path:
-        """A directory for what the commands of the run need as long as they run."""
+        """Return a directory for files that the run's commands need while they run."""
         if self._open.private is None:
             from runtrue.process import temporary_directory
 
@@ -143,10 +143,10 @@ async def opened(context: Context) -> AsyncIterator[Context]:
 
 
 def current() -> Context | None:
-    """The context of the run that is being driven; none while one is only replayed."""
+    """Return the context of the run in progress; None during replay."""
     return _current.get(None)
 
 
 def needed() -> Context:
-    """The context of the run that is being driven."""
+    """Return the context of the run in progress."""
     return _current.get()

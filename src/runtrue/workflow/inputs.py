@@ -35,7 +35,7 @@ _SHOWN = 60
 
 @dataclass(frozen=True, slots=True)
 class InputProblem:
-    """What is wrong with one input; the message is a sentence of its own."""
+    """One input, and a sentence about what is wrong with it."""
 
     name: str
     message: str
@@ -68,7 +68,7 @@ def prepare_inputs(
     stdin: str | None,
     from_text: bool,
 ) -> dict[str, Any]:
-    """The value of each declared input, or InputError with everything that is wrong.
+    """Return the value of each declared input. Raises InputError with all problems.
 
     `stdin` is text, and goes to the input that asks for it unless that was given by name.
     """
@@ -114,7 +114,6 @@ def _takes_null(spec: Mapping[str, Any]) -> bool:
 
 
 def _from_text(text: str, wanted: str | None) -> Any:
-    """What a text stands for where something of the wanted type is due."""
     reader = _READERS.get(wanted)
     return text if reader is None else reader(text)
 
@@ -169,7 +168,7 @@ _READERS: dict[str | None, Callable[[str], Any]] = {
 
 
 def _check(value: Any, spec: Mapping[str, Any]) -> Any:
-    """The value as it is, or _Unfit."""
+    """Return the value unchanged. Raises _Unfit."""
     wanted = _type(spec)
     if flaw := find_flaw(value):
         raise _Unfit(_a(wanted) if wanted else "plain JSON data", str(flaw))
@@ -219,7 +218,6 @@ def _wrong(name: str, value: object, error: _Unfit) -> str:
 
 
 def _shown(value: object) -> str:
-    """A plain value as a message shows it: short, and of what holds others only its kind."""
     if isinstance(value, dict | list):
         return _a("object" if isinstance(value, dict) else "array")
     text = repr(value) if isinstance(value, str) else json.dumps(value)

@@ -38,7 +38,7 @@ class Workflow(dict[str, Any]):
 
     @classmethod
     def of(cls, ir: object) -> Workflow:
-        """`ir` as a workflow, whatever it was before. What is no object has no nodes."""
+        """Return `ir` as a workflow. What is no object has no nodes."""
         if isinstance(ir, Workflow):
             return ir
         return cls(ir if isinstance(ir, Mapping) else {})
@@ -46,7 +46,7 @@ class Workflow(dict[str, Any]):
 
 @cache
 def schema() -> dict[str, Any]:
-    """The published JSON Schema of workflow files."""
+    """Return the published JSON Schema of workflow files."""
     text = resources.files("runtrue.workflow").joinpath("schema.json").read_bytes()
     decoded: dict[str, Any] = msgspec.json.decode(text)
     return decoded
@@ -103,7 +103,7 @@ class WorkflowIR(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def parse_ir(ir: Mapping[str, Any]) -> WorkflowIR:
-    """A workflow that has passed validation, with what it leaves unsaid filled in."""
+    """Return a valid workflow as typed data, with its defaults filled in."""
     nodes = ir["nodes"]
     return msgspec.convert(
         {
@@ -120,7 +120,7 @@ def parse_ir(ir: Mapping[str, Any]) -> WorkflowIR:
 
 
 def edges_of(ir: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The edges; a workflow that names none runs its nodes in their order."""
+    """Return the edges; a workflow without any runs its nodes in their order."""
     if "edges" in ir:
         edges: list[dict[str, Any]] = ir["edges"]
         return edges
@@ -129,7 +129,7 @@ def edges_of(ir: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def successors(edges: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
-    """The nodes that each node leads to, by any action."""
+    """Return the nodes that each node leads to, by any action."""
     following: dict[str, list[str]] = {}
     for source, target in edges:
         following.setdefault(source, []).append(target)
@@ -137,12 +137,12 @@ def successors(edges: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
 
 
 def reachable(start: str, following: Mapping[str, list[str]]) -> set[str]:
-    """All that can come after `start`; itself only where it is in a loop."""
+    """Return all nodes that can come after `start`; itself only if it is in a loop."""
     return set(walk(start, following))
 
 
 def walk(start: str, following: Mapping[str, list[str]]) -> Iterator[str]:
-    """`reachable` one by one, the nearest first, for who looks for one of them."""
+    """Yield what is `reachable` one by one, the nearest first."""
     seen: set[str] = set()
     queue = deque(following.get(start, ()))
     while queue:

@@ -31,7 +31,7 @@ def load_saved(name: str, home: Home) -> Workflow:
 
 
 def as_workflow(document: Document, *, path: Path | None, name: str | None = None) -> Workflow:
-    """A document as a workflow, if it is an object at all."""
+    """Return a document as a workflow. Raises InvalidWorkflow if it is no object."""
     if not isinstance(document.data, dict):
         problem = f"a workflow is an object with `nodes`, and this is {kind_of(document.data)}"
         raise InvalidWorkflow(document.name, [Problem(pointer="", message=problem, line=1)])

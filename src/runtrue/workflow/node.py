@@ -42,7 +42,7 @@ Declared = type
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What a node produced, and the action that leads on from it."""
+    """The outputs of a node, and the action that leads on from it."""
 
     outputs: dict[str, Any]
     action: str = "default"
@@ -93,14 +93,14 @@ class WorkflowNode(Generic[P]):
         return outputs
 
     def has_side_effect(self, params: Mapping[str, Any]) -> bool:
-        """Whether running with these params, as they are written, changes something outside.
+        """True if running with these params, as written, changes something outside.
 
         What was interrupted in the middle is then not done again unasked.
         """
         return True
 
     def check(self, params: Mapping[str, Any]) -> Iterable[tuple[Place, str]]:
-        """What is wrong with params, as they are written, beyond what their schema tells.
+        """Yield what is wrong with params, as written, beyond their schema.
 
         Each problem is the place within `params` and a sentence.
         """
@@ -109,11 +109,11 @@ class WorkflowNode(Generic[P]):
     def check_in(
         self, params: Mapping[str, Any], workflow: Workflow, registry: Registry
     ) -> Iterable[tuple[Place, str]]:
-        """What is wrong with params, as they are written, at this place."""
+        """Yield what is wrong with params, as written, in this workflow."""
         return ()
 
     def same_purpose(self, before: Mapping[str, Any], after: Mapping[str, Any]) -> str | None:
-        """Why params, as they are written, are for something else than before, or None.
+        """Return how params, as written, serve another purpose than before, or None.
 
         A repair may only make changes that this has nothing against.
         """
@@ -128,21 +128,21 @@ class WorkflowNode(Generic[P]):
         return None
 
     def secrets_in(self, params: Mapping[str, Any]) -> Iterable[Place]:
-        """The places within `params`, as they are written, that hold secrets."""
+        """Yield the places within `params`, as written, that hold secrets."""
         return ((name,) for name in self.secret_params if name in params)
 
     def secret_part(self, place: Place, value: Any) -> Any:
-        """What of a value at a secret place, as it is written, is the secret: all, as a rule."""
+        """Return the secret part of a value at a secret place: all of it by default."""
         return value
 
     def secret_places(
         self, params: Mapping[str, Any], workflow: Workflow, registry: Registry
     ) -> Iterable[Place]:
-        """The same, at this place."""
+        """Yield the places that hold secrets in this workflow."""
         return self.secrets_in(params)
 
     def convert(self, params: dict[str, Any]) -> P:
-        """The resolved params as the typed object."""
+        """Return the resolved params as the typed object."""
         try:
             converted: P = msgspec.convert(params, self.Params, strict=False)
         except msgspec.ValidationError as error:
@@ -160,7 +160,7 @@ class WorkflowNode(Generic[P]):
 
     @cached_property
     def interface(self) -> Interface:
-        """What the type takes and gives, derived from the declarations."""
+        """The params and outputs, derived from the declarations."""
         return Interface(
             type=self.type,
             description=inspect.getdoc(type(self)) or "",
@@ -180,7 +180,7 @@ class Output:
 
 @dataclass(frozen=True, slots=True)
 class Interface:
-    """What a node type takes and gives, as data. `params_schema` is a JSON Schema object."""
+    """The params and outputs of a node type. `params_schema` is a JSON Schema object."""
 
     type: str
     description: str
@@ -203,7 +203,7 @@ class Interface:
 
 
 def object_schema(declared: type) -> dict[str, Any]:
-    """The JSON Schema of a dataclass, with nothing to be looked up elsewhere."""
+    """Return the JSON Schema of a dataclass, self-contained."""
     (reference,), components = msgspec.json.schema_components([declared])
     schema: dict[str, Any] = components[reference["$ref"].rpartition("/")[2]]
     schema = {**schema, "additionalProperties": False}
@@ -223,7 +223,7 @@ def _outputs(declared: type) -> dict[str, Output]:
 
 
 def describe_type(schema: Mapping[str, Any]) -> str:
-    """A JSON Schema in a word or two: `string`, `integer or null`, `one of a, b`."""
+    """Describe a JSON Schema in a few words: `string`, `integer or null`, `one of a, b`."""
     if "enum" in schema:
         return "one of " + ", ".join(map(str, schema["enum"]))
     for key in ("anyOf", "oneOf"):
@@ -238,6 +238,6 @@ def describe_type(schema: Mapping[str, Any]) -> str:
 
 
 def kind_of(value: Any) -> str:
-    """What a JSON value is, in words."""
+    """Name the type of a JSON value, with its article."""
     names = {bool: "a boolean", int: "a number", float: "a number", str: "text", list: "a list"}
     return "null" if value is None else names.get(type(value), "an object")

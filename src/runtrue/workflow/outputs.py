@@ -14,7 +14,7 @@ _ABSENT = object()
 
 
 def outputs_of(ir: WorkflowIR, store: dict[str, Any]) -> dict[str, Any]:
-    """The declared outputs, or those of the node that finished last.
+    """Return the declared outputs, or those of the node that finished last.
 
     An output whose source did not run, because the run took another branch, is left out; one whose
     source ran and does not have it is a `RuntimeValidationError`.
@@ -54,5 +54,5 @@ def _output(name: str, source: str | None, ir: WorkflowIR, store: dict[str, Any]
 
 
 def source_template(source: str) -> str:
-    """The `source` of an output as a template: without `${` it is one reference."""
+    """Return the `source` of an output as a template: without `${` it is one reference."""
     return source if "${" in source else f"${{{source}}}"

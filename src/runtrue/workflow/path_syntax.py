@@ -39,7 +39,7 @@ class PathSyntaxError(ValueError):
 
     @property
     def caret(self) -> str:
-        """Two lines: the text, and a caret below the offending character."""
+        """Return two lines: the text around a position, and a caret below it."""
         return caret(self.text, self.position)
 
 
@@ -74,7 +74,7 @@ def read_steps(text: str, at: int, nested: Nested | None = None) -> tuple[list[A
 
 
 def skip_blanks(text: str, at: int) -> int:
-    """The position of the next character that is not blank."""
+    """Return the position of the next character that is not blank."""
     blanks = _BLANKS.match(text, at)
     return blanks.end() if blanks else at
 
@@ -148,7 +148,7 @@ def _read_escape(text: str, at: int, quote: str) -> tuple[str, int]:
 
 
 def unexpected(text: str, at: int, needed: str) -> PathSyntaxError:
-    """Tell what stands at a position where something else is needed."""
+    """Return the error for a character where something else is needed."""
     char = text[at : at + 1]
     if char in _NOT_OURS:
         problem = _refusal(_NOT_OURS[char], char)
@@ -169,19 +169,19 @@ def _refusal(feature: str, spelling: str) -> str:
 
 
 def spell_step(step: str | int) -> str:
-    """One step as it stands in a path."""
+    """Return one step as it is spelled in a path."""
     if isinstance(step, int):
         return f"[{step}]"
     return f".{step}" if _is_bare(step) else f"[{_quoted(step)}]"
 
 
 def shown(name: str) -> str:
-    """A name for a message: cut when it is long, quoted when it is odd."""
+    """Return a name for a message: cut when it is long, quoted when it is odd."""
     return name if _is_bare(name) and len(name) <= _WIDTH else shown_quoted(name)
 
 
 def shown_quoted(text: str, position: int = 0) -> str:
-    """Text in quotes for a message: on one line, and only what is around a position."""
+    """Quote text for a message: on one line, and only what is around a position."""
     begin = max(0, position - _WIDTH // 2)
     end = begin + _WIDTH
     cut = "…" * (begin > 0) + text[begin:end] + "…" * (end < len(text))
@@ -195,7 +195,7 @@ def where(text: str, position: int) -> str:
 
 
 def caret(text: str, position: int) -> str:
-    """Two lines: the text around a position, and a caret below it."""
+    """Return two lines: the text around a position, and a caret below it."""
     begin = max(0, position - _WIDTH)
     line = "".join(c if c.isprintable() else " " for c in text[begin : position + _WIDTH])
     return f"{line}\n{' ' * (position - begin)}^"

@@ -28,8 +28,8 @@ __all__ = ["Missing", "Path", "PathSyntaxError", "missing", "opened", "parse_pat
 
 #: Text longer than this is not looked into for JSON.
 LONGEST_TEXT = 10_000_000
-#: How many of the available names are kept, and how many of these a sentence tells.
-KEPT, TOLD = 200, 20
+#: How many of the available names are kept, and how many of these a sentence lists.
+KEPT, LISTED = 200, 20
 _LIST = (list, tuple)
 #: `dict` comes first for speed: asking an abstract class is slow.
 _OBJECT = (dict, Mapping)
@@ -48,14 +48,14 @@ class Path:
 
     @classmethod
     def of(cls, *steps: str | int) -> Path:
-        """The path of these names and indexes."""
+        """Return the path of these names and indexes."""
         return cls(steps)
 
     def __str__(self) -> str:
         return "$" + "".join(map(spell_step, self.steps))
 
     def find(self, value: Any, *, open_text: bool = True) -> Any | Missing:
-        """The value at this path, or what is missing. `null` is a value.
+        """Return the value at this path, or what is missing. `null` is a value.
 
         Unless `open_text` is off, text on the way that holds a JSON object or list is entered.
         """
@@ -91,7 +91,7 @@ class Path:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Missing:
-    """What was looked for, how far it exists, and what there is instead.
+    """A path that leads nowhere: how far it exists, and what is there instead.
 
     `kind` tells what is at `found`: an object without that `key`, a list without that `index`,
     or a `scalar`, a plain value that nothing is in. `there` and `count` describe it.
@@ -109,7 +109,7 @@ class Missing:
         return self.sentence()
 
     def sentence(self, spell: Callable[[Path], str] = str) -> str:
-        """The same as `str()`, with paths spelled in another way."""
+        """Describe what is missing, with paths spelled by `spell`."""
         where = spell(self.found)
         part = f"[{self.part}]" if isinstance(self.part, int) else shown_quoted(self.part)
         if self.kind == "scalar":
@@ -121,13 +121,13 @@ class Missing:
             return f"{where} has {entries}, {part} is not one of them"
         fits = self.kind == "key" and isinstance(self.part, str)
         what = f"{part} is not in {where}" if fits else f"{where} is {self.there}, it has no {part}"
-        return f"{what}; available there: {self._told()}{self._close()}"
+        return f"{what}; available there: {self._listed()}{self._close()}"
 
-    def _told(self) -> str:
+    def _listed(self) -> str:
         if self.kind == "index":
             return self.available[0]
-        more = self.count - TOLD
-        names = ", ".join(shown(name) for name in self.available[:TOLD])
+        more = self.count - LISTED
+        names = ", ".join(shown(name) for name in self.available[:LISTED])
         return f"{names} … and {more} more" if more > 0 else names
 
     def _close(self) -> str:
@@ -139,7 +139,7 @@ class Missing:
 
 
 def sentences(missing: Iterable[Missing]) -> list[str]:
-    """What is missing in words, with one sentence for all names that one object has not got."""
+    """Describe what is missing, in one sentence for all names that one object lacks."""
     groups: dict[object, list[Missing]] = {}
     for one in missing:
         alike = one.kind == "key" and one.count and isinstance(one.part, str)
@@ -150,11 +150,11 @@ def sentences(missing: Iterable[Missing]) -> list[str]:
 def _together(group: list[Missing]) -> str:
     parts = [shown_quoted(str(one.part)) for one in group]
     names = f"{', '.join(parts[:-1])} and {parts[-1]}"
-    return f"{names} are not in {group[0].found}; available there: {group[0]._told()}"
+    return f"{names} are not in {group[0].found}; available there: {group[0]._listed()}"
 
 
 def missing(path: Path, depth: int, here: Any) -> Missing:
-    """Tell that the step of `path` at `depth` does not exist within `here`."""
+    """Describe that the step of `path` at `depth` does not exist within `here`."""
     kind: Literal["key", "index", "scalar"] = "scalar"
     available: tuple[str, ...] = ()
     if isinstance(here, _OBJECT):
@@ -196,7 +196,7 @@ def parse_path(text: str) -> Path:
 
 
 def opened(text: str) -> Any:
-    """The object or list that a text holds as JSON, or the text itself."""
+    """Return the object or list that a text holds as JSON, or the text itself."""
     if len(text) > LONGEST_TEXT or not text.lstrip(" \t\n\r").startswith(("{", "[")):
         return text
     try:
@@ -206,7 +206,7 @@ def opened(text: str) -> Any:
 
 
 def _index(name: str) -> int | None:
-    """The index that a bare name such as the `0` of `items.0` may also be."""
+    """Return the index that a bare name such as the `0` of `items.0` may also be."""
     plain = name.isascii() and name.isdigit() and len(name) <= 16
     return int(name) if plain and (name == "0" or name[0] != "0") else None
 

@@ -13,7 +13,7 @@ _ORIGIN = re.compile(r"[^/?#]*?://[^/?#]+|[^/?#:]+(?=[/?#]|$)")
 
 
 def same_text(before: Any, after: Any) -> bool:
-    """Whether two values are the same but for what their `${…}` refer to.
+    """True if two values differ only in what their `${…}` refer to.
 
     A secret is no mere reference: `${env.A}` and `${env.B}` are not the same.
     """
@@ -38,7 +38,7 @@ def same_text(before: Any, after: Any) -> bool:
 
 
 def origin_of(url: Any) -> Any:
-    """What is compared to tell where a URL leads: its scheme, host and port, as it is written.
+    """Return what decides where a URL leads: its scheme, host and port, as written.
 
     Where these are not written but referred to, it is the references. All of a URL that cannot be
     taken apart counts.
@@ -61,7 +61,6 @@ def _parts(text: str) -> tuple[str | Reference, ...]:
 
 
 def _fixed(part: str | Reference) -> tuple[bool, str]:
-    """What may not change of a part of a text."""
     if isinstance(part, str):
         return True, part
     return False, part.text if part.secret else ""

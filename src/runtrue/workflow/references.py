@@ -48,7 +48,7 @@ class TemplateSyntaxError(ValueError):
 
 
 class Unresolved(Exception):
-    """What a reference names is not in the store; `missing` tells how far it exists."""
+    """A reference names a value that is not in the store; `missing` says how far it exists."""
 
     def __init__(self, reference: Reference, missing: Missing) -> None:
         super().__init__(f"{reference}: {missing.sentence(_spell)}")
@@ -75,17 +75,17 @@ class Reference:
 
     @property
     def path(self) -> Path | None:
-        """The path that follows the root, or None when an index is a reference."""
+        """The path that follows the root, or None if an index is a reference."""
         steps = tuple(step for step in self.steps if not isinstance(step, Reference))
         return Path(steps) if len(steps) == len(self.steps) else None
 
     @property
     def secret(self) -> bool:
-        """Whether it names an environment variable."""
+        """True if it names an environment variable."""
         return self.root == ENVIRONMENT
 
     def resolve(self, store: Store) -> Any:
-        """The value in the store, or the marker of a secret. Raises Unresolved."""
+        """Return the value in the store, or the marker of a secret. Raises Unresolved."""
         if self.secret:
             return SecretText((EnvironmentName(str(self.steps[0])),))
         found = self._located(store).find(store)
@@ -94,7 +94,7 @@ class Reference:
         return found
 
     def _located(self, store: Store) -> Path:
-        """The path within the store, with the values of those indexes that are references."""
+        """Return the path within the store, with its nested references resolved."""
         steps: list[str | int] = [self.root]
         for step in self.steps:
             value = step.resolve(store) if isinstance(step, Reference) else step
@@ -112,14 +112,12 @@ class Reference:
 
 
 def _fits(value: Any) -> bool:
-    """Whether a value is a name or an index."""
     if isinstance(value, int) and not isinstance(value, bool):
         return abs(value) <= LARGEST_INDEX
     return isinstance(value, str)
 
 
 def _spell(path: Path) -> str:
-    """A path within the store as it is spelled in a reference."""
     if not path.steps:
         return "the store"
     root, *steps = path.steps
@@ -130,11 +128,11 @@ def _spell(path: Path) -> str:
 
 
 def read_references(text: str, place: Place) -> tuple[list[Reference], list[str | Reference]]:
-    """The references of a string, nested ones too, and its parts: literals and references.
+    """Return the references of a string, nested ones too, and its parts.
 
     Raises TemplateSyntaxError.
     """
-    reader = _Reader(text, place)
+    reader = _ReferenceReader(text, place)
     parts: list[str | Reference] = []
     literal = ""
     at = 0
@@ -150,7 +148,7 @@ def read_references(text: str, place: Place) -> tuple[list[Reference], list[str 
     return reader.references, [part for part in parts if part != ""]
 
 
-class _Reader:
+class _ReferenceReader:
     """Reads the references of a string, and lists them in the order in which they begin."""
 
     def __init__(self, text: str, place: Place) -> None:

@@ -54,7 +54,7 @@ class Registry:
 
     @classmethod
     def here(cls, types: Iterable[type[WorkflowNode[Any]]] = ()) -> Registry:
-        """The types that can be used from the current directory, and these."""
+        """Return the types that can be used from the current directory, and these."""
         return cls(Home.find(Path.cwd()), Path.cwd(), types=types)
 
     @cached_property
@@ -66,13 +66,13 @@ class Registry:
 
     @cached_property
     def catalog(self) -> Catalog:
-        """What tools the servers have."""
+        """The tools of the configured servers."""
         from runtrue.workflow.mcp import Catalog
 
         return Catalog(self.home, self.servers)
 
     def node(self, name: str) -> WorkflowNode[Any] | None:
-        """The node type of that name, ready to be used; None when there is none."""
+        """Return the node type of that name, ready to be used, or None."""
         if name not in self._made:
             node = self._make(name)
             if node is None:
@@ -100,12 +100,12 @@ class Registry:
         return {point.name: point for point in metadata.entry_points(group=GROUP)}
 
     def names(self) -> list[str]:
-        """The names of all types, without starting any server to ask for its tools."""
+        """Return the names of all types, without starting any server to ask for its tools."""
         own = dict.fromkeys([*BUILT_IN, *self._entry_points, *self._given])
         return [*own, *(self.catalog.known_types() if self.servers else ())]
 
     def interfaces(self) -> list[Interface]:
-        """What all types take and give, as `names` lists them."""
+        """Return the interfaces of all types, in the order of `names`."""
         return [self._interface(name) for name in self.names()]
 
     def _interface(self, name: str) -> Interface:
@@ -117,7 +117,7 @@ class Registry:
         return Interface(name, "", {}) if node is None else node.interface
 
     def suggest(self, name: str) -> str:
-        """What to say of a name that stands for nothing."""
+        """Return a sentence about a name that is no node type."""
         names = self.names()
         if close := closest(name, names):
             return f"there is no node type {name!r}; did you mean {close!r}?"

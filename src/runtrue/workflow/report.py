@@ -13,13 +13,13 @@ from runtrue.flow import RunRow, RunState, StepRow
 from runtrue.loop import Fault, Finding, Location
 from runtrue.workflow.ir import NodeIR, WorkflowIR
 from runtrue.workflow.outputs import outputs_of
-from runtrue.workflow.step import Done, as_data
+from runtrue.workflow.step import NodeOutcome, as_data
 
 
 def report_of(
     run: RunRow, name: str, ir: WorkflowIR, store: dict[str, Any]
 ) -> tuple[RunState, dict[str, Any]]:
-    """The outcome of a run that came to its end."""
+    """Return the outcome of a run that reached its end."""
     try:
         outputs, failure = outputs_of(ir, store), None
     except NodeFailed as error:
@@ -37,7 +37,7 @@ def unfinished_report(
     state: RunState,
     failure: Mapping[str, Any] | None,
 ) -> dict[str, Any]:
-    """The report of a run as far as it has come; `failure` is what it stopped at."""
+    """Return the report of a run so far; `failure` is what it stopped at."""
     findings = [msgspec.to_builtins(finding_of(failure))] if failure else []
     passed = state is RunState.PASSED
     return {
@@ -58,11 +58,11 @@ def unfinished_report(
 
 
 def recorded_outputs(steps: Iterable[StepRow]) -> dict[str, Any]:
-    """The outputs of the nodes that finished, out of their recorded steps."""
+    """Return the outputs of the nodes that finished, from their recorded steps."""
     store: dict[str, Any] = {}
     for step in steps:
         if step.result is not None:
-            done = msgspec.json.decode(step.result, type=Done)
+            done = msgspec.json.decode(step.result, type=NodeOutcome)
             failed = sum(item.failed for item in done.items or ())
             counts = {"count": len(done.items), "error_count": failed} if done.items else {}
             store[step.node] = {**done.outputs, **counts}
@@ -70,7 +70,7 @@ def recorded_outputs(steps: Iterable[StepRow]) -> dict[str, Any]:
 
 
 def finding_of(failure: Mapping[str, Any]) -> Finding:
-    """A recorded failure of a node as a finding."""
+    """Return a node's recorded failure as a finding."""
     return Finding(
         source=failure["source"],
         category=failure["category"],
@@ -88,7 +88,6 @@ def finding_of(failure: Mapping[str, Any]) -> Finding:
 def _node(
     node: NodeIR, store: Mapping[str, Any], failure: Mapping[str, Any] | None
 ) -> dict[str, Any]:
-    """How one node ended: a failure that was handled, and items that failed, are told."""
     outputs = store.get(node.id)
     status, error = "not_run", None
     # Of `outer.inner` it is the outer one that is a node here.

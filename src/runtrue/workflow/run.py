@@ -1,7 +1,7 @@
-"""Running: a workflow with its inputs, in memory or as a durable run.
+"""Runs of workflows, in memory or durable.
 
-A run of a workflow is deterministic: nothing is ever mended here. It ends with the outputs of the
-workflow, or at the first failure that no edge handles, with everything that came before it.
+A run is deterministic: nothing is ever fixed here. It ends with the outputs of the workflow, or at
+the first failure that no edge handles, with everything that came before it.
 """
 
 from __future__ import annotations
@@ -18,24 +18,24 @@ from runtrue.flow import Flow, Journal, Listener, Outcome, Run, RunRow, RunState
 from runtrue.home import Home
 from runtrue.workflow.compile import assemble
 from runtrue.workflow.context import Context, Surroundings, entered, opened
+from runtrue.workflow.event_loop import run_to_end
 from runtrue.workflow.events import NodeFailure
 from runtrue.workflow.inputs import prepare_inputs
 from runtrue.workflow.ir import Workflow, WorkflowIR, parse_ir
 from runtrue.workflow.load import load_workflow
 from runtrue.workflow.outputs import outputs_of
+from runtrue.workflow.recorded_secrets import redact_workflow, restore_secrets, secret_texts
 from runtrue.workflow.registry import Registry
 from runtrue.workflow.report import recorded_outputs, report_of, unfinished_report
-from runtrue.workflow.sealing import seal, texts, unseal
-from runtrue.workflow.secrets import Scrubber
+from runtrue.workflow.secrets import SecretRedactor
 from runtrue.workflow.validate import validate_workflow
-from runtrue.workflow.waiting import wait_for
 
 KIND = "workflow"
 
 
 @dataclass(frozen=True, slots=True)
 class WorkflowResult:
-    """What running a workflow came to.
+    """The result of running a workflow.
 
     `outputs` are those that it declares, or else those of its last node; `store` holds every input
     by its name and the outputs of each node that finished by its id, also when a later one failed.
@@ -48,13 +48,13 @@ class WorkflowResult:
 
     @property
     def passed(self) -> bool:
-        """Whether it ran to its end."""
+        """True if it ran to its end."""
         return self.status is RunState.PASSED
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkflowRequest:
-    """What a durable run is asked to do, as it is recorded: without secrets."""
+    """The request for a durable run, as it is recorded: without secrets."""
 
     name: str
     path: str | None
@@ -87,7 +87,7 @@ def run_workflow(
     running = execute_workflow(
         ir, params, registry=registry, environment=environment, listeners=listeners
     )
-    return wait_for(running)
+    return run_to_end(running)
 
 
 async def execute_workflow(
@@ -103,7 +103,7 @@ async def execute_workflow(
     workflow, parsed = checked(ir, registry)
     inputs = prepare_inputs(parsed.inputs, params or {}, stdin=None, from_text=False)
     context = Context(surroundings_of(registry, workflow.path, environment))
-    context.scrubber.add(*texts(seal(workflow, parsed, inputs, registry).secrets))
+    context.redactor.add(*secret_texts(redact_workflow(workflow, parsed, inputs, registry).secrets))
     async with opened(context):
         return await execute(parsed, inputs, context, listeners)
 
@@ -128,7 +128,7 @@ async def drive_to_end(
     listeners: Iterable[Listener],
 ) -> WorkflowResult:
     """Run a flow over `store`, within the context that was entered, and read the outputs."""
-    scrub = context.scrubber.scrub
+    redact = context.redactor.redact
     try:
         await flow.run(store, listeners=listeners)
         outputs = outputs_of(parsed, store)
@@ -138,8 +138,8 @@ async def drive_to_end(
         if error.outputs and failed:
             store.pop(failed, None)
             store[failed] = dict(error.outputs)
-        return WorkflowResult(RunState.FAILED, {}, scrub(store), error)
-    return WorkflowResult(RunState.PASSED, scrub(outputs), scrub(store))
+        return WorkflowResult(RunState.FAILED, {}, redact(store), error)
+    return WorkflowResult(RunState.PASSED, redact(outputs), redact(store))
 
 
 def start_workflow(
@@ -157,7 +157,7 @@ def start_workflow(
     """
     workflow, parsed = checked(ir, registry)
     inputs = prepare_inputs(parsed.inputs, given, stdin=stdin, from_text=from_text)
-    sealed = seal(workflow, parsed, inputs, registry)
+    sealed = redact_workflow(workflow, parsed, inputs, registry)
     request = WorkflowRequest(
         name=workflow.name,
         path=str(workflow.path) if workflow.path else None,
@@ -175,33 +175,33 @@ def prepare_workflow(
     secrets: Mapping[str, Any] | None = None,
     environment: Mapping[str, str] | None = None,
 ) -> Segment:
-    """The flow of a recorded run, ready to be driven from wherever it stands."""
+    """Return the flow of a recorded run, ready to go on from where it stopped."""
     request = msgspec.convert(run.input, WorkflowRequest)
     registry = Registry(home, Path(request.directory))
     found = {**_written_secrets(request), **(secrets or {})}
     try:
-        parsed = parse_ir(unseal(request.ir, found))
-        inputs = unseal(request.inputs, found)
+        parsed = parse_ir(restore_secrets(request.ir, found))
+        inputs = restore_secrets(request.inputs, found)
     except KeyError as error:
         raise UsageError(_lost_secret(run, request, str(error.args[0]))) from error
     path = Path(request.path) if request.path else None
     surroundings = surroundings_of(registry, path, environment)
-    scrubber = Scrubber(texts(found))
+    redactor = SecretRedactor(secret_texts(found))
 
     flow, store = assemble(parsed, surroundings), dict(inputs)
 
     async def work(recorded: Run) -> Outcome:
         context = Context(surroundings, run_id=run.id)
-        context.scrubber.add(*texts(found))
+        context.redactor.add(*secret_texts(found))
         async with opened(context):
             await flow.walk(recorded, store)
-        return report_of(run, request.name, parsed, scrubber.scrub(store))
+        return report_of(run, request.name, parsed, redactor.redact(store))
 
     return Segment(work, state=store)
 
 
 def report_so_far(journal: Journal, run: RunRow) -> dict[str, Any]:
-    """The report of a run that is not over: what has finished, and what it stopped at."""
+    """Return the report of a run that is not over: finished nodes, and what it stopped at."""
     request = msgspec.convert(run.input, WorkflowRequest)
     # Only the latest, and only while it stands: a run that was resumed has left it behind, and
     # what it stopped at then need not be a node.
@@ -217,7 +217,7 @@ def report_so_far(journal: Journal, run: RunRow) -> dict[str, Any]:
 
 
 def checked(ir: Mapping[str, Any], registry: Registry) -> tuple[Workflow, WorkflowIR]:
-    """A workflow as it is and as typed data; `InvalidWorkflow` if it has any problems."""
+    """Return a workflow as it is and as typed data. Raises `InvalidWorkflow`."""
     workflow = Workflow.of(ir)
     problems = validate_workflow(workflow, registry=registry)
     if problems:
@@ -228,7 +228,7 @@ def checked(ir: Mapping[str, Any], registry: Registry) -> tuple[Workflow, Workfl
 def surroundings_of(
     registry: Registry, path: Path | None, environment: Mapping[str, str] | None
 ) -> Surroundings:
-    """Where a workflow runs that was read from the file `path`, or from none."""
+    """Return the surroundings of a workflow that was read from the file `path`, or from none."""
     base = path.parent if path else registry.directory
     if environment is None:
         return Surroundings(registry, base)
@@ -250,7 +250,7 @@ def _lost_secret(run: RunRow, request: WorkflowRequest, seal: str) -> str:
 
 
 def _written_secrets(request: WorkflowRequest) -> dict[str, Any]:
-    """The secrets that stand in the file which the workflow was read from, if it is still there."""
+    """Read the secrets from the workflow's file again, if it is still there."""
     # A pipe that it was read from must not be read again.
     if request.path is None or not Path(request.path).is_file():
         return {}

@@ -18,7 +18,7 @@ _UNITS = re.compile(r"\\+|[^\\]", re.S)
 
 
 def spellings(secret: str) -> Iterator[str]:
-    """Patterns that match a secret in all its encodings."""
+    """Yield patterns that match a secret in all its encodings."""
     yield re.escape(secret)
     yield from _patterns(secret)
     data = _utf8(secret)
@@ -67,7 +67,7 @@ def _anyhow(unit: str) -> str:
 
 
 def _plain(char: str) -> list[str]:
-    """The ways to write a character without a backslash."""
+    """Return the ways to write a character without a backslash."""
     if _is_safe(char):
         return [re.escape(char)]
     percent = "".join(f"%(?:25)*{_hex(byte)}" for byte in _utf8(char))
@@ -75,7 +75,7 @@ def _plain(char: str) -> list[str]:
 
 
 def _signs(char: str) -> list[str]:
-    """What may follow a backslash to stand for a character."""
+    """Return what may follow a backslash to represent a character."""
     if _is_safe(char):
         return []
     escape = f"{_SLASH}{{1,{_MOST}}}+"
@@ -93,7 +93,7 @@ def _signs(char: str) -> list[str]:
 
 
 def _is_safe(char: str) -> bool:
-    """Whether no encoding touches a character."""
+    """True if no encoding changes the character."""
     return char.isascii() and (char.isalnum() or char in "-_.~")
 
 

@@ -67,7 +67,7 @@ def reveal(value: Any, environment: Mapping[str, str], revealed: set[str]) -> An
     return _changed(value, shown)
 
 
-class Scrubber:
+class SecretRedactor:
     """Takes secret values out of JSON data, however they are encoded there.
 
     A secret is found as it is, percent-encoded, escaped as in JSON or in a Python `repr`, in any
@@ -104,7 +104,7 @@ class Scrubber:
         patterns = [p for v in longest_first if len(v) >= SHORTEST for p in spellings(v)]
         self._pattern = re.compile("|".join(dict.fromkeys(patterns))) if patterns else None
 
-    def scrub(self, value: Any) -> Any:
+    def redact(self, value: Any) -> Any:
         """Give `value` with `[redacted]` for every secret, in keys as well.
 
         It is the very same object when there is none in it. What is nested too deeply to look
@@ -113,11 +113,11 @@ class Scrubber:
         if not self._values and self._around is None:
             return value
         try:
-            return _changed(value, self._scrubbed, keys=True)
+            return _changed(value, self._redacted, keys=True)
         except RecursionError:
             return REDACTED
 
-    def _scrubbed(self, leaf: Any) -> Any:
+    def _redacted(self, leaf: Any) -> Any:
         if isinstance(leaf, int | float):
             text = str(leaf)
             return REDACTED if len(text) >= SHORTEST and text in self._values else leaf
@@ -134,7 +134,7 @@ class Scrubber:
 
 
 def _is_path(value: str) -> bool:
-    """Whether a value only says where a secret lies."""
+    """True if a value only says where a secret is stored."""
     try:
         path = Path(value).expanduser()
         return path.is_absolute() and path.exists()
@@ -213,7 +213,7 @@ def _redacted(value: Any, hidden: tuple[type, ...]) -> Any:
 
 
 def _hidden_by(name: str) -> tuple[type, ...]:
-    """The types of values that this name says are secret."""
+    """Return the types of values that this name makes secret."""
     words = [word.lower() for word in _WORD.findall(name)]
     while len(words) > 1 and (words[-1] in _TRAILERS or words[-1].isdigit()):
         words.pop()
@@ -226,7 +226,7 @@ def _hidden_by(name: str) -> tuple[type, ...]:
 
 
 def sample_of(value: Any, *, depth: int = 3, items: int = 3, keys: int = 20, text: int = 80) -> Any:
-    """A small picture of JSON data: its structure, with little of its content and no secrets.
+    """Return a small picture of JSON data: its structure, little of its content, no secrets.
 
     Text that holds JSON is shown opened, as paths enter it.
     """
@@ -265,7 +265,7 @@ _SIZES = [(3, 3, 20, 80), (3, 2, 20, 40), (3, 1, 12, 40), (2, 1, 12, 30), (1, 1,
 
 
 def sample_text(value: Any, limit: int = 2000) -> str:
-    """The JSON text of the largest sample that fits."""
+    """Return the JSON text of the largest sample that fits."""
     for depth, items, keys, text in _SIZES:
         sample = sample_of(value, depth=depth, items=items, keys=keys, text=text)
         shown = json.dumps(sample, ensure_ascii=False)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def schema_problems(value: Any, schema: dict[str, Any]) -> Iterator[tuple[Place, str]]:
-    """Where a value does not fit a JSON Schema, in plain words."""
+    """Yield where a value does not fit a JSON Schema, and why, in plain words."""
     from jsonschema import Draft202012Validator
     from referencing import Registry as Schemas
     from referencing.exceptions import Unresolvable
@@ -57,7 +57,7 @@ def _explained(error: ValidationError) -> Iterator[tuple[Place, str]]:
 
 
 def _explained_options(error: ValidationError, place: Place) -> Iterator[tuple[Place, str]]:
-    """Why no option fits: what is wrong with the one that was meant, as its type tells."""
+    """Explain the option that was meant, as its type suggests."""
     schema: Any = error.schema
     options: dict[str | int, list[ValidationError]] = {}
     for inner in error.context or ():
@@ -71,7 +71,7 @@ def _explained_options(error: ValidationError, place: Place) -> Iterator[tuple[P
 
 
 def close_to(name: str, known: Iterable[str], listed: Iterable[str] = ()) -> str:
-    """What a sentence about an unknown name ends with: the one that was meant, or `listed`."""
+    """Return the end of a sentence about an unknown name: the one that was meant, or `listed`."""
     if close := closest(name, known):
         return f"; did you mean {close!r}?"
     return f"; known here: {', '.join(listed)}" if listed else ""

@@ -38,7 +38,7 @@ Store = dict[str, Any]
 MOST_VISITS = 1_000
 
 
-class Done(msgspec.Struct, frozen=True):
+class NodeOutcome(msgspec.Struct, frozen=True):
     """How a node ended: its outputs and its action, or the failure that something handles."""
 
     outputs: dict[str, Any]
@@ -47,13 +47,13 @@ class Done(msgspec.Struct, frozen=True):
     #: Why an item of a batch failed.
     failure: dict[str, Any] | None = None
     #: How each item of a batch ended, where there is one.
-    items: list[Done] | None = None
+    items: list[NodeOutcome] | None = None
 
 
-class Step(Node):
+class WorkflowStep(Node):
     """One node of a workflow."""
 
-    # A workflow may end at any of its nodes; what an action without an edge means is told here.
+    # A workflow may end at any of its nodes; `_leading` refuses an action without an edge.
     terminal = True
 
     def __init__(self, ir: NodeIR, kind: WorkflowNode[Any]) -> None:
@@ -71,7 +71,7 @@ class Step(Node):
         self._finishes = type(kind).finish is not WorkflowNode.finish
 
     def prep(self, shared: Store) -> Any:
-        """The params, filled in. Secrets are still only named."""
+        """Return the params, filled in. Secrets are still only named."""
         with self._failing(shared):
             self._count_visit()
             return self._resolved(shared)
@@ -94,7 +94,7 @@ class Step(Node):
         except Exception as error:
             raise _unforeseen(error) from error
 
-    async def exec(self, inputs: Any) -> Done:
+    async def exec(self, inputs: Any) -> NodeOutcome:
         """Run the node, as often as its retry says."""
         context = contexts.needed()
         try:
@@ -110,7 +110,7 @@ class Step(Node):
         context: Context,
         retry: Retry,
         item: int | None = None,
-    ) -> Awaitable[Done]:
+    ) -> Awaitable[NodeOutcome]:
         """Run the node, unless an earlier attempt of this workflow has made the same call."""
         if context.calls is None or not self.kind.is_call:
             return self._tried(inputs, context, retry)
@@ -123,7 +123,7 @@ class Step(Node):
             run_id=context.run_id,
         )
 
-    async def _tried(self, inputs: dict[str, Any], context: Context, retry: Retry) -> Done:
+    async def _tried(self, inputs: dict[str, Any], context: Context, retry: Retry) -> NodeOutcome:
         for tries_left in reversed(range(retry.attempts)):
             try:
                 return await self._once(inputs, context)
@@ -134,7 +134,7 @@ class Step(Node):
                 await asyncio.sleep(retry.wait)
         raise AssertionError("a node is tried at least once")
 
-    async def _once(self, inputs: dict[str, Any], context: Context) -> Done:
+    async def _once(self, inputs: dict[str, Any], context: Context) -> NodeOutcome:
         """Run the node once; whatever comes of it has no secret in it any more."""
         params = self._ready(inputs, context)
         try:
@@ -143,18 +143,18 @@ class Step(Node):
             # Not of the node: this process may not go on.
             raise
         except Exception as error:
-            raise _scrubbed(error, context) from _cause(error)
-        scrub = context.scrubber.scrub
-        return Done(scrub(result.outputs), scrub(result.action))
+            raise _redacted_failure(error, context) from _cause(error)
+        redact = context.redactor.redact
+        return NodeOutcome(redact(result.outputs), redact(result.action))
 
     def _ready(self, inputs: dict[str, Any], context: Context) -> Any:
-        """The params as `run` takes them: with their secrets, and typed."""
-        context.scrubber.surround(context.environment)
+        """Return the params as `run` takes them: with their secrets, and typed."""
+        context.redactor.surround(context.environment)
         try:
             if self._has_secret:
                 revealed: set[str] = set()
                 inputs = reveal(inputs, context.environment, revealed)
-                context.scrubber.add(*revealed)
+                context.redactor.add(*revealed)
             return self.kind.convert(inputs)
         except MissingSecret as error:
             kept = context.environment is os.environ
@@ -170,10 +170,10 @@ class Step(Node):
                 str(error), category="missing_secret", fault=Fault.CREDENTIALS
             ) from error
         except Exception as error:
-            raise _scrubbed(error, context) from _cause(error)
+            raise _redacted_failure(error, context) from _cause(error)
 
     def goes_on_after(self, error: NodeFailed) -> bool:
-        """Whether the workflow goes on with what the failed call left."""
+        """True if the workflow goes on after this failure."""
         return self._handles(error)
 
     def _handles(self, error: NodeFailed) -> bool:
@@ -181,33 +181,33 @@ class Step(Node):
             return False
         return "error" in self.successors or self.ir.on_error == "continue"
 
-    def _handled(self, error: NodeFailed) -> Done:
+    def _handled(self, error: NodeFailed) -> NodeOutcome:
         self._tell_handled(as_data(error))
         action = "error" if "error" in self.successors else "default"
         outputs = {"error": error.message, **error.outputs}
-        return Done(outputs, action, failed=True)
+        return NodeOutcome(outputs, action, failed=True)
 
     def _tell_handled(self, failure: dict[str, Any]) -> None:
         node_id = self._full_id(failure["node_id"])
         emit(NodeHandled(source=self.ir.type, **{**failure, "node_id": node_id}))
 
-    def post(self, shared: Store, inputs: Any, result: Done) -> str:
+    def post(self, shared: Store, inputs: Any, result: NodeOutcome) -> str:
         """Put the outputs into the store and follow the action."""
         with self._failing(shared):
             done = self._settled(inputs, result)
             self._write(shared, done.outputs)
             return self._leading(done.action)
 
-    def _settled(self, inputs: Any, done: Done) -> Done:
-        """What is written and followed: worked up, unless that fails, which may be handled."""
+    def _settled(self, inputs: Any, done: NodeOutcome) -> NodeOutcome:
+        """Finish the outputs; a failure of that may be handled, too."""
         try:
-            return Done(self._finished(inputs, done), done.action)
+            return NodeOutcome(self._finished(inputs, done), done.action)
         except NodeFailed as error:
             if self._handles(error):
                 return self._handled(error)
             raise
 
-    def _finished(self, inputs: Any, done: Done) -> dict[str, Any]:
+    def _finished(self, inputs: Any, done: NodeOutcome) -> dict[str, Any]:
         if done.failed or not self._finishes:
             return done.outputs
         try:
@@ -238,7 +238,7 @@ class Step(Node):
         return _Failing(self, shared)
 
     def _reported(self, error: NodeFailed) -> NodeFailed:
-        """The failure with its node's id, told to whoever listens and to the journal."""
+        """Report the failure, with its node's id, to listeners and the journal."""
         error.node_id = self._full_id(error.node_id)
         emit(NodeFailure(source=self.ir.type, **as_data(error)))
         return error
@@ -248,9 +248,9 @@ class Step(Node):
 
 
 class _Failing:
-    """Around the pure parts of a step: what fails there has a node, too, and leaves its outputs."""
+    """Adds the node to failures in the pure parts of a step, and writes what outputs they have."""
 
-    def __init__(self, step: Step, shared: Store) -> None:
+    def __init__(self, step: WorkflowStep, shared: Store) -> None:
         self._step = step
         self._shared = shared
 
@@ -261,14 +261,14 @@ class _Failing:
         if isinstance(error, NodeFailed):
             context = contexts.current()
             if context is not None:
-                _scrub(error, context)
+                _redact(error, context)
             if error.outputs:
                 self._step._write(self._shared, error.outputs)
             self._step._reported(error)
 
 
 def as_data(error: NodeFailed) -> dict[str, Any]:
-    """A failure as the plain data that is kept of it."""
+    """Return a failure as plain data."""
     return {
         "node_id": error.node_id,
         "message": error.message,
@@ -285,14 +285,14 @@ def as_data(error: NodeFailed) -> dict[str, Any]:
 
 
 def failure_of(data: Mapping[str, Any]) -> NodeFailed:
-    """The failure that `as_data` made this of."""
+    """Return the failure that `as_data` made this of."""
     fields = {name: value for name, value in data.items() if name not in ("message", "fixable")}
     kind = RuntimeValidationError if data["fixable"] else NodeFailed
     return kind(data["message"], **fields)
 
 
 def rendered(template: Template, store: Mapping[str, Any]) -> Any:
-    """What a template gives, or the failure that it cannot."""
+    """Render a template. Raises RuntimeValidationError."""
     try:
         return template.render(store)
     except Unresolved as error:
@@ -300,7 +300,7 @@ def rendered(template: Template, store: Mapping[str, Any]) -> Any:
 
 
 def _may_pass(error: NodeFailed) -> bool:
-    """Whether trying again can help: not where the workflow is wrong, or a person has to act."""
+    """False where the workflow is wrong, or a person has to act."""
     for_a_person = (Fault.CREDENTIALS, Fault.HUMAN)
     return not isinstance(error, RuntimeValidationError) and error.fault not in for_a_person
 
@@ -318,20 +318,20 @@ def _missing_reference(error: Unresolved, store: Mapping[str, Any]) -> RuntimeVa
 
 def _unforeseen(error: Exception) -> NodeFailed:
     name = type(error).__name__
-    told = " ".join(str(error).split())
+    message = " ".join(str(error).split())
     if isinstance(error, RuntrueError):
         fault = Fault.ENVIRONMENT if isinstance(error, HostError) else Fault.CANDIDATE
-        return NodeFailed(told, category=name, fault=fault)
+        return NodeFailed(message, category=name, fault=fault)
     names = [cls.__name__ for cls in type(error).__mro__]
     number = error.errno if isinstance(error, OSError) else None
     fault = fault_of_exception(names, error_number=number)
-    return NodeFailed(f"{name}: {told}" if told else name, category=name, fault=fault)
+    return NodeFailed(f"{name}: {message}" if message else name, category=name, fault=fault)
 
 
-def _scrubbed(error: Exception, context: Context) -> NodeFailed:
-    """What a node raised as a failure without secrets."""
+def _redacted_failure(error: Exception, context: Context) -> NodeFailed:
+    """Return what a node raised as a failure without secrets."""
     failure = error if isinstance(error, NodeFailed) else _unforeseen(error)
-    _scrub(failure, context)
+    _redact(failure, context)
     return failure
 
 
@@ -339,12 +339,12 @@ def _cause(error: Exception) -> BaseException | None:
     return error.__cause__ if isinstance(error, NodeFailed) else error
 
 
-def _scrub(error: NodeFailed, context: Context) -> None:
-    scrub = context.scrubber.scrub
-    error.message = scrub(error.message)
+def _redact(error: NodeFailed, context: Context) -> None:
+    redact = context.redactor.redact
+    error.message = redact(error.message)
     error.args = (error.message,)
-    error.attempted = tuple(scrub(list(error.attempted)))
-    error.available = tuple(scrub(list(error.available)))
-    error.sample = scrub(error.sample)
-    error.data = scrub(error.data)
-    error.outputs = scrub(error.outputs)
+    error.attempted = tuple(redact(list(error.attempted)))
+    error.available = tuple(redact(list(error.available)))
+    error.sample = redact(error.sample)
+    error.data = redact(error.data)
+    error.outputs = redact(error.outputs)

@@ -58,7 +58,7 @@ class Saved:
 
 
 def propose_name(text: str) -> str:
-    """A good name that resembles a text."""
+    """Return a valid name that resembles a text."""
     if _is_name(text):
         return text
     plain = unicodedata.normalize("NFKD", text.casefold()).encode("ascii", "ignore").decode()
@@ -78,7 +78,7 @@ class WorkflowStore:
         self.directory = home.path / "workflows"
 
     def save(self, name: str, data: Mapping[str, Any], *, replace: bool = False) -> Path:
-        """Save a workflow, whole or not at all, exactly as given; the result is its file."""
+        """Save a workflow, whole or not at all, exactly as given, and return its file."""
         existing = self.find(name)
         path = self.directory / f"{name}.json"
         if existing and not replace:
@@ -106,7 +106,7 @@ class WorkflowStore:
         return path
 
     def find(self, name: str) -> Path | None:
-        """The file of a name, or None. Refuses names and links that lead elsewhere."""
+        """Return the file of a name, or None. Refuses names and links that lead elsewhere."""
         path = self._file(name)
         if path is not None:
             _refuse_way_out(path, self.directory)
@@ -120,12 +120,12 @@ class WorkflowStore:
         return read_document(path)
 
     def list(self) -> list[Saved]:
-        """Everything that is saved, by name; what cannot be used is there with its problem."""
+        """Return everything that is saved, by name; unusable files have their `problem`."""
         entries = (self._entry(path) for path in self._files())
         return [entry for entry in entries if entry is not None]
 
     def delete(self, name: str) -> Path:
-        """Delete a saved workflow; of a link, the link. The result is the file it was."""
+        """Delete a saved workflow (of a link, the link), and return its file."""
         path = self._file(name)
         if path is None:
             raise self._unknown(name)

@@ -52,16 +52,16 @@ class Template:
 
     @property
     def constant(self) -> bool:
-        """Whether there is no reference in it at all."""
+        """True if it contains no reference."""
         return not self.references
 
     @property
     def secret(self) -> bool:
-        """Whether markers of secrets can come out of it."""
+        """True if it can render to markers of secrets."""
         return any(reference.secret for reference in self.references)
 
     def split(self) -> tuple[str | Reference, ...]:
-        """The literal parts and the references of a string template, in order."""
+        """Return the literal parts and the references of a string template, in order."""
         if self._parts is None:
             raise TypeError("only the template of a string can be split")
         return self._parts
@@ -78,7 +78,7 @@ def compile_template(value: Any) -> Template:
 
 
 def escape(text: str) -> str:
-    """A template that renders to this very text.
+    """Return a template that renders to this very text.
 
     It is whole in itself: with a reference appended, a `$` at its end would escape that.
     """

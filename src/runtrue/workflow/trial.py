@@ -22,9 +22,9 @@ from runtrue.workflow.context import Context, opened
 from runtrue.workflow.inputs import InputError, prepare_inputs
 from runtrue.workflow.ir import Workflow, WorkflowIR, parse_ir
 from runtrue.workflow.outputs import source_template
+from runtrue.workflow.recorded_secrets import redact_workflow, secret_texts
 from runtrue.workflow.registry import Registry
 from runtrue.workflow.run import WorkflowResult, drive_to_end, surroundings_of
-from runtrue.workflow.sealing import seal, texts
 from runtrue.workflow.templates import TemplateSyntaxError, compile_template
 
 
@@ -51,7 +51,9 @@ async def try_workflow(
         inputs = prepare_inputs(parsed.inputs, params, stdin=None, from_text=False)
         surroundings = surroundings_of(registry, workflow.path, environment)
         context = Context(surroundings, run_id=run_id, calls=calls)
-        context.scrubber.add(*texts(seal(workflow, parsed, inputs, registry).secrets))
+        context.redactor.add(
+            *secret_texts(redact_workflow(workflow, parsed, inputs, registry).secrets)
+        )
         flow = assemble(parsed, surroundings)
         _check_names(parsed)
     except InputError as error:
@@ -77,12 +79,12 @@ async def try_workflow(
             raise
         except Exception as error:
             # The deadline, or what only the static check would have kept from being run.
-            result = _failed(_not_compiled(error), context.scrubber.scrub(store))
+            result = _failed(_not_compiled(error), context.redactor.redact(store))
     if calls is not None:
         calls.settle()
     if limit.expired() and not result.passed:
         late = _late(seconds, started[-1] if started else None)
-        return _failed(late, context.scrubber.scrub(store))
+        return _failed(late, context.redactor.redact(store))
     return result
 
 

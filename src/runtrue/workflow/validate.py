@@ -1,4 +1,4 @@
-"""Validation: everything that can be told to be wrong with a workflow without running it.
+"""Validation: everything that is wrong with a workflow and can be found without running it.
 
 One pipeline for every path that takes a workflow: its shape (JSON Schema), the graph, the params of
 each node against what its type takes, and each `${…}` against the declared inputs and the outputs
@@ -32,7 +32,7 @@ Found = Iterator[tuple[Place, str, tuple[str, ...]]]
 def validate_workflow(
     ir: Mapping[str, Any], *, registry: Registry | None = None
 ) -> tuple[Problem, ...]:
-    """All problems of a workflow, in the order of the file; none when it can be run."""
+    """Return all problems of a workflow, in the order of the file."""
     workflow = Workflow.of(ir)
     found = list(_Validation(workflow, registry or Registry.here()).problems())
     ordered = sorted(found, key=lambda item: _order(workflow, item[0]))
@@ -48,12 +48,12 @@ def validate_workflow(
 
 
 def pointer(place: Place) -> str:
-    """A place as a JSON pointer."""
+    """Return a place as a JSON pointer."""
     return "".join(f"/{str(part).replace('~', '~0').replace('/', '~1')}" for part in place)
 
 
 def _order(workflow: Workflow, place: Place) -> tuple[int, tuple[int, ...]]:
-    """Where a place stands in the file, by key order, for problems in the order of reading."""
+    """Return the position of a place in the file, to sort problems."""
     position: list[int] = []
     value: Any = workflow
     for part in place:
@@ -277,7 +277,7 @@ class _Validation:
         return tuple(sorted(reachable(scope.node, self.preceding) - {scope.node}))
 
     def _outputs_of(self, node: dict[str, Any]) -> tuple[str, ...] | None:
-        """The names of a node's outputs; None when only the run will tell."""
+        """Return the names of a node's outputs; None if only the run will show them."""
         # Whatever the type is, a failure that is handled leaves its message.
         error = ("error",) if node["id"] in self._handled else ()
         if "batch" in node:
@@ -290,7 +290,6 @@ class _Validation:
 
     @cached_property
     def _handled(self) -> set[str]:
-        """The nodes whose failures lead on."""
         by_edge = {edge["from"] for _, edge in self._edges() if edge.get("action") == "error"}
         nodes = self.nodes.values()
         return by_edge | {node["id"] for node in nodes if node.get("on_error") == "continue"}
@@ -307,7 +306,7 @@ class _Validation:
 
 @dataclass(frozen=True, slots=True)
 class _Scope:
-    """What references can begin with, besides the inputs."""
+    """The names that references can begin with, besides the inputs."""
 
     #: The node that they stand in; none at the end, when all have run.
     node: str | None
@@ -326,4 +325,4 @@ def _has_reference(value: Any) -> bool:
     try:
         return bool(compile_template(value).references)
     except TemplateSyntaxError:
-        return True  # told elsewhere
+        return True  # reported elsewhere

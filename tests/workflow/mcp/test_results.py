@@ -8,7 +8,7 @@ import pytest
 
 from runtrue.loop import Fault
 from runtrue.workflow.mcp import ToolError, ToolInfo
-from runtrue.workflow.mcp.results import Answer, Refusal, result_of
+from runtrue.workflow.mcp.results import ToolAnswer, ToolRefusal, result_of
 
 OPEN = ToolInfo(server="s", name="t", input_schema={"type": "object"})
 COUNT: dict[str, Any] = {
@@ -25,11 +25,11 @@ def text(value: str) -> dict[str, Any]:
     return {"type": "text", "text": value}
 
 
-def answer(*blocks: dict[str, Any], **more: Any) -> Answer:
-    return Answer(blocks=blocks, **more)
+def answer(*blocks: dict[str, Any], **more: Any) -> ToolAnswer:
+    return ToolAnswer(blocks=blocks, **more)
 
 
-def structured(value: Any) -> Answer:
+def structured(value: Any) -> ToolAnswer:
     return answer(text("as text"), structured=value, has_structured=True)
 
 
@@ -106,9 +106,9 @@ UNFLAGGED = answer(text("Error: it broke"))
         (COUNTING, {"count": "1"}, FLAGGED, "argument_mismatch", ("count",)),
         (CLOSED, {"count": 1, "nots": ""}, FLAGGED, "argument_mismatch", ("nots",)),
         (OPEN, {"anything": 1}, FLAGGED, "tool_error", ()),
-        (COUNTING, {"count": 1}, Refusal(code=-32602, text="no"), "argument_mismatch", ()),
-        (COUNTING, {"count": 1}, Refusal(code=-32603, text="no"), "protocol", ()),
-        (COUNTING, {}, Refusal(code=-32603, text="no"), "argument_mismatch", ("count",)),
+        (COUNTING, {"count": 1}, ToolRefusal(code=-32602, text="no"), "argument_mismatch", ()),
+        (COUNTING, {"count": 1}, ToolRefusal(code=-32603, text="no"), "protocol", ()),
+        (COUNTING, {}, ToolRefusal(code=-32603, text="no"), "argument_mismatch", ("count",)),
         (PROMISING, {"count": 1}, UNFLAGGED, "output_mismatch", ()),
         (PROMISING, {"count": 1}, structured({"count": "x"}), "output_mismatch", ()),
         (PROMISING, {"count": 1}, structured(None), "output_mismatch", ()),
@@ -119,7 +119,7 @@ UNFLAGGED = answer(text("Error: it broke"))
 def test_a_failure_is_told_by_structure_alone(
     tool: ToolInfo,
     arguments: dict[str, Any],
-    said: Answer | Refusal,
+    said: ToolAnswer | ToolRefusal,
     category: str,
     attempted: tuple[str, ...],
 ) -> None:
@@ -130,7 +130,7 @@ def test_a_failure_is_told_by_structure_alone(
     assert error.attempted == attempted
     assert error.available == (() if tool is OPEN else ("count", "note")), "required first"
     assert error.schema == tool.input_schema
-    assert error.code == (said.code if isinstance(said, Refusal) else None)
+    assert error.code == (said.code if isinstance(said, ToolRefusal) else None)
     assert bool(error.problems) == (category.endswith("_mismatch") and error.code != -32602)
 
 

@@ -30,7 +30,7 @@ async def open_context() -> AsyncIterator[Context]:
 async def send_within(context: Context, **params: Any) -> dict[str, Any]:
     node = HttpNode()
     result = await node.run(node.convert(params), context)
-    return node.finish(params, context.scrubber.scrub(result.outputs))
+    return node.finish(params, context.redactor.redact(result.outputs))
 
 
 def send(**params: Any) -> dict[str, Any]:

@@ -347,7 +347,7 @@ def test_secrets_are_scrubbed_from_what_a_server_echoes(
                 told: Any = await send_within(context, url=server.url, **params)
             except NodeFailed as error:
                 told = [error.message, error.outputs, error.data, error.sample]
-            return json.dumps(context.scrubber.scrub(told), ensure_ascii=False)
+            return json.dumps(context.redactor.redact(told), ensure_ascii=False)
 
     with ScriptedServer(echo) as server:
         told = asyncio.run(run())

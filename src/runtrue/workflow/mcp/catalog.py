@@ -12,11 +12,11 @@ from pathlib import Path
 import msgspec
 
 from runtrue.home import Home
+from runtrue.workflow.event_loop import run_to_end
 from runtrue.workflow.mcp.servers import Server
 from runtrue.workflow.mcp.sessions import Sessions
 from runtrue.workflow.mcp.tools import ToolError, ToolInfo
-from runtrue.workflow.secrets import Scrubber
-from runtrue.workflow.waiting import wait_for
+from runtrue.workflow.secrets import SecretRedactor
 
 
 class _Listing(msgspec.Struct):
@@ -36,20 +36,20 @@ class Catalog:
         self._silent: set[str] = set()
 
     def split(self, name: str) -> list[tuple[str, str]]:
-        """What `mcp-<server>-<tool>` may mean: a server's name can have dashes in it, too."""
+        """Return the servers and tools that a type may mean: both may contain dashes."""
         rest = name.removeprefix("mcp-")
         found = [(s, rest[len(s) + 1 :]) for s in self._servers if rest.startswith(f"{s}-")]
         return sorted(found, key=lambda pair: -len(pair[0]))
 
     def tool(self, server: str, name: str) -> ToolInfo | None:
-        """A tool of a server, which is asked when its listing does not have it."""
+        """Return a tool; the server is asked if its listing does not have it."""
         tools = self.tools(server)
         if tools is not None and name not in tools and server not in self._silent:
             tools = self._asked(server)
         return tools.get(name) if tools else None
 
     def tools(self, server: str) -> dict[str, ToolInfo] | None:
-        """The tools of a server; None when it cannot be asked."""
+        """Return the tools of a server; None if it cannot be asked."""
         if server not in self._known:
             kept = self._read(server)
             if kept is None:
@@ -58,7 +58,7 @@ class Catalog:
         return self._known[server]
 
     def known_types(self) -> list[str]:
-        """The node types of all tools that are known without starting a server."""
+        """Return the node types of all tools that are known without starting a server."""
         return [
             f"mcp-{server}-{tool}"
             for server in self._servers
@@ -73,11 +73,11 @@ class Catalog:
                 try:
                     return await sessions.tools(server)
                 except ToolError as error:
-                    scrub = Scrubber(sessions.secrets).scrub
-                    error.message, error.stderr = scrub(error.message), scrub(error.stderr)
+                    redact = SecretRedactor(sessions.secrets).redact
+                    error.message, error.stderr = redact(error.message), redact(error.stderr)
                     raise
 
-        tools = {tool.name: tool for tool in wait_for(ask())}
+        tools = {tool.name: tool for tool in run_to_end(ask())}
         self._known[server] = tools
         self._write(server, tools)
         return tools

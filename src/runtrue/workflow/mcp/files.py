@@ -37,7 +37,7 @@ _HTTP_TYPES = ("http", "streamable-http", "streamableHttp")
 
 
 def load_servers(home: Home, start: Path) -> dict[str, Server]:
-    """The servers of `mcp.json` at home, and over them those of the nearest `.mcp.json`."""
+    """Return the servers of `mcp.json` at home, overridden by those of the nearest `.mcp.json`."""
     servers: dict[str, Server] = {}
     own = _file_of(home)
     # Also when it is something else than a file: then it is a mistake, not an absence.
@@ -52,7 +52,7 @@ def load_servers(home: Home, start: Path) -> dict[str, Server]:
 
 
 def add_server(home: Home, name: str, server: Server, *, replace: bool = False) -> Path:
-    """Write a server into the file at home, and give that file."""
+    """Write a server into the file at home, and return the file."""
     file = _file_of(home)
     if not _NAME.fullmatch(name):
         raise ServerConfigError(f"{name!r} cannot be the name of a server: {_NAME_RULE}")
@@ -65,7 +65,7 @@ def add_server(home: Home, name: str, server: Server, *, replace: bool = False) 
 
 
 def remove_server(home: Home, name: str) -> Path:
-    """Take a server out of the file at home, and give that file."""
+    """Remove a server from the file at home, and return the file."""
     file = _file_of(home)
     data, entries = _entries(file)
     if name not in entries:

@@ -154,7 +154,7 @@ class _ErrorData(msgspec.Struct):
     message: str
 
 
-class _Error(msgspec.Struct):
+class _RpcError(msgspec.Struct):
     error: _ErrorData
 
 
@@ -167,7 +167,7 @@ async def _explain(request: httpx2.Request, response: httpx2.Response) -> httpx2
     finally:
         await response.aclose()
     try:
-        error = msgspec.json.decode(body, type=_Error).error
+        error = msgspec.json.decode(body, type=_RpcError).error
     except ValueError:
         error = None
     status = response.status_code

@@ -18,8 +18,8 @@ _INVALID_PARAMS = -32602
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
-    """What a server answered to a call, as it came over the wire."""
+class ToolAnswer:
+    """A server's answer to a call, as it came over the wire."""
 
     blocks: tuple[Mapping[str, Any], ...]
     structured: Any = None
@@ -33,21 +33,23 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Refusal:
+class ToolRefusal:
     """The JSON-RPC error that a server answered to a call instead."""
 
     code: int
     text: str
 
 
-def result_of(tool: ToolInfo, arguments: Mapping[str, Any], answer: Answer | Refusal) -> ToolResult:
-    """What a call gave. Raises ToolError where the answer tells of a failure.
+def result_of(
+    tool: ToolInfo, arguments: Mapping[str, Any], answer: ToolAnswer | ToolRefusal
+) -> ToolResult:
+    """Return the result of a call. Raises ToolError if the call failed.
 
     Not everything that fails is flagged as an error: a tool that has declared what it gives, and
     gives something else, has failed too. And what the server makes of arguments that break the
     tool's schema differs, so that the arguments are looked at whenever a call has failed.
     """
-    if isinstance(answer, Refusal) or answer.is_error:
+    if isinstance(answer, ToolRefusal) or answer.is_error:
         raise _failure(tool, arguments, answer, [])
     if tool.output_schema is not None:
         wrong = [Mismatch((), "there is no structured content")]
@@ -61,11 +63,11 @@ def result_of(tool: ToolInfo, arguments: Mapping[str, Any], answer: Answer | Ref
 def _failure(
     tool: ToolInfo,
     arguments: Mapping[str, Any],
-    answer: Answer | Refusal,
+    answer: ToolAnswer | ToolRefusal,
     wrong_output: list[Mismatch],
 ) -> ToolError:
     wrong_input = mismatches(tool.input_schema, dict(arguments))
-    code = answer.code if isinstance(answer, Refusal) else None
+    code = answer.code if isinstance(answer, ToolRefusal) else None
     category: Category
     if wrong_input or code == _INVALID_PARAMS:
         category = "argument_mismatch"
@@ -89,14 +91,14 @@ def _failure(
         problems=tuple(str(wrong) for wrong in wrong_input or wrong_output),
         schema=tool.input_schema,
         code=code,
-        result=_convert(tool, answer).result if isinstance(answer, Answer) else None,
+        result=_convert(tool, answer).result if isinstance(answer, ToolAnswer) else None,
     )
 
 
 def _sentence(
     tool: ToolInfo,
     category: Category,
-    answer: Answer | Refusal,
+    answer: ToolAnswer | ToolRefusal,
     wrong: list[Mismatch],
     unknown: tuple[str, ...],
 ) -> str:
@@ -109,12 +111,12 @@ def _sentence(
         return f"{who} was given wrong arguments: {what or said}{strange}; it takes: {takes}"
     if category == "output_mismatch":
         return f"{who} did not give what it declares ({what}); it said: {said}"
-    if isinstance(answer, Refusal):
+    if isinstance(answer, ToolRefusal):
         return f"{who} answered with error {answer.code}: {said}"
     return f"{who} failed: {said}"
 
 
-def _convert(tool: ToolInfo, answer: Answer) -> ToolResult:
+def _convert(tool: ToolInfo, answer: ToolAnswer) -> ToolResult:
     if answer.has_structured:
         value = answer.structured
         if tool.wraps_result and isinstance(value, dict) and value.keys() == {"result"}:

@@ -21,7 +21,7 @@ class Mismatch:
 
 
 def mismatches(schema: dict[str, Any], value: Any) -> list[Mismatch]:
-    """Everything in a value that breaks a schema.
+    """Return everything in a value that breaks a schema.
 
     A schema that is itself broken, or that refers to something outside of it, says nothing.
     """
@@ -41,6 +41,6 @@ def mismatches(schema: dict[str, Any], value: Any) -> list[Mismatch]:
 
 
 def shorten(text: str, limit: int = _SHOWN) -> str:
-    """A text on one line, with its end left out where it is too long for a message."""
+    """Return a text on one line, cut where it is too long for a message."""
     text = " ".join(text.split())
     return text if len(text) <= limit else f"{text[:limit]}…"

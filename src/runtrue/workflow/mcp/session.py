@@ -27,7 +27,7 @@ from pydantic import TypeAdapter, ValidationError
 from runtrue import __version__
 from runtrue.loop import Fault, fault_of_status
 from runtrue.workflow.mcp.http import HttpConnection, HttpFailure
-from runtrue.workflow.mcp.results import Answer, Refusal, result_of
+from runtrue.workflow.mcp.results import ToolAnswer, ToolRefusal, result_of
 from runtrue.workflow.mcp.schemas import shorten
 from runtrue.workflow.mcp.servers import Server, StdioServer
 from runtrue.workflow.mcp.stdio import StdioConnection
@@ -56,7 +56,7 @@ class SessionLost(ToolError):
     """The server did not know the session any more, and has done nothing; another may be had."""
 
 
-class Session:
+class ServerSession:
     """One session with one server. Give it up with `end`; `task` is done when it is all over."""
 
     def __init__(self, server: Server) -> None:
@@ -72,12 +72,12 @@ class Session:
 
     @property
     def is_ready(self) -> bool:
-        """Whether it has been started."""
+        """True once the server has started."""
         return self._client is not None
 
     @property
     def is_usable(self) -> bool:
-        """Whether it can be called through, or will be as soon as it is ready."""
+        """True if calls can be made, or can be as soon as it is ready."""
         if self.task.done() or self._is_given_up:
             return False
         return not self.is_ready or (not self._over.is_set() and self._connection.alive)
@@ -124,7 +124,7 @@ class Session:
             if self._is_given_up:
                 self.retire()
 
-    async def _ask(self, tool: ToolInfo, arguments: Mapping[str, Any]) -> Answer | Refusal:
+    async def _ask(self, tool: ToolInfo, arguments: Mapping[str, Any]) -> ToolAnswer | ToolRefusal:
         broken = self._connection.broken
         params = CallToolRequestParams(name=tool.name, arguments=dict(arguments))
         try:
@@ -151,7 +151,7 @@ class Session:
             is_over = self._over.is_set() or self._connection.broken > broken
             if failure is not None or (is_over and error.code == CONNECTION_CLOSED):
                 raise await self._death(tool) from error
-            return Refusal(code=error.code, text=error.message)
+            return ToolRefusal(code=error.code, text=error.message)
         if isinstance(reply, InputRequiredResult):
             what = f"asks for more input to tool {tool.name!r}, which a workflow cannot give"
             raise self._error_of("protocol", what, tool)
@@ -215,7 +215,7 @@ class Session:
             seen.add(cursor)
 
     async def _death(self, tool: ToolInfo) -> ToolError:
-        """The error of a call during which the server ended."""
+        """Return the error of a call during which the server ended."""
         if self._over.is_set():
             await asyncio.wait([self.task], timeout=_DEATH_SECONDS)
         end = self._connection.end
@@ -223,7 +223,7 @@ class Session:
         return self._error_of("server_died", what + self._quoted(), tool, transient=True)
 
     def _failure(self, error: Exception, tool: ToolInfo | None = None) -> ToolError:
-        """The error of a server that could not be started, reached or understood."""
+        """Return the error of a server that could not be started, reached or understood."""
         failure = HttpFailure.behind(error.data) if isinstance(error, MCPError) else None
         if failure is not None and failure.status is not None:
             return self._refusal(failure.status, str(error), tool)
@@ -281,13 +281,12 @@ class Session:
         )
 
     def _quoted(self) -> str:
-        """The last line of what the server printed, for the end of a sentence."""
         lines = self.printed.splitlines()
         return f"; it printed: {shorten(lines[-1])}" if lines else ""
 
 
 def _innermost(error: Exception) -> Exception:
-    """The first error in a group of them, in which the SDK's task groups wrap what they raise."""
+    """Unwrap the first error from the groups that the SDK's task groups raise."""
     while isinstance(error, ExceptionGroup):
         error = error.exceptions[0]
     return error
@@ -309,9 +308,9 @@ def _info_of(server: str, tool: Tool) -> ToolInfo:
     )
 
 
-def _answer_of(reply: CallToolResult) -> Answer:
+def _answer_of(reply: CallToolResult) -> ToolAnswer:
     dump = reply.model_dump(mode="json", by_alias=True, exclude_none=True, include={"content"})
-    return Answer(
+    return ToolAnswer(
         blocks=tuple(dump["content"]),
         structured=reply.structured_content,
         has_structured="structured_content" in reply.model_fields_set,

@@ -14,12 +14,12 @@ from runtrue.workflow.mcp.servers import MissingVariables, Server
 from runtrue.workflow.mcp.tools import ToolError, ToolInfo, ToolResult
 
 if TYPE_CHECKING:
-    from runtrue.workflow.mcp.session import Session
+    from runtrue.workflow.mcp.session import ServerSession
 
 #: How long all servers together may take to end; then they are killed.
 _CLOSE_SECONDS = 5.0
 _LIST_SECONDS = 60.0
-_TOLD = 20
+_LISTED = 20
 
 
 class Sessions:
@@ -34,7 +34,7 @@ class Sessions:
     ) -> None:
         self._servers = servers
         self._environment = environment
-        self._sessions: dict[str, Session] = {}
+        self._sessions: dict[str, ServerSession] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._is_closed = False
         #: What must not be shown of the servers that were started so far.
@@ -57,7 +57,7 @@ class Sessions:
         *,
         timeout: float = _LIST_SECONDS,  # noqa: ASYNC109
     ) -> list[ToolInfo]:
-        """All tools of a server. Raises ToolError."""
+        """Return all tools of a server. Raises ToolError."""
         async with self._within(timeout, server):
             session = await self._session(server)
             return list(session.tools.values())
@@ -105,7 +105,7 @@ class Sessions:
             raise _unknown_tool(server, tool, tuple(session.tools))
         return await session.call(session.tools[tool], arguments)
 
-    async def _session(self, name: str) -> Session:
+    async def _session(self, name: str) -> ServerSession:
         session = self._sessions.get(name)
         if session is None or not session.is_usable:
             if session is not None:
@@ -114,8 +114,8 @@ class Sessions:
         await session.ready()
         return session
 
-    def _start(self, name: str) -> Session:
-        from runtrue.workflow.mcp.session import Session
+    def _start(self, name: str) -> ServerSession:
+        from runtrue.workflow.mcp.session import ServerSession
 
         if self._is_closed:
             raise RuntimeError("the sessions of this run are closed")
@@ -128,7 +128,7 @@ class Sessions:
                 str(error), category="credentials", server=name, attempted=error.names
             ) from error
         self.secrets |= resolved.secrets
-        session = Session(resolved.server)
+        session = ServerSession(resolved.server)
         self._tasks.add(session.task)
         session.task.add_done_callback(self._tasks.discard)
         return session
@@ -137,7 +137,7 @@ class Sessions:
     async def _within(
         self, seconds: float, server: str, tool: str | None = None
     ) -> AsyncIterator[None]:
-        """Turn the end of the time into an error that says what was waited for."""
+        """Turn a timeout into an error that says what was waited for."""
         try:
             async with asyncio.timeout(seconds):
                 yield
@@ -177,7 +177,6 @@ def _unknown_server(server: str, names: tuple[str, ...]) -> ToolError:
 
 
 def _instead(name: str, names: tuple[str, ...]) -> str:
-    """What there is instead of a name that is not known, as the rest of a sentence."""
-    told = ", ".join(names[:_TOLD]) or "none"
-    more = f" and {len(names) - _TOLD} more" if len(names) > _TOLD else ""
-    return f"{suggestion(name, names)}; there are: {told}{more}"
+    listed = ", ".join(names[:_LISTED]) or "none"
+    more = f" and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
+    return f"{suggestion(name, names)}; there are: {listed}{more}"

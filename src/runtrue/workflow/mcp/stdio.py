@@ -34,7 +34,7 @@ Streams = tuple[
 
 _CHUNK = 64 * 1024
 _KEPT = 4 * 1024
-#: How long a server may take to end by itself, and then again after it was told to.
+#: How long a server may take to end by itself, and then again after SIGTERM.
 _GRACE_SECONDS = 1.0
 #: How long what a dead server has printed may still be on its way.
 _LAST_WORDS_SECONDS = 0.5
@@ -66,7 +66,7 @@ class StdioConnection:
 
     @property
     def alive(self) -> bool:
-        """Whether the process runs, as far as can be seen at this very moment."""
+        """True while the process runs."""
         if self._process is None:
             return True
         if not hasattr(os, "waitid"):
@@ -117,7 +117,7 @@ class StdioConnection:
         )
 
     def _tell_exit(self, process: subprocess.Popen[bytes]) -> None:
-        """Have `_exited` set when the process ends."""
+        """Set `_exited` when the process ends."""
         loop = asyncio.get_running_loop()
 
         def wait() -> None:

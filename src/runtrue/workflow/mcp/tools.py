@@ -41,7 +41,7 @@ _WRAPPED = "x-fastmcp-wrap-result"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolAnnotations:
-    """What a server says of a tool's effects. None where it says nothing."""
+    """The effects of a tool, as its server declares them; None where it does not."""
 
     read_only: bool | None = None
     destructive: bool | None = None
@@ -75,7 +75,7 @@ class ToolInfo:
 
     @property
     def wraps_result(self) -> bool:
-        """Whether what it gives is found under `result` of an object that only carries it."""
+        """True if the value is the only member, `result`, of an object that carries it."""
         return bool(self.output_schema and self.output_schema.get(_WRAPPED))
 
     @property
@@ -93,7 +93,7 @@ class ToolInfo:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolResult:
-    """What a call gave: structured content where there is any, else what the blocks hold."""
+    """The result of a call: structured content if there is any, else that of the blocks."""
 
     result: Any
     structured: bool

@@ -36,7 +36,7 @@ _HINTS = {
 
 
 class Route:
-    """What `route` returns: an action, and the result that goes with it."""
+    """An action, and the result that goes with it."""
 
     def __init__(self, action: str, value: object) -> None:
         self.action = action
@@ -81,7 +81,7 @@ def compile_body(code: str, names: Iterable[str]) -> types.CodeType:
 
 
 def as_json(value: Any, path: tuple[object, ...] = ()) -> Any:
-    """The same as plain JSON data: tuples become lists; raises Flaw for what is none."""
+    """Return a value as plain JSON data, with lists for tuples. Raises Flaw."""
     if len(path) > DEEPEST:
         raise Flaw(path, f"is nested more than {DEEPEST} levels deep")
     if value is None or isinstance(value, bool):
@@ -121,7 +121,7 @@ def _key(key: object, path: tuple[object, ...]) -> str:
 
 
 def explain(error: BaseException, code: str) -> dict[str, Any]:
-    """What is known of an exception: its class, its message, and where in the code it came up."""
+    """Describe an exception: its class, its message, and where in the code it was raised."""
     frames = [f for f in traceback.extract_tb(error.__traceback__) if f.filename == FILE]
     lines = code.splitlines()
     line = frames[-1].lineno if frames else None
@@ -149,7 +149,7 @@ def explain(error: BaseException, code: str) -> dict[str, Any]:
 
 
 def answer(code: str, inputs: dict[str, Any]) -> dict[str, Any]:
-    """Run the code, and tell what came of it."""
+    """Run the code, and return its outcome."""
     # A module that can be found: some of the standard library looks classes up by theirs.
     module = types.ModuleType(MODULE)
     sys.modules[MODULE] = module

@@ -14,7 +14,7 @@ _MOST_AVAILABLE = 200
 
 
 def extract(wanted: Mapping[str, str], outputs: Mapping[str, Any]) -> dict[str, Any]:
-    """The values at the wanted paths of `outputs["response"]`, by name. `null` is a value.
+    """Return the values at the wanted paths of `outputs["response"]`, by name. `null` is a value.
 
     Raises RuntimeValidationError that tells all paths with nothing there, and NodeFailed when
     the response is not JSON at all. Text that holds a JSON object or list is taken for it.
@@ -33,7 +33,7 @@ def extract(wanted: Mapping[str, str], outputs: Mapping[str, Any]) -> dict[str, 
 
 
 def path_problems(wanted: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """The names whose paths, as they are written, are none; references are left alone."""
+    """Yield names whose paths, as written, are invalid; references are not looked into."""
     for name, path in wanted.items():
         if isinstance(path, str) and "${" not in path:
             try:
@@ -43,7 +43,7 @@ def path_problems(wanted: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def top_level(response: Any) -> Iterator[str]:
-    """The names at the top of a response; for a list, those of its first entry: `[0].id`."""
+    """Yield the names at the top of a response; for a list, those of its first entry: `[0].id`."""
     if isinstance(response, dict):
         yield from response
     elif isinstance(response, list) and response:
@@ -102,7 +102,7 @@ def _not_json(wanted: Mapping[str, str], outputs: Mapping[str, Any]) -> NodeFail
     return NodeFailed(
         message,
         category="not_json",
-        # Nothing in the workflow is known to be wrong: whoever answered did not answer with data.
+        # Nothing in the workflow is known to be wrong: the server did not answer with data.
         fault=Fault.ENVIRONMENT,
         attempted=wanted.values(),
         sample=None if outputs["response_is_binary"] else sample_text(outputs["response"]),

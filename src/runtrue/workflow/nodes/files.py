@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from runtrue.workflow.context import Context
 
 LARGEST_FILE = 50 * 1024 * 1024
-#: How many names of a directory are told where one is missing.
-TOLD = 20
+#: How many names of a directory are listed where one is missing.
+MOST_NAMES = 20
 
 FilePath = Annotated[
     str, Meta(description="Path of the file, relative to the current directory; ~ is home")
@@ -38,7 +38,7 @@ Encoding = Annotated[str, Meta(description="Encoding of the text")]
 
 @dataclass(frozen=True, slots=True)
 class ReadFile:
-    """What to read."""
+    """The file to read."""
 
     file_path: FilePath
     encoding: Encoding = "utf-8"
@@ -46,7 +46,7 @@ class ReadFile:
 
 @dataclass(frozen=True, slots=True)
 class FileContent:
-    """What was read."""
+    """The content of a file."""
 
     content: Annotated[str, Meta(description="The text of the file, exactly as it is")]
     error: Annotated[str, Meta(description="What went wrong, when it failed")]
@@ -66,7 +66,7 @@ class ReadFileNode(WorkflowNode[ReadFile]):
         return Result({"content": await asyncio.to_thread(_read, path, params.encoding)})
 
     def check(self, params: Mapping[str, Any]) -> Iterable[tuple[Place, str]]:
-        """Whether there is such an encoding."""
+        """Refuse an unknown encoding."""
         return _check_encoding(params)
 
     def has_side_effect(self, params: Mapping[str, Any]) -> bool:
@@ -76,7 +76,7 @@ class ReadFileNode(WorkflowNode[ReadFile]):
 
 @dataclass(frozen=True, slots=True)
 class WriteFile:
-    """What to write, and where."""
+    """The content to write, and where."""
 
     file_path: FilePath
     content: Annotated[
@@ -91,7 +91,7 @@ class WriteFile:
 
 @dataclass(frozen=True, slots=True)
 class FileWritten:
-    """What was written."""
+    """The file that was written."""
 
     written: Annotated[bool, Meta(description="Whether the content is in the file now")]
     file_path: Annotated[str, Meta(description="The absolute path of the file")]
@@ -114,7 +114,7 @@ class WriteFileNode(WorkflowNode[WriteFile]):
         return Result({"written": True, "file_path": str(path)})
 
     def check(self, params: Mapping[str, Any]) -> Iterable[tuple[Place, str]]:
-        """Whether there is such an encoding."""
+        """Refuse an unknown encoding."""
         return _check_encoding(params)
 
     def has_side_effect(self, params: Mapping[str, Any]) -> bool:
@@ -126,7 +126,7 @@ class WriteFileNode(WorkflowNode[WriteFile]):
 
 
 def locate(text: str, context: Context) -> Path:
-    """The absolute path that a param names."""
+    """Return the absolute path that a param names."""
     if not text or "\0" in text:
         raise RuntimeValidationError(
             f"{text!r} is no path of a file", category="bad_path", attempted=(text,)
@@ -145,13 +145,13 @@ def locate(text: str, context: Context) -> Path:
 
 
 def names_in(directory: Path, like: str = "") -> tuple[str, ...]:
-    """Some of what there is in a directory, the names most alike to `like` first."""
+    """Return some of the names in a directory, those similar to `like` first."""
     try:
         names = sorted(entry.name for entry in directory.iterdir())
     except OSError:
         return ()
     close = difflib.get_close_matches(like, names, n=5)
-    return tuple(dict.fromkeys([*close, *names]))[:TOLD]
+    return tuple(dict.fromkeys([*close, *names]))[:MOST_NAMES]
 
 
 # -- reading ------------------------------------------------------------------------------------
@@ -272,7 +272,6 @@ def _require_regular(mode: int, path: Path) -> None:
 
 
 def _refused(done: str, path: Path, error: OSError) -> NodeFailed:
-    """What the system says to reading or writing, by its error number."""
     number = error.errno or 0
     if isinstance(error, IsADirectoryError):
         names = names_in(path)

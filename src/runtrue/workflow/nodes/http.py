@@ -19,7 +19,7 @@ from runtrue.errors import NodeFailed, UsageError
 from runtrue.loop import Fault, fault_of_status
 from runtrue.workflow.node import Place, Result, WorkflowNode
 from runtrue.workflow.nodes.extract import extract, path_problems
-from runtrue.workflow.nodes.http_exchange import Answer, Bounds, exchange
+from runtrue.workflow.nodes.http_exchange import ExchangeLimits, HttpAnswer, exchange
 from runtrue.workflow.nodes.http_params import (
     AUTH_SECRETS,
     SAFE,
@@ -36,7 +36,7 @@ from runtrue.workflow.nodes.http_request import (
 )
 from runtrue.workflow.nodes.http_response import read_body, read_headers
 from runtrue.workflow.purpose import origin_of, same_text
-from runtrue.workflow.secrets import Scrubber, sample_text
+from runtrue.workflow.secrets import SecretRedactor, sample_text
 
 if TYPE_CHECKING:
     import httpx2
@@ -58,7 +58,7 @@ _SECRETS_WITHIN: dict[str, Callable[[str], bool]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HttpOutputs:
-    """What an `http` node gives."""
+    """The outputs of an `http` node."""
 
     response: Annotated[
         Any, Meta(description="The body: data when it is JSON, else text, or base64 when binary.")
@@ -90,13 +90,13 @@ class HttpNode(WorkflowNode[HttpParams]):
     async def run(self, params: HttpParams, context: Context) -> Result:
         """Send the request and read the answer."""
         request = make_request(params)
-        context.scrubber.add(*request.secrets)
-        bounds = Bounds(
+        context.redactor.add(*request.secrets)
+        bounds = ExchangeLimits(
             timeout=params.timeout,
             retries=params.retries,
             max_bytes=params.max_bytes,
             follow_redirects=params.follow_redirects,
-            holds_secret=lambda body: _holds_secret(body, context.scrubber),
+            holds_secret=lambda body: _holds_secret(body, context.redactor),
         )
         if params.verify:
             return _result(await exchange(context.http(), request, bounds), bounds)
@@ -109,14 +109,14 @@ class HttpNode(WorkflowNode[HttpParams]):
         return outputs if wanted is None else {**outputs, "extracted": extract(wanted, outputs)}
 
     def has_side_effect(self, params: Mapping[str, Any]) -> bool:
-        """All methods have but those that only look."""
+        """True for all methods but those that only read."""
         method = params.get("method")
         if method is None:
             return params.get("body") is not None or "json" in params
         return not isinstance(method, str) or method.upper() not in SAFE
 
     def check(self, params: Mapping[str, Any]) -> Iterator[tuple[Place, str]]:
-        """What is wrong with params, where it can be told from how they are written."""
+        """Yield what is wrong with params as written."""
         yield from written_problems(params)
         wanted = params.get("extract")
         if isinstance(wanted, dict):
@@ -152,13 +152,12 @@ class HttpNode(WorkflowNode[HttpParams]):
         return f"'extract' has other names than before: {', '.join(others)}" if others else None
 
     def _credentials(self, params: Mapping[str, Any]) -> dict[Place, Any]:
-        """Those in headers and the query, by their places."""
         places = (place for place in self.secrets_in(params) if len(place) > 1)
         return {(param, name): params[str(param)][name] for param, name in places}
 
 
 def make_client(*, verify: bool = True) -> httpx2.AsyncClient:
-    """The client that the requests of one run share. It keeps connections, and no cookies."""
+    """Return the client that the requests of one run share: with connections, without cookies."""
     import httpx2
 
     from runtrue.workflow.guard import GuardedTransport
@@ -195,12 +194,12 @@ def _allowed() -> Allowed:
         ) from error
 
 
-def _holds_secret(body: bytes, scrubber: Scrubber) -> bool:
+def _holds_secret(body: bytes, redactor: SecretRedactor) -> bool:
     text = body.decode("utf-8", "replace")
-    return scrubber.scrub(text) is not text
+    return redactor.redact(text) is not text
 
 
-def _result(answer: Answer, bounds: Bounds) -> Result:
+def _result(answer: HttpAnswer, bounds: ExchangeLimits) -> Result:
     headers = read_headers(answer.headers)
     response, is_binary = read_body(answer.body, headers.get("content-type", ""))
     outputs = {
@@ -217,7 +216,7 @@ def _result(answer: Answer, bounds: Bounds) -> Result:
     return Result(outputs)
 
 
-def _bad_status(answer: Answer, outputs: dict[str, Any]) -> NodeFailed:
+def _bad_status(answer: HttpAnswer, outputs: dict[str, Any]) -> NodeFailed:
     status, url = answer.status, show_url(answer.url)
     fault = fault_of_status(status)
     phrase = HTTPStatus(status).phrase if status in _STATUSES else ""
@@ -239,7 +238,6 @@ def _bad_status(answer: Answer, outputs: dict[str, Any]) -> NodeFailed:
 
 
 def _retry_after(headers: Mapping[str, str]) -> float | None:
-    """The seconds that the server asks to wait."""
     value = headers.get("retry-after", "")
     if value.isdecimal() and len(value) < _LONGEST_NUMBER:
         return float(value)
@@ -249,7 +247,7 @@ def _retry_after(headers: Mapping[str, str]) -> float | None:
         return None
 
 
-def _too_large(answer: Answer, outputs: dict[str, Any], bounds: Bounds) -> NodeFailed:
+def _too_large(answer: HttpAnswer, outputs: dict[str, Any], bounds: ExchangeLimits) -> NodeFailed:
     url = show_url(answer.url)
     message = (
         f"{answer.method} {url} answered with more than {bounds.max_bytes} bytes; "

@@ -1,4 +1,4 @@
-"""HTTP exchanges: a request is sent, redirects are followed, the answer is read within bounds."""
+"""HTTP exchanges: a request is sent, redirects are followed, the answer is read within limits."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ _FOR_ANYONE = frozenset(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
-    """What came back in the end, from where; not `complete` when it was larger than allowed."""
+class HttpAnswer:
+    """The final response; not `complete` if it was larger than allowed."""
 
     method: str
     url: str
@@ -44,8 +44,8 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Bounds:
-    """How far an exchange may go. A body with a secret in it never goes to another origin."""
+class ExchangeLimits:
+    """The limits of an exchange. A body with a secret in it never goes to another origin."""
 
     timeout: float
     retries: int
@@ -54,29 +54,31 @@ class Bounds:
     holds_secret: Callable[[bytes], bool]
 
 
-async def exchange(client: httpx2.AsyncClient, request: Request, bounds: Bounds) -> Answer:
+async def exchange(
+    client: httpx2.AsyncClient, request: Request, limits: ExchangeLimits
+) -> HttpAnswer:
     """Send a request and read its answer. Raises NodeFailed when there is none."""
     started = time.perf_counter()
-    retries = bounds.retries if request.method in IDEMPOTENT else 0
+    retries = limits.retries if request.method in IDEMPOTENT else 0
     try:
-        async with asyncio.timeout(bounds.timeout):
+        async with asyncio.timeout(limits.timeout):
             for tried in range(retries):
                 try:
-                    return await _attempt(client, request, bounds, started)
+                    return await _attempt(client, request, limits, started)
                 except NodeFailed as failure:
                     if not failure.transient:
                         raise
                 await asyncio.sleep(min(_FIRST_WAIT * 2**tried, _LONGEST_WAIT))
-            return await _attempt(client, request, bounds, started)
+            return await _attempt(client, request, limits, started)
     except TimeoutError:
-        what = f"was not answered within {bounds.timeout:g} s"
+        what = f"was not answered within {limits.timeout:g} s"
         url = str(request.url)
         raise _failed(request.method, url, what, category="timeout", transient=True) from None
 
 
 async def _attempt(
-    client: httpx2.AsyncClient, request: Request, bounds: Bounds, started: float
-) -> Answer:
+    client: httpx2.AsyncClient, request: Request, limits: ExchangeLimits, started: float
+) -> HttpAnswer:
     """Send a request once, through all its redirects."""
     import httpx2
 
@@ -88,10 +90,10 @@ async def _attempt(
         while True:
             response = await client.send(message, stream=True)
             try:
-                following = response.next_request if bounds.follow_redirects else None
+                following = response.next_request if limits.follow_redirects else None
                 if following is None:
-                    body, complete = await _read(response, bounds.max_bytes)
-                    return Answer(
+                    body, complete = await _read(response, limits.max_bytes)
+                    return HttpAnswer(
                         method=message.method,
                         url=str(message.url),
                         status=response.status_code,
@@ -103,7 +105,7 @@ async def _attempt(
                 await _read(response, _REDIRECT_BYTES)
             finally:
                 await response.aclose()
-            redirects = redirects or _Redirects(request, message, bounds)
+            redirects = redirects or _Redirects(request, message, limits)
             redirects.check(response, following)
             message = following
     except RefusedAddress as refused:
@@ -131,7 +133,7 @@ async def _attempt(
 
 
 async def _read(response: httpx2.Response, limit: int) -> tuple[bytes, bool]:
-    """The body of a response, and whether that is all of it or only as much as allowed."""
+    """Return the body as far as `limit` allows, and whether it is complete."""
     headers = response.headers
     announced = headers.get("content-length", "")
     if announced.isdigit() and int(announced) > limit and response.request.method != "HEAD":
@@ -149,18 +151,18 @@ async def _read(response: httpx2.Response, limit: int) -> tuple[bytes, bool]:
 class _Redirects:
     """The redirects of one request: what they may take along, and how far they may lead."""
 
-    def __init__(self, request: Request, message: httpx2.Request, bounds: Bounds) -> None:
+    def __init__(self, request: Request, message: httpx2.Request, limits: ExchangeLimits) -> None:
         import httpx2
 
         self._request = request
-        self._bounds = bounds
+        self._bounds = limits
         self._count = 0
         self._cookie = message.headers.get("cookie")
         # Cookies that are set on the way count on the way, as in a browser, and no longer.
         self._set_cookies = httpx2.Cookies()
 
     def check(self, response: httpx2.Response, following: httpx2.Request) -> None:
-        """Take from the request that follows what must not go there; raise when it must not."""
+        """Remove what must not go along with the next request. Raises NodeFailed."""
         self._count += 1
         if self._count > MOST_REDIRECTS:
             raise self._refused(following, f"those are more than {MOST_REDIRECTS} redirects")
@@ -191,7 +193,7 @@ class _Redirects:
 
 
 def _is_same_party(one: httpx2.URL, other: httpx2.URL) -> bool:
-    """Whether what was meant for one URL may go to the other: same origin, or its upgrade."""
+    """True for the same origin, or its upgrade to https."""
     if one.host != other.host:
         return False
     upgraded = one.scheme == "http" and other.scheme == "https" and not one.port and not other.port

@@ -1,4 +1,4 @@
-"""Why an HTTP request got no answer, told from the types of exceptions. Imported with httpx2."""
+"""Why an HTTP request got no answer, by the types of exceptions. Imports httpx2: import late."""
 
 from __future__ import annotations
 
@@ -13,42 +13,45 @@ import httpx2
 
 
 @dataclass(frozen=True, slots=True)
-class Failure:
-    """What went wrong; `what` goes on from "GET http://… failed: "."""
+class ExchangeFailure:
+    """Why a request failed; `what` goes on from "GET http://… failed: "."""
 
     category: str
     what: str
     transient: bool = False
 
 
-def failure_of(error: httpx2.RequestError | httpx2.InvalidURL) -> Failure:
-    """Tell why there was no answer. Nothing of the request, nor of any message, is in it."""
+def failure_of(error: httpx2.RequestError | httpx2.InvalidURL) -> ExchangeFailure:
+    """Return why there was no answer, without anything of the request or of a message."""
     causes = list(_causes(error))
     for cause in causes:
         if isinstance(cause, socket.gaierror):
             again = cause.errno == socket.EAI_AGAIN
-            return Failure("dns", "its host name could not be resolved", transient=again)
+            return ExchangeFailure("dns", "its host name could not be resolved", transient=again)
         if isinstance(cause, ssl.SSLError):
-            return Failure("tls", f"no secure connection, {_tls_reason(cause)}")
+            return ExchangeFailure("tls", f"no secure connection, {_tls_reason(cause)}")
     match error:
         case httpx2.TimeoutException():
-            return Failure("timeout", "connecting took too long", transient=True)
+            return ExchangeFailure("timeout", "connecting took too long", transient=True)
         case httpx2.ProxyError():
-            return Failure("proxy", "the proxy did not let it through")
+            return ExchangeFailure("proxy", "the proxy did not let it through")
         case httpx2.DecodingError():
-            return Failure("protocol", "the body is not encoded as its headers say")
+            return ExchangeFailure("protocol", "the body is not encoded as its headers say")
         case httpx2.InvalidURL() | httpx2.RemoteProtocolError() if not causes:
-            return Failure("redirect", "it was redirected to something that is not a URL")
+            return ExchangeFailure("redirect", "it was redirected to something that is not a URL")
         case httpx2.RemoteProtocolError() if any(isinstance(c, h11.ProtocolError) for c in causes):
-            return Failure("protocol", "the answer is not HTTP, or not all of it", transient=True)
+            return ExchangeFailure(
+                "protocol", "the answer is not HTTP, or not all of it", transient=True
+            )
         case httpx2.RemoteProtocolError():
-            return Failure("connection", "the connection was closed unanswered", transient=True)
+            return ExchangeFailure(
+                "connection", "the connection was closed unanswered", transient=True
+            )
         case _:
-            return Failure("connection", _system_reason(causes), transient=True)
+            return ExchangeFailure("connection", _system_reason(causes), transient=True)
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:
-    """What an exception was raised from, step by step."""
     if isinstance(error, BaseExceptionGroup):
         inner = error.exceptions
     elif error.__cause__ is not None:

@@ -62,7 +62,7 @@ class Auth:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HttpParams:
-    """What an `http` node takes."""
+    """The params of an `http` node."""
 
     url: Annotated[str, Meta(description="Where to send the request; http or https.")]
     method: Annotated[
@@ -129,7 +129,7 @@ class HttpParams:
 
 
 def written_problems(params: Mapping[str, Any]) -> Iterator[tuple[Place, str]]:
-    """What is wrong with params as they are written; what references stand for is left alone."""
+    """Yield what is wrong with params as written; references are not looked into."""
     given = {name for name in params if params[name] is not None or name == "json"}
     for name, problem in conflicts(given):
         yield (name,), problem
@@ -151,7 +151,7 @@ def _is_literal(value: Any) -> TypeGuard[str]:
 
 
 def conflicts(given: Collection[str]) -> Iterator[tuple[str, str]]:
-    """Those of the given params that exclude one another: the later one, and a sentence."""
+    """Yield params that exclude an earlier one, with a sentence."""
     ways = [name for name in ("auth_token", "api_key", "auth") if name in given]
     for name in ways[1:]:
         yield name, f"{ways[0]} and {name} exclude one another: a request has one authentication"
@@ -160,7 +160,7 @@ def conflicts(given: Collection[str]) -> Iterator[tuple[str, str]]:
 
 
 def auth_problem(auth: Mapping[str, Any]) -> str | None:
-    """What is wrong with the parts of an `auth`, where null is a part that is not given."""
+    """Return what is wrong with the parts of an `auth`, where null is a missing part."""
     kind = auth.get("type")
     if kind not in AUTH_PARTS:
         return None  # the schema tells, or only the run can
@@ -175,7 +175,7 @@ def auth_problem(auth: Mapping[str, Any]) -> str | None:
 
 
 def url_problem(url: str) -> str | None:
-    """What is wrong with a URL as far as it can be told without its host."""
+    """Return what is wrong with a URL, as far as it shows without asking its host."""
     bad = _CONTROL_OR_TAB.search(url)
     if bad:
         return f"it has a control character ({bad[0]!r}) at character {bad.start() + 1}"
@@ -196,7 +196,7 @@ def url_problem(url: str) -> str | None:
 
 
 def header_problem(name: str, value: str) -> str | None:
-    """What is wrong with a header. The value, which may be a secret, is not told."""
+    """Return what is wrong with a header, without its value, which may be a secret."""
     if not _TOKEN.fullmatch(name):
         return f"{name!r} cannot be the name of a header"
     if name.lower() in ("content-length", "transfer-encoding"):
@@ -207,12 +207,12 @@ def header_problem(name: str, value: str) -> str | None:
 
 
 def is_secret_name(name: str) -> bool:
-    """Whether a name says of its value that it is a secret."""
+    """True if a name says that its value is a secret."""
     return bool(redact_by_name({name: ""})[name])
 
 
 def is_secret_header(name: str) -> bool:
-    """Whether a header carries a secret; there, a `…-Key` or `…-Signature` does as well."""
+    """True if a header carries a secret, as a `…-Key` or `…-Signature` does."""
     words = re.split(r"[^a-z]+", name.lower())
     if words[-1] in ("sig", "signature"):
         return True
@@ -220,5 +220,5 @@ def is_secret_header(name: str) -> bool:
 
 
 def as_text(value: Scalar) -> str:
-    """A value as queries, forms and headers spell it."""
+    """Return a value as queries, forms and headers spell it."""
     return ("true" if value else "false") if isinstance(value, bool) else str(value)

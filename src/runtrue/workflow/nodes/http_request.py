@@ -45,7 +45,7 @@ class Request:
 
 
 def make_request(params: HttpParams) -> Request:
-    """The request that the params ask for. Raises RuntimeValidationError when there is none."""
+    """Return the request that the params ask for. Raises RuntimeValidationError."""
     headers = _Headers()
     for name, value in (params.headers or {}).items():
         if value is not None:
@@ -68,7 +68,7 @@ def make_request(params: HttpParams) -> Request:
 
 
 def show_url(url: str) -> str:
-    """A URL as messages show it: bounded, and without what may be a secret."""
+    """Return a URL as messages show it: short, and without what may be a secret."""
     url, _, _ = USERINFO.sub(r"\1", url, count=1).partition("#")
     url, mark, query = url.partition("?")
     if mark:
@@ -77,12 +77,12 @@ def show_url(url: str) -> str:
 
 
 def has_secret(url: str) -> bool:
-    """Whether a URL, as it is written, has a user in it or a secret in its query."""
+    """True if a URL, as written, has a user in it or a secret in its query."""
     return bool(secret_parts(url))
 
 
 def secret_parts(url: str) -> list[str]:
-    """The user and the secrets in the query of a URL, as it is written."""
+    """Return the user and the secrets in the query of a URL, as written."""
     user = USERINFO.match(url)
     return [*([user[0]] if user else []), *_secrets_in(url.partition("?")[2])]
 
@@ -134,7 +134,7 @@ class _Headers:
 
 
 def _pieces(name: str, value: str) -> Iterator[str]:
-    """The parts of a secret header that are secret by themselves."""
+    """Yield the parts of a secret header that are secret by themselves."""
     if name.lower() == "cookie":
         cookies = (cookie.partition("=")[2].strip() for cookie in value.split(";"))
         yield from (cookie for cookie in cookies if len(cookie) >= _SHORTEST_COOKIE)
@@ -182,7 +182,7 @@ def _bad_url(url: str, problem: str) -> RuntimeValidationError:
 
 
 def _content(params: HttpParams, headers: _Headers) -> tuple[bytes | None, str | None]:
-    """The body, and the content type it has unless the headers say something else."""
+    """Return the body, and its content type unless the headers name another."""
     if params.json is not msgspec.UNSET:
         return msgspec.json.encode(params.json), "application/json"
     body = params.body
@@ -230,7 +230,7 @@ def _authenticate(params: HttpParams, headers: _Headers) -> None:
 
 
 def _given(name: str, secret: str | None) -> str:
-    """A secret that has been given; one that is empty would only earn a confusing answer."""
+    """Refuse an empty secret, which would only earn a confusing answer."""
     secret = (secret or "").strip()
     if not secret:
         raise NodeFailed(

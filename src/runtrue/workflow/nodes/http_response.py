@@ -28,7 +28,7 @@ _NO_CHARSETS = frozenset({"idna", "punycode", "unicode_escape", "raw_unicode_esc
 
 
 def read_headers(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
-    """Headers by their lower-case names; those given several times are joined."""
+    """Return headers by their lower-case names; those given several times are joined."""
     headers: dict[str, str] = {}
     for spelled, given in pairs:
         name = spelled.lower()
@@ -44,7 +44,7 @@ def _without_value(cookie: str) -> str:
 
 
 def read_body(body: bytes, content_type: str) -> tuple[Any, bool]:
-    """A body as data, and whether that is base64, since the body was not text.
+    """Return a body as data, and whether that is base64 because the body is not text.
 
     JSON is what the content type says is JSON; where it is none, the body is text.
     """
@@ -89,7 +89,7 @@ def _json(body: bytes) -> Any:
 
 
 def _is_deep(value: Any, body: bytes) -> bool:
-    """Whether something further on could choke on the nesting."""
+    """True if something further on could choke on the nesting."""
     if body.count(b"[") + body.count(b"{") <= MAX_DEPTH:
         return False
     level = [value] if isinstance(value, dict | list) else []
@@ -106,7 +106,6 @@ def _is_deep(value: Any, body: bytes) -> bool:
 
 
 def _text(body: bytes, kind: str, charset: str) -> str | None:
-    """The body as text, or None when it is not text."""
     for encoding in (charset, "utf-8-sig"):
         try:
             if codecs.lookup(encoding).name not in _NO_CHARSETS:

@@ -20,7 +20,7 @@ class LlmParams:
     """A question, and how it is to be answered."""
 
     prompt: Annotated[str, Meta(description="The question.")]
-    system: Annotated[str | None, Meta(description="What the model is told about its role.")] = None
+    system: Annotated[str | None, Meta(description="The role that the model plays.")] = None
     model: Annotated[
         str | None, Meta(description="`provider:name`; RUNTRUE_MODEL or [model] by default.")
     ] = None
@@ -51,7 +51,7 @@ class LlmNode(WorkflowNode[LlmParams]):
     purpose = frozenset({"prompt", "system", "model", "schema"})
 
     def check(self, params: Mapping[str, Any]) -> Iterable[tuple[Place, str]]:
-        """That the schema is one."""
+        """Refuse a schema that is none."""
         schema = params.get("schema")
         if isinstance(schema, dict):
             from jsonschema import Draft202012Validator, SchemaError
@@ -62,7 +62,7 @@ class LlmNode(WorkflowNode[LlmParams]):
                 yield ("schema", *error.absolute_path), f"is no JSON Schema: {error.message}"
 
     def has_side_effect(self, params: Mapping[str, Any]) -> bool:
-        """Asking again costs money and changes nothing."""
+        """False: asking again costs money and changes nothing."""
         return False
 
     async def run(self, params: LlmParams, context: Context) -> Result:

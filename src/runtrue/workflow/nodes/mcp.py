@@ -19,7 +19,7 @@ _MISMATCHES = frozenset({"argument_mismatch", "output_mismatch", "unknown_tool",
 
 
 def find_tool(name: str, catalog: Catalog) -> McpNode | None:
-    """The node type of a tool. Of a server that cannot be asked, any tool is taken to exist."""
+    """Return the node type of a tool. A server that cannot be asked is taken to have any tool."""
     unasked = None
     for server, tool in catalog.split(name):
         info = catalog.tool(server, tool)
@@ -42,7 +42,7 @@ class McpNode(WorkflowNode[dict[str, Any]]):
 
     @cached_property
     def interface(self) -> Interface:
-        """What the server says of the tool."""
+        """The params and outputs, as the server declares them."""
         tool = self._tool
         outputs = {"result": Output("any", "What the tool gave; its fields are outputs, too.")}
         schema = tool.result_schema if _is_schema(tool.result_schema) else None
@@ -61,11 +61,11 @@ class McpNode(WorkflowNode[dict[str, Any]]):
         )
 
     def has_side_effect(self, params: Mapping[str, Any]) -> bool:
-        """Unless the server says that the tool only reads."""
+        """True unless the server says that the tool only reads."""
         return self._tool.annotations.read_only is not True
 
     def convert(self, params: dict[str, Any]) -> dict[str, Any]:
-        """The arguments as they are: the server knows best."""
+        """Return the arguments unchanged: the server knows best."""
         return params
 
     async def run(self, params: dict[str, Any], context: Context) -> Result:
@@ -76,9 +76,9 @@ class McpNode(WorkflowNode[dict[str, Any]]):
                 self._tool.server, self._tool.name, params, timeout=CALL_SECONDS
             )
         except ToolError as error:
-            context.scrubber.add(*sessions.secrets)
+            context.redactor.add(*sessions.secrets)
             raise _failure(error) from error
-        context.scrubber.add(*sessions.secrets)
+        context.redactor.add(*sessions.secrets)
         fields = result.result if isinstance(result.result, dict) else {}
         return Result({**fields, "result": result.result})
 

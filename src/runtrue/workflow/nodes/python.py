@@ -35,7 +35,7 @@ _INHERITED = ("PATH", "LANG", "LC_ALL", "TZ")
 
 @dataclass(frozen=True, slots=True)
 class PythonParams:
-    """What to run, and with what."""
+    """The code to run, and its inputs."""
 
     code: Annotated[
         str,
@@ -52,7 +52,7 @@ class PythonParams:
 
 @dataclass(frozen=True, slots=True)
 class PythonOutputs:
-    """What the code returned and printed."""
+    """The result of the code, and its output."""
 
     result: Annotated[Any, Meta(description="What the code returned; null when that is nothing")]
     stdout: Annotated[str, Meta(description="What the code printed, up to 64 KB of it")]
@@ -80,7 +80,7 @@ class PythonNode(WorkflowNode[PythonParams]):
                     attempted=(name,),
                 )
         # Not where workflows are only read and checked.
-        from runtrue.workflow.confining import confinement_for
+        from runtrue.workflow.isolation import confinement_for
 
         with (
             # The code may leave what cannot be removed, which is no reason to fail.
@@ -100,7 +100,7 @@ class PythonNode(WorkflowNode[PythonParams]):
         return _result(ended, answered, params.timeout)
 
     def check(self, params: Mapping[str, Any]) -> Iterable[tuple[Place, str]]:
-        """Whether the code can be compiled and its inputs be variables."""
+        """Refuse code that cannot be compiled, and inputs that cannot be variables."""
         inputs = params.get("inputs")
         names = list(inputs) if isinstance(inputs, dict) else []
         for name in names:
@@ -111,7 +111,7 @@ class PythonNode(WorkflowNode[PythonParams]):
             yield from _check_code(code, list(filter(_is_name, names)))
 
     def has_side_effect(self, params: Mapping[str, Any]) -> bool:
-        """Its process has nothing to act on."""
+        """False: its process has nothing to act on."""
         return False
 
 
@@ -126,7 +126,7 @@ def _check_code(code: str, names: list[str]) -> Iterable[tuple[Place, str]]:
     try:
         template = compile_template(code)
     except TemplateSyntaxError:
-        return  # It is told where all templates are looked at.
+        return  # Reported where all templates are checked.
     for reference in template.references:
         yield (
             ("code",),
@@ -152,8 +152,8 @@ def _environment(work: str, context: Context) -> dict[str, str]:
 # -- what came of it ----------------------------------------------------------------------------
 
 
-class _Error(msgspec.Struct, frozen=True):
-    """What the runner tells of an exception."""
+class _RunnerError(msgspec.Struct, frozen=True):
+    """An exception, as the runner reports it."""
 
     type: str
     mro: list[str]
@@ -165,20 +165,20 @@ class _Error(msgspec.Struct, frozen=True):
     traceback: list[str]
 
 
-class _Flaw(msgspec.Struct, frozen=True):
-    """Where the result is not JSON data."""
+class _RunnerFlaw(msgspec.Struct, frozen=True):
+    """A part of the result that is not JSON data."""
 
     path: str
     problem: str
 
 
-class _Answer(msgspec.Struct, frozen=True):
-    """What the runner writes: a result and an action, or why there is none."""
+class _RunnerAnswer(msgspec.Struct, frozen=True):
+    """The runner's answer: a result and an action, or why there is none."""
 
     result: Any = None
     action: str = "default"
-    flaw: _Flaw | None = None
-    error: _Error | None = None
+    flaw: _RunnerFlaw | None = None
+    error: _RunnerError | None = None
 
 
 def _result(ended: process.Ended, answered: bytes, timeout: float) -> Result:
@@ -192,7 +192,7 @@ def _result(ended: process.Ended, answered: bytes, timeout: float) -> Result:
         message = f"the result is larger than {LARGEST_ANSWER // 1024**2} MB"
         raise _failed(message, "output_limit", stdout)
     try:
-        answer = msgspec.json.decode(answered, type=_Answer)
+        answer = msgspec.json.decode(answered, type=_RunnerAnswer)
     except msgspec.DecodeError:
         raise _unanswered(ended) from None
     if answer.flaw is not None:
@@ -229,7 +229,7 @@ def _signal_name(number: int) -> str:
         return f"signal {number}"
 
 
-def _raised(error: _Error, stdout: str) -> NodeFailed:
+def _raised(error: _RunnerError, stdout: str) -> NodeFailed:
     where = f" (line {error.line} of the code)" if error.line else ""
     if error.exit:
         category, what = "exit", f"the code called sys.exit({error.message}) instead of returning"

@@ -49,7 +49,7 @@ _VARIABLE = re.compile(r"[^=\0]+")
 
 @dataclass(frozen=True, slots=True)
 class ShellParams:
-    """What to run, and how."""
+    """The command to run, and how."""
 
     command: Annotated[
         str,
@@ -79,7 +79,7 @@ class ShellParams:
 
 @dataclass(frozen=True, slots=True)
 class ShellOutputs:
-    """What a command printed, and how it ended."""
+    """The output of a command, and how it ended."""
 
     stdout: Annotated[str, Meta(description="What it printed; in base64 if that is not UTF-8 text")]
     stderr: Annotated[
@@ -94,8 +94,8 @@ class ShellOutputs:
 
 
 @dataclass(frozen=True, slots=True)
-class Value:
-    """What one variable of a command holds. `number` says that the shell computes with it."""
+class ShellValue:
+    """The value of one variable of a command. `number` says that the shell computes with it."""
 
     name: str
     reference: str
@@ -108,7 +108,7 @@ class Command:
     """A command that is ready to be run."""
 
     params: ShellParams
-    values: tuple[Value, ...] = ()
+    values: tuple[ShellValue, ...] = ()
 
 
 class ShellNode(WorkflowNode[Command]):
@@ -149,13 +149,13 @@ class ShellNode(WorkflowNode[Command]):
         }
 
     def convert(self, params: dict[str, Any]) -> Command:
-        """The params, with the values of the command apart."""
+        """Return the params, with the values of the command apart."""
         others = {name: value for name, value in params.items() if name != _VALUES}
         declared: ShellParams = super().convert(others)  # type: ignore[assignment]
-        return Command(declared, msgspec.convert(params.get(_VALUES, []), tuple[Value, ...]))
+        return Command(declared, msgspec.convert(params.get(_VALUES, []), tuple[ShellValue, ...]))
 
     def check(self, params: Mapping[str, Any]) -> Iterable[tuple[Place, str]]:
-        """Whether values can be given to the command where its references stand."""
+        """Refuse references where the command cannot take values."""
         raw = params.get("raw", False)
         if isinstance(raw, str):
             yield ("raw",), "is no place for a reference: write true or false"
@@ -174,7 +174,7 @@ class ShellNode(WorkflowNode[Command]):
         environment = _environment(params, context)
         _require_usable("the command", given.command)
         # Not where workflows are only read and checked.
-        from runtrue.workflow.confining import confinement_for
+        from runtrue.workflow.isolation import confinement_for
 
         try:
             ended = await process.run(
@@ -210,7 +210,7 @@ def _problems(command: str) -> Iterable[str]:
     try:
         parts = compile_template(command).split()
     except TemplateSyntaxError:
-        return  # It is told where all templates are looked at.
+        return  # Reported where all templates are checked.
     if "\0" in command:
         yield "a command cannot hold a NUL character"
     elif len(parts) == 1 and isinstance(parts[0], Reference):
@@ -268,7 +268,7 @@ def _environment(command: Command, context: Context) -> dict[str, str]:
     return {**inherited, **given, **values, **mark}
 
 
-def _no_number(value: Value) -> NodeFailed:
+def _no_number(value: ShellValue) -> NodeFailed:
     message = f"{value.reference} stands in arithmetic, where it must be a number and is not"
     return NodeFailed(
         message,
@@ -359,7 +359,7 @@ def _result(ended: process.Ended, params: ShellParams) -> Result:
 
 
 def _decoded(captured: process.Captured) -> tuple[str, bool]:
-    """An output as text, and whether that is base64 because the output is none."""
+    """Return an output as text, and whether that is base64 because the output is not text."""
     if captured.dropped:
         head, tail = captured.head[:SHOWN_OF_TOO_LARGE], captured.tail[-SHOWN_OF_TOO_LARGE:]
         more = len(captured.head) - len(head) + len(captured.tail) - len(tail)

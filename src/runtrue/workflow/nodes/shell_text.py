@@ -51,13 +51,13 @@ def place(parts: Sequence[str | Ref]) -> Placed[Ref]:
         raise ValueError("a command cannot hold a NUL character")
     text = "".join(part if isinstance(part, str) else _MARK for part in parts)
     references = [part for part in parts if not isinstance(part, str)]
-    found = _Found(iter(references), numbers=_compared(text, references))
-    written = _Reader(text, _In.COMMAND, found).read()
+    found = _References(iter(references), numbers=_compared(text, references))
+    written = _ShellReader(text, _In.COMMAND, found).read()
     return Placed(written, found.names, frozenset(found.numbers), tuple(found.problems))
 
 
 def _compared(text: str, references: Sequence[Ref]) -> set[Ref]:
-    """The references that `[[ … ]]` compares as numbers, for which it computes."""
+    """Return the references that `[[ … ]]` compares as numbers, and so computes."""
     numbers: set[Ref] = set()
     for test in _TEST.finditer(text):
         at = text.count(_MARK, 0, test.start())
@@ -70,8 +70,8 @@ def _compared(text: str, references: Sequence[Ref]) -> set[Ref]:
 
 
 @dataclass(slots=True)
-class _Found(Generic[Ref]):
-    """What is known of the references; those that are `left` come in the order of the text."""
+class _References(Generic[Ref]):
+    """The references of a command; those that are `left` come in the order of the text."""
 
     left: Iterator[Ref]
     numbers: set[Ref]
@@ -124,10 +124,10 @@ class _Here:
     strips_tabs: bool
 
 
-class _Reader(Generic[Ref]):
-    """Reads a text from its beginning to its end and writes it anew, references replaced."""
+class _ShellReader(Generic[Ref]):
+    """Reads a text from beginning to end and writes it again, with its references replaced."""
 
-    def __init__(self, text: str, kind: _In, found: _Found[Ref]) -> None:
+    def __init__(self, text: str, kind: _In, found: _References[Ref]) -> None:
         self._text = text
         self._at = 0
         self._frames = [_Frame(kind)]
@@ -284,12 +284,12 @@ class _Reader(Generic[Ref]):
                         "use stdin, or leave the delimiter unquoted"
                     )
             else:
-                self._written.append(_Reader(body, _In.HERE, self._found).read())
+                self._written.append(_ShellReader(body, _In.HERE, self._found).read())
             line_end = self._text.find("\n", end)
             self._copy((line_end if line_end >= 0 else len(self._text)) - end)
 
     def _end_of(self, here: _Here) -> int:
-        """Where the line with the delimiter begins."""
+        """Return where the line with the delimiter begins."""
         at, continued = self._at, False
         for line in self._text[at:].split("\n"):
             bare = line.lstrip("\t") if here.strips_tabs else line
@@ -334,7 +334,7 @@ class _Reader(Generic[Ref]):
         escaped = r'\\([$`\\"])' if quoted else r"\\([$`\\])"
         inner = re.sub(escaped, r"\1", match[1])
         # The line end is for a comment that the backquote would have ended.
-        self._written.append(f"$( {_Reader(inner, _In.COMMAND, self._found).read()}\n)")
+        self._written.append(f"$( {_ShellReader(inner, _In.COMMAND, self._found).read()}\n)")
         self._at = match.end()
 
     def _escape(self) -> None:

@@ -15,8 +15,8 @@ from runtrue.workflow.inputs import prepare_inputs
 from runtrue.workflow.ir import Workflow, parse_ir
 from runtrue.workflow.load import load_saved, load_workflow
 from runtrue.workflow.node import Place, Result, WorkflowNode
+from runtrue.workflow.recorded_secrets import redact_workflow, secret_texts, secrets_of
 from runtrue.workflow.registry import Registry
-from runtrue.workflow.sealing import seal, secrets_of, texts
 from runtrue.workflow.templates import TemplateSyntaxError, compile_template
 
 #: Workflows within workflows, at most.
@@ -66,14 +66,14 @@ class SubworkflowNode(WorkflowNode[SubworkflowParams]):
     is_call = False
 
     def check(self, params: Mapping[str, Any]) -> Iterable[tuple[Place, str]]:
-        """That one way to name the workflow is used."""
+        """Refuse more or fewer ways to name the workflow than one."""
         if sum(way in params for way in _WAYS) != 1:
             yield (), _ONE_OF
 
     def check_in(
         self, params: Mapping[str, Any], workflow: Workflow, registry: Registry
     ) -> Iterable[tuple[Place, str]]:
-        """The other workflow's own problems, and whether its inputs are all there."""
+        """Yield the other workflow's own problems, and inputs that are missing or unknown."""
         way = _written_way(params)
         if way is None:
             return
@@ -95,7 +95,7 @@ class SubworkflowNode(WorkflowNode[SubworkflowParams]):
     def secret_places(
         self, params: Mapping[str, Any], workflow: Workflow, registry: Registry
     ) -> Iterable[Place]:
-        """What the other workflow takes for secrets: written in it, or given to it from here."""
+        """Yield the secrets that are written in the other workflow, or given to it from here."""
         way = _written_way(params)
         if way is None:
             return
@@ -129,19 +129,19 @@ class SubworkflowNode(WorkflowNode[SubworkflowParams]):
         except UsageError as error:
             message = "; ".join(str(error).splitlines())
             raise RuntimeValidationError(message, category="bad_subworkflow") from error
-        secrets = seal(inner, parsed, inputs, surroundings.registry).secrets
-        context.scrubber.add(*texts(secrets))
+        secrets = redact_workflow(inner, parsed, inputs, surroundings.registry).secrets
+        context.redactor.add(*secret_texts(secrets))
         base = inner.folder or surroundings.base
         result = await execute(parsed, inputs, context.within(replace(surroundings, base=base)))
         if result.error is not None:
-            raise _told_of(result.error, inner.name)
+            raise _failed_in(result.error, inner.name)
         names = params.output_mapping
         outputs = {names.get(name, name): value for name, value in result.outputs.items()}
         return Result(outputs)
 
 
 def _written_way(params: Mapping[str, Any]) -> str | None:
-    """How the other workflow is named, if that can be told before anything has run."""
+    """Return the param that names the other workflow, if it is known before anything has run."""
     ways = [way for way in _WAYS if way in params]
     if len(ways) != 1 or not isinstance(params[ways[0]], _WAYS[ways[0]]):
         return None
@@ -190,7 +190,7 @@ def _refers(value: Any) -> bool:
         return True
 
 
-def _told_of(error: NodeFailed, name: str) -> NodeFailed:
+def _failed_in(error: NodeFailed, name: str) -> NodeFailed:
     error.message = f"in the workflow {name}: {error.message}"
     # What the failed node had produced is in the inner store.
     error.outputs = {"error": error.message}

@@ -1,4 +1,4 @@
-"""Waiting: asynchronous work for callers that are not, whatever loop may be running already."""
+"""Asynchronous work for callers that are not asynchronous."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 T = TypeVar("T")
 
 
-def wait_for(work: Coroutine[Any, Any, T]) -> T:
+def run_to_end(work: Coroutine[Any, Any, T]) -> T:
     """Run a coroutine to its end, in a thread of its own where this one already runs a loop."""
     try:
         asyncio.get_running_loop()

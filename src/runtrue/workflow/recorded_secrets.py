@@ -1,8 +1,8 @@
-"""Sealing: what a run is recorded with, without the secrets that were given to it in the clear.
+"""Secrets in recorded runs: redacted before anything is recorded, restored when the run goes on.
 
 `${env.NAME}` names a secret without holding it. A secret that is written into a workflow file, or
-given as an input that a secret param takes, is replaced by a seal before anything is recorded. The
-process that starts the run still has it; to resume the run elsewhere, it must be given again.
+given as an input that a secret param takes, is replaced by a placeholder. The process that starts
+the run still has it; to resume the run elsewhere, it must be given again.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from runtrue.workflow.node import Place
 from runtrue.workflow.registry import Registry
 from runtrue.workflow.templates import compile_template
 
-_SEAL = "$sealed"
+_PLACEHOLDER = "$sealed"
 
 
 @dataclass(frozen=True, slots=True)
-class Sealed:
-    """A workflow and its inputs as they may be recorded, and what was taken out, by its seal."""
+class RedactedWorkflow:
+    """A workflow and its inputs as they may be recorded, and the secrets by their names."""
 
     ir: dict[str, Any]
     inputs: dict[str, Any]
@@ -31,24 +31,24 @@ class Sealed:
 
 @dataclass(frozen=True, slots=True)
 class Secret:
-    """A value of a secret param, as it is written, and the roots of the references in it."""
+    """A value of a secret param, as written, and the roots of the references in it."""
 
     place: Place
     value: Any
     roots: frozenset[str]
 
 
-def seal(
+def redact_workflow(
     ir: Mapping[str, Any], parsed: WorkflowIR, inputs: Mapping[str, Any], registry: Registry
-) -> Sealed:
+) -> RedactedWorkflow:
     """Take the secrets out of a valid workflow and its inputs."""
     recorded: dict[str, Any] = _escaped(dict(ir))
-    kept: dict[str, Any] = _escaped(dict(inputs))
+    given: dict[str, Any] = _escaped(dict(inputs))
     secrets: dict[str, Any] = {}
     for secret in secrets_of(Workflow.of(ir), parsed, registry, inputs):
         if not secret.roots:
             secrets[_name(secret.place)] = secret.value
-            _put(recorded, secret.place, _sealed(secret.place))
+            _put(recorded, secret.place, _placeholder(secret.place))
         for name in secret.roots & inputs.keys():
             if inputs[name] is None:
                 continue
@@ -56,8 +56,8 @@ def seal(
             if inputs[name] == parsed.inputs[name].get("default"):
                 place = (*place, "default")
             secrets[_name(place)] = inputs[name]
-            kept[name] = _sealed(place)
-    return Sealed(recorded, kept, secrets)
+            given[name] = _placeholder(place)
+    return RedactedWorkflow(recorded, given, secrets)
 
 
 def secrets_of(
@@ -66,7 +66,7 @@ def secrets_of(
     registry: Registry,
     inputs: Mapping[str, Any] | None = None,
 ) -> Iterator[Secret]:
-    """What secret params are given in a valid workflow, and the defaults of inputs among that.
+    """Yield the values of secret params in a valid workflow, and the defaults of their inputs.
 
     Where a param is nothing but an input, what it holds tells whether it is a secret.
     """
@@ -94,7 +94,7 @@ def secrets_of(
 
 
 def _given(value: Any, inputs: Mapping[str, Any]) -> Any:
-    """A param as it is written or, where that is nothing but an input, what was given for it."""
+    """Return a param as written or, where that is nothing but an input, the input's value."""
     template = compile_template(value)
     if len(template.references) == 1 and template.references[0].root in inputs:
         whole = isinstance(value, str) and len(template.split()) == 1
@@ -103,7 +103,7 @@ def _given(value: Any, inputs: Mapping[str, Any]) -> Any:
 
 
 def _written(params: Mapping[str, Any], place: Place) -> tuple[Any, Place]:
-    """What is written at a place of the params, or at the nearest one around it."""
+    """Return what is written at a place of the params, or at the nearest one around it."""
     value: Any = params
     for depth, part in enumerate(place):
         if isinstance(value, str):
@@ -112,48 +112,43 @@ def _written(params: Mapping[str, Any], place: Place) -> tuple[Any, Place]:
     return value, place
 
 
-def unseal(value: Any, secrets: Mapping[str, Any]) -> Any:
-    """A recorded value with its secrets back in. Raises KeyError with the seal of a missing one."""
+def restore_secrets(value: Any, secrets: Mapping[str, Any]) -> Any:
+    """Put the secrets back into a recorded value. Raises KeyError with the name of one."""
     if isinstance(value, dict):
-        if value.keys() == {_SEAL}:
-            named = value[_SEAL]
-            # A seal is a name; anything else is data that looks like one.
-            return secrets[named] if isinstance(named, str) else {_SEAL: named[0]}
-        return {key: unseal(inner, secrets) for key, inner in value.items()}
+        if value.keys() == {_PLACEHOLDER}:
+            named = value[_PLACEHOLDER]
+            # Anything but a name is data that looks like a placeholder.
+            return secrets[named] if isinstance(named, str) else {_PLACEHOLDER: named[0]}
+        return {key: restore_secrets(inner, secrets) for key, inner in value.items()}
     if isinstance(value, list):
-        return [unseal(inner, secrets) for inner in value]
+        return [restore_secrets(inner, secrets) for inner in value]
     return value
 
 
 def _escaped(value: Any) -> Any:
-    """A copy in which nothing that was given can be taken for a seal."""
+    """Return a copy in which nothing that was given can be taken for a placeholder."""
     if isinstance(value, dict):
-        if value.keys() == {_SEAL}:
-            return {_SEAL: [deepcopy(value[_SEAL])]}
+        if value.keys() == {_PLACEHOLDER}:
+            return {_PLACEHOLDER: [deepcopy(value[_PLACEHOLDER])]}
         return {key: _escaped(inner) for key, inner in value.items()}
     return [_escaped(inner) for inner in value] if isinstance(value, list) else value
 
 
-def texts(secrets: Mapping[str, Any]) -> Iterator[str]:
-    """The pieces of text in secrets, which must appear nowhere."""
-    for value in secrets.values():
-        yield from _texts(value)
-
-
-def _texts(value: Any) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict | list):
-        for inner in value.values() if isinstance(value, dict) else value:
-            yield from _texts(inner)
+def secret_texts(secrets: Any) -> Iterator[str]:
+    """Yield the pieces of text in secrets, which must appear nowhere."""
+    if isinstance(secrets, str):
+        yield secrets
+    elif isinstance(secrets, dict | list):
+        for inner in secrets.values() if isinstance(secrets, dict) else secrets:
+            yield from secret_texts(inner)
 
 
 def _name(place: Place) -> str:
     return ".".join(map(str, place))
 
 
-def _sealed(place: Place) -> dict[str, str]:
-    return {_SEAL: _name(place)}
+def _placeholder(place: Place) -> dict[str, str]:
+    return {_PLACEHOLDER: _name(place)}
 
 
 def _put(data: Any, place: Place, value: Any) -> None:

@@ -12,7 +12,7 @@ import pytest
 from runtrue.errors import NodeFailed, RuntimeValidationError, UsageError
 from runtrue.flow import RunState
 from runtrue.workflow import checked
-from runtrue.workflow.sealing import Sealed, seal, unseal
+from runtrue.workflow.recorded_secrets import RedactedWorkflow, redact_workflow, restore_secrets
 from runtrue.workflow.secrets import EnvironmentName, SecretText
 from tests.workflow.support import Bench, Durable, flow, node
 
@@ -20,9 +20,9 @@ KEY = "s3cr3t-Välue-8841"
 HEARD = {"heard": "Bearer [redacted]", "deep": {}}
 
 
-def sealed(bench: Bench, ir: dict[str, Any], inputs: Mapping[str, Any]) -> Sealed:
+def sealed(bench: Bench, ir: dict[str, Any], inputs: Mapping[str, Any]) -> RedactedWorkflow:
     workflow, parsed = checked(ir, bench.registry)
-    return seal(workflow, parsed, inputs, bench.registry)
+    return redact_workflow(workflow, parsed, inputs, bench.registry)
 
 
 def takes(value: Any, id: str = "a", /, **more: Any) -> dict[str, Any]:
@@ -125,10 +125,10 @@ def test_literals_and_inputs_of_secret_params_are_sealed_and_nothing_else(bench:
         "deep": {"key": {"$sealed": "nodes.0.params.deep.key"}, "other": 1},
     }
     assert found.ir["nodes"][1:] == ir["nodes"][1:]
-    assert unseal(found.ir, found.secrets) == ir
-    assert unseal(found.inputs, found.secrets) == {"k": KEY, "p": 1}
+    assert restore_secrets(found.ir, found.secrets) == ir
+    assert restore_secrets(found.inputs, found.secrets) == {"k": KEY, "p": 1}
     with pytest.raises(KeyError, match=r"inputs\.k"):
-        unseal(found.inputs, {})
+        restore_secrets(found.inputs, {})
 
 
 def test_what_is_null_was_not_given(bench: Bench) -> None:
@@ -168,7 +168,7 @@ def test_what_a_workflow_within_takes_for_a_secret_is_one(bench: Bench) -> None:
         "nodes.1.params.param_mapping.k": "lit",
         "nodes.2.params.workflow_ir.nodes.0.params.token": "within",
     }
-    assert unseal(found.ir, found.secrets) == ir
+    assert restore_secrets(found.ir, found.secrets) == ir
 
 
 # -- on disk ------------------------------------------------------------------------------------
@@ -262,8 +262,8 @@ def test_data_that_looks_like_a_seal_is_data(data: Any, bench: Bench) -> None:
     ir = flow(node("a", value=data), inputs={"d": {}})
     found = sealed(bench, ir, {"d": data})
     assert found.secrets == {}
-    assert unseal(found.inputs, {"inputs.t": KEY}) == {"d": data}
-    assert unseal(found.ir, {"inputs.t": KEY}) == ir
+    assert restore_secrets(found.inputs, {"inputs.t": KEY}) == {"d": data}
+    assert restore_secrets(found.ir, {"inputs.t": KEY}) == ir
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Confining: what the commands and the code of a workflow may reach, whoever wrote it."""
+"""Isolation: what the commands and the code of a workflow may reach."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def confinement_for(context: Context, *places: Path) -> Confinement:
-    """What a command is confined to that may write to some places. Raises IsolationError.
+    """Return the confinement of a command that may write to `places`. Raises IsolationError.
 
     A home directory as a whole is no such place, nor is anything above it: it stays private.
     """
@@ -39,10 +39,9 @@ def confinement_for(context: Context, *places: Path) -> Confinement:
 
 @lru_cache(maxsize=16)
 def isolation_in(directory: Path) -> Isolation:
-    """How commands are confined in a directory, as configured there. Raises IsolationError."""
+    """Return the isolation configured for a directory. Raises IsolationError."""
     return Isolation.of(load_config(directory).isolation)
 
 
 def _hidden(write: Iterable[Path], home: Path) -> tuple[Path, ...]:
-    """What runtrue itself keeps, where that lies in what may be written."""
     return (home,) if any(home.is_relative_to(place) for place in write) else ()
