@@ -15,7 +15,7 @@ from pathlib import Path
 from benchmarks.measure import Row, Table, Target
 from benchmarks.user import PYTHON
 from runtrue.checks import CommandCheck
-from runtrue.fixers.search.proving import Prover
+from runtrue.fixers.search.forked_prover import Prover
 from runtrue.loop import Workplace
 
 MODULES, FUNCTIONS = 3, 12

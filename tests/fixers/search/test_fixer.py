@@ -11,11 +11,10 @@ from runtrue.checks import CommandCheck
 from runtrue.config import SearchConfig
 from runtrue.fixers.search.fixer import SearchFixer, runs_python
 from runtrue.fixers.search.offers import Offers
-from runtrue.fixers.search.report import Report, Solution
-from runtrue.fixers.search.stopped import Stopped
+from runtrue.fixers.search.report import SearchReport, Solution, Stopped
 from runtrue.loop import Attempt, Bounds, Fault, FixTask, History, Proposal
+from tests.fixers.search.test_forked_prover import place
 from tests.fixers.search.test_offers import history_of
-from tests.fixers.search.test_proving import place
 from tests.loop.make import finding
 
 PYTEST = CommandCheck(name="tests", command="python -m pytest -q")
@@ -61,7 +60,7 @@ def solution(text: str, confidence: float, doubt: str | None = None) -> Solution
 
 def test_asked_again_it_has_its_next_best_and_then_nothing() -> None:
     fixer = SearchFixer((PYTEST,), SearchConfig())
-    report = Report(solutions=[solution("one", 0.6), solution("two", 0.3)], tried=7)
+    report = SearchReport(solutions=[solution("one", 0.6), solution("two", 0.3)], tried=7)
     offered: list[Proposal] = []
     for _ in range(3):
         offered.append(fixer._proposal(report, Offers.of(history_of(*offered))))
@@ -71,7 +70,7 @@ def test_asked_again_it_has_its_next_best_and_then_nothing() -> None:
 
 def test_what_is_not_sure_is_left_to_a_stronger_fixer_and_proposed_when_asked_again() -> None:
     fixer = SearchFixer((PYTEST,), SearchConfig(confidence=0.5), stronger=True)
-    report = Report(solutions=[solution("maybe", 0.4)], tried=7)
+    report = SearchReport(solutions=[solution("maybe", 0.4)], tried=7)
     offers = Offers(edits=set())
     first, second = fixer._proposal(report, offers), fixer._proposal(report, offers)
     assert first.texts == {}
@@ -83,7 +82,7 @@ def test_what_is_not_sure_is_left_to_a_stronger_fixer_and_proposed_when_asked_ag
 
 def test_a_doubtful_patch_says_so() -> None:
     fixer = SearchFixer((PYTEST,), SearchConfig())
-    report = Report(solutions=[solution("x", 0.05, doubt="drops a check")], tried=1)
+    report = SearchReport(solutions=[solution("x", 0.05, doubt="drops a check")], tried=1)
     assert "look at it closely: it drops a check" in fixer._proposal(report, NO_OFFERS).description
 
 
@@ -91,16 +90,16 @@ def test_a_doubtful_patch_says_so() -> None:
     ("report", "said"),
     [
         (
-            Report(tried=1200, stopped=Stopped.TIME, suspects=["a.py:3", "b.py:1"]),
+            SearchReport(tried=1200, stopped=Stopped.TIME, suspects=["a.py:3", "b.py:1"]),
             "1,200 edits were tried, and none passes: then the time was up "
             "([fixers.search] seconds); look first at a.py:3, b.py:1",
         ),
         (
-            Report(tried=40, stopped=Stopped.EXHAUSTED),
+            SearchReport(tried=40, stopped=Stopped.EXHAUSTED),
             "40 edits were tried, and none passes: there are no others of the kinds it knows",
         ),
         (
-            Report(
+            SearchReport(
                 tried=4,
                 stopped=Stopped.UNPROVABLE,
                 steps=[{"step": "stopped", "why": "the processes keep dying"}],
@@ -108,13 +107,15 @@ def test_a_doubtful_patch_says_so() -> None:
             "4 edits were tried, and none passes: then it broke off, for the processes keep dying",
         ),
         (
-            Report(stopped=Stopped.TIME),
+            SearchReport(stopped=Stopped.TIME),
             "the time was up before an edit could be tried ([fixers.search] seconds)",
         ),
-        (Report(steps=[{"step": "nothing"}]), "no test fails any more"),
+        (SearchReport(steps=[{"step": "nothing"}]), "no test fails any more"),
     ],
 )
-def test_in_vain_it_says_what_was_tried_and_where_it_would_look(report: Report, said: str) -> None:
+def test_in_vain_it_says_what_was_tried_and_where_it_would_look(
+    report: SearchReport, said: str
+) -> None:
     proposal = SearchFixer((PYTEST,), SearchConfig())._proposal(report, NO_OFFERS)
     assert proposal.texts == {}
     assert proposal.description == said

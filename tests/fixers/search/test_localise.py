@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from runtrue.fixers.search.evidence import Baseline, Case, Failure, Frame
+from runtrue.fixers.search.evidence import Baseline, Failure, Frame, MeasuredTest
 from runtrue.fixers.search.localise import suspicion
 
 
-def case(test: str, *lines: int, passed: bool = True, frame: int | None = None) -> Case:
+def case(test: str, *lines: int, passed: bool = True, frame: int | None = None) -> MeasuredTest:
     frames = (Frame(file="app.py", line=frame, function="f"),) if frame else ()
     failure = None if passed else Failure(test=test, exception="KeyError", frames=frames)
-    return Case(
+    return MeasuredTest(
         test=test,
         passed=passed,
         seconds=0.01,

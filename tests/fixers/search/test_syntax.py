@@ -16,7 +16,7 @@ from textwrap import dedent
 import pytest
 
 from runtrue.fixers.search.edit import splice
-from runtrue.fixers.search.repair import _DROPS
+from runtrue.fixers.search.session import _DROPS
 from runtrue.fixers.search.syntax import parses, repairs
 
 #: By damage: the program as it is, as it is meant, and up to which place that must come.

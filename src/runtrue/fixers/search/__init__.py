@@ -1,7 +1,7 @@
 """Model-free repair of Python: small edits, tried by really running the tests.
 
-`repair` is the way from failing tests to a patch; `localise` says where to look, `operators` and
-`syntax` what to try, `proving` runs the tests on it, and `choosing` picks the best of what passes.
+`session` leads from failing tests to an edit; `localise` says where to look, `operators` and
+`syntax` what to try, `forked_prover` runs the tests on it, and `rank` orders what passes.
 """
 
 from runtrue.fixers.search.fixer import SearchFixer

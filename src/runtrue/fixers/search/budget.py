@@ -1,4 +1,4 @@
-"""Budgets: the time and the candidates that all searches for one proposal have together."""
+"""Budgets: the time and the number of candidates that a search may use."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 
 @dataclass(slots=True)
-class Budget:
-    """What is left. The time runs from when the tests have been run once, in the first search."""
+class SearchBudget:
+    """The rest for all searches of one proposal. Time runs once the tests have run as they are."""
 
     seconds: float
     candidates: int
@@ -16,15 +16,29 @@ class Budget:
 
     @property
     def left(self) -> float:
-        """Seconds; all of them as long as nothing has begun."""
+        """Seconds; all of them until time runs."""
         return self.seconds if self._until is None else self._until - time.monotonic()
 
     @property
     def has_begun(self) -> bool:
-        """Whether the time runs."""
+        """True if the time runs."""
         return self._until is not None
 
     def begin(self) -> None:
-        """Let the time run, if it does not yet."""
+        """Start the time, unless it runs."""
         if self._until is None:
             self._until = time.monotonic() + self.seconds
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Allowance:
+    """How much a search may use up: until when, and how many candidates."""
+
+    until: float
+    candidates: int
+    jobs: int = 1
+
+    @property
+    def seconds(self) -> float:
+        """The time that is left."""
+        return self.until - time.monotonic()

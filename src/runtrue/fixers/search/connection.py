@@ -1,4 +1,4 @@
-"""Connections: the line to a process that tries candidates, with its questions and answers."""
+"""Connections: requests to a process that tries candidates, and its answers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _LOST: Message = {"end": "died", "at": -1, "detail": "the process that runs cand
 
 
 class Connection:
-    """One server. Each question has a number, which all that belongs to its answer bears."""
+    """The connection to one server. Each request has a number, which its answers carry."""
 
     def __init__(
         self, hello: Message, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
@@ -38,20 +38,20 @@ class Connection:
         return int(self.hello["pid"])
 
     async def listen(self, other: Callable[[Message], None]) -> None:
-        """Take what comes until the line is cut; `other` gets what is no answer."""
+        """Read until the connection ends; `other` gets what is no answer."""
         try:
             while line := await self._reader.readline():
                 message = json.loads(line)
                 number = message.pop("id", None)
-                future, told = self._asked.get(number, (None, None))
+                future, listener = self._asked.get(number, (None, None))
                 if number is None:
                     other(message)
                 elif future is None or future.done():
                     continue
                 elif "end" in message:
                     future.set_result(message)
-                elif told is not None:
-                    told(message)
+                elif listener is not None:
+                    listener(message)
         except (OSError, ValueError):
             pass
         finally:
@@ -62,22 +62,24 @@ class Connection:
             self._writer.close()
 
     def tell(self, message: Message) -> None:
-        """Say something that is not answered."""
+        """Send a message that is not answered."""
         if not self.lost.is_set():
             with contextlib.suppress(OSError, RuntimeError):
                 self._writer.write(json.dumps(message).encode() + b"\n")
 
-    async def ask(self, message: Message, told: Callable[[Message], None] | None = None) -> Message:
-        """Ask and wait for the end of the answer; `told` gets what comes before it.
+    async def ask(
+        self, message: Message, listener: Callable[[Message], None] | None = None
+    ) -> Message:
+        """Send a request and return the end of its answer; `listener` gets what comes before it.
 
-        `total` in the message is how long it may take. Where nobody listens any more, the answer
-        is that the process died.
+        `total` in the message is how long it may take. Where the server is gone, the answer is that
+        the process died.
         """
         if self.lost.is_set():
             return _LOST
         number = next(self._numbers)
         future: asyncio.Future[Message] = asyncio.get_running_loop().create_future()
-        self._asked[number] = future, told
+        self._asked[number] = future, listener
         try:
             self.tell({**message, "id": number})
             async with asyncio.timeout(message["total"] + _SLACK_SECONDS):
@@ -92,6 +94,6 @@ class Connection:
             del self._asked[number]
 
     def close(self) -> None:
-        """Cut the line: the process at the other end ends then."""
+        """Close the connection, at which the server ends."""
         self.lost.set()
         self._writer.close()

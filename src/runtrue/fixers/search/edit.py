@@ -1,4 +1,4 @@
-"""Edits: small changes to the text of one file, each explainable in half a sentence."""
+"""Edits: small changes to the text of one file, each explained in half a sentence."""
 
 from __future__ import annotations
 
@@ -35,21 +35,21 @@ class Edit:
     doubt: str | None = None
 
     def applied(self, text: str) -> str:
-        """The text of the file with the edit made."""
+        """Return the text of the file with the edit made."""
         return splice(text, self.splices)
 
 
-#: What a file may begin with that tells the order of its bytes: no part of the program.
+#: The byte order mark, which is no part of the program.
 MARK = "\ufeff"
 
 
 def parsed(text: str) -> ast.Module:
-    """The tree of a text, whether it begins with a mark or not. Raises what `ast.parse` does."""
+    """Parse a text, with or without a byte order mark. Raises what `ast.parse` does."""
     return ast.parse(text.removeprefix(MARK))
 
 
 def splice(text: str, splices: Iterable[Splice]) -> str:
-    """A text with splices made that do not overlap, in whatever order they come."""
+    """Return a text with splices made, which may come in any order but not overlap."""
     parts: list[str] = []
     at = 0
     for one in sorted(splices):
@@ -60,7 +60,7 @@ def splice(text: str, splices: Iterable[Splice]) -> str:
 
 
 def overlap(one: Edit, other: Edit) -> bool:
-    """Whether two edits of the same file cannot both be made."""
+    """Return whether two edits cannot both be made."""
     if one.file != other.file:
         return False
     return any(

@@ -1,4 +1,4 @@
-"""Evidence: what a failing test has shown, seen from inside the run."""
+"""Evidence: what the tests have shown, seen from inside the run."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Value:
-    """What is known of one value: its type, a short representation, and what it offers."""
+    """Facts about one value: its type, a short representation, and what it offers."""
 
     type: str
-    #: None where it was too long or could not be had.
+    #: None where it was too long or raised.
     repr: str | None = None
     #: The keys of a mapping, as representations; the attributes of an object that are its own.
     keys: tuple[str, ...] = ()
@@ -19,12 +19,12 @@ class Value:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Frame:
-    """One frame of a failure that lies in the project. Files are named from the root."""
+    """One frame of a failure, in a file of the project, relative to the root."""
 
     file: str
     line: int
     function: str
-    #: The locals (of a method, also what hangs on `self`, as `self.name`), where they were kept.
+    #: The locals (in a method, also the attributes of `self`, as `self.name`), where known.
     values: dict[str, Value] = field(default_factory=dict)
 
 
@@ -54,8 +54,8 @@ class Failure:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Case:
-    """How one test ended before anything was changed, and which lines it ran.
+class MeasuredTest:
+    """The outcome of one test before anything was changed, and the lines it ran.
 
     A module that cannot be imported is one failing case, named after the file.
     """
@@ -63,7 +63,7 @@ class Case:
     test: str
     passed: bool
     seconds: float
-    #: Lines that ran, by file, named from the root. Those that ran on import are in the baseline.
+    #: Lines that ran, by file. Those that ran on import are in the baseline.
     lines: dict[str, frozenset[int]] = field(default_factory=dict)
     failure: Failure | None = None
 
@@ -72,17 +72,17 @@ class Case:
 class Baseline:
     """All tests before anything was changed."""
 
-    cases: tuple[Case, ...]
+    cases: tuple[MeasuredTest, ...]
     #: Lines that ran while modules were imported, by file.
     imported: dict[str, frozenset[int]] = field(default_factory=dict)
-    #: The files of the project that are tests, or what tests are configured with.
+    #: The files of the project that are tests, or configure them.
     tests: tuple[str, ...] = ()
-    #: How the tests share state, where they were seen to; then nothing is run beside another.
+    #: How the tests share state, if they do; then none runs beside another.
     shares: str | None = None
-    #: Those that ended otherwise when they were run once more.
+    #: Those with another outcome when they were run again.
     unsteady: frozenset[str] = frozenset()
 
     @property
-    def failing(self) -> tuple[Case, ...]:
-        """Those that fail."""
+    def failing(self) -> tuple[MeasuredTest, ...]:
+        """The tests that fail."""
         return tuple(case for case in self.cases if not case.passed)

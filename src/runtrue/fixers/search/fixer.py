@@ -1,4 +1,4 @@
-"""The `search` fixer: model-free repair of Python, by trying small edits and running the tests."""
+"""The `search` fixer: fixes Python without a model, by trying small edits and running the tests."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from runtrue.checks import CommandCheck, Language, language_of
 from runtrue.config import SearchConfig
-from runtrue.fixers.search.ahead import Ahead
-from runtrue.fixers.search.budget import Budget
+from runtrue.fixers.search.budget import SearchBudget
+from runtrue.fixers.search.early_servers import EarlyServers
 from runtrue.fixers.search.offers import NAME, Offers, digest_of
-from runtrue.fixers.search.stopped import Stopped
+from runtrue.fixers.search.report import Stopped
 from runtrue.fixers.sources import leads_of
 from runtrue.flow import emit
 from runtrue.loop import (
@@ -32,33 +32,33 @@ from runtrue.loop import (
 from runtrue.sandbox import is_judge
 
 if TYPE_CHECKING:
-    from runtrue.fixers.search.report import Report, Solution
-    from runtrue.fixers.search.servers import Limits
+    from runtrue.fixers.search.report import SearchReport, Solution
+    from runtrue.fixers.search.servers import TrialLimits
 
-#: Seconds that a test is waited for where some test does not end.
+#: Seconds for a test where some test does not end.
 _HANGS = 2.0
-#: Of the time for a check, the share for edits within a strategy's bounds, if it has some.
+#: The share of a check's time for edits within a strategy's bounds, if it has some.
 _INSIDE = 0.75
-#: The least time, in seconds, that is worth beginning a search with.
+#: The least time, in seconds, that is worth starting a search.
 _WORTHWHILE = 1.0
 _INSTALLED = frozenset({"site-packages", "node_modules", ".venv", "venv", ".tox", ".nox"})
 
 
-class _Errand(NamedTuple):
-    """One check that is to pass, and what there is to be spent on it."""
+class _CheckTask(NamedTuple):
+    """One check that is to pass, and the budget for it."""
 
     check: CommandCheck
     task: FixTask
     workplace: Workplace
-    budget: Budget
+    budget: SearchBudget
     offers: Offers
 
 
 class SearchFixer:
     """Proposes the edit under which the tests pass and that is likeliest to be right.
 
-    `held` gives the number of verified fixes by cause and kind of edit. Where there is a `stronger`
-    fixer, what is not sure enough is left to it, and proposed when this one is asked again.
+    `held` returns the number of verified fixes by cause and kind of edit. Where there is a
+    `stronger` fixer, an unsure edit is left to it, and proposed when this one is asked again.
     """
 
     name = NAME
@@ -82,38 +82,38 @@ class SearchFixer:
         self._held = held
         self._has_stronger = stronger
         # Processes started early; they only save time.
-        self._ahead: Ahead | None = None
+        self._early: EarlyServers | None = None
 
     def unavailable(self) -> str | None:
-        """Why it cannot be used at all: it has no time, or no check runs Python tests."""
+        """Return why it cannot be used, or None."""
         if not self._config.seconds:
             return "it is given no time ([fixers.search] seconds, or RUNTRUE_SEARCH_SECONDS)"
         return None if self._checks else "no check here runs Python tests"
 
     def accepts(self, finding: Finding) -> bool:
-        """Whether the program is at fault, and tests that can be run again say so."""
+        """Return whether the program is at fault, and Python tests say so."""
         return finding.source in self._checks and finding.fault is Fault.CANDIDATE
 
     def anticipate(self, check: str, workplace: Workplace) -> None:
-        """Start the tests of a check as far as nothing of the project is run, for one search."""
+        """Start the tests of a check, short of running the project, for one search."""
         command = self._checks.get(check)
         if command is None or command.tool != "pytest" or not self._config.seconds:
             return
-        if self._ahead is not None and self._ahead.fits(command, workplace):
+        if self._early is not None and self._early.fits(command, workplace):
             return
-        if self._ahead is not None:
-            self._ahead.abandon()
-        self._ahead = Ahead(command, workplace, self._limits())
+        if self._early is not None:
+            self._early.abandon()
+        self._early = EarlyServers(command, workplace, self._limits())
 
     async def fails_again(
         self, verdict: Verdict, tests: Set[str], workplace: Workplace
     ) -> bool | None:
-        """Whether all of these tests fail in the process that a search would begin with."""
+        """Return whether all these tests fail in the process that a search would start from."""
         self.anticipate(verdict.check, workplace)
-        check, ahead = self._checks.get(verdict.check), self._ahead
-        if check is None or ahead is None or not ahead.fits(check, workplace):
+        check, early = self._checks.get(verdict.check), self._early
+        if check is None or early is None or not early.fits(check, workplace):
             return None
-        failing = await ahead.failing(_longest(verdict))
+        failing = await early.failing(_longest(verdict))
         return None if failing is None else tests <= failing
 
     async def propose(self, task: FixTask, workplace: Workplace) -> Proposal:
@@ -123,47 +123,46 @@ class SearchFixer:
         proposal = await self._propose(task, workplace, offers)
         if offers.deferred == was_deferred:
             return proposal
-        # Said in the record, whichever search of this proposal it was: that is all there is to
-        # know it by when this fixer is asked again.
+        # Recorded, whichever search of this proposal it was, for when this fixer is asked again.
         return replace(proposal, trace={**(proposal.trace or {}), "deferred": True})
 
     async def _propose(self, task: FixTask, workplace: Workplace, offers: Offers) -> Proposal:
-        told: list[str] = []
+        descriptions: list[str] = []
         trace: dict[str, Any] | None = None
         names = list(dict.fromkeys(finding.source for finding in task.findings))
-        budget = Budget(self._config.seconds, self._config.candidates)
+        budget = SearchBudget(self._config.seconds, self._config.candidates)
         for at, name in enumerate(names):
-            # What one of them leaves is for those that follow.
+            # Each leaves its rest to those that follow.
             share = 1 / (len(names) - at)
-            errand = _Errand(self._checks[name], task, workplace, budget, offers)
-            proposal = await self._search(errand, share)
+            work = _CheckTask(self._checks[name], task, workplace, budget, offers)
+            proposal = await self._search(work, share)
             if proposal.texts:
                 return proposal
-            told.append(proposal.description)
+            descriptions.append(proposal.description)
             trace = proposal.trace or trace
             if not _is_worthwhile(budget):
                 break
-        return Proposal(description="; ".join(told), texts={}, trace=trace)
+        return Proposal(description="; ".join(descriptions), texts={}, trace=trace)
 
-    async def _search(self, errand: _Errand, share: float) -> Proposal:
-        bounds = errand.task.bounds
+    async def _search(self, work: _CheckTask, share: float) -> Proposal:
+        bounds = work.task.bounds
         if bounds is None or bounds.paths is None:
-            return await self._within(bounds, errand, share)
-        found = await self._within(bounds, errand, share * _INSIDE)
-        if found.texts or not _is_worthwhile(errand.budget):
+            return await self._within(bounds, work, share)
+        found = await self._within(bounds, work, share * _INSIDE)
+        if found.texts or not _is_worthwhile(work.budget):
             return found
-        # What would do outside of the bounds is not kept, but it tells what the strategy lacks.
+        # An edit outside of the bounds is not kept, but it shows what the strategy lacks.
         rest = share * (1 - _INSIDE) / (1 - share * _INSIDE)
-        elsewhere = await self._within(None, errand, rest)
+        elsewhere = await self._within(None, work, rest)
         return elsewhere if elsewhere.texts else found
 
-    async def _within(self, bounds: Bounds | None, errand: _Errand, share: float) -> Proposal:
+    async def _within(self, bounds: Bounds | None, work: _CheckTask, share: float) -> Proposal:
         # Most runs need none of this.
-        from runtrue.fixers.search.proving import Unprovable
-        from runtrue.fixers.search.repair import Repair
-        from runtrue.fixers.search.report import Scope
+        from runtrue.fixers.search.forked_prover import Unprovable
+        from runtrue.fixers.search.report import SearchScope
+        from runtrue.fixers.search.session import SearchSession
 
-        check, task, workplace, budget, offers = errand
+        check, task, workplace, budget, offers = work
         findings = [finding for finding in task.findings if finding.source == check.name]
         verdict = task.history.latest.verdict(check.name)
         leads = tuple(
@@ -177,8 +176,8 @@ class SearchFixer:
             judges = is_judge(file, self._judges) or is_one_of(file, tests)
             return not judges and _is_own(file) and _is_within(bounds, file)
 
-        repair = Repair(
-            Scope(
+        session = SearchSession(
+            SearchScope(
                 check=check,
                 workplace=workplace,
                 may_edit=may_edit,
@@ -191,25 +190,25 @@ class SearchFixer:
             seed=self._config.seed,
             limits=replace(self._limits(), longest=_longest(verdict)),
             held=self._held(),
-            tell=emit,
-            ahead=ahead if (ahead := self._ahead) and ahead.fits(check, workplace) else None,
+            emit=emit,
+            early=early if (early := self._early) and early.fits(check, workplace) else None,
         )
         try:
-            report = await repair.run()
+            report = await session.run()
         except Unprovable as error:
             return Proposal(description=f"nothing was tried: {error}", texts={})
         return self._proposal(report, offers)
 
-    def _limits(self) -> Limits:
-        from runtrue.fixers.search.servers import Limits
+    def _limits(self) -> TrialLimits:
+        from runtrue.fixers.search.servers import TrialLimits
 
-        return Limits(
+        return TrialLimits(
             memory=self._config.memory * 1024 * 1024,
             jobs=self._config.jobs or os.cpu_count() or 1,
         )
 
-    def _proposal(self, report: Report, offers: Offers) -> Proposal:
-        """The best solution that was not offered before, or what was tried and where to look."""
+    def _proposal(self, report: SearchReport, offers: Offers) -> Proposal:
+        """Propose the best new solution, or say what was tried and where to look."""
         trace = report.to_dict()
         for at, one in enumerate(report.solutions):
             digest = digest_of(one.texts)
@@ -218,10 +217,10 @@ class SearchFixer:
             is_sure = one.confidence >= self._config.confidence
             if self._has_stronger and not is_sure and not offers.deferred:
                 offers.deferred = True
-                return Proposal(description=_left(report, one), texts={}, trace=trace)
+                return Proposal(description=_deferral_text(report, one), texts={}, trace=trace)
             trace |= {"chosen": at, "offered": digest}
             return Proposal(
-                description=_told(report, one),
+                description=_proposal_text(report, one),
                 texts=one.texts,
                 analysis=Analysis(
                     root_cause=f"found by trying: {one.says}",
@@ -231,23 +230,23 @@ class SearchFixer:
                 ),
                 trace=trace,
             )
-        return Proposal(description=_told_in_vain(report), texts={}, trace=trace)
+        return Proposal(description=_failure_text(report), texts={}, trace=trace)
 
 
 def runs_python(check: CommandCheck) -> bool:
-    """Whether a check runs Python tests: pytest in any way, or a Python program itself."""
+    """Return whether a check runs Python tests: pytest in any way, or a Python program."""
     if check.tool is not None:
         return check.tool == "pytest"
     names = [PurePosixPath(word).name for word in check.argv[:3]]
     return any(re.fullmatch(r"python[\d.]*", name) for name in names)
 
 
-def _is_worthwhile(budget: Budget) -> bool:
+def _is_worthwhile(budget: SearchBudget) -> bool:
     return budget.left > _WORTHWHILE and budget.candidates > 0
 
 
 def _excused(verdict: Verdict | None) -> frozenset[str]:
-    """The tests that no edit can be expected to mend: flaky, known, or failing from outside."""
+    """Return the tests that no edit is expected to fix: flaky, known, or failing from outside."""
     if verdict is None:
         return frozenset()
     outside = [finding for finding in verdict.findings if finding.fault is not Fault.CANDIDATE]
@@ -256,7 +255,7 @@ def _excused(verdict: Verdict | None) -> frozenset[str]:
 
 
 def _longest(verdict: Verdict | None) -> float:
-    """Seconds after which a test is one that does not end, going by how long all of them took."""
+    """Return the seconds after which a test counts as hanging, by how long all of them took."""
     hangs = verdict is None or any(finding.category == TIMEOUT for finding in verdict.findings)
     return _HANGS if hangs or verdict is None else min(10.0, max(_HANGS, 2 * verdict.seconds))
 
@@ -269,7 +268,7 @@ def _is_within(bounds: Bounds | None, file: str) -> bool:
     return bounds is None or not bounds.outside([file])
 
 
-def _told(report: Report, solution: Solution) -> str:
+def _proposal_text(report: SearchReport, solution: Solution) -> str:
     others = len(report.solutions) - 1
     facts = [f"{report.tried:,} edits tried"]
     if others:
@@ -282,7 +281,7 @@ def _told(report: Report, solution: Solution) -> str:
     return f"{solution.says} ({'; '.join(facts)})"
 
 
-def _left(report: Report, solution: Solution) -> str:
+def _deferral_text(report: SearchReport, solution: Solution) -> str:
     count = len(report.solutions)
     would = "1 edit would pass" if count == 1 else f"{count} edits would pass"
     return (
@@ -291,7 +290,7 @@ def _left(report: Report, solution: Solution) -> str:
     )
 
 
-def _told_in_vain(report: Report) -> str:
+def _failure_text(report: SearchReport) -> str:
     if report.solutions:
         return "every edit under which the tests pass has been proposed"
     if any(step["step"] == "nothing" for step in report.steps):

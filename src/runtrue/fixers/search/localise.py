@@ -1,4 +1,4 @@
-"""Localisation: which lines of the program the failing tests throw suspicion on, and how much."""
+"""Localise the fault: how suspect the failing tests make each line of the program."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from collections import Counter, defaultdict
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from runtrue.fixers.search.evidence import Baseline, Case, Failure
+from runtrue.fixers.search.evidence import Baseline, Failure, MeasuredTest
 
-#: What the innermost frame of a failure is worth, and each frame further out as much less.
+#: The worth of the innermost frame of a failure, and the factor for each frame further out.
 _INNERMOST = 1.0
 _OUTWARDS = 0.7
-#: What a line is worth at least that only a module's import ran, when something fails.
+#: The least worth of a line that an import ran, when something fails.
 _IMPORTED = 0.15
-#: Lines beside one in a frame: a statement may begin some lines before the one that is named.
+#: Lines next to that of a frame: a statement may begin before the line that is named.
 _BESIDE = 0.5
 
 
@@ -31,11 +31,11 @@ class Suspicion:
         return sorted(most, key=lambda file: (-most[file], file))
 
     def of(self, file: str, line: int) -> float:
-        """How suspect a line is; 0 when nothing speaks against it."""
+        """Return how suspect a line is; 0 when nothing speaks against it."""
         return self.lines.get(file, {}).get(line, 0.0)
 
     def top(self, count: int) -> list[tuple[str, int, float]]:
-        """The most suspect lines: file, line and how much."""
+        """Return the most suspect lines, with file and suspicion."""
         every = [(f, n, s) for f, lines in self.lines.items() for n, s in lines.items()]
         return sorted(every, key=lambda one: (-one[2], one[0], one[1]))[:count]
 
@@ -59,7 +59,9 @@ def suspicion(baseline: Baseline, targets: Collection[str], editable: Collection
     return Suspicion(lines={f: dict(lines) for f, lines in scores.items() if f in allowed})
 
 
-def _ochiai(failing: list[Case], passing: list[Case]) -> defaultdict[str, dict[int, float]]:
+def _ochiai(
+    failing: list[MeasuredTest], passing: list[MeasuredTest]
+) -> defaultdict[str, dict[int, float]]:
     bad, good = _counts(failing), _counts(passing)
     scores: defaultdict[str, dict[int, float]] = defaultdict(dict)
     for (file, line), count in bad.items():
@@ -68,7 +70,7 @@ def _ochiai(failing: list[Case], passing: list[Case]) -> defaultdict[str, dict[i
     return scores
 
 
-def _counts(cases: list[Case]) -> Counter[tuple[str, int]]:
+def _counts(cases: list[MeasuredTest]) -> Counter[tuple[str, int]]:
     return Counter(
         (file, line) for case in cases for file, lines in case.lines.items() for line in lines
     )
@@ -83,7 +85,7 @@ def _widen(scores: defaultdict[str, dict[int, float]], failure: Failure) -> None
             (frame.line + 1, _BESIDE),
         ):
             known = scores[frame.file]
-            # A line beside one is only suspect where something ran there.
+            # The next line is only suspect where something ran there.
             if share == 1.0 or line in known:
                 known[line] = max(known.get(line, 0.0), worth * share)
         worth *= _OUTWARDS

@@ -1,4 +1,4 @@
-"""Priors: which kinds of edits are tried first, by how tests fail and by what has held before."""
+"""Priors: which kinds of edits come first, by how tests fail and by verified fixes."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from runtrue.loop import Cause, cause_of_type
 
 #: How likely a kind of edit is to be the right one, whatever the failure. Others have 1.
 _USUAL: dict[str, float] = {
-    # Hardly ever meant as they are, whatever fails: functions that see the last round of a loop,
-    # loops that end in their first, exit codes that nobody hears of.
+    # Hardly ever meant as they are, whatever fails: closures over the last value of a loop, loops
+    # that end in their first round, exit codes that are dropped.
     **dict.fromkeys(("bind", "keep_looking", "exit"), 4.0),
     **dict.fromkeys(("comparison", "off_by_one"), 3.0),
     **dict.fromkeys(("arithmetic", "augmented", "boolean"), 2.5),
@@ -64,7 +64,7 @@ _TELLING: dict[Cause, dict[str, float]] = {
         **dict.fromkeys(("guard", "string", "raise"), 2.0),
     },
 }
-#: How much one fix of a kind that has held counts against what is thought here.
+#: The weight of one verified fix of a kind against these numbers.
 _LEARNT = 0.25
 
 
@@ -77,11 +77,11 @@ class Priors:
 
     @classmethod
     def for_(cls, failures: Iterable[Failure], held: Mapping[tuple[str, str], int]) -> Priors:
-        """The priors for some failing tests."""
+        """Return the priors for some failing tests."""
         return cls(tuple(sorted({cause_of_failure(one) for one in failures})), held)
 
     def of(self, kind: str) -> float:
-        """How likely a kind is, compared with others."""
+        """Return how likely a kind is, compared with others."""
         usual = _USUAL.get(kind, 1.0)
         telling = max((_TELLING.get(c, {}).get(kind, 1.0) for c in self.causes), default=1.0)
         held = sum(self.held.get((cause, kind), 0) for cause in self.causes)
@@ -89,7 +89,7 @@ class Priors:
 
 
 def cause_of_failure(failure: Failure) -> Cause:
-    """The kind of mistake that a failing test points to."""
+    """Return the kind of mistake that a failing test points to."""
     if failure.timed_out:
         return Cause.TIMEOUT
     if "NoneType" in failure.message and failure.exception in ("AttributeError", "TypeError"):

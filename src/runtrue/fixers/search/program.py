@@ -1,4 +1,4 @@
-"""Programs: the syntax tree of a file beside its text, so that edits leave all else as it was."""
+"""Programs: a file's syntax tree beside its text, so that edits change nothing else."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Program:
         self.file = file
         self.text = text
         self.tree = parsed(text)
-        #: Where the program begins: behind a mark of the byte order.
+        #: Where the program begins: behind a byte order mark.
         self.begin = len(text) - len(text.removeprefix(MARK))
         self._lines = text[self.begin :].split("\n")
         self._starts = [self.begin]
@@ -41,14 +41,14 @@ class Program:
     # -- positions ------------------------------------------------------------------------------
 
     def offset(self, line: int, column: int) -> int:
-        """Where a line (from 1) and a column, in bytes as the tree has it, are in the text."""
+        """Return the position of a line (from 1) and a column (in bytes, as in the tree)."""
         content = self._lines[line - 1]
         if not content.isascii():
             column = len(content.encode()[:column].decode(errors="ignore"))
         return self._starts[line - 1] + column
 
     def span(self, node: ast.AST) -> tuple[int, int]:
-        """From where to where a node is written. Decorators are not part of a definition."""
+        """Return the start and end of a node. Decorators are not part of a definition."""
         at: Any = node
         return (
             self.offset(at.lineno, at.col_offset),
@@ -56,27 +56,27 @@ class Program:
         )
 
     def source(self, node: ast.AST) -> str:
-        """A node as it is written."""
+        """Return the text of a node."""
         start, end = self.span(node)
         return self.text[start:end]
 
     def line_of(self, offset: int) -> int:
-        """The line, from 1, that a position is in."""
+        """Return the line, from 1, of a position."""
         return bisect_right(self._starts, offset)
 
     def indent_of(self, line: int) -> str:
-        """The white space that a line begins with."""
+        """Return the indentation of a line."""
         content = self._lines[line - 1]
         return content[: len(content) - len(content.lstrip())]
 
     def line_span(self, node: ast.stmt) -> tuple[int, int]:
-        """The whole lines of a statement, with decorators and the line's end."""
+        """Return the span of a statement's whole lines, with decorators and the line's end."""
         first = min([node.lineno, *(d.lineno for d in getattr(node, "decorator_list", []))])
         last = node.end_lineno or first
         return self._starts[first - 1], min(self._starts[last], len(self.text))
 
     def alone(self, node: ast.stmt) -> bool:
-        """Whether a statement has its lines for itself: no `;`, not behind a colon."""
+        """Return whether a statement shares its lines with no other: no `;`, no colon before."""
         start, end = self.line_span(node)
         inside = self.span(node)
         before, after = self.text[start : inside[0]], self.text[inside[1] : end]
@@ -84,7 +84,7 @@ class Program:
 
     @cached_property
     def step(self) -> str:
-        """One level of indentation, as this file has it."""
+        """One level of indentation in this file."""
         for node in ast.walk(self.tree):
             body = getattr(node, "body", None)
             if isinstance(node, ast.stmt) and isinstance(body, list) and body:
@@ -96,27 +96,27 @@ class Program:
     # -- the tree -------------------------------------------------------------------------------
 
     def ancestors(self, node: ast.AST) -> Iterator[ast.AST]:
-        """What a node is in, the nearest first."""
+        """Yield the nodes around a node, the nearest first."""
         while (parent := self.parents.get(node)) is not None:
             yield parent
             node = parent
 
     def function_of(self, node: ast.AST) -> Function | None:
-        """The function that a node is in."""
+        """Return the function that a node is in."""
         return next((a for a in self.ancestors(node) if isinstance(a, _FUNCTION)), None)
 
     def class_of(self, node: ast.AST) -> ast.ClassDef | None:
-        """The class that a node is in, however deep."""
+        """Return the class that a node is in, however deep."""
         return next((a for a in self.ancestors(node) if isinstance(a, ast.ClassDef)), None)
 
     def statement_of(self, node: ast.AST) -> ast.stmt:
-        """The statement that a node is, or is in."""
+        """Return the statement that a node is, or is in."""
         if isinstance(node, ast.stmt):
             return node
         return next(a for a in self.ancestors(node) if isinstance(a, ast.stmt))
 
     def block_of(self, node: ast.stmt) -> list[ast.stmt]:
-        """The statements that a statement is one of."""
+        """Return the block of statements that a statement is in."""
         parent = self.parents[node]
         for name in ("body", "orelse", "finalbody"):
             block = getattr(parent, name, None)
@@ -128,11 +128,11 @@ class Program:
         return [node]
 
     def scope_of(self, node: ast.AST) -> ast.AST:
-        """The function, lambda, class or module whose names a node sees first."""
+        """Return the function, lambda, class or module whose names a node sees first."""
         return next((a for a in self.ancestors(node) if isinstance(a, _SCOPES)), self.tree)
 
     def scopes_of(self, node: ast.AST) -> Iterator[ast.AST]:
-        """The scopes whose names a node sees, the nearest first."""
+        """Yield the scopes whose names a node sees, the nearest first."""
         inner = True
         for scope in (a for a in self.ancestors(node) if isinstance(a, _SCOPES)):
             if inner or not isinstance(scope, ast.ClassDef):
@@ -140,7 +140,7 @@ class Program:
             inner = False
 
     def names_in(self, scope: ast.AST) -> dict[str, int]:
-        """The names that a scope binds, in its own right, and the line that first does."""
+        """Return the names that a scope itself binds, with the line that first does."""
         if scope not in self._names:
             found: dict[str, int] = {}
             for node in own_nodes(scope):
@@ -151,10 +151,9 @@ class Program:
         return self._names[scope]
 
     def visible(self, node: ast.AST) -> list[str]:
-        """The names that can be used at a node, the nearest scope first; no builtins.
+        """Return the names that can be used at a node, the nearest scope first; no builtins.
 
-        A local that is only bound after the node's line is not among them, unless a loop is
-        around both.
+        Without locals that are only bound after the node's line, unless a loop is around both.
         """
         found: dict[str, None] = {}
         line = self.statement_of(node).lineno
@@ -171,7 +170,7 @@ class Program:
 
     @cached_property
     def _functions(self) -> list[tuple[int, int]]:
-        """The first and the last line of each function, decorators too, the largest first."""
+        """The first and last line of each function, decorators too, the largest first."""
         found = [
             (min([node.lineno, *(d.lineno for d in node.decorator_list)]), node.end_lineno or 0)
             for node in ast.walk(self.tree)
@@ -180,7 +179,7 @@ class Program:
         return sorted(found, key=lambda lines: lines[0] - lines[1])
 
     def around(self, edit: Edit) -> tuple[int, int]:
-        """The first and last line of the outermost function that an edit is in, or of all."""
+        """Return the first and last line of an edit's outermost function, or of all."""
         lines = [self.line_of(at) for one in edit.splices for at in (one.start, one.end)]
         for first, last in self._functions:
             if first <= min(lines) and max(lines) <= last:
@@ -189,12 +188,12 @@ class Program:
 
     @cached_property
     def _pieces(self) -> list[tuple[int, int]]:
-        """From where to where the whole lines of each statement are, the smallest first."""
+        """The spans of the whole lines of each statement, the smallest first."""
         found = {self.line_span(node) for node in ast.walk(self.tree) if isinstance(node, ast.stmt)}
         return sorted(found, key=lambda piece: (piece[1] - piece[0], piece))
 
     def pieces(self, start: int, end: int) -> Iterator[tuple[int, int]]:
-        """The lines of statements that a part of the text is in, the smallest first; then all."""
+        """Yield the statements' spans around a part of the text, the smallest first; then all."""
         yield from (piece for piece in self._pieces if piece[0] <= start and end <= piece[1])
         yield self.begin, len(self.text)
 
@@ -209,7 +208,7 @@ class Program:
         unlikely: float = 1.0,
         doubt: str | None = None,
     ) -> Edit:
-        """An edit at a node. What it writes has the line ends of the file."""
+        """Return an edit at a node, with the line ends of the file."""
         if self._is_of_windows:
             splices = tuple(replace(s, text=_BARE.sub("\r\n", s.text)) for s in splices)
         return Edit(
@@ -232,11 +231,11 @@ class Program:
         unlikely: float = 1.0,
         doubt: str | None = None,
     ) -> Edit:
-        """An edit that writes something else in a node's place."""
+        """Return an edit that replaces a node."""
         start, end = self.span(node)
-        told = says or f"`{_short(self.text[start:end])}` → `{_short(text)}`"
+        says = says or f"`{_short(self.text[start:end])}` → `{_short(text)}`"
         one = Splice(start, end, text)
-        return self.edit(kind, node, told, one, unlikely=unlikely, doubt=doubt)
+        return self.edit(kind, node, says, one, unlikely=unlikely, doubt=doubt)
 
 
 def _short(text: str) -> str:
@@ -245,7 +244,7 @@ def _short(text: str) -> str:
 
 
 def own_nodes(scope: ast.AST) -> Iterator[ast.AST]:
-    """The nodes of a scope, without those of scopes inside it but with these themselves."""
+    """Yield the nodes of a scope, and inner scopes, but not their nodes."""
     todo = list(ast.iter_child_nodes(scope))
     while todo:
         node = todo.pop(0)
@@ -267,5 +266,5 @@ def _bound_by(node: ast.AST) -> Iterator[str]:
         yield node.name
 
 
-#: The names that Python itself gives.
+#: Python's built-in names.
 BUILTINS = frozenset(dir(builtins))

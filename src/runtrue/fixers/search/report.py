@@ -1,20 +1,31 @@
-"""Reports: what a repair is about, how far it has come, and what came of it, as data."""
+"""Reports: the scope, the progress and the result of a search session, as data."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import Any
 
 from runtrue.checks import CommandCheck
-from runtrue.fixers.search.stopped import Stopped
 from runtrue.flow import Event
 from runtrue.loop import Workplace
 
 
+class Stopped(StrEnum):
+    """Why a search ended."""
+
+    ENOUGH = "enough"
+    EXHAUSTED = "exhausted"
+    TIME = "time"
+    CANDIDATES = "candidates"
+    #: The tests could no longer be run; the last of the steps says why.
+    UNPROVABLE = "unprovable"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Solution:
-    """Files as they are to be, what was changed in them, and what speaks for it."""
+    """The files with an edit made, what it changes, and the confidence in it."""
 
     texts: dict[str, str]
     says: str
@@ -22,25 +33,25 @@ class Solution:
     confidence: float
     doubt: str | None = None
     alike: int | None = None
-    #: Of the failing tests, those it does not mend.
+    #: The failing tests that it does not fix.
     left: tuple[str, ...] = ()
 
 
 @dataclass(slots=True, kw_only=True)
-class Report:
-    """What came of a repair: the solutions, best first, and how it went, step by step."""
+class SearchReport:
+    """The result of a session: the solutions, best first, and its steps."""
 
     solutions: list[Solution] = field(default_factory=list)
     steps: list[dict[str, Any]] = field(default_factory=list)
     tried: int = 0
     seconds: float = 0.0
     stopped: Stopped = Stopped.EXHAUSTED
-    #: The lines that would be looked at first, as a person writes them.
+    #: The most suspect lines, as `file:line`.
     suspects: list[str] = field(default_factory=list)
     causes: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
-        """As it is recorded and shown."""
+        """Return it as it is recorded and shown."""
         return {
             "candidates": self.tried,
             "seconds": round(self.seconds, 3),
@@ -73,15 +84,15 @@ class Searching(Event):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Scope:
-    """What a repair is about: the check, the files that may be edited, the tests to mend."""
+class SearchScope:
+    """The task of a session: the check, the files it may edit, the tests to fix."""
 
     check: CommandCheck
     workplace: Workplace
-    #: Whether a file, named from the root, may be edited.
+    #: Returns whether a file, relative to the root, may be edited.
     may_edit: Callable[[str], bool]
     #: The files that findings lead to, the likeliest first.
     leads: tuple[str, ...]
-    #: Tests that were seen to fail, and those that fail for reasons outside of the program.
+    #: Tests that failed, and those that fail for reasons outside of the program.
     failing: frozenset[str] = frozenset()
     excused: frozenset[str] = frozenset()

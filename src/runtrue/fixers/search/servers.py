@@ -1,4 +1,4 @@
-"""Servers: the processes that candidates run in copies of, started from the user's own command."""
+"""Servers: the processes whose copies run candidates, started from the user's own command."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ _OUTPUT = 2000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
-    """What one trial may use. `longest` is for one test of the program as it is, in seconds.
+class TrialLimits:
+    """The limits of one trial. `longest` is for one test of the unchanged program, in seconds.
 
-    `memory` is in bytes, above what the process has before the candidate is in it; `starting` is
-    how long pytest may take until it has collected the tests.
+    `memory` is in bytes, above what the process uses before the candidate is loaded; `starting` is
+    how long pytest may take to collect the tests.
     """
 
     jobs: int = os.cpu_count() or 1
@@ -41,25 +41,25 @@ class Limits:
     processes: int = 64
     starting: float = 60.0
     longest: float = 10.0
-    #: A test may take this many times as long as it did, but never has to take less than that.
+    #: A test may take this many times as long as it did, and at least so many seconds.
     times: float = 10.0
     least: float = 0.15
     least_failing: float = 0.2
 
 
 class Unprovable(Exception):
-    """Why candidates cannot be proven this way."""
+    """Candidates cannot be proven this way; the message says why."""
 
 
 class Servers:
     """The processes that try candidates: one command, and two copies of it that are further on.
 
-    `fresh` has imported nothing of the project, and is there first; `midway` has started the
-    session; `collected` has collected all tests. Of the last two there may be none, where the tests
-    cannot be collected.
+    `fresh` has imported nothing of the project, and exists first; `midway` has started the session;
+    `collected` has collected all tests. The last two may be missing, where the tests cannot be
+    collected.
     """
 
-    def __init__(self, command: CommandCheck, workplace: Workplace, limits: Limits) -> None:
+    def __init__(self, command: CommandCheck, workplace: Workplace, limits: TrialLimits) -> None:
         self._command = command
         self._workplace = workplace
         self._limits = limits
@@ -78,14 +78,14 @@ class Servers:
         self.fresh: Connection | None = None
         self.midway: Connection | None = None
         self.collected: Connection | None = None
-        #: What the first that collected the tests said of them.
+        #: The first message about the collected tests.
         self.hello: Message = {}
-        #: The limit that candidates hit together, for which all were ended; none once revived.
+        #: The limit that candidates hit together, which ended all; None once revived.
         self.exceeded: Exceeded | None = None
 
     @contextlib.asynccontextmanager
     async def running(self) -> AsyncIterator[Servers]:
-        """Have the first of them run. Raises Unprovable; at the end nothing of them is left."""
+        """Run the first of them, and end all. Raises Unprovable."""
         with (
             temporary_directory("rt-") as self._directory,
             watch_group() as (self._marks, self._started),
@@ -108,22 +108,22 @@ class Servers:
 
     @property
     def all(self) -> list[Connection]:
-        """Those that there are."""
+        """The connections that are open."""
         return [one for one in (self.fresh, self.midway, self.collected) if one is not None]
 
     def plan(self, plan: Message) -> None:
-        """Tell all of them, and those that may come in their place, how tests are to be run."""
+        """Send all of them, and their replacements, how tests are to be run."""
         self._plan = plan
         for connection in self.all:
             connection.tell({"do": "plan", "plan": plan})
 
     async def collect(self) -> None:
-        """Have the tests collected, for the first time. Raises Unprovable."""
+        """Collect the tests, for the first time. Raises Unprovable."""
         async with self._starting:
             await self._collect(time.monotonic() + self._limits.starting)
 
     async def revive(self) -> None:
-        """Start again where something has died. Raises Unprovable when that happens too often."""
+        """Start again where one has died. Raises Unprovable when that happens too often."""
         async with self._starting:
             if self.all and not any(one.lost.is_set() for one in self.all):
                 return
@@ -131,7 +131,7 @@ class Servers:
             if self._restarts > _RESTARTS:
                 raise Unprovable("the processes that run candidates keep dying")
             self._end()
-            # What the dead still say is read later, and is not of those that come in their place.
+            # Late messages of the dead must not count as those of their replacements.
             self._key = secrets.token_hex(16)
             self._arrived = asyncio.Queue()
             self.exceeded = None
@@ -184,7 +184,7 @@ class Servers:
             self.plan(self._plan)
 
     def _confinement(self) -> Confinement | None:
-        """As of all commands, and with the place where its candidates and its socket are."""
+        """Return that of all commands, with the directory of candidates and socket."""
         confinement = self._workplace.confinement
         if confinement is None:
             return None
@@ -227,7 +227,7 @@ class Servers:
         }
 
     async def _next(self, deadline: float, what: str) -> Connection:
-        """The next that says hello. Raises Unprovable when none will."""
+        """Return the next that says hello. Raises Unprovable when none will."""
         process = self._process
         assert process is not None  # noqa: S101 - it was just started
         while True:

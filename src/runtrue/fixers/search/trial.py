@@ -1,4 +1,4 @@
-"""Trials: what came of running the tests on one candidate."""
+"""Trials: the result of running the tests on one candidate."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ class End(StrEnum):
     FAILED = "failed"
     #: A test did not end in time.
     TIMEOUT = "timeout"
-    #: The process ended before it had said how the tests went, or was killed at a limit.
+    #: The process ended before it reported the outcome, or was killed at a limit.
     DIED = "died"
-    #: Something that judges the candidate was changed while it ran.
+    #: A test, or what runs it, was changed while it ran.
     TAMPERED = "tampered"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Trial:
-    """What came of one candidate. Unless it passed, `killer` is the test that it failed at."""
+class TrialResult:
+    """The result of one trial. Unless it passed, `killer` is the test that it failed at."""
 
     end: End
     killer: str | None = None
-    #: Of the tests that failed before, those that were seen to pass.
-    mended: tuple[str, ...] = ()
+    #: The tests that failed before and now passed.
+    fixed: tuple[str, ...] = ()
     seconds: float = 0.0
     detail: str = ""

@@ -128,7 +128,7 @@ class Judge:
         self._detail = ""
         self._compared: Any = None
         self._test = ""
-        self._mended: list[str] = []
+        self._fixed: list[str] = []
 
     # -- what pytest calls ------------------------------------------------------------------------
 
@@ -190,9 +190,9 @@ class Judge:
         manager = item.config.pluginmanager
         if any(manager.hasplugin(name) for name in _FORGIVING) or any(item.iter_markers("xfail")):
             return
-        mended = self._mended
+        fixed = self._fixed
         self.child.leave(
-            {"end": "failed", "killer": item.nodeid, "mended": mended, "detail": self._detail}
+            {"end": "failed", "killer": item.nodeid, "fixed": fixed, "detail": self._detail}
         )
 
     def compare(self, operator: str, left: Any, right: Any) -> None:
@@ -280,7 +280,7 @@ class Judge:
                 if known["was"] == "failed" and only is not None and index not in only:
                     return
                 break
-        self.child.leave({"end": "failed", "killer": test, "mended": [], "detail": detail})
+        self.child.leave({"end": "failed", "killer": test, "fixed": [], "detail": detail})
 
     def judge(self, collected: Tests) -> None:
         """Run the tests on a candidate until one does not pass. Leaves."""
@@ -288,7 +288,7 @@ class Judge:
         tests = plan["tests"]
         leave = self.child.leave
         todo = _in_order(collected, request, plan)
-        mended = self._mended
+        fixed = self._fixed
         killer = None
         detail = ""
         patience = request.get("patience", 1.0)
@@ -299,7 +299,7 @@ class Judge:
             following = next(todo, None)
             if item is None:
                 message = "it is not collected any more"
-                leave({"end": "failed", "at": index, "mended": mended, "detail": message})
+                leave({"end": "failed", "at": index, "fixed": fixed, "detail": message})
             if killer is not None and tests[index]["was"] != "failed":
                 break
             slot.begin(index, tests[index]["limit"] * patience)
@@ -307,21 +307,21 @@ class Judge:
             was = tests[index]["was"]
             if outcome == "passed" or (outcome == "skipped" and was == "skipped"):
                 if was == "failed":
-                    mended.append(item.nodeid)
+                    fixed.append(item.nodeid)
                 continue
             if killer is None:
                 killer, detail = item.nodeid, self._detail or outcome
             if not request.get("whole"):
                 break
-        if killer is not None and not mended:  # nobody would rely on that
-            leave({"end": "failed", "killer": killer, "mended": [], "detail": detail})
+        if killer is not None and not fixed:  # nobody would rely on that
+            leave({"end": "failed", "killer": killer, "fixed": [], "detail": detail})
         changed = [i for i in self._snapshot.changed() if i not in plan["ignored"]]
         if changed or not collected.are_run_as_before():
             what = self._snapshot.name(changed[0]) if changed else "the hooks of pytest"
-            leave({"end": "tampered", "mended": [], "detail": what + " was changed"})
+            leave({"end": "tampered", "fixed": [], "detail": what + " was changed"})
         if killer is not None:
-            leave({"end": "failed", "killer": killer, "mended": mended, "detail": detail})
-        leave({"end": "passed", "mended": mended})
+            leave({"end": "failed", "killer": killer, "fixed": fixed, "detail": detail})
+        leave({"end": "passed", "fixed": fixed})
 
 
 def _in_order(collected: Tests, request: Any, plan: Any) -> Iterator[tuple[int, Any]]:

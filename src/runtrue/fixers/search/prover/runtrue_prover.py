@@ -135,7 +135,7 @@ class _Prover:
                 self.loading.code_of(text, path)
             except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
                 detail = "%s: %s" % (type(error).__name__, error)
-                self.judge.child.leave({"end": "failed", "mended": [], "detail": detail[:500]})
+                self.judge.child.leave({"end": "failed", "fixed": [], "detail": detail[:500]})
 
     def conftest_failed(self, error: BaseException) -> None:
         """A conftest.py cannot be imported: no test can be run."""
@@ -223,7 +223,7 @@ class _Prover:
                 why = self.live.patch(path, text)
             except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
                 detail = "%s: %s" % (type(error).__name__, error)
-                child.leave({"end": "failed", "mended": [], "detail": detail})
+                child.leave({"end": "failed", "fixed": [], "detail": detail})
             if why is not None:
                 child.leave({"end": "fresh", "detail": why})
 

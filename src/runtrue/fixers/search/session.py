@@ -1,10 +1,10 @@
-"""Repair: from failing tests to the edits under which they pass, or to what was tried in vain.
+"""Session: from failing tests to the edits under which they pass, or to what was tried.
 
     baseline ─▶ a file does not parse? ─▶ token repairs ─┬─▶ choose
              └▶ singles, slow ones, pairs ───────────────┘
-    none passes: go on from the one that came furthest, as long as there is budget
+    none passes: go on from the one that fixes the most tests, as long as there is budget
 
-Files of the workplace may be changed meanwhile, by this and by tests; what this wrote is put back.
+The session and the tests may change files of the workplace; the session restores what it wrote.
 """
 
 from __future__ import annotations
@@ -19,25 +19,29 @@ from pathlib import Path
 from typing import Any
 
 from runtrue.encoding import decoded
-from runtrue.fixers.search.ahead import Ahead
-from runtrue.fixers.search.budget import Budget
-from runtrue.fixers.search.choosing import Behaviour, Choice, choose, clumsiness
+from runtrue.fixers.search.budget import Allowance, SearchBudget
+from runtrue.fixers.search.early_servers import EarlyServers
 from runtrue.fixers.search.edit import Edit, parsed
+from runtrue.fixers.search.edit_search import (
+    EditTrials,
+    Search,
+    SearchTally,
+    where_to_look,
+)
 from runtrue.fixers.search.evidence import Baseline, Failure
-from runtrue.fixers.search.fresh import FreshProver
+from runtrue.fixers.search.forked_prover import Prover, TrialLimits, Unprovable
+from runtrue.fixers.search.fresh_prover import FreshProver
 from runtrue.fixers.search.localise import Suspicion, suspicion
 from runtrue.fixers.search.priors import Priors
-from runtrue.fixers.search.proposing import Candidate, Proposals
-from runtrue.fixers.search.proving import Limits, Prover, Unprovable
-from runtrue.fixers.search.report import Report, Scope, Searching, Solution
-from runtrue.fixers.search.searching import Allowance, Search, Tally, Trying, where_to_look
-from runtrue.fixers.search.stopped import Stopped
+from runtrue.fixers.search.proposals import EditSet, Proposals
+from runtrue.fixers.search.rank import Behaviour, RankedEdits, clumsiness, rank_edits
+from runtrue.fixers.search.report import Searching, SearchReport, SearchScope, Solution, Stopped
 from runtrue.fixers.search.syntax import SyntaxFix, parses, repairs
 from runtrue.loop import write_texts
 
 #: Token repairs that are tried for a file.
 _TOKEN_REPAIRS = 120
-#: How often a repair goes on from a candidate that mends some of the tests.
+#: How often a session goes on from a candidate that fixes some of the tests.
 _STEPS = 3
 #: Candidates whose behaviour is compared, and on how many inputs.
 _COMPARED, _INPUTS = 11, 60
@@ -48,28 +52,28 @@ _DROPS = dict.fromkeys(
     ("commented out", "comment mark", "prose", "dropped line", "dropped token", "body"),
     "drops code",
 )
-#: Longer texts of tests are no names.
-_LONGEST_TOLD = 40
+#: Longer strings of tests are no names.
+_LONGEST_NAME = 40
 #: The least time, in seconds, that is worth beginning something with.
 _WORTHWHILE = 0.5
 #: Seconds for comparing what passes, at least: a choice that is better is worth them.
 _CHOOSING = 3.0
 
 
-class Repair:
-    """One repair. It may use a share of what is left of a budget."""
+class SearchSession:
+    """One search for a fix. It may use a share of what is left of a budget."""
 
     def __init__(
         self,
-        scope: Scope,
+        scope: SearchScope,
         *,
-        budget: Budget,
+        budget: SearchBudget,
         share: float = 1.0,
         seed: int,
-        limits: Limits,
+        limits: TrialLimits,
         held: Mapping[tuple[str, str], int],
-        tell: Callable[[Searching], None],
-        ahead: Ahead | None = None,
+        emit: Callable[[Searching], None],
+        early: EarlyServers | None = None,
     ) -> None:
         self._scope = scope
         self._budget = budget
@@ -79,20 +83,20 @@ class Repair:
         self._seed = seed
         self._limits = limits
         self._held = held
-        self._tell = tell
-        self._ahead = ahead
-        #: The files that were written to go on from, as they were and as they are.
+        self._emit = emit
+        self._early = early
+        #: The files that were written to go on from, with their old and their new texts.
         self._before: dict[str, str] = {}
         self._changed: dict[str, str] = {}
         self._said: tuple[Edit, ...] = ()
-        self.report = Report()
+        self.report = SearchReport()
 
-    async def run(self) -> Report:
-        """Repair. Raises Unprovable where the tests cannot be run in any of our ways."""
+    async def run(self) -> SearchReport:
+        """Search. Raises Unprovable where the tests cannot be run in any way."""
         started = time.monotonic()
         try:
             for step in range(_STEPS):
-                # Also for the tests as they are, unless it is for the first time.
+                # The first run of the unchanged tests does not count.
                 latest = self._budget.left + _CHOOSING if self._budget.has_begun else None
                 async with asyncio.timeout(latest):
                     if not await self._step(last=step == _STEPS - 1):
@@ -110,9 +114,9 @@ class Repair:
         return self.report
 
     async def _step(self, *, last: bool) -> bool:
-        """Search from the program as it now is. Whether it is to be gone on from another one."""
-        async with self._judge() as judge:
-            baseline = await judge.baseline()
+        """Search from the present program; True if a candidate was written to go on from."""
+        async with self._prover() as prover:
+            baseline = await prover.baseline()
             self._budget.begin()
             if self._until is None:
                 self._until = time.monotonic() + self._budget.left * self._share
@@ -122,33 +126,33 @@ class Repair:
                 return False
             broken = [f for f in self._leads(baseline) if parses(self._read(f)) is not None]
             if broken:
-                return await self._mend_tokens(judge, baseline, broken[0]) and not last
-            search = self._search(judge, baseline, targets)
+                return await self._fix_syntax(prover, baseline, broken[0]) and not last
+            search = self._search(prover, baseline, targets)
             try:
                 found = await search.run()
             finally:
                 self._note("search", search.tally, targets, baseline)
             if found:
-                await self._settle(judge, found, len(baseline.cases))
+                await self._rank(prover, found, len(baseline.cases))
                 return False
-            part = None if last or len(targets) < 2 else await search.parts()
+            part = None if last or len(targets) < 2 else await search.best_part()
         if part is None:
             return False
-        candidate, mended = part
-        left = tuple(test for test in targets if test not in mended)
+        candidate, fixed = part
+        left = tuple(test for test in targets if test not in fixed)
         self._go_on_from(candidate)
         self.report.steps.append({"step": "part", "says": candidate.says, "left": list(left)})
         if not candidate.doubt:
             self.report.solutions = [
-                self._solution(Choice(candidate=candidate, confidence=0.3), left)
+                self._solution(RankedEdits(candidate=candidate, confidence=0.3), left)
             ]
         return self._left > _WORTHWHILE
 
-    # -- one way of proving, or the other -------------------------------------------------------
+    # -- the prover -------------------------------------------------------
 
     @contextlib.asynccontextmanager
-    async def _judge(self) -> AsyncIterator[Prover | FreshProver]:
-        """What proves candidates: forks of one preloaded run, if that fails as the check did."""
+    async def _prover(self) -> AsyncIterator[Prover | FreshProver]:
+        """Open forks of one preloaded run, if that fails as the check did; else fresh processes."""
         scope = self._scope
         stack = contextlib.AsyncExitStack()
         try:
@@ -156,9 +160,9 @@ class Repair:
             try:
                 if scope.check.tool != "pytest":
                     raise Unprovable("the tests are not run by pytest")
-                ahead, self._ahead = self._ahead, None
+                early, self._early = self._early, None
                 prover = await stack.enter_async_context(
-                    Prover.open(scope.check, scope.workplace, self._limits, ahead)
+                    Prover.open(scope.check, scope.workplace, self._limits, early)
                 )
                 failing = {case.test for case in (await prover.baseline()).failing}
                 if not self._changed and scope.failing and not failing:
@@ -180,44 +184,44 @@ class Repair:
     # -- ordinary edits -------------------------------------------------------------------------
 
     def _search(
-        self, judge: Prover | FreshProver, baseline: Baseline, targets: list[str]
+        self, prover: Prover | FreshProver, baseline: Baseline, targets: list[str]
     ) -> Search:
         failures = self._failures(baseline, targets)
         files = [file for file in self._files(baseline) if parses(self._read(file)) is None]
         suspect = suspicion(baseline, targets, files)
         if not any(suspect.lines.values()):
-            # Nothing was measured: every line of what the findings lead to is as suspect.
+            # Nothing was measured: every line of what the findings lead to is equally suspect.
             suspect = _all_lines({file: self._read(file) for file in files})
         self.report.suspects = where_to_look(suspect)
         base = {file: self._read(file) for file in suspect.files}
         priors = Priors.for_(failures, self._held)
         self.report.causes = tuple(map(str, priors.causes))
         return Search(
-            judge,
+            prover,
             baseline,
             base,
-            Proposals(base, suspect, failures, priors, told=self._told(baseline)),
+            Proposals(base, suspect, failures, priors, strings=self._strings(baseline)),
             self._allowance(),
             targets=targets,
-            tell=self._progress,
+            report=self._progress,
         )
 
-    def _told(self, baseline: Baseline) -> list[str]:
-        """The short texts that the tests use, each once."""
+    def _strings(self, baseline: Baseline) -> list[str]:
+        """Return the short strings in the tests, each once."""
         found: dict[str, None] = {}
         for file in baseline.tests:
             with contextlib.suppress(SyntaxError, ValueError, RecursionError):
                 for node in ast.walk(parsed(self._read(file))):
                     if isinstance(node, ast.Constant) and isinstance(node.value, str):
                         found.setdefault(node.value)
-        return [text for text in found if 1 < len(text) < _LONGEST_TOLD]
+        return [text for text in found if 1 < len(text) < _LONGEST_NAME]
 
     def _failures(self, baseline: Baseline, targets: list[str]) -> list[Failure]:
         wanted = set(targets)
         return [c.failure for c in baseline.cases if c.failure and c.test in wanted]
 
     def _files(self, baseline: Baseline) -> list[str]:
-        """The files that may be edited and that something has run, or the findings lead to."""
+        """Return the files that may be edited and that something ran, or the findings lead to."""
         seen = dict.fromkeys(self._leads(baseline))
         for case in baseline.cases:
             seen |= dict.fromkeys(case.lines)
@@ -234,7 +238,7 @@ class Repair:
         return self._editable([*frames, *self._scope.leads], baseline)
 
     def _editable(self, files: Iterable[str], baseline: Baseline) -> list[str]:
-        """Those of some files that are there and may be edited, each once."""
+        """Return those files that exist and may be edited, each once."""
         tests = set(baseline.tests)
         return [
             file
@@ -249,27 +253,25 @@ class Repair:
             jobs=self._limits.jobs,
         )
 
-    async def _settle(
-        self, judge: Prover | FreshProver, found: list[Candidate], tests: int
-    ) -> None:
-        """Order what passes by how it behaves on other inputs."""
+    async def _rank(self, prover: Prover | FreshProver, found: list[EditSet], tests: int) -> None:
+        """Rank what passes by how it behaves on other inputs."""
         behaviours: list[Behaviour | None] = [None] * len(found)
         original = None
         if len(found) > 1:
             compared = [one.texts(self._base_of(one)) for one in found[:_COMPARED]]
-            original, *seen = await self._behaviours(judge, ({}, *compared))
+            original, *seen = await self._behaviours(prover, ({}, *compared))
             behaviours[: len(seen)] = seen
         clumsy = [clumsiness(one.texts(self._base_of(one)).values()) for one in found]
-        choices = choose(found, behaviours, original, clumsy=clumsy, tests=tests)
+        choices = rank_edits(found, behaviours, original, clumsy=clumsy, tests=tests)
         self.report.solutions = [self._solution(choice) for choice in choices]
         self.report.steps.append({"step": "choose", "passing": len(found)})
 
     async def _behaviours(
-        self, judge: Prover | FreshProver, programs: Sequence[Mapping[str, str]]
+        self, prover: Prover | FreshProver, programs: Sequence[Mapping[str, str]]
     ) -> list[Behaviour | None]:
-        """How programs behave; None for those that there was no time for."""
+        """Return how programs behave; None where there was no time."""
         asked = [
-            asyncio.ensure_future(judge.behave(one, seed=self._seed, inputs=_INPUTS))
+            asyncio.ensure_future(prover.behave(one, seed=self._seed, inputs=_INPUTS))
             for one in programs
         ]
         done, late = await asyncio.wait(asked, timeout=max(_CHOOSING, self._left))
@@ -280,20 +282,20 @@ class Repair:
 
     # -- programs that do not parse -------------------------------------------------------------
 
-    async def _mend_tokens(
-        self, judge: Prover | FreshProver, baseline: Baseline, file: str
+    async def _fix_syntax(
+        self, prover: Prover | FreshProver, baseline: Baseline, file: str
     ) -> bool:
-        """Try token repairs of a file; when none passes, go on from the best."""
+        """Try token repairs of a file; True to go on from the best that does not pass."""
         text = self._read(file)
         only = [case.test for case in baseline.cases if case.test not in self._scope.excused]
         allowance = self._allowance(_READING)
-        trying = Trying(
-            judge,
+        trying = EditTrials(
+            prover,
             {file: text},
             allowance,
             only=only if self._scope.excused else None,
             more=(_SECOND_THOUGHTS, _SECOND_THOUGHTS),
-            tell=self._progress,
+            report=self._progress,
         )
         readings = repairs(text, limit=_TOKEN_REPAIRS, seconds=allowance.seconds)
         try:
@@ -301,7 +303,7 @@ class Repair:
         finally:
             self._note("tokens", trying.tally, [], None)
         if found:
-            choices = choose(found, [None] * len(found), tests=len(baseline.cases))
+            choices = rank_edits(found, [None] * len(found), tests=len(baseline.cases))
             self.report.solutions = [self._solution(one) for one in choices]
             return False
         best = trying.furthest()
@@ -331,10 +333,10 @@ class Repair:
     def _path(self, file: str) -> Path:
         return self._scope.workplace.root / file
 
-    def _base_of(self, candidate: Candidate) -> dict[str, str]:
+    def _base_of(self, candidate: EditSet) -> dict[str, str]:
         return {edit.file: self._read(edit.file) for edit in candidate.edits}
 
-    def _go_on_from(self, candidate: Candidate) -> None:
+    def _go_on_from(self, candidate: EditSet) -> None:
         texts = candidate.texts(self._base_of(candidate))
         for file in texts:
             self._before.setdefault(file, self._read(file))
@@ -342,7 +344,7 @@ class Repair:
         write_texts(texts, self._scope.workplace.root)
         self._said = (*self._said, *candidate.edits)
 
-    def _solution(self, choice: Choice, left: Sequence[str] = ()) -> Solution:
+    def _solution(self, choice: RankedEdits, left: Sequence[str] = ()) -> Solution:
         candidate = choice.candidate
         is_part = bool(left)
         edits = self._said if is_part else (*self._said, *candidate.edits)
@@ -357,11 +359,13 @@ class Repair:
             left=tuple(left),
         )
 
-    def _note(self, step: str, tally: Tally, targets: list[str], baseline: Baseline | None) -> None:
+    def _note(
+        self, step: str, tally: SearchTally, targets: list[str], baseline: Baseline | None
+    ) -> None:
         self.report.tried += tally.tried
         self._budget.candidates -= tally.tried
         self.report.stopped = tally.stopped
-        told: dict[str, Any] = {
+        entry: dict[str, Any] = {
             "step": step,
             "candidates": tally.tried,
             "kinds": dict(tally.kinds.most_common()),
@@ -370,14 +374,14 @@ class Repair:
             "stopped": str(tally.stopped),
         }
         if targets:
-            told["targets"] = targets
+            entry["targets"] = targets
         if baseline is not None and baseline.shares:
-            told["shares"] = baseline.shares
-        self.report.steps.append(told)
+            entry["shares"] = baseline.shares
+        self.report.steps.append(entry)
 
-    def _progress(self, tally: Tally) -> None:
+    def _progress(self, tally: SearchTally) -> None:
         best = tally.passing[min(tally.passing)].says if tally.passing else None
-        self._tell(
+        self._emit(
             Searching(
                 tried=self.report.tried + tally.tried,
                 rate=round(tally.rate),
@@ -387,7 +391,7 @@ class Repair:
         )
 
 
-def _as_candidate(file: str, reading: SyntaxFix) -> Candidate:
+def _as_candidate(file: str, reading: SyntaxFix) -> EditSet:
     edit = Edit(
         file=file,
         splices=reading.splices,
@@ -397,7 +401,7 @@ def _as_candidate(file: str, reading: SyntaxFix) -> Candidate:
         unlikely=reading.unlikely,
         doubt=_DROPS.get(reading.kind),
     )
-    return Candidate(edits=(edit,), cost=math.log(max(reading.unlikely, 0.1)))
+    return EditSet(edits=(edit,), cost=math.log(max(reading.unlikely, 0.1)))
 
 
 def _all_lines(texts: Mapping[str, str]) -> Suspicion:

@@ -1,4 +1,4 @@
-"""Proposing: the edits of a program, likeliest first, without those that come to the same."""
+"""Proposals: the edits of a program, likeliest first, without equivalent ones."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from runtrue.fixers.search.doubting import checks_of, doubted
+from runtrue.fixers.search.doubts import doubted, guards_of
 from runtrue.fixers.search.edit import Edit, Splice, overlap, splice
 from runtrue.fixers.search.evidence import Failure
 from runtrue.fixers.search.localise import Suspicion
@@ -19,24 +19,24 @@ from runtrue.fixers.search.priors import Priors
 from runtrue.fixers.search.program import Function, Program
 
 _SITES = (ast.expr, ast.stmt, ast.arg, ast.keyword, ast.excepthandler)
-#: What a line is worth that did not run, in a function that did.
+#: The worth of a line that did not run, in a function that did.
 _UNRUN = 0.05
-#: What a line is worth that only runs where the module is started as a program.
+#: The worth of a line that only runs where the module is run as a program.
 _STARTED = 0.3
-#: What a value of the module's level is worth, of what the lines are that use it.
+#: The worth of a module-level value, as a share of that of the lines that use it.
 _DEFINED = 0.5
-#: How much rarer it is that the same mistake was made in two places, and in each further one.
+#: How much rarer the same mistake in two places is, and in each further one.
 _EVERYWHERE, _FURTHER = 1.5, 1.2
-#: Edits that are put in order at a time: a large program is not looked at as a whole.
+#: Edits that are sorted at a time: a large program is not read as a whole.
 _CHUNK = 6_000
 
 
-#: A file, a place in it, and what is there.
+#: A file, an offset in it, and a hash of the statement there.
 Key = tuple[str, int, int]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Candidate:
+class EditSet:
     """One or more edits that are made together, and how unlikely they are: less is better."""
 
     edits: tuple[Edit, ...]
@@ -49,30 +49,30 @@ class Candidate:
 
     @property
     def says(self) -> str:
-        """What it does, and where."""
+        """A description with its lines."""
         return "; ".join(f"{edit.says} in {edit.file}:{edit.line}" for edit in self.edits)
 
     @property
     def doubt(self) -> str | None:
-        """Why it would be a poor fix, if anything says so."""
+        """The reason for which it would be a poor fix, if any."""
         return next((edit.doubt for edit in self.edits if edit.doubt), None)
 
     def texts(self, base: dict[str, str]) -> dict[str, str]:
-        """The files it changes, as they would be."""
+        """Return the files it changes, with the edits made."""
         splices: defaultdict[str, list[Splice]] = defaultdict(list)
         for edit in self.edits:
             splices[edit.file] += edit.splices
         return {file: splice(base[file], made) for file, made in splices.items()}
 
-    def with_(self, other: Candidate) -> Candidate | None:
-        """Both together, unless they are about the same place."""
+    def with_(self, other: EditSet) -> EditSet | None:
+        """Return both together; None if they overlap."""
         if any(overlap(a, b) for a in self.edits for b in other.edits):
             return None
-        return Candidate(edits=(*self.edits, *other.edits), cost=self.cost + other.cost)
+        return EditSet(edits=(*self.edits, *other.edits), cost=self.cost + other.cost)
 
 
 class Proposals:
-    """The candidates for some files, given by their texts. Files that do not parse give none."""
+    """The candidates for some files. Those that do not parse give none."""
 
     def __init__(
         self,
@@ -81,27 +81,27 @@ class Proposals:
         failures: Sequence[Failure],
         priors: Priors,
         operators: Sequence[Operator] = OPERATORS,
-        told: Sequence[str] = (),
+        strings: Sequence[str] = (),
     ) -> None:
         self._suspicion = suspicion
         self._failures = tuple(failures)
         self._priors = priors
         self._operators = operators
-        self._told = tuple(told)
+        self._strings = tuple(strings)
         self.programs: dict[str, Program] = {}
         for file, text in texts.items():
             try:
                 self.programs[file] = Program(file, text)
             except (SyntaxError, ValueError, RecursionError):
                 continue
-        self._checks = {file: checks_of(one, self._failures) for file, one in self.programs.items()}
+        self._guards = {file: guards_of(one, self._failures) for file, one in self.programs.items()}
         self._seen: set[tuple[Key | None, ...]] = set()
         self._shapes: dict[tuple[str, int, int], str | None] = {}
 
-    def singles(self) -> Iterator[Candidate]:
-        """Candidates of one edit, or of the same edit everywhere in a function."""
+    def singles(self) -> Iterator[EditSet]:
+        """Yield candidates of one edit, or of the same edit everywhere in a function."""
         sites = sorted(self._sites(), key=lambda site: -site[0])
-        chunk: list[Candidate] = []
+        chunk: list[EditSet] = []
         for worth, program, node in sites:
             chunk += [self._weighed(edit, worth) for edit in self._edits(program, node)]
             if len(chunk) >= _CHUNK:
@@ -109,13 +109,13 @@ class Proposals:
                 chunk = []
         yield from self._ordered(chunk)
 
-    def _ordered(self, chunk: list[Candidate]) -> Iterator[Candidate]:
+    def _ordered(self, chunk: list[EditSet]) -> Iterator[EditSet]:
         chunk += self._everywhere(chunk)
         # The sort is stable: of equals, the more suspect and then the earlier place comes first.
         yield from sorted(chunk, key=lambda one: one.cost)
 
-    def is_new(self, candidate: Candidate) -> bool:
-        """Whether no candidate before comes to the same program, and it is one at all."""
+    def is_new(self, candidate: EditSet) -> bool:
+        """Return whether a candidate gives a valid program that no earlier one gave."""
         keys = [self._key(edit) for edit in candidate.edits]
         if None in keys:
             return False
@@ -126,7 +126,7 @@ class Proposals:
         return True
 
     def _key(self, edit: Edit) -> Key | None:
-        """Where an edit is and what it makes of the statement there, without how it is written."""
+        """Return the statement that an edit changes and what it becomes, whatever its layout."""
         program = self.programs[edit.file]
         first, last = edit.splices[0].start, max(one.end for one in edit.splices)
         for start, end in program.pieces(first, last):
@@ -135,7 +135,7 @@ class Proposals:
                 continue
             inner = [replace(s, start=s.start - start, end=s.end - start) for s in edit.splices]
             new = _shape(splice(program.text[start:end], inner))
-            # What is moved out of a block is seen only with what is around it.
+            # A statement that leaves its block shows only in the statements around it.
             if new is not None and new != old:
                 return edit.file, start, hash(new)
         return None
@@ -158,7 +158,7 @@ class Proposals:
             for node in ast.walk(program.tree):
                 if not isinstance(node, _SITES) or _is_prose(program, node):
                     continue
-                worth = max(self._worth(program, node), _DEFINED * _defines(program, node, used))
+                worth = max(self._worth(program, node), _DEFINED * _use_of(program, node, used))
                 if not worth and _is_started(program, node):
                     worth = _STARTED
                 if not worth and program.function_of(node) in ran:
@@ -167,7 +167,7 @@ class Proposals:
                     yield worth, program, node
 
     def _worth(self, program: Program, node: ast.AST) -> float:
-        """As much as the most suspect line of the statement, or of its head."""
+        """Return the suspicion of the most suspect line of the statement, or of its head."""
         statement = program.statement_of(node)
         first, last = _head(statement)
         own = range(node.lineno, (node.end_lineno or node.lineno) + 1)  # type: ignore[attr-defined]
@@ -178,22 +178,26 @@ class Proposals:
     def _edits(self, program: Program, node: ast.AST) -> Iterator[Edit]:
         others = tuple(one for one in self.programs.values() if one is not program)
         site = EditSite(
-            program=program, node=node, failures=self._failures, others=others, strings=self._told
+            program=program,
+            node=node,
+            failures=self._failures,
+            others=others,
+            strings=self._strings,
         )
-        checks = self._checks.get(program.file, ())
+        guards = self._guards.get(program.file, ())
         for operator in self._operators:
             edits = operator(site)
-            yield from doubted(program, edits, checks, self._failures) if checks else edits
+            yield from doubted(program, edits, guards, self._failures) if guards else edits
 
-    def _weighed(self, edit: Edit, worth: float) -> Candidate:
+    def _weighed(self, edit: Edit, worth: float) -> EditSet:
         prior = self._priors.of(edit.kind)
         doubt = 3.0 if edit.doubt else 0.0
         cost = math.log(max(edit.unlikely, 0.1)) - math.log(prior) - math.log(worth) + doubt
-        return Candidate(edits=(edit,), cost=cost)
+        return EditSet(edits=(edit,), cost=cost)
 
-    def _everywhere(self, singles: Iterable[Candidate]) -> Iterator[Candidate]:
-        """The same edit made in each place of a function where it can be."""
-        groups: defaultdict[tuple[object, ...], dict[int, Candidate]] = defaultdict(dict)
+    def _everywhere(self, singles: Iterable[EditSet]) -> Iterator[EditSet]:
+        """Yield the same edit made everywhere in a function where it can be."""
+        groups: defaultdict[tuple[object, ...], dict[int, EditSet]] = defaultdict(dict)
         for one in singles:
             edit = one.edits[0]
             program = self.programs[edit.file]
@@ -212,14 +216,14 @@ class Proposals:
             splices = tuple(sorted(one.edits[0].splices[0] for one in same.values()))
             if any(a.end > b.start for a, b in pairwise(splices)):
                 continue
-            told = f"{first.edits[0].says}, in {len(same)} places"
-            edit = replace(first.edits[0], splices=splices, says=told)
+            says = f"{first.edits[0].says}, in {len(same)} places"
+            edit = replace(first.edits[0], splices=splices, says=says)
             rarer = math.log(_EVERYWHERE) + (len(same) - 2) * math.log(_FURTHER)
-            yield Candidate(edits=(edit,), cost=first.cost + rarer)
+            yield EditSet(edits=(edit,), cost=first.cost + rarer)
 
 
 def _is_prose(program: Program, node: ast.AST) -> bool:
-    """Whether a node is a docstring: it may hold doctests, and those judge."""
+    """Return whether a node is a docstring: it may hold doctests, and those are judges."""
     value = node.value if isinstance(node, ast.Expr) else node
     if not isinstance(value, ast.Constant) or not isinstance(value.value, str):
         return False
@@ -238,7 +242,7 @@ def _functions_that_ran(program: Program, suspicion: Suspicion) -> set[Function 
 
 
 def _names_used(program: Program, suspicion: Suspicion) -> dict[str, float]:
-    """The names that suspect lines use, each with how suspect they are."""
+    """Return the names that suspect lines use, each with their suspicion."""
     found: dict[str, float] = {}
     for node in ast.walk(program.tree):
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
@@ -247,8 +251,8 @@ def _names_used(program: Program, suspicion: Suspicion) -> dict[str, float]:
     return found
 
 
-def _defines(program: Program, node: ast.AST, used: dict[str, float]) -> float:
-    """How suspect the lines are that use what a statement of the module's level defines."""
+def _use_of(program: Program, node: ast.AST, used: dict[str, float]) -> float:
+    """Return the suspicion of the lines that use what a module-level statement defines."""
     statement = program.statement_of(node)
     if program.parents.get(statement) is not program.tree:
         return 0.0
@@ -263,13 +267,13 @@ def _defines(program: Program, node: ast.AST, used: dict[str, float]) -> float:
 
 
 def _is_started(program: Program, node: ast.AST) -> bool:
-    """Whether a node is in what a module does when it is started, and not when it is imported."""
+    """Return whether a node runs only when its module is run as a program."""
     guard = program.parents.get(program.statement_of(node))
     return isinstance(guard, ast.If) and "__name__" in program.source(guard.test)
 
 
 def _head(statement: ast.stmt) -> tuple[int, int]:
-    """The lines of a statement, without those of its body."""
+    """Return the first and last line of a statement, without its body."""
     body = getattr(statement, "body", None)
     end = statement.end_lineno or statement.lineno
     if isinstance(body, list) and body:
@@ -278,7 +282,7 @@ def _head(statement: ast.stmt) -> tuple[int, int]:
 
 
 def _shape(text: str) -> str | None:
-    """What a text says, however it is written; None if it is no program."""
+    """Return a text's syntax tree; None if it is no program."""
     try:
         return ast.dump(ast.parse(textwrap.dedent(text)))
     except (SyntaxError, ValueError, RecursionError, MemoryError):

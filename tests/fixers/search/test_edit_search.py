@@ -12,14 +12,15 @@ from typing import Any
 
 import pytest
 
-from runtrue.fixers.search.evidence import Baseline, Case, Failure
+from runtrue.fixers.search.budget import Allowance
+from runtrue.fixers.search.edit_search import EditTrials, Search
+from runtrue.fixers.search.evidence import Baseline, Failure, MeasuredTest
 from runtrue.fixers.search.localise import suspicion
 from runtrue.fixers.search.priors import Priors
-from runtrue.fixers.search.proposing import Candidate, Proposals
-from runtrue.fixers.search.searching import Allowance, Search, Trying
+from runtrue.fixers.search.proposals import EditSet, Proposals
+from runtrue.fixers.search.report import Stopped
 from runtrue.fixers.search.servers import Unprovable
-from runtrue.fixers.search.stopped import Stopped
-from runtrue.fixers.search.trial import End, Trial
+from runtrue.fixers.search.trial import End, TrialResult
 
 BOUNDED = "def bounded(x, low, high):\n    if x < low:\n        return low\n    return x\n"
 TWO = "def span(a, b):\n    return a + b\n\n\ndef area(a, b):\n    return a + b\n"
@@ -41,18 +42,18 @@ class Inside:
         only: Sequence[str] | None = None,
         whole: bool = False,
         patience: float = 1.0,
-    ) -> Trial:
+    ) -> TrialResult:
         await asyncio.sleep(self.wait)
         text = texts["app.py"]
         self.tried.append(text)
         wanted = self.tests if only is None else {name: self.tests[name] for name in only}
         passed = {name: _passes(test, text) for name, test in wanted.items()}
         if all(passed.values()):
-            return Trial(end=End.PASSED)
-        return Trial(
+            return TrialResult(end=End.PASSED)
+        return TrialResult(
             end=End.FAILED,
             killer=next(name for name, ok in passed.items() if not ok),
-            mended=tuple(name for name, ok in passed.items() if ok),
+            fixed=tuple(name for name, ok in passed.items() if ok),
             detail="AssertionError",
         )
 
@@ -85,7 +86,7 @@ def search(
 ) -> tuple[Search, Inside]:
     lines = {"app.py": frozenset(range(1, text.count("\n") + 1))}
     cases = tuple(
-        Case(
+        MeasuredTest(
             test=name,
             passed=_passes(test, text),
             seconds=0.001,
@@ -116,7 +117,7 @@ def search(
     return found, judge
 
 
-def made(found: list[Candidate], text: str) -> list[str]:
+def made(found: list[EditSet], text: str) -> list[str]:
     return [one.texts({"app.py": text})["app.py"] for one in found]
 
 
@@ -160,7 +161,7 @@ def test_how_many_are_tried_after_the_first_is_a_number_and_no_time(wait: float)
     one, judge = search(text, {"t": lambda n: n["f"](3) == 3})
     judge.wait = wait
     allowance = Allowance(until=time.monotonic() + 20, candidates=5000, jobs=2)
-    trying = Trying(judge, {"app.py": text}, allowance, only=None, more=(5, 5))
+    trying = EditTrials(judge, {"app.py": text}, allowance, only=None, more=(5, 5))
     asyncio.run(trying.all(one._singles()))
     assert trying.tally.stopped is Stopped.ENOUGH
     assert trying.tally.tried == min(trying.tally.passing) + 5
@@ -173,7 +174,7 @@ def test_where_none_passes_the_first_that_mends_most_came_furthest() -> None:
     }
     one, judge = search(TWO, tests)
     allowance = Allowance(until=time.monotonic() + 20, candidates=200, jobs=2)
-    trying = Trying(judge, {"app.py": TWO}, allowance, only=None, more=(5, 5))
+    trying = EditTrials(judge, {"app.py": TWO}, allowance, only=None, more=(5, 5))
     assert trying.furthest() is None
     assert asyncio.run(trying.all(one._singles())) == []
     best = trying.furthest()
@@ -198,7 +199,7 @@ def test_a_trial_that_is_under_way_when_the_time_is_up_is_broken_off() -> None:
 def test_parts_that_are_not_known_when_the_time_is_up_are_none() -> None:
     one, judge = search(TWO, {"never": lambda n: False}, seconds=0.2, wait=3600)
     one.tally.telling = [(1, candidate) for candidate in one._singles()]
-    assert asyncio.run(one.parts()) is None
+    assert asyncio.run(one.best_part()) is None
     assert judge.tried == []
 
 
@@ -206,7 +207,7 @@ def test_when_no_candidate_can_be_proven_any_more_that_is_all_that_is_said() -> 
     one, judge = search(BOUNDED, {"never": lambda n: False})
     unheard: list[dict[str, Any]] = []
 
-    async def fail(*_: object, **__: object) -> Trial:
+    async def fail(*_: object, **__: object) -> TrialResult:
         raise Unprovable("they keep dying")
 
     async def run() -> None:
@@ -247,7 +248,7 @@ def test_of_edits_that_come_to_the_same_program_one_is_tried_in_pairs_and_one_is
     one._proposals.singles = lambda: iter(twice)  # type: ignore[method-assign]
     singles = [*one._singles()]
     assert one._partners == [single for single in singles if not single.doubt][:400]
-    trying = Trying(judge, {"app.py": text}, one._allowance, only=None, more=(500, 500))
+    trying = EditTrials(judge, {"app.py": text}, one._allowance, only=None, more=(500, 500))
     found = made(asyncio.run(trying.all(iter(twice))), text)
     assert len(found) > 1
     assert len({ast.dump(ast.parse(program)) for program in found}) == len(found)
@@ -260,6 +261,6 @@ def test_the_part_that_mends_most_is_known_where_nothing_mends_all() -> None:
     }
     one, _ = search(TWO, tests, seconds=4)
     assert asyncio.run(one.run()) == []
-    part = asyncio.run(one.parts())
+    part = asyncio.run(one.best_part())
     assert part is not None
     assert part[1] == ("span",)

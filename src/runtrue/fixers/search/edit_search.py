@@ -1,9 +1,9 @@
-"""Searching: candidates are tried in order until enough of them pass, or the budget is spent.
+"""Edit search: candidates are tried in order until enough of them pass, or the budget is spent.
 
     singles ─▶ the slow ones again, with more patience ─▶ pairs
        └───────── a candidate passes ─────────▶ a few more, to choose from
 
-What is found is the same for the same program, tests and seed, as long as time is not what ends it.
+The same program, tests and seed give the same result, unless the time ends the search.
 """
 
 from __future__ import annotations
@@ -17,18 +17,19 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from runtrue.fixers.search.budget import Allowance
 from runtrue.fixers.search.evidence import Baseline
 from runtrue.fixers.search.localise import Suspicion
 from runtrue.fixers.search.priors import cause_of_failure
-from runtrue.fixers.search.proposing import Candidate, Proposals
-from runtrue.fixers.search.stopped import Stopped
-from runtrue.fixers.search.trial import End, Trial
+from runtrue.fixers.search.proposals import EditSet, Proposals
+from runtrue.fixers.search.report import Stopped
+from runtrue.fixers.search.trial import End, TrialResult
 from runtrue.loop import Cause
 
 #: After the first candidate that passes at position n, as many more are tried as n, within these.
 _MORE = 100, 1_500
-#: The same where no more than so many tests failed, for a wrong value: that is more easily made
-#: right by chance than many are, or than an exception is that says what is missing.
+#: The same where only a few tests failed, for a wrong value: that is more easily right by chance
+#: than many tests, or than an exception that says what is missing.
 _MORE_IF_FEW, _FEW = (400, 1_500), 2
 #: Candidates that pass are enough at this number.
 _ENOUGH = 24
@@ -36,11 +37,11 @@ _ENOUGH = 24
 _SLOW, _PATIENCE = 40, 8.0
 #: Edits that pairs are made of: those that changed how the tests fail, and those beside them.
 _TELLING, _PARTNERS = 60, 400
-_TELL_EVERY = 0.25
+_REPORT_EVERY = 0.25
 
 
-class Judge(Protocol):
-    """What proves candidates: a `Prover`, or one that starts a process for each."""
+class AnyProver(Protocol):
+    """Runs the tests on candidates: in forks, or in a process for each."""
 
     async def prove(
         self,
@@ -49,49 +50,35 @@ class Judge(Protocol):
         only: Sequence[str] | None = None,
         whole: bool = False,
         patience: float = 1.0,
-    ) -> Trial:
+    ) -> TrialResult:
         """Run the tests on a candidate."""
         ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Allowance:
-    """How much a search may use up: until when, and how many candidates."""
-
-    until: float
-    candidates: int
-    jobs: int = 1
-
-    @property
-    def seconds(self) -> float:
-        """What is left of the time."""
-        return self.until - time.monotonic()
-
-
 @dataclass(slots=True)
-class Tally:
-    """What a search has come to so far."""
+class SearchTally:
+    """The trials of a search so far."""
 
     tried: int = 0
     kinds: Counter[str] = field(default_factory=Counter)
     ends: Counter[End] = field(default_factory=Counter)
-    passing: dict[int, Candidate] = field(default_factory=dict)
-    slow: list[Candidate] = field(default_factory=list)
-    #: Candidates under which other tests fail, or in another way, by how many tests they mend.
-    telling: list[tuple[int, Candidate]] = field(default_factory=list)
+    passing: dict[int, EditSet] = field(default_factory=dict)
+    slow: list[EditSet] = field(default_factory=list)
+    #: Candidates under which tests fail in another way, with the number of tests they fix.
+    telling: list[tuple[int, EditSet]] = field(default_factory=list)
     started: float = field(default_factory=time.monotonic)
     stopped: Stopped = Stopped.EXHAUSTED
 
     def take(
         self,
         at: int,
-        candidate: Candidate,
-        trial: Trial,
+        candidate: EditSet,
+        trial: TrialResult,
         *,
         patience: float,
         usual: frozenset[str],
     ) -> None:
-        """Count a trial. `usual` is how the tests fail without any edit."""
+        """Count a trial. `usual` are the exceptions without any edit."""
         self.tried += 1
         self.kinds[candidate.kind] += 1
         self.ends[trial.end] += 1
@@ -99,8 +86,8 @@ class Tally:
             self.passing[at] = candidate
         elif trial.end is End.TIMEOUT and patience == 1.0:
             self.slow.append(candidate)
-        elif trial.end is End.FAILED and (trial.mended or trial.detail not in usual):
-            self.telling.append((len(trial.mended), candidate))
+        elif trial.end is End.FAILED and (trial.fixed or trial.detail not in usual):
+            self.telling.append((len(trial.fixed), candidate))
 
     @property
     def rate(self) -> float:
@@ -108,64 +95,60 @@ class Tally:
         return self.tried / max(time.monotonic() - self.started, 1e-3)
 
 
-class Trying:
+class EditTrials:
     """Tries candidates side by side, in their order, until enough have passed.
 
-    `only` are the tests that count, if not all do, `usual` how they fail without any edit, and
-    `more` how many candidates are tried after the first that passes: as many as before it, within
-    these.
+    `only` are the tests that count, if not all do, `usual` the exceptions without any edit, and
+    `more` the bounds of how many candidates are tried after the first that passes.
     """
 
     def __init__(
         self,
-        judge: Judge,
+        prover: AnyProver,
         base: dict[str, str],
         allowance: Allowance,
         *,
         only: Sequence[str] | None,
         usual: frozenset[str] = frozenset(),
         more: tuple[int, int],
-        tell: Callable[[Tally], None] = lambda tally: None,
+        report: Callable[[SearchTally], None] = lambda tally: None,
     ) -> None:
-        self._judge = judge
+        self._prover = prover
         self._base = base
         self._allowance = allowance
         self._only = only
         self._usual = usual
         self._more = more
-        self._tell = tell
-        self._told = 0.0
-        self._tried: dict[int, tuple[Candidate, Trial, float]] = {}
-        self.tally = Tally()
+        self._report = report
+        self._reported = 0.0
+        self._tried: dict[int, tuple[EditSet, TrialResult, float]] = {}
+        self.tally = SearchTally()
 
-    async def all(self, candidates: Iterator[Candidate]) -> list[Candidate]:
-        """Those that pass, in their order."""
+    async def all(self, candidates: Iterator[EditSet]) -> list[EditSet]:
+        """Return the candidates that pass, in their order."""
         await self._try(candidates)
         return self._found()
 
-    def furthest(self) -> Candidate | None:
-        """The first of those that mend the most tests, where none passes; None if all die."""
+    def furthest(self) -> EditSet | None:
+        """Return the first of those that fix the most tests; None if no test run ended."""
         failed = [
-            (-len(trial.mended), at, candidate)
+            (-len(trial.fixed), at, candidate)
             for at, (candidate, trial, _) in self._tried.items()
             if trial.end is End.FAILED
         ]
         return min(failed, key=lambda one: one[:2])[2] if failed else None
 
-    def _found(self) -> list[Candidate]:
+    def _found(self) -> list[EditSet]:
         if self.tally.stopped is Stopped.ENOUGH:
             self._count_again()
-        self._tell(self.tally)
+        self._report(self.tally)
         passing = (self.tally.passing[at] for at in sorted(self.tally.passing))
-        # Each program but once, however it came about: what is alike votes together.
+        # Each program only once, however it came about: what is alike votes together.
         programs = {_program(one.texts(self._base)): one for one in reversed([*passing])}
         return [*reversed(programs.values())][:_ENOUGH]
 
-    async def _try(self, candidates: Iterator[Candidate], patience: float = 1.0) -> None:
-        """Try candidates side by side, until enough have passed or the budget is spent.
-
-        What is under way when the time is up is broken off.
-        """
+    async def _try(self, candidates: Iterator[EditSet], patience: float = 1.0) -> None:
+        """Try candidates side by side; cancel what runs when the time is up."""
         numbered = enumerate(candidates, self.tally.tried)
         pending: set[asyncio.Task[None]] = set()
         try:
@@ -192,15 +175,15 @@ class Trying:
                 task.cancel()
             await asyncio.gather(*pending, return_exceptions=True)
 
-    async def _prove(self, at: int, candidate: Candidate, patience: float) -> None:
+    async def _prove(self, at: int, candidate: EditSet, patience: float) -> None:
         texts = candidate.texts(self._base)
-        trial = await self._judge.prove(texts, only=self._only, patience=patience)
+        trial = await self._prover.prove(texts, only=self._only, patience=patience)
         self._tried[at] = candidate, trial, patience
         self.tally.take(at, candidate, trial, patience=patience, usual=self._usual)
         now = time.monotonic()
-        if now - self._told > _TELL_EVERY:
-            self._told = now
-            self._tell(self.tally)
+        if now - self._reported > _REPORT_EVERY:
+            self._reported = now
+            self._report(self.tally)
 
     def _is_over(self) -> bool:
         tally = self.tally
@@ -217,52 +200,52 @@ class Trying:
 
     @property
     def _limit(self) -> int:
-        """The number of candidates that are enough, as far as is known by now."""
+        """The number of candidates that are enough, as known by now."""
         passing, (least, most) = sorted(self.tally.passing), self._more
         most = passing[0] + min(max(passing[0], least), most)
         return min(most, passing[_ENOUGH - 1] + 1) if len(passing) >= _ENOUGH else most
 
     def _count_again(self) -> None:
-        """Leave out what was under way beyond the limit: how much that was is up to chance."""
+        """Drop the trials beyond the limit: how many had started depends on timing."""
         limit, before = self._limit, self.tally
-        self.tally = Tally(started=before.started, stopped=before.stopped)
+        self.tally = SearchTally(started=before.started, stopped=before.stopped)
         for at in sorted(at for at in self._tried if at < limit):
             candidate, trial, patience = self._tried[at]
             self.tally.take(at, candidate, trial, patience=patience, usual=self._usual)
 
 
-class Search(Trying):
+class Search(EditTrials):
     """One search for edits under which all of a baseline's failing tests pass."""
 
     def __init__(
         self,
-        judge: Judge,
+        prover: AnyProver,
         baseline: Baseline,
         base: dict[str, str],
         proposals: Proposals,
         allowance: Allowance,
         *,
         targets: Sequence[str],
-        tell: Callable[[Tally], None] = lambda tally: None,
+        report: Callable[[SearchTally], None] = lambda tally: None,
     ) -> None:
-        # What fails for other reasons is not this search's business, and may go on failing.
+        # Tests that fail for other reasons may go on failing.
         self._wanted = [c.test for c in baseline.cases if c.passed or c.test in set(targets)]
         super().__init__(
-            judge,
+            prover,
             base,
             allowance,
             only=self._wanted,
             usual=_usual(baseline, targets),
             more=_MORE_IF_FEW if _is_weak(baseline, targets) else _MORE,
-            tell=tell,
+            report=report,
         )
         self._proposals = proposals
         self._targets = tuple(targets)
-        #: The likeliest of those that were tried, each program but once.
-        self._partners: list[Candidate] = []
+        #: The likeliest of those that were tried, each program only once.
+        self._partners: list[EditSet] = []
 
-    async def run(self) -> list[Candidate]:
-        """The candidates that pass, in the order they were thought of."""
+    async def run(self) -> list[EditSet]:
+        """Return the candidates that pass, in the order they were proposed."""
         await self._try(self._singles())
         if not self.tally.passing and self.tally.slow and not self._is_over():
             await self._try(iter(self.tally.slow[:_SLOW]), patience=_PATIENCE)
@@ -270,9 +253,9 @@ class Search(Trying):
             await self._try(self._pairs())
         return self._found()
 
-    async def parts(self) -> tuple[Candidate, tuple[str, ...]] | None:
-        """The candidate that mends the most of the targets, though not all, and breaks nothing."""
-        best: tuple[Candidate, tuple[str, ...]] | None = None
+    async def best_part(self) -> tuple[EditSet, tuple[str, ...]] | None:
+        """Return the candidate that fixes most, but not all targets, and breaks nothing."""
+        best: tuple[EditSet, tuple[str, ...]] | None = None
         telling = sorted(self.tally.telling, key=lambda one: one[1].cost)[:_PARTNERS]
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(self._allowance.seconds):
@@ -281,30 +264,30 @@ class Search(Trying):
         return best
 
     async def _better(
-        self, candidate: Candidate, best: tuple[Candidate, tuple[str, ...]] | None
-    ) -> tuple[Candidate, tuple[str, ...]] | None:
-        """A candidate with what it mends, if that is more than the best does."""
+        self, candidate: EditSet, best: tuple[EditSet, tuple[str, ...]] | None
+    ) -> tuple[EditSet, tuple[str, ...]] | None:
+        """Return a candidate with the tests it fixes, if those are more than the best's."""
         texts = candidate.texts(self._base)
-        trial = await self._judge.prove(texts, only=self._wanted, whole=True)
-        if trial.end is not End.FAILED or len(trial.mended) <= len(best[1] if best else ()):
+        trial = await self._prover.prove(texts, only=self._wanted, whole=True)
+        if trial.end is not End.FAILED or len(trial.fixed) <= len(best[1] if best else ()):
             return None
         safe = [test for test in self._wanted if test not in self._targets]
-        held = await self._judge.prove(texts, only=[*safe, *trial.mended])
-        return (candidate, trial.mended) if held.end is End.PASSED else None
+        proof = await self._prover.prove(texts, only=[*safe, *trial.fixed])
+        return (candidate, trial.fixed) if proof.end is End.PASSED else None
 
     # -- the order of candidates ----------------------------------------------------------------
 
-    def _singles(self) -> Iterator[Candidate]:
+    def _singles(self) -> Iterator[EditSet]:
         for one in self._proposals.singles():
             if self._proposals.is_new(one):
                 if not one.doubt and len(self._partners) < _PARTNERS:
                     self._partners.append(one)
                 yield one
 
-    def _pairs(self) -> Iterator[Candidate]:
-        """Edits that changed how the tests fail, each with the likeliest others."""
+    def _pairs(self) -> Iterator[EditSet]:
+        """Return edits that changed how the tests fail, each with the likeliest others."""
         telling = [one for _, one in sorted(self.tally.telling, key=lambda one: one[1].cost)]
-        pairs: list[Candidate] = []
+        pairs: list[EditSet] = []
         seen: set[frozenset[object]] = set()
         for first in telling[:_TELLING]:
             for second in self._partners:
@@ -317,12 +300,12 @@ class Search(Trying):
 
 
 def _program(texts: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
-    """What some files come to, without how it is written."""
+    """Return the syntax trees of some files, which are the same however they are written."""
     return tuple(sorted((file, ast.dump(ast.parse(text))) for file, text in texts.items()))
 
 
 def _usual(baseline: Baseline, targets: Iterable[str]) -> frozenset[str]:
-    """The types of the exceptions that the targets fail with now."""
+    """Return the types of the exceptions that the targets fail with now."""
     wanted = set(targets)
     return frozenset(
         case.failure.exception
@@ -332,12 +315,12 @@ def _usual(baseline: Baseline, targets: Iterable[str]) -> frozenset[str]:
 
 
 def _is_weak(baseline: Baseline, targets: Sequence[str]) -> bool:
-    """Whether little says what is wrong: few tests fail, and only for a value."""
+    """True if little says what is wrong: few tests fail, and for a value."""
     failures = [c.failure for c in baseline.cases if c.failure and c.test in targets]
     values = any(cause_of_failure(one) is Cause.WRONG_VALUE for one in failures)
     return len(targets) <= _FEW and values
 
 
 def where_to_look(suspicion: Suspicion, count: int = 5) -> list[str]:
-    """The most suspect lines, as a person writes them."""
+    """Return the most suspect lines, as `file:line`."""
     return [f"{file}:{line}" for file, line, _ in suspicion.top(count)]

@@ -10,10 +10,10 @@ import pytest
 
 from runtrue.checks import CommandCheck
 from runtrue.fixers.search.evidence import Baseline, Failure
-from runtrue.fixers.search.fresh import FreshProver
-from runtrue.fixers.search.servers import Limits, Unprovable
-from runtrue.fixers.search.trial import End, Trial
-from tests.fixers.search.test_proving import MENDED, SHOP, place, snapshot
+from runtrue.fixers.search.fresh_prover import FreshProver
+from runtrue.fixers.search.servers import TrialLimits, Unprovable
+from runtrue.fixers.search.trial import End, TrialResult
+from tests.fixers.search.test_forked_prover import FIXED, SHOP, place, snapshot
 
 UNITTEST = """\
 import unittest
@@ -28,13 +28,13 @@ DOCTEST = '"""\n>>> total([1, 2])\n3\n"""\n\n'
 
 def prove(
     directory: Path, command: str, files: Mapping[str, str], *candidates: Mapping[str, str]
-) -> tuple[Baseline, list[Trial]]:
+) -> tuple[Baseline, list[TrialResult]]:
     workplace = place(directory, files)
     before = snapshot(workplace.root)
     check = CommandCheck(name="tests", command=command)
 
-    async def run() -> tuple[Baseline, list[Trial]]:
-        async with FreshProver.open(check, workplace, Limits(jobs=1)) as prover:
+    async def run() -> tuple[Baseline, list[TrialResult]]:
+        async with FreshProver.open(check, workplace, TrialLimits(jobs=1)) as prover:
             baseline = await prover.baseline()
             return baseline, [await prover.prove(texts) for texts in candidates]
 
@@ -56,7 +56,7 @@ def test_unittest_is_proven_by_its_command_and_read_from_its_traceback(tmp_path:
         "python -m unittest",
         files,
         {"shop.py": SHOP.replace("-=", "*=")},
-        {"shop.py": MENDED},
+        {"shop.py": FIXED},
     )
     failure = failure_of(baseline)
     assert (failure.test, failure.exception) == ("tests", "AssertionError")
@@ -66,7 +66,7 @@ def test_unittest_is_proven_by_its_command_and_read_from_its_traceback(tmp_path:
     assert (failure.actual.repr, failure.expected.repr) == ("-3", "3")
     assert baseline.tests == ("test_shop.py",)
     assert (failed.end, passed.end) == (End.FAILED, End.PASSED)
-    assert passed.mended == ("tests",)
+    assert passed.fixed == ("tests",)
 
 
 @pytest.mark.parametrize("command", ["python -m unittest", "python -m pytest -p no:cacheprovider"])
@@ -82,7 +82,7 @@ def test_doctest_tells_what_it_expected(tmp_path: Path) -> None:
         tmp_path,
         "python -m doctest shop.py",
         {"shop.py": DOCTEST + SHOP},
-        {"shop.py": DOCTEST + MENDED},
+        {"shop.py": DOCTEST + FIXED},
     )
     failure = failure_of(baseline)
     assert failure.expected is not None

@@ -11,7 +11,7 @@ from runtrue.fixers.search.edit import Splice, splice
 from runtrue.fixers.search.evidence import Failure
 from runtrue.fixers.search.localise import Suspicion
 from runtrue.fixers.search.priors import Priors
-from runtrue.fixers.search.proposing import Candidate, Proposals
+from runtrue.fixers.search.proposals import EditSet, Proposals
 
 SHOP = '''\
 """Prices of a shop."""
@@ -117,7 +117,7 @@ def test_edits_of_the_same_place_are_not_made_together() -> None:
     first, second, *_ = [
         one for one in proposals(SHOP, {12: 1.0}).singles() if one.kind == "comparison"
     ]
-    assert isinstance(first, Candidate)
+    assert isinstance(first, EditSet)
     assert first.with_(second) is None
 
 

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from runtrue.fixers.search.choosing import choose
 from runtrue.fixers.search.edit import Edit, Splice
-from runtrue.fixers.search.proposing import Candidate
+from runtrue.fixers.search.proposals import EditSet
+from runtrue.fixers.search.rank import rank_edits
 
 
-def candidate(name: str, cost: float, doubt: str | None = None) -> Candidate:
+def candidate(name: str, cost: float, doubt: str | None = None) -> EditSet:
     edit = Edit(
         file="app.py", splices=(Splice(0, 1, name),), kind="k", line=1, says=name, doubt=doubt
     )
-    return Candidate(edits=(edit,), cost=cost)
+    return EditSet(edits=(edit,), cost=cost)
 
 
-def order(*candidates: Candidate, behave: list[tuple[str, ...] | None]) -> list[str]:
-    return [one.candidate.edits[0].says for one in choose(candidates, behave)]
+def order(*candidates: EditSet, behave: list[tuple[str, ...] | None]) -> list[str]:
+    return [one.candidate.edits[0].says for one in rank_edits(candidates, behave)]
 
 
 def test_of_candidates_of_which_nothing_more_is_known_the_likeliest_comes_first() -> None:
@@ -50,12 +50,12 @@ def test_of_those_that_behave_alike_the_one_that_changes_fewer_places_is_ahead()
     many = candidate("many", 0.9)
     edit = replace(many.edits[0], splices=(Splice(0, 1, "a"), Splice(2, 3, "a")))
     many = replace(many, edits=(edit,))
-    choices = choose([many, candidate("one", 1.0)], [("1",), ("1",)], clumsy=[(0, 9), (0, 9)])
+    choices = rank_edits([many, candidate("one", 1.0)], [("1",), ("1",)], clumsy=[(0, 9), (0, 9)])
     assert [one.candidate.edits[0].says for one in choices] == ["one", "many"]
 
 
 def test_an_unlikely_edit_is_not_sure_for_being_the_only_one() -> None:
-    likely, unlikely = (choose([candidate("a", cost)], [None])[0] for cost in (-0.5, 2.5))
+    likely, unlikely = (rank_edits([candidate("a", cost)], [None])[0] for cost in (-0.5, 2.5))
     assert likely.confidence > 0.85
     assert unlikely.confidence < 0.35
 
@@ -63,7 +63,7 @@ def test_an_unlikely_edit_is_not_sure_for_being_the_only_one() -> None:
 def test_a_doubtful_patch_ranks_last_and_says_so() -> None:
     doubtful = candidate("special", 0.0, doubt="special-cases a value")
     plain = candidate("plain", 2.0)
-    choices = choose([doubtful, plain], [("1",), ("2",)])
+    choices = rank_edits([doubtful, plain], [("1",), ("2",)])
     assert [one.candidate for one in choices] == [plain, doubtful]
     assert choices[1].candidate.doubt == "special-cases a value"
     assert choices[1].confidence < choices[0].confidence
@@ -71,17 +71,19 @@ def test_a_doubtful_patch_ranks_last_and_says_so() -> None:
 
 def test_what_leaves_more_of_the_old_behaviour_as_it_was_is_ahead_of_its_equal() -> None:
     bold, careful = candidate("bold", 1.0), candidate("careful", 1.0)
-    choices = choose([bold, careful], [("9", "9", "9"), ("1", "2", "9")], original=("1", "2", "3"))
+    choices = rank_edits(
+        [bold, careful], [("9", "9", "9"), ("1", "2", "9")], original=("1", "2", "3")
+    )
     assert choices[0].candidate is careful
 
 
 def test_confidences_are_shares_and_never_certain() -> None:
-    choices = choose([candidate("a", -9.0)], [("1",)])
+    choices = rank_edits([candidate("a", -9.0)], [("1",)])
     assert 0 < choices[0].confidence < 1
-    assert choose([], []) == []
+    assert rank_edits([], []) == []
 
 
 def test_one_test_is_less_to_rely_on_than_many() -> None:
-    few, many = (choose([candidate("a", -2.0)], [("1",)], tests=count) for count in (1, 9))
+    few, many = (rank_edits([candidate("a", -2.0)], [("1",)], tests=count) for count in (1, 9))
     assert few[0].confidence == 0.5
     assert many[0].confidence == 0.9

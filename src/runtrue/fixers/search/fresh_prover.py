@@ -1,4 +1,4 @@
-"""Proving afresh: the user's own command, one process for each candidate, which is on the disk."""
+"""Prove candidates by the user's own command: one process for each, which is on the disk."""
 
 from __future__ import annotations
 
@@ -8,15 +8,14 @@ import contextlib
 import re
 import time
 from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
 
 from runtrue import process
 from runtrue.checks import CommandCheck, files_named, reader_of
-from runtrue.fixers.search.evidence import Baseline, Case, Failure, Frame, Value
-from runtrue.fixers.search.placing import Placing
-from runtrue.fixers.search.servers import Limits, Unprovable
-from runtrue.fixers.search.trial import End, Trial
+from runtrue.fixers.search.evidence import Baseline, Failure, Frame, MeasuredTest, Value
+from runtrue.fixers.search.project_files import ProjectFiles
+from runtrue.fixers.search.servers import TrialLimits, Unprovable
+from runtrue.fixers.search.trial import End, TrialResult
 from runtrue.loop import Workplace
 
 _FRAME = re.compile(r'^\s*File "(?P<file>[^"]+)", line (?P<line>\d+)(?:, in (?P<name>.+))?', re.M)
@@ -36,33 +35,30 @@ _KEEP = 256 * 1024
 
 
 class FreshProver:
-    """Tries candidates by running the command on each. It passes when the check would."""
+    """Tries candidates by running the command on each. One passes when the check would."""
 
-    def __init__(self, command: CommandCheck, workplace: Workplace, limits: Limits) -> None:
+    def __init__(self, command: CommandCheck, workplace: Workplace, limits: TrialLimits) -> None:
         self._command = command
         self._workplace = workplace
         self._limits = limits
-        self._placing = Placing(workplace.root.resolve())
+        self._files = ProjectFiles(workplace.root.resolve())
         self._baseline: Baseline | None = None
         self._turn = asyncio.Lock()
         self._seconds = _LEAST_SECONDS
 
     @classmethod
-    def open(
-        cls, command: CommandCheck, workplace: Workplace, limits: Limits | None = None
-    ) -> AbstractAsyncContextManager[FreshProver]:
-        """As a `Prover` is opened; nothing is started yet."""
-        return cls(command, workplace, limits or Limits())._opened()
-
     @contextlib.asynccontextmanager
-    async def _opened(self) -> AsyncIterator[FreshProver]:
-        yield self
+    async def open(
+        cls, command: CommandCheck, workplace: Workplace, limits: TrialLimits | None = None
+    ) -> AsyncIterator[FreshProver]:
+        """Open it like a `Prover`; nothing is started yet."""
+        yield cls(command, workplace, limits or TrialLimits())
 
     async def baseline(self) -> Baseline:
-        """The command run once, as one case that is named after the check. Raises Unprovable."""
+        """Run the command once, as one test named after the check. Raises Unprovable."""
         async with self._turn:
             if self._baseline is None:
-                self._placing.keep_all()
+                self._files.keep_all()
                 ended, passed = await self._run(min(self._command.timeout, self._limits.starting))
                 if not ended.timed_out:
                     self._seconds = max(_LEAST_SECONDS, self._limits.times * ended.seconds)
@@ -76,33 +72,35 @@ class FreshProver:
         only: Sequence[str] | None = None,
         whole: bool = False,
         patience: float = 1.0,
-    ) -> Trial:
-        """Run the command on a candidate. `only` and `whole` mean nothing where all is one case."""
+    ) -> TrialResult:
+        """Run the command on a candidate. `only` and `whole` mean nothing where all is one test."""
         await self.baseline()
         async with self._turn:
             began = time.monotonic()
             try:
-                with self._placing.placed(texts):
+                with self._files.with_texts(texts):
                     ended, passed = await self._run(self._seconds * patience)
             finally:
-                self._placing.tidy()
+                self._files.tidy()
         seconds = time.monotonic() - began
         name = self._command.name
         if passed:
-            return Trial(end=End.PASSED, mended=(name,), seconds=seconds)
-        # One that ends with 0 and does not pass has left before its tests were done.
+            return TrialResult(end=End.PASSED, fixed=(name,), seconds=seconds)
+        # One that ends with 0 and does not pass has exited before its tests were done.
         end = End.FAILED if (ended.exit_code or 0) > 0 else End.DIED
         end = End.TIMEOUT if ended.timed_out else end
-        return Trial(end=end, killer=name, seconds=seconds, detail=f"exit code {ended.exit_code}")
+        return TrialResult(
+            end=end, killer=name, seconds=seconds, detail=f"exit code {ended.exit_code}"
+        )
 
     async def behave(
         self, texts: Mapping[str, str], *, seed: int, inputs: int
     ) -> tuple[str, ...] | None:
-        """Not known: nothing is seen of what the command calls."""
+        """Return None: nothing is known of what the command calls."""
         return None
 
     async def _run(self, seconds: float) -> tuple[process.Ended, bool]:
-        """How the command ended, and whether it passed, as its check sees it."""
+        """Return how the command ended, and whether its check passes."""
         command = replace(self._command, cover=False)
         where = self._workplace.directory / command.directory
         workplace = replace(self._workplace, directory=where)
@@ -127,11 +125,11 @@ class FreshProver:
             raise Unprovable(f"the command cannot be started: {error.strerror}") from error
         return ended, reader.read(ended, workplace).passed
 
-    # -- what its output tells ------------------------------------------------------------------
+    # -- reading its output ------------------------------------------------------------------
 
     def _read(self, ended: process.Ended, *, passed: bool) -> Baseline:
         output = f"{ended.stdout.text}\n{ended.stderr.text}"
-        case = Case(
+        case = MeasuredTest(
             test=self._command.name,
             passed=passed,
             seconds=ended.seconds,
@@ -180,7 +178,7 @@ class FreshProver:
         )
 
     def _frames(self, output: str) -> tuple[tuple[Frame, ...], int]:
-        """The frames in the project of the first traceback, and where the last of them ends."""
+        """Return the first traceback's frames in the project, and the end of the last one."""
         root = self._workplace.root.resolve()
         frames: list[Frame] = []
         end = 0

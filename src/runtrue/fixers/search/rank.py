@@ -1,7 +1,7 @@
-"""Choosing: which of several candidates that pass the tests is most likely to be right.
+"""Rank candidates that pass the tests by how likely they are to be right.
 
-The tests do not tell them apart, so other inputs do: candidates that behave alike on inputs made
-from those of the tests speak for one another. A patch that special-cases a value, drops a check or
+The tests do not distinguish them, so other inputs do: candidates that behave alike on inputs made
+from those of the tests support one another. An edit that special-cases a value, drops a check or
 swallows an exception comes last, and says so.
 """
 
@@ -14,18 +14,18 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from runtrue.fixers.search.edit import parsed
-from runtrue.fixers.search.proposing import Candidate
+from runtrue.fixers.search.proposals import EditSet
 
-#: What is known of a candidate's behaviour: one digest for each input.
+#: A candidate's behaviour: one digest for each input.
 Behaviour = tuple[str, ...]
 #: The confidence in a doubtful candidate.
 _DOUBTFUL = 0.05
-#: No confidence of a search is larger: the tests are all that stands behind it.
+#: No confidence of a search is larger: the tests are its only evidence.
 _MOST = 0.95
-#: The vote for an edit that nobody has thought of: what is unlikely is not sure for being alone.
+#: The vote for edits that were not proposed: an unlikely edit is not sure because it is alone.
 _NONE_OF_THESE = 0.2
 
-#: Operations that come to nothing, with what they do so with on their right side.
+#: Operations that change nothing with this value on their right side.
 _NEUTRAL: dict[type[ast.operator], int] = {
     ast.Add: 0,
     ast.Sub: 0,
@@ -37,17 +37,17 @@ _NEUTRAL: dict[type[ast.operator], int] = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Choice:
-    """A candidate that passes, with what speaks for it."""
+class RankedEdits:
+    """A candidate that passes, with the confidence in it."""
 
-    candidate: Candidate
+    candidate: EditSet
     confidence: float
-    #: How many of the others behave just like it, where that is known.
+    #: How many others behave just like it, where that is known.
     alike: int | None = None
 
 
 def clumsiness(texts: Iterable[str]) -> tuple[int, int]:
-    """How often programs do what comes to nothing (`x + 0`, `not not x`), and how long they are."""
+    """Count operations of programs that change nothing (`x + 0`, `not not x`), and the nodes."""
     found = length = 0
     for text in texts:
         for node in ast.walk(parsed(text)):
@@ -60,17 +60,17 @@ def clumsiness(texts: Iterable[str]) -> tuple[int, int]:
     return found, length
 
 
-def choose(
-    candidates: Sequence[Candidate],
+def rank_edits(
+    candidates: Sequence[EditSet],
     behaviours: Sequence[Behaviour | None],
     original: Behaviour | None = None,
     *,
     clumsy: Sequence[tuple[int, int]] | None = None,
     tests: int | None = None,
-) -> list[Choice]:
-    """The candidates, best first. `original` is how the unchanged program behaves.
+) -> list[RankedEdits]:
+    """Return the candidates, best first. `original` is how the unchanged program behaves.
 
-    `tests` is how many tests they pass: the fewer, the less is any of them worth.
+    `tests` is how many tests they pass: fewer tests give less confidence.
 
     Of candidates that behave alike, the least clumsy is ahead, then the one that changes the fewest
     places, then the likeliest. Where nothing is known of how they behave, the likeliest is.
@@ -104,7 +104,7 @@ def choose(
         return one.doubt is not None, -votes.get(keys[at], 0.0), idle, places, one.cost, length, at
 
     return [
-        Choice(
+        RankedEdits(
             candidate=candidates[at],
             confidence=_DOUBTFUL
             if candidates[at].doubt
@@ -116,7 +116,7 @@ def choose(
 
 
 def _keeps(behaviour: Behaviour | None, original: Behaviour | None) -> float:
-    """From 0.5 to 1.5: how much of what the program did stays as it was."""
+    """Return how much of the program's behaviour stays as it was, from 0.5 to 1.5."""
     if behaviour is None or not original:
         return 1.0
     return 0.5 + sum(a == b for a, b in zip(behaviour, original, strict=False)) / len(original)

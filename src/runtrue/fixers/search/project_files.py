@@ -1,4 +1,4 @@
-"""Placing: a candidate on the disk for the time of a trial, and all as it was afterwards."""
+"""Project files: a candidate on the disk for the time of a trial, and all restored afterwards."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from pathlib import Path
 
 from runtrue.encoding import encoded
 
-#: What runs leave behind and nobody minds, and where the code of others is.
+#: What runs leave behind without harm, and the code of others.
 _CACHES = frozenset(
     {"__pycache__", ".pytest_cache", ".hypothesis", ".git", ".tox", ".nox", "node_modules"}
 )
-#: How much is remembered of one file, and of all.
+#: The most bytes that are remembered of one file, and of all.
 _LARGEST, _IN_ALL = 1024 * 1024, 64 * 1024 * 1024
 
 
-class Placing:
-    """The files of a project, some of which are another's for a while."""
+class ProjectFiles:
+    """The files of a project, which candidates and tests change for a while."""
 
     def __init__(self, root: Path) -> None:
         self._root = root
@@ -30,8 +30,8 @@ class Placing:
         self._times = 0
 
     @contextlib.contextmanager
-    def placed(self, texts: Mapping[str, str]) -> Iterator[None]:
-        """Have some files on the disk as a candidate has them."""
+    def with_texts(self, texts: Mapping[str, str]) -> Iterator[None]:
+        """Have a candidate's files on the disk."""
         with contextlib.ExitStack() as stack:
             for name, text in texts.items():
                 path = self._root / name
@@ -41,7 +41,7 @@ class Placing:
                     stack.callback(path.unlink, missing_ok=True)
                     path.write_bytes(encoded(text))
                     continue
-                stack.callback(_put_back, path, old, state.st_atime_ns, state.st_mtime_ns)
+                stack.callback(_restore, path, old, state.st_atime_ns, state.st_mtime_ns)
                 path.write_bytes(encoded(text))
                 # Compiled files go by seconds and size: no two candidates share both.
                 self._times += 1
@@ -50,7 +50,7 @@ class Placing:
             yield
 
     def state(self) -> dict[Path, tuple[int, int]]:
-        """What tells whether any file has changed: its size, and when it was last written."""
+        """Return the size and the time of the last change of each file."""
         states: dict[Path, tuple[int, int]] = {}
         for path in self._listed():
             with contextlib.suppress(FileNotFoundError):
@@ -60,7 +60,7 @@ class Placing:
         return states
 
     def keep(self, written: Iterable[str | Path]) -> None:
-        """Remember what files are like that are written, so that they can be made so again."""
+        """Remember files that are written, to restore them."""
         for path in map(Path, written):
             if path in self._kept or path not in self._before or not path.is_file():
                 continue
@@ -70,15 +70,15 @@ class Placing:
                 self._size += state.st_size
 
     def keep_all(self) -> None:
-        """Remember all files: it is not seen which of them are written."""
+        """Remember all files, where it is not known which are written."""
         self.keep(sorted(self._before))
 
     def can_restore(self, name: str) -> bool:
-        """Whether a file is made as it was, or removed, when all is tidied."""
+        """Return whether `tidy` restores or removes a file."""
         return Path(name) in self._kept or Path(name) not in self._before
 
     def tidy(self) -> None:
-        """Remove what was not there before, and make as they were the files that are kept."""
+        """Remove new files, and restore those that are remembered."""
         for path in sorted(set(self._listed()) - self._before, reverse=True):
             if path.is_dir() and not path.is_symlink():
                 shutil.rmtree(path, ignore_errors=True)
@@ -104,6 +104,6 @@ class Placing:
             yield from (Path(place, name) for name in (*directories, *files))
 
 
-def _put_back(path: Path, content: bytes, accessed: int, modified: int) -> None:
+def _restore(path: Path, content: bytes, accessed: int, modified: int) -> None:
     path.write_bytes(content)
     os.utime(path, ns=(accessed, modified))

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from runtrue.fixers.search.doubting import DROPS_A_CHECK
+from runtrue.fixers.search.doubts import DROPS_A_CHECK
 from runtrue.fixers.search.evidence import Failure, Frame
 from runtrue.fixers.search.localise import Suspicion
 from runtrue.fixers.search.priors import Priors
-from runtrue.fixers.search.proposing import Proposals
+from runtrue.fixers.search.proposals import Proposals
 
 TAX = """\
 def with_tax(net, kind="other"):

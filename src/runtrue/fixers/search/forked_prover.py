@@ -1,4 +1,4 @@
-"""Proving: the tests run on one candidate after another, in copies of one preloaded process."""
+"""Prove candidates by running the tests in copies of one preloaded process."""
 
 from __future__ import annotations
 
@@ -6,35 +6,36 @@ import asyncio
 import contextlib
 import time
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from runtrue.checks import CommandCheck
-from runtrue.fixers.search.ahead import Ahead
 from runtrue.fixers.search.connection import Message
-from runtrue.fixers.search.evidence import Baseline, Case
-from runtrue.fixers.search.placing import Placing
-from runtrue.fixers.search.reading import case_of, dead_failure, failure_from
-from runtrue.fixers.search.servers import Limits, Servers, Unprovable
-from runtrue.fixers.search.trial import End, Trial
+from runtrue.fixers.search.early_servers import EarlyServers
+from runtrue.fixers.search.evidence import Baseline, MeasuredTest
+from runtrue.fixers.search.parse_evidence import case_of, dead_failure, failure_from
+from runtrue.fixers.search.project_files import ProjectFiles
+from runtrue.fixers.search.servers import Servers, TrialLimits, Unprovable
+from runtrue.fixers.search.trial import End, TrialResult
 from runtrue.loop import Workplace
 
-__all__ = ["Limits", "Prover", "Unprovable"]
+__all__ = ["Prover", "TrialLimits", "Unprovable"]
 
 _DEATHS = 3
-#: Files that were there and that a candidate may write, beside those that the tests write.
+#: How many existing files a candidate may write, beside those that the tests write.
 _WRITTEN = 3
-#: Reasons that a file can never be changed where all tests are collected already.
+#: Reasons why a file can never be changed where all tests are collected already.
 _NEVER_LIVE = ("it is not imported", "its asserts are rewritten")
 
 
 class Prover:
     """Tries candidates with the user's own pytest command, started once."""
 
-    def __init__(self, servers: Servers, workplace: Workplace, limits: Limits) -> None:
+    def __init__(self, servers: Servers, workplace: Workplace, limits: TrialLimits) -> None:
         self.servers = servers
         self._limits = limits
         self._root = workplace.root.resolve()
-        self._placing = Placing(self._root)
+        self._files = ProjectFiles(self._root)
         self._baseline: Baseline | None = None
         self._state: dict[Path, tuple[int, int]] = {}
         self._measuring = asyncio.Lock()
@@ -44,7 +45,7 @@ class Prover:
         self._turns = asyncio.Semaphore(1)
         self._on_disk = False
         self._tidies = False
-        #: What the tests write, or candidates have, and can be made as it was.
+        #: Files that tests or candidates write, and that can be restored.
         self._known: set[str] = set()
         #: The tests that start programs, or write into the project.
         self._touching: frozenset[int] = frozenset()
@@ -58,16 +59,13 @@ class Prover:
         cls,
         command: CommandCheck,
         workplace: Workplace,
-        limits: Limits | None = None,
-        ahead: Ahead | None = None,
+        limits: TrialLimits | None = None,
+        early: EarlyServers | None = None,
     ) -> AsyncIterator[Prover]:
-        """Start the command and have it stop where its tests are collected. Raises Unprovable.
-
-        It may have been started `ahead`.
-        """
-        limits = limits or Limits()
-        running = ahead.taken() if ahead else Servers(command, workplace, limits).running()
-        prover = ahead.prover if ahead else None
+        """Start the command, or take an `early` one, and collect its tests. Raises Unprovable."""
+        limits = limits or TrialLimits()
+        running = early.taken() if early else Servers(command, workplace, limits).running()
+        prover = early.prover if early else None
         try:
             async with running as servers:
                 prover = prover or await cls.collected(servers, workplace, limits)
@@ -77,29 +75,29 @@ class Prover:
                 prover.tidy()
 
     @classmethod
-    async def collected(cls, servers: Servers, workplace: Workplace, limits: Limits) -> Prover:
-        """Have servers that run collect the tests. Raises Unprovable."""
+    async def collected(cls, servers: Servers, workplace: Workplace, limits: TrialLimits) -> Prover:
+        """Have running servers collect the tests. Raises Unprovable."""
         prover = cls(servers, workplace, limits)
         await servers.collect()
         return prover
 
     def is_as_measured(self) -> bool:
-        """Whether the files are those that the tests were last run on."""
-        return self._placing.state() == self._state
+        """Return whether the files are those that the tests were last run on."""
+        return self._files.state() == self._state
 
     def tidy(self) -> None:
-        """Make the files as they were, where tests or candidates have written any."""
+        """Restore the files, where tests or candidates write any."""
         if self._tidies:
-            self._placing.tidy()
+            self._files.tidy()
 
     # -- the program as it is ---------------------------------------------------------------------
 
     async def baseline(self) -> Baseline:
-        """All tests on the program as it is, run once."""
+        """Run all tests on the unchanged program, once."""
         async with self._measuring:
             if self._baseline is None:
                 self._baseline = await self._measure()
-                self._state = self._placing.state()
+                self._state = self._files.state()
             return self._baseline
 
     async def _measure(self) -> Baseline:
@@ -136,9 +134,9 @@ class Prover:
         self._tidies = bool(effects.written) or effects.ran
         self._keep(effects.written)
         if effects.ran:
-            self._placing.keep_all()
+            self._files.keep_all()
         if self._tidies:
-            self._placing.tidy()
+            self._files.tidy()
         self._touching = frozenset(
             i for i in everything if plain[i]["touches"] or traced[i]["touches"]
         )
@@ -147,7 +145,7 @@ class Prover:
         self._turns = asyncio.Semaphore(self._jobs)
         cases = [case_of(tests[i]["id"], plain[i], traced[i]) for i in everything]
         cases += [
-            Case(
+            MeasuredTest(
                 test=one["id"],
                 passed=False,
                 seconds=0.0,
@@ -164,8 +162,8 @@ class Prover:
         )
 
     def _keep(self, written: Collection[str]) -> None:
-        self._placing.keep(written)
-        self._known.update(filter(self._placing.can_restore, written))
+        self._files.keep(written)
+        self._known.update(filter(self._files.can_restore, written))
 
     def _relative(self, path: str) -> str:
         return Path(path).relative_to(self._root).as_posix()
@@ -182,7 +180,7 @@ class Prover:
         todo = list(order)
         deaths = 0
 
-        def told(message: Message) -> None:
+        def take(message: Message) -> None:
             found[message["case"]] = message
 
         while todo:
@@ -197,7 +195,7 @@ class Prover:
                     "trace": trace,
                     "total": sum(limit_of[i] + 3.0 for i in todo) + 10.0,
                 },
-                told,
+                take,
             )
             if answer["end"] == "ran":
                 effects.add(answer)
@@ -260,12 +258,12 @@ class Prover:
         only: Sequence[str] | None = None,
         whole: bool = False,
         patience: float = 1.0,
-    ) -> Trial:
-        """Run the tests on a candidate: some files, named from the root, with other content.
+    ) -> TrialResult:
+        """Run the tests on a candidate: some files, relative to the root, with other content.
 
-        It passes when all tests pass that failed before, and all that passed. Stops at the first
-        test that does not; with `whole`, after all that failed before. `only` are the tests that
-        count, if not all do; `patience` makes the limits of time longer.
+        Passes when all tests pass that failed before, and all that passed. Stops at the first that
+        does not; with `whole`, after all that failed before. `only` are the tests that count, if
+        not all do; `patience` multiplies the time limits.
         """
         await self.baseline()
         wanted = None
@@ -285,20 +283,20 @@ class Prover:
             async with self._turns:
                 began = time.monotonic()
                 answer = await self._try(first, texts)
-                # Which of those that were tried together went too far, is seen when each is alone.
+                # Which of those that ran together hit the limit shows when each runs alone.
                 together = self._jobs > 1 and self.servers.exceeded is not None
                 again = answer["end"] == "died" and together
             is_over = first is request or answer["end"] != "passed"
             if answer["end"] != "writes" and not again and is_over:
                 return self._trial(answer, time.monotonic() - began)
             if answer["end"] == "writes" and not answer["path"]:
-                self._placing.keep_all()
+                self._files.keep_all()
         async with self._only_one():
             answer = await self._try_alone(request, texts)
             return self._trial(answer, time.monotonic() - began)
 
     def _first_of(self, request: Message) -> Message | None:
-        """What can be tried side by side with others: as a rule all, else what touches nothing."""
+        """Return the request that can run beside others: usually all, else what touches nothing."""
         if not self._tidies:
             return request
         tests, wanted = self._plan["tests"], request["only"]
@@ -312,7 +310,7 @@ class Prover:
 
     @contextlib.asynccontextmanager
     async def _only_one(self) -> AsyncIterator[None]:
-        """All turns at once: nothing else is tried meanwhile."""
+        """Hold all turns: nothing else is tried meanwhile."""
         async with contextlib.AsyncExitStack() as stack:
             await stack.enter_async_context(self._alone)
             for _ in range(self._jobs):
@@ -320,15 +318,15 @@ class Prover:
             yield
 
     async def _try_alone(self, request: Message, texts: Mapping[str, str]) -> Message:
-        """Try a candidate that writes below the project, and make all as it was."""
+        """Try a candidate that writes below the project, and restore the files."""
         for _ in range(1 + _WRITTEN):
             asked = {**request, "alone": True, "known": sorted(self._known)}
             await self.servers.revive()  # from the files as they are
             try:
-                with self._placing.placed(texts) if self._on_disk else contextlib.nullcontext():
+                with self._files.with_texts(texts) if self._on_disk else contextlib.nullcontext():
                     answer = await self._try(asked, texts)
             finally:
-                self._placing.tidy()
+                self._files.tidy()
             if answer["end"] != "writes":
                 return answer
             self._keep([answer["path"]])
@@ -354,18 +352,18 @@ class Prover:
         return self._explained(await servers.fresh.ask(request))
 
     def _explained(self, answer: Message) -> Message:
-        """With the limit for which the servers were ended, where they were."""
+        """Return the answer with the limit for which the servers were ended, if any."""
         hit = self.servers.exceeded
         if hit is None or answer["end"] != "died":
             return answer
         return {**answer, "detail": f"it {hit.message}"}
 
     def _is_loaded(self, texts: Mapping[str, str]) -> bool:
-        """Whether some of the files are imported before any test is, or nothing is midway."""
+        """Return whether some files are imported before any test is, or nothing is midway."""
         midway = self.servers.midway
         return midway is None or not set(texts).isdisjoint(midway.hello["loaded"])
 
-    def _trial(self, answer: Message, seconds: float) -> Trial:
+    def _trial(self, answer: Message, seconds: float) -> TrialResult:
         end = End(answer["end"])
         killer = answer.get("killer")
         at = answer.get("at", -1)
@@ -373,10 +371,10 @@ class Prover:
             killer = self._plan["tests"][at]["id"]
         if end is not End.PASSED and killer in self._numbers:
             self._killer = killer
-        return Trial(
+        return TrialResult(
             end=end,
             killer=killer,
-            mended=tuple(answer.get("mended", ())),
+            fixed=tuple(answer.get("fixed", ())),
             seconds=seconds,
             detail=answer.get("detail", ""),
         )
@@ -384,10 +382,10 @@ class Prover:
     async def behave(
         self, texts: Mapping[str, str], *, seed: int, inputs: int
     ) -> tuple[str, ...] | None:
-        """What a candidate gives for inputs like those of the tests, one text for each.
+        """Return a candidate's results for inputs like those of the tests, one text for each.
 
-        The inputs are the same for each candidate. None where there are no such inputs, or where
-        they would not be the same: a candidate that changes what runs on import.
+        The inputs are the same for each candidate. None where there are none, or where they would
+        differ: for a candidate that changes what runs on import.
         """
         await self.baseline()
         request = {
@@ -401,7 +399,7 @@ class Prover:
         }
         async with self._turns:
             await self.servers.revive()
-            # Where tests cannot even be imported, it is a candidate that shows what they call.
+            # Where tests cannot be imported, only a candidate shows what they call.
             broken = any(test["broken"] for test in self._plan["tests"])
             server = self.servers.collected
             if broken or server is None:
@@ -410,18 +408,18 @@ class Prover:
                 return None
             answer = await server.ask(request)
             if self._tidies:
-                self._placing.tidy()
+                self._files.tidy()
         return tuple(answer["behaved"]) if answer["end"] == "behaved" else None
 
 
+@dataclass(slots=True)
 class _Effects:
-    """What running the tests did beside giving outcomes."""
+    """The side effects of running the tests."""
 
-    def __init__(self) -> None:
-        self.written: set[str] = set()
-        self.elsewhere: set[str] = set()
-        self.changed: set[int] = set()
-        self.ran = False
+    written: set[str] = field(default_factory=set)
+    elsewhere: set[str] = field(default_factory=set)
+    changed: set[int] = field(default_factory=set)
+    ran: bool = False
 
     def add(self, answer: Message) -> None:
         self.written.update(answer["written"])

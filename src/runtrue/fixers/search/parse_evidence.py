@@ -1,16 +1,16 @@
-"""Reading: what the processes that run candidates say, as data of ours."""
+"""Parse the messages of the processes that run candidates into evidence."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from runtrue.fixers.search.evidence import Case, Failure, Frame, Value
+from runtrue.fixers.search.evidence import Failure, Frame, MeasuredTest, Value
 
 
-def case_of(test: str, plain: dict[str, Any], traced: dict[str, Any]) -> Case:
-    """One test, from a run for its outcome and a run for its lines."""
+def case_of(test: str, plain: dict[str, Any], traced: dict[str, Any]) -> MeasuredTest:
+    """Return one test, from a run for its outcome and a run for its lines."""
     passed = plain["outcome"] != "failed"
-    return Case(
+    return MeasuredTest(
         test=test,
         passed=passed,
         seconds=plain["seconds"],
@@ -20,7 +20,7 @@ def case_of(test: str, plain: dict[str, Any], traced: dict[str, Any]) -> Case:
 
 
 def failure_from(found: dict[str, Any]) -> Failure:
-    """Why a test fails, as the plugin tells it."""
+    """Return why a test fails, from the plugin's message."""
     return Failure(
         test=found["test"],
         exception=found.get("exception") or "Failed",
@@ -38,7 +38,7 @@ def failure_from(found: dict[str, Any]) -> Failure:
 
 
 def dead_failure(test: str, answer: dict[str, Any]) -> dict[str, Any]:
-    """What would have been told of a test that ended the process, or had to be ended with it."""
+    """Return the message for a test that ended the process, or had to be ended with it."""
     late = answer["end"] == "timeout"
     failure = {
         "test": test,
@@ -46,8 +46,13 @@ def dead_failure(test: str, answer: dict[str, Any]) -> dict[str, Any]:
         "message": answer.get("detail") or "the test did not end in time",
         "timed_out": late,
     }
-    told = {"outcome": "failed", "seconds": 0.0, "failure": failure, "lines": {}}
-    return {**told, "touches": True}
+    return {
+        "outcome": "failed",
+        "seconds": 0.0,
+        "failure": failure,
+        "lines": {},
+        "touches": True,
+    }
 
 
 def _frame(found: dict[str, Any]) -> Frame:

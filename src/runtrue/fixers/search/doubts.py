@@ -1,7 +1,7 @@
-"""Doubting: edits that pass by making a check refuse nothing of what it refused.
+"""Doubts about edits that pass only because a check refuses nothing any more.
 
-A test that failed because a check raised passes as soon as that check is out of the way. Whether a
-condition still has something in common with the old one is found by asking both about some values.
+A test that failed because a check raised passes as soon as that check is out of the way. Both the
+old and the new condition are evaluated on some values, to see whether they have anything in common.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ _CHECKS = (ast.Raise, ast.Assert)
 _ENDS = (ast.Return, ast.Raise, ast.Break, ast.Continue)
 #: Edits that put statements in another order, or end a block sooner.
 _REORDERING = frozenset(("move", "move_in", "move_out", "borrow", "end_block", "jump", "return"))
-#: What a condition is asked about, besides the constants in it and their neighbours.
+#: The values a condition is evaluated on, besides the constants in it and their neighbours.
 _VALUES: tuple[Any, ...] = (-10, -1, 0, 1, 10, "", "a", None, (), (1,), True)
-_MOST_ASKED = 4_000
+_MOST_ROWS = 4_000
 _FUNCTIONS: dict[str, Any] = {"abs": abs, "len": len, "bool": bool, "__builtins__": {}}
 _PLAIN = (
     *(ast.Expression, ast.BoolOp, ast.boolop, ast.UnaryOp, ast.unaryop, ast.Compare, ast.cmpop),
@@ -34,20 +34,20 @@ _PLAIN = (
 
 
 @dataclass(frozen=True, slots=True)
-class Check:
-    """A condition under which a failing test was refused, or without which it was."""
+class GuardCondition:
+    """A condition under which the program refused a failing test's input, or without which."""
 
     test: ast.expr
-    #: Whether it refuses where the condition holds: an `assert` does where it does not.
+    #: True if it refuses where the condition is true: an `assert` refuses where it is false.
     when: bool
-    #: How many of the failing tests it has refused.
+    #: How many failing tests it refused.
     refused: int
 
 
-def checks_of(program: Program, failures: Sequence[Failure]) -> list[Check]:
-    """The checks of a program that have refused some of the failing tests."""
+def guards_of(program: Program, failures: Sequence[Failure]) -> list[GuardCondition]:
+    """Return the conditions of a program that refused some of the failing tests."""
     lines = [one.frames[-1].line for one in failures if _is_innermost(program, one)]
-    found: dict[ast.expr, Check] = {}
+    found: dict[ast.expr, GuardCondition] = {}
     for node in ast.walk(program.tree) if lines else ():
         if not isinstance(node, _CHECKS):
             continue
@@ -56,7 +56,7 @@ def checks_of(program: Program, failures: Sequence[Failure]) -> list[Check]:
         if refused and isinstance(around, ast.If | ast.Assert):
             when = isinstance(around, ast.If) and node in around.body
             before = found[around.test].refused if around.test in found else 0
-            found[around.test] = Check(around.test, when, before + refused)
+            found[around.test] = GuardCondition(around.test, when, before + refused)
     return list(found.values())
 
 
@@ -65,21 +65,24 @@ def _is_innermost(program: Program, failure: Failure) -> bool:
 
 
 def doubted(
-    program: Program, edits: Iterable[Edit], checks: Sequence[Check], failures: Sequence[Failure]
+    program: Program,
+    edits: Iterable[Edit],
+    guards: Sequence[GuardCondition],
+    failures: Sequence[Failure],
 ) -> Iterator[Edit]:
-    """Edits as they are, and with a doubt where they only get a check out of the way."""
+    """Yield the edits, with a doubt where they only get a check out of the way."""
     missed = any("DID NOT RAISE" in one.message or "not raised" in one.message for one in failures)
     for edit in edits:
-        if edit.doubt is None and any(_is_gone(program, edit, one, missed) for one in checks):
+        if edit.doubt is None and any(_is_gone(program, edit, one, missed) for one in guards):
             yield replace(edit, doubt=DROPS_A_CHECK)
         else:
             yield edit
 
 
-def _is_gone(program: Program, edit: Edit, check: Check, missed: bool) -> bool:
-    start, end = program.span(check.test)
+def _is_gone(program: Program, edit: Edit, guard: GuardCondition, missed: bool) -> bool:
+    start, end = program.span(guard.test)
     if edit.kind in _REORDERING:
-        return _is_behind(program, edit, check)
+        return _is_behind(program, edit, guard)
     if not all(start <= one.start and one.end <= end for one in edit.splices):
         return False
     inner = [replace(one, start=one.start - start, end=one.end - start) for one in edit.splices]
@@ -87,19 +90,19 @@ def _is_gone(program: Program, edit: Edit, check: Check, missed: bool) -> bool:
         new = ast.parse(f"({splice(program.text[start:end], inner)})", mode="eval").body
     except (SyntaxError, ValueError):
         return False
-    both = _asked(check.test, new, check.when)
+    both = _evaluated(guard.test, new, guard.when)
     if not both:
         return False
     if not any(after for _, after in both):
         return True
-    # Turned round, it may have been written the wrong way; but one test is too few to say so.
+    # Inverted, it may have been written the wrong way; but one test is too few to say so.
     in_common = any(before and after for before, after in both)
-    return not in_common and check.refused < 2 and not missed
+    return not in_common and guard.refused < 2 and not missed
 
 
-def _is_behind(program: Program, edit: Edit, check: Check) -> bool:
-    """Whether an edit leaves more checks of a function behind the end of their block."""
-    function = program.function_of(check.test)
+def _is_behind(program: Program, edit: Edit, guard: GuardCondition) -> bool:
+    """Return whether an edit leaves more checks of a function unreachable in their block."""
+    function = program.function_of(guard.test)
     if function is None:
         return False
     start, end = program.line_span(function)
@@ -112,7 +115,7 @@ def _is_behind(program: Program, edit: Edit, check: Check) -> bool:
 
 @lru_cache(maxsize=64)
 def _unreached(text: str) -> int:
-    """How many checks of a function are behind the end of their block."""
+    """Count the checks of a function that are unreachable in their block."""
     try:
         tree = ast.parse(dedent(text))
     except (SyntaxError, ValueError):
@@ -128,21 +131,21 @@ def _unreached(text: str) -> int:
     return found
 
 
-# -- asking conditions -----------------------------------------------------------------------------
+# -- evaluating conditions -------------------------------------------------------------------------
 
 
-def _asked(old: ast.expr, new: ast.expr, when: bool) -> list[tuple[bool, bool]]:
-    """Whether the old and the new condition refuse, for values of what they ask about."""
+def _evaluated(old: ast.expr, new: ast.expr, when: bool) -> list[tuple[bool, bool]]:
+    """Return whether the old and the new condition refuse, for each of some values."""
     atoms: dict[str, str] = {}
     both = [_compiled(one, atoms) for one in (old, new)]
     values = dict.fromkeys((type(value), value) for value in (*_VALUES, *_constants(old, new)))
-    if len(values) ** len(atoms) > _MOST_ASKED:
+    if len(values) ** len(atoms) > _MOST_ROWS:
         return []
     found = []
     for row in product([value for _, value in values], repeat=len(atoms)):
         names = {**_FUNCTIONS, **dict(zip(atoms.values(), row, strict=True))}
         try:
-            # Nothing but comparisons of names that stand for our own values.
+            # Only comparisons of names that have our own values.
             old_holds, new_holds = (bool(eval(code, names)) for code in both)  # noqa: S307
         except (TypeError, ValueError, ArithmeticError):
             continue  # not a value for this condition
@@ -158,14 +161,14 @@ def _constants(*tests: ast.expr) -> Iterator[Any]:
                 yield from (one.value - 1, one.value + 1)
 
 
-class _Plain(ast.NodeTransformer):
-    """Names in place of what is not asked further: calls, attributes, sums."""
+class _AtomNames(ast.NodeTransformer):
+    """Replaces what is not evaluated (calls, attributes, sums) by names."""
 
     def __init__(self, atoms: dict[str, str]) -> None:
         self._atoms = atoms
 
     def visit(self, node: ast.AST) -> ast.AST:
-        """A node, with what it is made of."""
+        """Return a node with its parts replaced."""
         if isinstance(node, ast.Call) and _is_known(node):
             node.args = [self.visit(one) for one in node.args]  # type: ignore[misc]
             return node
@@ -183,5 +186,5 @@ def _is_known(node: ast.Call) -> bool:
 
 
 def _compiled(test: ast.expr, atoms: dict[str, str]) -> Any:
-    body = _Plain(atoms).visit(ast.parse(ast.unparse(test), mode="eval").body)
+    body = _AtomNames(atoms).visit(ast.parse(ast.unparse(test), mode="eval").body)
     return compile(ast.unparse(body), "<condition>", "eval")

@@ -1,8 +1,8 @@
-"""Ahead: servers that are started before anybody has asked for them, while a check still runs.
+"""Early servers: started before a search asks for them, while a check still runs.
 
-Until the tests are collected, a server has run nothing of the project: it does not matter what the
-check does meanwhile, nor what becomes of the files. When the check has failed, the tests are run in
-it: where they fail again, that was no chance, and the search can go on from there.
+Until the tests are collected, a server has run nothing of the project: neither what the check does
+meanwhile nor changed files matter. When the check has failed, the tests are run in the server:
+where they fail again, they are not flaky, and the search can go on from there.
 """
 
 from __future__ import annotations
@@ -17,36 +17,36 @@ from runtrue.checks import CommandCheck
 from runtrue.loop import Workplace
 
 if TYPE_CHECKING:
-    from runtrue.fixers.search.proving import Prover
-    from runtrue.fixers.search.servers import Limits, Servers
+    from runtrue.fixers.search.forked_prover import Prover
+    from runtrue.fixers.search.servers import Servers, TrialLimits
 
-#: Seconds after which nobody will ask any more.
+#: Seconds after which no search will ask any more.
 _PATIENCE = 60.0
 
 
-class Ahead:
-    """Servers for a check in a workplace, for who comes first; nobody has to.
+class EarlyServers:
+    """Servers for a check in a workplace, for at most one search.
 
     Made where an event loop runs, they end with it at the latest.
     """
 
-    def __init__(self, check: CommandCheck, workplace: Workplace, limits: Limits) -> None:
+    def __init__(self, check: CommandCheck, workplace: Workplace, limits: TrialLimits) -> None:
         self._about = (check, workplace)
         self._limits = limits
-        #: What has run the tests already; whoever takes the servers goes on with it.
+        #: Has run the tests already; a search that takes the servers goes on with it.
         self.prover: Prover | None = None
         self._busy = False
         self._taken = asyncio.Event()
         self._released = asyncio.Event()
         self._ready: asyncio.Future[Servers] = asyncio.get_running_loop().create_future()
-        # Of a failure that nobody asks about, nobody is to hear.
+        # A failure that no search asks about is not reported.
         self._ready.add_done_callback(lambda done: done.cancelled() or done.exception())
-        self._task = asyncio.create_task(self._keep())
+        self._task = asyncio.create_task(self._serve())
 
-    async def _keep(self) -> None:
+    async def _serve(self) -> None:
         try:
-            # Here, so that all that a search needs is imported while the check runs.
-            import runtrue.fixers.search.repair  # noqa: F401
+            # Here, to import all that a search needs while the check runs.
+            import runtrue.fixers.search.session  # noqa: F401
             from runtrue.fixers.search.servers import Servers, Unprovable
 
             servers = Servers(*self._about, self._limits)
@@ -58,11 +58,11 @@ class Ahead:
                         await self._released.wait()
             except Unprovable as error:
                 self._ready.set_exception(error)
-        finally:  # whatever happened: nobody is to wait for ever
+        finally:  # whatever happened, no search may wait for ever
             self._ready.cancel()
 
     async def _until_taken(self) -> None:
-        """Raises TimeoutError when nobody has asked for anything for long."""
+        """Wait. Raises TimeoutError when no search asks for long."""
         while not self._taken.is_set():
             try:
                 await asyncio.wait_for(self._taken.wait(), _PATIENCE)
@@ -71,17 +71,17 @@ class Ahead:
                     raise
 
     def fits(self, check: CommandCheck, workplace: Workplace) -> bool:
-        """Whether they are for this, and are still to be had."""
+        """Return whether they are for this check and workplace, and still free."""
         is_free = not (self._taken.is_set() or self._task.done())
-        is_as_it_was = self.prover is None or self.prover.is_as_measured()
-        return is_free and is_as_it_was and self._about == (check, workplace)
+        is_unchanged = self.prover is None or self.prover.is_as_measured()
+        return is_free and is_unchanged and self._about == (check, workplace)
 
     async def failing(self, longest: float) -> frozenset[str] | None:
-        """The tests that fail as the program now is each time, none of which is given more time.
+        """Return the tests that fail each time, none of which gets more than `longest` seconds.
 
         None where they cannot be run this way.
         """
-        from runtrue.fixers.search.proving import Prover, Unprovable
+        from runtrue.fixers.search.forked_prover import Prover, Unprovable
 
         limits = replace(self._limits, longest=longest)
         self._busy = True
@@ -99,10 +99,10 @@ class Ahead:
         return frozenset(case.test for case in baseline.failing) - baseline.unsteady
 
     async def _running(self) -> Servers:
-        """The servers, once they run. Raises Unprovable."""
+        """Return the servers, once they run. Raises Unprovable."""
         from runtrue.fixers.search.servers import Unprovable
 
-        # Not the future itself: when it is cancelled, that is not to cancel who waits for it.
+        # Not the future itself: cancelling it must not cancel the task that waits for it.
         await asyncio.wait([self._ready])
         if self._ready.cancelled():
             raise Unprovable("the processes that run candidates cannot be started")
@@ -110,7 +110,7 @@ class Ahead:
 
     @contextlib.asynccontextmanager
     async def taken(self) -> AsyncIterator[Servers]:
-        """Have them, once they run. Raises Unprovable; at the end nothing of them is left."""
+        """Take them, once they run, and end them. Raises Unprovable."""
         self._taken.set()
         try:
             yield await self._running()
@@ -118,14 +118,14 @@ class Ahead:
             await self.close()
 
     def abandon(self) -> None:
-        """Let them end, since nobody will ask any more."""
+        """Let them end, since no search will ask any more."""
         self._taken.set()
         self._released.set()
         if not self._ready.done():
             self._task.cancel()
 
     async def close(self) -> None:
-        """Let nothing of them be left."""
+        """End them and wait for it."""
         self.abandon()
         await asyncio.gather(self._task, return_exceptions=True)
         if self.prover is not None:

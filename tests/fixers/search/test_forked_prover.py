@@ -12,16 +12,16 @@ from typing import TypeVar
 import pytest
 
 from runtrue.checks import CommandCheck
-from runtrue.fixers.search.evidence import Baseline, Case
-from runtrue.fixers.search.proving import Limits, Prover, Unprovable
-from runtrue.fixers.search.trial import End, Trial
+from runtrue.fixers.search.evidence import Baseline, MeasuredTest
+from runtrue.fixers.search.forked_prover import Prover, TrialLimits, Unprovable
+from runtrue.fixers.search.trial import End, TrialResult
 from runtrue.loop import Workplace
 from tests.fixers.search.test_hostile import survivors
 from tests.fixers.support import make_workplace
 
 TESTS = CommandCheck(name="tests", command="python -m pytest -q -p no:cacheprovider")
 T = TypeVar("T")
-FAST = Limits(jobs=2, longest=2.0, memory=256 * 1024**2, processes=16)
+FAST = TrialLimits(jobs=2, longest=2.0, memory=256 * 1024**2, processes=16)
 
 SHOP = """\
 def total(prices):
@@ -30,7 +30,7 @@ def total(prices):
         result -= price
     return result
 """
-MENDED = SHOP.replace("-=", "+=")
+FIXED = SHOP.replace("-=", "+=")
 SHOP_TESTS = """\
     from shop import total
 
@@ -58,7 +58,7 @@ def proving(
     work: Callable[[Prover], Awaitable[T]],
     *,
     command: CommandCheck = TESTS,
-    limits: Limits = FAST,
+    limits: TrialLimits = FAST,
 ) -> T:
     workplace = place(directory, files)
     before = snapshot(workplace.root)
@@ -81,10 +81,10 @@ def trials(
     files: Mapping[str, str],
     *candidates: Mapping[str, str],
     command: CommandCheck = TESTS,
-    limits: Limits = FAST,
+    limits: TrialLimits = FAST,
     whole: bool = False,
-) -> list[Trial]:
-    async def work(prover: Prover) -> list[Trial]:
+) -> list[TrialResult]:
+    async def work(prover: Prover) -> list[TrialResult]:
         return [
             await prover.prove({f: textwrap.dedent(t) for f, t in one.items()}, whole=whole)
             for one in candidates
@@ -98,12 +98,12 @@ def baseline_of(
     files: Mapping[str, str],
     *,
     command: CommandCheck = TESTS,
-    limits: Limits = FAST,
+    limits: TrialLimits = FAST,
 ) -> Baseline:
     return proving(directory, files, Prover.baseline, command=command, limits=limits)
 
 
-def case(baseline: Baseline, name: str) -> Case:
+def case(baseline: Baseline, name: str) -> MeasuredTest:
     return next(case for case in baseline.cases if case.test.endswith(name))
 
 
@@ -114,10 +114,10 @@ def test_a_candidate_passes_when_all_tests_do_and_the_files_stay_as_they_are(
     tmp_path: Path,
 ) -> None:
     passed, failed = trials(
-        tmp_path, SHOP_FILES, {"shop.py": MENDED}, {"shop.py": MENDED.replace("= 0", "= 1")}
+        tmp_path, SHOP_FILES, {"shop.py": FIXED}, {"shop.py": FIXED.replace("= 0", "= 1")}
     )
     assert (passed.end, passed.killer) == (End.PASSED, None)
-    assert passed.mended == ("test_shop.py::test_total",)
+    assert passed.fixed == ("test_shop.py::test_total",)
     assert (failed.end, failed.killer) == (End.FAILED, "test_shop.py::test_total")
 
 
@@ -126,7 +126,7 @@ def test_a_candidate_that_breaks_a_passing_test_fails(tmp_path: Path) -> None:
         tmp_path, SHOP_FILES, {"shop.py": "def total(prices):\n    return sum(prices) or 3\n"}
     )
     assert (trial.end, trial.killer) == (End.FAILED, "test_shop.py::test_nothing")
-    assert trial.mended == ("test_shop.py::test_total",)
+    assert trial.fixed == ("test_shop.py::test_total",)
 
 
 @pytest.mark.parametrize(
@@ -177,9 +177,9 @@ def test_it_does_not_matter_what_a_candidate_changes(
         "test_shop.py": "import shop\n\ndef test_price():\n    assert shop.price(2) == 6\n",
     }
     changed = {"shop.py": before.replace(*after, 1)}
-    same, mended = trials(tmp_path, files, {"shop.py": before + "\n\n"}, changed)
+    same, fixed = trials(tmp_path, files, {"shop.py": before + "\n\n"}, changed)
     assert same.end is End.FAILED
-    assert mended.end is End.PASSED
+    assert fixed.end is End.PASSED
 
 
 def test_what_conftest_imports_is_tried_from_the_start(tmp_path: Path) -> None:
@@ -210,7 +210,7 @@ def test_functions_are_changed_in_memory_whoever_imports_them(
     }
     files[importer] = "import shop\n" + files.get(importer, "")
 
-    async def work(prover: Prover) -> Trial:
+    async def work(prover: Prover) -> TrialResult:
         await prover.baseline()
         prover.servers.fresh = prover.servers.midway = None
         return await prover.prove({"shop.py": files["shop.py"].replace("a - b", "a + b")})
@@ -230,11 +230,11 @@ def test_whole_trials_tell_all_tests_that_are_mended(tmp_path: Path) -> None:
         whole=True,
     )
     assert trial.end is End.FAILED
-    assert trial.mended == ("test_shop.py::test_2",)
+    assert trial.fixed == ("test_shop.py::test_2",)
 
 
 def test_only_some_tests_count_when_only_some_are_asked_for(tmp_path: Path) -> None:
-    async def work(prover: Prover) -> tuple[Trial, Trial]:
+    async def work(prover: Prover) -> tuple[TrialResult, TrialResult]:
         candidate = {"shop.py": "def total(prices):\n    return sum(prices) or 3\n"}
         only = ["test_shop.py::test_total"]
         return await prover.prove(candidate, only=only), await prover.prove(candidate)
@@ -364,22 +364,22 @@ def test_a_test_that_does_not_end_is_stopped_where_it_is(tmp_path: Path) -> None
         "def test_well():\n    pass\n",
     }
 
-    async def work(prover: Prover) -> tuple[Baseline, Trial, Trial]:
+    async def work(prover: Prover) -> tuple[Baseline, TrialResult, TrialResult]:
         return (
             await prover.baseline(),
             await prover.prove({"app.py": files["app.py"] + "\n"}),
             await prover.prove({"app.py": files["app.py"].replace("True", "n < 5")}),
         )
 
-    limits = Limits(jobs=2, longest=0.5)
-    baseline, same, mended = proving(tmp_path, files, work, limits=limits)
+    limits = TrialLimits(jobs=2, longest=0.5)
+    baseline, same, fixed = proving(tmp_path, files, work, limits=limits)
     failure = case(baseline, "test_wait").failure
     assert failure is not None
     assert failure.timed_out
     assert failure.frames[-1].file == "app.py"
     assert case(baseline, "test_wait").lines["app.py"] == {2, 3, 4}
     assert (same.end, same.killer) == (End.TIMEOUT, "test_app.py::test_wait")
-    assert mended.end is End.PASSED
+    assert fixed.end is End.PASSED
 
 
 def test_a_module_that_cannot_be_imported_is_a_failing_case(tmp_path: Path) -> None:
@@ -389,11 +389,11 @@ def test_a_module_that_cannot_be_imported_is_a_failing_case(tmp_path: Path) -> N
         "test_other.py": "def test(): 1\n",
     }
 
-    async def work(prover: Prover) -> tuple[Baseline, Trial, Trial]:
+    async def work(prover: Prover) -> tuple[Baseline, TrialResult, TrialResult]:
         return (
             await prover.baseline(),
             await prover.prove({"shop.py": SHOP}),
-            await prover.prove({"shop.py": MENDED}),
+            await prover.prove({"shop.py": FIXED}),
         )
 
     baseline, failed, passed = proving(tmp_path, files, work)
@@ -410,14 +410,14 @@ def test_a_module_that_cannot_be_imported_is_a_failing_case(tmp_path: Path) -> N
 
 
 def test_a_conftest_that_cannot_be_imported_is_a_failing_case(tmp_path: Path) -> None:
-    files = {**SHOP_FILES, "conftest.py": "import shop\n", "shop.py": "import jso\n" + MENDED}
-    mended = {"shop.py": "import json\n" + MENDED}
+    files = {**SHOP_FILES, "conftest.py": "import shop\n", "shop.py": "import jso\n" + FIXED}
+    fixed = {"shop.py": "import json\n" + FIXED}
 
-    async def work(prover: Prover) -> tuple[Baseline, Trial, Trial]:
+    async def work(prover: Prover) -> tuple[Baseline, TrialResult, TrialResult]:
         return (
             await prover.baseline(),
             await prover.prove({"shop.py": "import json\n" + SHOP}),
-            await prover.prove(mended),
+            await prover.prove(fixed),
         )
 
     baseline, failed, passed = proving(tmp_path, files, work)
@@ -498,14 +498,14 @@ def test_parametrised_unittest_fixture_and_async_tests_are_run_as_pytest_runs_th
     """
     files = {"app.py": program, "test_app.py": tests}
 
-    async def work(prover: Prover) -> tuple[Baseline, Trial, Trial]:
+    async def work(prover: Prover) -> tuple[Baseline, TrialResult, TrialResult]:
         return (
             await prover.baseline(),
             await prover.prove({"app.py": program.replace("+ 2", "+ 1", 1)}),
             await prover.prove({"app.py": program.replace("+ 2", "+ 1")}),
         )
 
-    baseline, half, mended = proving(tmp_path, files, work)
+    baseline, half, fixed = proving(tmp_path, files, work)
     assert len(baseline.cases) == 8
     assert [c.test for c in baseline.cases if c.passed] == ["test_app.py::test_expected"]
     failure = case(baseline, "TestOld::test_now").failure
@@ -513,14 +513,14 @@ def test_parametrised_unittest_fixture_and_async_tests_are_run_as_pytest_runs_th
     assert failure.expected is not None
     assert failure.actual is not None
     assert (failure.actual.repr, failure.expected.repr) == ("3", "2")
-    assert (half.end, mended.end) == (End.FAILED, End.PASSED)
+    assert (half.end, fixed.end) == (End.FAILED, End.PASSED)
 
 
 def test_doctests_are_proven_too(tmp_path: Path) -> None:
     program = 'def one():\n    """One.\n\n    >>> one()\n    1\n    """\n    return 2\n'
     command = CommandCheck(name="tests", command="python -m pytest -q --doctest-modules app.py")
 
-    async def work(prover: Prover) -> tuple[Baseline, Trial, Trial]:
+    async def work(prover: Prover) -> tuple[Baseline, TrialResult, TrialResult]:
         return (
             await prover.baseline(),
             await prover.prove({"app.py": program.replace("return 2", "return 3")}),
@@ -542,17 +542,17 @@ def test_options_that_distribute_measure_stop_or_report_are_of_no_account(tmp_pa
     (trial,) = trials(
         tmp_path,
         SHOP_FILES,
-        {"shop.py": MENDED},
+        {"shop.py": FIXED},
         command=CommandCheck(name="tests", command=command),
     )
     assert trial.end is End.PASSED
-    assert trial.mended == ("test_shop.py::test_total",)
+    assert trial.fixed == ("test_shop.py::test_total",)
 
 
 def test_pytest_may_be_called_by_something_else(tmp_path: Path) -> None:
     files = {**SHOP_FILES, "Makefile": "test:\n\t@cd . && python -m pytest -q\n"}
     command = CommandCheck(name="tests", command="make test")
-    (trial,) = trials(tmp_path, files, {"shop.py": MENDED}, command=command)
+    (trial,) = trials(tmp_path, files, {"shop.py": FIXED}, command=command)
     assert trial.end is End.PASSED
 
 
@@ -574,8 +574,8 @@ def test_tests_that_depend_on_their_order_are_seen_to_and_keep_it(tmp_path: Path
             assert shop.total([1, 2]) == 3
     """
 
-    async def work(prover: Prover) -> tuple[Baseline, Trial]:
-        return await prover.baseline(), await prover.prove({"shop.py": MENDED})
+    async def work(prover: Prover) -> tuple[Baseline, TrialResult]:
+        return await prover.baseline(), await prover.prove({"shop.py": FIXED})
 
     baseline, trial = proving(tmp_path, {"shop.py": SHOP, "test_shop.py": tests}, work)
     assert baseline.shares is not None
@@ -596,9 +596,9 @@ def test_tests_that_write_into_the_project_are_run_one_at_a_time_and_leave_nothi
             assert path.read_text() == "3"
     """
 
-    async def work(prover: Prover) -> tuple[Baseline, list[Trial]]:
+    async def work(prover: Prover) -> tuple[Baseline, list[TrialResult]]:
         baseline = await prover.baseline()
-        tries = [prover.prove({"shop.py": MENDED + "#\n" * n}) for n in range(4)]
+        tries = [prover.prove({"shop.py": FIXED + "#\n" * n}) for n in range(4)]
         return baseline, await asyncio.gather(*tries)
 
     baseline, tried = proving(tmp_path, {"shop.py": SHOP, "test_shop.py": tests}, work)
@@ -680,11 +680,11 @@ def test_programs_that_tests_start_see_the_candidate_and_so_do_the_tests(
     )
     files = {"shop.py": SHOP, "test_shop.py": tests}
 
-    async def work(prover: Prover) -> tuple[Baseline, Trial, Trial]:
+    async def work(prover: Prover) -> tuple[Baseline, TrialResult, TrialResult]:
         return (
             await prover.baseline(),
             await prover.prove({"shop.py": SHOP.replace("-=", "*=")}),
-            await prover.prove({"shop.py": MENDED}),
+            await prover.prove({"shop.py": FIXED}),
         )
 
     baseline, failed, passed = proving(tmp_path, files, work)
@@ -709,7 +709,7 @@ def test_only_what_no_other_test_refuses_is_tried_with_those_that_start_programs
         await prover.baseline()
         file = prover._root / "shop.py"
         ends = []
-        for text in (SHOP.replace("-=", "*="), MENDED):
+        for text in (SHOP.replace("-=", "*="), FIXED):
             before = file.stat().st_ctime_ns
             trial = await prover.prove({"shop.py": text})
             ends.append((trial.end, file.stat().st_ctime_ns != before))
@@ -762,7 +762,7 @@ def test_no_hostile_candidate_passes_or_harms_the_next(tmp_path: Path, name: str
         SHOP_FILES,
         {"shop.py": hostile},
         {"shop.py": f"X = 1\n{hostile}"},
-        {"shop.py": MENDED},
+        {"shop.py": FIXED},
     )
     assert bad.end is not End.PASSED
     assert bad_again.end is not End.PASSED
@@ -775,7 +775,7 @@ def test_no_hostile_candidate_passes_or_harms_the_next(tmp_path: Path, name: str
     "code", ["import sys; sys.exit(0)", "import os; os._exit(0)", "raise SystemExit", "while 1: 1"]
 )
 def test_what_ends_on_import_does_not_pass(tmp_path: Path, code: str) -> None:
-    bad, good = trials(tmp_path, SHOP_FILES, {"shop.py": f"{code}\n{MENDED}"}, {"shop.py": MENDED})
+    bad, good = trials(tmp_path, SHOP_FILES, {"shop.py": f"{code}\n{FIXED}"}, {"shop.py": FIXED})
     assert bad.end is not End.PASSED
     assert good.end is End.PASSED
 
@@ -788,14 +788,14 @@ def test_a_candidate_that_ends_the_server_ends_only_itself(tmp_path: Path) -> No
         SHOP_FILES,
         {"shop.py": hostile},
         {"shop.py": SHOP + hostile},
-        {"shop.py": MENDED},
+        {"shop.py": FIXED},
     )
     assert (once.end, again.end, good.end) == (End.DIED, End.DIED, End.PASSED)
 
 
 def test_more_candidates_may_be_asked_for_than_are_run_at_once(tmp_path: Path) -> None:
-    async def work(prover: Prover) -> list[Trial]:
-        texts = [SHOP.replace("= 0", f"= {n}") for n in range(1, 20)] + [MENDED]
+    async def work(prover: Prover) -> list[TrialResult]:
+        texts = [SHOP.replace("= 0", f"= {n}") for n in range(1, 20)] + [FIXED]
         tasks = [asyncio.ensure_future(prover.prove({"shop.py": text})) for text in texts]
         cancelled = asyncio.ensure_future(prover.prove({"shop.py": "while True:\n    pass\n"}))
         await asyncio.sleep(0)
@@ -851,20 +851,20 @@ def resident(pid: int) -> int:
 
 def test_candidates_that_do_the_same_behave_alike_and_others_do_not(tmp_path: Path) -> None:
     async def work(prover: Prover) -> list[tuple[str, ...] | None]:
-        alike = MENDED.replace("result += price", "result = price + result")
-        other = MENDED.replace("in prices", "in prices[:2]")
-        texts = [MENDED, alike, other, f"X = 1\n{MENDED}"]
+        alike = FIXED.replace("result += price", "result = price + result")
+        other = FIXED.replace("in prices", "in prices[:2]")
+        texts = [FIXED, alike, other, f"X = 1\n{FIXED}"]
         return [await prover.behave({"shop.py": text}, seed=1, inputs=20) for text in texts]
 
-    mended, alike, other, on_import = proving(tmp_path, SHOP_FILES, work)
-    assert mended is not None
-    assert len(mended) == 20
+    fixed, alike, other, on_import = proving(tmp_path, SHOP_FILES, work)
+    assert fixed is not None
+    assert len(fixed) == 20
     # As the tests call it, first.
-    assert mended[:2] == ("3", "0")
-    assert alike == mended
+    assert fixed[:2] == ("3", "0")
+    assert alike == fixed
     assert other is not None
-    assert other[:2] == mended[:2]
-    assert other != mended
+    assert other[:2] == fixed[:2]
+    assert other != fixed
     assert on_import is None
 
 

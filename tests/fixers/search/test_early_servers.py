@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from runtrue.checks import CommandCheck
-from runtrue.fixers.search.ahead import Ahead
-from runtrue.fixers.search.proving import Prover, Unprovable
+from runtrue.fixers.search.early_servers import EarlyServers
+from runtrue.fixers.search.forked_prover import Prover, Unprovable
 from runtrue.fixers.search.trial import End
 from runtrue.loop import Workplace
-from tests.fixers.search.test_proving import FAST, MENDED, SHOP_FILES, TESTS, place
+from tests.fixers.search.test_forked_prover import FAST, FIXED, SHOP_FILES, TESTS, place
 
 BROKEN = CommandCheck(name="tests", command="python -m no_such_module")
 
@@ -26,9 +26,9 @@ def _is_alive(pid: int) -> bool:
     return True
 
 
-async def _pid(ahead: Ahead) -> int:
+async def _pid(early: EarlyServers) -> int:
     """The process of a server, once it runs; nobody has taken it."""
-    servers = await ahead._ready
+    servers = await early._ready
     assert servers.fresh is not None
     return servers.fresh.pid
 
@@ -37,14 +37,14 @@ def test_what_was_started_ahead_proves_as_what_was_not(tmp_path: Path) -> None:
     workplace = place(tmp_path, SHOP_FILES)
 
     async def run() -> tuple[int, int, End]:
-        ahead = Ahead(TESTS, workplace, FAST)
-        started = await _pid(ahead)
-        assert ahead.fits(TESTS, workplace)
-        async with Prover.open(TESTS, workplace, FAST, ahead) as prover:
-            assert not ahead.fits(TESTS, workplace)  # it is for one
+        early = EarlyServers(TESTS, workplace, FAST)
+        started = await _pid(early)
+        assert early.fits(TESTS, workplace)
+        async with Prover.open(TESTS, workplace, FAST, early) as prover:
+            assert not early.fits(TESTS, workplace)  # it is for one
             assert prover.servers.fresh is not None
             used = prover.servers.fresh.pid
-            return started, used, (await prover.prove({"shop.py": MENDED})).end
+            return started, used, (await prover.prove({"shop.py": FIXED})).end
 
     started, used, end = asyncio.run(run())
     assert started == used
@@ -57,11 +57,11 @@ def test_it_is_for_one_command_in_one_place(tmp_path: Path) -> None:
     other = place(tmp_path / "other", SHOP_FILES)
 
     async def run() -> None:
-        ahead = Ahead(TESTS, workplace, FAST)
-        assert not ahead.fits(TESTS, other)
-        assert not ahead.fits(BROKEN, workplace)
-        await ahead.close()
-        assert not ahead.fits(TESTS, workplace)
+        early = EarlyServers(TESTS, workplace, FAST)
+        assert not early.fits(TESTS, other)
+        assert not early.fits(BROKEN, workplace)
+        await early.close()
+        assert not early.fits(TESTS, workplace)
 
     asyncio.run(run())
 
@@ -73,17 +73,17 @@ def test_what_nobody_asks_for_ends_with_the_run(tmp_path: Path) -> None:
 
 
 async def _started(workplace: Workplace) -> int:
-    return await _pid(Ahead(TESTS, workplace, FAST))
+    return await _pid(EarlyServers(TESTS, workplace, FAST))
 
 
 def test_files_that_change_before_it_is_used_are_read_as_they_then_are(tmp_path: Path) -> None:
     workplace = place(tmp_path, SHOP_FILES)
 
     async def run() -> bool:
-        ahead = Ahead(TESTS, workplace, FAST)
-        await _pid(ahead)
-        (workplace.root / "shop.py").write_text(MENDED)
-        async with Prover.open(TESTS, workplace, FAST, ahead) as prover:
+        early = EarlyServers(TESTS, workplace, FAST)
+        await _pid(early)
+        (workplace.root / "shop.py").write_text(FIXED)
+        async with Prover.open(TESTS, workplace, FAST, early) as prover:
             return not (await prover.baseline()).failing
 
     assert asyncio.run(run())
@@ -93,8 +93,8 @@ def test_why_it_cannot_be_started_is_told_to_who_asks(tmp_path: Path) -> None:
     workplace = place(tmp_path, SHOP_FILES)
 
     async def run() -> None:
-        ahead = Ahead(BROKEN, workplace, FAST)
-        async with Prover.open(BROKEN, workplace, FAST, ahead):
+        early = EarlyServers(BROKEN, workplace, FAST)
+        async with Prover.open(BROKEN, workplace, FAST, early):
             raise AssertionError
 
     with pytest.raises(Unprovable, match=r"before pytest started: .*no_such_module"):
@@ -105,15 +105,15 @@ def test_tests_that_were_run_already_are_not_run_again_for_who_goes_on(tmp_path:
     workplace = place(tmp_path, SHOP_FILES)
 
     async def run() -> tuple[bool, End]:
-        ahead = Ahead(TESTS, workplace, FAST)
-        failing = await ahead.failing(FAST.longest)
+        early = EarlyServers(TESTS, workplace, FAST)
+        failing = await early.failing(FAST.longest)
         assert failing == frozenset({"test_shop.py::test_total"})
-        assert ahead.fits(TESTS, workplace)
-        measured = ahead.prover
-        async with Prover.open(TESTS, workplace, FAST, ahead) as prover:
+        assert early.fits(TESTS, workplace)
+        measured = early.prover
+        async with Prover.open(TESTS, workplace, FAST, early) as prover:
             baseline = await prover.baseline()
             assert {case.test for case in baseline.failing} == failing
-            return prover is measured, (await prover.prove({"shop.py": MENDED})).end
+            return prover is measured, (await prover.prove({"shop.py": FIXED})).end
 
     assert asyncio.run(run()) == (True, End.PASSED)
 
@@ -123,18 +123,18 @@ def test_they_are_of_no_use_where_files_are_not_as_they_were(tmp_path: Path, cha
     workplace = place(tmp_path, {**SHOP_FILES, "prices.txt": "3"})
 
     async def run() -> None:
-        ahead = Ahead(TESTS, workplace, FAST)
-        await ahead.failing(FAST.longest)
+        early = EarlyServers(TESTS, workplace, FAST)
+        await early.failing(FAST.longest)
         if change == "edited":
-            (workplace.root / "shop.py").write_text(MENDED)
+            (workplace.root / "shop.py").write_text(FIXED)
         elif change == "added":
             (workplace.root / "other.py").touch()
         else:
             (workplace.root / "prices.txt").unlink()
-        assert not ahead.fits(TESTS, workplace)
-        started = await _pid(ahead)
-        ahead.abandon()
-        await ahead.close()
+        assert not early.fits(TESTS, workplace)
+        started = await _pid(early)
+        early.abandon()
+        await early.close()
         assert not _is_alive(started)
 
     asyncio.run(run())
@@ -145,10 +145,10 @@ def test_what_tests_write_is_gone_before_anybody_goes_on(tmp_path: Path) -> None
     workplace = place(tmp_path, {"test_writes.py": writes})
 
     async def run() -> bool:
-        ahead = Ahead(TESTS, workplace, FAST)
-        assert await ahead.failing(FAST.longest)
-        fits = ahead.fits(TESTS, workplace)
-        await ahead.close()
+        early = EarlyServers(TESTS, workplace, FAST)
+        assert await early.failing(FAST.longest)
+        fits = early.fits(TESTS, workplace)
+        await early.close()
         return fits
 
     assert asyncio.run(run())
@@ -173,9 +173,9 @@ def test_what_fails_by_turns_is_not_known_to_fail(tmp_path: Path) -> None:
 
 def test_servers_that_end_while_they_are_waited_for_do_not_end_who_waits(tmp_path: Path) -> None:
     async def run() -> None:
-        ahead = Ahead(TESTS, place(tmp_path, SHOP_FILES), FAST)
-        ahead._ready.cancel()
-        assert await ahead.failing(FAST.longest) is None
+        early = EarlyServers(TESTS, place(tmp_path, SHOP_FILES), FAST)
+        early._ready.cancel()
+        assert await early.failing(FAST.longest) is None
 
     asyncio.run(run())
 
@@ -183,7 +183,7 @@ def test_servers_that_end_while_they_are_waited_for_do_not_end_who_waits(tmp_pat
 def test_nobody_loses_patience_while_the_tests_are_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("runtrue.fixers.search.ahead._PATIENCE", 0.001)
+    monkeypatch.setattr("runtrue.fixers.search.early_servers._PATIENCE", 0.001)
     assert asyncio.run(_failing(place(tmp_path, SHOP_FILES)))
 
 
@@ -192,11 +192,11 @@ def test_where_tests_cannot_be_run_this_way_nothing_is_known(tmp_path: Path) -> 
 
 
 async def _failing(workplace: Workplace, check: CommandCheck = TESTS) -> frozenset[str] | None:
-    ahead = Ahead(check, workplace, FAST)
+    early = EarlyServers(check, workplace, FAST)
     try:
-        return await ahead.failing(FAST.longest)
+        return await early.failing(FAST.longest)
     finally:
-        await ahead.close()
+        await early.close()
 
 
 def test_nobody_waits_for_what_broke_before_it_could_start(
@@ -208,8 +208,8 @@ def test_nobody_waits_for_what_broke_before_it_could_start(
     monkeypatch.setattr("runtrue.fixers.search.servers.Servers", broken)
 
     async def run() -> frozenset[str] | None:
-        ahead = Ahead(TESTS, place(tmp_path, SHOP_FILES), FAST)
+        early = EarlyServers(TESTS, place(tmp_path, SHOP_FILES), FAST)
         async with asyncio.timeout(10):
-            return await ahead.failing(1.0)
+            return await early.failing(1.0)
 
     assert asyncio.run(run()) is None
