@@ -1,4 +1,4 @@
-"""Model-free repair of paths: which of the names that are really there was meant.
+"""Field repair without a model: which of the names that are really there was meant.
 
 A workflow guesses where a value sits in a response, and the path is missing. What is there is
 ranked by names, synonyms, the shape of values and the user's words; where nothing is convincing,

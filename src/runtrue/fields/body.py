@@ -8,10 +8,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 
-from runtrue.fields.question import Question
+from runtrue.fields.query import Query
 from runtrue.fields.thesaurus import likeness, terms_of
-
-__all__ = ["Spot", "spell", "spots"]
 
 #: No more places than this are looked at, none deeper, and of one object no more names.
 MOST_SPOTS, DEEPEST, MOST_NAMES = 3_000, 30, 1_000
@@ -41,8 +39,8 @@ class Spot:
     label: str | None = None
 
 
-def spots(body: object, question: Question) -> Iterator[Spot]:
-    """Every place that may be meant; in lists, those entries that the question is about."""
+def spots(body: object, query: Query) -> Iterator[Spot]:
+    """Yield every place that may be meant; in lists, the entries that the query is about."""
     todo = deque([Spot((), body, None)])
     room = MOST_SPOTS
     while todo and room:
@@ -55,22 +53,22 @@ def spots(body: object, question: Question) -> Iterator[Spot]:
         if isinstance(spot.value, dict):
             for name, value in islice(spot.value.items(), MOST_NAMES):
                 if isinstance(name, str) and len(name) <= LONGEST_NAME:
-                    label = _label(value, question, in_list=False)
+                    label = _label(value, query, in_list=False)
                     todo.append(Spot((*spot.steps, name), value, spot, spot.is_named, label))
         elif isinstance(spot.value, list):
-            todo.extend(_entries(spot, spot.value, question))
+            todo.extend(_entries(spot, spot.value, query))
 
 
-def _entries(spot: Spot, values: list[object], question: Question) -> Iterator[Spot]:
-    named = _named_entry(values, question)
+def _entries(spot: Spot, values: list[object], query: Query) -> Iterator[Spot]:
+    named = _named_entry(values, query)
     wanted = {0} if named is None else {named, 0}
-    wanted |= {index for index in question.indexes if -len(values) <= index < len(values)}
-    labels = {n: _label(v, question, in_list=True) for n, v in enumerate(values[:SEARCHED])}
-    wanted |= {n for n, label in labels.items() if label and _is_asked(label, question)}
+    wanted |= {index for index in query.indexes if -len(values) <= index < len(values)}
+    labels = {n: _label(v, query, in_list=True) for n, v in enumerate(values[:SEARCHED])}
+    wanted |= {n for n, label in labels.items() if label and _is_asked(label, query)}
     for index in sorted({index % len(values) for index in wanted}) if values else ():
         is_named = spot.is_named if named is None else index == named
         yield Spot((*spot.steps, index), values[index], spot, is_named, labels.get(index))
-    # Entries of several kinds in one list: what only a later one has is also there.
+    # Entries may differ: what only a later one has is also there.
     seen: set[str] = set()
     for index, value in enumerate(values[:COMPARED]):
         if not isinstance(value, dict):
@@ -93,7 +91,7 @@ VALUES = ("value", "values", "content", "text", "#text", "long_name", "amount")
 
 
 def is_pair(value: object) -> bool:
-    """Whether an object is a value with a label, and no more than that."""
+    """True if an object is a value with a label, and no more than that."""
     return (
         isinstance(value, dict)
         and len(value) <= 6
@@ -101,15 +99,15 @@ def is_pair(value: object) -> bool:
     )
 
 
-def _label(value: object, question: Question, *, in_list: bool) -> str | None:
-    """What an object calls itself, preferably as the guess calls it."""
+def _label(value: object, query: Query, *, in_list: bool) -> str | None:
+    """Return what an object calls itself, preferably as the guess calls it."""
     labels = _labels(value, in_list=in_list)
-    asked = (label for label in labels if _is_asked(label, question))
+    asked = (label for label in labels if _is_asked(label, query))
     return next(asked, labels[0] if labels else None)
 
 
 def _labels(value: object, *, in_list: bool) -> list[str]:
-    """All that an object calls itself; outside of a list, only one that is a label and a value."""
+    """Return all that an object calls itself; outside of a list, it must have a value, too."""
     if not isinstance(value, dict) or len(value) > MOST_LABELLED:
         return []
     lowered = {name.lower(): name for name in value if isinstance(name, str)}
@@ -123,10 +121,10 @@ def _labels(value: object, *, in_list: bool) -> list[str]:
     return labels
 
 
-def _is_asked(label: str, question: Question) -> bool:
-    """Whether the guess ends with what an entry calls itself."""
+def _is_asked(label: str, query: Query) -> bool:
+    """True if the guess ends with what an entry calls itself."""
     terms = terms_of(label)[0]
-    asked = [term.text for term in question.leaf if term.weight >= 0.6]
+    asked = [term.text for term in query.leaf if term.weight >= 0.6]
     near = [max([likeness(term, one) for one in terms], default=0.0) for term in asked]
     if not near or len(terms) > 4 or min(near) < 0.75:
         return False
@@ -134,13 +132,13 @@ def _is_asked(label: str, question: Question) -> bool:
     return max(likeness(terms[-1], term) for term in asked) >= 0.75
 
 
-def _named_entry(values: list[object], question: Question) -> int | None:
-    """The entry, if there is just one, that holds or calls itself what the user named."""
+def _named_entry(values: list[object], query: Query) -> int | None:
+    """Return the index of the one entry that holds or calls itself what the user named."""
     if len(values) < 2:
         return None
-    found = [n for n, one in enumerate(values[:SEARCHED]) if holds(one, question.named)]
-    if not found and not question.indexes:
-        asked = {t.text for t in (*question.leaf, *question.head, *question.rest) if t.weight > 0.9}
+    found = [n for n, one in enumerate(values[:SEARCHED]) if holds(one, query.named)]
+    if not found and not query.indexes:
+        asked = {t.text for t in (*query.leaf, *query.head, *query.rest) if t.weight > 0.9}
         labels = [_labels(one, in_list=True) for one in values[:SEARCHED]]
         found = [
             n
@@ -151,13 +149,13 @@ def _named_entry(values: list[object], question: Question) -> int | None:
 
 
 def holds(value: object, named: frozenset[str]) -> bool:
-    """Whether a value, or one right within it, is one that the user named."""
+    """True if the user named a value, or one right within it."""
     inner = islice(value.values(), MOST_NAMES) if isinstance(value, dict) else (value,)
     return any(is_named(one, named) for one in inner)
 
 
 def is_named(value: object, named: frozenset[str]) -> bool:
-    """Whether a value is one that the user named."""
+    """True if the user named a value."""
     if isinstance(value, str):
         return 1 < len(value) <= LONGEST_NAME and value.lower() in named
     return isinstance(value, int) and not isinstance(value, bool) and _digits(value) in named
@@ -168,7 +166,7 @@ def _digits(value: int) -> str:
 
 
 def spell(steps: tuple[str | int, ...]) -> str:
-    """The path of these steps, as in `$.a[0]['c d']`."""
+    """Spell the path of these steps, as in `$.a[0]['c d']`."""
     return "$" + "".join(_spell_step(step) for step in steps)
 
 

@@ -1,4 +1,4 @@
-"""Comparison: how far the names of a body say what a question says, each compared only once."""
+"""Comparison: how far the names of a body say what a query says, each compared only once."""
 
 from __future__ import annotations
 
@@ -7,45 +7,43 @@ from dataclasses import dataclass
 from operator import mul
 
 from runtrue.fields.body import Spot
-from runtrue.fields.question import WRAPPERS, Question, Term, kind_of, weigh
-from runtrue.fields.shapes import Wanted
+from runtrue.fields.query import WRAPPERS, Query, Term, types_of, weigh
+from runtrue.fields.shapes import ValueType
 from runtrue.fields.thesaurus import likeness, spans_of, terms_of
 from runtrue.fields.words import stem, word_set
 
-__all__ = ["UNMET", "WEIGHTY", "Comparison", "Group", "Hits", "Name", "joined"]
-
-#: Names that stand for what they are in, `priority.name` for the priority: of which kind they
-#: are, and how well they do.
-_CARRIERS: dict[str, tuple[Wanted, float]] = {
-    **dict.fromkeys(("name", "displayname", "display_name", "login"), (Wanted.TEXT, 1.0)),
-    **dict.fromkeys(("username", "full_name", "real_name", "value"), (Wanted.TEXT, 1.0)),
-    **dict.fromkeys(("text", "title", "label", "summary", "rendered"), (Wanted.TEXT, 0.9)),
-    **dict.fromkeys(("display", "plain_text", "long_name", "formatted"), (Wanted.TEXT, 0.9)),
-    **dict.fromkeys(("description", "body", "content", "plain"), (Wanted.TEXT, 0.8)),
-    **dict.fromkeys(("main", "original", "html", "raw", "#text", "_text"), (Wanted.TEXT, 0.7)),
-    **dict.fromkeys(("url", "src", "href", "uri", "link", "html_url"), (Wanted.URL, 1.0)),
-    **dict.fromkeys(("datetime", "date", "date_time", "timestamp"), (Wanted.DATE, 1.0)),
-    **dict.fromkeys(("local", "utc", "iso", "at", "on"), (Wanted.DATE, 0.8)),
-    **dict.fromkeys(("amount", "total", "all", "average", "current"), (Wanted.NUMBER, 1.0)),
-    **dict.fromkeys(("usd", "eur", "gbp", "metric", "imperial"), (Wanted.NUMBER, 0.8)),
-    **dict.fromkeys(("celsius", "fahrenheit", "kilometers", "meters"), (Wanted.NUMBER, 0.8)),
-    **dict.fromkeys(("seconds", "minutes", "hours", "value_usd"), (Wanted.NUMBER, 0.8)),
-    **dict.fromkeys(("count", "quantity"), (Wanted.COUNT, 1.0)),
-    **dict.fromkeys(("id", "key", "code", "slug", "identifier", "uuid"), (Wanted.ID, 1.0)),
-    **dict.fromkeys(("email", "emailaddress", "email_address"), (Wanted.EMAIL, 1.0)),
+#: Names that stand for what they are in, as `priority.name` for the priority: the type of their
+#: values, and how well they do.
+_CARRIERS: dict[str, tuple[ValueType, float]] = {
+    **dict.fromkeys(("name", "displayname", "display_name", "login"), (ValueType.TEXT, 1.0)),
+    **dict.fromkeys(("username", "full_name", "real_name", "value"), (ValueType.TEXT, 1.0)),
+    **dict.fromkeys(("text", "title", "label", "summary", "rendered"), (ValueType.TEXT, 0.9)),
+    **dict.fromkeys(("display", "plain_text", "long_name", "formatted"), (ValueType.TEXT, 0.9)),
+    **dict.fromkeys(("description", "body", "content", "plain"), (ValueType.TEXT, 0.8)),
+    **dict.fromkeys(("main", "original", "html", "raw", "#text", "_text"), (ValueType.TEXT, 0.7)),
+    **dict.fromkeys(("url", "src", "href", "uri", "link", "html_url"), (ValueType.URL, 1.0)),
+    **dict.fromkeys(("datetime", "date", "date_time", "timestamp"), (ValueType.DATE, 1.0)),
+    **dict.fromkeys(("local", "utc", "iso", "at", "on"), (ValueType.DATE, 0.8)),
+    **dict.fromkeys(("amount", "total", "all", "average", "current"), (ValueType.NUMBER, 1.0)),
+    **dict.fromkeys(("usd", "eur", "gbp", "metric", "imperial"), (ValueType.NUMBER, 0.8)),
+    **dict.fromkeys(("celsius", "fahrenheit", "kilometers", "meters"), (ValueType.NUMBER, 0.8)),
+    **dict.fromkeys(("seconds", "minutes", "hours", "value_usd"), (ValueType.NUMBER, 0.8)),
+    **dict.fromkeys(("count", "quantity"), (ValueType.COUNT, 1.0)),
+    **dict.fromkeys(("id", "key", "code", "slug", "identifier", "uuid"), (ValueType.ID, 1.0)),
+    **dict.fromkeys(("email", "emailaddress", "email_address"), (ValueType.EMAIL, 1.0)),
 }
-#: The kinds of carriers that answer a question of another kind, and how well.
-_STANDS_IN: dict[tuple[Wanted, Wanted], float] = {
-    (Wanted.PERSON, Wanted.TEXT): 1.0,
-    (Wanted.COUNT, Wanted.NUMBER): 1.0,
-    (Wanted.NUMBER, Wanted.COUNT): 0.5,
-    (Wanted.PERSON, Wanted.EMAIL): 0.7,
-    (Wanted.TEXT, Wanted.ID): 0.6,
-    (Wanted.PERSON, Wanted.ID): 0.5,
-    (Wanted.NUMBER, Wanted.TEXT): 0.6,
-    (Wanted.COUNT, Wanted.TEXT): 0.5,
-    (Wanted.FLAG, Wanted.TEXT): 0.6,
-    (Wanted.ID, Wanted.TEXT): 0.6,
+#: The types of carriers that answer a query of another type, and how well.
+_STANDS_IN: dict[tuple[ValueType, ValueType], float] = {
+    (ValueType.PERSON, ValueType.TEXT): 1.0,
+    (ValueType.COUNT, ValueType.NUMBER): 1.0,
+    (ValueType.NUMBER, ValueType.COUNT): 0.5,
+    (ValueType.PERSON, ValueType.EMAIL): 0.7,
+    (ValueType.TEXT, ValueType.ID): 0.6,
+    (ValueType.PERSON, ValueType.ID): 0.5,
+    (ValueType.NUMBER, ValueType.TEXT): 0.6,
+    (ValueType.COUNT, ValueType.TEXT): 0.5,
+    (ValueType.FLAG, ValueType.TEXT): 0.6,
+    (ValueType.ID, ValueType.TEXT): 0.6,
 }
 #: Names that an API adds for its own use.
 _HOUSEKEEPING = word_set(
@@ -68,8 +66,8 @@ WEIGHTY = 0.9
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
-    """The terms of one part of a question."""
+class TermGroup:
+    """The terms of one part of a query."""
 
     terms: tuple[str, ...]
     weights: tuple[float, ...]
@@ -78,8 +76,8 @@ class Group:
     total: float
 
     @classmethod
-    def of(cls, terms: Sequence[Term], *, is_name: bool = False) -> Group:
-        """The group of these terms; in a name the last word counts most."""
+    def of(cls, terms: Sequence[Term], *, is_name: bool = False) -> TermGroup:
+        """Group these terms; in a name the last word counts most."""
         texts = tuple(term.text for term in terms)
         spans = spans_of(texts)
         weights = [term.weight for term in terms]
@@ -89,12 +87,12 @@ class Group:
         return cls(texts, tuple(weights), spans, units, sum(weights))
 
     def covered(self, hits: Sequence[float]) -> float:
-        """How far all of it is met, from 0 to 1."""
+        """Return how far all of it is met, from 0 to 1."""
         return sum(map(mul, self.weights, hits)) / self.total if self.total else 0.0
 
 
 def _stress_last(weights: list[float]) -> list[float]:
-    """In a name the last weighty word is what it is about: an `author_association` is no author."""
+    """Weigh most the last weighty word of a name: an `author_association` is no author."""
     for at in range(len(weights) - 1, -1, -1):
         if weights[at] >= WEIGHTY:
             return [*weights[:at], 1.7 * weights[at], *weights[at + 1 :]]
@@ -103,23 +101,23 @@ def _stress_last(weights: list[float]) -> list[float]:
 
 @dataclass(frozen=True, slots=True)
 class Name:
-    """One name of the body, compared with the question once, wherever it stands."""
+    """One name of the body, compared with the query."""
 
     hits: tuple[tuple[float, ...], ...]  # of each group, how far each term is met
-    told_leaf: float  # how far its own terms are met by the guess's last name
-    told: float  # … by anything said
-    told_as_holder: float  # … where an `issuetype` is a type, and no issue
+    by_leaf: float  # how far its own terms are met by the guess's last name
+    by_any: float  # … by anything said
+    by_any_as_holder: float  # … where an `issuetype` is a type, and no issue
     off_aspect: bool  # it is a type, a status, … of something, and none is asked for
     extra: float  # how many weighty terms of it nothing said comes near to
     is_wrapper: bool
     carries: float  # how well it stands for what it is in
     housekeeping: bool
-    kinds: frozenset[Wanted]
+    types: frozenset[ValueType]
     by_guess: float  # how far its own terms are met by any name of the guess
 
 
-#: Kinds that the first word of a name tells, too: `is_open`, `idList`, `num_media`, `date_sent`.
-_BY_FIRST = {Wanted.FLAG, Wanted.ID, Wanted.COUNT, Wanted.DATE, Wanted.URL}
+#: Types that the first word of a name says, too: `is_open`, `idList`, `num_media`, `date_sent`.
+_BY_FIRST = {ValueType.FLAG, ValueType.ID, ValueType.COUNT, ValueType.DATE, ValueType.URL}
 
 Hits = tuple[tuple[float, ...], ...]
 _Path = tuple[Hits, float, float]
@@ -127,30 +125,30 @@ _Steps = tuple[str | int, ...]
 
 
 class Comparison:
-    """A question, with all that was already compared with it."""
+    """A query, with all that was already compared with it."""
 
-    def __init__(self, question: Question) -> None:
-        self.question = question
+    def __init__(self, query: Query) -> None:
+        self.query = query
         self.groups = (
-            Group.of(question.leaf, is_name=True),
-            Group.of(question.parents),
-            Group.of(question.head),
-            Group.of(question.rest),
+            TermGroup.of(query.leaf, is_name=True),
+            TermGroup.of(query.parents),
+            TermGroup.of(query.head),
+            TermGroup.of(query.rest),
         )
         leaf = self.groups[0]
         self.is_generic = all(
             weight < WEIGHTY or term in _GENERIC
             for term, weight in zip(leaf.terms, leaf.weights, strict=True)
         )
-        place = tuple(term.text for term in question.place)
+        place = tuple(term.text for term in query.place)
         # Names often begin with that of the provider: it says nothing more.
-        provider = tuple(term for part in question.host.split(".") for term in terms_of(part)[0])
+        provider = tuple(term for part in query.host.split(".") for term in terms_of(part)[0])
         self.said = (*(unit for group in self.groups for unit in group.units), *place, *provider)
-        # What has a name is not told by the word "name".
+        # What has a name is not named by the word "name".
         own = self.groups[0].units if self.is_generic else ()
         self._said_of_holders = tuple(unit for unit in self.said if unit not in own)
         self._says_type = stem("type") in (*self.groups[0].terms, *self.groups[2].terms)
-        holders = [step for step in question.steps[:-1] if isinstance(step, str)]
+        holders = [step for step in query.steps[:-1] if isinstance(step, str)]
         holders = [name for name in holders if name.lower() not in WRAPPERS]
         self._holder = terms_of(holders[-1])[0] if holders else ()
         self._has_holder = False
@@ -173,7 +171,7 @@ class Comparison:
 
     def look_around(self, spots: Sequence[Spot]) -> None:
         """Find out how far the guess leads, and whether what holds the value is elsewhere."""
-        way = self.question.steps[:-1]
+        way = self.query.steps[:-1]
         ways = {way[:n] for n in range(len(way) + 1)}
         self.passed = max((s.steps for s in spots if s.steps in ways), key=len, default=())
         if self._holder:
@@ -186,18 +184,18 @@ class Comparison:
             )
 
     def has_left(self, spot: Spot) -> bool:
-        """Whether a place is not in what the guess says to hold it, though the body has that."""
+        """True if a place is not in what the guess says to hold it, though the body has that."""
         return self._has_holder and not any(
             isinstance(step, str) and terms_of(step)[0] == self._holder for step in spot.steps[:-1]
         )
 
     def missed(self, leaf: Sequence[float], parents: Sequence[float]) -> float:
-        """How many of the words that both guess and sentence say are not met."""
+        """Count the words that both guess and sentence say and that are not met."""
         hits = zip((*leaf, *parents), self._agreed, strict=True)
         return float(sum(agreed and hit < UNMET for hit, agreed in hits))
 
     def name(self, text: str) -> Name:
-        """One name of the body."""
+        """Return one name of the body, compared once."""
         if text not in self._names:
             self._names[text] = self._compare(text)
         return self._names[text]
@@ -209,67 +207,67 @@ class Comparison:
         weights = _stress_last([weigh(term) for term in terms])
         total = sum(weights) or 1.0
         aspects = [*weights[:-1], 1.7] if terms and terms[-1] in _ASPECTS else weights
-        told = _met(terms, spans, self.said)
-        holder = _met(terms, spans, self._said_of_holders) if self.is_generic else told
+        by_any = _met(terms, spans, self.said)
+        holder = _met(terms, spans, self._said_of_holders) if self.is_generic else by_any
         guessed = (*self.groups[0].units, *self.groups[1].units)
         asked = (*self.groups[0].units, *self.groups[2].units)
         lowered = text.lower()
         return Name(
             hits=hits,
-            told_leaf=sum(map(mul, weights, _met(terms, spans, self.groups[0].units))) / total,
-            told=sum(map(mul, weights, told)) / total,
-            told_as_holder=sum(map(mul, aspects, holder)) / (sum(aspects) or 1.0),
+            by_leaf=sum(map(mul, weights, _met(terms, spans, self.groups[0].units))) / total,
+            by_any=sum(map(mul, weights, by_any)) / total,
+            by_any_as_holder=sum(map(mul, aspects, holder)) / (sum(aspects) or 1.0),
             off_aspect=bool(terms)
             and len(terms) > 1
             and terms[-1] in _ASPECTS
             and max([likeness(terms[-1], unit) for unit in asked], default=0.0) < 0.6,
             extra=float(
-                sum(w >= WEIGHTY and t < UNMET for w, t in zip(weights, told, strict=True))
+                sum(w >= WEIGHTY and t < UNMET for w, t in zip(weights, by_any, strict=True))
             ),
             is_wrapper=lowered in WRAPPERS,
             carries=self._carries(lowered),
             housekeeping=lowered in _HOUSEKEEPING or (lowered == "type" and not self._says_type),
-            kinds=kind_of(terms[-1:]) | kind_of(terms[:1]) & _BY_FIRST,
+            types=types_of(terms[-1:]) | types_of(terms[:1]) & _BY_FIRST,
             by_guess=sum(map(mul, weights, _met(terms, spans, guessed))) / total,
         )
 
     def _carries(self, name: str) -> float:
         if name not in _CARRIERS:
             return 0.0
-        kind, worth = _CARRIERS[name]
-        wanted = self.question.wanted
+        type_, worth = _CARRIERS[name]
+        wanted = self.query.wanted
         if not wanted:
-            return worth * (1.0 if kind is Wanted.TEXT else 0.6)
-        fits = [1.0 if one is kind else _STANDS_IN.get((one, kind), 0.0) for one in wanted]
+            return worth * (1.0 if type_ is ValueType.TEXT else 0.6)
+        fits = [1.0 if one is type_ else _STANDS_IN.get((one, type_), 0.0) for one in wanted]
         return worth * max(fits)
 
     def path(self, spot: Spot | None) -> _Path:
-        """How far the names down to a place meet the question; how much of them says else.
+        """Return how far the names down to a place meet the query, and how many are about else.
 
-        The last number is how far any of them is in the question.
+        The last number is how far any of them is in the guess.
         """
         if spot is None or not spot.steps:
             return self._top
         found = self._paths.get(spot.steps)
         if found is None:
-            hits, strays, told = self.path(spot.parent)
+            hits, strays, met = self.path(spot.parent)
             last = spot.steps[-1]
             if isinstance(last, str):
                 name = self.name(last)
                 hits = joined(name.hits, hits, 0.9)
                 if not name.is_wrapper:
-                    strays += (1.0 - name.told_as_holder) * (1.0 if strays < 1.0 else _DEEPER)
-                    told = max(told, name.by_guess)
+                    strays += (1.0 - name.by_any_as_holder) * (1.0 if strays < 1.0 else _DEEPER)
+                    met = max(met, name.by_guess)
             if spot.label is not None:
                 hits = joined(self.name(spot.label).hits, hits, 0.95)
-            found = self._paths[spot.steps] = hits, strays, told
+            found = self._paths[spot.steps] = hits, strays, met
         return found
 
 
 def _met(
     terms: Sequence[str], spans: Sequence[tuple[int, int, str]], units: Sequence[str]
 ) -> list[float]:
-    """How far each of the terms is met by the nearest of the units."""
+    """Return how far each of the terms is met by the nearest of the units."""
     met = [max([likeness(term, unit) for unit in units], default=0.0) for term in terms]
     for begin, end, phrase in spans:
         near = max([likeness(phrase, unit) for unit in units], default=0.0)
@@ -279,7 +277,7 @@ def _met(
 
 
 def joined(own: Hits, above: Hits, share: float) -> Hits:
-    """The better of what a name meets and a share of what the names above it meet."""
+    """Return the better of what a name meets and a share of what the names above it meet."""
     return tuple(
         tuple([a if a > share * b else share * b for a, b in zip(x, y, strict=True)])
         for x, y in zip(own, above, strict=True)

@@ -1,15 +1,15 @@
-"""Shapes: what a value looks like, and whether that is what a question asks for."""
+"""Shapes: what a value looks like, and whether that is the type that a query asks for."""
 
 from __future__ import annotations
 
 import re
 from enum import Enum
 
-__all__ = ["Shape", "Wanted", "fit", "shape_of"]
+__all__ = ["Shape", "ValueType", "fit", "shape_of"]
 
 
 class Shape(Enum):
-    """What one value looks like."""
+    """The look of one value."""
 
     NULL = "null"
     FLAG = "flag"
@@ -31,8 +31,8 @@ class Shape(Enum):
     OBJECT = "object"
 
 
-class Wanted(Enum):
-    """What a question asks for."""
+class ValueType(Enum):
+    """A type of value that a query asks for."""
 
     COUNT = "count"
     NUMBER = "number"
@@ -69,7 +69,7 @@ _WORDS = {Shape.WORD, Shape.TEXT}
 
 
 def shape_of(value: object) -> Shape:
-    """What a value looks like."""
+    """Return the look of a value."""
     if value is None:
         return Shape.NULL
     if isinstance(value, bool):
@@ -112,37 +112,37 @@ def _is_epoch(number: float) -> bool:
     return 9.0e8 <= number <= 2.5e9 or 9.0e11 <= number <= 2.5e12
 
 
-_GOOD: dict[Wanted, set[Shape]] = {
-    Wanted.COUNT: {Shape.WHOLE, Shape.YEAR},
-    Wanted.NUMBER: {Shape.WHOLE, Shape.YEAR, Shape.REAL, Shape.DIGITS},
-    Wanted.DATE: {Shape.DATE, Shape.EPOCH, Shape.YEAR},
-    Wanted.FLAG: {Shape.FLAG},
-    Wanted.URL: {Shape.URL},
-    Wanted.EMAIL: {Shape.EMAIL},
-    Wanted.PHONE: {Shape.PHONE, Shape.DIGITS},
-    Wanted.PERSON: _WORDS,
-    Wanted.ID: {Shape.WHOLE, Shape.YEAR, Shape.DIGITS, Shape.CODE, Shape.EPOCH},
-    Wanted.TEXT: {*_WORDS, Shape.EMPTY},
+_GOOD: dict[ValueType, set[Shape]] = {
+    ValueType.COUNT: {Shape.WHOLE, Shape.YEAR},
+    ValueType.NUMBER: {Shape.WHOLE, Shape.YEAR, Shape.REAL, Shape.DIGITS},
+    ValueType.DATE: {Shape.DATE, Shape.EPOCH, Shape.YEAR},
+    ValueType.FLAG: {Shape.FLAG},
+    ValueType.URL: {Shape.URL},
+    ValueType.EMAIL: {Shape.EMAIL},
+    ValueType.PHONE: {Shape.PHONE, Shape.DIGITS},
+    ValueType.PERSON: _WORDS,
+    ValueType.ID: {Shape.WHOLE, Shape.YEAR, Shape.DIGITS, Shape.CODE, Shape.EPOCH},
+    ValueType.TEXT: {*_WORDS, Shape.EMPTY},
 }
-_FAIR: dict[Wanted, set[Shape]] = {
-    Wanted.COUNT: {Shape.DIGITS, Shape.EPOCH},
-    Wanted.NUMBER: {Shape.EPOCH},
-    Wanted.DATE: {Shape.DIGITS},
-    Wanted.FLAG: {Shape.WORD, Shape.TEXT},
-    Wanted.URL: {Shape.TEXT, Shape.WORD, Shape.CODE, Shape.EMPTY},
-    Wanted.EMAIL: {Shape.EMPTY},
-    Wanted.PHONE: {Shape.WHOLE, Shape.TEXT, Shape.EMPTY},
-    Wanted.PERSON: {Shape.CODE, Shape.EMAIL, Shape.WHOLE, Shape.DIGITS, Shape.EMPTY},
-    Wanted.ID: {Shape.WORD, Shape.TEXT},
-    Wanted.TEXT: {Shape.CODE, Shape.DIGITS, Shape.WHOLE, Shape.YEAR, Shape.DATE, Shape.COLOR}
+_FAIR: dict[ValueType, set[Shape]] = {
+    ValueType.COUNT: {Shape.DIGITS, Shape.EPOCH},
+    ValueType.NUMBER: {Shape.EPOCH},
+    ValueType.DATE: {Shape.DIGITS},
+    ValueType.FLAG: {Shape.WORD, Shape.TEXT},
+    ValueType.URL: {Shape.TEXT, Shape.WORD, Shape.CODE, Shape.EMPTY},
+    ValueType.EMAIL: {Shape.EMPTY},
+    ValueType.PHONE: {Shape.WHOLE, Shape.TEXT, Shape.EMPTY},
+    ValueType.PERSON: {Shape.CODE, Shape.EMAIL, Shape.WHOLE, Shape.DIGITS, Shape.EMPTY},
+    ValueType.ID: {Shape.WORD, Shape.TEXT},
+    ValueType.TEXT: {Shape.CODE, Shape.DIGITS, Shape.WHOLE, Shape.YEAR, Shape.DATE, Shape.COLOR}
     | {Shape.REAL, Shape.URL},
 }
 
 
-def fit(wanted: frozenset[Wanted], shape: Shape) -> float:
-    """From -1, another kind of value than what is asked for, to 1, the very kind."""
+def fit(wanted: frozenset[ValueType], shape: Shape) -> float:
+    """Return 1 for a value of the type that is asked for, -1 for one of another type."""
     if not wanted or shape in (Shape.NULL, Shape.LIST, Shape.OBJECT):
         return 0.0
-    if any(shape in _GOOD[kind] for kind in wanted):
+    if any(shape in _GOOD[one] for one in wanted):
         return 1.0
-    return 0.0 if any(shape in _FAIR[kind] for kind in wanted) else -1.0
+    return 0.0 if any(shape in _FAIR[one] for one in wanted) else -1.0

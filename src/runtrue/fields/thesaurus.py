@@ -1,4 +1,4 @@
-"""Thesaurus: how near two words are in what they mean, and which of them exclude each other."""
+"""Thesaurus: how near two words are in meaning, and which of them exclude each other."""
 
 from __future__ import annotations
 
@@ -11,10 +11,8 @@ from pathlib import Path
 from runtrue.fields.vectors import cosine, is_word
 from runtrue.fields.words import root, stem, words_of
 
-__all__ = ["is_resource", "kindred", "likeness", "spans_of", "terms_of"]
-
 _FILE = Path(__file__).with_name("thesaurus.txt")
-#: What each kind of evidence is worth, from 0 for unlike to 1 for the same word.
+#: The likeness of two words by how they are related, from 0 for unlike to 1 for the same word.
 SAME_FAMILY, SAME_MEANING, RELATED, SHORTENED, MISSPELT = 0.9, 0.78, 0.6, 0.75, 0.75
 #: A cosine below the first says nothing; the second is what a cosine of 1 would be worth.
 COSINE_FROM, COSINE_WORTH = 0.15, 0.75
@@ -34,7 +32,7 @@ class Thesaurus:
 
 @cache
 def thesaurus() -> Thesaurus:
-    """The one in the package, read when it is first needed."""
+    """Return the thesaurus of the package, read when it is first needed."""
     found = Thesaurus()
     lines = [line.split() for line in _FILE.read_text("utf-8").splitlines() if line.strip()]
     lines = [line for line in lines if not line[0].startswith("#")]
@@ -55,7 +53,7 @@ def thesaurus() -> Thesaurus:
 
 
 def _term(known: Thesaurus, word: str) -> str:
-    """A word, or a phrase joined by `_`, in the one form that all of them are compared in."""
+    """Return a word, or a phrase joined by `_`, in the form in which all are compared."""
     if word not in known.short and word.endswith("s") and word[:-1] in known.short:
         word = word[:-1]
     if word in known.short:
@@ -65,7 +63,7 @@ def _term(known: Thesaurus, word: str) -> str:
 
 @lru_cache(maxsize=16384)
 def terms_of(text: str) -> tuple[tuple[str, ...], tuple[tuple[int, int, str], ...]]:
-    """The terms of a name, and the phrases in it as (begin, end, phrase)."""
+    """Return the terms of a name, and the phrases in it as (begin, end, phrase)."""
     known = thesaurus()
     terms: list[str] = []
     words = _counted(_spanned(words_of(text)))
@@ -87,7 +85,7 @@ _SPANS |= {("30", "d"): "month", ("1", "y"): "year", ("52", "week"): "year", ("5
 
 
 def _spanned(words: list[str]) -> list[str]:
-    """`low_24h` is of the day."""
+    """Name the first span of time: `low_24h` is of the day."""
     for at in range(len(words) - 1):
         span = _SPANS.get((words[at], words[at + 1]))
         if span is not None:
@@ -99,7 +97,7 @@ _NUMBERS = frozenset(("num", "number", "no", "nr", "nbr", "n"))
 
 
 def _counted(words: list[str]) -> list[str]:
-    """A number at the beginning, or one "of" something, counts; at the end it names one thing."""
+    """Say `count` for a `number` that begins a name or is "of" something."""
     counts = [
         word in _NUMBERS and (at == 0 or words[at + 1] == "of")
         for at, word in enumerate(words[:-1])
@@ -108,7 +106,7 @@ def _counted(words: list[str]) -> list[str]:
 
 
 def spans_of(terms: Sequence[str]) -> tuple[tuple[int, int, str], ...]:
-    """The phrases among some terms, as (begin, end, phrase)."""
+    """Return the phrases among some terms, as (begin, end, phrase)."""
     phrases = thesaurus().phrases
     spans = []
     for begin in range(len(terms) - 1):
@@ -121,7 +119,7 @@ def spans_of(terms: Sequence[str]) -> tuple[tuple[int, int, str], ...]:
 
 @lru_cache(maxsize=4096)
 def _parts(word: str) -> tuple[str, ...]:
-    """`dealname` is `deal` and `name`, where nobody knows the word as a whole."""
+    """Split an unknown word into known ones: `dealname` is `deal` and `name`."""
     if len(word) < 7 or not word.isascii() or _is_known(word):
         return (word,)
     cuts = [at for at in range(3, len(word) - 2) if _is_known(word[at:])]
@@ -136,13 +134,13 @@ def _parts(word: str) -> tuple[str, ...]:
 
 
 def is_resource(word: str) -> bool:
-    """Whether a word is one of the thesaurus: a word for a thing rather than somebody's name."""
+    """True if the thesaurus has the word: it means a thing and is not somebody's name."""
     return stem(word) in thesaurus().same
 
 
 @lru_cache(maxsize=1024)
 def kindred(term: str) -> frozenset[str]:
-    """The terms that are on a line with one, and mean or may mean the same."""
+    """Return the terms that share a line with one, and so mean or may mean the same."""
     known = thesaurus()
     found: set[str] = set()
     for group in (known.same, known.related):
@@ -158,7 +156,7 @@ def _is_known(word: str) -> bool:
 
 
 def likeness(one: str, other: str) -> float:
-    """How near two terms are, from 0 to 1."""
+    """Return how near two terms are, from 0 to 1."""
     if one == other:
         return 1.0
     return _likeness(one, other) if one < other else _likeness(other, one)

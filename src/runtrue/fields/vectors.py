@@ -14,8 +14,6 @@ from pathlib import Path
 
 from runtrue.fields.words import stem
 
-__all__ = ["cosine", "is_word"]
-
 _FILE = Path(__file__).with_name("vectors.bin")
 #: Numbers a word, each a signed byte.
 WIDTH = 96
@@ -38,7 +36,7 @@ def _row(word: str) -> tuple[array[int], float] | None:
 
 
 def cosine(one: str, other: str) -> float:
-    """How near two stemmed words are used in ordinary text; 0 where one of them is not known."""
+    """Return how alike two stemmed words are used in ordinary text; 0 if one is unknown."""
     first, second = _row(one), _row(other)
     if first is None or second is None:
         return 0.0
@@ -47,5 +45,5 @@ def cosine(one: str, other: str) -> float:
 
 
 def is_word(word: str) -> bool:
-    """Whether a word is one of the common ones."""
+    """True if the word is a common one."""
     return stem(word) in _table()[0]

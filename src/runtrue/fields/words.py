@@ -5,103 +5,31 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-__all__ = ["root", "stem", "word_set", "words_of"]
-
 #: Of a longer text only the beginning is looked at, and no more words than this.
 LONGEST_TEXT, MOST_WORDS = 400, 40
 
 #: `camelCase`, `HTTPServer`, `snake_case`, `with4digits` and plain prose, all in one.
 _WORD = re.compile(r"[A-Z]+(?![^\W\d_A-Z])|[A-Z]?[^\W\d_A-Z]+|\d+")
 
+#: Words that no ending gives away, as `word=form,form`. What one gets by doing, a `rating`, is
+#: another thing than the doing.
+_FORMS = """
+person=people,persons child=children man=men woman=women foot=feet life=lives
+index=indices,indexes vertex=vertices criterion=criteria address=addresses status=statuses
+news=news series=series species=species lyrics=lyrics has=has is=is,was gas=gas lens=lens
+rating=rating,ratings,rated booking=booking,bookings listing=listing,listings
+setting=setting,settings parking=parking recording=recording,recordings
+training=training,trainings send=sent pay=paid build=built buy=bought sell=sold win=won lose=lost
+hold=held spend=spent make=made begin=began,begun,beginning write=wrote,written run=ran,running
+take=took,taken show=shown see=seen give=gave,given grow=grew,grown come=came go=went,gone
+find=found say=said sing=sang,sung draw=drew,drawn drive=drove,driven fly=flew,flown
+speak=spoke,spoken break=broke,broken choose=chose,chosen meet=met teach=taught die=died,dies
+tie=tied use=used,uses
+"""
 _IRREGULAR = {
-    "people": "person",
-    "persons": "person",
-    "children": "child",
-    "men": "man",
-    "women": "woman",
-    "feet": "foot",
-    "lives": "life",
-    "indices": "index",
-    "indexes": "index",
-    "vertices": "vertex",
-    "criteria": "criterion",
-    "addresses": "address",
-    "statuses": "status",
-    "news": "news",
-    "series": "series",
-    "species": "species",
-    "lyrics": "lyrics",
-    "has": "has",
-    "is": "is",
-    "was": "is",
-    "gas": "gas",
-    "lens": "lens",
-    # What one gets by doing is another thing than the doing.
-    "rating": "rating",
-    "ratings": "rating",
-    "rated": "rating",
-    "booking": "booking",
-    "bookings": "booking",
-    "listing": "listing",
-    "listings": "listing",
-    "setting": "setting",
-    "settings": "setting",
-    "parking": "parking",
-    "recording": "recording",
-    "recordings": "recording",
-    "training": "training",
-    "trainings": "training",
-    "sent": "send",
-    "paid": "pay",
-    "built": "build",
-    "bought": "buy",
-    "sold": "sell",
-    "won": "win",
-    "lost": "lose",
-    "held": "hold",
-    "spent": "spend",
-    "made": "make",
-    "began": "begin",
-    "begun": "begin",
-    "beginning": "begin",
-    "wrote": "write",
-    "written": "write",
-    "ran": "run",
-    "running": "run",
-    "took": "take",
-    "taken": "take",
-    "shown": "show",
-    "seen": "see",
-    "gave": "give",
-    "given": "give",
-    "grew": "grow",
-    "grown": "grow",
-    "came": "come",
-    "went": "go",
-    "gone": "go",
-    "found": "find",
-    "said": "say",
-    "sang": "sing",
-    "sung": "sing",
-    "drew": "draw",
-    "drawn": "draw",
-    "drove": "drive",
-    "driven": "drive",
-    "flew": "fly",
-    "flown": "fly",
-    "spoke": "speak",
-    "spoken": "speak",
-    "broke": "break",
-    "broken": "break",
-    "chose": "choose",
-    "chosen": "choose",
-    "met": "meet",
-    "taught": "teach",
-    "died": "die",
-    "dies": "die",
-    "tied": "tie",
-    "used": "use",
-    "uses": "use",
+    form: word
+    for word, _, forms in (entry.partition("=") for entry in _FORMS.split())
+    for form in forms.split(",")
 }
 #: Endings that make another word of the same family: `creator` and `creation` of `create`.
 _FAMILY = (
@@ -115,18 +43,18 @@ _VOWEL = re.compile(r"[aeiouy]")
 
 
 def word_set(text: str) -> frozenset[str]:
-    """The words of a text that has nothing but them."""
+    """Return the words of a text as a set."""
     return frozenset(text.split())
 
 
 def words_of(text: str) -> list[str]:
-    """The words of a name or a sentence, in lower case: `publicRepos` is `public repos`."""
+    """Return the words of a name or a sentence, in lower case: `publicRepos` is `public repos`."""
     return [word.lower() for word in _WORD.findall(text[:LONGEST_TEXT])[:MOST_WORDS]]
 
 
 @lru_cache(maxsize=16384)
 def stem(word: str) -> str:
-    """The word without its number and tense: `cities` and `city`, `created` and `create`."""
+    """Strip number and tense: `cities` is `city`, and `created` is `create`."""
     if word in _IRREGULAR:
         return _IRREGULAR[word]
     if len(word) <= 3 or not word.isascii():
@@ -147,14 +75,14 @@ def stem(word: str) -> str:
 
 
 def _single(word: str) -> str:
-    """`shipp` is `ship`, while `bill` and `pass` stay."""
+    """Undouble the last letter: `shipp` is `ship`, while `bill` and `pass` stay."""
     doubled = len(word) > 3 and word[-1] == word[-2]
     return word[:-1] if doubled and word[-1] in "bdgmnprt" else word
 
 
 @lru_cache(maxsize=16384)
 def root(stemmed: str) -> str:
-    """What the words of one family share: `creat` of creator and creation, `cloud` of cloudy."""
+    """Return what the words of a family share: `creat` of creator and creation."""
     if len(stemmed) <= 4 or not stemmed.isascii():
         return stemmed
     for ending in _FAMILY:

@@ -1,4 +1,4 @@
-"""Question: what is looked for, read out of a guessed path, a sentence and the request's URL."""
+"""Query: what is looked for, read out of a guessed path, a sentence and the request's URL."""
 
 from __future__ import annotations
 
@@ -8,11 +8,9 @@ from dataclasses import dataclass
 from typing import TypeVar
 from urllib.parse import unquote_plus
 
-from runtrue.fields.shapes import Wanted
+from runtrue.fields.shapes import ValueType
 from runtrue.fields.thesaurus import is_resource, likeness, terms_of
 from runtrue.fields.words import stem, word_set, words_of
-
-__all__ = ["Question", "Term", "kind_of", "read_question", "weigh"]
 
 _T = TypeVar("_T")
 
@@ -48,11 +46,11 @@ _STOP = word_set(
 
 
 def _stemmed(lines: dict[str, _T]) -> dict[str, _T]:
-    """A table by single words, out of one that has several words a line."""
+    """Key a table by stem, out of one that has several words a line."""
     return {stem(word): value for line, value in lines.items() for word in line.split()}
 
 
-#: Words that tell the kind of a value more than which value it is, with what they count for.
+#: Words that say the type of a value rather than which value it is, with what they count for.
 _LIGHT = _stemmed(
     {
         "is has at on the of in to for s was are as a an": 0.12,
@@ -66,46 +64,52 @@ _LIGHT = _stemmed(
 )
 _WANTED_BY_TERM = _stemmed(
     {
-        "count quantity": Wanted.COUNT,
+        "count quantity": ValueType.COUNT,
         "price cost amount fee balance score rating percent temperature humidity pressure speed "
         "distance weight height width latitude longitude altitude elevation age duration size "
         "length volume rank position tax discount total sum average maximum minimum remaining "
         "limit level probability minute hour second population depth magnitude capacity salary "
-        "point revenue budget profit fare": Wanted.NUMBER,
+        "point revenue budget profit fare": ValueType.NUMBER,
         "date timestamp at deadline birthdate birthday expiry expires due sunrise sunset day since "
-        "year month time": Wanted.DATE,
-        "is has can should was are enabled allow": Wanted.FLAG,
+        "year month time": ValueType.DATE,
+        "is has can should was are enabled allow": ValueType.FLAG,
         "url link website homepage webpage permalink avatar picture photo image logo thumbnail "
-        "icon blog poster cover": Wanted.URL,
-        "email": Wanted.EMAIL,
-        "phone telephone mobile fax": Wanted.PHONE,
-        "by author creator owner assignee sender recipient reporter": Wanted.PERSON,
-        "id uuid identifier sha hash": Wanted.ID,
+        "icon blog poster cover": ValueType.URL,
+        "email": ValueType.EMAIL,
+        "phone telephone mobile fax": ValueType.PHONE,
+        "by author creator owner assignee sender recipient reporter": ValueType.PERSON,
+        "id uuid identifier sha hash": ValueType.ID,
         "name title description text message summary body content status state type city country "
         "address language kind category street company username login handle note comment reason "
-        "currency": Wanted.TEXT,
+        "currency": ValueType.TEXT,
     }
 )
 #: "the number of guests" is a count, "the flight number of the booking" is not.
 _NUMBER_OF = re.compile(r"(?:(?<=\bthe )|(?<=total )|(?<=^)|(?<=and )|(?<=get ))[Nn]umber of\b")
-_OPENINGS: tuple[tuple[re.Pattern[str], Wanted], ...] = tuple(
+_OPENINGS: tuple[tuple[re.Pattern[str], ValueType], ...] = tuple(
     (re.compile(pattern), wanted)
     for pattern, wanted in (
-        (rf"\bhow many\b|{_NUMBER_OF.pattern}|\bhow often\b|\bcount of\b", Wanted.COUNT),
-        (r"\bhow (?!many|often|do|does|did|is|was|are|were|can)\w+", Wanted.NUMBER),
-        (r"\bwhen\b|\bwhat (date|day|time)\b|\b(date|day|time) (of|the|when|on)\b", Wanted.DATE),
-        (r"\bsince when\b|\buntil when\b|\bby when\b|\bwhich (day|date|month|year)\b", Wanted.DATE),
+        (rf"\bhow many\b|{_NUMBER_OF.pattern}|\bhow often\b|\bcount of\b", ValueType.COUNT),
+        (r"\bhow (?!many|often|do|does|did|is|was|are|were|can)\w+", ValueType.NUMBER),
+        (r"\bwhen\b|\bwhat (date|day|time)\b|\b(date|day|time) (of|the|when|on)\b", ValueType.DATE),
+        (
+            r"\bsince when\b|\buntil when\b|\bby when\b|\bwhich (day|date|month|year)\b",
+            ValueType.DATE,
+        ),
         (
             r"^\W*(and )?(is|are|was|were|did|does|do|has|have|had|can|may|must|should|will)\b"
             r"|\bwhether\b",
-            Wanted.FLAG,
+            ValueType.FLAG,
         ),
-        (r"\bwho\b|\bwhose\b|\bwhom\b|\bwhoever\b|\bwhich (person|user|member)\b", Wanted.PERSON),
-        (r"\b(link|url|web ?page|website|homepage)\b", Wanted.URL),
-        (r"\be-?mail\b", Wanted.EMAIL),
-        (r"\b(phone|telephone)\b", Wanted.PHONE),
-        (r"\bid (of|that)\b|\bidentifier\b", Wanted.ID),
-        (r"\bname\b|\btitle\b|\btext\b|\bdescri\w+\b|\bwhat kind\b|\bwhich\b", Wanted.TEXT),
+        (
+            r"\bwho\b|\bwhose\b|\bwhom\b|\bwhoever\b|\bwhich (person|user|member)\b",
+            ValueType.PERSON,
+        ),
+        (r"\b(link|url|web ?page|website|homepage)\b", ValueType.URL),
+        (r"\be-?mail\b", ValueType.EMAIL),
+        (r"\b(phone|telephone)\b", ValueType.PHONE),
+        (r"\bid (of|that)\b|\bidentifier\b", ValueType.ID),
+        (r"\bname\b|\btitle\b|\btext\b|\bdescri\w+\b|\bwhat kind\b|\bwhich\b", ValueType.TEXT),
     )
 )
 _COUNTS = {stem(word) for word in ("count", "total", "number")}
@@ -121,15 +125,15 @@ _BREAK = re.compile(r"\b(?:of|in|for|on|from|that|which|who|where|with|to|by|bef
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """One word, or phrase, of a question, with how much it counts."""
+    """One word, or phrase, of a query, with how much it counts."""
 
     text: str
     weight: float
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
-    """What is looked for.
+class Query:
+    """A value that is looked for.
 
     `leaf` is the last name of the guess and `parents` those before it, `head` what the sentence
     asks for and `rest` what it says besides; `place` is what the URL is about.
@@ -142,9 +146,9 @@ class Question:
     rest: tuple[Term, ...]
     place: tuple[Term, ...]
     named: frozenset[str]
-    wanted: frozenset[Wanted]
-    #: What the guess itself says that it is.
-    guessed: frozenset[Wanted]
+    wanted: frozenset[ValueType]
+    #: The types of value that the guess itself speaks of.
+    guessed: frozenset[ValueType]
     indexes: tuple[int, ...]
     #: The guess ends with a plural: a whole list may be meant.
     plural: bool
@@ -154,11 +158,11 @@ class Question:
 
 
 def weigh(term: str) -> float:
-    """How much a term says about which value is meant."""
+    """Return how much a term says about which value is meant."""
     return _LIGHT.get(term, 0.05 if term.isdigit() or len(term) == 1 else 1.0)
 
 
-def read_question(guess: str, intent: str, url: str) -> Question:
+def read_query(guess: str, intent: str, url: str) -> Query:
     """Read what is looked for; no text is refused."""
     guess, intent, url = guess[:LONGEST], intent[:LONGEST], url[:LONGEST]
     steps = _steps(guess)
@@ -166,7 +170,7 @@ def read_question(guess: str, intent: str, url: str) -> Question:
     leaf = _counted_last(_terms(names[-1:]))
     place, named = _read_url(url)
     head, rest, said = _read_intent(intent, named, leaf)
-    return Question(
+    return Query(
         steps=steps,
         leaf=leaf,
         parents=_terms(name for name in names[:-1] if name.lower() not in WRAPPERS),
@@ -211,7 +215,7 @@ def _counted_last(leaf: tuple[Term, ...]) -> tuple[Term, ...]:
 
 
 def _read_url(url: str) -> tuple[tuple[Term, ...], set[str]]:
-    """What the path of a URL speaks of, and the values in it."""
+    """Return what the path of a URL speaks of, and the values in it."""
     _, _, after = url.partition("://")
     path, _, query = after.partition("?")
     segments = path.split("/")[1:][-6:]
@@ -224,7 +228,7 @@ def _read_url(url: str) -> tuple[tuple[Term, ...], set[str]]:
 
 
 def _distinctive(url: str) -> set[str]:
-    """The values in a URL that one would know again: the last segment and those of the query."""
+    """Return the values in a URL that one would know again: the last segment, the query."""
     path, _, query = url.partition("://")[2].partition("?")
     found = [*path.split("/")[1:][-1:], *(part.partition("=")[2] for part in query.split("&")[:20])]
     texts = {unquote_plus(text).lower() for text in found}
@@ -234,7 +238,7 @@ def _distinctive(url: str) -> set[str]:
 def _read_intent(
     intent: str, named: set[str], leaf: tuple[Term, ...]
 ) -> tuple[tuple[Term, ...], tuple[Term, ...], set[str]]:
-    """The words asked for, those said besides, and the values that the sentence names."""
+    """Return the words asked for, those said besides, and the values that the sentence names."""
     text = _NUMBER_OF.sub("count of", intent.replace("’", "'"))
     said: set[str] = set()
     kept: list[str] = []
@@ -260,15 +264,12 @@ def _read_intent(
 
 
 def _asked_for(piece: str, leaf: tuple[Term, ...]) -> tuple[str, list[str]]:
-    """Of "username and biography", the one that the guess looks for, and the others."""
+    """Return, of "username and biography", the one that the guess looks for, and the others."""
     parts = [part for part in re.split(r",|\band\b", piece) if _content(part)]
     if len(parts) < 2:
         return piece, []
     near = [
-        max(
-            [likeness(term.text, word) * term.weight for term in leaf for word in _content(part)]
-            or [0.0]
-        )
+        max((likeness(t.text, w) * t.weight for t in leaf for w in _content(part)), default=0.0)
         for part in parts
     ]
     if max(near) < 0.6:
@@ -278,11 +279,9 @@ def _asked_for(piece: str, leaf: tuple[Term, ...]) -> tuple[str, list[str]]:
 
 
 def _is_value(word: str, named: set[str]) -> bool:
-    """Whether a word of the sentence is a value in the URL rather than a word for a resource."""
+    """True if a word of the sentence is a value in the URL rather than a word for a resource."""
     lowered = word.lower()
-    if lowered not in named or lowered in _STOP:
-        return False
-    return not is_resource(lowered)
+    return lowered in named and lowered not in _STOP and not is_resource(lowered)
 
 
 def _content(piece: str) -> list[str]:
@@ -295,27 +294,34 @@ def _weighed(terms: list[str]) -> tuple[Term, ...]:
     return tuple(Term(term, weigh(term)) for term in dict.fromkeys(terms))
 
 
-def kind_of(terms: Iterable[str]) -> frozenset[Wanted]:
-    """What a name says its value is."""
+def types_of(terms: Iterable[str]) -> frozenset[ValueType]:
+    """Return the types of value that a name speaks of."""
     return frozenset(_WANTED_BY_TERM[term] for term in terms if term in _WANTED_BY_TERM)
 
 
-def _guessed(leaf: tuple[Term, ...]) -> frozenset[Wanted]:
-    """What the guess says its value is: of a `due_amount` the amount."""
-    kinds = kind_of(term.text for term in leaf)
-    if {Wanted.DATE, Wanted.NUMBER} <= kinds and leaf[-1].text not in _DATES:
-        return kinds - {Wanted.DATE}
-    return kinds
+def _guessed(leaf: tuple[Term, ...]) -> frozenset[ValueType]:
+    """Return the types of value that the guess speaks of: of a `due_amount` the amount."""
+    types = types_of(term.text for term in leaf)
+    if {ValueType.DATE, ValueType.NUMBER} <= types and leaf[-1].text not in _DATES:
+        return types - {ValueType.DATE}
+    return types
 
 
-def _wanted(leaf: tuple[Term, ...], intent: str) -> frozenset[Wanted]:
+def _wanted(leaf: tuple[Term, ...], intent: str) -> frozenset[ValueType]:
     wanted = set(_guessed(leaf))
     lowered = intent.lower()
     wanted |= {kind for pattern, kind in _OPENINGS if pattern.search(lowered)}
-    if Wanted.FLAG in wanted and " or " in lowered:
-        return frozenset((*wanted, Wanted.TEXT))
-    if _HOW.search(lowered) and Wanted.NUMBER not in kind_of(term.text for term in leaf):
-        return frozenset((*wanted, Wanted.TEXT))
-    if wanted & {Wanted.COUNT, Wanted.NUMBER, Wanted.DATE, Wanted.FLAG, Wanted.URL, Wanted.EMAIL}:
-        wanted.discard(Wanted.TEXT)
+    if ValueType.FLAG in wanted and " or " in lowered:
+        return frozenset((*wanted, ValueType.TEXT))
+    if _HOW.search(lowered) and ValueType.NUMBER not in types_of(term.text for term in leaf):
+        return frozenset((*wanted, ValueType.TEXT))
+    if wanted & {
+        ValueType.COUNT,
+        ValueType.NUMBER,
+        ValueType.DATE,
+        ValueType.FLAG,
+        ValueType.URL,
+        ValueType.EMAIL,
+    }:
+        wanted.discard(ValueType.TEXT)
     return frozenset(wanted)
