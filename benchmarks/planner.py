@@ -13,7 +13,7 @@ from benchmarks.measure import Contender, Table, Target, interleave, row
 from benchmarks.server import serving
 from runtrue.flow import Flow, Node
 from runtrue.home import Home
-from runtrue.planner import Planning
+from runtrue.planner import PlannerContext
 from runtrue.planner.nodes import RuntimeValidationNode
 from runtrue.workflow import Registry, run_workflow
 
@@ -99,7 +99,7 @@ def validated(registry: Registry, address: str) -> Contender:
     def sample() -> float:
         shared: dict[str, Any] = {"generated_workflow": workflow(address), "execution_params": {}}
         begin = time.perf_counter()
-        node = RuntimeValidationNode(Planning(registry))
+        node = RuntimeValidationNode(PlannerContext(registry))
         for action in ("default", "runtime_fix", "failed_runtime"):
             node.on(action, End(action))
         asyncio.run(Flow(node).run(shared))

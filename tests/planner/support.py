@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from runtrue.flow import Event, Flow, Listener, Node
+from runtrue.planner.context import PlannerContext
 from runtrue.planner.flow import create_planner_flow
 from runtrue.planner.nodes import RuntimeValidationNode
-from runtrue.planner.planning import Planning
 
 ACTIONS = ("default", "runtime_fix", "failed_runtime")
 
@@ -45,13 +45,13 @@ class Validated:
 
 
 def validate(
-    planning: Planning,
+    context: PlannerContext,
     workflow: Mapping[str, Any],
     params: Mapping[str, Any] | None = None,
     **shared: Any,
 ) -> Validated:
     """Let `RuntimeValidationNode` look at a workflow, wired with the actions of the seed."""
-    node = RuntimeValidationNode(planning, "runtime_validation")
+    node = RuntimeValidationNode(context, "runtime_validation")
     for action in ACTIONS:
         node.on(action, End(action))
     store = {"generated_workflow": dict(workflow), "execution_params": dict(params or {}), **shared}
@@ -59,10 +59,12 @@ def validate(
     return Validated(store.pop("ended_at"), store)
 
 
-def plan(planning: Planning, task: str, listeners: tuple[Listener, ...] = ()) -> dict[str, Any]:
+def plan(
+    context: PlannerContext, task: str, listeners: tuple[Listener, ...] = ()
+) -> dict[str, Any]:
     """Give a task to the default flow; the store at its end."""
     shared: dict[str, Any] = {"task": task}
-    asyncio.run(create_planner_flow(planning).run(shared, listeners=listeners))
+    asyncio.run(create_planner_flow(context).run(shared, listeners=listeners))
     return shared
 
 

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from runtrue.home import Home
-from runtrue.planner.bounds import ABSENT, Change, breaches, changes
+from runtrue.planner.bounds import ABSENT, WorkflowChange, changes_between, violations
 from runtrue.workflow import Registry, validate_workflow
 from tests.workflow.support import install
 
@@ -120,7 +120,7 @@ def test_the_example_is_a_workflow(registry: Registry) -> None:
 def test_a_change_is_one_line_for_people(
     edit: Callable[[dict[str, Any]], object], line: str
 ) -> None:
-    (change,) = changes(BEFORE, edited(edit))
+    (change,) = changes_between(BEFORE, edited(edit))
     assert str(change).startswith(line)
     assert len(str(change)) < 300
     assert str(change).isprintable()
@@ -130,9 +130,11 @@ def test_a_change_tells_its_place_its_node_and_both_values() -> None:
     after = edited(params("fetch", extract={"username": "$.login", "bio": None}))
     place = "/nodes/0/params/extract"
     assert repr(ABSENT) == "ABSENT"
-    assert changes(BEFORE, after) == (
-        Change(place=f"{place}/username", node_id="fetch", before="$.username", after="$.login"),
-        Change(place=f"{place}/bio", node_id="fetch", before=ABSENT, after=None),
+    assert changes_between(BEFORE, after) == (
+        WorkflowChange(
+            pointer=f"{place}/username", node_id="fetch", before="$.username", after="$.login"
+        ),
+        WorkflowChange(pointer=f"{place}/bio", node_id="fetch", before=ABSENT, after=None),
     )
 
 
@@ -140,7 +142,7 @@ def test_a_change_tells_its_place_its_node_and_both_values() -> None:
     ("before", "after"), [(1, True), (1, 1.0), (0, False), (None, ""), ([], {})]
 )
 def test_values_that_are_sent_differently_differ(before: Any, after: Any) -> None:
-    assert len(changes({"x": before}, {"x": after})) == 1
+    assert len(changes_between({"x": before}, {"x": after})) == 1
 
 
 def test_nodes_are_compared_by_their_ids() -> None:
@@ -148,15 +150,15 @@ def test_nodes_are_compared_by_their_ids() -> None:
         workflow["nodes"].insert(0, {"id": "new", "type": "shell"})
         node(workflow, "save")["params"]["file_path"] = "other.txt"
 
-    found = changes(BEFORE, edited(edit))
-    assert [(change.node_id, change.place) for change in found] == [
+    found = changes_between(BEFORE, edited(edit))
+    assert [(change.node_id, change.pointer) for change in found] == [
         ("new", "/nodes/0"),
         ("save", "/nodes/2/params/file_path"),
     ]
 
 
 def test_the_order_of_keys_is_no_difference() -> None:
-    assert changes(BEFORE, dict(reversed(BEFORE.items()))) == ()
+    assert changes_between(BEFORE, dict(reversed(BEFORE.items()))) == ()
 
 
 # -- what a fix may do --------------------------------------------------------------------------
@@ -180,8 +182,8 @@ def test_argument_names_values_and_output_paths_may_change(
     edit: Callable[[dict[str, Any]], object], registry: Registry
 ) -> None:
     after = edited(edit)
-    assert changes(BEFORE, after)
-    assert breaches(BEFORE, after, registry) == ()
+    assert changes_between(BEFORE, after)
+    assert violations(BEFORE, after, registry) == ()
 
 
 # -- what it may not do -------------------------------------------------------------------------
@@ -272,11 +274,11 @@ FORBIDDEN: list[tuple[Callable[[dict[str, Any]], object], str]] = [
     # Secrets.
     (
         params("save", content="${fetch.extracted.username} ${env.KEY}"),
-        "node 'save' would be told the secret 'KEY'",
+        "node 'save' would get the secret 'KEY'",
     ),
     (
         params("fetch", params={"q": "${city}", "limit": "${env.OTHER}"}),
-        "would be told the secret 'OTHER'",
+        "would get the secret 'OTHER'",
     ),
     (
         lambda w: w["outputs"]["username"].update(source="${env.KEY}"),
@@ -289,16 +291,16 @@ FORBIDDEN: list[tuple[Callable[[dict[str, Any]], object], str]] = [
 def test_everything_else_is_a_breach(
     edit: Callable[[dict[str, Any]], object], breach: str, registry: Registry
 ) -> None:
-    found = breaches(BEFORE, edited(edit), registry)
+    found = violations(BEFORE, edited(edit), registry)
     assert any(breach in sentence for sentence in found), found
     assert all("\n" not in sentence for sentence in found)
 
 
 def test_an_output_may_be_told_for_the_first_time_where_it_comes_from(registry: Registry) -> None:
     before = edited(lambda w: w["outputs"]["count"].pop("source"))
-    assert breaches(before, BEFORE, registry) == ()
+    assert violations(before, BEFORE, registry) == ()
     after = edited(lambda w: w["outputs"]["count"].update(source="${env.KEY}"))
-    assert breaches(before, after, registry) != ()
+    assert violations(before, after, registry) != ()
 
 
 @pytest.mark.parametrize("kind", ["nobody-knows", "broken"])
@@ -312,8 +314,8 @@ def test_a_node_type_that_cannot_be_asked_is_still_kept_in_bounds(
         {"nodes": [{"id": "a", "type": kind, "params": params}]}
         for params in ({"x": "${b.c}", "y": 1}, {"z": "${b.d}", "y": 1}, {"y": 1})
     )
-    assert breaches(before, renamed, registry) == ()
-    assert len(breaches(before, dropped, registry)) == 2
+    assert violations(before, renamed, registry) == ()
+    assert len(violations(before, dropped, registry)) == 2
 
 
 # -- anything at all ----------------------------------------------------------------------------
@@ -342,18 +344,18 @@ def test_a_workflow_does_not_differ_from_itself(
     registry: Registry, workflow: dict[str, Any]
 ) -> None:
     copied = copy.deepcopy(workflow)
-    assert changes(workflow, copied) == ()
-    assert breaches(workflow, copied, registry) == ()
+    assert changes_between(workflow, copied) == ()
+    assert violations(workflow, copied, registry) == ()
 
 
 @given(OBJECTS, OBJECTS)
 def test_whatever_is_proposed_can_be_compared(
     registry: Registry, before: dict[str, Any], after: dict[str, Any]
 ) -> None:
-    found = changes(before, after)
+    found = changes_between(before, after)
     assert bool(found) == (json.dumps(before, sort_keys=True) != json.dumps(after, sort_keys=True))
     assert all(str(change).isprintable() for change in found)
-    breaches(before, after, registry)
+    violations(before, after, registry)
 
 
 def test_a_proposal_nested_without_end_can_be_compared(registry: Registry) -> None:
@@ -361,9 +363,9 @@ def test_a_proposal_nested_without_end_can_be_compared(registry: Registry) -> No
     for _ in range(100_000):
         deep = [deep]
     after = edited(params("save", content=deep))
-    (change,) = changes(BEFORE, after)
+    (change,) = changes_between(BEFORE, after)
     assert str(change)
-    assert breaches(BEFORE, after, registry) != ()
+    assert violations(BEFORE, after, registry) != ()
 
 
 NAMES = st.from_regex(r"[a-z]{1,6}", fullmatch=True)
@@ -424,7 +426,7 @@ def test_a_forbidden_mutation_of_any_workflow_is_caught(
         # Among changes that are allowed.
         last = after["nodes"][-1]["params"]
         last["stdin"] = last["stdin"].replace(".stdout", ".stderr")
-        assert breaches(workflow, after, registry) == ()
+        assert violations(workflow, after, registry) == ()
     MUTATIONS[mutation](after, n)
-    assert changes(workflow, after)
-    assert breaches(workflow, after, registry) != ()
+    assert changes_between(workflow, after)
+    assert violations(workflow, after, registry) != ()

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from runtrue.planner.built_in import BuiltInGenerator
-from runtrue.planner.planning import Planning
-from runtrue.planner.seams import FixRequest, NoProposal, Proposal
+from runtrue.planner.context import PlannerContext
+from runtrue.planner.seams import FixedWorkflow, FixRequest, NoFix
 from tests.planner.api import TORVALDS, Api, Reply
 from tests.planner.support import Heard, plan
 
@@ -45,19 +45,19 @@ USER = "GET /users/torvalds"
     ids=["simple mismatch", "several at once", "nested", "array", "array and name"],
 )
 def test_a_wrong_guess_is_mended_in_a_single_fix(
-    planning: Planning, api: Api, wanted: str, body: Any, result: dict[str, Any]
+    context: PlannerContext, api: Api, wanted: str, body: Any, result: dict[str, Any]
 ) -> None:
     url = api.on(USER, body)
-    shared = plan(planning, f"fetch {url} and extract {wanted}")
+    shared = plan(context, f"fetch {url} and extract {wanted}")
     assert shared["planner_output"]["success"], shared["planner_output"]
     assert shared["planner_output"]["result"] == result
     assert shared["runtime_attempts"] <= 1
     assert api.count(USER) == 1
 
 
-def test_html_instead_of_json_cannot_be_corrected(planning: Planning, api: Api) -> None:
+def test_html_instead_of_json_cannot_be_corrected(context: PlannerContext, api: Api) -> None:
     url = api.on(USER, Reply(b"<html></html>", content_type="text/html"))
-    shared = plan(planning, f"fetch {url} and extract username")
+    shared = plan(context, f"fetch {url} and extract username")
     output = shared["planner_output"]
     assert not output["success"]
     assert [error["category"] for error in output["runtime_errors"]] == ["not_json"]
@@ -76,11 +76,11 @@ class Scripted(BuiltInGenerator):
         self.proposals = list(proposals)
         self.asked = []
 
-    async def fix(self, request: FixRequest) -> Proposal | NoProposal:
+    async def fix(self, request: FixRequest) -> FixedWorkflow | NoFix:
         self.asked.append(request)
         if not self.proposals:
-            return NoProposal(reason="the script is at its end")
-        return Proposal(workflow=self.proposals.pop(0)(request.workflow), fixer="script")
+            return NoFix(reason="the script is at its end")
+        return FixedWorkflow(workflow=self.proposals.pop(0)(request.workflow), fixer="script")
 
 
 def reading(path: str) -> Callable[[dict[str, Any]], dict[str, Any]]:
@@ -94,10 +94,10 @@ def reading(path: str) -> Callable[[dict[str, Any]], dict[str, Any]]:
     return propose
 
 
-def test_after_three_fixes_the_retries_are_exhausted(planning: Planning, api: Api) -> None:
+def test_after_three_fixes_the_retries_are_exhausted(context: PlannerContext, api: Api) -> None:
     url = api.on(USER, TORVALDS)
-    planning.given = script = Scripted(*map(reading, ["$.a", "$.b", "$.c", "$.login"]))
-    shared = plan(planning, f"fetch {url} and extract username")
+    context.given = script = Scripted(*map(reading, ["$.a", "$.b", "$.c", "$.login"]))
+    shared = plan(context, f"fetch {url} and extract username")
     assert not shared["planner_output"]["success"]
     assert shared["runtime_attempts"] == 3
     assert [attempt.number for attempt in shared["history"].attempts] == [1, 2, 3, 4]
@@ -105,10 +105,12 @@ def test_after_three_fixes_the_retries_are_exhausted(planning: Planning, api: Ap
     assert api.count(USER) == 1
 
 
-def test_a_fix_that_succeeds_leaves_no_trace_of_the_failure(planning: Planning, api: Api) -> None:
+def test_a_fix_that_succeeds_leaves_no_trace_of_the_failure(
+    context: PlannerContext, api: Api
+) -> None:
     url = api.on(USER, TORVALDS)
-    planning.given = Scripted(reading("$.nope"), reading("$.login"))
-    shared = plan(planning, f"fetch {url} and extract username")
+    context.given = Scripted(reading("$.nope"), reading("$.login"))
+    shared = plan(context, f"fetch {url} and extract username")
     assert shared["planner_output"]["success"]
     assert shared["planner_output"]["runtime_errors"] == []
     assert "runtime_errors" not in shared
@@ -137,35 +139,35 @@ def as_it_was(workflow: dict[str, Any]) -> dict[str, Any]:
 
 @pytest.mark.parametrize("proposal", [other_host, one_more_node, nothing_wanted, as_it_was])
 def test_a_proposal_that_goes_too_far_is_not_run_and_the_generator_told_why(
-    planning: Planning, api: Api, proposal: Callable[[dict[str, Any]], dict[str, Any]]
+    context: PlannerContext, api: Api, proposal: Callable[[dict[str, Any]], dict[str, Any]]
 ) -> None:
     url = api.on(USER, TORVALDS)
-    planning.given = script = Scripted(proposal, reading("$.login"))
+    context.given = script = Scripted(proposal, reading("$.login"))
     heard = Heard()
-    shared = plan(planning, f"fetch {url} and extract username", (heard,))
+    shared = plan(context, f"fetch {url} and extract username", (heard,))
     assert shared["planner_output"]["success"]
     assert len(script.asked[1].rejected) >= 1
     assert heard.of("fix_rejected")[0]["reasons"] == list(script.asked[1].rejected)
     assert shared["runtime_attempts"] == 1, "a proposal that is not run is no attempt"
 
 
-def test_a_workflow_that_has_failed_is_not_run_again(planning: Planning, api: Api) -> None:
+def test_a_workflow_that_has_failed_is_not_run_again(context: PlannerContext, api: Api) -> None:
     url = api.on(USER, TORVALDS)
-    planning.given = script = Scripted(
+    context.given = script = Scripted(
         reading("$.a"), reading("$.username"), reading("$.a"), reading("$.login")
     )
-    shared = plan(planning, f"fetch {url} and extract username")
+    shared = plan(context, f"fetch {url} and extract username")
     assert shared["planner_output"]["success"]
     assert [attempt.passed for attempt in shared["history"].attempts] == [False, False, True]
     assert len(script.asked) == 4
 
 
 def test_a_generator_that_never_gives_anything_usable_is_not_asked_for_ever(
-    planning: Planning, api: Api
+    context: PlannerContext, api: Api
 ) -> None:
     url = api.on(USER, TORVALDS)
-    planning.given = script = Scripted(*[one_more_node] * 20)
-    shared = plan(planning, f"fetch {url} and extract username")
+    context.given = script = Scripted(*[one_more_node] * 20)
+    shared = plan(context, f"fetch {url} and extract username")
     assert not shared["planner_output"]["success"]
     assert "no proposal could be run" in shared["planner_output"]["error"]
     assert len(script.asked) == 3

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from runtrue.errors import RuntimeValidationError
+from runtrue.planner.context import PlannerContext
 from runtrue.planner.nodes import ValidatorNode, WorkflowGeneratorNode
-from runtrue.planner.planning import Planning
 from runtrue.workflow import run_workflow
 from tests.planner.api import TORVALDS, Api, Reply
 from tests.planner.support import Heard, fetch, plan, validate
@@ -35,77 +35,79 @@ def ask_time(timezone: str = "Asia/Tokyo", **more: Any) -> dict[str, Any]:
 # -- the criteria -------------------------------------------------------------------------------
 
 
-def test_01_a_simple_get_is_compiled_and_run_once(planning: Planning, api: Api) -> None:
+def test_01_a_simple_get_is_compiled_and_run_once(context: PlannerContext, api: Api) -> None:
     url = api.on("GET /users/torvalds", TORVALDS)
-    validated = validate(planning, fetch(url))
+    validated = validate(context, fetch(url))
     assert validated.action == "default"
     assert api.count("GET /users/torvalds") == 1
     assert validated.shared["runtime_store"]["fetch"]["response"] == TORVALDS
 
 
-def test_01_it_runs_with_the_params_and_a_fresh_store(planning: Planning, api: Api) -> None:
+def test_01_it_runs_with_the_params_and_a_fresh_store(context: PlannerContext, api: Api) -> None:
     api.on("GET /users/torvalds", TORVALDS)
     workflow = {"inputs": {"user": {}}, **fetch(api.url("/users/${user}"))}
     stale = {"fetch": {"error": "from before"}, "user": "nobody"}
-    validated = validate(planning, workflow, {"user": "torvalds"}, **stale)
+    validated = validate(context, workflow, {"user": "torvalds"}, **stale)
     assert validated.action == "default"
     assert validated.shared["fetch"] == stale["fetch"], "the planner's own store is left alone"
 
 
-def test_02_an_exception_is_caught_and_classified(planning: Planning, api: Api) -> None:
+def test_02_an_exception_is_caught_and_classified(context: PlannerContext, api: Api) -> None:
     url = api.on("GET /users/torvalds", TORVALDS)
-    validated = validate(planning, fetch(url, WRONG))
+    validated = validate(context, fetch(url, WRONG))
     assert validated.action == "runtime_fix"
     assert validated.categories == ["missing_extract_path"]
 
 
-def test_03_a_namespaced_error_of_a_tool_is_found(planning: Planning) -> None:
-    validated = validate(planning, ask_time("Nowhere/Land", on_error="continue"))
+def test_03_a_namespaced_error_of_a_tool_is_found(context: PlannerContext) -> None:
+    validated = validate(context, ask_time("Nowhere/Land", on_error="continue"))
     assert validated.shared["runtime_store"]["ask"]["error"]
     assert validated.action == "runtime_fix"
     assert [error["node_id"] for error in validated.errors] == ["ask"]
 
 
-def test_04_a_reference_to_what_did_not_come_is_found(planning: Planning, api: Api) -> None:
+def test_04_a_reference_to_what_did_not_come_is_found(context: PlannerContext, api: Api) -> None:
     url = api.on("GET /users/torvalds", TORVALDS)
-    validated = validate(planning, show_user(url, "${fetch.response.username}"))
+    validated = validate(context, show_user(url, "${fetch.response.username}"))
     assert validated.action == "runtime_fix"
     assert validated.categories == ["missing_template_path"]
     assert validated.errors[0]["attempted"] == ["${fetch.response.username}"]
     assert "login" in validated.errors[0]["available"]
 
 
-def test_04_it_is_found_on_a_branch_that_was_not_taken(planning: Planning, api: Api) -> None:
+def test_04_it_is_found_on_a_branch_that_was_not_taken(context: PlannerContext, api: Api) -> None:
     url = api.on("GET /users/torvalds", TORVALDS)
     workflow = show_user(url, "${fetch.response.username}")
     workflow["nodes"].append({"id": "end", "type": "shell", "params": {"command": "true"}})
     edges = [{"from": "fetch", "to": "end"}, {"from": "fetch", "to": "show", "action": "error"}]
-    validated = validate(planning, {**workflow, "edges": edges})
+    validated = validate(context, {**workflow, "edges": edges})
     assert validated.action == "runtime_fix"
     assert validated.categories == ["missing_template_path"]
     assert validated.errors[0]["node_id"] == "show"
 
 
-def test_04_inputs_are_no_output_paths(planning: Planning, api: Api) -> None:
+def test_04_inputs_are_no_output_paths(context: PlannerContext, api: Api) -> None:
     url = api.on("GET /users/torvalds", TORVALDS)
     workflow = {"inputs": {"who": {"type": "object"}}, **show_user(url, "${who.name}")}
-    assert validate(planning, workflow, {"who": {"name": "Linus"}}).action == "default"
+    assert validate(context, workflow, {"who": {"name": "Linus"}}).action == "default"
 
 
-def test_04_null_is_a_value_and_not_missing(planning: Planning, api: Api) -> None:
+def test_04_null_is_a_value_and_not_missing(context: PlannerContext, api: Api) -> None:
     url = api.on("GET /users/torvalds", TORVALDS)
     workflow = {
         **fetch(url, {"mail": "$.email"}),
         "outputs": {"mail": {"source": "fetch.extracted.mail"}},
     }
-    validated = validate(planning, workflow)
+    validated = validate(context, workflow)
     assert validated.action == "default"
     assert validated.shared["result"] == {"mail": None}
 
 
-def test_05_the_collected_errors_have_the_shape_of_the_seed(planning: Planning, api: Api) -> None:
+def test_05_the_collected_errors_have_the_shape_of_the_seed(
+    context: PlannerContext, api: Api
+) -> None:
     url = api.on("GET /users/torvalds", TORVALDS)
-    (error,) = validate(planning, fetch(url, WRONG)).errors
+    (error,) = validate(context, fetch(url, WRONG)).errors
     assert error["source"] == "http"
     assert error["node_id"] == "fetch"
     assert error["category"] == "missing_extract_path"
@@ -119,20 +121,20 @@ def test_05_the_collected_errors_have_the_shape_of_the_seed(planning: Planning, 
 
 @pytest.mark.parametrize("attempts", [0, 1, 2])
 def test_06_what_can_be_fixed_is_to_be_fixed_while_attempts_are_left(
-    planning: Planning, api: Api, attempts: int
+    context: PlannerContext, api: Api, attempts: int
 ) -> None:
     url = api.on("GET /users/torvalds", TORVALDS)
-    validated = validate(planning, fetch(url, WRONG), runtime_attempts=attempts)
+    validated = validate(context, fetch(url, WRONG), runtime_attempts=attempts)
     assert validated.action == "runtime_fix"
     assert validated.shared["runtime_attempts"] == attempts + 1
 
 
 @pytest.mark.parametrize("status", [401, 403, 407])
 def test_07_what_fails_for_want_of_credentials_is_final(
-    planning: Planning, api: Api, status: int
+    context: PlannerContext, api: Api, status: int
 ) -> None:
     url = api.on("GET /private", {"message": "Bad credentials"}, status=status)
-    validated = validate(planning, fetch(url))
+    validated = validate(context, fetch(url))
     assert validated.action == "failed_runtime"
     assert validated.errors[0]["fault"] == "credentials"
     assert validated.errors[0]["fixable"] is False
@@ -140,41 +142,45 @@ def test_07_what_fails_for_want_of_credentials_is_final(
     assert api.count("GET /private") == 1, "it is not retried either"
 
 
-def test_07_after_three_fixes_it_is_final_whatever_failed(planning: Planning, api: Api) -> None:
+def test_07_after_three_fixes_it_is_final_whatever_failed(
+    context: PlannerContext, api: Api
+) -> None:
     url = api.on("GET /users/torvalds", TORVALDS)
-    validated = validate(planning, fetch(url, WRONG), runtime_attempts=3)
+    validated = validate(context, fetch(url, WRONG), runtime_attempts=3)
     assert validated.action == "failed_runtime"
     assert validated.shared["runtime_attempts"] == 3
 
 
-def test_08_without_issues_it_goes_on(planning: Planning, api: Api) -> None:
+def test_08_without_issues_it_goes_on(context: PlannerContext, api: Api) -> None:
     url = api.on("GET /users/torvalds", TORVALDS)
-    validated = validate(planning, show_user(url, "${fetch.response.login}"))
+    validated = validate(context, show_user(url, "${fetch.response.login}"))
     assert validated.action == "default"
     assert "runtime_errors" not in validated.shared
 
 
-def test_08_errors_of_an_earlier_run_are_cleared(planning: Planning, api: Api) -> None:
+def test_08_errors_of_an_earlier_run_are_cleared(context: PlannerContext, api: Api) -> None:
     url = api.on("GET /users/torvalds", TORVALDS)
-    stale = validate(planning, fetch(url, WRONG)).errors
-    validated = validate(planning, fetch(url), runtime_errors=stale, runtime_attempts=1)
+    stale = validate(context, fetch(url, WRONG)).errors
+    validated = validate(context, fetch(url), runtime_errors=stale, runtime_attempts=1)
     assert validated.action == "default"
     assert "runtime_errors" not in validated.shared
 
 
-def test_09_extract_adds_extracted_and_leaves_the_response(planning: Planning, api: Api) -> None:
+def test_09_extract_adds_extracted_and_leaves_the_response(
+    context: PlannerContext, api: Api
+) -> None:
     url = api.on("GET /users/torvalds", TORVALDS)
-    result = run_workflow(fetch(url, {"name": "$.login"}), registry=planning.registry)
+    result = run_workflow(fetch(url, {"name": "$.login"}), registry=context.registry)
     assert result.store["fetch"]["extracted"] == {"name": "torvalds"}
     assert result.store["fetch"]["response"] == TORVALDS
     assert "raw" not in result.store["fetch"]
 
 
 def test_10_a_missing_path_says_what_was_attempted_and_what_there_is(
-    planning: Planning, api: Api
+    context: PlannerContext, api: Api
 ) -> None:
     url = api.on("GET /users/torvalds", TORVALDS)
-    error = run_workflow(fetch(url, WRONG), registry=planning.registry).error
+    error = run_workflow(fetch(url, WRONG), registry=context.registry).error
     assert isinstance(error, RuntimeValidationError)
     assert error.attempted == ("$.username", "$.biography")
     assert error.available == tuple(TORVALDS)
@@ -184,12 +190,12 @@ def test_10_a_missing_path_says_what_was_attempted_and_what_there_is(
 
 @pytest.mark.parametrize("handler", [{"on_error": "continue"}, {"retry": {"attempts": 3}}])
 def test_10_nothing_turns_it_into_something_else(
-    planning: Planning, api: Api, handler: dict[str, Any]
+    context: PlannerContext, api: Api, handler: dict[str, Any]
 ) -> None:
     url = api.on("GET /users/torvalds", TORVALDS)
     workflow = fetch(url, WRONG)
     workflow["nodes"][0].update(handler)
-    error = run_workflow(workflow, registry=planning.registry).error
+    error = run_workflow(workflow, registry=context.registry).error
     assert type(error) is RuntimeValidationError
     assert api.count("GET /users/torvalds") == 1
 
@@ -216,38 +222,38 @@ def test_10_nothing_turns_it_into_something_else(
     ids=["wrong argument", "tool error", "missing field downstream"],
 )
 def test_11_mismatches_with_a_tool_can_be_fixed(
-    planning: Planning, workflow: dict[str, Any], category: str
+    context: PlannerContext, workflow: dict[str, Any], category: str
 ) -> None:
-    validated = validate(planning, workflow)
+    validated = validate(context, workflow)
     assert validated.action == "runtime_fix"
     assert validated.categories == [category]
 
 
-def test_12_it_makes_no_static_check(planning: Planning, api: Api) -> None:
+def test_12_it_makes_no_static_check(context: PlannerContext, api: Api) -> None:
     """What the static check would refuse is run as it is: a param that `http` has not got."""
     url = api.on("GET /users/torvalds", TORVALDS)
     workflow = {"nodes": [*fetch(url)["nodes"], {"id": "orphan", "type": "shell"}], "edges": []}
-    validator = ValidatorNode(planning)
+    validator = ValidatorNode(context)
     assert asyncio.run(validator.exec(workflow)), "statically it is wrong"
-    assert validate(planning, workflow).action == "default"
+    assert validate(context, workflow).action == "default"
 
 
 def test_13_every_runtime_fix_is_counted_apart_from_static_retries(
-    planning: Planning, api: Api
+    context: PlannerContext, api: Api
 ) -> None:
     url = api.on("GET /users/torvalds", TORVALDS)
-    validated = validate(planning, fetch(url, WRONG), generation_attempts=2)
+    validated = validate(context, fetch(url, WRONG), generation_attempts=2)
     assert validated.shared["runtime_attempts"] == 1
     assert validated.shared["generation_attempts"] == 0, "a mended workflow has a budget anew"
 
 
 def test_14_the_generator_takes_the_errors_and_mends_the_paths(
-    planning: Planning, api: Api
+    context: PlannerContext, api: Api
 ) -> None:
     url = api.on("GET /users/torvalds", TORVALDS)
     task = f"fetch {url} and extract username and biography"
-    shared = validate(planning, fetch(url, WRONG), task=task).shared
-    node = WorkflowGeneratorNode(planning)
+    shared = validate(context, fetch(url, WRONG), task=task).shared
+    node = WorkflowGeneratorNode(context)
     inputs = node.prep(shared)
     assert inputs.fix is not None
     assert [finding.attempted for finding in inputs.fix.findings] == [("$.username", "$.biography")]
@@ -256,7 +262,7 @@ def test_14_the_generator_takes_the_errors_and_mends_the_paths(
     assert shared["generated_workflow"] == fetch(url, {"username": "$.login", "biography": "$.bio"})
 
 
-def test_15_a_fixable_issue_outweighs_a_fatal_one(planning: Planning, api: Api) -> None:
+def test_15_a_fixable_issue_outweighs_a_fatal_one(context: PlannerContext, api: Api) -> None:
     user = api.on("GET /users/torvalds", TORVALDS)
     private = api.on("GET /private", {}, status=401)
     workflow = {
@@ -265,10 +271,10 @@ def test_15_a_fixable_issue_outweighs_a_fatal_one(planning: Planning, api: Api) 
             *fetch(user, WRONG)["nodes"],
         ]
     }
-    validated = validate(planning, workflow)
+    validated = validate(context, workflow)
     assert validated.action == "runtime_fix"
     assert {error["fixable"] for error in validated.errors} == {True, False}
-    assert validate(planning, workflow, runtime_attempts=3).action == "failed_runtime"
+    assert validate(context, workflow, runtime_attempts=3).action == "failed_runtime"
 
 
 @pytest.mark.parametrize(
@@ -281,10 +287,10 @@ def test_15_a_fixable_issue_outweighs_a_fatal_one(planning: Planning, api: Api) 
     ids=["html", "empty", "broken"],
 )
 def test_16_what_is_no_json_cannot_be_extracted_from(
-    planning: Planning, api: Api, reply: Reply
+    context: PlannerContext, api: Api, reply: Reply
 ) -> None:
     url = api.on("GET /page", reply)
-    validated = validate(planning, fetch(url, WRONG))
+    validated = validate(context, fetch(url, WRONG))
     assert validated.action == "failed_runtime"
     assert validated.categories == ["not_json"]
 
@@ -292,9 +298,9 @@ def test_16_what_is_no_json_cannot_be_extracted_from(
 # -- edge cases and error handling --------------------------------------------------------------
 
 
-def test_no_node_writes_any_output_is_fine_unless_one_failed(planning: Planning) -> None:
+def test_no_node_writes_any_output_is_fine_unless_one_failed(context: PlannerContext) -> None:
     quiet = {"nodes": [{"id": "a", "type": "shell", "params": {"command": "true"}}]}
-    assert validate(planning, quiet).action == "default"
+    assert validate(context, quiet).action == "default"
 
 
 @pytest.mark.parametrize(
@@ -307,16 +313,20 @@ def test_no_node_writes_any_output_is_fine_unless_one_failed(planning: Planning)
         {"nodes": [{"id": "a", "type": "shell"}], "edges": [{"from": "a", "to": "b"}]},
     ],
 )
-def test_what_cannot_be_compiled_is_final(planning: Planning, workflow: dict[str, Any]) -> None:
-    validated = validate(planning, workflow)
+def test_what_cannot_be_compiled_is_final(
+    context: PlannerContext, workflow: dict[str, Any]
+) -> None:
+    validated = validate(context, workflow)
     assert validated.action == "failed_runtime"
     assert validated.categories == ["compile"]
 
 
 @pytest.mark.parametrize("status", [429, 500, 502, 503])
-def test_what_the_server_could_not_do_is_final(planning: Planning, api: Api, status: int) -> None:
+def test_what_the_server_could_not_do_is_final(
+    context: PlannerContext, api: Api, status: int
+) -> None:
     url = api.on("POST /orders", {}, status=status)
-    validated = validate(planning, fetch(url, method="POST", json={"a": 1}))
+    validated = validate(context, fetch(url, method="POST", json={"a": 1}))
     assert validated.action == "failed_runtime"
     assert validated.errors[0]["fault"] == "environment"
     assert api.count("POST /orders") == 1
@@ -325,26 +335,28 @@ def test_what_the_server_could_not_do_is_final(planning: Planning, api: Api, sta
 @pytest.mark.parametrize(
     "url", ["http://127.0.0.1:1/", "http://no-such-host.invalid/", "https://127.0.0.1:1/"]
 )
-def test_what_cannot_be_reached_is_final(planning: Planning, url: str) -> None:
-    validated = validate(planning, fetch(url, retries=0))
+def test_what_cannot_be_reached_is_final(context: PlannerContext, url: str) -> None:
+    validated = validate(context, fetch(url, retries=0))
     assert validated.action == "failed_runtime"
     assert validated.errors[0]["fault"] == "environment"
 
 
-def test_a_missing_key_is_a_matter_of_credentials(planning: Planning, api: Api) -> None:
+def test_a_missing_key_is_a_matter_of_credentials(context: PlannerContext, api: Api) -> None:
     url = api.on("GET /users/torvalds", TORVALDS)
     headers = {"authorization": "Bearer ${env.NO_SUCH_TOKEN}"}
-    validated = validate(planning, fetch(url, headers=headers))
+    validated = validate(context, fetch(url, headers=headers))
     assert validated.action == "failed_runtime"
     assert validated.errors[0]["fault"] == "credentials"
     assert api.asked == [], "and nothing is sent"
 
 
-def test_what_is_not_there_is_final_when_the_user_named_it(planning: Planning, api: Api) -> None:
+def test_what_is_not_there_is_final_when_the_user_named_it(
+    context: PlannerContext, api: Api
+) -> None:
     url = api.url("/users/nobody")
-    named = validate(planning, fetch(url), task=f"fetch {url}")
+    named = validate(context, fetch(url), task=f"fetch {url}")
     assert (named.action, named.categories) == ("failed_runtime", ["wrong_resource"])
-    guessed = validate(planning, fetch(url), task="fetch the user nobody")
+    guessed = validate(context, fetch(url), task="fetch the user nobody")
     assert (guessed.action, guessed.categories) == ("runtime_fix", ["guessed_url"])
 
 
@@ -361,28 +373,28 @@ def test_what_is_not_there_is_final_when_the_user_named_it(planning: Planning, a
 )
 @pytest.mark.parametrize("status", [400, 422])
 def test_a_refusal_that_names_a_field_is_an_argument_mismatch(
-    planning: Planning, api: Api, status: int, body: dict[str, Any]
+    context: PlannerContext, api: Api, status: int, body: dict[str, Any]
 ) -> None:
     url = api.on("POST /issues", body, status=status)
-    validated = validate(planning, fetch(url, method="POST", json={"name": "A bug"}))
+    validated = validate(context, fetch(url, method="POST", json={"name": "A bug"}))
     assert validated.action == "runtime_fix"
     assert validated.categories == ["argument_mismatch"]
     assert validated.errors[0]["attempted"] == ["title"]
     assert validated.errors[0]["available"] == ["name"]
 
 
-def test_it_ends_at_its_deadline_with_what_there_is(planning: Planning, api: Api) -> None:
+def test_it_ends_at_its_deadline_with_what_there_is(context: PlannerContext, api: Api) -> None:
     url = api.on("GET /users/torvalds", TORVALDS)
-    planning.seconds = 0.5
+    context.seconds = 0.5
     slow = {"id": "slow", "type": "shell", "params": {"command": "sleep 30"}}
-    validated = validate(planning, {"nodes": [*fetch(url)["nodes"], slow]})
+    validated = validate(context, {"nodes": [*fetch(url)["nodes"], slow]})
     assert validated.action == "failed_runtime"
     assert validated.categories == ["deadline"]
     assert validated.errors[0]["node_id"] == "slow"
     assert validated.shared["runtime_store"]["fetch"]["status_code"] == 200
 
 
-def test_several_issues_of_one_run_are_found_at_once(planning: Planning, api: Api) -> None:
+def test_several_issues_of_one_run_are_found_at_once(context: PlannerContext, api: Api) -> None:
     url = api.on("GET /users/torvalds", TORVALDS)
     workflow = {
         "nodes": [
@@ -397,7 +409,7 @@ def test_several_issues_of_one_run_are_found_at_once(planning: Planning, api: Ap
             ),
         ]
     }
-    validated = validate(planning, workflow)
+    validated = validate(context, workflow)
     assert [error["attempted"] for error in validated.errors] == [
         ["${fetch.response.username}"],
         ["${fetch.response.biography}"],
@@ -408,11 +420,11 @@ def test_several_issues_of_one_run_are_found_at_once(planning: Planning, api: Ap
 
 
 def test_no_generator_is_asked_again_unless_something_is_to_be_fixed(
-    planning: Planning, api: Api
+    context: PlannerContext, api: Api
 ) -> None:
     url = api.on("GET /users/torvalds", TORVALDS)
     heard = Heard()
-    plan(planning, f"fetch {url} and extract login", (heard,))
+    plan(context, f"fetch {url} and extract login", (heard,))
     asked = [event.origin for event in heard if event.kind == "node_started"]
     assert asked.count("workflow_generator") == 1
     assert asked[-4:] == [
@@ -423,9 +435,11 @@ def test_no_generator_is_asked_again_unless_something_is_to_be_fixed(
     ]
 
 
-def test_metadata_is_made_once_however_many_fixes_there_are(planning: Planning, api: Api) -> None:
+def test_metadata_is_made_once_however_many_fixes_there_are(
+    context: PlannerContext, api: Api
+) -> None:
     url = api.on("GET /users/torvalds", TORVALDS)
-    shared = plan(planning, f"fetch {url} and extract username and biography")
+    shared = plan(context, f"fetch {url} and extract username and biography")
     assert shared["runtime_attempts"] == 1
     assert shared["generation_attempts"] == 0
     output = shared["planner_output"]

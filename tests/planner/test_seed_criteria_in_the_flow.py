@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from runtrue.planner.built_in import BuiltInGenerator
-from runtrue.planner.planning import Planning
-from runtrue.planner.seams import FixRequest, GenerationRequest, NoPlan, NoProposal, Plan, Proposal
+from runtrue.planner.context import PlannerContext
+from runtrue.planner.seams import FixedWorkflow, FixRequest, GenerationRequest, NoFix, NoPlan, Plan
 from tests.planner.api import TORVALDS, Api, Reply
 from tests.planner.support import Heard, fetch, plan
 from tests.planner.test_seed_criteria import WRONG, ask_time, show_user
@@ -37,11 +37,11 @@ class Given(BuiltInGenerator):
     async def generate(self, request: GenerationRequest) -> Plan | NoPlan:
         return Plan(workflow=self.workflow)
 
-    async def fix(self, request: FixRequest) -> Proposal | NoProposal:
+    async def fix(self, request: FixRequest) -> FixedWorkflow | NoFix:
         self.asked.append(request)
         if self.mend is None:
-            return NoProposal(reason="this one mends nothing")
-        return Proposal(workflow=self.mend(request.workflow), fixer="stand-in")
+            return NoFix(reason="this one mends nothing")
+        return FixedWorkflow(workflow=self.mend(request.workflow), fixer="stand-in")
 
 
 Make = Callable[[Api], dict[str, Any]]
@@ -94,11 +94,11 @@ def mixed(api: Api) -> dict[str, Any]:
     ],
 )
 def test_the_flow_takes_the_action_of_the_criterion(
-    planning: Planning, api: Api, make: Make, action: str
+    context: PlannerContext, api: Api, make: Make, action: str
 ) -> None:
-    planning.given = stand_in = Given(make(api))
+    context.given = stand_in = Given(make(api))
     heard = Heard()
-    shared = plan(planning, "whatever this is for", (heard,))
+    shared = plan(context, "whatever this is for", (heard,))
     output = shared["planner_output"]
     assert output["success"] is (action == "default")
     # 06, 13: counted on each runtime fix, and on nothing else.
@@ -113,25 +113,27 @@ def test_the_flow_takes_the_action_of_the_criterion(
     assert visited[-1] == "result_preparation"
 
 
-def test_06_07_13_fixes_are_counted_until_three_are_spent(planning: Planning, api: Api) -> None:
+def test_06_07_13_fixes_are_counted_until_three_are_spent(
+    context: PlannerContext, api: Api
+) -> None:
     tries = iter(["$.a", "$.b", "$.c", "$.login"])
 
     def mend(workflow: dict[str, Any]) -> dict[str, Any]:
         path = next(tries)
         return fetch(api.url("/users/torvalds"), dict.fromkeys(WRONG, path))
 
-    planning.given = stand_in = Given(fetch(user(api), WRONG), mend)
-    shared = plan(planning, "whatever this is for")
+    context.given = stand_in = Given(fetch(user(api), WRONG), mend)
+    shared = plan(context, "whatever this is for")
     assert not shared["planner_output"]["success"]
     assert shared["runtime_attempts"] == len(stand_in.asked) == 3
     assert "all 3 fixes are used up" in shared["planner_output"]["error"]
     assert api.count(USER) == 1
 
 
-def test_12_what_is_statically_wrong_never_gets_to_run(planning: Planning, api: Api) -> None:
-    planning.given = Given({"nodes": [{"id": "a", "type": "http", "params": {"uri": user(api)}}]})
+def test_12_what_is_statically_wrong_never_gets_to_run(context: PlannerContext, api: Api) -> None:
+    context.given = Given({"nodes": [{"id": "a", "type": "http", "params": {"uri": user(api)}}]})
     heard = Heard()
-    shared = plan(planning, "whatever this is for", (heard,))
+    shared = plan(context, "whatever this is for", (heard,))
     assert not shared["planner_output"]["success"]
     assert shared["generation_attempts"] == 3
     assert "runtime_validation" not in {event.origin for event in heard}
@@ -139,11 +141,11 @@ def test_12_what_is_statically_wrong_never_gets_to_run(planning: Planning, api: 
 
 
 def test_14_what_was_mended_is_run_and_what_was_wrong_is_forgotten(
-    planning: Planning, api: Api
+    context: PlannerContext, api: Api
 ) -> None:
     right = fetch(user(api), {"username": "$.login", "biography": "$.bio"})
-    planning.given = Given(fetch(user(api), WRONG), lambda workflow: right)
-    shared = plan(planning, "whatever this is for")
+    context.given = Given(fetch(user(api), WRONG), lambda workflow: right)
+    shared = plan(context, "whatever this is for")
     assert shared["planner_output"]["success"]
     assert shared["planner_output"]["runtime_errors"] == []
     assert shared["planner_output"]["workflow_ir"]["nodes"] == right["nodes"]

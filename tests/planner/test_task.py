@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runtrue.planner.task import LONGEST_TASK, read_task
-from runtrue.planner.tokens import Kind, looks_like_file
+from runtrue.planner.task import LONGEST_TASK, TokenType, looks_like_file, read_task
 
 
 @pytest.mark.parametrize(
@@ -145,4 +144,4 @@ def _seconds(text: str) -> float:
 def test_what_is_too_long_is_not_read() -> None:
     task = read_task("[" * (2 * LONGEST_TASK))
     assert len(task.tokens) <= LONGEST_TASK
-    assert task.values(Kind.JSON) == []
+    assert task.values(TokenType.JSON) == []

@@ -1,10 +1,11 @@
 """The planner: from a task in plain words to a workflow that has been run.
 
-Begin at `flow`, which wires `nodes` together. Who thinks is behind `seams.Generator`: `built_in`
-needs no model, `model` asks one. `findings` says what was wrong in a run, `bounds` what a fix may
-change, and `run` makes a durable run of it all.
+Begin at `flow`, which wires `nodes` together and makes durable runs of the flow. The nodes ask a
+`seams.WorkflowGenerator`: `built_in` needs no model, `model` asks one. `findings` says what was
+wrong in a run, `fix` what was meant, and `bounds` what a fix may change.
 """
 
+from runtrue.planner.context import PlannerContext
 from runtrue.planner.events import (
     AttemptFinished,
     FindingSummary,
@@ -17,9 +18,13 @@ from runtrue.planner.events import (
     WorkflowEvent,
     WorkflowMade,
 )
-from runtrue.planner.flow import create_planner_flow
-from runtrue.planner.planning import Planning
-from runtrue.planner.run import prepare_task, report_of, save_task, start_task
+from runtrue.planner.flow import (
+    create_planner_flow,
+    prepare_task,
+    report_of,
+    save_task,
+    start_task,
+)
 
 __all__ = [
     "AttemptFinished",
@@ -29,7 +34,7 @@ __all__ = [
     "FoundExisting",
     "InvalidWorkflowMade",
     "MemoryTrouble",
-    "Planning",
+    "PlannerContext",
     "PlanningStarted",
     "WorkflowEvent",
     "WorkflowMade",

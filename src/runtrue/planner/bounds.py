@@ -2,7 +2,7 @@
 
 A fix changes argument names, argument values and output paths. What runs, in which order, for what,
 from which inputs and towards which outputs stays as it was planned. So does all that is wanted: an
-error is not mended by leaving out what led to it, nor by telling a secret to one more node.
+error is not fixed by leaving out what led to it, nor by giving a secret to one more node.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import Any, Final
 
 import msgspec
@@ -17,8 +18,8 @@ import msgspec
 from runtrue.errors import UsageError
 from runtrue.workflow import Registry, TemplateSyntaxError, compile_template
 
-Place = tuple[str | int, ...]
-Difference = tuple[Place, Any, Any]
+Steps = tuple[str | int, ...]
+Difference = tuple[Steps, Any, Any]
 
 _SHOWN = 80
 
@@ -28,24 +29,24 @@ class _Absent:
         return "ABSENT"
 
 
-#: Stands for a value where there is none.
+#: The value where there is none.
 ABSENT: Final = _Absent()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Change:
-    """One value that differs. `place` is its JSON pointer, `node_id` the node that it is in.
+class WorkflowChange:
+    """One value that differs: its JSON pointer, the node that it is in, and both values.
 
     `before` or `after` is `ABSENT` where it was added or removed. `str()` is a line for people.
     """
 
-    place: str
+    pointer: str
     node_id: str | None
     before: Any
     after: Any
 
     def __str__(self) -> str:
-        parts = [part.replace("~1", "/").replace("~0", "~") for part in self.place.split("/")[1:]]
+        parts = [part.replace("~1", "/").replace("~0", "~") for part in self.pointer.split("/")[1:]]
         if self.node_id is not None:
             parts = parts[3:] if parts[2:3] == ["params"] else parts[2:]
             parts[:1] = [f"{self.node_id}: {'.'.join(parts[:1])}".removesuffix(": ")]
@@ -57,11 +58,13 @@ class Change:
         return f"{where}  {_shown(self.before)} → {_shown(self.after)}"
 
 
-def changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[Change, ...]:
-    """Everything that differs, in the order of the workflow. Nodes are compared by their ids."""
+def changes_between(
+    before: Mapping[str, Any], after: Mapping[str, Any]
+) -> tuple[WorkflowChange, ...]:
+    """Return all that differs, in the order of the workflow. Nodes are compared by their ids."""
     return tuple(
-        Change(
-            place=_pointer(place),
+        WorkflowChange(
+            pointer=_pointer(place),
             node_id=_owner(place, after if old is ABSENT else before),
             before=old,
             after=new,
@@ -70,26 +73,38 @@ def changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[Change
     )
 
 
-def breaches(
+def change_as_data(change: WorkflowChange) -> dict[str, Any]:
+    """Return a change as plain data; `before` or `after` is left out where there was nothing."""
+    sides = {"before": change.before, "after": change.after}
+    return {
+        "place": change.pointer,
+        "node_id": change.node_id,
+        **{side: value for side, value in sides.items() if value is not ABSENT},
+    }
+
+
+def violations(
     before: Mapping[str, Any],
     after: Mapping[str, Any],
     registry: Registry,
     done: Collection[str] = (),
 ) -> tuple[str, ...]:
-    """One sentence for each thing that a runtime fix may not do and `after` does.
+    """Return a sentence for each thing that a runtime fix may not do and `after` does.
 
-    Of the nodes in `done`, whose side effects have happened, only how the answer is read may
+    Of the nodes in `done`, whose side effects have happened, only the reading of the answer may
     change.
     """
     found = []
     for place, old, new in _differences(before, after):
         name = _owner(place, after if old is ABSENT else before)
-        breach = _breach(place, name, old, new)
-        if breach is not None:
-            found.append(breach)
+        if (violation := _violation(place, name, old, new)) is not None:
+            found.append(violation)
     for name, (kind, old, new) in _changed_params(before, after).items():
-        found.extend(f"node {name!r} {breach}" for breach in _of_params(kind, old, new, registry))
-        if name in done and _asks_otherwise(kind, old, new, registry):
+        found.extend(
+            f"node {name!r} {violation}"
+            for violation in _param_violations(kind, old, new, registry)
+        )
+        if name in done and _sends_otherwise(kind, old, new, registry):
             found.append(
                 f"node {name!r} has done its work, and cannot do it again with other params: "
                 "only how its answer is read can be changed"
@@ -101,7 +116,7 @@ def breaches(
 
 
 def _differences(before: Any, after: Any) -> Iterator[Difference]:
-    """The places that differ. Not recursive: a proposal may be nested as deep as it likes."""
+    """Yield what differs. Not recursive: a proposal may be nested as deep as it likes."""
     waiting: list[Difference] = [((), before, after)]
     while waiting:
         place, old, new = waiting.pop()
@@ -113,22 +128,18 @@ def _differences(before: Any, after: Any) -> Iterator[Difference]:
             keys = dict.fromkeys([*old, *new])
             inner = [((*place, k), old.get(k, ABSENT), new.get(k, ABSENT)) for k in keys]
         elif isinstance(old, list) and isinstance(new, list):
-            longest = range(max(len(old), len(new)))
-            inner = [((*place, n), _item(old, n), _item(new, n)) for n in longest]
+            pairs = enumerate(zip_longest(old, new, fillvalue=ABSENT))
+            inner = [((*place, n), *pair) for n, pair in pairs]
         else:
-            # 1 is not 1.0, nor true, to whoever is sent it.
+            # 1 is not 1.0, nor true, to a server that gets it.
             if old is not new and (type(old) is not type(new) or old != new):
                 yield place, old, new
             continue
         waiting.extend(reversed(inner))
 
 
-def _item(values: list[Any], n: int) -> Any:
-    return values[n] if n < len(values) else ABSENT
-
-
 def _other_nodes(old: Any, new: Any) -> tuple[list[Difference], list[Difference]]:
-    """Of nodes that are not the same in the same order: what differs, what is to be compared."""
+    """Return the nodes that were added, removed or moved, and those still to be compared."""
     before, after = _ids(old), _ids(new)
     if before is None or after is None:
         return [(("nodes",), old, new)], []
@@ -136,15 +147,15 @@ def _other_nodes(old: Any, new: Any) -> tuple[list[Difference], list[Difference]
         (("nodes", n), old[n], ABSENT) for name, n in before.items() if name not in after
     ]
     whole += [(("nodes", n), ABSENT, new[n]) for name, n in after.items() if name not in before]
-    kept = [name for name in before if name in after]
+    common = [name for name in before if name in after]
     order = [name for name in after if name in before]
-    if kept != order:
-        whole.append((("nodes",), kept, order))
-    return whole, [(("nodes", before[name]), old[before[name]], new[after[name]]) for name in kept]
+    if common != order:
+        whole.append((("nodes",), common, order))
+    return whole, [(("nodes", before[n]), old[before[n]], new[after[n]]) for n in common]
 
 
 def _ids(nodes: Any) -> dict[str, int] | None:
-    """Where each node stands, by its id and in their order; None when that cannot be told."""
+    """Return the index of each node by its id; None if any has no id of its own."""
     if not isinstance(nodes, list):
         return None
     ids = [node.get("id") if isinstance(node, Mapping) else None for node in nodes]
@@ -153,7 +164,7 @@ def _ids(nodes: Any) -> dict[str, int] | None:
     return {str(name): n for n, name in enumerate(ids)}
 
 
-def _owner(place: Place, workflow: Any) -> str | None:
+def _owner(place: Steps, workflow: Any) -> str | None:
     if len(place) < 2 or place[0] != "nodes" or not isinstance(place[1], int):
         return None
     node = workflow["nodes"][place[1]]
@@ -161,11 +172,11 @@ def _owner(place: Place, workflow: Any) -> str | None:
     return name if isinstance(name, str) else None
 
 
-# -- breaches -----------------------------------------------------------------------------------
+# -- violations -----------------------------------------------------------------------------------
 
 
-def _breach(place: Place, name: str | None, old: Any, new: Any) -> str | None:
-    """What is wrong with one difference; those of params are looked at together."""
+def _violation(place: Steps, name: str | None, old: Any, new: Any) -> str | None:
+    """Return what is wrong with one difference; those of params are looked at together."""
     how = "added" if old is ABSENT else "removed" if new is ABSENT else "changed"
     match place:
         case ("nodes", int(), "params", *_) if name is not None:
@@ -195,12 +206,12 @@ def _breach(place: Place, name: str | None, old: Any, new: Any) -> str | None:
 
 
 def _as_template(source: Any) -> Any:
-    """The `source` of an output as a template: without `${` it is one reference."""
+    """Return the `source` of an output as a template: without `${` it is one reference."""
     return f"${{{source}}}" if isinstance(source, str) and "${" not in source else source
 
 
 def _differs_in_paths(old: Any, new: Any) -> bool:
-    """Whether two texts are the same but for where in the same values their references lead."""
+    """True if two texts differ only in where within the same values their references lead."""
     if not isinstance(new, str) or not (isinstance(old, str) or old is ABSENT):
         return False
     try:
@@ -209,14 +220,14 @@ def _differs_in_paths(old: Any, new: Any) -> bool:
     except TemplateSyntaxError:
         return False
     if before is None:
-        # Said for the first time where it comes from.
+        # Its source was not given before.
         references = [part for part in parts if not isinstance(part, str)]
         return bool(references) and not any(reference.secret for reference in references)
     return list(map(_fixed, parts)) == list(map(_fixed, before))
 
 
 def _fixed(part: Any) -> tuple[bool, str]:
-    """What may not change of a part of a text: all of it, or where the reference begins."""
+    """Return what may not change of a part of a text: all of it, or a reference's root."""
     is_text = isinstance(part, str)
     return is_text, part if is_text else str(part) if part.secret else part.root
 
@@ -224,7 +235,7 @@ def _fixed(part: Any) -> tuple[bool, str]:
 def _changed_params(
     before: Mapping[str, Any], after: Mapping[str, Any]
 ) -> dict[str, tuple[str, Mapping[str, Any], Mapping[str, Any]]]:
-    """The type, and the params before and after, of the nodes whose params differ."""
+    """Return the type, and the params before and after, of the nodes whose params differ."""
     old, new = _ids(before.get("nodes")) or {}, _ids(after.get("nodes")) or {}
     found = {}
     for name in old.keys() & new.keys():
@@ -239,10 +250,10 @@ def _object(value: Any) -> Mapping[str, Any]:
     return value if isinstance(value, Mapping) else {}
 
 
-def _of_params(
+def _param_violations(
     kind: str, old: Mapping[str, Any], new: Mapping[str, Any], registry: Registry
 ) -> Iterator[str]:
-    """What follows "node 'x' " for each thing that its new params do and may not."""
+    """Yield what follows "node 'x' " for each thing that its new params do and may not."""
     try:
         node = registry.node(kind)
     except UsageError:
@@ -254,7 +265,7 @@ def _of_params(
     yield from (f"would no longer use {name!r}" for name in before.roots if name not in after.roots)
     for name in after.secrets:
         if name not in before.secrets:
-            yield f"would be told the secret {name!r}, which it had no need of"
+            yield f"would get the secret {name!r}, which it did not need before"
     if after.values < before.values:
         yield (
             f"would be given {after.values} values, and was given {before.values}: "
@@ -262,10 +273,10 @@ def _of_params(
         )
 
 
-def _asks_otherwise(
+def _sends_otherwise(
     kind: str, old: Mapping[str, Any], new: Mapping[str, Any], registry: Registry
 ) -> bool:
-    """Whether more than the params differ that only say how an answer is read."""
+    """True if params differ that say more than how an answer is read."""
     node = registry.node(kind)
     reading = frozenset() if node is None else node.reading
     asked = ({k: v for k, v in params.items() if k not in reading} for params in (old, new))
@@ -274,7 +285,7 @@ def _asks_otherwise(
 
 @dataclass(frozen=True, slots=True)
 class _Given:
-    """What params hold: how many values, and what these refer to."""
+    """The number of values in params, and what these refer to."""
 
     values: int
     roots: Counter[str]
@@ -307,7 +318,7 @@ def _references(value: Any) -> Any:
 # -- showing ------------------------------------------------------------------------------------
 
 
-def _pointer(place: Place) -> str:
+def _pointer(place: Steps) -> str:
     return "".join(f"/{str(part).replace('~', '~0').replace('/', '~1')}" for part in place)
 
 

@@ -1,4 +1,4 @@
-"""Complaints: which fields the body of a refused request names. By structure, not by words."""
+"""Complaints: the fields that the body of a refused request names, found by its structure."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-#: The keys under which error formats put the name of a field, or the way to it: RFC 9457,
+#: The keys under which error formats put the name of a field, or the path to it: RFC 9457,
 #: JSON:API, and the validators of the usual web frameworks.
 _NAMING = frozenset(
     {
@@ -24,7 +24,7 @@ _BY_NAME = frozenset(
         *("invalid_params", "invalidparams", "invalid_fields", "violations", "fieldviolations"),
     }
 )
-#: What such a body says about no field, or about all of them.
+#: Names there that are of no field, or of all fields.
 _NO_FIELDS = (
     _BY_NAME
     | _NAMING
@@ -38,23 +38,24 @@ _NAME = re.compile(r"[A-Za-z_][\w -]{0,60}")
 
 
 def named_fields(body: Any) -> tuple[str, ...]:
-    """The fields that an error's body complains of, each once, in its order."""
+    """Return the fields that an error's body complains of, each once, in its order."""
     names: dict[str, None] = {}
     budget = [_MOST_LOOKED_AT]
-    for name in (*_told(body), *_walk(body, budget, 0, in_list=False)):
+    for name in (*_keyed(body), *_walk(body, budget, 0, in_list=False)):
         names[name] = None
         if len(names) >= _MOST_NAMED:
             break
     return tuple(names)
 
 
-def _told(body: Any) -> Iterator[str]:
-    """`{"title": ["is required"], "name": [...]}`: what is wrong with each field, and no more."""
-    if not isinstance(body, Mapping) or len(body) > _MOST_LOOKED_AT:
+def _keyed(body: Any) -> Iterator[str]:
+    """Yield the keys of `{"title": ["is required"], "name": [...]}`: messages by field."""
+    if not isinstance(body, Mapping) or not 0 < len(body) <= _MOST_LOOKED_AT:
         return
-    told = [isinstance(t, list) and t and all(isinstance(m, str) for m in t) for t in body.values()]
+    lists = (m for m in body.values() if isinstance(m, list) and m)
+    messages = [m for m in lists if all(isinstance(text, str) for text in m)]
     names = [str(name) for name in body]
-    if told and all(told) and all(_NAME.fullmatch(name) for name in names):
+    if len(messages) == len(names) and all(_NAME.fullmatch(name) for name in names):
         yield from (name for name in names if name.casefold() not in _NO_FIELDS)
 
 
@@ -75,17 +76,17 @@ def _walk(value: Any, budget: list[int], depth: int, *, in_list: bool) -> Iterat
             # `{"errors": {"title": ["is missing"]}}`, and not `{"errors": {"message": "…"}}`.
             yield from (
                 str(name)
-                for name, told in inner.items()
-                if isinstance(told, list) and _NAME.fullmatch(str(name))
+                for name, messages in inner.items()
+                if isinstance(messages, list) and _NAME.fullmatch(str(name))
             )
         yield from _walk(inner, budget, depth + 1, in_list=False)
 
 
 def _named(value: Any) -> Iterator[str]:
-    """`title`, `/data/attributes/title`, `body.title`, `["body", "title"]`: the last name of it."""
+    """Yield the last name of `title`, `/data/title`, `body.title`, `["body", "title"]`."""
     if isinstance(value, list):
         names = [name for name in value if isinstance(name, str)]
-        # A way leads to one field, from the part of the request to the name in it.
+        # A path leads to one field, from the part of the request to the name in it.
         value = names[-1] if names else None
     if isinstance(value, str):
         last = re.split(r"[./]", value.rstrip("./"))[-1]

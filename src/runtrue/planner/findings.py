@@ -1,7 +1,7 @@
 """Findings of a run: what was wrong with a workflow, out of what really happened. Pure.
 
-Four things are looked at: the failure that stopped the run, failures that the workflow handled,
-`error` values that nodes left behind, and every reference against what is really in the store.
+They come from four sources: the failure that stopped the run, failures that the workflow handled,
+`error` values in the outputs of nodes, and references that lead to nothing in the store.
 All are classified by structure: categories, status codes, schemas; never by words in a message.
 """
 
@@ -29,8 +29,8 @@ from runtrue.workflow import (
 
 _MISSING_REFERENCE = "missing_template_path"
 _GONE = (404, 410)
-#: Methods that only look: what another one was to change is not looked for elsewhere.
-_LOOKING = ("GET", "HEAD", "OPTIONS")
+#: What another method was to change is not looked for elsewhere.
+_READ_METHODS = ("GET", "HEAD", "OPTIONS")
 _REFUSED_ARGUMENTS = (400, 422)
 _INVALID_PARAMS = -32602
 
@@ -43,34 +43,36 @@ def findings_of(
     registry: Registry,
     task: str = "",
 ) -> tuple[Finding, ...]:
-    """Everything that was wrong in one run, what stopped it first.
+    """Return everything that was wrong in one run, what stopped it first.
 
-    `handled` holds the failures that the workflow went on after, by node, as they were told.
+    `handled` has the failures that the workflow went on after, by node.
     """
     nodes = {node["id"]: node for node in _nodes(workflow)}
     found: list[Finding] = []
     if result.error is not None:
-        found.append(_of_error(result.error, nodes))
+        found.append(_finding_of_error(result.error, nodes))
     found.extend(finding_of({"source": "workflow", **failure}) for failure in handled.values())
-    failed = {_outer(finding.location.symbol) for finding in found}
-    found.extend(_left_behind(nodes, result.store, failed))
-    failed |= {_outer(finding.location.symbol) for finding in found}
+    failed = {outer_node(finding.location.symbol) for finding in found}
+    found.extend(_error_values(nodes, result.store, failed))
+    failed |= {outer_node(finding.location.symbol) for finding in found}
     found = [_classified(finding, nodes, result.store, task) for finding in found]
     found.extend(_missing_references(workflow, result.store, failed, registry))
     return tuple({_identity(finding): finding for finding in reversed(found)}.values())[::-1]
 
 
-def _of_error(error: NodeFailed, nodes: Mapping[str, Mapping[str, Any]]) -> Finding:
-    """What stopped the run. When it was no node, it was the reading of the outputs."""
+def _finding_of_error(error: NodeFailed, nodes: Mapping[str, Mapping[str, Any]]) -> Finding:
     failure = as_data(error)
     if error.node_id is None and error.category == _MISSING_REFERENCE:
+        # No node failed, but the reading of the outputs.
         failure["node_id"] = "outputs"
-    source = nodes.get(_outer(error.node_id), {}).get("type") or failure["node_id"] or "workflow"
+    source = (
+        nodes.get(outer_node(error.node_id), {}).get("type") or failure["node_id"] or "workflow"
+    )
     return finding_of({**failure, "source": source})
 
 
 def runtime_error(finding: Finding) -> dict[str, Any]:
-    """A finding as an entry of `shared["runtime_errors"]`, which the seed has laid down."""
+    """Return a finding as an entry of `shared["runtime_errors"]`, in the form of the seed."""
     return {
         "source": finding.source,
         "node_id": finding.location.symbol,
@@ -86,7 +88,7 @@ def runtime_error(finding: Finding) -> dict[str, Any]:
 
 
 def _nodes(workflow: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """The nodes that are any: what could not be compiled may hold anything."""
+    """Return the entries that are nodes: what could not be compiled may hold anything."""
     nodes = workflow.get("nodes")
     return [
         node
@@ -95,8 +97,8 @@ def _nodes(workflow: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     ]
 
 
-def _outer(node_id: str | None) -> str:
-    """Of `outer.inner` it is the outer one that is a node here."""
+def outer_node(node_id: str | None) -> str:
+    """Return the node of this workflow that a node id belongs to: of `outer.inner`, the outer."""
     return (node_id or "").partition(".")[0]
 
 
@@ -104,13 +106,13 @@ def _identity(finding: Finding) -> tuple[str | None, str, tuple[str, ...]]:
     return finding.location.symbol, finding.category, finding.attempted
 
 
-# -- what nodes left behind ---------------------------------------------------------------------
+# -- error values -------------------------------------------------------------------------------
 
 
-def _left_behind(
+def _error_values(
     nodes: Mapping[str, Mapping[str, Any]], store: Mapping[str, Any], known: set[str]
 ) -> Iterator[Finding]:
-    """The `error` values in the outputs of nodes whose failures are not known already."""
+    """Find the `error` values in the outputs of nodes whose failures are not known already."""
     for name, node in nodes.items():
         outputs = store.get(name)
         if name in known or not isinstance(outputs, Mapping):
@@ -123,7 +125,7 @@ def _left_behind(
         yield Finding(
             source=str(node.get("type", "node")),
             category="argument_mismatch" if code == _INVALID_PARAMS else "node_error",
-            message=_told(error),
+            message=_error_text(error),
             fault=_fault_of_code(code),
             location=Location(symbol=name),
             available=tuple(key for key in outputs if key != "error"),
@@ -131,7 +133,7 @@ def _left_behind(
         )
 
 
-def _told(error: Any) -> str:
+def _error_text(error: Any) -> str:
     if isinstance(error, Mapping):
         error = error.get("message", error)
     return error if isinstance(error, str) else str(sample_text(error))
@@ -142,7 +144,7 @@ def _fault_of_code(code: object) -> Fault:
     return fault_of_status(code) if is_status and isinstance(code, int) else Fault.CANDIDATE
 
 
-# -- what servers refused -----------------------------------------------------------------------
+# -- HTTP statuses ------------------------------------------------------------------------------
 
 
 def _classified(
@@ -151,49 +153,48 @@ def _classified(
     store: Mapping[str, Any],
     task: str,
 ) -> Finding:
-    """A finding about an HTTP status with what that status says about the workflow."""
+    """Return a finding about an HTTP status with what that status says about the workflow."""
     status = finding.data.get("status")
     if finding.category != "http_status" or finding.fault is not Fault.CANDIDATE:
         return finding
     if status in _GONE:
-        # What the user named is not there: another place would be another task.
-        looks = finding.data.get("method") in _LOOKING
-        if not looks or _is_named(str(finding.data.get("url", "")), task):
+        # What the user named is not there: another URL would be another task.
+        reads = finding.data.get("method") in _READ_METHODS
+        if not reads or _is_named(str(finding.data.get("url", "")), task):
             return replace(finding, category="wrong_resource", fault=Fault.HUMAN, fingerprint="")
         return replace(finding, category="guessed_url", fingerprint="")
     if status in _REFUSED_ARGUMENTS:
-        name = _outer(finding.location.symbol)
-        fields = named_fields(_answer(store.get(name), finding.data.get("index")))
+        name = outer_node(finding.location.symbol)
+        fields = named_fields(_answer_body(store.get(name), finding.data.get("index")))
         if fields:
             return replace(
                 finding,
                 category="argument_mismatch",
                 attempted=fields,
-                available=_sent(nodes.get(name, {})),
+                available=_sent_names(nodes.get(name, {})),
                 data={**finding.data, "fields": list(fields)},
                 fingerprint="",
             )
     return finding
 
 
-def _answer(outputs: Any, index: Any) -> Any:
-    """What a server answered: to the node, or to one item of its batch."""
+def _answer_body(outputs: Any, index: Any) -> Any:
+    """Return what a server answered: to the node, or to one item of its batch."""
     if isinstance(outputs, Mapping) and isinstance(index, int):
         results = outputs.get("results")
-        known = isinstance(results, list) and index < len(results)
-        outputs = results[index] if known and isinstance(results, list) else None
+        outputs = results[index] if isinstance(results, list) and index < len(results) else None
     return outputs.get("response") if isinstance(outputs, Mapping) else None
 
 
 def _is_named(url: str, task: str) -> bool:
-    """Whether the user gave this very place; scheme, user and query aside."""
-    place = _place(url)
+    """True if the user gave this very URL; scheme, user and query aside."""
+    wanted = _host_and_path(url)
     words = (word.strip("\"'`<>()[],;:.!?") for word in task.split())
-    return bool(place) and any(_place(word) == place for word in words)
+    return bool(wanted) and any(_host_and_path(word) == wanted for word in words)
 
 
-def _place(url: str) -> str:
-    """The host and the path of a URL, in the one way to write them."""
+def _host_and_path(url: str) -> str:
+    """Return the host and the path of a URL in a normal form."""
     try:
         parts = urlsplit(url if "://" in url else f"//{url}")
     except ValueError:
@@ -202,8 +203,8 @@ def _place(url: str) -> str:
     return f"{parts.netloc.rpartition('@')[2]}/{path}".casefold() if parts.netloc else ""
 
 
-def _sent(node: Mapping[str, Any]) -> tuple[str, ...]:
-    """The names of what a request sends, as the workflow has them."""
+def _sent_names(node: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the names of what a request sends, as the workflow has them."""
     params = node.get("params", {})
     parts = (params.get(part) for part in ("json", "body", "params"))
     return tuple(dict.fromkeys(n for part in parts if isinstance(part, Mapping) for n in part))
@@ -218,7 +219,7 @@ def _missing_references(
     failed: set[str],
     registry: Registry,
 ) -> Iterator[Finding]:
-    """Each `${node.field}` whose node ran well and has nothing there, wherever it stands."""
+    """Find each `${node.field}` whose node ran well and has nothing there."""
     nodes = _nodes(workflow)
     finished = {node["id"] for node in nodes if node["id"] in store} - failed
     for owner, source, value in _templated(workflow, nodes, registry):
@@ -248,17 +249,17 @@ def _missing_references(
 def _templated(
     workflow: Mapping[str, Any], nodes: list[Mapping[str, Any]], registry: Registry
 ) -> Iterator[tuple[str, str, Any]]:
-    """Every value that may hold references: whose it is, of what type that is, the value."""
+    """Yield every value that may hold references, with its owner and the owner's type."""
     for node in nodes:
-        kind = str(node.get("type"))
-        found = registry.node(kind)
+        type_ = str(node.get("type"))
+        found = registry.node(type_)
         verbatim = found.verbatim if found is not None else frozenset()
         params = node.get("params")
         given = params if isinstance(params, Mapping) else {}
-        yield node["id"], kind, {name: v for name, v in given.items() if name not in verbatim}
+        yield node["id"], type_, {name: v for name, v in given.items() if name not in verbatim}
         batch = node.get("batch")
         if isinstance(batch, Mapping):
-            yield node["id"], kind, batch.get("items")
+            yield node["id"], type_, batch.get("items")
     outputs = workflow.get("outputs")
     for output in (outputs if isinstance(outputs, Mapping) else {}).values():
         source = output.get("source") if isinstance(output, Mapping) else None

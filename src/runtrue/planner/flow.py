@@ -1,4 +1,4 @@
-"""The planner's flow: from a task to a workflow that has been run.
+"""The planner's flow, from a task to a workflow that has been run, and durable runs of it.
 
     discovery ── found_existing ─▶ parameter_mapping ── run_existing ─▶ parameter_preparation
         │                               ▲        │                        │ run      │ default
@@ -15,7 +15,20 @@ Every way that leads nowhere ends at the result, which says why.
 
 from __future__ import annotations
 
-from runtrue.flow import Flow
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from runtrue.errors import UsageError
+from runtrue.flow import Event, Flow, Journal, Outcome, Run, RunRow, RunState, Segment
+from runtrue.home import Home
+from runtrue.loop import Attempt, Finding, History
+from runtrue.models import Usage
+from runtrue.planner.context import PlannerContext, Shared
 from runtrue.planner.nodes import (
     ComponentBrowsingNode,
     MetadataGenerationNode,
@@ -29,27 +42,30 @@ from runtrue.planner.nodes import (
     WorkflowGeneratorNode,
     WorkflowRunNode,
 )
-from runtrue.planner.planning import Planning
+from runtrue.planner.task import LONGEST_TASK
+from runtrue.workflow import Calls, Registry, WorkflowStore, redact_by_name
+
+KIND = "do"
+_SHOWN_TITLE = 60
 
 
-def create_planner_flow(planning: Planning | None = None) -> Flow:
-    """The flow of one run of the planner; the store it begins with holds the `task`.
+def create_planner_flow(context: PlannerContext | None = None) -> Flow:
+    """Wire the flow of one run; it begins with the `task` and ends with `planner_output`.
 
-    When it has ended, `planner_output` is there. Make one for each run: what has been called in a
-    run is kept with it.
+    Make one for each run: the context remembers the run's calls.
     """
-    planning = planning or Planning.here()
-    discovery = WorkflowDiscoveryNode(planning, "workflow_discovery")
-    browsing = ComponentBrowsingNode(planning, "component_browsing")
-    parameter_discovery = ParameterDiscoveryNode(planning, "parameter_discovery")
-    generator = WorkflowGeneratorNode(planning, "workflow_generator")
-    mapping = ParameterMappingNode(planning, "parameter_mapping")
-    validator = ValidatorNode(planning, "validator")
-    metadata = MetadataGenerationNode(planning, "metadata_generation")
-    runtime_validation = RuntimeValidationNode(planning, "runtime_validation")
-    preparation = ParameterPreparationNode(planning, "parameter_preparation")
-    run = WorkflowRunNode(planning, "workflow_run")
-    result = ResultPreparationNode(planning, "result_preparation")
+    context = context or PlannerContext.here()
+    discovery = WorkflowDiscoveryNode(context, "workflow_discovery")
+    browsing = ComponentBrowsingNode(context, "component_browsing")
+    parameter_discovery = ParameterDiscoveryNode(context, "parameter_discovery")
+    generator = WorkflowGeneratorNode(context, "workflow_generator")
+    mapping = ParameterMappingNode(context, "parameter_mapping")
+    validator = ValidatorNode(context, "validator")
+    metadata = MetadataGenerationNode(context, "metadata_generation")
+    runtime_validation = RuntimeValidationNode(context, "runtime_validation")
+    preparation = ParameterPreparationNode(context, "parameter_preparation")
+    run = WorkflowRunNode(context, "workflow_run")
+    result = ResultPreparationNode(context, "result_preparation")
 
     discovery - "found_existing" >> mapping
     discovery - "not_found" >> browsing >> parameter_discovery >> generator
@@ -68,3 +84,148 @@ def create_planner_flow(planning: Planning | None = None) -> Flow:
     preparation >> result
     preparation - "run" >> run >> result
     return Flow(discovery)
+
+
+# -- durable runs -------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskRequest:
+    """The task of a run, and the directory that it is for."""
+
+    task: str
+    directory: str
+    #: The name to save the workflow under, and whether it may replace one of that name.
+    save: str | None = None
+    replace: bool = False
+
+
+def start_task(
+    journal: Journal,
+    task: str,
+    directory: Path,
+    *,
+    save: str | None = None,
+    replace: bool = False,
+) -> str:
+    """Record a new run for a task, and return its id.
+
+    Its workflow is saved under the name `save`, also if another process finishes the run.
+    """
+    task = task.strip()
+    if not task:
+        raise UsageError('say what is to be done: runtrue do "fetch URL and extract NAME"')
+    if len(task) > LONGEST_TASK:
+        raise UsageError(
+            f"the task has {len(task)} characters, and at most {LONGEST_TASK} are read: put long "
+            "material into a file and name that"
+        )
+    request = TaskRequest(task=task, directory=str(directory), save=save, replace=replace)
+    line = " ".join(task.split())
+    title = line if len(line) <= _SHOWN_TITLE else f"{line[: _SHOWN_TITLE - 1]}…"
+    return journal.create(KIND, title, msgspec.to_builtins(request))
+
+
+def save_task(run: RunRow, home: Home, report: dict[str, Any]) -> str | None:
+    """Save the generated workflow under the name that was asked for, and return that name."""
+    request = msgspec.convert(run.input, TaskRequest)
+    if request.save is None or report["status"] != RunState.PASSED or report["found"]:
+        return None
+    WorkflowStore(home).save(request.save, report["workflow"], replace=request.replace)
+    return request.save
+
+
+def prepare_task(
+    run: RunRow, home: Home, events: Iterable[Event] = (), *, force: bool = False
+) -> Segment:
+    """Prepare the flow of a recorded run; `events` of its journal say which calls were made.
+
+    `force` allows a call with a side effect that was interrupted to be made again.
+    """
+    request = msgspec.convert(run.input, TaskRequest)
+    context = PlannerContext(
+        Registry(home, Path(request.directory)),
+        calls=Calls.of(events, force=force),
+        run_id=run.id,
+    )
+
+    flow = create_planner_flow(context)
+    shared: Shared = {"task": request.task}
+
+    async def work(recorded: Run) -> Outcome:
+        await flow.walk(recorded, shared)
+        success = shared["planner_output"]["success"]
+        status = RunState.PASSED if success else RunState.FAILED
+        return status, report_of(run, shared, status)
+
+    return Segment(work, state=shared)
+
+
+def report_of(run: RunRow, shared: Shared, status: RunState) -> dict[str, Any]:
+    """Return the report of a run from its shared store, finished or not."""
+    history: History = shared.get("history", History())
+    output = shared.get("planner_output", {})
+    metadata = shared.get("workflow_metadata") or {}
+    passed = status is RunState.PASSED
+    findings: tuple[Finding, ...] = () if passed else shared.get("runtime_findings", ())
+    return {
+        "status": status,
+        "run_id": run.id,
+        "kind": KIND,
+        "task": shared["task"],
+        "workflow": output.get("workflow_ir", shared.get("generated_workflow")),
+        "name": shared.get("found_workflow") or metadata.get("name"),
+        "found": "found_workflow" in shared,
+        "parameters": redact_by_name(
+            output.get("execution_params", shared.get("execution_params", {}))
+        ),
+        "missing": list(shared.get("missing_params", ())),
+        "attempts": [_attempt(a, shared.get("changes", {})) for a in history.attempts],
+        "rejected": list(shared.get("rejected", ())),
+        "findings": _plain(findings),
+        "candidates": [] if passed else _plain(shared.get("doubts", ())),
+        "notes": list(shared.get("notes", ())),
+        "silent_servers": list(shared.get("silent_servers", ())),
+        "generation_attempts": shared.get("generation_attempts", 0),
+        "runtime_attempts": shared.get("runtime_attempts", 0),
+        "done": list(shared.get("done", ())),
+        "result": output.get("result"),
+        "cost": _cost(shared.get("usage", ())),
+        "error": shared.get("planner_error") if not passed else None,
+        "resumable": False,
+        "seconds": round((run.ended_at or time.time()) - run.created_at, 3),
+    }
+
+
+def _attempt(attempt: Attempt, changes: dict[int, Any]) -> dict[str, Any]:
+    fix = attempt.fix
+    return {
+        "number": attempt.number,
+        "candidate": attempt.candidate,
+        "passed": attempt.passed,
+        "fix": None if fix is None else _plain(fix.parts[0]),
+        "changes": changes.get(attempt.number, []),
+        "verdicts": [
+            {"check": v.check, "passed": v.passed, "seconds": round(v.seconds, 3)}
+            for v in attempt.verdicts
+        ],
+        "findings": _plain(attempt.blocking),
+    }
+
+
+def _cost(usages: Iterable[Usage]) -> dict[str, Any]:
+    """Sum up what models used. The price is unknown as soon as that of one answer is."""
+    used = tuple(usages)
+    prices = [usage.cost for usage in used]
+    known = [price for price in prices if price is not None]
+    return {
+        "models": sorted({usage.model for usage in used}),
+        "requests": sum(usage.requests for usage in used),
+        "input_tokens": sum(usage.input_tokens for usage in used),
+        "output_tokens": sum(usage.output_tokens for usage in used),
+        "cost": sum(known) if len(known) == len(prices) else None,
+    }
+
+
+def _plain(value: Any) -> Any:
+    return msgspec.to_builtins(value)

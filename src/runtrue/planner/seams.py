@@ -1,4 +1,4 @@
-"""The seam between the planner's flow and whoever does the thinking: a model, or no model at all.
+"""The seam between the planner's flow and the generator: a language model, or none at all.
 
 What crosses it is plain data, so that each answer can be recorded and replayed.
 """
@@ -15,7 +15,7 @@ from runtrue.workflow import Interface
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SavedWorkflow:
-    """A saved workflow as somebody who looks for one sees it."""
+    """A saved workflow, as a generator that looks for one sees it."""
 
     name: str
     description: str = ""
@@ -23,7 +23,7 @@ class SavedWorkflow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Choice:
+class WorkflowChoice:
     """The saved workflow that does the task, or None when none surely does."""
 
     workflow: str | None
@@ -33,7 +33,7 @@ class Choice:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Values:
-    """The values that the task gives for inputs, by name. What it does not say is not there."""
+    """The values that the task gives for inputs, by name."""
 
     values: dict[str, Any]
     usage: Usage | None = None
@@ -49,7 +49,7 @@ class Selection:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GenerationRequest:
-    """What a workflow is wanted for, what it can be made of, and what was wrong with the last."""
+    """A task, the components for its workflow, and the problems of the workflow before."""
 
     task: str
     components: tuple[Interface, ...]
@@ -67,17 +67,14 @@ class Plan:
 
     workflow: dict[str, Any]
     params: dict[str, Any] = field(default_factory=dict)
-    #: What the plan could not use of memory or had to assume, one sentence each.
+    #: What the plan had to assume or to leave out, one sentence each.
     notes: tuple[str, ...] = ()
     usage: Usage | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NoPlan:
-    """Why there is no workflow: one sentence a user can act on.
-
-    With `transient`, whoever was asked could not answer now: asking again later may help.
-    """
+    """The reason why there is no workflow; if `transient`, asking again later may help."""
 
     reason: str
     transient: bool = False
@@ -86,10 +83,10 @@ class NoPlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FixRequest:
-    """A workflow that was run, and what was wrong; `store` is what really came back.
+    """A workflow that was run, and its findings.
 
     `store` holds the inputs by name and the outputs of each node that ran, also those of the one
-    that failed. `rejected` tells why earlier proposals of this round were not run.
+    that failed. `rejected` says why earlier proposals of this round were not run.
     """
 
     task: str
@@ -102,7 +99,7 @@ class FixRequest:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Candidate:
+class Suggestion:
     """One thing that could be meant by what was not found."""
 
     text: str
@@ -112,16 +109,16 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Doubt:
-    """What was looked for at a place of a workflow and not found, and what it could be."""
+    """Something that a workflow looked for and did not find, and what could be meant by it."""
 
     node_id: str
     attempted: str
-    candidates: tuple[Candidate, ...] = ()
+    candidates: tuple[Suggestion, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Proposal:
-    """A workflow that should mend the findings; only argument names, values and paths differ.
+class FixedWorkflow:
+    """A workflow that should fix the findings; only argument names, values and paths differ.
 
     `fixer` is who made it: `memory`, `fields`, `model`. `doubts` are findings that it leaves.
     """
@@ -133,10 +130,10 @@ class Proposal:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NoProposal:
-    """Why nothing is proposed, and what each finding could have meant.
+class NoFix:
+    """The reason why nothing is proposed, and what each finding could have meant.
 
-    With `transient`, whoever was asked could not answer now: asking again later may help.
+    If `transient`, asking again later may help.
     """
 
     reason: str
@@ -147,39 +144,39 @@ class NoProposal:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Metadata:
-    """What a workflow is called and what it is for."""
+    """The name and the purpose of a workflow."""
 
     name: str
     description: str
     usage: Usage | None = None
 
 
-class Generator(Protocol):
-    """Who plans. Its answers are proposals: the planner checks each before it counts."""
+class WorkflowGenerator(Protocol):
+    """Plans and fixes workflows. The planner checks every answer before it counts."""
 
-    #: Who it is, for people: `built-in`, or the model's name.
+    #: For people: `built-in`, or the model's name.
     name: str
 
-    async def choose(self, task: str, saved: tuple[SavedWorkflow, ...]) -> Choice:
-        """The saved workflow that does the whole task, if one surely does."""
+    async def choose(self, task: str, saved: tuple[SavedWorkflow, ...]) -> WorkflowChoice:
+        """Choose the saved workflow that does the whole task, if one surely does."""
         ...
 
     async def fill(self, task: str, inputs: dict[str, dict[str, Any]]) -> Values:
-        """What the task says for these declared inputs. Nothing is invented."""
+        """Read the values of declared inputs out of the task. Nothing is invented."""
         ...
 
     async def select(self, task: str, components: tuple[Interface, ...]) -> Selection:
-        """Which of the node types are needed."""
+        """Select the node types that are needed."""
         ...
 
     async def generate(self, request: GenerationRequest) -> Plan | NoPlan:
         """Make a workflow, or say why not."""
         ...
 
-    async def fix(self, request: FixRequest) -> Proposal | NoProposal:
-        """Mend argument names, argument values and output paths, and nothing else."""
+    async def fix(self, request: FixRequest) -> FixedWorkflow | NoFix:
+        """Fix argument names, argument values and output paths, and nothing else."""
         ...
 
     async def describe(self, task: str, workflow: dict[str, Any]) -> Metadata:
-        """A name and a description under which the workflow can be found again."""
+        """Find a name and a description under which the workflow can be found again."""
         ...

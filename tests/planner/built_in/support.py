@@ -1,4 +1,4 @@
-"""Planning tasks without a model, and running what comes of it."""
+"""PlannerContext tasks without a model, and running what comes of it."""
 
 from __future__ import annotations
 

@@ -13,7 +13,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from runtrue.planner.built_in import BuiltInGenerator
-from runtrue.planner.seams import FixRequest, GenerationRequest, Generator, NoPlan, NoProposal, Plan
+from runtrue.planner.seams import (
+    FixRequest,
+    GenerationRequest,
+    NoFix,
+    NoPlan,
+    Plan,
+    WorkflowGenerator,
+)
 from tests.planner.built_in.support import Planner
 
 SOURCES = [
@@ -104,7 +111,7 @@ def example_plan(task: str) -> Plan | NoPlan:
 
 
 def test_it_is_a_generator() -> None:
-    generator: Generator = BuiltInGenerator()
+    generator: WorkflowGenerator = BuiltInGenerator()
     assert generator.name == "built-in"
 
 
@@ -125,7 +132,7 @@ def test_problems_of_its_own_making_are_told_and_not_made_again(planner: Planner
 def test_without_a_finding_nothing_is_mended(planner: Planner) -> None:
     workflow = planner.plan("fetch http://h/a and extract x").workflow
     request = FixRequest(task="", workflow=workflow, params={}, findings=(), store={})
-    assert isinstance(asyncio.run(planner.generator.fix(request)), NoProposal)
+    assert isinstance(asyncio.run(planner.generator.fix(request)), NoFix)
 
 
 def test_a_variable_that_is_not_set_is_noted(planner: Planner) -> None:

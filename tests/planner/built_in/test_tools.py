@@ -12,9 +12,7 @@ from typing import Any
 import pytest
 
 from runtrue.planner.built_in import BuiltInGenerator
-from runtrue.planner.built_in.meanings import date_of, time_of, zone_of
-from runtrue.planner.built_in.speech import Argument, Speech
-from runtrue.planner.built_in.values import fill
+from runtrue.planner.built_in.arguments import Argument, Wording, date_of, fill, time_of, zone_of
 from runtrue.planner.seams import GenerationRequest, Plan
 from runtrue.planner.task import read_task
 from runtrue.workflow import Interface
@@ -212,7 +210,7 @@ def test_words_find_the_arguments_that_they_are_for(
     said: str, schemas: dict[str, Any], values: dict[str, Any]
 ) -> None:
     arguments = [Argument(name=name, schema=schema) for name, schema in schemas.items()]
-    assert fill(arguments, Speech(read_task(said).tokens)) == values
+    assert fill(arguments, Wording(read_task(said).tokens)) == values
 
 
 def test_texts_with_a_meaning() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from runtrue.planner.built_in.words import name_of, plural, singular, split_name
+from runtrue.planner.words import name_of, plural, singular, split_name
 
 
 @pytest.mark.parametrize(

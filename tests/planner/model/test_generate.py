@@ -11,10 +11,10 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from runtrue.models import ModelError
-from runtrue.planner.model import ModelGenerator
-from runtrue.planner.model.forms import edits_form, plan_form
+from runtrue.planner.context import PlannerContext
+from runtrue.planner.model import ModelWorkflowGenerator
+from runtrue.planner.model.answers import edits_form, plan_form
 from runtrue.planner.model.prompts import prompt
-from runtrue.planner.planning import Planning
 from runtrue.planner.seams import (
     GenerationRequest,
     NoPlan,
@@ -35,12 +35,15 @@ def tool(name: str, description: str = "A tool.", **properties: Any) -> Interfac
 
 
 @pytest.fixture
-def components(planning: Planning) -> tuple[Interface, ...]:
-    return tuple(planning.registry.interfaces())
+def components(context: PlannerContext) -> tuple[Interface, ...]:
+    return tuple(context.registry.interfaces())
 
 
 def generate(
-    generator: ModelGenerator, components: tuple[Interface, ...], task: str = TASK, **more: Any
+    generator: ModelWorkflowGenerator,
+    components: tuple[Interface, ...],
+    task: str = TASK,
+    **more: Any,
 ) -> Plan | NoPlan:
     request = GenerationRequest(task=task, components=components, **more)
     return asyncio.run(generator.generate(request))
@@ -58,15 +61,15 @@ def shell(**more: Any) -> dict[str, Any]:
 
 
 def test_a_plan_is_made_of_what_the_prompt_holds(
-    generator: ModelGenerator,
+    generator: ModelWorkflowGenerator,
     openai_server: OpenAIServer,
     components: tuple[Interface, ...],
-    planning: Planning,
+    context: PlannerContext,
 ) -> None:
     openai_server.script(reader.plan_request)
     plan = generate(generator, components)
     assert isinstance(plan, Plan)
-    assert validate_workflow(plan.workflow, registry=planning.registry) == ()
+    assert validate_workflow(plan.workflow, registry=context.registry) == ()
     assert plan.params == {"user": "torvalds"}
     assert plan.notes == ()
     assert plan.usage is not None
@@ -75,7 +78,9 @@ def test_a_plan_is_made_of_what_the_prompt_holds(
 
 
 def test_without_a_fitting_node_type_the_reason_is_the_answer(
-    generator: ModelGenerator, openai_server: OpenAIServer, components: tuple[Interface, ...]
+    generator: ModelWorkflowGenerator,
+    openai_server: OpenAIServer,
+    components: tuple[Interface, ...],
 ) -> None:
     openai_server.script(reader.plan_request)
     others = tuple(one for one in components if one.type != "http")
@@ -116,7 +121,7 @@ def test_without_a_fitting_node_type_the_reason_is_the_answer(
     ],
 )
 def test_only_values_that_the_task_says_are_taken(
-    generator: ModelGenerator,
+    generator: ModelWorkflowGenerator,
     openai_server: OpenAIServer,
     task: str,
     declared: dict[str, Any],
@@ -133,7 +138,7 @@ def test_only_values_that_the_task_says_are_taken(
 
 @pytest.mark.parametrize("more", [{}, {"workflow": {"nodes": []}, "params": {}}])
 def test_a_refusal_is_one_sentence(
-    generator: ModelGenerator, openai_server: OpenAIServer, more: dict[str, Any]
+    generator: ModelWorkflowGenerator, openai_server: OpenAIServer, more: dict[str, Any]
 ) -> None:
     openai_server.script(Call({"cannot": "It\ncannot be. " * 500, **more}))
     plan = generate(generator, ())
@@ -143,12 +148,12 @@ def test_a_refusal_is_one_sentence(
 
 
 def test_an_answer_without_a_workflow_is_left_to_the_static_check(
-    generator: ModelGenerator, openai_server: OpenAIServer, planning: Planning
+    generator: ModelWorkflowGenerator, openai_server: OpenAIServer, context: PlannerContext
 ) -> None:
     openai_server.script(Call({}))
     plan = generate(generator, ())
     assert isinstance(plan, Plan)
-    assert validate_workflow(plan.workflow, registry=planning.registry)
+    assert validate_workflow(plan.workflow, registry=context.registry)
 
 
 @pytest.mark.parametrize(
@@ -164,7 +169,7 @@ def test_an_answer_without_a_workflow_is_left_to_the_static_check(
     ],
 )
 def test_a_model_that_cannot_be_asked_is_a_reason_with_what_it_used(
-    generator: ModelGenerator,
+    generator: ModelWorkflowGenerator,
     openai_server: OpenAIServer,
     steps: list[Script],
     says: str,
@@ -180,7 +185,7 @@ def test_a_model_that_cannot_be_asked_is_a_reason_with_what_it_used(
 
 
 def test_an_answer_nested_without_end_is_no_plan(
-    generator: ModelGenerator, openai_server: OpenAIServer
+    generator: ModelWorkflowGenerator, openai_server: OpenAIServer
 ) -> None:
     deep = '{"a":' * 400 + "1" + "}" * 400
     node = f'{{"id": "a", "type": "shell", "params": {deep}}}'
@@ -195,7 +200,7 @@ def test_an_answer_nested_without_end_is_no_plan(
 
 
 def test_the_last_workflow_and_its_problems_are_told(
-    generator: ModelGenerator, openai_server: OpenAIServer
+    generator: ModelWorkflowGenerator, openai_server: OpenAIServer
 ) -> None:
     openai_server.script(planned(shell()))
     problem = "/nodes/0/type: there is no node type 'htp'; did you mean 'http'?"
@@ -207,7 +212,7 @@ def test_the_last_workflow_and_its_problems_are_told(
 
 
 def test_secrets_are_not_shown_and_not_lost(
-    generator: ModelGenerator, openai_server: OpenAIServer
+    generator: ModelWorkflowGenerator, openai_server: OpenAIServer
 ) -> None:
     """Of what stood in the last workflow, a model sees the names; it gives back what it saw."""
 
@@ -227,7 +232,7 @@ def test_secrets_are_not_shown_and_not_lost(
 
 
 def test_what_others_wrote_stays_in_its_fence(
-    generator: ModelGenerator, openai_server: OpenAIServer
+    generator: ModelWorkflowGenerator, openai_server: OpenAIServer
 ) -> None:
     hostile = f"A tool.\n```\n````text\n# Rules\n{INJECTION}\n> {INJECTION}"
     openai_server.script(planned(shell()))
@@ -250,7 +255,9 @@ def test_what_others_wrote_stays_in_its_fence(
 
 
 def test_a_component_is_told_with_its_params_and_outputs(
-    generator: ModelGenerator, openai_server: OpenAIServer, components: tuple[Interface, ...]
+    generator: ModelWorkflowGenerator,
+    openai_server: OpenAIServer,
+    components: tuple[Interface, ...],
 ) -> None:
     openai_server.script(planned(shell()))
     generate(
@@ -280,12 +287,12 @@ def test_forms_hold_nothing_that_providers_refuse(form: dict[str, Any]) -> None:
     assert set(keywords(form)) <= known | {"additionalProperties"}
 
 
-def test_the_examples_in_the_prompt_are_plans(planning: Planning) -> None:
+def test_the_examples_in_the_prompt_are_plans(context: PlannerContext) -> None:
     examples = [line for line in prompt("format").splitlines() if line.startswith('{"workflow"')]
     assert len(examples) == 2
     for example in map(json.loads, examples):
         Draft202012Validator(plan_form()).validate(example)
-        assert validate_workflow(example["workflow"], registry=planning.registry) == ()
+        assert validate_workflow(example["workflow"], registry=context.registry) == ()
         assert example["params"].keys() <= example["workflow"]["inputs"].keys()
 
 
@@ -293,7 +300,7 @@ def test_the_examples_in_the_prompt_are_plans(planning: Planning) -> None:
 
 
 def test_few_components_are_taken_without_a_question(
-    generator: ModelGenerator, openai_server: OpenAIServer
+    generator: ModelWorkflowGenerator, openai_server: OpenAIServer
 ) -> None:
     few = tuple(tool(f"t{n}") for n in range(30))
     selection = asyncio.run(generator.select(TASK, few))
@@ -308,7 +315,7 @@ def many() -> tuple[Interface, ...]:
 
 
 def test_of_many_components_those_that_are_needed_are_chosen(
-    generator: ModelGenerator, openai_server: OpenAIServer
+    generator: ModelWorkflowGenerator, openai_server: OpenAIServer
 ) -> None:
     openai_server.script(Call({"types": ["mcp-x-t333", "mcp-x-t333"]}))
     selection = asyncio.run(generator.select("Tell me the weather", many()))
@@ -318,7 +325,7 @@ def test_of_many_components_those_that_are_needed_are_chosen(
 
 
 def test_without_an_answer_the_components_are_chosen_by_their_words(
-    generator: ModelGenerator, openai_server: OpenAIServer
+    generator: ModelWorkflowGenerator, openai_server: OpenAIServer
 ) -> None:
     openai_server.script(Refuse(500))
     selection = asyncio.run(generator.select("Tell me the weather", many()))
@@ -339,7 +346,7 @@ SAVED = (
     [("Please tell the weather in Bonn", "weather"), ("Cook something", None)],
 )
 def test_a_saved_workflow_is_chosen_from_the_list_or_none(
-    generator: ModelGenerator, openai_server: OpenAIServer, task: str, name: str | None
+    generator: ModelWorkflowGenerator, openai_server: OpenAIServer, task: str, name: str | None
 ) -> None:
     openai_server.script(reader.choose_by_words)
     choice = asyncio.run(generator.choose(task, SAVED))
@@ -349,7 +356,7 @@ def test_a_saved_workflow_is_chosen_from_the_list_or_none(
 
 
 def test_nothing_is_chosen_where_nothing_is_saved_or_answered(
-    generator: ModelGenerator, openai_server: OpenAIServer
+    generator: ModelWorkflowGenerator, openai_server: OpenAIServer
 ) -> None:
     assert asyncio.run(generator.choose(TASK, ())).workflow is None
     assert openai_server.requests == []
@@ -362,7 +369,7 @@ def test_nothing_is_chosen_where_nothing_is_saved_or_answered(
 
 
 def test_inputs_are_filled_with_what_the_task_says(
-    generator: ModelGenerator, openai_server: OpenAIServer
+    generator: ModelWorkflowGenerator, openai_server: OpenAIServer
 ) -> None:
     openai_server.script(reader.fill_inputs)
     inputs: dict[str, dict[str, Any]] = {
@@ -376,7 +383,7 @@ def test_inputs_are_filled_with_what_the_task_says(
 
 
 def test_a_failure_to_fill_is_no_lack_of_values(
-    generator: ModelGenerator, openai_server: OpenAIServer
+    generator: ModelWorkflowGenerator, openai_server: OpenAIServer
 ) -> None:
     openai_server.script(Refuse(429))
     with pytest.raises(ModelError) as caught:
@@ -386,7 +393,7 @@ def test_a_failure_to_fill_is_no_lack_of_values(
 
 
 def test_a_workflow_is_named_after_what_it_does(
-    generator: ModelGenerator, openai_server: OpenAIServer
+    generator: ModelWorkflowGenerator, openai_server: OpenAIServer
 ) -> None:
     openai_server.script(reader.describe_nodes, Refuse(503))
     workflow = {"nodes": [{"id": "fetch_user", "type": "http"}, {"id": "save", "type": "shell"}]}

@@ -16,7 +16,7 @@ import pytest
 
 from runtrue.home import Home
 from runtrue.models import BadOutput, Model, open_model
-from runtrue.planner.model import ModelGenerator
+from runtrue.planner.model import ModelWorkflowGenerator
 from runtrue.planner.seams import GenerationRequest, NoPlan, Plan
 from runtrue.workflow import Registry
 
@@ -75,7 +75,7 @@ def test_a_plan_or_the_reason_why_there_is_none(model: Model, tmp_path: Path) ->
         task="Fetch http://127.0.0.1:9/users/torvalds and extract username",
         components=tuple(registry.interfaces()),
     )
-    plan = asyncio.run(ModelGenerator(model).generate(request))
+    plan = asyncio.run(ModelWorkflowGenerator(model).generate(request))
     assert isinstance(plan, Plan | NoPlan)
     assert plan.usage is not None
     assert plan.usage.requests >= 1

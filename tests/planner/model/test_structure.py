@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runtrue.planner.model.redaction import as_json, hidden, restored
+from runtrue.planner.model.redaction import as_json, redact_workflow, restored
 from runtrue.planner.model.structure import structure
 from runtrue.workflow import Missing, Path, PathSyntaxError, parse_path
 
@@ -73,7 +73,7 @@ def _path_of(line: str) -> Path:
 def test_what_was_hidden_is_put_back_where_it_stood(value: Any) -> None:
     workflow = {"nodes": [{"id": "a", "params": {"password": value, "x": value}}]}
     if "[redacted]" not in json.dumps(value):
-        assert restored(hidden(workflow), workflow) == workflow
+        assert restored(redact_workflow(workflow), workflow) == workflow
 
 
 def test_declarations_and_references_name_secrets_and_are_none() -> None:
@@ -92,7 +92,7 @@ def test_declarations_and_references_name_secrets_and_are_none() -> None:
         ],
         "outputs": {"token": {"source": "is ${a.extracted.token}"}},
     }
-    seen = hidden(workflow)
+    seen = redact_workflow(workflow)
     assert "hunter2" in json.dumps(workflow)
     text = json.dumps(workflow).replace("hunter2", "[redacted]")
     assert seen == json.loads(text)

@@ -1,7 +1,7 @@
 """The generator without a model: a small grammar, and a rule for each thing that a task can name.
 
-`clauses` takes a clause apart, `steps` decides what it is about, and `http`, `files`, `commands`,
-`operations` and `tools` add the nodes to the `draft`. `saved` finds and fills saved workflows.
+`clauses` reads the roles of words, `generator` decides what a clause is about, and `http`, `files`,
+`commands`, `operations` and `tools` add nodes to the `draft`. `saved` finds saved workflows.
 """
 
 from runtrue.planner.built_in.generator import BuiltInGenerator

@@ -1,4 +1,4 @@
-"""The draft: a workflow while it is being made, clause by clause."""
+"""Draft: a workflow while it is being made, clause by clause."""
 
 from __future__ import annotations
 
@@ -6,10 +6,14 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from runtrue.planner.seams import Plan
-from runtrue.planner.tokens import Variable
+from runtrue.planner.seams import Plan, SavedWorkflow
+from runtrue.planner.task import Variable
+from runtrue.workflow import Interface
+
+if TYPE_CHECKING:
+    from runtrue.memory import Memory
 
 _RESERVED = frozenset({"env", "__index__"})
 _TYPES: dict[type, str] = {
@@ -19,11 +23,11 @@ _TYPES: dict[type, str] = {
 
 
 class CannotPlan(Exception):
-    """Why a task, or a part of it, cannot be planned; the message names the part."""
+    """A task, or a part of it, cannot be planned; the message names the part."""
 
 
-class Form(StrEnum):
-    """What a value looks like, as far as it is known before a run."""
+class DataForm(StrEnum):
+    """The form of a value, as far as it is known before a run."""
 
     DATA = "data"
     TEXT = "text"
@@ -32,21 +36,21 @@ class Form(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Subject:
-    """What "it" is: what the last step gave.
+class Topic:
+    """The meaning of "it": the output of the last step.
 
-    `results` are the names of the draft's results that stand for it. `node` is the http node that
-    it is the response of, and `nouns` are the words that the task may call it by.
+    `results` are the names of the draft's results for it. `node` is the http node whose response
+    it is, and `nouns` are the words that the task may call it by.
     """
 
     reference: str
-    form: Form
+    form: DataForm
     results: tuple[str, ...] = ()
     node: dict[str, Any] | None = None
     nouns: frozenset[str] = frozenset()
     #: Those of them that are words for the whole of it.
     own: frozenset[str] = frozenset()
-    #: Whether it should be a list.
+    #: True if it should be a list.
     collection: bool = False
     #: Where it comes from, for operations that must know: the name of a file, a URL.
     origin: str = ""
@@ -54,33 +58,42 @@ class Subject:
 
 @dataclass(slots=True)
 class Draft:
-    """Nodes, inputs and results so far. References never lead to what is not there."""
+    """Nodes, inputs and results so far. All references lead to something."""
 
+    #: What there is to plan with.
     pairs: Mapping[str, Any] = field(default_factory=dict)
+    components: tuple[Interface, ...] = ()
+    saved_workflows: tuple[SavedWorkflow, ...] = ()
+    memory: Memory | None = None
     nodes: list[dict[str, Any]] = field(default_factory=list)
     inputs: dict[str, dict[str, Any]] = field(default_factory=dict)
     params: dict[str, Any] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
-    #: What the workflow gives: references by name.
+    #: The outputs of the workflow: references by name.
     results: dict[str, str] = field(default_factory=dict)
     #: Those that have been written to a file already.
-    saved: set[str] = field(default_factory=set)
+    written: set[str] = field(default_factory=set)
     #: Those that are the path of a file.
     files: set[str] = field(default_factory=set)
     #: Values that a later clause can refer to by name, such as `{id}` in a URL.
     known: dict[str, str] = field(default_factory=dict)
-    subject: Subject | None = None
+    topic: Topic | None = None
     #: The pairs of the task that a `{name}` has taken.
     used: set[str] = field(default_factory=set)
 
-    def node(self, name: str, kind: str, params: dict[str, Any]) -> dict[str, Any]:
+    def node(self, name: str, type_: str, params: dict[str, Any]) -> dict[str, Any]:
         """Add a node under this name, or one like it that is free."""
-        node = {"id": self._free(name), "type": kind, "params": params}
+        node = {"id": self._free(name), "type": type_, "params": params}
         self.nodes.append(node)
         return node
 
+    def python(self, name: str, code: str, inputs: dict[str, Any]) -> str:
+        """Add a node that runs code, and return the reference to its result."""
+        node = self.node(name, "python", {"code": code, "inputs": inputs})
+        return f"${{{node['id']}.result}}"
+
     def input(self, name: str, value: Any, *, secret: bool = False, description: str = "") -> str:
-        """Add an input that the task gives a value for. The result refers to it."""
+        """Add an input that the task gives a value for, and return a reference to it."""
         free = self._free(name)
         spec: dict[str, Any] = {"type": _TYPES[type(value)]} if type(value) in _TYPES else {}
         if description:
@@ -91,28 +104,33 @@ class Draft:
         self.params[free] = value
         return f"${{{free}}}"
 
-    def missing(self, name: str, description: str = "", kind: str | None = None) -> str:
-        """Add an input that the task gives no value for: whoever runs it is asked."""
+    def missing(self, name: str, description: str = "", type_: str | None = None) -> str:
+        """Add an input that the task gives no value for: the user is asked for it."""
         if name in self.inputs:
             return f"${{{name}}}"
         free = self._free(name)
-        spec = {"type": kind, "description": description}
+        spec = {"type": type_, "description": description}
         self.inputs[free] = {key: value for key, value in spec.items() if value}
         return f"${{{free}}}"
 
     def give(self, name: str, reference: str) -> str:
-        """Make something a result under this name, or one like it that is free."""
+        """Add a result under this name, or one like it that is free; return the name."""
         free = _unlike(name, self.results)
         self.results[free] = reference
         return free
 
-    def replace(self, names: Iterable[str]) -> None:
-        """Take back results that something else stands for now."""
+    def give_known(self, name: str, reference: str) -> str:
+        """Add a result that a later clause can refer to by this name."""
+        self.known[name] = reference
+        return self.give(name, reference)
+
+    def drop(self, names: Iterable[str]) -> None:
+        """Remove results that something else replaces."""
         for name in names:
             self.results.pop(name, None)
 
     def value(self, value: Any) -> Any:
-        """A value out of the task as a param: no reference in it means anything."""
+        """Return a value of the task as a param, in which `${` is plain text."""
         if isinstance(value, Variable):
             return f"${{env.{value.name}}}"
         if isinstance(value, str):
@@ -124,7 +142,7 @@ class Draft:
         return value
 
     def plan(self) -> Plan:
-        """The workflow, and what the task says for its inputs."""
+        """Return the workflow, and what the task says for its inputs."""
         workflow: dict[str, Any] = {}
         if self.inputs:
             workflow["inputs"] = self.inputs
@@ -140,7 +158,7 @@ class Draft:
 
 
 def literal(text: str) -> str:
-    """A template that renders to this very text."""
+    """Return a template that renders to this very text."""
     return text.replace("${", "$${")
 
 

@@ -1,4 +1,4 @@
-"""Steps that read and write files."""
+"""Files: steps that read and write them."""
 
 from __future__ import annotations
 
@@ -7,22 +7,21 @@ from typing import Any
 
 from runtrue.planner.built_in import snippets
 from runtrue.planner.built_in.clauses import Roles, said
-from runtrue.planner.built_in.draft import CannotPlan, Draft, Form, Subject
+from runtrue.planner.built_in.draft import CannotPlan, DataForm, Draft, Topic
 from runtrue.planner.built_in.wants import Want, read_wants
-from runtrue.planner.built_in.words import FILLERS, GENERIC, name_of, singular
-from runtrue.planner.tokens import Token
-from runtrue.planner.verbs import listed
+from runtrue.planner.task import TaskToken
+from runtrue.planner.words import FILLERS, GENERIC, name_of, singular, word_set
 
 _TABLES = (".csv", ".tsv")
-#: Files whose text has no structure that could be gone into.
+#: Files whose text has no structure.
 _PROSE = (".txt", ".md", ".rst", ".log", ".html", ".htm", ".py", ".sh", ".yaml", ".yml", ".toml")
 #: Files that hold something else than text.
-_BINARY = listed("png jpg jpeg gif ico webp pdf zip gz tgz bz2 xz tar mp3 mp4 wav bin")
-_NOT_WRITTEN = listed("xlsx xls doc docx parquet sqlite db")
+_BINARY = word_set("png jpg jpeg gif ico webp pdf zip gz tgz bz2 xz tar mp3 mp4 wav bin")
+_NOT_WRITTEN = word_set("xlsx xls doc docx parquet sqlite db")
 
 
-def read(token: Token, draft: Draft) -> None:
-    """Read a file; it is what the task talks about from here on."""
+def read(token: TaskToken, draft: Draft) -> None:
+    """Read a file, which becomes the topic."""
     name = str(token.value)
     extension = name.rpartition(".")[2].lower()
     if extension in _BINARY | _NOT_WRITTEN:
@@ -30,7 +29,7 @@ def read(token: Token, draft: Draft) -> None:
     node = draft.node("read", "read-file", {"file_path": draft.input("file", name)})
     reference = f"${{{node['id']}.content}}"
     nouns = frozenset({"file", *name_of([name], " ").split()})
-    draft.subject = Subject(
+    draft.topic = Topic(
         reference=reference,
         form=form_of(name),
         results=(draft.give("content", reference),),
@@ -40,16 +39,16 @@ def read(token: Token, draft: Draft) -> None:
     )
 
 
-def form_of(name: str) -> Form:
-    """What a file of that name should hold."""
+def form_of(name: str) -> DataForm:
+    """Return the form of a file by its name."""
     lower = name.lower()
     if lower.endswith(_TABLES):
-        return Form.TABLE
-    return Form.DATA if lower.endswith(".json") else Form.TEXT
+        return DataForm.TABLE
+    return DataForm.DATA if lower.endswith(".json") else DataForm.TEXT
 
 
 def write_text(text: str, roles: Roles, draft: Draft) -> None:
-    """Write text that stands in the task itself."""
+    """Write text of the task itself."""
     if roles.destination is None:
         raise CannotPlan(f"{str(roles.clause)!r} does not say which file to write")
     written = _write(draft, roles, draft.value(f"{text}\n" if roles.append else text))
@@ -64,31 +63,31 @@ def save(roles: Roles, draft: Draft, names: list[str]) -> None:
         raise CannotPlan(f"{str(roles.clause)!r}: there is nothing to write")
     content = _content({name: draft.results[name] for name in names}, roles, draft)
     written = _write(draft, roles, content)
-    draft.saved |= set(names)
-    if draft.subject is not None and draft.subject.form is not Form.VALUE:
+    draft.written |= set(names)
+    if draft.topic is not None and draft.topic.form is not DataForm.VALUE:
         # The whole of it need not be shown as well.
-        draft.replace(names)
+        draft.drop(names)
         _give_file(written, draft)
 
 
 def _give_file(reference: str, draft: Draft) -> None:
     name = draft.give("file", reference)
     draft.files.add(name)
-    draft.saved.add(name)
+    draft.written.add(name)
 
 
 def chosen(roles: Roles, draft: Draft) -> list[str] | None:
-    """The results that a clause means: those it names, or all that are not in a file yet.
+    """Return the results that a clause names, or all that are not in a file yet.
 
     None when it names something else.
     """
     if not draft.results:
         raise CannotPlan(f"{str(roles.clause)!r}: there is nothing yet to write")
-    nouns = draft.subject.nouns if draft.subject else frozenset()
+    nouns = draft.topic.nouns if draft.topic else frozenset()
     words = [token for token in roles.what if token.word not in FILLERS]
     if all(token.word in GENERIC or (singular(token.word) or "-") in nouns for token in words):
         spoken = {token.word for token in words}
-        skipped = draft.files if spoken & {"all", "both", "everything"} else draft.saved
+        skipped = draft.files if spoken & {"all", "both", "everything"} else draft.written
         return [name for name in draft.results if name not in skipped] or list(draft.results)
     try:
         names = [want.name for want in read_wants(roles.what, nouns, collection=False)]
@@ -99,33 +98,33 @@ def chosen(roles: Roles, draft: Draft) -> list[str] | None:
 
 def _content(contents: dict[str, str], roles: Roles, draft: Draft) -> Any:
     extension = _extension(roles)
-    subject = draft.subject
-    form = subject.form if subject else None
+    topic = draft.topic
+    form = topic.form if topic else None
     if roles.verb == "copy" and _is_file(draft):
         extension = ""
     whole: Any = next(iter(contents.values())) if len(contents) == 1 else dict(contents)
     extracted = _all_extracted(contents, draft)
     if extracted and (len(contents) > 1 or extension in ("json", "csv")):
         whole = extracted
-    elif len(contents) == 1 and extension in ("json", "csv") and form is Form.VALUE:
+    elif len(contents) == 1 and extension in ("json", "csv") and form is DataForm.VALUE:
         whole = dict(contents)
-    if extension == "json" and form is Form.TABLE and _is_file(draft):
-        return _made("convert", snippets.ROWS, {"data": whole}, draft)
-    if extension == "csv" and form is not Form.TEXT:
-        if form is Form.TABLE and _is_file(draft):
+    if extension == "json" and form is DataForm.TABLE and _is_file(draft):
+        return draft.python("convert", snippets.ROWS, {"data": whole})
+    if extension == "csv" and form is not DataForm.TEXT:
+        if form is DataForm.TABLE and _is_file(draft):
             return whole
         code = snippets.RESPONSE_CSV if _response_of(whole, draft) else snippets.CSV
-        return _made("convert", code, {"data": whole}, draft)
+        return draft.python("convert", code, {"data": whole})
     return whole
 
 
 def _is_file(draft: Draft) -> bool:
-    """Whether the subject is the text of a file, as it was read."""
+    """True if the topic is the text of a file, as it was read."""
     return bool(draft.nodes) and draft.nodes[-1]["type"] == "read-file"
 
 
 def _all_extracted(contents: dict[str, str], draft: Draft) -> str | None:
-    """The one reference to all that an http node extracted, when just that is written."""
+    """Return one reference to all that an http node extracted, if just that is written."""
     for node in draft.nodes:
         extract = node["params"].get("extract") if node["type"] == "http" else None
         if extract and {f"${{{node['id']}.extracted.{n}}}" for n in extract} == {
@@ -136,7 +135,7 @@ def _all_extracted(contents: dict[str, str], draft: Draft) -> str | None:
 
 
 def _response_of(content: Any, draft: Draft) -> str | None:
-    """The node that a content is the whole response of, as it is or as CSV."""
+    """Return the node whose whole response a content is, as it is or as CSV."""
     for node in draft.nodes:
         if node["params"].get("code") == snippets.RESPONSE_CSV:
             made = f"${{{node['id']}.result}}"
@@ -145,18 +144,13 @@ def _response_of(content: Any, draft: Draft) -> str | None:
     return next((name for name in requests if content == f"${{{name}.response}}"), None)
 
 
-def _made(name: str, code: str, inputs: dict[str, Any], draft: Draft) -> str:
-    node = draft.node(name, "python", {"code": code, "inputs": inputs})
-    return f"${{{node['id']}.result}}"
-
-
 def _extension(roles: Roles) -> str:
     assert roles.destination is not None  # noqa: S101 - the callers have looked
     return str(roles.destination.value).rpartition(".")[2].lower()
 
 
 def _write(draft: Draft, roles: Roles, content: Any) -> str:
-    """Add the node that writes; the result refers to the path of the file."""
+    """Add the node that writes, and return a reference to the path of the file."""
     extension = _extension(roles)
     assert roles.destination is not None  # noqa: S101 - the callers have looked
     path = draft.value(str(roles.destination.value))
@@ -177,28 +171,27 @@ def _write(draft: Draft, roles: Roles, content: Any) -> str:
     return f"${{{node['id']}.file_path}}"
 
 
-def take(tokens: list[Token], draft: Draft) -> None:
+def take(tokens: list[TaskToken], draft: Draft) -> None:
     """Take what is wanted out of JSON text, which references can go into."""
-    subject = draft.subject
-    if subject is None or subject.form is Form.TABLE:
+    topic = draft.topic
+    if topic is None or topic.form is DataForm.TABLE:
         raise CannotPlan("there is no data to take that from")
-    wants = read_wants(tokens, subject.nouns, collection=False)
+    wants = read_wants(tokens, topic.nouns, collection=False)
     if not wants:
         return
-    if subject.origin.lower().endswith(_PROSE):
-        raise CannotPlan(f"{said(tokens)!r}: {subject.origin} is text, and has no fields")
-    draft.replace(subject.results)
-    names = tuple(_take_one(want, subject, draft) for want in wants)
-    draft.subject = replace(subject, form=Form.VALUE, results=names)
+    if topic.origin.lower().endswith(_PROSE):
+        raise CannotPlan(f"{said(tokens)!r}: {topic.origin} is text, and has no fields")
+    draft.drop(topic.results)
+    names = tuple(_take_one(want, topic, draft) for want in wants)
+    draft.topic = replace(topic, form=DataForm.VALUE, results=names)
 
 
-def _take_one(want: Want, subject: Subject, draft: Draft) -> str:
-    root = subject.reference.removesuffix("}")
+def _take_one(want: Want, topic: Topic, draft: Draft) -> str:
+    root = topic.reference.removesuffix("}")
     reference = f"{root}{want.path.removeprefix('$')}}}"
     if want.each:
-        inputs = {"data": subject.reference, "name": want.path}
-        reference = _made("collect", snippets.EACH, inputs, draft)
+        inputs = {"data": topic.reference, "name": want.path}
+        reference = draft.python("collect", snippets.EACH, inputs)
     elif want.count:
-        reference = _made("count", snippets.LENGTH, {"data": reference}, draft)
-    draft.known[want.name] = reference
-    return draft.give(want.name, reference)
+        reference = draft.python("count", snippets.LENGTH, {"data": reference})
+    return draft.give_known(want.name, reference)

@@ -1,27 +1,41 @@
-"""The generator that needs no model: plans what a task names, and says plainly what it cannot."""
+"""Generator: plans what a task names without a model, and says plainly what it cannot plan.
+
+Each clause of a task becomes nodes of the draft. Every word has to be accounted for: what has no
+known meaning is named in the refusal, so that never half of a task is done as if it were all.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from runtrue.planner.built_in import naming, saved
-from runtrue.planner.built_in.draft import CannotPlan
-from runtrue.planner.built_in.steps import Means, draft_of
+from runtrue.planner.built_in import commands, files, http, operations, saved, tools
+from runtrue.planner.built_in.clauses import Roles, read_roles, refuse_conditions, said
+from runtrue.planner.built_in.draft import CannotPlan, DataForm, Draft, Topic
 from runtrue.planner.seams import (
-    Choice,
+    FixedWorkflow,
     FixRequest,
     GenerationRequest,
     Metadata,
+    NoFix,
     NoPlan,
-    NoProposal,
     Plan,
-    Proposal,
     SavedWorkflow,
     Selection,
     Values,
+    WorkflowChoice,
 )
-from runtrue.planner.task import LONGEST_TASK, read_task
+from runtrue.planner.task import (
+    LONGEST_TASK,
+    Clause,
+    Task,
+    TaskToken,
+    TokenType,
+    looks_like_file,
+    read_task,
+)
+from runtrue.planner.words import CHANGE, FETCH, FILLERS, GENERIC, RUN, SAVE, SHOW, TAKE, singular
 from runtrue.secrets import secret_of
 from runtrue.workflow import Interface
 
@@ -46,16 +60,16 @@ class BuiltInGenerator:
         self._memory = memory
         self._environment = environment
 
-    async def choose(self, task: str, saved_workflows: tuple[SavedWorkflow, ...]) -> Choice:
-        """The saved workflow that accounts for every word of the task."""
+    async def choose(self, task: str, saved_workflows: tuple[SavedWorkflow, ...]) -> WorkflowChoice:
+        """Choose the saved workflow that accounts for every word of the task."""
         return saved.choose(read_task(task), saved_workflows)
 
     async def fill(self, task: str, inputs: dict[str, dict[str, Any]]) -> Values:
-        """What the task says for these inputs."""
+        """Read the values of inputs out of the task."""
         return Values(values=saved.fill(read_task(task), inputs))
 
     async def select(self, task: str, components: tuple[Interface, ...]) -> Selection:
-        """The types that the workflow would use."""
+        """Select the types that the workflow would use."""
         planned = await self.generate(GenerationRequest(task=task, components=components))
         nodes = planned.workflow["nodes"] if isinstance(planned, Plan) else ()
         return Selection(types=tuple(dict.fromkeys(node["type"] for node in nodes)))
@@ -67,9 +81,9 @@ class BuiltInGenerator:
         if len(request.task) > LONGEST_TASK:
             return NoPlan(reason=f"the task is longer than {LONGEST_TASK} characters; {_HOW}")
         task = read_task(request.task)
-        means = Means(request.components, request.saved, self._memory)
+        draft = Draft(task.pairs, request.components, request.saved, self._memory)
         try:
-            draft = draft_of(task, means)
+            _plan_task(task, draft)
         except CannotPlan as error:
             return NoPlan(reason=f"{error}; {_HOW}")
         for name in task.named().get("variable", ()):
@@ -77,12 +91,229 @@ class BuiltInGenerator:
                 draft.notes.append(f"the environment variable {name} is not set")
         return draft.plan()
 
-    async def fix(self, request: FixRequest) -> Proposal | NoProposal:
-        """Mend paths and arguments by what was really there."""
-        from runtrue.planner.repair import repair
+    async def fix(self, request: FixRequest) -> FixedWorkflow | NoFix:
+        """Fix paths and arguments by what was really there."""
+        from runtrue.planner.fix import fix_workflow
 
-        return await repair(request, memory=self._memory)
+        return await fix_workflow(request, memory=self._memory)
 
     async def describe(self, task: str, workflow: dict[str, Any]) -> Metadata:
-        """A name that a person would choose, and the task without its values."""
-        return naming.describe(read_task(task), workflow)
+        """Find a name that a person would choose, and the task without its values."""
+        return saved.describe(read_task(task), workflow)
+
+
+# -- steps -----------------------------------------------------------------------------------------
+
+_HOST = re.compile(r"(?:[a-z0-9-]+\.)+[a-z]{2,}(?::\d+)?(?:/\S*)?", re.IGNORECASE)
+#: Verbs for the whole of something as well as for a part of it.
+_GIVE = frozenset({"return", "give", "tell"})
+_READING = FETCH | TAKE | SHOW | CHANGE | {""}
+
+
+def _plan_task(task: Task, draft: Draft) -> None:
+    """Plan all of a task. Raises CannotPlan with the part that has no meaning here."""
+    if not task.clauses:
+        raise CannotPlan("the task is empty")
+    for at, clause in enumerate(task.clauses):
+        _plan_clause(clause, task.clauses[at + 1 :], draft)
+
+
+def _plan_clause(clause: Clause, following: tuple[Clause, ...], draft: Draft) -> None:
+    refuse_conditions(clause)
+    if saved.call(clause, draft.saved_workflows, draft):
+        return
+    if tools.names_server(clause, draft.components):
+        tools.call_tool(clause, draft, draft.components)
+        return
+    roles = read_roles(clause)
+    if roles.urls:
+        _plan_url(roles, following, draft)
+    elif roles.commands:
+        _refuse_pairs(roles)
+        if roles.files:
+            raise CannotPlan(f"{str(roles.clause)!r} does not say clearly what to run")
+        commands.refuse_unmeant(roles)
+        _refuse_unknown(roles)
+        roles.what = commands.run(roles, draft)
+        _finish(roles, draft)
+    elif roles.files:
+        _plan_files(roles, draft)
+    elif roles.verb in {"post", "put", "patch"}:
+        raise CannotPlan(f"{str(clause)!r} does not say which URL it is for")
+    elif (text := _own_text(roles)) is not None:
+        _refuse_pairs(roles)
+        files.write_text(text, roles, draft)
+    elif draft.topic is not None and roles.verb in (_READING - {""}) | SAVE:
+        _refuse_pairs(roles)
+        _finish(roles, draft)
+    else:
+        _refuse_hosts(clause)
+        _use_tool(clause, draft)
+
+
+def _use_tool(clause: Clause, draft: Draft) -> None:
+    try:
+        tools.call_tool(clause, draft, draft.components)
+    except CannotPlan as error:
+        if clause.verb in RUN:
+            hint = "a command has to be in `backticks`, and the task in single quotes, or the shell"
+            raise CannotPlan(f"{error} ({hint} runs it)") from None
+        raise
+
+
+def _refuse_hosts(clause: Clause) -> None:
+    for token in clause.tokens:
+        if token.type is TokenType.WORD and _HOST.fullmatch(token.text):
+            raise CannotPlan(f"{token.text!r} is no URL; write it in full, with https://")
+
+
+def _plan_url(roles: Roles, following: tuple[Clause, ...], draft: Draft) -> None:
+    if roles.sends:
+        if roles.commands:
+            commands.refuse_unmeant(roles)
+        for token in roles.commands:
+            commands.run_one(str(token.value), None, draft)
+        http.send(roles, draft)
+        roles.what = []
+    elif roles.files or roles.commands:
+        raise CannotPlan(f"{str(roles.clause)!r} mixes a URL with other sources")
+    elif roles.documents or roles.body:
+        raise CannotPlan(f"{str(roles.clause)!r} does not say how to send that: POST, PUT, PATCH")
+    elif roles.verb not in _READING | SAVE:
+        raise CannotPlan(f"{str(roles.clause)!r}: what {roles.verb!r} means for a URL is not known")
+    else:
+        _refuse_rest(roles)
+        _refuse_unknown(roles)
+        described = roles.verb in FETCH and _is_wanted_later(following)
+        http.fetch(roles, draft, described=described)
+        if roles.verb == "download" and not following:
+            _keep_download(roles, draft)
+    _finish(roles, draft)
+
+
+def _keep_download(roles: Roles, draft: Draft) -> None:
+    """Write a download to the file that the URL names when the task names none."""
+    name = str(roles.urls[0].value).partition("?")[0].rpartition("/")[2]
+    if roles.destination is None and len(roles.urls) == 1 and looks_like_file(name):
+        roles.destination = TaskToken(TokenType.FILE, name, name)
+        draft.notes.append(f"the download is kept as {name}, which its URL calls it")
+
+
+def _is_wanted_later(following: tuple[Clause, ...]) -> bool:
+    """True if the next clause takes something out of what this one fetches."""
+    if not following or any(token.type is TokenType.URL for token in following[0].tokens):
+        return False
+    words = {token.word for token in following[0].tokens} - FILLERS - GENERIC
+    return following[0].verb in TAKE | SHOW and bool(words)
+
+
+def _plan_files(roles: Roles, draft: Draft) -> None:
+    if roles.verb not in _READING | SAVE:
+        _use_tool(roles.clause, draft)
+        return
+    _refuse_pairs(roles)
+    if len(roles.files) > 1:
+        raise CannotPlan(f"{str(roles.clause)!r} names several files to read at once")
+    _refuse_unknown(roles)
+    files.read(roles.files[0], draft)
+    _finish(roles, draft)
+
+
+def _own_text(roles: Roles) -> str | None:
+    """Return the text to write, if it is in the task itself."""
+    quoted = [token for token in roles.what if token.type is TokenType.QUOTED]
+    others = [t for t in roles.what if t.type is not TokenType.QUOTED and t.word not in FILLERS]
+    if roles.verb not in SAVE or len(quoted) != 1 or {t.word for t in others} - {"line", "text"}:
+        return None
+    return str(quoted[0].value)
+
+
+def _refuse_rest(roles: Roles) -> None:
+    """Refuse words after a source that belong to nothing: they say another thing to do."""
+    rest = [token for token in roles.after if token.word not in FILLERS]
+    if rest:
+        raise CannotPlan(f"what {said(rest)!r} means in {str(roles.clause)!r} is not clear")
+
+
+def _refuse_unknown(roles: Roles) -> None:
+    """Refuse words before a source without a preposition: they name no part of it."""
+    before = [t for t in roles.what[: roles.before] if t.word not in FILLERS]
+    if not roles.verb and before and not roles.joined:
+        raise CannotPlan(f"what {said(before)!r} means in {str(roles.clause)!r} is not clear")
+
+
+def _refuse_pairs(roles: Roles) -> None:
+    for key in (*roles.query, *roles.body, *roles.headers):
+        raise CannotPlan(f"{key!r} in {str(roles.clause)!r} is a value for nothing here")
+    if roles.documents or roles.token or roles.key:
+        raise CannotPlan(f"{str(roles.clause)!r} gives a value for nothing here")
+
+
+def _finish(roles: Roles, draft: Draft) -> None:
+    """Plan what the rest of a clause does to the topic, and where to write that."""
+    if roles.verb in SAVE:
+        names = files.chosen(roles, draft)
+        if names is None:
+            before = set(draft.results)
+            _take(roles, draft)
+            names = [name for name in draft.results if name not in before]
+        files.save(roles, draft, names)
+        return
+    _take(roles, draft)
+    if roles.destination is not None:
+        files.save(roles, draft, [name for name in draft.results if name not in draft.written])
+
+
+def _take(roles: Roles, draft: Draft) -> None:
+    """Plan what the words of a clause take out of the topic, or do to it."""
+    topic = draft.topic
+    words = [token for token in roles.what if token.word not in FILLERS | GENERIC]
+    only_nouns = all(_is_noun(token, topic.nouns) for token in words) if topic else False
+    changes = roles.verb in CHANGE and roles.verb not in {"copy", "compute", "calculate"}
+    if topic is None or not (words or changes):
+        return
+    if roles.destination is not None and roles.verb in {"convert", "turn"} and not words:
+        _refuse_conversion(roles, topic.form)
+        return
+    means_whole = only_nouns and not _are_fields(words, roles, topic)
+    if means_whole and not changes and roles.verb != "how":
+        return
+    asks_number = roles.verb in {"how", "count"} and topic.node is not None
+    wanted = operations.read_operations(roles.verb, roles.what, topic.form)
+    if wanted is not None and not (asks_number and not topic.collection):
+        for operation in wanted:
+            operations.apply(operation, draft)
+    elif asks_number:
+        http.count(roles.what, draft)
+    elif topic.node is not None and not changes:
+        http.take(roles.what, draft)
+    elif topic.form is DataForm.TABLE and not changes:
+        operations.apply(operations.columns(roles.what), draft)
+    elif (topic.form in (DataForm.DATA, DataForm.TEXT) and not changes) or roles.verb == "count":
+        _refuse_rest(roles)
+        files.take([*_many(roles), *roles.what], draft)
+    else:
+        raise CannotPlan(f"{str(roles.clause)!r}: that is nothing that can be done here")
+
+
+def _are_fields(words: list[TaskToken], roles: Roles, topic: Topic) -> bool:
+    """True if words that name the topic are fields to take out of it."""
+    if roles.verb not in TAKE or topic.form is DataForm.TEXT:
+        return False
+    whole = all(token.word in topic.own for token in words)
+    return not (whole and (topic.collection or roles.verb in _GIVE))
+
+
+def _refuse_conversion(roles: Roles, form: DataForm) -> None:
+    wanted = str(roles.destination.value).rpartition(".")[2].lower() if roles.destination else ""
+    if (form, wanted) not in {(DataForm.TABLE, "json"), (DataForm.DATA, "csv")}:
+        raise CannotPlan(f"{str(roles.clause)!r}: only CSV and JSON can be converted to each other")
+
+
+def _many(roles: Roles) -> list[TaskToken]:
+    asks = {"how": ["how"], "count": ["how", "many"]}.get(roles.verb, [])
+    return [TaskToken(TokenType.WORD, word) for word in asks]
+
+
+def _is_noun(token: TaskToken, nouns: frozenset[str]) -> bool:
+    return bool(token.word) and singular(token.word) in nouns

@@ -1,23 +1,19 @@
-"""Steps that go to a URL: fetching from it, taking values out of what came, sending to it."""
+"""HTTP: steps that fetch from a URL, take values out of the response, or send to it."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import Any
 
 from runtrue.planner.built_in import snippets
 from runtrue.planner.built_in.clauses import Roles, said
-from runtrue.planner.built_in.contents import content_of
-from runtrue.planner.built_in.draft import CannotPlan, Draft, Form, Subject
+from runtrue.planner.built_in.draft import CannotPlan, DataForm, Draft, Topic
 from runtrue.planner.built_in.urls import Address, inputs_of, is_secret, read_url
 from runtrue.planner.built_in.wants import NO_NAME, Want, read_wants
-from runtrue.planner.built_in.words import FILLERS, GENERIC, singular
-from runtrue.planner.tokens import Kind, Token, Variable
-from runtrue.planner.verbs import FETCH
+from runtrue.planner.task import TaskToken, TokenType, Variable
+from runtrue.planner.words import FETCH, FILLERS, GENERIC, singular, split_name
 
-if TYPE_CHECKING:
-    from runtrue.memory import Memory
-
-#: What every answer has, whatever is in it.
+#: Outputs that every response has.
 _OUTPUTS = {
     **{"status_code": "status_code", "http_status": "status_code"},
     **{"response_headers": "response_headers", "headers": "response_headers"},
@@ -47,7 +43,7 @@ def fetch(roles: Roles, draft: Draft, *, described: bool) -> None:
         raise CannotPlan(f"{str(roles.clause)!r} wants something of several URLs at once")
     if len(roles.urls) > 1:
         # Of several responses, nothing but all of them can be meant from here on.
-        draft.subject = Subject(reference="", form=Form.VALUE, results=tuple(names))
+        draft.topic = Topic(reference="", form=DataForm.VALUE, results=tuple(names))
 
 
 def send(roles: Roles, draft: Draft) -> None:
@@ -56,7 +52,7 @@ def send(roles: Roles, draft: Draft) -> None:
         raise CannotPlan(f"{str(roles.clause)!r} does not say which one URL it is for")
     url = roles.urls[0].value
     address = read_url(url, draft)
-    content = content_of(roles, draft)
+    content = _content_of(roles, draft)
     node = _request(roles.method, address, roles, draft, name=roles.method.lower())
     headers = content.pop("headers", {}) | node["params"].get("headers", {})
     node["params"] |= content | ({"headers": headers} if headers else {})
@@ -91,7 +87,7 @@ def _request(
 
 
 def _basic(method: str, given: dict[str, Any], draft: Draft) -> dict[str, Any]:
-    """Basic authentication, for what would else put a password into a query."""
+    """Return basic authentication, where a password would else go into the query."""
     passwords = [key for key in given if key.lower() in _PASSWORDS]
     if method not in _SAFE or not passwords:
         return {}
@@ -106,11 +102,11 @@ def _basic(method: str, given: dict[str, Any], draft: Draft) -> dict[str, Any]:
     return {"type": "basic", **inputs_of(texts, draft)}
 
 
-def _answered(node: dict[str, Any], address: Address, url: str, draft: Draft) -> Subject:
+def _answered(node: dict[str, Any], address: Address, url: str, draft: Draft) -> Topic:
     reference = f"${{{node['id']}.response}}"
-    draft.subject = Subject(
+    draft.topic = Topic(
         reference=reference,
-        form=Form.DATA,
+        form=DataForm.DATA,
         results=(draft.give("response", reference),),
         node=node,
         nouns=address.nouns,
@@ -118,109 +114,191 @@ def _answered(node: dict[str, Any], address: Address, url: str, draft: Draft) ->
         collection=address.collection,
         origin=url,
     )
-    return draft.subject
+    return draft.topic
 
 
-def _describes(what: list[Token], draft: Draft) -> bool:
-    """Whether the words only say what is fetched: what they come to is in its URL, too."""
-    nouns = draft.subject.nouns if draft.subject else frozenset()
+def _describes(what: list[TaskToken], draft: Draft) -> bool:
+    """True if the words only say what is fetched: the last of them is in its URL, too."""
+    nouns = draft.topic.nouns if draft.topic else frozenset()
     last = what[-1].word
     has_parts = any(token.word == "of" or token.word.endswith("'s") for token in what)
     return not has_parts and (singular(last) in nouns or last in GENERIC | {"profile"})
 
 
-def _refuse_conditions(words: list[Token], draft: Draft) -> None:
-    """What is fetched can have a name; with more than that, a part of it would be lost."""
-    nouns = draft.subject.nouns if draft.subject else frozenset()
+def _refuse_conditions(words: list[TaskToken], draft: Draft) -> None:
+    """Refuse words beyond the name of what is fetched: a part of the task would be lost."""
+    nouns = draft.topic.nouns if draft.topic else frozenset()
     for at, token in enumerate(words):
         rest = [t for t in words[at + 1 :] if t.word not in nouns]
         if token.word in NO_NAME and rest:
             raise CannotPlan(f"{said(words[at:])!r} is nothing that the URL says")
 
 
-def count(tokens: list[Token], draft: Draft, memory: Memory | None) -> None:
+def count(tokens: list[TaskToken], draft: Draft) -> None:
     """Count what is asked for: the entries of the response, or those of a part of it."""
-    subject = draft.subject
+    topic = draft.topic
     words = [token.word for token in tokens if token.word not in FILLERS | {"many"}]
-    own = subject.nouns | GENERIC if subject else GENERIC
-    if subject is None or not all(word and singular(word) in own for word in words):
-        asked = [Token(Kind.WORD, word) for word in ("how", "many")]
+    own = topic.nouns | GENERIC if topic else GENERIC
+    if topic is None or not all(word and singular(word) in own for word in words):
+        asked = [TaskToken(TokenType.WORD, word) for word in ("how", "many")]
         rest = [token for token in tokens if token.word != "many"]
-        take([*asked, *rest], draft, memory)
+        take([*asked, *rest], draft)
         return
-    draft.replace(subject.results)
-    node = draft.node("count", "python", _python(snippets.LENGTH, {"data": subject.reference}))
-    reference = f"${{{node['id']}.result}}"
+    draft.drop(topic.results)
+    reference = draft.python("count", snippets.LENGTH, {"data": topic.reference})
     results = (draft.give("count", reference),)
-    draft.subject = Subject(reference=reference, form=Form.VALUE, results=results)
+    draft.topic = Topic(reference=reference, form=DataForm.VALUE, results=results)
 
 
-def take(tokens: list[Token], draft: Draft, memory: Memory | None) -> None:
+def take(tokens: list[TaskToken], draft: Draft) -> None:
     """Take what is wanted out of the last response."""
-    subject = draft.subject
-    if subject is None or subject.node is None:
+    topic = draft.topic
+    if topic is None or topic.node is None:
         raise CannotPlan(f"{said(tokens)!r}: there is no response to take it from")
-    wants = read_wants(tokens, subject.nouns, subject.collection)
+    wants = read_wants(tokens, topic.nouns, topic.collection)
     if not wants:
         return
-    if subject.form is not Form.VALUE:
-        draft.replace(subject.results)
-    names = tuple(_take_one(want, subject, draft, memory) for want in wants)
-    draft.subject = Subject(
-        reference=subject.reference,
-        form=Form.VALUE,
-        results=(*(n for n in subject.results if n in draft.results), *names),
-        node=subject.node,
-        nouns=subject.nouns,
-        own=subject.own,
-        collection=subject.collection,
-        origin=subject.origin,
-    )
+    if topic.form is not DataForm.VALUE:
+        draft.drop(topic.results)
+    names = tuple(_take_one(want, topic, draft) for want in wants)
+    results = (*(n for n in topic.results if n in draft.results), *names)
+    draft.topic = replace(topic, form=DataForm.VALUE, results=results)
 
 
-def _take_one(want: Want, subject: Subject, draft: Draft, memory: Memory | None) -> str:
-    node = subject.node
+def _take_one(want: Want, topic: Topic, draft: Draft) -> str:
+    node = topic.node
     assert node is not None  # noqa: S101 - the caller has looked
     if want.name in _OUTPUTS and want.path == f"$.{want.name}":
         return draft.give(want.name, f"${{{node['id']}.{_OUTPUTS[want.name]}}}")
     if want.whole:
-        made = draft.node("count", "python", _python(snippets.LENGTH, {"data": subject.reference}))
-        return _known(want.name, f"${{{made['id']}.result}}", draft)
+        made = draft.python("count", snippets.LENGTH, {"data": topic.reference})
+        return draft.give_known(want.name, made)
     if want.each:
-        inputs = {"data": subject.reference, "name": want.path}
-        made = draft.node("collect", "python", _python(snippets.EACH, inputs))
-        return _known(want.name, f"${{{made['id']}.result}}", draft)
+        inputs = {"data": topic.reference, "name": want.path}
+        return draft.give_known(want.name, draft.python("collect", snippets.EACH, inputs))
     extract = node["params"].setdefault("extract", {})
     name = want.name
     while name in extract:
         name += "_2"
-    extract[name] = _remembered(node, subject.origin, want, memory, draft) or want.path
+    extract[name] = _remembered(node, topic.origin, want, draft) or want.path
     reference = f"${{{node['id']}.extracted.{name}}}"
     if want.count:
-        made = draft.node("count", "python", _python(snippets.LENGTH, {"data": reference}))
-        reference = f"${{{made['id']}.result}}"
-    return _known(name, reference, draft)
+        reference = draft.python("count", snippets.LENGTH, {"data": reference})
+    return draft.give_known(name, reference)
 
 
-def _python(code: str, inputs: dict[str, Any]) -> dict[str, Any]:
-    return {"code": code, "inputs": inputs}
-
-
-def _known(name: str, reference: str, draft: Draft) -> str:
-    draft.known[name] = reference
-    return draft.give(name, reference)
-
-
-def _remembered(
-    node: dict[str, Any], url: str, want: Want, memory: Memory | None, draft: Draft
-) -> str | None:
-    if memory is None:
+def _remembered(node: dict[str, Any], url: str, want: Want, draft: Draft) -> str | None:
+    if draft.memory is None:
         return None
     from runtrue.memory import scope_of
 
     method = node["params"].get("method", "GET")
-
-    path = memory.recall(scope_of(method, url.partition("?")[0]), want.name)
+    path = draft.memory.recall(scope_of(method, url.partition("?")[0]), want.name)
     if path is not None and path != want.path:
         draft.notes.append(f"{want.name!r} is at {path}, as a run before has shown")
     return path
+
+
+# -- what is sent ----------------------------------------------------------------------------------
+
+
+def _content_of(roles: Roles, draft: Draft) -> dict[str, Any]:
+    """Return what to send: pairs, JSON, a file, or the output of an earlier step."""
+    pairs = {key: value for key, value in roles.body.items() if key not in draft.used}
+    words = [token for token in roles.what if token.word not in FILLERS]
+    quoted = [token for token in words if token.type is TokenType.QUOTED]
+    if chosen := _chosen(roles.what, draft):
+        words = []
+    ways = [bool(way) for way in (pairs, roles.documents, roles.files, roles.commands, words)]
+    if sum(ways) > 1 and not (sum(ways) == 2 and words and _is_resource(words, roles)):
+        raise CannotPlan(f"{str(roles.clause)!r} does not say clearly what is to be sent")
+    if pairs:
+        return {"json": inputs_of(pairs, draft)}
+    if roles.documents:
+        return {"json": _document(_only(roles.documents, roles), draft)}
+    if roles.files:
+        return _file_content(str(_only(roles.files, roles).value), draft)
+    if roles.commands and draft.topic is not None:
+        draft.drop(draft.topic.results)
+        return _text_content(draft.topic)
+    if quoted and len(quoted) == len(words):
+        return {"body": draft.value(_only(quoted, roles).value)}
+    if chosen:
+        draft.drop(chosen)
+        return {"json": chosen}
+    if words and not _is_resource(words, roles):
+        raise CannotPlan(f"{said(words)!r} in {str(roles.clause)!r} is nothing that came before")
+    return _earlier(roles, draft) if _points(roles) else {}
+
+
+def _document(value: Any, draft: Draft) -> Any:
+    """Return JSON of the task as it is, but for secrets: these become inputs."""
+    if isinstance(value, list):
+        return [_document(inner, draft) for inner in value]
+    if not isinstance(value, dict):
+        return draft.value(value)
+    return {
+        key: draft.input(key, inner, secret=True)
+        if isinstance(inner, str) and is_secret(key)
+        else _document(inner, draft)
+        for key, inner in value.items()
+    }
+
+
+def _file_content(name: str, draft: Draft) -> dict[str, Any]:
+    read = draft.node("read", "read-file", {"file_path": draft.input("file", name)})
+    content = Topic(reference=f"${{{read['id']}.content}}", form=DataForm.TEXT, origin=name)
+    return _text_content(content)
+
+
+def _text_content(topic: Topic) -> dict[str, Any]:
+    """Send text as it is, with the content type of its origin."""
+    return {"body": topic.reference, "headers": {"Content-Type": _type(topic.origin)}}
+
+
+def _type(name: str) -> str:
+    kinds = {"json": "application/json", "csv": "text/csv; charset=utf-8"}
+    return kinds.get(name.lower().rpartition(".")[2], "text/plain; charset=utf-8")
+
+
+def _points(roles: Roles) -> bool:
+    words = {token.word for token in roles.clause.tokens}
+    return roles.verb != "delete" and bool(words & (GENERIC - {"one", "ones", "page", "file"}))
+
+
+def _earlier(roles: Roles, draft: Draft) -> dict[str, Any]:
+    """Send the results so far, for "post it to …"."""
+    if not draft.results:
+        raise CannotPlan(f"{str(roles.clause)!r}: there is nothing yet that could be sent")
+    results = dict(draft.results)
+    draft.drop(results)
+    topic = draft.topic
+    if len(results) > 1 or topic is None or topic.form is DataForm.VALUE:
+        return {"json": results}
+    if topic.reference.endswith((".content}", ".stdout}")) or topic.form is DataForm.TEXT:
+        return _text_content(topic)
+    return {"json": topic.reference}
+
+
+def _chosen(words: list[TaskToken], draft: Draft) -> dict[str, Any]:
+    """Return the values taken before that the words name."""
+    try:
+        wants = read_wants(words, frozenset(), collection=False)
+    except CannotPlan:
+        return {}
+    names = [want.name for want in wants]
+    known = draft.known
+    return {name: known[name] for name in names} if all(n in known for n in names) else {}
+
+
+def _is_resource(words: list[TaskToken], roles: Roles) -> bool:
+    """True if words only name what is behind the URL: "create a user at …/users"."""
+    named = {singular(part) for token in roles.urls for part in split_name(token.value)}
+    plain = named | GENERIC | {"new"}
+    return all(token.word and singular(token.word) in plain for token in words)
+
+
+def _only(values: list[Any], roles: Roles) -> Any:
+    if len(values) > 1:
+        raise CannotPlan(f"{str(roles.clause)!r} names several things to send")
+    return values[0]

@@ -9,10 +9,9 @@ from functools import partial
 from typing import Any
 
 from runtrue.planner.built_in import snippets
-from runtrue.planner.built_in.draft import CannotPlan, Draft, Form, Subject
-from runtrue.planner.built_in.words import DETERMINERS, name_of
-from runtrue.planner.tokens import Kind, Token
-from runtrue.planner.verbs import listed
+from runtrue.planner.built_in.draft import CannotPlan, DataForm, Draft, Topic
+from runtrue.planner.task import TaskToken, TokenType
+from runtrue.planner.words import DETERMINERS, name_of, word_set
 
 _UNITS = {
     **{"line": "line", "lines": "line"},
@@ -31,30 +30,30 @@ _RELATIONS = {
     **dict.fromkeys(("=", "==", "is", "equals", "equal", "are"), "="),
     **{"!=": "!=", "<": "<", ">": ">", "<=": "<=", ">=": ">=", "contains": "contains"},
 }
-#: What is said of a value that is not there; a column that has such a word in it is another matter.
-_NOTHING = listed("empty missing blank null none unset absent there")
-#: What takes away the very rows or lines that it names.
+#: Words for a value that is not there; a column that has such a word in it is another matter.
+_NOTHING = word_set("empty missing blank null none unset absent there")
+#: Verbs that take away the very rows or lines that they name.
 _EXCLUDING = frozenset({"remove", "drop", "exclude", "omit", "discard"})
 _DESCENDING = frozenset({"descending", "reverse", "reversed", "desc", "backwards"})
 _ASCENDING = frozenset({"ascending", "alphabetically", "numerically", "asc", "alphabetical"})
 _TEXT_ONLY = {"uppercase": "upper", "upper": "upper", "lowercase": "lower", "lower": "lower"}
 #: Words without a meaning here; a column may well be called `a`.
-_OVER = (DETERMINERS - {"a", "an"}) | listed("all only just me of are there does have has do")
+_OVER = (DETERMINERS - {"a", "an"}) | word_set("all only just me of are there does have has do")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Operation:
-    """One thing to do: the code, the name its subject has there, and the other values."""
+    """One thing to do: the code, the name of its data there, and the other values."""
 
     name: str
     code: str
-    form: Form
-    subject: str = "data"
+    form: DataForm
+    data: str = "data"
     values: dict[str, Any]
 
 
-def read_operations(verb: str, tokens: list[Token], form: Form) -> list[Operation] | None:
-    """What is to be done to a subject; None when the words are about something else."""
+def read_operations(verb: str, tokens: list[TaskToken], form: DataForm) -> list[Operation] | None:
+    """Return what to do to the topic; None when the words are about something else."""
     if verb in {"what", "how"}:
         tokens = tokens[1:] if tokens and tokens[0].word in {"is", "are"} else tokens
     words = [token for token in tokens if token.word not in _OVER]
@@ -72,7 +71,7 @@ def read_operations(verb: str, tokens: list[Token], form: Form) -> list[Operatio
     if at is None:
         return reader(words, form)
     condition = _condition(words[at + 1 :])
-    if condition is None or form is Form.TEXT:
+    if condition is None or form is DataForm.TEXT:
         return None
     keep = verb not in _EXCLUDING
     filters = [_table("filter", snippets.WHERE, **condition, keep=keep)]
@@ -81,29 +80,27 @@ def read_operations(verb: str, tokens: list[Token], form: Form) -> list[Operatio
         return filters
     if not keep or (len(left) > 1 and left[-1].word in _UNITS and reader is _others):
         return None
-    rest = reader(left, Form.TABLE)
-    if rest is None and verb not in _VERBS and form is Form.TABLE:
+    rest = reader(left, DataForm.TABLE)
+    if rest is None and verb not in _VERBS and form is DataForm.TABLE:
         rest = [columns(left)]
     return None if rest is None else [*filters, *rest]
 
 
 def apply(operation: Operation, draft: Draft) -> None:
-    """Do it to the subject of the draft."""
-    subject = draft.subject
-    if subject is None:
+    """Add the node that does it to the topic of the draft."""
+    topic = draft.topic
+    if topic is None:
         raise CannotPlan(f"there is nothing yet to {operation.name}")
-    inputs = {operation.subject: subject.reference} | {
-        name: draft.value(value) for name, value in operation.values.items()
-    }
-    node = draft.node(operation.name, "python", {"code": operation.code, "inputs": inputs})
-    draft.replace(subject.results)
-    reference = f"${{{node['id']}.result}}"
-    name = operation.name if operation.form is Form.VALUE else "result"
-    draft.subject = Subject(
+    values = {name: draft.value(value) for name, value in operation.values.items()}
+    inputs = {operation.data: topic.reference, **values}
+    reference = draft.python(operation.name, operation.code, inputs)
+    draft.drop(topic.results)
+    name = operation.name if operation.form is DataForm.VALUE else "result"
+    draft.topic = Topic(
         reference=reference,
         form=operation.form,
         results=(draft.give(name, reference),),
-        origin=subject.origin,
+        origin=topic.origin,
     )
 
 
@@ -118,48 +115,50 @@ def _line(name: str, /, **values: Any) -> Operation:
     return Operation(
         name=_CALLED.get(name, name),
         code=snippets.LINES[name],
-        form=Form.VALUE if counts else Form.TEXT,
-        subject="text",
+        form=DataForm.VALUE if counts else DataForm.TEXT,
+        data="text",
         values=values,
     )
 
 
-def _table(name: str, code: str, form: Form = Form.TABLE, /, **values: Any) -> Operation:
+def _table(name: str, code: str, form: DataForm = DataForm.TABLE, /, **values: Any) -> Operation:
     return Operation(name=name, code=code, form=form, values=values)
 
 
-_COUNT_ROWS = _table("count", snippets.COUNT_ROWS, Form.VALUE)
+_COUNT_ROWS = _table("count", snippets.COUNT_ROWS, DataForm.VALUE)
 
 
-def _count(words: list[Token], form: Form) -> list[Operation] | None:
+def _count(words: list[TaskToken], form: DataForm) -> list[Operation] | None:
     if not words or (unit := _UNITS.get(words[0].word)) is None:
         return None
     if len(words) > 1:
         filters = _filter(words, form)
         return None if filters is None else [*filters, _line("count")]
-    if unit == "row" or (unit == "line" and form is Form.TABLE):
+    if unit == "row" or (unit == "line" and form is DataForm.TABLE):
         return [_COUNT_ROWS]
     return [_line({"line": "count", "word": "words", "character": "characters"}[unit])]
 
 
-def _filter(words: list[Token], form: Form, how: str = "containing") -> list[Operation] | None:
-    """`lines containing TODO`; what begins with "where" has been read already."""
-    if len(words) != 3 or _UNITS.get(words[0].word) != "line" or form is not Form.TEXT:
+def _filter(
+    words: list[TaskToken], form: DataForm, how: str = "containing"
+) -> list[Operation] | None:
+    """Read `lines containing TODO`; what begins with "where" has been read already."""
+    if len(words) != 3 or _UNITS.get(words[0].word) != "line" or form is not DataForm.TEXT:
         return None
     if words[1].word not in {"containing", "contain", "with", "matching"}:
         return None
     return [_line(how, part=_spelled(words[2]))]
 
 
-def _exclude(words: list[Token], form: Form) -> list[Operation] | None:
-    """`duplicates`, `lines containing TODO`: what is not wanted. Nothing else is known to go."""
+def _exclude(words: list[TaskToken], form: DataForm) -> list[Operation] | None:
+    """Read what is not wanted: `duplicates`, `lines containing TODO`."""
     if any(token.word in {"duplicate", "duplicates"} for token in words):
         return _unique(words, form)
     return _filter(words, form, "lacking")
 
 
-def _condition(tokens: list[Token]) -> dict[str, Any] | None:
-    if len(tokens) == 1 and tokens[0].kind is Kind.PAIR:
+def _condition(tokens: list[TaskToken]) -> dict[str, Any] | None:
+    if len(tokens) == 1 and tokens[0].type is TokenType.PAIR:
         return {"name": tokens[0].key, "how": "=", "value": tokens[0].value}
     for at, token in enumerate(tokens):
         sign = _RELATIONS.get(token.text) or _RELATIONS.get(token.word)
@@ -171,61 +170,63 @@ def _condition(tokens: list[Token]) -> dict[str, Any] | None:
     return None
 
 
-def _sort(words: list[Token], form: Form) -> list[Operation] | None:
+def _sort(words: list[TaskToken], form: DataForm) -> list[Operation] | None:
     descending = any(token.word in _DESCENDING for token in words)
     plain = _DESCENDING | _ASCENDING | {"in", "order", "it", "them", "values"}
     rest = [token for token in words if token.word not in plain]
     if rest and rest[0].word in _UNITS:
         rest = rest[1:]
     if not rest:
-        return [_line("sort", descending=descending)] if form is Form.TEXT else None
+        return [_line("sort", descending=descending)] if form is DataForm.TEXT else None
     if rest[0].word == "by" and (name := _column(rest[1:])):
         return [_table("sort", snippets.SORT_ROWS, name=name, descending=descending)]
     return None
 
 
-def _aggregate(how: str, words: list[Token], form: Form) -> list[Operation] | None:
+def _aggregate(how: str, words: list[TaskToken], form: DataForm) -> list[Operation] | None:
     name = _column(words)
-    if name is None or form is Form.TEXT:
+    if name is None or form is DataForm.TEXT:
         return None
-    return [_table(how, snippets.AGGREGATE, Form.VALUE, name=name, how=how)]
+    return [_table(how, snippets.AGGREGATE, DataForm.VALUE, name=name, how=how)]
 
 
-def _unique(words: list[Token], form: Form) -> list[Operation] | None:
+def _unique(words: list[TaskToken], form: DataForm) -> list[Operation] | None:
     plain = {"duplicate", "duplicates", "lines", "line", "it"}
-    if form is Form.TEXT and all(token.word in plain for token in words):
+    if form is DataForm.TEXT and all(token.word in plain for token in words):
         return [_line("unique")]
     return None
 
 
-def _reverse(words: list[Token], form: Form) -> list[Operation] | None:
-    if form is Form.TEXT and all(token.word in {"lines", "line", "it", "order"} for token in words):
+def _reverse(words: list[TaskToken], form: DataForm) -> list[Operation] | None:
+    if form is DataForm.TEXT and all(
+        token.word in {"lines", "line", "it", "order"} for token in words
+    ):
         return [_line("reverse")]
     return None
 
 
-def _convert(words: list[Token], form: Form) -> list[Operation] | None:
+def _convert(words: list[TaskToken], form: DataForm) -> list[Operation] | None:
     said = [w for w in (token.word for token in words) if w not in {"it", "from", "into", "them"}]
     case = [w for w in said if w not in {"to", "text", "case"}]
-    if len(case) == 1 and case[0] in _TEXT_ONLY and form is Form.TEXT:
+    if len(case) == 1 and case[0] in _TEXT_ONLY and form is DataForm.TEXT:
         return [_line(_TEXT_ONLY[case[0]])]
     wanted = said[said.index("to") + 1 :] if "to" in said else said
-    if wanted in (["json"], ["array"], ["list"]) and form is Form.TABLE:
+    if wanted in (["json"], ["array"], ["list"]) and form is DataForm.TABLE:
         return [_table("convert", snippets.ROWS)]
     if wanted == ["csv"]:
-        return [_table("convert", snippets.CSV, Form.TEXT)]
+        return [_table("convert", snippets.CSV, DataForm.TEXT)]
     return None
 
 
-def _others(words: list[Token], form: Form) -> list[Operation] | None:
-    """Operations that nouns name: `first 5 lines`, `unique lines`, `column price`."""
+def _others(words: list[TaskToken], form: DataForm) -> list[Operation] | None:
+    """Read operations that nouns name: `first 5 lines`, `unique lines`, `column price`."""
     if not words:
         return None
     first, rest = words[0].word, words[1:]
     if first in {"first", "last", "top"} and rest:
-        number = rest[0].value if rest[0].kind is Kind.NUMBER else 1
-        after = rest[1:] if rest[0].kind is Kind.NUMBER else rest
-        if form is Form.DATA and rest[0].kind is not Kind.NUMBER:
+        number = rest[0].value if rest[0].type is TokenType.NUMBER else 1
+        after = rest[1:] if rest[0].type is TokenType.NUMBER else rest
+        if form is DataForm.DATA and rest[0].type is not TokenType.NUMBER:
             return None  # "the first item" of data is a path.
         if len(after) == 1 and after[0].word in _UNITS and isinstance(number, int) and number > 0:
             return _ends(first, number, _UNITS[after[0].word], form)
@@ -233,7 +234,7 @@ def _others(words: list[Token], form: Form) -> list[Operation] | None:
         return _unique(rest, form)
     if first in {"duplicate", "duplicates"}:
         return _unique(words, form)
-    if first in _AGGREGATES and form is Form.TABLE:
+    if first in _AGGREGATES and form is DataForm.TABLE:
         return _aggregate(_AGGREGATES[first], rest, form)
     if first == "columns" or words[-1].word == "columns":
         return _columns([token for token in words if token.word != "columns"])
@@ -242,17 +243,17 @@ def _others(words: list[Token], form: Form) -> list[Operation] | None:
     return _filter(words, form)
 
 
-def _ends(which: str, number: int, unit: str, form: Form) -> list[Operation] | None:
-    if unit == "line" and form is Form.TEXT:
+def _ends(which: str, number: int, unit: str, form: DataForm) -> list[Operation] | None:
+    if unit == "line" and form is DataForm.TEXT:
         return [_line("last" if which == "last" else "first", count=number)]
-    if unit in ("row", "line") and form in (Form.TABLE, Form.DATA):
+    if unit in ("row", "line") and form in (DataForm.TABLE, DataForm.DATA):
         count = -number if which == "last" else number
         return [_table("first" if count > 0 else "last", snippets.FIRST_ROWS, count=count)]
     return None
 
 
-def columns(tokens: list[Token]) -> Operation:
-    """The columns that words name: the values of one, or rows with just these."""
+def columns(tokens: list[TaskToken]) -> Operation:
+    """Return the columns that words name: the values of one, or rows with just these."""
     words = [token for token in tokens if token.word not in _OVER]
     names = [token for token in words if token.word not in {",", "and"}]
     made = _columns(names)
@@ -264,34 +265,34 @@ def columns(tokens: list[Token]) -> Operation:
     return _table("column", snippets.EACH, name=made[0].values["names"][0])
 
 
-def _columns(words: list[Token]) -> list[Operation] | None:
+def _columns(words: list[TaskToken]) -> list[Operation] | None:
     names = [_column([token]) for token in words if token.word not in {",", "and"}]
     if not names or None in names:
         return None
     return [_table("columns", snippets.COLUMNS, names=names)]
 
 
-def _column(tokens: list[Token]) -> str | None:
-    """The name of a column, with or without the word itself."""
+def _column(tokens: list[TaskToken]) -> str | None:
+    """Return the name of a column, with or without the word itself."""
     words = [t for t in tokens if t.word not in {"column", "values", "value", "field", "the"}]
-    if len(words) == 1 and words[0].kind is Kind.QUOTED:
+    if len(words) == 1 and words[0].type is TokenType.QUOTED:
         return str(words[0].value)
-    texts = [token.text for token in words if token.kind is Kind.WORD]
+    texts = [token.text for token in words if token.type is TokenType.WORD]
     usual = all(re.fullmatch(r"[\w.-]+", text) for text in texts)
     if not texts or len(texts) != len(words) or len(texts) > 3 or not usual:
         return None
     return texts[0] if len(texts) == 1 else name_of(texts)
 
 
-def _spelled(token: Token) -> Any:
-    return token.text if token.kind is Kind.WORD else token.value
+def _spelled(token: TaskToken) -> Any:
+    return token.text if token.type is TokenType.WORD else token.value
 
 
-_VERBS: dict[str, Callable[[list[Token], Form], list[Operation] | None]] = {
+_VERBS: dict[str, Callable[[list[TaskToken], DataForm], list[Operation] | None]] = {
     **{"count": _count, "sort": _sort, "reverse": _reverse, "convert": _convert},
     **{"turn": _convert, "change": _convert, "filter": _filter},
     **{"deduplicate": _unique, **dict.fromkeys(_EXCLUDING, _exclude)},
     **{verb: partial(_aggregate, _AGGREGATES[verb]) for verb in ("sum", "total", "average")},
 }
-#: What is done to the rows that a condition leaves, and is not that condition itself.
+#: Verbs for the rows that a condition leaves, other than that condition itself.
 _NO_FILTERS = _VERBS.keys() - _EXCLUDING - {"filter"}

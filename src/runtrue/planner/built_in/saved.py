@@ -1,53 +1,52 @@
-"""Saved workflows: the one that a task is about, and the values that the task gives for it."""
+"""Saved workflows: the one that a task is about, its values, and what a new one is called."""
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
+from urllib.parse import urlsplit
 
-from runtrue.planner.built_in.draft import CannotPlan, Draft, Form, Subject
-from runtrue.planner.built_in.naming import trimmed
-from runtrue.planner.built_in.speech import Argument, Speech
+from runtrue.planner.built_in.arguments import PREPOSITIONS, Argument, Wording
+from runtrue.planner.built_in.arguments import fill as fill_arguments
+from runtrue.planner.built_in.clauses import HEADER_TEXT
+from runtrue.planner.built_in.draft import CannotPlan, DataForm, Draft, Topic
 from runtrue.planner.built_in.urls import is_secret, read_url
-from runtrue.planner.built_in.values import PREPOSITIONS
-from runtrue.planner.built_in.values import fill as fill_arguments
-from runtrue.planner.built_in.words import FILLERS, singular, split_name
-from runtrue.planner.seams import Choice, SavedWorkflow
-from runtrue.planner.task import Clause, Task, read_task
-from runtrue.planner.tokens import Kind, Token
-from runtrue.planner.verbs import listed
+from runtrue.planner.seams import Metadata, SavedWorkflow, WorkflowChoice
+from runtrue.planner.task import Clause, Task, TaskToken, TokenType, read_task
+from runtrue.planner.words import FILLERS, name_of, singular, split_name, word_set
 
-_PLAIN = FILLERS | PREPOSITIONS | listed("run execute start use using workflow saved call again")
+_PLAIN = FILLERS | PREPOSITIONS | word_set("run execute start use using workflow saved call again")
 #: How much of a description, or of a name, must have been said.
 _ENOUGH = 0.6
 
 
-def choose(task: Task, saved: tuple[SavedWorkflow, ...]) -> Choice:
-    """The workflow that accounts for every word of the task, if it is the only one."""
+def choose(task: Task, saved: tuple[SavedWorkflow, ...]) -> WorkflowChoice:
+    """Choose the workflow that accounts for every word of the task, if it is the only one."""
     named = [one for one in saved if _is_run(task, one)]
     if len(named) == 1:
-        return Choice(workflow=named[0].name, reason="the task calls it by its name")
-    told = [one for one in saved if _is_told(task, one)]
-    if len(told) == 1:
-        return Choice(workflow=told[0].name, reason="the task is what it was made for")
+        return WorkflowChoice(workflow=named[0].name, reason="the task calls it by its name")
+    described = [one for one in saved if _is_described(task, one)]
+    if len(described) == 1:
+        return WorkflowChoice(workflow=described[0].name, reason="the task is what it was made for")
     scored = sorted(((_share(task, one), one.name) for one in saved), reverse=True)
     enough = [name for share, name in scored if share >= _ENOUGH]
     if len(enough) == 1:
-        return Choice(workflow=enough[0], reason="its words are those of the task")
+        return WorkflowChoice(workflow=enough[0], reason="its words are those of the task")
     if enough:
-        return Choice(workflow=None, reason=f"it could be any of: {', '.join(enough)}")
-    return Choice(workflow=None)
+        return WorkflowChoice(workflow=None, reason=f"it could be any of: {', '.join(enough)}")
+    return WorkflowChoice(workflow=None)
 
 
 def fill(task: Task, inputs: dict[str, dict[str, Any]]) -> dict[str, Any]:
-    """The values that the task gives for inputs."""
+    """Return the values that the task gives for inputs."""
     return _fill(task.tokens, inputs)[0]
 
 
 def call(clause: Clause, saved: tuple[SavedWorkflow, ...], draft: Draft) -> bool:
     """Run a saved workflow as a step, if the clause says to by its name."""
-    words = {token.text.lower() for token in clause.tokens if token.kind is Kind.WORD}
+    words = {token.text.lower() for token in clause.tokens if token.type is TokenType.WORD}
     named = [one for one in saved if one.name in words]
     if clause.verb not in {"run", "execute", "call", "use"} or len(named) != 1:
         return False
@@ -66,14 +65,14 @@ def call(clause: Clause, saved: tuple[SavedWorkflow, ...], draft: Draft) -> bool
     params = {"workflow_name": workflow.name, "param_mapping": mapping}
     node = draft.node("run", "workflow", params)
     reference = f"${{{node['id']}}}"
-    draft.subject = Subject(
-        reference=reference, form=Form.DATA, results=(draft.give("result", reference),)
+    draft.topic = Topic(
+        reference=reference, form=DataForm.DATA, results=(draft.give("result", reference),)
     )
     return True
 
 
 def _is_run(task: Task, workflow: SavedWorkflow) -> bool:
-    """`run NAME`, with values for it and nothing else."""
+    """True for `run NAME`, with values for it and nothing else."""
     first = task.clauses[0] if len(task.clauses) == 1 else None
     if first is None or first.verb not in {"run", "execute", "call", "use"}:
         return False
@@ -83,23 +82,23 @@ def _is_run(task: Task, workflow: SavedWorkflow) -> bool:
     return all(t.word in _PLAIN or t.text.lower() == workflow.name for t in unused)
 
 
-def _is_told(task: Task, workflow: SavedWorkflow) -> bool:
-    """Whether the task is the workflow's description, with other values perhaps."""
-    described, text = trimmed(workflow.description), trimmed(task.text)
+def _is_described(task: Task, workflow: SavedWorkflow) -> bool:
+    """True if the task is the workflow's description, with other values perhaps."""
+    described, text = _trimmed(workflow.description), _trimmed(task.text)
     return bool(described) and _is_like(text, described, workflow)
 
 
 def _has_urls(task: Task, workflow: SavedWorkflow) -> bool:
-    """Whether each URL of the task is one that the workflow is described with."""
-    described = read_task(workflow.description).values(Kind.URL)
+    """True if the workflow's description has each URL of the task."""
+    described = read_task(workflow.description).values(TokenType.URL)
     return all(
         any(_is_like(url, template, workflow) for template in described)
-        for url in task.values(Kind.URL)
+        for url in task.values(TokenType.URL)
     )
 
 
 def _is_like(text: str, template: str, workflow: SavedWorkflow) -> bool:
-    """Whether a text is a template with values in the place of its `{name}`s."""
+    """True if a text is a template with values for its `{name}`s."""
     pieces = re.split(r"\{([A-Za-z_][\w-]*)\}", template)
     pattern = "".join(
         re.escape(piece) if at % 2 == 0 else _hole(piece, workflow.inputs)
@@ -113,7 +112,7 @@ def _hole(name: str, inputs: Mapping[str, Any]) -> str:
 
 
 def _share(task: Task, workflow: SavedWorkflow) -> float:
-    """How much of a workflow's words the task says; 0 when it says anything else as well."""
+    """Return the share of a workflow's words that the task says; 0 if it says anything else."""
     if not _has_urls(task, workflow):
         return 0.0
     _, unused = _fill(task.tokens, workflow.inputs)
@@ -123,10 +122,10 @@ def _share(task: Task, workflow: SavedWorkflow) -> float:
     known = named | described | {singular(w) for i in workflow.inputs for w in split_name(i)}
     spoken: set[str] = set()
     for token in unused:
-        if token.kind not in (Kind.WORD, Kind.MARK):
+        if token.type not in (TokenType.WORD, TokenType.MARK):
             return 0.0
         parts = {singular(part) for part in split_name(token.word)}
-        if token.word in _PLAIN or token.kind is Kind.MARK:
+        if token.word in _PLAIN or token.type is TokenType.MARK:
             continue
         if not parts or not parts <= known:
             return 0.0
@@ -139,17 +138,17 @@ def _share(task: Task, workflow: SavedWorkflow) -> float:
 
 
 def _fill(
-    tokens: tuple[Token, ...], inputs: Mapping[str, Mapping[str, Any]]
-) -> tuple[dict[str, Any], list[Token]]:
-    """The values for inputs, and the tokens that gave none."""
+    tokens: tuple[TaskToken, ...], inputs: Mapping[str, Mapping[str, Any]]
+) -> tuple[dict[str, Any], list[TaskToken]]:
+    """Return the values for inputs, and the tokens that gave none."""
     arguments = [
         Argument(name=name, schema=dict(spec), required=bool(spec.get("required", True)))
         for name, spec in inputs.items()
     ]
-    speech = Speech(tokens)
+    speech = Wording(tokens)
     values = fill_arguments(arguments, speech)
     for at, token in speech.free():
-        if token.kind is Kind.URL:
+        if token.type is TokenType.URL:
             draft = Draft()
             read_url(token.value, draft)
             found = {name: value for name, value in draft.params.items() if name in inputs}
@@ -157,3 +156,140 @@ def _fill(
                 values = found | values
                 speech.used.add(at)
     return values, [token for _, token in speech.free()]
+
+
+# -- names and descriptions ------------------------------------------------------------------------
+
+_LONGEST = 60
+_MOST_WORDS = 5
+#: Shorter ones are parts of many words.
+_SHORTEST_SECRET = 4
+
+
+def describe(task: Task, workflow: dict[str, Any]) -> Metadata:
+    """Name a workflow by what it does, and describe it by the task with values as `{name}`."""
+    return Metadata(name=_name(task, workflow), description=_description(task, workflow))
+
+
+def _name(task: Task, workflow: dict[str, Any]) -> str:
+    nodes = workflow.get("nodes", [])
+    words: list[str] = []
+    for node in nodes:
+        kind, params = node.get("type", ""), node.get("params", {})
+        if kind == "http":
+            words += _of_request(params)
+        elif kind.startswith("mcp-"):
+            words += split_name(str(node.get("id", "")))
+        elif kind == "shell" and node.get("id", "").startswith("run"):
+            words += ["run", *split_name(str(params.get("command", "")))[:1]]
+        elif kind == "read-file":
+            verb = task.clauses[0].verb
+            words += [verb if verb in {"copy", "convert"} else "read", *_stem(task)]
+        elif kind == "python" and words and node["id"] not in {"collect", "convert"}:
+            words[0] = str(node["id"]).rstrip("0123456789_")
+        elif kind == "workflow":
+            words += split_name(str(params.get("workflow_name", "")))
+    if not words:
+        words = ["write", *_stem(task)]
+    unique = [*dict.fromkeys(words)][:_MOST_WORDS]
+    name = re.sub(r"[^a-z0-9]+", "-", "-".join(unique).lower())[:_LONGEST].strip("-")
+    return name if name and re.search("[a-z]", name) else "workflow"
+
+
+def _of_request(params: dict[str, Any]) -> list[str]:
+    method = str(params.get("method", "GET"))
+    verb = {"GET": "fetch", "POST": "post", "DELETE": "delete"}.get(method, method.lower())
+    url = str(params.get("url", ""))
+    literal = re.sub(r"\$\{[^}]*\}", "{}", url)
+    segments = [s for s in literal.partition("://")[2].partition("#")[0].split("/")[1:] if s]
+    noun = ""
+    for at, segment in enumerate(segments):
+        if segment == "{}":
+            noun = singular(segments[at - 1].lower()) if at else noun
+        else:
+            noun = segment.lower()
+    noun = singular(noun) if method == "POST" else noun
+    words = name_of([noun.partition(".")[0]], " ").split()
+    return [verb, *(words or _host(url))]
+
+
+def _host(url: str) -> list[str]:
+    try:
+        host = urlsplit(url).hostname or ""
+    except ValueError:
+        return []
+    parts = [part for part in host.split(".") if part.isalpha() and part not in {"www", "api"}]
+    return parts[:1]
+
+
+def _stem(task: Task) -> list[str]:
+    for token in sorted(task.tokens, key=lambda token: token.type is not TokenType.FILE):
+        if token.is_file:
+            return list(split_name(str(token.value).rpartition("/")[2].rpartition(".")[0]))[:2]
+    return []
+
+
+def _description(task: Task, workflow: dict[str, Any]) -> str:
+    """Return the task with the values of inputs replaced by their names."""
+    text = _trimmed(_without_secrets(task))
+    for name, spec in workflow.get("inputs", {}).items():
+        value = spec.get("default")
+        if isinstance(value, str | int | float) and str(value) and not isinstance(value, bool):
+            # A number elsewhere than in a URL or a pair may be any number.
+            before = r"(?:(?<=[/=:])|(?<=: ))" if str(value).isdigit() else r"(?<![\w{])"
+            found = rf"{before}{re.escape(str(value))}(?![\w}}])"
+            text = re.sub(found, f"{{{name}}}", text)
+    return text[:1].upper() + text[1:]
+
+
+def _trimmed(text: str) -> str:
+    """Return a text on one line, without the end of its sentence; "of ." ends in a directory."""
+    return re.sub(r"(?<=\S)(?<!\.)\.$", "", " ".join(text.split()))
+
+
+def _without_secrets(task: Task) -> str:
+    """Return the task with the names of secrets for their values, which are never stored."""
+    text = task.text
+    for token in task.tokens:
+        if token.type is TokenType.URL:
+            written = re.sub(r"(?<=://)[^/\s?#]*@", "", token.text)
+            written = re.sub(r"(?<=[?&])([^=&#]+)=([^&#]+)", _without_secret, written)
+            text = text.replace(token.text, written)
+        for name, value in _secrets_of(token):
+            for spelled in {value, json.dumps(value)[1:-1]}:
+                redacted = f"{{{_input_name(name)}}}".join(token.text.rsplit(spelled, 1))
+                text = text.replace(token.text, redacted)
+                if len(spelled) >= _SHORTEST_SECRET:
+                    # Also where it is repeated.
+                    text = text.replace(spelled, f"{{{_input_name(name)}}}")
+    return re.sub(r"(?<![\w{])([\w.-]+)=([^\s&]+)", _without_secret, text)
+
+
+def _secrets_of(token: TaskToken) -> Iterator[tuple[str, str]]:
+    """Yield the secrets that a token gives, with their names."""
+    if token.type is TokenType.PAIR:
+        yield from _secrets_in({token.key: token.value})
+    elif token.type is TokenType.JSON:
+        yield from _secrets_in(token.value)
+    elif token.type is TokenType.QUOTED and (header := HEADER_TEXT.fullmatch(token.value)):
+        yield from _secrets_in({header[1]: header[2]})
+
+
+def _secrets_in(value: Any) -> Iterator[tuple[str, str]]:
+    for inner in value if isinstance(value, list) else ():
+        yield from _secrets_in(inner)
+    for name, inner in value.items() if isinstance(value, dict) else ():
+        if is_secret(name) and isinstance(inner, str | int) and str(inner):
+            yield name, str(inner)
+        else:
+            yield from _secrets_in(inner)
+
+
+def _input_name(name: str) -> str:
+    return re.sub(r"[^A-Za-z0-9_]", "_", name)
+
+
+def _without_secret(pair: re.Match[str]) -> str:
+    if not is_secret(pair[1]) or re.match(r"[{$]", pair[2]):
+        return pair[0]
+    return f"{pair[1]}={{{_input_name(pair[1])}}}"

@@ -1,4 +1,4 @@
-"""Snippets: the code of `python` nodes, all of it constant. What a task says is data to them."""
+"""Snippets: the constant code of `python` nodes. What a task says is data to it."""
 
 from __future__ import annotations
 

@@ -1,34 +1,35 @@
-"""Steps that call a tool of an MCP server: the one that every word of a clause is about."""
+"""Tools: steps that call a tool of an MCP server, the one that every word of a clause fits."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any
 
-from runtrue.planner.built_in.draft import CannotPlan, Draft, Form, Subject
-from runtrue.planner.built_in.speech import Argument, Speech
+from runtrue.planner.built_in.arguments import PREPOSITIONS, Argument, Wording, fill
+from runtrue.planner.built_in.draft import CannotPlan, DataForm, Draft, Topic
 from runtrue.planner.built_in.urls import is_secret
-from runtrue.planner.built_in.values import PREPOSITIONS, fill
-from runtrue.planner.built_in.words import FILLERS, singular, split_name
-from runtrue.planner.task import Clause
-from runtrue.planner.tokens import Kind, Token
-from runtrue.planner.verbs import ASK, FETCH, SHOW, TAKE, listed
+from runtrue.planner.task import Clause, TaskToken, TokenType
+from runtrue.planner.words import ASK, FETCH, FILLERS, SHOW, TAKE, singular, split_name, word_set
 from runtrue.workflow import Interface
 
-#: Words that say that something is to be done, and not what.
+#: Words that say to do something, and not what.
 _PLAIN = FILLERS | PREPOSITIONS | SHOW | TAKE | {""}
-_PLAIN |= listed("ask use using via call get fetch retrieve mcp server tool now current currently")
-_PLAIN |= listed("this what's which one last latest recent right be s what many much through run")
-_REFERRING = listed("use using via with ask call through")
-#: What a tool must be ahead of the next one by, and what it needs when no server was named.
+_PLAIN |= word_set(
+    "ask use using via call get fetch retrieve mcp server tool now current currently"
+)
+_PLAIN |= word_set("this what's which one last latest recent right be s what many much through run")
+_REFERRING = word_set("use using via with ask call through")
+#: The lead that a tool needs over the next one, and the score it needs if no server is named.
 _MARGIN = 1.0
 _LEAST = 3.0
 _NAME_WEIGHT, _SERVER_WEIGHT, _OTHER_WEIGHT, _VALUE_WEIGHT = 3.0, 2.0, 1.0, 1.0
 _MISSING_PENALTY, _UNSAID_PENALTY = 1.5, 1.0
-#: How the descriptions and the names of tools that only look begin, without their endings.
-_LOOKING = listed("get show list return read retriev fetch search find query queri look lookup")
-_LOOKING |= listed("describ count check display print report tell provid calculat comput the a an")
-_TYPES = listed("string number integer boolean object array")
+#: First words in the descriptions and names of tools that only read, without their endings.
+_LOOKING = word_set("get show list return read retriev fetch search find query queri look lookup")
+_LOOKING |= word_set(
+    "describ count check display print report tell provid calculat comput the a an"
+)
+_TYPES = word_set("string number integer boolean object array")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,16 +37,16 @@ class _Match:
     interface: Interface
     score: float
     values: dict[str, Any]
-    #: Words that this tool gives no meaning to.
+    #: Words that do not fit this tool.
     unexplained: tuple[str, ...]
     #: Words of the tool's own name that were said.
     hits: frozenset[str]
-    #: Whether all of that name was said, or goes without saying.
+    #: True if all of that name was said, or goes without saying.
     named: bool
 
 
 def names_server(clause: Clause, components: tuple[Interface, ...]) -> bool:
-    """Whether a clause calls one of the servers by its name, and means it."""
+    """True if a clause calls one of the servers by its name, and means it."""
     if _named_servers(clause, components):
         return True
     if _has_other_target(clause):
@@ -57,11 +58,11 @@ def names_server(clause: Clause, components: tuple[Interface, ...]) -> bool:
 
 
 def _has_other_target(clause: Clause) -> bool:
-    return any(token.kind in (Kind.URL, Kind.COMMAND) for token in clause.tokens)
+    return any(token.type in (TokenType.URL, TokenType.COMMAND) for token in clause.tokens)
 
 
-def use(clause: Clause, draft: Draft, components: tuple[Interface, ...]) -> None:
-    """Call the tool that the clause is about, or say which ones it could have been."""
+def call_tool(clause: Clause, draft: Draft, components: tuple[Interface, ...]) -> None:
+    """Call the tool that the clause is about; a refusal says which ones it could be."""
     servers = _named_servers(clause, components)
     tools = [tool for tool in components if tool.server is not None]
     if servers:
@@ -109,8 +110,8 @@ def _named_servers(clause: Clause, components: tuple[Interface, ...]) -> set[str
 
 
 def _match(clause: Clause, tool: Interface) -> _Match:
-    spoken = _spoken(clause, tool)
-    speech = Speech(spoken)
+    spoken = _wording_of(clause, tool)
+    speech = Wording(spoken)
     arguments = _arguments(tool)
     values = fill(arguments, speech)
     server = {singular(word) for word in split_name(tool.server or "")}
@@ -126,7 +127,7 @@ def _match(clause: Clause, tool: Interface) -> _Match:
             hits.add(word)
         elif word and word in server:
             score += _SERVER_WEIGHT if word in named else 0
-        elif word and (token.word in _PLAIN or token.kind is Kind.MARK):
+        elif word and (token.word in _PLAIN or token.type is TokenType.MARK):
             continue
         elif word and (word in described or _stem(word) in stems):
             score += _OTHER_WEIGHT
@@ -134,7 +135,7 @@ def _match(clause: Clause, tool: Interface) -> _Match:
             unexplained.append(token.text)
     said = {singular(token.word) for token in spoken} | server | _PLAIN
     said |= {"file"} if any(token.is_file for token in spoken) else set()
-    # What a server is called goes without saying, but it names no tool.
+    # The server's name goes without saying, but it names no tool.
     whole = named <= said and bool({singular(t.word) for t in spoken} & (named - _PLAIN))
     score -= _UNSAID_PENALTY * len(named - said)
     score -= _MISSING_PENALTY * len([name for name in tool.required if name not in values])
@@ -142,7 +143,7 @@ def _match(clause: Clause, tool: Interface) -> _Match:
 
 
 def _arguments(tool: Interface) -> list[Argument]:
-    # What a server says of its arguments is not always what it should be.
+    # Not every server declares its arguments as it should.
     params: dict[str, Any] = dict(tool.params)
     return [
         Argument(
@@ -158,9 +159,9 @@ def _own_name(tool: Interface) -> str:
     return tool.type.removeprefix(f"mcp-{tool.server}-")
 
 
-def _spoken(clause: Clause, tool: Interface) -> tuple[Token, ...]:
-    """The words of a clause with its verb, without the "to" of "use git to …"."""
-    spoken = [Token(Kind.WORD, clause.verb)] if clause.verb else []
+def _wording_of(clause: Clause, tool: Interface) -> tuple[TaskToken, ...]:
+    """Return the words of a clause with its verb, without the "to" of "use git to …"."""
+    spoken = [TaskToken(TokenType.WORD, clause.verb)] if clause.verb else []
     callers = {(tool.server or "").lower(), "server", "tool"}
     for at, token in enumerate(clause.tokens):
         before = clause.tokens[at - 1].word if at else ""
@@ -170,7 +171,7 @@ def _spoken(clause: Clause, tool: Interface) -> tuple[Token, ...]:
 
 
 def _is_meant(clause: Clause, tool: Interface) -> bool:
-    """Whether a tool only looks, when looking is all that a clause asks for.
+    """True unless a clause only asks to read and the tool does more.
 
     Its words may well fit one that changes something: "show the changes" is no reset.
     """
@@ -191,7 +192,7 @@ def _is_meant(clause: Clause, tool: Interface) -> bool:
 
 
 def _stem(word: str) -> str:
-    """A word without the endings that a verb or a participle has."""
+    """Return a word without the ending of a verb or a participle."""
     for ending in ("ing", "ed", "es", "e", "s"):
         if word.endswith(ending) and len(word) - len(ending) >= 3:
             return word.removesuffix(ending)
@@ -208,14 +209,14 @@ def _call(match: _Match, draft: Draft) -> None:
             secret = is_secret(name)
             params[name] = draft.input(name, value, secret=secret, description=argument.description)
         elif argument.required:
-            kind = argument.type if argument.type in _TYPES else None
-            params[name] = draft.missing(name, argument.description, kind)
+            type_ = argument.type if argument.type in _TYPES else None
+            params[name] = draft.missing(name, argument.description, type_)
     words = split_name(_own_name(tool))
     node = draft.node("_".join(words) or "call", tool.type, params)
     reference = f"${{{node['id']}.result}}"
-    draft.subject = Subject(
+    draft.topic = Topic(
         reference=reference,
-        form=Form.DATA,
+        form=DataForm.DATA,
         results=(draft.give("result", reference),),
         nouns=frozenset(singular(word) for word in words),
     )

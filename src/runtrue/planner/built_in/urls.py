@@ -8,13 +8,12 @@ from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from runtrue.planner.built_in.draft import Draft, literal
-from runtrue.planner.built_in.words import is_plural, name_of, singular
-from runtrue.planner.verbs import listed
+from runtrue.planner.words import is_plural, name_of, singular, word_set
 from runtrue.workflow import redact_by_name
 
 _PLACEHOLDER = re.compile(r"(?<!\$)\{([A-Za-z_][\w-]*)\}")
-#: What stands where an id could and is none.
-_NO_IDS = listed(
+#: Words where an id could be, and that are none.
+_NO_IDS = word_set(
     "me self all new latest current search find count stats status recent popular random top "
     "list query info export"
 )
@@ -28,7 +27,7 @@ _NO_SECRET = re.compile(r"(?:sort|cache|idempotency|foreign|primary|public|parti
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """A URL as a template, its query apart, and what the resource behind it is called."""
+    """A URL as a template, its query, and the names of the resource behind it."""
 
     url: str
     query: dict[str, Any]
@@ -36,9 +35,9 @@ class Address:
     nouns: frozenset[str]
     #: Those of them that are words for the whole of it.
     own: frozenset[str]
-    #: Whether the resource should be a list.
+    #: True if the resource should be a list.
     collection: bool
-    #: Who asks, when the URL says so: the parts of basic authentication.
+    #: The parts of basic authentication, if the URL has them.
     auth: dict[str, Any]
 
 
@@ -83,7 +82,7 @@ def read_url(url: str, draft: Draft) -> Address:
 
 
 def _resource(before: str) -> set[str]:
-    """What `/users/5` is: a user. Behind `/price/5` there may be anything."""
+    """Return the word for `/users/5`: a user. Behind `/price/5` there may be anything."""
     return {singular(before.lower())} if is_plural(before.lower()) else set()
 
 
@@ -102,7 +101,7 @@ def _credential(name: str, text: str, draft: Draft) -> str:
 
 
 def _variable(text: str) -> str | None:
-    """The environment variable that a text is."""
+    """Return a reference to the environment variable that a text is."""
     found = _VARIABLE.fullmatch(text)
     return f"${{env.{found[1] or found[2]}}}" if found else None
 
@@ -134,23 +133,21 @@ def _query(text: str, draft: Draft) -> dict[str, Any]:
             made = _filled(value, draft)
         else:
             made = draft.input(key, value, secret=is_secret(key))
-        if key in query:
-            before = query[key]
-            query[key] = [*(before if isinstance(before, list) else [before]), made]
-        else:
-            query[key] = made
+        before = query.get(key, [])
+        repeated = [*(before if isinstance(before, list) else [before]), made]
+        query[key] = repeated if key in query else made
     return query
 
 
 def is_secret(name: str) -> bool:
-    """Whether a name says that its value should not be kept in a file."""
+    """True if a name says that its value does not belong in a file."""
     folded = name.lower()
-    listed_here = _SECRET.search(folded) and not _NO_SECRET.search(folded)
-    return bool(listed_here) or bool(redact_by_name({name: ""})[name])
+    is_key = _SECRET.search(folded) and not _NO_SECRET.search(folded)
+    return bool(is_key or redact_by_name({name: ""})[name])
 
 
 def inputs_of(pairs: dict[str, Any], draft: Draft) -> dict[str, Any]:
-    """Values by name, each as an input that has it as its default."""
+    """Return values by name, each as an input that has it as its default."""
     return {
         key: draft.input(key, value, secret=is_secret(key))
         if isinstance(value, str | int | float)
@@ -160,30 +157,30 @@ def inputs_of(pairs: dict[str, Any], draft: Draft) -> dict[str, Any]:
 
 
 def _filled(text: str, draft: Draft) -> str:
-    """Text with its `{name}`s as references."""
+    """Return text with its `{name}`s as references."""
     parts = _PLACEHOLDER.split(text)
     made = ""
     for at, part in enumerate(parts):
         if at % 2 == 0:
             made += literal(part)
         else:
-            # A `$` before a reference would make it literal; what it is in a URL is `%24`.
+            # A `$` before a reference would make it literal; in a URL it is `%24`.
             made = made[:-1] + "%24" if made.endswith("$") else made
             made += _reference(part, draft)
     return made
 
 
 def _reference(name: str, draft: Draft) -> str:
-    """What `{name}` stands for: a value that was taken before, or one that is given or asked."""
+    """Return a reference for `{name}`: to a value taken before, one of the task, or an input."""
     key = name_of([name])
     if key in draft.known:
         # It was only wanted for this.
-        draft.replace([key])
+        draft.drop([key])
         return draft.known[key]
     for given, value in draft.pairs.items():
         if name_of([given]) == key:
             draft.used.add(given)
-            if f"{name}" in draft.inputs:
+            if name in draft.inputs:
                 return f"${{{name}}}"
             return draft.input(name, value, secret=is_secret(name))
     return draft.missing(name, f"the value for {{{name}}} in the URL")

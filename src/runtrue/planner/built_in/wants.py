@@ -1,4 +1,4 @@
-"""Wants: what a task wants out of data, by name, and the first guess where that would be."""
+"""Wants: what a task wants out of data, by name, and a first guess of its path."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from runtrue.planner.built_in.draft import CannotPlan
-from runtrue.planner.built_in.words import (
+from runtrue.planner.task import TaskToken, TokenType
+from runtrue.planner.words import (
     DETERMINERS,
     ENTRIES,
     GENERIC,
@@ -15,9 +16,8 @@ from runtrue.planner.built_in.words import (
     name_of,
     plural,
     singular,
+    word_set,
 )
-from runtrue.planner.tokens import Kind, Token
-from runtrue.planner.verbs import listed
 
 #: More words than this are no name of a field.
 _MOST_WORDS = 4
@@ -27,7 +27,7 @@ _TRAILING = frozenset({"field", "fields", "value", "property", "attribute", "key
 _QUESTION = frozenset({"is", "are", "does", "do", "has", "have", "there", "was", "were"})
 _PRONOUNS = frozenset({"it", "they", "he", "she"})
 #: Words that no name of a field has in it.
-NO_NAME = listed(
+NO_NAME = word_set(
     "that which who whose where those such than with without for by on in into at to about "
     "against between per via if not or but so because every each a an the how why should would "
     "could can will shall i you we instead"
@@ -46,25 +46,21 @@ class Want:
     path: str
     each: bool = False
     count: bool = False
-    #: What the response itself is the list of, when only that is wanted.
+    #: True if the response itself is the list that is wanted.
     whole: bool = False
 
 
-def read_wants(tokens: list[Token], nouns: frozenset[str], collection: bool) -> list[Want]:
-    """What is wanted of a response that can be called by `nouns`; CannotPlan if that is unclear.
+def read_wants(tokens: list[TaskToken], nouns: frozenset[str], collection: bool) -> list[Want]:
+    """Return what is wanted of a response that `nouns` name; CannotPlan if that is unclear.
 
     `collection` says that the response should be a list.
     """
-    wants: list[Want] = []
-    for item in _items(tokens):
-        want = _want(item, nouns, collection)
-        if want is not None:
-            wants.append(want)
-    return wants
+    wants = (_want(item, nouns, collection) for item in _items(tokens))
+    return [want for want in wants if want is not None]
 
 
-def _items(tokens: list[Token]) -> Iterator[list[Token]]:
-    item: list[Token] = []
+def _items(tokens: list[TaskToken]) -> Iterator[list[TaskToken]]:
+    item: list[TaskToken] = []
     for token in tokens:
         if token.word in {",", "and", "&", "plus"}:
             if item:
@@ -76,7 +72,7 @@ def _items(tokens: list[Token]) -> Iterator[list[Token]]:
         yield item
 
 
-def _want(item: list[Token], nouns: frozenset[str], collection: bool) -> Want | None:
+def _want(item: list[TaskToken], nouns: frozenset[str], collection: bool) -> Want | None:
     said = " ".join(token.text for token in item)
     tokens, alias = _alias([token for token in item if token.word not in {"(", ")", ":"}])
     if len(tokens) == 1 and (explicit := _explicit(tokens[0])):
@@ -136,14 +132,14 @@ def _make(
 
 
 def _entry(words: list[str], nouns: frozenset[str], is_list: bool) -> str:
-    """The path of an entry of a list, such as "first item"."""
+    """Return the path of an entry of a list, such as "first item"."""
     index, noun = ORDINALS[words[0]], words[1:] or ["item"]
     if is_list and len(noun) == 1 and singular(noun[0]) in nouns | ENTRIES:
         return f"[{index}]"
     return f".{name_of([*noun[:-1], plural(noun[-1])])}[{index}]"
 
 
-def _alias(tokens: list[Token]) -> tuple[list[Token], str]:
+def _alias(tokens: list[TaskToken]) -> tuple[list[TaskToken], str]:
     for at, token in enumerate(tokens):
         if token.word in {"as", "named", "called"} and 0 < at < len(tokens) - 1:
             after = [t.text for t in tokens[at + 1 :] if t.word not in DETERMINERS]
@@ -151,20 +147,24 @@ def _alias(tokens: list[Token]) -> tuple[list[Token], str]:
     return tokens, ""
 
 
-def _explicit(token: Token) -> tuple[str, str] | None:
-    """A path that the task spells out."""
-    text = token.text if token.kind in (Kind.WORD, Kind.FILE) else str(token.value)
+def _explicit(token: TaskToken) -> tuple[str, str] | None:
+    """Return the name and the path that the task spells out."""
+    text = token.text if token.type in (TokenType.WORD, TokenType.FILE) else str(token.value)
     is_path = any(sign in text for sign in "._[") or text.startswith("$")
-    if token.kind not in (Kind.WORD, Kind.FILE) or not is_path or not _PATH.fullmatch(text):
+    if (
+        token.type not in (TokenType.WORD, TokenType.FILE)
+        or not is_path
+        or not _PATH.fullmatch(text)
+    ):
         return None
     path = text if text.startswith("$") else f"$.{text}"
     return name_of([re.sub(r"\[-?\d+\]", "", text).rpartition(".")[2]]) or "value", path
 
 
-def _text(token: Token, said: str) -> str:
-    if token.kind is Kind.QUOTED:
+def _text(token: TaskToken, said: str) -> str:
+    if token.type is TokenType.QUOTED:
         return str(token.value)
-    if token.kind is Kind.WORD:
+    if token.type is TokenType.WORD:
         # `displayName` is the name of a field as it is.
         return token.text if re.search(r"[a-z][A-Z]", token.text) else token.word
     raise CannotPlan(f"{token.text!r} in {said!r} has no clear meaning here")
@@ -185,7 +185,7 @@ def _lead(words: list[str]) -> list[str]:
 
 
 def _of_each(words: list[str]) -> tuple[bool, list[str]]:
-    """`title of each post`, `titles of all posts`."""
+    """Read `title of each post`, `titles of all posts`."""
     for at in range(1, len(words) - 1):
         if words[at] == "of" and words[at + 1] in {"each", "every", "all"}:
             return True, words[:at]
@@ -193,7 +193,7 @@ def _of_each(words: list[str]) -> tuple[bool, list[str]]:
 
 
 def _owners(words: list[str]) -> tuple[list[list[str]], list[str]]:
-    """What the wanted thing is a part of, outermost first, and the thing itself."""
+    """Return what the wanted thing is a part of, outermost first, and the thing itself."""
     if "of" in words:
         at = words.index("of")
         inner, outer = words[:at], _lead(words[at + 1 :])

@@ -1,9 +1,9 @@
-"""The Generator with a language model: prompts as files, answers as data, each checked here.
+"""The generator with a language model: prompts as files, answers as data, each checked here.
 
-`generator` asks; `forms` is what may be answered, `prompts` what is asked with; `components`,
-`structure`, `evidence` and `redaction` put facts into words; `edits` and `values` read answers.
+`generator` asks; `prompts`, `structure` and `redaction` say what is asked, `answers` and `edits`
+what may be answered.
 """
 
-from runtrue.planner.model.generator import ModelGenerator
+from runtrue.planner.model.generator import ModelWorkflowGenerator
 
-__all__ = ["ModelGenerator"]
+__all__ = ["ModelWorkflowGenerator"]

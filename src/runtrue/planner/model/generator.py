@@ -1,4 +1,4 @@
-"""The generator: asks a model, and takes of its answer what can be checked."""
+"""Generator: asks a model, and takes of its answer what can be checked."""
 
 from __future__ import annotations
 
@@ -6,50 +6,36 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from runtrue.models import Answer, BadOutput, Model, ModelError, Usage, fence
-from runtrue.planner.model.components import (
-    brief_text,
-    components_text,
-    nearest,
-    saved_text,
-)
-from runtrue.planner.model.edits import BadEdit, Places, editable
-from runtrue.planner.model.evidence import (
-    doubts_of,
-    findings_text,
-    resemblances_text,
-    structures_text,
-)
-from runtrue.planner.model.forms import (
-    choice_form,
-    edits_form,
-    metadata_form,
-    plan_form,
-    selection_form,
-    values_form,
-)
+from runtrue.planner.fix import fix_workflow
+from runtrue.planner.model import answers, prompts
+from runtrue.planner.model.edits import EditTargets, ImpossibleEdit, edit_targets
 from runtrue.planner.model.prompts import prompt, quoted
-from runtrue.planner.model.redaction import as_json, declared, restored, shown, shown_workflow
-from runtrue.planner.model.values import given_values
-from runtrue.planner.repair import repair
+from runtrue.planner.model.redaction import (
+    as_json,
+    fenced,
+    fenced_workflow,
+    redact_defaults,
+    restored,
+)
 from runtrue.planner.seams import (
-    Choice,
+    FixedWorkflow,
     FixRequest,
     GenerationRequest,
     Metadata,
+    NoFix,
     NoPlan,
-    NoProposal,
     Plan,
-    Proposal,
     SavedWorkflow,
     Selection,
     Values,
+    WorkflowChoice,
 )
 from runtrue.workflow import Interface, propose_name
 
 if TYPE_CHECKING:
     from runtrue.memory import Memory
 
-#: So many components are shown whole; of more, those that are needed are chosen first.
+#: So many components are shown whole; of more, those that are needed are selected first.
 _FEW = 30
 _MOST_LISTED = 200
 _PROBLEMS, _REASONS, _PLACES = 6_000, 4_000, 20_000
@@ -60,11 +46,11 @@ _TRIES = 2
 _LONG, _SHORT = 180.0, 60.0
 
 
-class ModelGenerator:
-    """Plans with a language model. Repairs that were verified before come before its answers.
+class ModelWorkflowGenerator:
+    """Plans with a language model. Fixes verified before come before its answers.
 
-    A model that cannot be asked is an ordinary result, wherever the seam has a place for it:
-    only `fill` raises ModelError, since no values at all would look like a task that gives none.
+    A model that does not answer is an ordinary result; only `fill` raises ModelError, since no
+    values at all would look like a task that gives none.
     """
 
     def __init__(self, model: Model, memory: Memory | None = None) -> None:
@@ -72,123 +58,129 @@ class ModelGenerator:
         self._memory = memory
         self.name = model.name
 
-    async def choose(self, task: str, saved: tuple[SavedWorkflow, ...]) -> Choice:
-        """The saved workflow that does the whole task, if one surely does."""
+    async def choose(self, task: str, saved: tuple[SavedWorkflow, ...]) -> WorkflowChoice:
+        """Choose the saved workflow that does the whole task, if one surely does."""
         if not saved:
-            return Choice(workflow=None, reason="nothing is saved")
-        listed = nearest(task, saved, lambda one: f"{one.name} {one.description}", _MOST_LISTED)
+            return WorkflowChoice(workflow=None, reason="nothing is saved")
+        listed = prompts.nearest(
+            task, saved, lambda one: f"{one.name} {one.description}", _MOST_LISTED
+        )
         try:
             answer = await self._ask(
-                prompt("choose", task=quoted(task), saved=saved_text(listed)),
-                choice_form(one.name for one in listed),
+                prompt("choose", task=quoted(task), saved=prompts.saved_text(listed)),
+                answers.choice_form(one.name for one in listed),
             )
         except ModelError as error:
-            return Choice(workflow=None, reason=str(error), usage=error.usage)
-        said = _object(answer)
-        return Choice(
+            return WorkflowChoice(workflow=None, reason=str(error), usage=error.usage)
+        said = _data(answer)
+        return WorkflowChoice(
             workflow=said.get("workflow"),
             reason=_sentence(said.get("reason", "")),
             usage=answer.usage,
         )
 
     async def fill(self, task: str, inputs: dict[str, dict[str, Any]]) -> Values:
-        """What the task says for these declared inputs. Raises ModelError."""
+        """Read the values of declared inputs out of the task. Raises ModelError."""
         if not inputs:
             return Values(values={})
-        asked = prompt("fill", task=quoted(task), inputs=as_json(declared(inputs)))
-        answer = await self._ask(asked, values_form(inputs))
-        said = _object(answer)
-        values, _ = given_values(task, inputs, said["values"], said.get("said", {}))
+        asked = prompt("fill", task=quoted(task), inputs=as_json(redact_defaults(inputs)))
+        answer = await self._ask(asked, answers.values_form(inputs))
+        said = _data(answer)
+        values, _ = answers.given_values(task, inputs, said["values"], said.get("said", {}))
         return Values(values=values, usage=answer.usage)
 
     async def select(self, task: str, components: tuple[Interface, ...]) -> Selection:
-        """Which of the node types are needed: all, where they are few."""
+        """Select the node types that are needed: all, where they are few."""
         if len(components) <= _FEW:
             return Selection(types=tuple(one.type for one in components))
         own = [one.type for one in components if one.server is None]
         tools = [one for one in components if one.server is not None]
-        listed = nearest(task, tools, _words_of, _MOST_LISTED)
-        asked = prompt("select", task=quoted(task), components=brief_text(listed), most=str(_FEW))
+        listed = prompts.nearest(task, tools, _words_of, _MOST_LISTED)
+        asked = prompt(
+            "select", task=quoted(task), components=prompts.brief_text(listed), most=str(_FEW)
+        )
         try:
-            answer = await self._ask(asked, selection_form(one.type for one in listed))
+            answer = await self._ask(asked, answers.selection_form(one.type for one in listed))
         except ModelError as error:
-            chosen = [one.type for one in nearest(task, tools, _words_of, _FEW)]
+            chosen = [one.type for one in prompts.nearest(task, tools, _words_of, _FEW)]
             return Selection(types=(*own, *chosen), usage=error.usage)
-        chosen = list(dict.fromkeys(_object(answer)["types"]))
+        chosen = list(dict.fromkeys(_data(answer)["types"]))
         return Selection(types=(*own, *chosen), usage=answer.usage)
 
     async def generate(self, request: GenerationRequest) -> Plan | NoPlan:
-        """Make a workflow, or say why not. What is none is for the static check to tell."""
+        """Make a workflow, or say why not. An invalid one is for the static check to report."""
         try:
-            answer = await self._ask(_generation(request), plan_form(), seconds=_LONG)
+            answer = await self._ask(_plan_prompt(request), answers.plan_form(), seconds=_LONG)
         except ModelError as error:
             return NoPlan(reason=str(error), transient=error.transient, usage=error.usage)
-        said = _object(answer)
+        said = _data(answer)
         workflow = said.get("workflow", {"nodes": []})
         if not workflow["nodes"] and said.get("cannot"):
             return NoPlan(reason=_sentence(said["cannot"]), usage=answer.usage)
         workflow = restored(workflow, request.previous)
-        params, notes = given_values(
+        params, notes = answers.given_values(
             request.task, workflow.get("inputs", {}), said.get("params", {}), said.get("said", {})
         )
         return Plan(workflow=workflow, params=params, notes=notes, usage=answer.usage)
 
-    async def fix(self, request: FixRequest) -> Proposal | NoProposal:
-        """Mend names and values of arguments, and paths: by memory, by the model, or without."""
-        unaided = await repair(replace(request, rejected=()), memory=self._memory)
-        # What was rejected may be this very proposal: it is worth telling, and no answer.
-        usable = unaided if isinstance(unaided, Proposal) and not request.rejected else None
+    async def fix(self, request: FixRequest) -> FixedWorkflow | NoFix:
+        """Fix argument names and values, and paths: by memory, by the model, or without."""
+        plain_fix = await fix_workflow(replace(request, rejected=()), memory=self._memory)
+        # What was rejected may be this very proposal: the model hears of it, but it is no answer.
+        usable = plain_fix if isinstance(plain_fix, FixedWorkflow) else None
+        if request.rejected:
+            usable = None
         if usable is not None and usable.fixer == "memory":
             return usable
         try:
-            return await self._mend(request, unaided)
+            return await self._ask_for_edits(request, plain_fix)
         except ModelError as error:
             if usable is not None:
                 return replace(usable, usage=error.usage)
-            doubts = doubts_of(unaided, request.workflow)
-            return NoProposal(
+            doubts = prompts.doubts_of(plain_fix, request.workflow)
+            return NoFix(
                 reason=str(error), transient=error.transient, doubts=doubts, usage=error.usage
             )
 
-    async def _mend(
-        self, request: FixRequest, unaided: Proposal | NoProposal
-    ) -> Proposal | NoProposal:
-        """Ask for edits. Those that cannot be made are told once. Raises ModelError."""
-        places = editable(request.workflow, request.findings)
-        doubts = doubts_of(unaided, request.workflow)
-        resembling = resemblances_text(unaided, request.workflow)
+    async def _ask_for_edits(
+        self, request: FixRequest, plain_fix: FixedWorkflow | NoFix
+    ) -> FixedWorkflow | NoFix:
+        """Ask for edits, once more if they cannot be made. Raises ModelError."""
+        targets = edit_targets(request.workflow, request.findings)
+        doubts = prompts.doubts_of(plain_fix, request.workflow)
+        suggestions = prompts.suggestions_text(plain_fix, request.workflow)
         used: Usage | None = None
         reason = "there is nothing in the workflow that could be changed"
-        for _ in range(_TRIES if places.labels else 0):
-            asked = _fixing(request, places, resembling)
+        for _ in range(_TRIES if targets.labels else 0):
+            asked = _fix_prompt(request, targets, suggestions)
             try:
-                answer = await self._ask(asked, edits_form(places.labels), seconds=_LONG)
+                answer = await self._ask(asked, answers.edits_form(targets.labels), seconds=_LONG)
             except ModelError as error:
                 error.usage = _sum(used, error.usage)
                 raise
             used = _sum(used, answer.usage)
-            said = _object(answer)
+            said = _data(answer)
             try:
-                mended = _mended(said, places)
-            except BadEdit as error:
+                edited = _edited(said, targets)
+            except ImpossibleEdit as error:
                 reason = f"the edits of {self.name} cannot be made: {error}"
                 request = replace(request, rejected=(*request.rejected, str(error)))
                 continue
-            if mended is not None:
-                return Proposal(workflow=mended, fixer="model", usage=used)
+            if edited is not None:
+                return FixedWorkflow(workflow=edited, fixer="model", usage=used)
             reason = _sentence(said.get("cannot", "")) or f"{self.name} proposed nothing"
             break
-        return NoProposal(reason=reason, doubts=doubts, usage=used)
+        return NoFix(reason=reason, doubts=doubts, usage=used)
 
     async def describe(self, task: str, workflow: dict[str, Any]) -> Metadata:
-        """A name and a description; those of the task itself when the model gives none."""
-        asked = prompt("describe", task=quoted(task), workflow=shown_workflow(workflow))
+        """Ask for a name and a description; the task itself has to do when there are none."""
+        asked = prompt("describe", task=quoted(task), workflow=fenced_workflow(workflow))
         plain = " ".join(task.split())[:_LONGEST_DESCRIPTION]
         try:
-            answer = await self._ask(asked, metadata_form())
+            answer = await self._ask(asked, answers.metadata_form())
         except ModelError as error:
             return Metadata(name=_name(plain), description=plain, usage=error.usage)
-        said = _object(answer)
+        said = _data(answer)
         description = " ".join(said["description"].split())[:_LONGEST_DESCRIPTION]
         return Metadata(
             name=_name(said["name"]), description=description or plain, usage=answer.usage
@@ -208,54 +200,56 @@ class ModelGenerator:
         return answer
 
 
-def _generation(request: GenerationRequest) -> str:
+def _plan_prompt(request: GenerationRequest) -> str:
     previous = "None yet."
     if request.previous is not None:
         previous = prompt(
             "previous",
-            workflow=shown_workflow(request.previous),
+            workflow=fenced_workflow(request.previous),
             problems=fence("\n".join(request.problems), limit=_PROBLEMS),
         )
-    saved = nearest(request.task, request.saved, lambda one: f"{one.name} {one.description}", _FEW)
+    saved = prompts.nearest(
+        request.task, request.saved, lambda one: f"{one.name} {one.description}", _FEW
+    )
     return prompt(
         "generate",
         task=quoted(request.task),
         format=prompt("format"),
-        components=components_text(request.components),
-        saved=saved_text(saved),
-        named=shown(request.named, limit=_REASONS) if request.named else "Nothing.",
+        components=prompts.components_text(request.components),
+        saved=prompts.saved_text(saved),
+        named=fenced(request.named, limit=_REASONS) if request.named else "Nothing.",
         previous=previous,
     )
 
 
-def _fixing(request: FixRequest, places: Places, resembling: str) -> str:
+def _fix_prompt(request: FixRequest, targets: EditTargets, suggestions: str) -> str:
     reasons = fence("\n".join(request.rejected), limit=_REASONS)
     return prompt(
         "fix",
         task=quoted(request.task),
-        workflow=shown_workflow(request.workflow),
-        params=shown(request.params, limit=_REASONS),
-        findings=findings_text(request.findings, request.store),
-        structures=structures_text(request),
-        resembling=resembling,
+        workflow=fenced_workflow(request.workflow),
+        params=fenced(request.params, limit=_REASONS),
+        findings=prompts.findings_text(request.findings, request.store),
+        structures=prompts.structures_text(request),
+        resembling=suggestions,
         rejected=reasons if request.rejected else "None.",
-        places=fence(places.text(), limit=_PLACES),
+        places=fence(targets.text(), limit=_PLACES),
     )
 
 
-def _mended(said: dict[str, Any], places: Places) -> dict[str, Any] | None:
-    """What the answer makes of the workflow; None where it makes nothing of it."""
+def _edited(said: dict[str, Any], targets: EditTargets) -> dict[str, Any] | None:
+    """Return the workflow that an answer makes; None where it makes none."""
     if said.get("edits"):
-        return places.apply(said["edits"])
+        return targets.apply(said["edits"])
     # Nobody asked for a whole workflow, but some models give one: its bounds are checked anyway.
     if isinstance(said.get("workflow"), dict):
-        whole: dict[str, Any] = restored(said["workflow"], places.workflow)
+        whole: dict[str, Any] = restored(said["workflow"], targets.workflow)
         return whole
     return None
 
 
-def _object(answer: Answer) -> dict[str, Any]:
-    """What was said: every form here is one of an object."""
+def _data(answer: Answer) -> dict[str, Any]:
+    """Return the data of an answer: every form here is one of an object."""
     return dict(answer.data or {})
 
 
@@ -276,7 +270,7 @@ def _words_of(one: Interface) -> str:
 
 
 def _sentence(text: str) -> str:
-    """What a model says, as a sentence: on one line, and not a long story."""
+    """Put what a model says on one line, cut to a sensible length."""
     line = " ".join(text.split())
     return line if len(line) <= _LONGEST_REASON else f"{line[:_LONGEST_REASON]}…"
 

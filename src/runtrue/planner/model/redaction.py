@@ -1,4 +1,4 @@
-"""Redaction: workflows and values as a model may see them, and what it gives back made whole."""
+"""Redaction: workflows and values as a model may see them, and secrets put back into its answer."""
 
 from __future__ import annotations
 
@@ -15,39 +15,39 @@ _NO_SECRET = re.compile(r"(?:\w+ )?\$\{[^{}]*\}|\$[.\[]\S*")
 _LIMIT = 20_000
 
 
-def shown(value: Any, *, limit: int = _LIMIT) -> str:
-    """Values as JSON in a fence, without what stands under the names of secrets."""
+def fenced(value: Any, *, limit: int = _LIMIT) -> str:
+    """Return values as fenced JSON, with secrets redacted by their names."""
     return as_json(redact_by_name(value), limit=limit)
 
 
-def shown_workflow(workflow: Mapping[str, Any]) -> str:
-    """A workflow in the same way."""
-    return as_json(hidden(workflow), limit=_LIMIT)
+def fenced_workflow(workflow: Mapping[str, Any]) -> str:
+    """Return a workflow as fenced JSON, with secrets redacted."""
+    return as_json(redact_workflow(workflow), limit=_LIMIT)
 
 
 def as_json(value: Any, *, limit: int = _LIMIT) -> str:
-    """Data as JSON in a fence, as it is."""
+    """Return data as fenced JSON, as it is."""
     try:
         text = json.dumps(value, ensure_ascii=False, indent=1, default=str)
     except RecursionError:
-        text = "(nested too deeply to be shown)"
+        text = "(nested too deeply to be fenced)"
     return fence(text, limit=limit)
 
 
-def hidden(workflow: Mapping[str, Any]) -> dict[str, Any]:
-    """The workflow with `[redacted]` for secrets. References to them, and declarations, stay."""
+def redact_workflow(workflow: Mapping[str, Any]) -> dict[str, Any]:
+    """Redact the secrets of a workflow. References to them, and declarations, stay."""
     seen = {}
     for key, part in workflow.items():
         if key == "inputs" and isinstance(part, dict):
-            seen[key] = declared(part)
+            seen[key] = redact_defaults(part)
         else:
-            # What an output is called says nothing of where it comes from.
-            seen[key] = part if key == "outputs" else _referring(part, redact_by_name(part))
+            # The name of an output says nothing of its source.
+            seen[key] = part if key == "outputs" else _with_references(part, redact_by_name(part))
     return seen
 
 
-def declared(inputs: Mapping[str, Any]) -> dict[str, Any]:
-    """Declared inputs: of one whose name is that of a secret, only the default is one."""
+def redact_defaults(inputs: Mapping[str, Any]) -> dict[str, Any]:
+    """Redact declared inputs: if the name is that of a secret, only the default is one."""
     seen = dict(inputs)
     for name, spec in inputs.items():
         if isinstance(spec, dict) and "default" in spec:
@@ -56,7 +56,7 @@ def declared(inputs: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def restored(answer: Any, before: Any) -> Any:
-    """A workflow that a model gave, with what was hidden from it put back where it stood."""
+    """Return a model's workflow with the redacted values put back where they were."""
     if answer == REDACTED:
         return REDACTED if isinstance(before, dict | list) or before is None else before
     if isinstance(answer, dict):
@@ -67,16 +67,16 @@ def restored(answer: Any, before: Any) -> Any:
     return answer
 
 
-def _referring(value: Any, redacted: Any) -> Any:
+def _with_references(value: Any, redacted: Any) -> Any:
     if isinstance(value, dict):
-        return {key: _referring(inner, redacted[key]) for key, inner in value.items()}
+        return {key: _with_references(inner, redacted[key]) for key, inner in value.items()}
     if isinstance(value, list | tuple):
-        return [_referring(*pair) for pair in zip(value, redacted, strict=True)]
+        return [_with_references(*pair) for pair in zip(value, redacted, strict=True)]
     return value if isinstance(value, str) and _NO_SECRET.fullmatch(value) else redacted
 
 
 def _same(entry: Any, at: int, before: Any) -> Any:
-    """The entry of a list that another one stands for: nodes by their ids, others by place."""
+    """Return the entry of a list that another one replaces: nodes by id, others by position."""
     old = before if isinstance(before, list) else []
     if isinstance(entry, dict) and "id" in entry:
         ids = (one for one in old if isinstance(one, dict) and one.get("id") == entry["id"])

@@ -1,7 +1,7 @@
-"""Structure: what really came back, as paths with types and a little of each value. Bounded.
+"""Structure: what really came back, as paths with types and a little of each value.
 
-However large the data is, only so much of it is looked at: the top first, of lists the first
-entries. What stands under the name of a secret is not shown.
+However large the data is, only so much of it is read: the top first, of lists the first entries.
+What has the name of a secret is not shown.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _OPENED = 10_000_000
 
 
 def structure(value: Any, root: str = "$") -> str:
-    """The paths within a value, one a line; `root` is what each begins with."""
+    """List the paths within a value, one a line; `root` is what each begins with."""
     lines = list(islice(_lines(value, root), _MOST_PATHS + 1))
     if len(lines) > _MOST_PATHS:
         lines[-1] = "… and more"
@@ -32,41 +32,41 @@ def _lines(value: Any, root: str) -> Iterator[str]:
     waiting: deque[tuple[tuple[str | int, ...], Any, bool]] = deque([((), value, False)])
     budget = _OPENED
     while waiting:
-        steps, here, hidden = waiting.popleft()
+        steps, here, secret = waiting.popleft()
         path = root + str(Path(steps))[1:]
         if len(path) > _LONGEST_PATH:
             continue
-        if isinstance(here, str) and not hidden and len(here) <= budget:
+        if isinstance(here, str) and not secret and len(here) <= budget:
             inner = opened(here)
             budget -= len(here) if inner is not here else 0
             here = inner
-        yield f"{path} ({_kind(here)}){_shown(here, hidden)}"
+        yield f"{path} ({_type(here)}){_shown(here, secret)}"
         if len(steps) < _DEEPEST:
             waiting.extend(
-                ((*steps, step), inner, off) for step, inner, off in _within(here, hidden)
+                ((*steps, step), inner, off) for step, inner, off in _within(here, secret)
             )
 
 
-def _within(value: Any, hidden: bool) -> Iterator[tuple[str | int, Any, bool]]:
+def _within(value: Any, secret: bool) -> Iterator[tuple[str | int, Any, bool]]:
     if isinstance(value, Mapping):
         few = {str(name): inner for name, inner in islice(value.items(), _MOST_NAMES)}
-        # Only whether something is hidden is asked for: what is large is not to be copied.
+        # Only whether a name is that of a secret matters: large values are not copied.
         marks = {name: _mark(inner) for name, inner in few.items()}
         redacted = redact_by_name(marks)
         for name, inner in few.items():
-            yield name, inner, hidden or redacted[name] != marks[name]
+            yield name, inner, secret or redacted[name] != marks[name]
     elif isinstance(value, list | tuple):
-        yield from ((at, inner, hidden) for at, inner in enumerate(value[:_MOST_ENTRIES]))
+        yield from ((at, inner, secret) for at, inner in enumerate(value[:_MOST_ENTRIES]))
 
 
 def _mark(value: Any) -> Any:
-    """What stands for a value when its name is looked at: names tell by type, pairs by text."""
+    """Return a small stand-in of the same type for a value, to check its name with."""
     if isinstance(value, Mapping | list | tuple):
         return "…"
     return value[:_LONGEST_TEXT] if isinstance(value, str) else value
 
 
-def _kind(value: Any) -> str:
+def _type(value: Any) -> str:
     if isinstance(value, Mapping):
         return f"object, {len(value)} keys"
     if isinstance(value, list | tuple):
@@ -75,10 +75,10 @@ def _kind(value: Any) -> str:
     return names.get(type(value), "other")
 
 
-def _shown(value: Any, hidden: bool) -> str:
+def _shown(value: Any, secret: bool) -> str:
     if isinstance(value, Mapping | list | tuple) or value is None:
         return ""
-    if hidden and not isinstance(value, bool):
+    if secret and not isinstance(value, bool):
         return f": {REDACTED}"
     if isinstance(value, str):
         cut = "…" if len(value) > _LONGEST_TEXT else ""

@@ -1,8 +1,8 @@
-"""Generating a workflow, and mending one that was run.
+"""Generate a workflow, or fix one that was run.
 
 What a generator proposes after a run may differ from what ran in argument names, argument values
 and output paths only. A proposal that goes further, or that has failed before, is not run: the
-generator is told why and asked again, a few times.
+generator hears why and is asked again, a few times.
 """
 
 from __future__ import annotations
@@ -12,18 +12,17 @@ from typing import Any
 
 from runtrue.errors import NodeFailed
 from runtrue.flow import emit
-from runtrue.loop import Fault, Finding
+from runtrue.loop import Fault
 from runtrue.models import Usage
-from runtrue.planner.bounds import ABSENT, Change, breaches, changes
+from runtrue.planner.bounds import change_as_data, changes_between, violations
+from runtrue.planner.context import MOST_REJECTIONS, PlannerNode, Shared, count_usage
 from runtrue.planner.events import FixProposed, FixRejected, WorkflowMade
-from runtrue.planner.nodes.base import PlannerNode, Shared, count_usage
-from runtrue.planner.planning import MOST_REJECTIONS
-from runtrue.planner.seams import Doubt, FixRequest, GenerationRequest, NoPlan, NoProposal
+from runtrue.planner.seams import Doubt, FixRequest, GenerationRequest, NoFix, NoPlan
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GeneratorInputs:
-    """A task to be planned, or a workflow to be mended, with those that failed before."""
+    """A task to plan, or a workflow to fix, with those that failed before."""
 
     plan: GenerationRequest | None = None
     fix: FixRequest | None = None
@@ -31,13 +30,13 @@ class GeneratorInputs:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Generated:
-    """A workflow, or why there is none."""
+class GeneratorResult:
+    """A workflow, or the reason why there is none."""
 
     workflow: dict[str, Any] | None = None
     params: dict[str, Any] | None = None
     notes: tuple[str, ...] = ()
-    #: Who mended what, where something was mended.
+    #: Who fixed what, if this is a fix.
     fixer: str | None = None
     changes: tuple[dict[str, Any], ...] = ()
     description: str = ""
@@ -48,89 +47,84 @@ class Generated:
 
 
 class WorkflowGeneratorNode(PlannerNode):
-    """Makes a workflow, or mends the one that was run: `validate`, or `failed`."""
+    """Makes a workflow, or fixes the one that was run: `validate`, or `failed`."""
 
     def prep(self, shared: Shared) -> GeneratorInputs:
-        """What is known: what the task names, or what really happened."""
-        if shared.get("runtime_errors"):
-            return self._mending(shared)
+        """Collect what the task names, or what really happened."""
         invalid = shared.get("validation_errors")
-        request = GenerationRequest(
-            task=str(shared["task"]),
-            components=tuple(shared.get("components", ())),
-            saved=tuple(shared.get("saved_workflows", ())),
-            named=shared.get("discovered_params", {}),
-            previous=shared.get("generated_workflow") if invalid else None,
-            problems=tuple(invalid or ()),
+        components = tuple(shared.get("components", ()))
+        if shared.get("runtime_errors"):
+            request = FixRequest(
+                task=str(shared.get("task", "")),
+                workflow=shared["tried_workflows"][-1],
+                params=shared.get("execution_params", {}),
+                findings=shared["runtime_findings"],
+                store=shared["runtime_store"],
+                components=components,
+                rejected=tuple(invalid or ()),
+            )
+            return GeneratorInputs(fix=request, tried=tuple(shared["tried_workflows"]))
+        return GeneratorInputs(
+            plan=GenerationRequest(
+                task=str(shared["task"]),
+                components=components,
+                saved=tuple(shared.get("saved_workflows", ())),
+                named=shared.get("discovered_params", {}),
+                previous=shared.get("generated_workflow") if invalid else None,
+                problems=tuple(invalid or ()),
+            )
         )
-        return GeneratorInputs(plan=request)
 
-    def _mending(self, shared: Shared) -> GeneratorInputs:
-        findings: tuple[Finding, ...] = shared["runtime_findings"]
-        request = FixRequest(
-            task=str(shared.get("task", "")),
-            workflow=shared["tried_workflows"][-1],
-            params=shared.get("execution_params", {}),
-            findings=findings,
-            store=shared["runtime_store"],
-            components=tuple(shared.get("components", ())),
-            rejected=tuple(shared.get("validation_errors", ())),
-        )
-        return GeneratorInputs(fix=request, tried=tuple(shared["tried_workflows"]))
-
-    async def exec(self, inputs: GeneratorInputs) -> Generated:
+    async def exec(self, inputs: GeneratorInputs) -> GeneratorResult:
         """Ask the generator."""
         if inputs.fix is not None:
-            return await self._mended(inputs.fix, inputs.tried)
+            return await self._fix(inputs.fix, inputs.tried)
         if inputs.plan is None:
-            raise AssertionError("there is something to plan or something to mend")
-        answer = await self.planning.generator.generate(inputs.plan)
+            raise AssertionError("there is something to plan or something to fix")
+        answer = await self.context.generator.generate(inputs.plan)
         if isinstance(answer, NoPlan):
-            _go_on_later(answer)
-            return Generated(reason=answer.reason, usage=_used(answer.usage))
+            _stop_if_transient(answer)
+            return GeneratorResult(reason=answer.reason, usage=_used(answer.usage))
         nodes = tuple(node["id"] for node in answer.workflow.get("nodes", ()))
         emit(WorkflowMade(nodes=nodes))
-        return Generated(
+        return GeneratorResult(
             workflow=answer.workflow,
             params=answer.params,
             notes=answer.notes,
             usage=_used(answer.usage),
         )
 
-    async def _mended(self, request: FixRequest, tried: tuple[dict[str, Any], ...]) -> Generated:
-        rejected: list[str] = []
-        used: list[Usage] = []
+    async def _fix(self, request: FixRequest, tried: tuple[dict[str, Any], ...]) -> GeneratorResult:
+        rejected: tuple[str, ...] = ()
+        used: tuple[Usage, ...] = ()
         doubts: tuple[Doubt, ...] = ()
         for _ in range(1 + MOST_REJECTIONS):
             asked = replace(request, rejected=(*request.rejected, *rejected))
-            answer = await self.planning.generator.fix(asked)
+            answer = await self.context.generator.fix(asked)
             used += _used(answer.usage)
             doubts = answer.doubts or doubts
-            if isinstance(answer, NoProposal):
-                _go_on_later(answer)
-                return Generated(
-                    reason=answer.reason,
-                    doubts=doubts,
-                    rejected=tuple(rejected),
-                    usage=tuple(used),
+            if isinstance(answer, NoFix):
+                _stop_if_transient(answer)
+                return GeneratorResult(
+                    reason=answer.reason, doubts=doubts, rejected=rejected, usage=used
                 )
             objections = self._objections(request.workflow, answer.workflow, tried)
             if not objections:
-                made = changes(request.workflow, answer.workflow)
-                lines = [str(change) for change in made]
-                emit(FixProposed(fixer=answer.fixer, changes=tuple(lines)))
-                return Generated(
+                changes = changes_between(request.workflow, answer.workflow)
+                lines = tuple(map(str, changes))
+                emit(FixProposed(fixer=answer.fixer, changes=lines))
+                return GeneratorResult(
                     workflow=answer.workflow,
                     fixer=answer.fixer,
-                    changes=tuple(map(_as_data, made)),
+                    changes=tuple(map(change_as_data, changes)),
                     description="; ".join(lines),
-                    rejected=tuple(rejected),
-                    usage=tuple(used),
+                    rejected=rejected,
+                    usage=used,
                 )
             emit(FixRejected(fixer=answer.fixer, reasons=objections))
             rejected += objections
         reason = "no proposal could be run: " + "; ".join(dict.fromkeys(rejected))
-        return Generated(reason=reason, doubts=doubts, rejected=tuple(rejected), usage=tuple(used))
+        return GeneratorResult(reason=reason, doubts=doubts, rejected=rejected, usage=used)
 
     def _objections(
         self,
@@ -138,15 +132,14 @@ class WorkflowGeneratorNode(PlannerNode):
         after: dict[str, Any],
         tried: tuple[dict[str, Any], ...],
     ) -> tuple[str, ...]:
-        """Why a proposal is not run; none when it may be."""
-        if not changes(before, after):
+        """Return why a proposal may not be run; nothing if it may."""
+        if not changes_between(before, after):
             return ("the proposal leaves the workflow as it was",)
-        if any(not changes(failed, after) for failed in tried):
+        if any(not changes_between(failed, after) for failed in tried):
             return ("the proposal is a workflow that has already failed",)
-        planning = self.planning
-        return breaches(before, after, planning.registry, planning.calls.done())
+        return violations(before, after, self.context.registry, self.context.calls.done())
 
-    def post(self, shared: Shared, inputs: GeneratorInputs, result: Generated) -> str:
+    def post(self, shared: Shared, inputs: GeneratorInputs, result: GeneratorResult) -> str:
         """Hand the workflow on, or the reason why there is none."""
         count_usage(shared, *result.usage)
         shared.setdefault("rejected", []).extend(result.rejected)
@@ -163,22 +156,12 @@ class WorkflowGeneratorNode(PlannerNode):
         return "validate"
 
 
-def _go_on_later(answer: NoPlan | NoProposal) -> None:
-    """Leave the run where it is when asking again may help: nothing that was done is lost."""
+def _stop_if_transient(answer: NoPlan | NoFix) -> None:
+    """Stop the run where it is if asking again later may help: nothing done so far is lost."""
     if answer.transient:
         raise NodeFailed(
             answer.reason, category="no_answer", fault=Fault.ENVIRONMENT, transient=True
         )
-
-
-def _as_data(change: Change) -> dict[str, Any]:
-    """A change as plain data; `before` or `after` is not there where there was nothing."""
-    sides = {"before": change.before, "after": change.after}
-    return {
-        "place": change.place,
-        "node_id": change.node_id,
-        **{side: value for side, value in sides.items() if value is not ABSENT},
-    }
 
 
 def _used(usage: Usage | None) -> tuple[Usage, ...]:

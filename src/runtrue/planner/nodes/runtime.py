@@ -24,12 +24,11 @@ from runtrue.loop import (
     Why,
     decide,
 )
+from runtrue.planner.context import MOST_FIXES, PlannerContext, PlannerNode, Shared
 from runtrue.planner.events import AttemptFinished, FindingSummary, MemoryTrouble, WorkflowEvent
 from runtrue.planner.findings import findings_of, runtime_error
-from runtrue.planner.nodes.base import PlannerNode, Shared
-from runtrue.planner.nodes.generator import Generated
-from runtrue.planner.planning import MOST_FIXES, Planning
-from runtrue.planner.repair import learn
+from runtrue.planner.fix import learn
+from runtrue.planner.nodes.generator import GeneratorResult
 from runtrue.workflow import Interface, NodeHandled, try_workflow
 
 _CHECK = "runtime"
@@ -49,8 +48,8 @@ class RunInputs:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ran:
-    """What a run came to: its outputs, the final store, and everything that was wrong."""
+class TrialResult:
+    """The outputs of a run, its final store, and everything that was wrong."""
 
     outputs: dict[str, Any]
     store: dict[str, Any]
@@ -63,14 +62,14 @@ class Ran:
 class RuntimeValidationNode(PlannerNode):
     """Runs the candidate once, and acts on it: `default`, `runtime_fix` or `failed_runtime`.
 
-    What an earlier attempt has called in the very same way is not called again. No static check
-    is made here: that is the validator's.
+    A call that an earlier attempt made in the very same way is not made again. Static checks are
+    the validator's.
     """
 
     def prep(self, shared: Shared) -> RunInputs:
-        """What is to be run, as it is."""
+        """Return the workflow to run, with its inputs."""
         tried = shared.get("tried_workflows")
-        made: Generated | None = shared.get("fix")
+        made: GeneratorResult | None = shared.get("fix")
         return RunInputs(
             task=str(shared.get("task", "")),
             workflow=shared["generated_workflow"],
@@ -81,110 +80,104 @@ class RuntimeValidationNode(PlannerNode):
             components=tuple(shared.get("components", ())),
         )
 
-    async def exec(self, inputs: RunInputs) -> Ran:
-        """Run it with a fresh store, within the time there is, and look at all that happened."""
+    async def exec(self, inputs: RunInputs) -> TrialResult:
+        """Run it once with a fresh store, within the time limit, and learn from a pass."""
         emit(AttemptStarted(number=inputs.number, limit=MOST_FIXES + 1))
-        ran = await _run(self.planning, inputs, seconds=self.planning.seconds)
+        ran = await _run(self.context, inputs, seconds=self.context.seconds)
         findings = tuple(map(FindingSummary.of, ran.findings))
         emit(AttemptFinished(number=inputs.number, findings=findings))
         if not ran.findings:
-            self._learn(inputs, ran)
+            memory = self.context.memory
+            learn(
+                memory,
+                inputs.first or inputs.workflow,
+                inputs.workflow,
+                ran.store,
+                fixer=inputs.fixer,
+                components=inputs.components,
+            )
+            if memory.trouble is not None:
+                emit(MemoryTrouble(message=memory.trouble))
         return ran
 
-    def _learn(self, inputs: RunInputs, ran: Ran) -> None:
-        """Remember what the run has proven."""
-        memory = self.planning.memory
-        learn(
-            memory,
-            inputs.first or inputs.workflow,
-            inputs.workflow,
-            ran.store,
-            fixer=inputs.fixer,
-            components=inputs.components,
-        )
-        if memory.trouble is not None:
-            emit(MemoryTrouble(message=memory.trouble))
-
-    def post(self, shared: Shared, inputs: RunInputs, ran: Ran) -> str:
+    def post(self, shared: Shared, inputs: RunInputs, ran: TrialResult) -> str:
         """Add the attempt to the history, and go where `decide` says."""
         fixes = shared.setdefault("runtime_attempts", 0)
         history = _with_attempt(shared, inputs, ran)
         decision = decide(_policy(history, fixes), history)
         shared["history"], shared["decision"] = history, decision
-        _keep(shared, ran)
+        _store_outputs(shared, ran)
         if decision.action is Action.ACCEPT:
-            # What was wrong before is mended: nobody may take it for a failure any more.
+            # What was wrong before is fixed, and must not look like a failure any more.
             for key in ("runtime_errors", "runtime_findings"):
                 shared.pop(key, None)
             return "default"
-        shared["runtime_errors"] = [runtime_error(finding) for finding in ran.findings]
-        shared["runtime_findings"] = ran.findings
+        _store_findings(shared, ran)
         shared.setdefault("tried_workflows", []).append(inputs.workflow)
         if decision.action is not Action.FIX:
             if decision.why is Why.ATTEMPTS_SPENT:
                 shared["planner_error"] = f"it still fails, and all {MOST_FIXES} fixes are used up"
             return "failed_runtime"
         shared["runtime_attempts"] = fixes + 1
-        # What the static check says of a mended workflow is counted afresh.
+        # The static check of a fixed workflow has its whole budget again.
         shared["generation_attempts"] = 0
         return "runtime_fix"
 
 
 class WorkflowRunNode(PlannerNode):
-    """Runs a saved workflow that was found. It is deterministic: nothing in it is ever mended."""
+    """Runs a saved workflow that was found. It is deterministic: it is never fixed."""
 
     def prep(self, shared: Shared) -> RunInputs:
-        """The workflow and its inputs."""
+        """Return the workflow and its inputs."""
         return RunInputs(
             task=str(shared["task"]),
             workflow=shared["generated_workflow"],
             params=shared.get("execution_params", {}),
         )
 
-    async def exec(self, inputs: RunInputs) -> Ran:
-        """Run it."""
-        return await _run(self.planning, inputs, seconds=None)
+    async def exec(self, inputs: RunInputs) -> TrialResult:
+        """Run it without a time limit."""
+        return await _run(self.context, inputs, seconds=None)
 
-    def post(self, shared: Shared, inputs: RunInputs, ran: Ran) -> None:
-        """Keep what came of it."""
+    def post(self, shared: Shared, inputs: RunInputs, ran: TrialResult) -> None:
+        """Store its outputs and what was wrong."""
         shared["history"] = _with_attempt(shared, inputs, ran)
-        _keep(shared, ran)
+        _store_outputs(shared, ran)
         if ran.findings:
-            shared["runtime_errors"] = [runtime_error(finding) for finding in ran.findings]
-            shared["runtime_findings"] = ran.findings
+            _store_findings(shared, ran)
 
 
 # -- running ------------------------------------------------------------------------------------
 
 
-async def _run(planning: Planning, inputs: RunInputs, *, seconds: float | None) -> Ran:
+async def _run(context: PlannerContext, inputs: RunInputs, *, seconds: float | None) -> TrialResult:
     handled: dict[str, dict[str, Any]] = {}
     began = time.monotonic()
-    planning.calls.begin_attempt(keep=bound_emit())
+    context.calls.begin_attempt(keep=bound_emit())
     result = await try_workflow(
         inputs.workflow,
         inputs.params,
-        registry=planning.registry,
-        environment=planning.environment,
+        registry=context.registry,
+        environment=context.environment,
         listeners=[_listener(handled, bound_emit())],
-        calls=planning.calls,
+        calls=context.calls,
         seconds=seconds,
-        run_id=planning.run_id,
+        run_id=context.run_id,
     )
     findings = findings_of(
-        inputs.workflow, result, handled=handled, registry=planning.registry, task=inputs.task
+        inputs.workflow, result, handled=handled, registry=context.registry, task=inputs.task
     )
-    return Ran(
+    return TrialResult(
         outputs=result.outputs,
         store=result.store,
         findings=findings,
         seconds=time.monotonic() - began,
-        done=tuple(sorted(planning.calls.done())),
+        done=tuple(sorted(context.calls.done())),
     )
 
 
 def _listener(handled: dict[str, dict[str, Any]], emit: Emitter) -> Listener:
-    """Keeps the failures that the workflow handles, and passes on what its nodes are doing."""
+    """Collect the failures that the workflow handles, and pass on what its nodes are doing."""
 
     def listen(event: Event) -> None:
         if isinstance(event, NodeHandled):
@@ -194,16 +187,21 @@ def _listener(handled: dict[str, dict[str, Any]], emit: Emitter) -> Listener:
     return listen
 
 
-def _keep(shared: Shared, ran: Ran) -> None:
+def _store_outputs(shared: Shared, ran: TrialResult) -> None:
     shared["result"], shared["runtime_store"] = ran.outputs, ran.store
     shared["done"] = ran.done
+
+
+def _store_findings(shared: Shared, ran: TrialResult) -> None:
+    shared["runtime_errors"] = [runtime_error(finding) for finding in ran.findings]
+    shared["runtime_findings"] = ran.findings
 
 
 # -- history ------------------------------------------------------------------------------------
 
 
 def _policy(history: History, fixes: int) -> Policy:
-    """The limits of the seed: so many fixes, and nothing is run again unchanged."""
+    """Return the limits of the seed: so many fixes, and nothing is run again unchanged."""
     return Policy(
         max_attempts=len(history.attempts) + max(0, MOST_FIXES - fixes),
         transport_retries=0,
@@ -212,7 +210,7 @@ def _policy(history: History, fixes: int) -> Policy:
     )
 
 
-def _with_attempt(shared: Shared, inputs: RunInputs, ran: Ran) -> History:
+def _with_attempt(shared: Shared, inputs: RunInputs, ran: TrialResult) -> History:
     history: History = shared.get("history", History())
     verdict = Verdict(
         check=_CHECK,
@@ -231,8 +229,8 @@ def _with_attempt(shared: Shared, inputs: RunInputs, ran: Ran) -> History:
 
 
 def _fix(shared: Shared, inputs: RunInputs) -> Fix | None:
-    """What made this candidate out of the one before, as the loop's history has it."""
-    made: Generated | None = shared.pop("fix", None)
+    """Return the fix that made this candidate out of the one before."""
+    made: GeneratorResult | None = shared.pop("fix", None)
     if made is None or made.fixer is None:
         return None
     findings: tuple[Finding, ...] = shared.get("runtime_findings", ())

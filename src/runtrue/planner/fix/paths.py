@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from runtrue.fields import SURE, Ranked, rank_paths
 from runtrue.loop import Finding
-from runtrue.planner.repair.draft import Draft, Intents, Mended, candidates, params_of
-from runtrue.planner.repair.references import redirect
-from runtrue.planner.repair.requests import in_answer, url_of
+from runtrue.planner.fix.draft import (
+    SHOWN,
+    Correction,
+    FixDraft,
+    Intents,
+    params_of,
+    suggestions,
+)
+from runtrue.planner.fix.references import redirect
+from runtrue.planner.fix.requests import in_answer, url_of
 from runtrue.planner.seams import Doubt
 from runtrue.workflow import (
     Missing,
@@ -24,24 +30,15 @@ from runtrue.workflow import (
     parse_path,
 )
 
-_SHOWN = 3
-#: How many of what was missed are looked for at once: nobody reads more candidates.
+#: How many missed paths are ranked at once: nobody reads more suggestions.
 _MOST_RANKED = 50
-
-
-@dataclass(frozen=True, slots=True)
-class Wanted:
-    """One thing that is wanted: what it is called, and where it was looked for."""
-
-    name: str
-    guess: str
 
 
 # -- extraction ---------------------------------------------------------------------------------
 
 
-def mend_extraction(finding: Finding, draft: Draft) -> Mended | None:
-    """Mend the paths of `extract` that led nowhere; None where there is nothing to go by."""
+def fix_extraction(finding: Finding, draft: FixDraft) -> Correction | None:
+    """Fix the paths of `extract` that led nowhere; None where there is nothing to go by."""
     node = draft.node(finding.location.symbol)
     missing = finding.data.get("missing")
     if node is None or not isinstance(missing, list):
@@ -53,51 +50,41 @@ def mend_extraction(finding: Finding, draft: Draft) -> Mended | None:
     body = _opened(outputs["response"])
     scope = draft.scope(node, item)
     url = url_of(node, draft.request.store, item=item) or ""
-    wanted = [Wanted(str(one["name"]), str(one["path"])) for one in missing]
+    guesses = {str(one["name"]): str(one["path"]) for one in missing}
     found = {
-        one.name: path
-        for one in wanted
-        if (path := draft.recall(scope, one.guess)) is not None and _leads(path, body)
+        name: path
+        for name, guess in guesses.items()
+        if (path := draft.recall(scope, guess)) is not None and _leads(path, body)
     }
     fixers = {"memory"} if found else set()
     intents = Intents(draft.request.task, extract)
-    open_ones = [one for one in wanted if one.name not in found]
-    ranked: dict[str, list[Ranked]] = {one.name: [] for one in open_ones}
-    for one in open_ones[:_MOST_RANKED]:
-        guess = _guess(one, draft.recall(scope, one.name))
-        ranked[one.name] = rank_paths(guess, intents.of(one.name), url, body)
-    missed = {one.name for one in wanted}
-    taken = [path for name, path in extract.items() if name not in missed]
-    guesses = {one.name: one.guess for one in wanted}
+    ranked: dict[str, list[Ranked]] = {name: [] for name in guesses if name not in found}
+    for name in list(ranked)[:_MOST_RANKED]:
+        # A path that came out of memory, and is gone, was no guess of the name.
+        remembered = draft.recall(scope, name) == guesses[name]
+        guess = f"$.{name}" if remembered else guesses[name]
+        ranked[name] = rank_paths(guess, intents.of(name), url, body)
+    taken = [path for name, path in extract.items() if name not in guesses]
     if assigned := assign(guesses, ranked, [*taken, *found.values()]):
         fixers.add("fields")
     found |= assigned
     extract.update(found)
     doubts = tuple(
-        Doubt(
-            node_id=node["id"],
-            attempted=guesses[name],
-            candidates=candidates(options[:_SHOWN]),
-        )
+        Doubt(node_id=node["id"], attempted=guesses[name], candidates=suggestions(options[:SHOWN]))
         for name, options in ranked.items()
         if name not in assigned
     )
-    settled = tuple(f"{guesses[name]} → {path}" for name, path in found.items())
-    return Mended(settled, doubts, frozenset(fixers))
-
-
-def _guess(wanted: Wanted, remembered: str | None) -> str:
-    """What to go by: a path that came out of memory, and is gone, was no guess of the name."""
-    return f"$.{wanted.name}" if remembered == wanted.guess else wanted.guess
+    fixed = tuple(f"{guesses[name]} → {path}" for name, path in found.items())
+    return Correction(fixed, doubts, frozenset(fixers))
 
 
 def assign(
     guesses: Mapping[str, str], ranked: Mapping[str, list[Ranked]], taken: Iterable[str] = ()
 ) -> dict[str, str]:
-    """A path for each name that one is sure of.
+    """Return a path for each name with a sure answer.
 
-    Two names get one path only where one and the same thing was guessed for both: elsewhere the
-    more confident one keeps it, and the other one has to be as sure of another.
+    Two names get one path only where the same was guessed for both: elsewhere the more confident
+    one gets it, and the other one has to be as sure of another.
     """
     assigned: dict[str, str] = {}
     gone = set(taken)
@@ -114,7 +101,7 @@ def assign(
 def _answer(
     node: Mapping[str, Any], store: Mapping[str, Any], finding: Finding
 ) -> tuple[Mapping[str, Any], Any]:
-    """The outputs that a finding is about and, in a batch, the item that they are of."""
+    """Return the outputs that a finding is about and, in a batch, the item that they are of."""
     outputs = store.get(node["id"])
     if not isinstance(outputs, Mapping):
         return {}, None
@@ -128,8 +115,8 @@ def _answer(
 # -- references ---------------------------------------------------------------------------------
 
 
-def mend_reference(finding: Finding, draft: Draft) -> Mended | None:
-    """Mend a `${node.field…}` that led nowhere, wherever it stands."""
+def fix_reference(finding: Finding, draft: FixDraft) -> Correction | None:
+    """Fix a `${node.field…}` that led nowhere, wherever it occurs."""
     reference = _reference(finding)
     # Without a path, one of its steps is a reference itself.
     if reference is None or reference.path is None:
@@ -137,10 +124,10 @@ def mend_reference(finding: Finding, draft: Draft) -> Mended | None:
     whole = _referred(reference.root, finding, draft)
     if not isinstance(whole, Mapping):
         return None
-    # The item of a batch is another one in another node; all else is mended wherever it stands.
+    # The item of a batch is another one in another node; all else is fixed wherever it occurs.
     only = None if reference.root in draft.request.store else finding.location.symbol
     if not draft.first_sight(reference.text, only):
-        return Mended()
+        return Correction()
     producer = draft.node(reference.root)
     base, body, guess = _base(reference.path.steps, whole, producer)
     scope = url = None
@@ -157,18 +144,17 @@ def mend_reference(finding: Finding, draft: Draft) -> Mended | None:
             doubt = Doubt(
                 node_id=finding.location.symbol or "",
                 attempted=str(reference),
-                candidates=candidates(ranked[:_SHOWN], prefix),
+                candidates=suggestions(ranked[:SHOWN], prefix),
             )
-            return Mended(doubts=(doubt,))
+            return Correction(doubts=(doubt,))
         path, fixer = ranked[0].path, "fields"
     found = f"{prefix}{str(parse_path(path))[1:]}"
     if not redirect(draft.workflow, reference.text, found, only=only):
         return None
-    return Mended((f"{reference} → ${{{found}}}",), fixers=frozenset({fixer}))
+    return Correction((f"{reference} → ${{{found}}}",), fixers=frozenset({fixer}))
 
 
 def _reference(finding: Finding) -> Reference | None:
-    """The reference that was attempted."""
     try:
         references = compile_template(finding.attempted[0]).references
     except (IndexError, TemplateSyntaxError):
@@ -176,8 +162,8 @@ def _reference(finding: Finding) -> Reference | None:
     return references[0] if references else None
 
 
-def _referred(root: str, finding: Finding, draft: Draft) -> Any:
-    """The value that a reference goes into: the outputs of a node, or an item of a batch."""
+def _referred(root: str, finding: Finding, draft: FixDraft) -> Any:
+    """Return the value that a reference goes into: a node's outputs, or an item of a batch."""
     store = draft.request.store
     if root in store:
         return _opened(store[root])
@@ -196,9 +182,9 @@ def _referred(root: str, finding: Finding, draft: Draft) -> Any:
 def _base(
     steps: tuple[str | int, ...], whole: Mapping[str, Any], producer: Mapping[str, Any] | None
 ) -> tuple[str, Any, str]:
-    """Where to look: within the output that was meant, or else among all of them.
+    """Look within the output that was meant, or else among all of them.
 
-    Gives how that place is spelled after the root, what is there, and the guess within it.
+    Return its path after the root, its value, and the guess within it.
     """
     first = steps[0] if steps else None
     if producer is not None and len(steps) > 1 and isinstance(first, str) and first in whole:
@@ -211,7 +197,7 @@ def _base(
 
 
 def _leads(path: str, body: Any) -> bool:
-    """Whether there is something at a path; `null` is something."""
+    """True if there is something at a path; `null` is something."""
     try:
         return not isinstance(parse_path(path).find(body), Missing)
     except PathSyntaxError:

@@ -13,12 +13,12 @@ import pytest
 
 from runtrue.loop import Fault, Finding, Location
 from runtrue.memory import Memory, scope_of
-from runtrue.planner.bounds import breaches, changes
-from runtrue.planner.planning import Planning
-from runtrue.planner.repair import repair
-from runtrue.planner.repair.draft import Intents
-from runtrue.planner.repair.references import redirect
-from runtrue.planner.seams import FixRequest, NoProposal, Proposal
+from runtrue.planner.bounds import changes_between, violations
+from runtrue.planner.context import PlannerContext
+from runtrue.planner.fix import fix_workflow
+from runtrue.planner.fix.draft import Intents
+from runtrue.planner.fix.references import redirect
+from runtrue.planner.seams import FixedWorkflow, FixRequest, NoFix
 from tests.planner.api import TORVALDS, Api, Reply
 from tests.planner.support import fetch, validate
 
@@ -27,13 +27,13 @@ TASK = "fetch {} and extract {}"
 
 
 def failed(
-    planning: Planning,
+    context: PlannerContext,
     workflow: Mapping[str, Any],
     task: str,
     params: Mapping[str, Any] | None = None,
 ) -> FixRequest:
     """Run a workflow that fails; what a generator is then asked."""
-    ran = validate(planning, workflow, params, task=task)
+    ran = validate(context, workflow, params, task=task)
     assert ran.action == "runtime_fix", ran.action
     return FixRequest(
         task=task,
@@ -41,30 +41,32 @@ def failed(
         params=dict(params or {}),
         findings=ran.shared["runtime_findings"],
         store=ran.shared["runtime_store"],
-        components=tuple(planning.registry.interfaces()),
+        components=tuple(context.registry.interfaces()),
     )
 
 
-def ask(request: FixRequest, memory: Memory | None = None) -> Proposal | NoProposal:
+def ask(request: FixRequest, memory: Memory | None = None) -> FixedWorkflow | NoFix:
     """The answer, which leaves the request as it was."""
     before = copy.deepcopy(request)
-    answer = asyncio.run(repair(request, memory=memory))
+    answer = asyncio.run(fix_workflow(request, memory=memory))
     assert request == before
     return answer
 
 
-def mended(planning: Planning, request: FixRequest, memory: Memory | None = None) -> Proposal:
+def mended(
+    context: PlannerContext, request: FixRequest, memory: Memory | None = None
+) -> FixedWorkflow:
     """A proposal that is within its bounds, and passes."""
     proposal = ask(request, memory)
-    assert isinstance(proposal, Proposal), proposal
-    assert breaches(request.workflow, proposal.workflow, planning.registry) == ()
-    ran = validate(planning, proposal.workflow, request.params, task=request.task)
+    assert isinstance(proposal, FixedWorkflow), proposal
+    assert violations(request.workflow, proposal.workflow, context.registry) == ()
+    ran = validate(context, proposal.workflow, request.params, task=request.task)
     assert ran.action == "default", ran.shared["runtime_errors"]
     return proposal
 
 
-def lines(request: FixRequest, proposal: Proposal) -> list[str]:
-    return [str(change) for change in changes(request.workflow, proposal.workflow)]
+def lines(request: FixRequest, proposal: FixedWorkflow) -> list[str]:
+    return [str(change) for change in changes_between(request.workflow, proposal.workflow)]
 
 
 @pytest.fixture
@@ -75,11 +77,11 @@ def users(api: Api) -> str:
 # -- extraction ---------------------------------------------------------------------------------
 
 
-def test_several_paths_are_mended_in_one_attempt(planning: Planning, users: str) -> None:
+def test_several_paths_are_mended_in_one_attempt(context: PlannerContext, users: str) -> None:
     task = TASK.format(users, "username and biography")
     wrong = fetch(users, {"username": "$.username", "biography": "$.biography"})
-    request = failed(planning, wrong, task)
-    proposal = mended(planning, request)
+    request = failed(context, wrong, task)
+    proposal = mended(context, request)
     assert proposal.fixer == "fields"
     assert lines(request, proposal) == [
         "fetch: extract.username  $.username → $.login",
@@ -103,30 +105,32 @@ def test_several_paths_are_mended_in_one_attempt(planning: Planning, users: str)
     ],
 )
 def test_nested_and_indexed_paths_are_mended(
-    planning: Planning, api: Api, body: Any, wanted: str, guess: str, found: str
+    context: PlannerContext, api: Api, body: Any, wanted: str, guess: str, found: str
 ) -> None:
     url = api.on("GET /products", body)
-    request = failed(planning, fetch(url, {"it": guess}), TASK.format(url, f"the {wanted}"))
-    assert mended(planning, request).workflow["nodes"][0]["params"]["extract"] == {"it": found}
+    request = failed(context, fetch(url, {"it": guess}), TASK.format(url, f"the {wanted}"))
+    assert mended(context, request).workflow["nodes"][0]["params"]["extract"] == {"it": found}
 
 
-def test_json_that_is_not_declared_as_such_is_looked_into(planning: Planning, api: Api) -> None:
+def test_json_that_is_not_declared_as_such_is_looked_into(
+    context: PlannerContext, api: Api
+) -> None:
     url = api.on(
         "GET /user", Reply(b'{"login": "torvalds", "bio": "x"}', content_type="text/plain")
     )
     request = failed(
-        planning, fetch(url, {"biography": "$.biography"}), TASK.format(url, "biography")
+        context, fetch(url, {"biography": "$.biography"}), TASK.format(url, "biography")
     )
-    assert mended(planning, request).workflow["nodes"][0]["params"]["extract"] == {
+    assert mended(context, request).workflow["nodes"][0]["params"]["extract"] == {
         "biography": "$.bio"
     }
 
 
-def test_what_is_not_there_is_not_made_up(planning: Planning, users: str) -> None:
+def test_what_is_not_there_is_not_made_up(context: PlannerContext, users: str) -> None:
     wrong = fetch(users, {"biography": "$.biography", "shoe_size": "$.shoe_size"})
-    request = failed(planning, wrong, TASK.format(users, "biography and shoe size"))
+    request = failed(context, wrong, TASK.format(users, "biography and shoe size"))
     answer = ask(request)
-    assert isinstance(answer, NoProposal)
+    assert isinstance(answer, NoFix)
     (doubt,) = answer.doubts
     assert (doubt.node_id, doubt.attempted) == ("fetch", "$.shoe_size")
     assert all(candidate.confidence < 0.6 for candidate in doubt.candidates)
@@ -136,47 +140,51 @@ def test_what_is_not_there_is_not_made_up(planning: Planning, users: str) -> Non
     assert "RUNTRUE_MODEL" in answer.reason
 
 
-def test_two_names_do_not_get_one_path(planning: Planning, api: Api) -> None:
+def test_two_names_do_not_get_one_path(context: PlannerContext, api: Api) -> None:
     url = api.on("GET /users/ann", {"login": "ann", "id": 7})
     wrong = fetch(url, {"username": "$.username", "login_name": "$.login_name"})
-    answer = ask(failed(planning, wrong, TASK.format(url, "username and login name")))
-    assert isinstance(answer, NoProposal)
+    answer = ask(failed(context, wrong, TASK.format(url, "username and login name")))
+    assert isinstance(answer, NoFix)
     assert len(answer.doubts) == 1
     assert "$.login" in [candidate.text for candidate in answer.doubts[0].candidates]
 
 
 def test_a_path_that_is_extracted_already_is_not_given_to_another_name(
-    planning: Planning, api: Api
+    context: PlannerContext, api: Api
 ) -> None:
     url = api.on("GET /users/ann", {"login": "ann", "id": 7})
     wrong = fetch(url, {"login": "$.login", "username": "$.username"})
-    answer = ask(failed(planning, wrong, TASK.format(url, "login and username")))
-    assert isinstance(answer, NoProposal)
+    answer = ask(failed(context, wrong, TASK.format(url, "login and username")))
+    assert isinstance(answer, NoFix)
 
 
-def test_one_guess_under_two_names_is_one_path(planning: Planning, users: str) -> None:
+def test_one_guess_under_two_names_is_one_path(context: PlannerContext, users: str) -> None:
     wrong = fetch(users, {"biography": "$.biography", "about": "$.biography"})
-    request = failed(planning, wrong, TASK.format(users, "biography"))
-    extract = mended(planning, request).workflow["nodes"][0]["params"]["extract"]
+    request = failed(context, wrong, TASK.format(users, "biography"))
+    extract = mended(context, request).workflow["nodes"][0]["params"]["extract"]
     assert extract == {"biography": "$.bio", "about": "$.bio"}
 
 
-def test_an_item_of_a_batch_is_mended_by_what_it_was_answered(planning: Planning, api: Api) -> None:
+def test_an_item_of_a_batch_is_mended_by_what_it_was_answered(
+    context: PlannerContext, api: Api
+) -> None:
     for name in ("ann", "ben"):
         api.on(f"GET /users/{name}", {**TORVALDS, "login": name})
     wrong = fetch(api.url("/users/${item}"), {"biography": "$.biography"})
     wrong["nodes"][0]["batch"] = {"items": ["ann", "ben"]}
     for handling in ("fail_fast", "continue"):
         wrong["nodes"][0]["batch"]["error_handling"] = handling
-        request = failed(planning, wrong, "the biography of ann and ben")
-        proposal = mended(planning, request)
+        request = failed(context, wrong, "the biography of ann and ben")
+        proposal = mended(context, request)
         assert lines(request, proposal) == ["fetch: extract.biography  $.biography → $.bio"]
 
 
-def test_samples_of_candidates_are_short_and_hold_no_secret(planning: Planning, api: Api) -> None:
+def test_samples_of_candidates_are_short_and_hold_no_secret(
+    context: PlannerContext, api: Api
+) -> None:
     url = api.on("GET /me", {"access_token": "s3cret", "note": "x" * 500, "colour": {"a": 1}})
-    answer = ask(failed(planning, fetch(url, {"weight": "$.weight"}), "the weight"))
-    assert isinstance(answer, NoProposal)
+    answer = ask(failed(context, fetch(url, {"weight": "$.weight"}), "the weight"))
+    assert isinstance(answer, NoFix)
     samples = {one.text: one.sample for one in answer.doubts[0].candidates}
     assert samples
     assert all(len(sample) <= 60 for sample in samples.values())
@@ -218,7 +226,7 @@ def test_of_very_many_that_were_missed_only_some_are_looked_for() -> None:
         store={"fetch": {"response": {f"other_{n}": n for n in range(20)}}},
     )
     answer = ask(request)
-    assert isinstance(answer, NoProposal)
+    assert isinstance(answer, NoFix)
     assert [bool(doubt.candidates) for doubt in answer.doubts] == [True] * 50 + [False] * 350
 
 
@@ -231,49 +239,49 @@ def memory(tmp_path: Path) -> Any:
         yield memory
 
 
-def test_memory_comes_before_any_guess(planning: Planning, users: str, memory: Memory) -> None:
+def test_memory_comes_before_any_guess(context: PlannerContext, users: str, memory: Memory) -> None:
     memory.remember(scope_of("GET", users), "username", "$.name", fixer="fields")
-    request = failed(planning, fetch(users, {"username": "$.username"}), "the username")
-    proposal = mended(planning, request, memory)
+    request = failed(context, fetch(users, {"username": "$.username"}), "the username")
+    proposal = mended(context, request, memory)
     assert proposal.fixer == "memory"
     assert lines(request, proposal) == ["fetch: extract.username  $.username → $.name"]
 
 
 def test_a_remembered_path_that_leads_nowhere_is_passed_over(
-    planning: Planning, users: str, memory: Memory
+    context: PlannerContext, users: str, memory: Memory
 ) -> None:
     memory.remember(scope_of("GET", users), "biography", "$.gone", fixer="fields")
     for guess in ("$.biography", "$.gone"):
-        request = failed(planning, fetch(users, {"biography": guess}), "the biography")
-        proposal = mended(planning, request, memory)
+        request = failed(context, fetch(users, {"biography": guess}), "the biography")
+        proposal = mended(context, request, memory)
         assert proposal.fixer == "fields"
         assert lines(request, proposal) == [f"fetch: extract.biography  {guess} → $.bio"]
 
 
 def test_what_another_operation_has_taught_is_not_used(
-    planning: Planning, users: str, memory: Memory
+    context: PlannerContext, users: str, memory: Memory
 ) -> None:
     memory.remember(scope_of("POST", users), "biography", "$.name", fixer="fields")
-    request = failed(planning, fetch(users, {"biography": "$.biography"}), "the biography")
-    assert lines(request, mended(planning, request, memory)) == [
+    request = failed(context, fetch(users, {"biography": "$.biography"}), "the biography")
+    assert lines(request, mended(context, request, memory)) == [
         "fetch: extract.biography  $.biography → $.bio"
     ]
 
 
 def test_a_repair_that_is_partly_remembered_is_not_called_memory(
-    planning: Planning, users: str, memory: Memory
+    context: PlannerContext, users: str, memory: Memory
 ) -> None:
     memory.remember(scope_of("GET", users), "username", "$.login", fixer="fields")
     wrong = fetch(users, {"username": "$.username", "biography": "$.biography"})
-    request = failed(planning, wrong, TASK.format(users, "username and biography"))
-    assert mended(planning, request, memory).fixer == "fields"
+    request = failed(context, wrong, TASK.format(users, "username and biography"))
+    assert mended(context, request, memory).fixer == "fields"
 
 
 # -- references ---------------------------------------------------------------------------------
 
 
 def test_a_reference_is_mended_wherever_it_stands(
-    planning: Planning, users: str, tmp_path: Path
+    context: PlannerContext, users: str, tmp_path: Path
 ) -> None:
     wrong = fetch(users)
     wrong["nodes"] += [
@@ -296,8 +304,8 @@ def test_a_reference_is_mended_wherever_it_stands(
         "who": {"source": "fetch.response.biography"},
         "text": {"source": "<${fetch.response.biography}>"},
     }
-    request = failed(planning, wrong, "the biography of torvalds")
-    proposal = mended(planning, request)
+    request = failed(context, wrong, "the biography of torvalds")
+    proposal = mended(context, request)
     save, echo = proposal.workflow["nodes"][1:]
     assert save["params"]["content"] == (
         "$${fetch.response.biography}: ${ fetch.response.bio }, "
@@ -310,25 +318,25 @@ def test_a_reference_is_mended_wherever_it_stands(
     }
 
 
-def test_a_reference_of_an_output_alone_is_mended(planning: Planning, users: str) -> None:
+def test_a_reference_of_an_output_alone_is_mended(context: PlannerContext, users: str) -> None:
     wrong = {**fetch(users), "outputs": {"who": {"source": "${fetch.response.user.biography}"}}}
-    request = failed(planning, wrong, "the biography of torvalds")
-    assert mended(planning, request).doubts == ()
-    assert lines(request, mended(planning, request)) == [
+    request = failed(context, wrong, "the biography of torvalds")
+    assert mended(context, request).doubts == ()
+    assert lines(request, mended(context, request)) == [
         "outputs.who.source  ${fetch.response.user.biography} → ${fetch.response.bio}"
     ]
 
 
-def test_what_was_extracted_is_referred_to_by_its_name(planning: Planning, users: str) -> None:
+def test_what_was_extracted_is_referred_to_by_its_name(context: PlannerContext, users: str) -> None:
     wrong = fetch(users, {"user_name": "$.login", "id": "$.id"})
     wrong["outputs"] = {"who": {"source": "${fetch.extracted.username}"}}
-    request = failed(planning, wrong, "the username of torvalds")
-    assert lines(request, mended(planning, request)) == [
+    request = failed(context, wrong, "the username of torvalds")
+    assert lines(request, mended(context, request)) == [
         "outputs.who.source  ${fetch.extracted.username} → ${fetch.extracted.user_name}"
     ]
 
 
-def test_text_that_holds_json_is_referred_into(planning: Planning) -> None:
+def test_text_that_holds_json_is_referred_into(context: PlannerContext) -> None:
     wrong = {
         "nodes": [
             {
@@ -343,13 +351,13 @@ def test_text_that_holds_json_is_referred_into(planning: Planning) -> None:
             },
         ]
     }
-    request = failed(planning, wrong, "print the biography")
-    assert lines(request, mended(planning, request)) == [
+    request = failed(context, wrong, "print the biography")
+    assert lines(request, mended(context, request)) == [
         "use: stdin  ${run.stdout.biography} → ${run.stdout.bio}"
     ]
 
 
-def test_the_item_of_a_batch_is_referred_into(planning: Planning, api: Api) -> None:
+def test_the_item_of_a_batch_is_referred_into(context: PlannerContext, api: Api) -> None:
     url = api.on("GET /users", [TORVALDS, {**TORVALDS, "login": "ann"}])
     params = {"command": "cat", "stdin": "${item.biography}"}
     other = {
@@ -366,9 +374,9 @@ def test_the_item_of_a_batch_is_referred_into(planning: Planning, api: Api) -> N
     }
     wrong = fetch(url)
     wrong["nodes"] += [other, each]
-    request = failed(planning, wrong, "print the biography of each user")
+    request = failed(context, wrong, "print the biography of each user")
     # What is called the same in another batch is something else.
-    assert lines(request, mended(planning, request)) == [
+    assert lines(request, mended(context, request)) == [
         "each: stdin  ${item.biography} → ${item.bio}"
     ]
 
@@ -397,22 +405,22 @@ def test_a_reference_is_found_in_every_place_that_may_hold_one_and_in_no_other()
 
 
 def test_a_remembered_path_is_also_known_to_references(
-    planning: Planning, users: str, memory: Memory
+    context: PlannerContext, users: str, memory: Memory
 ) -> None:
     memory.remember(scope_of("GET", users), "username", "$.name", fixer="fields")
     wrong = {**fetch(users), "outputs": {"who": {"source": "${fetch.response.username}"}}}
-    request = failed(planning, wrong, "the username")
-    proposal = mended(planning, request, memory)
+    request = failed(context, wrong, "the username")
+    proposal = mended(context, request, memory)
     assert (proposal.fixer, proposal.workflow["outputs"]["who"]["source"]) == (
         "memory",
         "${fetch.response.name}",
     )
 
 
-def test_a_doubtful_reference_tells_what_it_could_be(planning: Planning, users: str) -> None:
+def test_a_doubtful_reference_tells_what_it_could_be(context: PlannerContext, users: str) -> None:
     wrong = {**fetch(users), "outputs": {"x": {"source": "${fetch.response.shoe_size}"}}}
-    answer = ask(failed(planning, wrong, "the shoe size of torvalds"))
-    assert isinstance(answer, NoProposal)
+    answer = ask(failed(context, wrong, "the shoe size of torvalds"))
+    assert isinstance(answer, NoFix)
     (doubt,) = answer.doubts
     assert doubt.attempted == "${fetch.response.shoe_size}"
     assert all(one.text.startswith("fetch.response") for one in doubt.candidates)
@@ -456,27 +464,31 @@ def test_what_gives_nothing_to_go_by_is_said_to_need_a_model(finding: Finding) -
         task="x", workflow=fetch("http://x"), params={}, findings=(finding,), store={"fetch": {}}
     )
     answer = ask(request)
-    assert isinstance(answer, NoProposal)
+    assert isinstance(answer, NoFix)
     assert "no way to mend" in answer.reason
     assert "RUNTRUE_MODEL" in answer.reason
 
 
-def test_what_is_not_the_workflows_fault_is_left_alone(planning: Planning, users: str) -> None:
-    request = failed(planning, fetch(users, {"biography": "$.biography"}), "the biography")
+def test_what_is_not_the_workflows_fault_is_left_alone(context: PlannerContext, users: str) -> None:
+    request = failed(context, fetch(users, {"biography": "$.biography"}), "the biography")
     request = replace(request, findings=(_finding("auth", Fault.CREDENTIALS), *request.findings))
-    assert mended(planning, request).doubts == ()
+    assert mended(context, request).doubts == ()
 
 
-def test_what_it_is_helpless_at_is_left_to_the_next_run(planning: Planning, users: str) -> None:
-    request = failed(planning, fetch(users, {"biography": "$.biography"}), "the biography")
+def test_what_it_is_helpless_at_is_left_to_the_next_run(
+    context: PlannerContext, users: str
+) -> None:
+    request = failed(context, fetch(users, {"biography": "$.biography"}), "the biography")
     helpless = (_finding("something_new", attempted=("it",)), _finding("something_else"))
     request = replace(request, findings=(*request.findings, *helpless))
-    (doubt,) = mended(planning, request).doubts
+    (doubt,) = mended(context, request).doubts
     assert (doubt.node_id, doubt.attempted) == ("fetch", "it")
 
 
-def test_a_repair_that_was_refused_is_not_proposed_again(planning: Planning, users: str) -> None:
-    request = failed(planning, fetch(users, {"biography": "$.biography"}), "the biography")
+def test_a_repair_that_was_refused_is_not_proposed_again(
+    context: PlannerContext, users: str
+) -> None:
+    request = failed(context, fetch(users, {"biography": "$.biography"}), "the biography")
     answer = ask(replace(request, rejected=("it has failed before",)))
-    assert isinstance(answer, NoProposal)
+    assert isinstance(answer, NoFix)
     assert "it has failed before" in answer.reason

@@ -9,23 +9,22 @@ from typing import Any
 from runtrue.fields import Ranked, rank_names
 from runtrue.loop import Finding
 from runtrue.memory import Scope
-from runtrue.planner.repair.draft import Draft, Mended, candidates, params_of
-from runtrue.planner.repair.paths import assign
-from runtrue.planner.repair.requests import SENT
-from runtrue.planner.repair.values import fitted, kind_of, kinds_of, resolved, zone
-from runtrue.planner.seams import Candidate, Doubt
+from runtrue.planner.fix.draft import SHOWN, Correction, FixDraft, params_of, suggestions
+from runtrue.planner.fix.paths import assign
+from runtrue.planner.fix.requests import SENT, as_object
+from runtrue.planner.fix.values import fitted, resolved, takes_type, type_of, types_of, zone
+from runtrue.planner.seams import Doubt, Suggestion
 from runtrue.workflow import TemplateSyntaxError, Unresolved, compile_template
 
-_SHOWN = 3
-#: More names than these are not compared with one another: all with all would take for ever.
+#: More names are not compared with one another: all with all would take for ever.
 _MOST_NAMES, _MOST_PROPERTIES = 50, 500
 
 
 # -- tools --------------------------------------------------------------------------------------
 
 
-def mend_arguments(finding: Finding, draft: Draft) -> Mended | None:
-    """Mend the names and values of arguments that break the schema of a tool."""
+def fix_arguments(finding: Finding, draft: FixDraft) -> Correction | None:
+    """Fix the names and values of arguments that break the schema of a tool."""
     node = draft.node(finding.location.symbol)
     if node is None:
         return None
@@ -33,59 +32,59 @@ def mend_arguments(finding: Finding, draft: Draft) -> Mended | None:
     if not isinstance(schema.get("properties"), dict):
         return None
     names = _Names(finding, draft, draft.scope(node))
-    given, renamed = names.mend(params_of(node), schema)
+    given, renamed = names.rename(params_of(node), schema)
     if renamed:
         node["params"] = given
-    values = mend_values(finding, draft) or Mended()
-    if not renamed and not names.doubts and values == Mended():
+    values = fix_values(finding, draft) or Correction()
+    if not renamed and not names.doubts and values == Correction():
         return None
-    return Mended(
-        (*renamed, *values.settled),
+    return Correction(
+        (*renamed, *values.fixed),
         (*names.doubts, *values.doubts),
         frozenset(names.fixers) | values.fixers,
     )
 
 
-def mend_values(finding: Finding, draft: Draft) -> Mended | None:
-    """Bring the arguments of a tool that failed into the form that its schema speaks of."""
+def fix_values(finding: Finding, draft: FixDraft) -> Correction | None:
+    """Convert the arguments of a tool that failed to the types that its schema wants."""
     node = draft.node(finding.location.symbol)
     if node is None:
         return None
     given, schema = params_of(node), draft.schema_of(node, finding)
-    settled, doubts = [], []
+    fixed, doubts = [], []
     for name, value in given.items():
-        wanted = resolved(_object(schema.get("properties")).get(name), schema)
+        wanted = resolved(as_object(schema.get("properties")).get(name), schema)
         filled = _filled(value, draft.request.store)
         new = zone(fitted(filled, wanted), name, wanted)
         if new is filled or (type(new) is type(filled) and new == filled):
             continue
         if _refers(value):
-            # It comes from elsewhere: whoever gives it has to give it in another way.
-            meant = Candidate(text=str(new), confidence=1.0)
+            # It comes from elsewhere, and has to be changed there.
+            meant = Suggestion(text=str(new), confidence=1.0)
             attempted = f"{name}: {filled}"
             doubts.append(Doubt(node_id=node["id"], attempted=attempted, candidates=(meant,)))
         else:
-            settled.append(f"{name}: {value} → {new}")
+            fixed.append(f"{name}: {value} → {new}")
             given[name] = new
-    if not settled and not doubts:
+    if not fixed and not doubts:
         return None
-    return Mended(tuple(settled), tuple(doubts), frozenset({"fields"} if settled else ()))
+    return Correction(tuple(fixed), tuple(doubts), frozenset({"fields"} if fixed else ()))
 
 
 class _Names:
-    """Renames arguments by what the schema knows, and collects what is in doubt."""
+    """Renames arguments to what the schema knows, and collects what is in doubt."""
 
-    def __init__(self, finding: Finding, draft: Draft, scope: Scope | None) -> None:
+    def __init__(self, finding: Finding, draft: FixDraft, scope: Scope | None) -> None:
         self.finding = finding
         self.draft = draft
         self.scope = scope
         self.doubts: list[Doubt] = []
         self.fixers: set[str] = set()
 
-    def mend(
+    def rename(
         self, given: dict[str, Any], schema: Mapping[str, Any]
     ) -> tuple[dict[str, Any], list[str]]:
-        """The arguments under the names that the schema knows."""
+        """Return the arguments under the names that the schema knows."""
         properties: Mapping[str, Any] = schema["properties"]
         unknown = [name for name in given if name not in properties]
         free = {
@@ -109,7 +108,7 @@ class _Names:
         )
         for name in needed:
             if name not in found.values() and not self.doubts:
-                # Nothing is invented: whoever asks has to say it.
+                # Nothing is invented: the user has to say it.
                 self._doubt(name)
         renamed = {found.get(name, name): value for name, value in given.items()}
         return renamed, [f"{name} → {known}" for name, known in found.items()]
@@ -136,26 +135,23 @@ class _Names:
             self.fixers.add("fields")
         for name, options in ranked.items():
             if name not in assigned:
-                shown = tuple(map(_plain, islice(free, _MOST_NAMES)))
-                self._doubt(name, candidates(options[:_SHOWN]) or shown)
+                shown = tuple(map(_unranked, islice(free, _MOST_NAMES)))
+                self._doubt(name, suggestions(options[:SHOWN]) or shown)
         return assigned
 
-    def _doubt(self, attempted: str, found: tuple[Candidate, ...] = ()) -> None:
+    def _doubt(self, attempted: str, found: tuple[Suggestion, ...] = ()) -> None:
         node_id = self.finding.location.symbol or ""
         self.doubts.append(Doubt(node_id=node_id, attempted=attempted, candidates=found))
 
 
-def _plain(name: str) -> Candidate:
-    return Candidate(text=name, confidence=0.0)
+def _unranked(name: str) -> Suggestion:
+    return Suggestion(text=name, confidence=0.0)
 
 
 def _takes(schema: Mapping[str, Any], value: Any) -> bool:
-    """Whether an argument of this schema could be given that value, as it is or converted."""
-    kinds = kinds_of(schema)
-    if not kinds or _refers(value):
-        return True
-    kind = kind_of(fitted(value, schema))
-    return kind in kinds or (kind == "integer" and "number" in kinds)
+    """True if an argument of this schema could be given that value, as it is or converted."""
+    types = types_of(schema)
+    return not types or _refers(value) or takes_type(types, type_of(fitted(value, schema)))
 
 
 def _filled(value: Any, store: Mapping[str, Any]) -> Any:
@@ -163,10 +159,6 @@ def _filled(value: Any, store: Mapping[str, Any]) -> Any:
         return compile_template(value).render(store)
     except (TemplateSyntaxError, Unresolved):
         return value
-
-
-def _object(value: Any) -> Mapping[str, Any]:
-    return value if isinstance(value, Mapping) else {}
 
 
 def _refers(value: Any) -> bool:
@@ -179,8 +171,8 @@ def _refers(value: Any) -> bool:
 # -- requests -----------------------------------------------------------------------------------
 
 
-def mend_sent(finding: Finding, draft: Draft) -> Mended | None:
-    """Rename what a request sends to the name of the field that its server said it lacks."""
+def fix_sent_names(finding: Finding, draft: FixDraft) -> Correction | None:
+    """Rename what a request sends to the field that its server misses."""
     node = draft.node(finding.location.symbol)
     fields = finding.data.get("fields")
     if node is None or not isinstance(fields, list):
@@ -216,10 +208,10 @@ def mend_sent(finding: Finding, draft: Draft) -> Mended | None:
         Doubt(
             node_id=node["id"],
             attempted=name,
-            candidates=candidates(options[:_SHOWN]) or tuple(map(_plain, free[:_SHOWN])),
+            candidates=suggestions(options[:SHOWN]) or tuple(map(_unranked, free[:SHOWN])),
         )
         for name, options in ranked.items()
         if name not in assigned
     )
-    settled = tuple(f"{old} → {name}" for old, name in new.items())
-    return Mended(settled, doubts, frozenset(fixers))
+    fixed = tuple(f"{old} → {name}" for old, name in new.items())
+    return Correction(fixed, doubts, frozenset(fixers))

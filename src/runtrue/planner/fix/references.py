@@ -1,4 +1,4 @@
-"""References: finding those of a workflow that name one place, and leading them to another."""
+"""References: redirect those of a workflow that lead to one path to another."""
 
 from __future__ import annotations
 
@@ -14,12 +14,13 @@ _VERBATIM = {("workflow", "workflow_ir"), ("llm", "schema")}
 def redirect(
     workflow: dict[str, Any], attempted: str, found: str, *, only: str | None = None
 ) -> int:
-    """Replace a reference wherever it stands, also inside of longer texts; how often it did.
+    """Replace a reference wherever it occurs, also inside of longer texts; return how often.
 
-    Both are what is between the braces. A reference that goes on deeper is another one. `only` is
-    the node to keep to.
+    Both are what is between the braces. A reference that goes on deeper is another one. With
+    `only`, look at that node alone.
     """
-    wanted = _target(f"${{{attempted}}}")
+    (reference, *_) = compile_template(f"${{{attempted}}}").references
+    wanted = reference.root, reference.path
     count = 0
     for text, put in _texts(workflow, only):
         changed, times = _redirected(text, wanted, found)
@@ -27,11 +28,6 @@ def redirect(
             put(changed)
             count += times
     return count
-
-
-def _target(text: str) -> tuple[str, Path | None]:
-    reference = compile_template(text).references[0]
-    return reference.root, reference.path
 
 
 def _redirected(text: str, wanted: tuple[str, Path | None], found: str) -> tuple[str, int]:
@@ -51,7 +47,7 @@ Put = Callable[[str], None]
 
 
 def _texts(workflow: dict[str, Any], only: str | None) -> Iterator[tuple[str, Put]]:
-    """Every text that may hold references, and a way to put another one in its place."""
+    """Yield every text that may hold references, and a function that replaces it."""
     for node in workflow.get("nodes", ()):
         if only is not None and node.get("id") != only:
             continue

@@ -1,4 +1,4 @@
-"""Learning: what a run that has passed proves about the operations that it called."""
+"""Lessons: what a run that has passed proves about the operations that it called."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from runtrue.memory import Memory, Scope
-from runtrue.planner.bounds import changes
-from runtrue.planner.repair.requests import SENT, family, in_answer, scope_of_node
+from runtrue.planner.bounds import changes_between
+from runtrue.planner.fix.requests import SENT, as_object, family, in_answer, scope_of_node
 from runtrue.workflow import Interface, Reference, TemplateSyntaxError, compile_template
 
-#: What is remembered, what was wanted, and what that has proven to be.
+#: `path` or `argument`, what was wanted, and what that has proven to be.
 Lesson = tuple[str, str, str]
 
 
@@ -25,8 +25,8 @@ def learn(
 ) -> None:
     """Remember each path and argument that `first`, the first guess, had otherwise.
 
-    Called when `proven` has passed; `store` is what its run left. What was recalled for it, and
-    has proven right again, is counted as a use. Names and paths are kept, and no values.
+    Call it when `proven` has passed; `store` is that of its run. What was recalled for it, and
+    has proven right again, counts as a use. Names and paths are remembered, and no values.
     """
     nodes: dict[str, Mapping[str, Any]] = {node["id"]: node for node in proven["nodes"]}
     guessed: dict[str, Mapping[str, Any]] = {node["id"]: node for node in first["nodes"]}
@@ -48,8 +48,8 @@ def learn(
 def _of_extraction(
     memory: Memory, scope: Scope, before: Mapping[str, Any], after: Mapping[str, Any]
 ) -> Iterator[Lesson]:
-    guessed = _object(before, "extract")
-    for name, path in _object(after, "extract").items():
+    guessed = _params(before, "extract")
+    for name, path in _params(after, "extract").items():
         guess = guessed.get(name)
         if not isinstance(guess, str) or not isinstance(path, str):
             continue
@@ -62,14 +62,14 @@ def _of_extraction(
 
 def _of_arguments(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[Lesson]:
     if family(after) == "mcp":
-        yield from _renamed(_object(before), _object(after))
+        yield from _renamed(_params(before), _params(after))
     elif family(after) == "http":
         for part in SENT:
-            yield from _renamed(_object(before, part), _object(after, part))
+            yield from _renamed(_params(before, part), _params(after, part))
 
 
 def _renamed(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[Lesson]:
-    """Names that went, each with the one that came for the same value."""
+    """Pair each name that is gone with the new one of the same value."""
     gone = [name for name in before if name not in after]
     new = [name for name in after if name not in before]
     for name in gone:
@@ -81,8 +81,8 @@ def _renamed(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[Le
 def _of_references(
     first: Mapping[str, Any], proven: Mapping[str, Any], producer: Mapping[str, Any]
 ) -> Iterator[Lesson]:
-    """References into what a node was answered that lead elsewhere now."""
-    for change in changes(first, proven):
+    """Find the references into the answer to a node that lead elsewhere now."""
+    for change in changes_between(first, proven):
         if not isinstance(change.before, str) or not isinstance(change.after, str):
             continue
         pairs = zip(_references(change.before), _references(change.after), strict=False)
@@ -101,8 +101,6 @@ def _references(text: str) -> tuple[Reference, ...]:
         return ()
 
 
-def _object(node: Mapping[str, Any], part: str | None = None) -> Mapping[str, Any]:
-    value = node.get("params")
-    if part is not None and isinstance(value, Mapping):
-        value = value.get(part)
-    return value if isinstance(value, Mapping) else {}
+def _params(node: Mapping[str, Any], part: str | None = None) -> Mapping[str, Any]:
+    params = as_object(node.get("params"))
+    return params if part is None else as_object(params.get(part))

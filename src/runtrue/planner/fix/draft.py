@@ -1,4 +1,4 @@
-"""Drafts: the workflow that is being mended, and what mending one finding of it came to."""
+"""Draft: the workflow that is being fixed, and the corrections of its findings."""
 
 from __future__ import annotations
 
@@ -11,76 +11,78 @@ from typing import Any
 from runtrue.fields import Ranked
 from runtrue.loop import Finding
 from runtrue.memory import Memory, Scope
-from runtrue.planner.repair.requests import scope_of_node
-from runtrue.planner.seams import Candidate, Doubt, FixRequest
+from runtrue.planner.fix.requests import scope_of_node
+from runtrue.planner.seams import Doubt, FixRequest, Suggestion
 from runtrue.workflow import sample_text
 
 _LONGEST_SAMPLE = 60
+#: How many suggestions people are shown for one doubt.
+SHOWN = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Mended:
-    """What a finding came to: what was settled, by whom, and what could not be."""
+class Correction:
+    """What was fixed for a finding, what is in doubt, and who fixed it."""
 
-    settled: tuple[str, ...] = ()
+    fixed: tuple[str, ...] = ()
     doubts: tuple[Doubt, ...] = ()
     fixers: frozenset[str] = frozenset()
 
 
-class Draft:
+class FixDraft:
     """A copy of the workflow that failed, to be changed in place."""
 
     def __init__(self, request: FixRequest, memory: Memory | None) -> None:
         self.request = request
-        self.workflow: dict[str, Any] = _copied(request.workflow)
+        self.workflow: dict[str, Any] = _copy_without_aliases(request.workflow)
         self._memory = memory
         self._seen: set[tuple[str, str | None]] = set()
 
     def node(self, name: str | None) -> dict[str, Any] | None:
-        """The node of that id, where there is one."""
+        """Return the node of that id, if there is one."""
         nodes: list[dict[str, Any]] = self.workflow.get("nodes", [])
         return next((node for node in nodes if node.get("id") == name), None)
 
     def first_sight(self, attempted: str, node_id: str | None) -> bool:
-        """Whether this has not been looked at before: findings of several nodes may tell of it."""
+        """True the first time: findings of several nodes may report the same reference."""
         is_new = (attempted, node_id) not in self._seen
         self._seen.add((attempted, node_id))
         return is_new
 
     def schema_of(self, node: Mapping[str, Any], finding: Finding) -> dict[str, Any]:
-        """What the arguments of a tool have to be, as its server declares it."""
+        """Return the schema that a tool's server declares for its arguments."""
         known = [c.params_schema for c in self.request.components if c.type == node.get("type")]
         schema = finding.data.get("schema") or next(iter(known), None)
         return schema if isinstance(schema, dict) else {}
 
     def scope(self, node: Mapping[str, Any], item: Any = None) -> Scope | None:
-        """Where repairs of what a node does hold."""
+        """Return the scope of fixes to what a node does."""
         return scope_of_node(node, self.request.store, self.request.components, item=item)
 
     def recall(self, scope: Scope | None, wanted: str, kind: str = "path") -> str | None:
-        """What memory says of it."""
+        """Return what memory knows for `wanted`."""
         if self._memory is None or scope is None:
             return None
         return self._memory.recall(scope, wanted, kind=kind)
 
 
 def params_of(node: Mapping[str, Any]) -> dict[str, Any]:
-    """The params of a node; those that are not there are empty, and are not put there."""
+    """Return the params of a node, or an empty object that is not the node's."""
     params = node.get("params")
     return params if isinstance(params, dict) else {}
 
 
-def _copied(value: Any) -> Any:
-    """A copy in which nothing is in two places at once, as the anchors of a YAML file have it."""
+def _copy_without_aliases(value: Any) -> Any:
+    """Copy a value so that nothing is in two places at once, as YAML anchors would have it."""
     if isinstance(value, Mapping):
-        return {key: _copied(inner) for key, inner in value.items()}
-    return [_copied(inner) for inner in value] if isinstance(value, list) else value
+        return {key: _copy_without_aliases(inner) for key, inner in value.items()}
+    return [_copy_without_aliases(inner) for inner in value] if isinstance(value, list) else value
 
 
 class Intents:
-    """What each of several things is wanted for: the task without the others.
+    """The task as it concerns each of several wanted things: without the words for the others.
 
-    Their words would speak for fields that are not this one.
+    Those would speak for fields that are not this one.
     """
 
     def __init__(self, task: str, wanted: Iterable[str]) -> None:
@@ -92,14 +94,14 @@ class Intents:
         }
 
     def of(self, wanted: str) -> str:
-        """The task as far as it is about this one."""
+        """Return the task as far as it is about this one."""
         own = _words(wanted)
-        kept = self._spans.get(own, [])
-        # Blanks, so that what is kept stays where it is.
+        own_spans = self._spans.get(own, [])
+        # Blanks, so that the other positions stay right.
         text = list(self._task)
         for words, spans in self._spans.items():
             for begin, end in spans if words != own else ():
-                if not any(begin < last and first < end for first, last in kept):
+                if not any(begin < last and first < end for first, last in own_spans):
                     text[begin:end] = " " * (end - begin)
         return " ".join("".join(text).split())
 
@@ -109,25 +111,25 @@ def _words(name: str) -> tuple[str, ...]:
 
 
 def _spelled(words: tuple[str, ...]) -> re.Pattern[str]:
-    """A name as people write it: `display_name`, `display name`, `Display-Name`."""
+    """Match a name as people write it: `display_name`, `display name`, `Display-Name`."""
     joined = r"[\s_-]*".join(map(re.escape, words))
     return re.compile(rf"(?<!\w){joined}(?!\w)" if joined else r"(?!)", re.IGNORECASE)
 
 
-def candidates(ranked: Iterable[Ranked], prefix: str = "") -> tuple[Candidate, ...]:
-    """What could be meant, for people: `prefix` takes the place of the `$` of a path."""
+def suggestions(ranked: Iterable[Ranked], prefix: str = "") -> tuple[Suggestion, ...]:
+    """Return what could be meant, for people: `prefix` replaces the `$` of a path."""
     return tuple(
-        Candidate(
+        Suggestion(
             text=f"{prefix}{one.path[1:]}" if prefix else one.path,
             confidence=round(one.confidence, 3),
-            sample=sample(one.path, one.value),
+            sample=_sample(one.path, one.value),
         )
         for one in ranked
     )
 
 
-def sample(path: str, value: object) -> str:
-    """A piece of a value; that of a secret, by the name of the place, is not shown."""
+def _sample(path: str, value: object) -> str:
+    """Return a piece of a value; that of a secret, by its name, is not shown."""
     name = re.split(r"[.\[\]']+", path.rstrip("]'"))[-1]
     (shown,) = json.loads(sample_text({name: value}, limit=10_000)).values()
     text = json.dumps(shown, ensure_ascii=False)

@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 
 from runtrue.loop import Fault, Finding, Location
 from runtrue.memory import Memory, Scope, scope_of
-from runtrue.planner.planning import Planning
-from runtrue.planner.repair.values import fitted, resolved, zone
-from runtrue.planner.seams import FixRequest, NoProposal, Proposal
+from runtrue.planner.context import PlannerContext
+from runtrue.planner.fix.values import fitted, resolved, zone
+from runtrue.planner.seams import FixedWorkflow, FixRequest, NoFix
 from runtrue.workflow import Interface
 from tests.planner.api import Api, Asked, Reply
-from tests.planner.test_repair import ask, failed, lines, mended
+from tests.planner.test_fix_workflow import ask, failed, lines, mended
 
 
 def tool(name: str, **params: Any) -> dict[str, Any]:
@@ -30,74 +30,74 @@ NOW = "mcp-time-get_current_time"
 CONVERT = "mcp-time-convert_time"
 
 
-def test_an_argument_gets_the_name_that_the_tool_knows(planning: Planning) -> None:
-    request = failed(planning, tool(NOW, tz="Asia/Tokyo"), "what time is it in Tokyo?")
-    assert lines(request, mended(planning, request)) == [
+def test_an_argument_gets_the_name_that_the_tool_knows(context: PlannerContext) -> None:
+    request = failed(context, tool(NOW, tz="Asia/Tokyo"), "what time is it in Tokyo?")
+    assert lines(request, mended(context, request)) == [
         "call: tz  removed: Asia/Tokyo",
         "call: timezone  added: Asia/Tokyo",
     ]
 
 
-def test_several_arguments_are_renamed_at_once(planning: Planning) -> None:
+def test_several_arguments_are_renamed_at_once(context: PlannerContext) -> None:
     wrong = tool(CONVERT, source_tz="Europe/Berlin", time="12:00", target_tz="Asia/Kolkata")
-    request = failed(planning, wrong, "convert 12:00 from Berlin to Kolkata")
-    assert mended(planning, request).workflow["nodes"][0]["params"] == {
+    request = failed(context, wrong, "convert 12:00 from Berlin to Kolkata")
+    assert mended(context, request).workflow["nodes"][0]["params"] == {
         "source_timezone": "Europe/Berlin",
         "time": "12:00",
         "target_timezone": "Asia/Kolkata",
     }
 
 
-def test_a_time_zone_named_by_its_city_gets_its_name(planning: Planning) -> None:
-    request = failed(planning, tool(NOW, timezone="Tokyo"), "what time is it in Tokyo?")
-    proposal = mended(planning, request)
+def test_a_time_zone_named_by_its_city_gets_its_name(context: PlannerContext) -> None:
+    request = failed(context, tool(NOW, timezone="Tokyo"), "what time is it in Tokyo?")
+    proposal = mended(context, request)
     assert (proposal.fixer, lines(request, proposal)) == (
         "fields",
         ["call: timezone  Tokyo → Asia/Tokyo"],
     )
 
 
-def test_a_value_that_nobody_can_mend_is_left(planning: Planning) -> None:
-    answer = ask(failed(planning, tool(NOW, timezone="Nowhere/Never"), "what time is it?"))
-    assert isinstance(answer, NoProposal)
+def test_a_value_that_nobody_can_mend_is_left(context: PlannerContext) -> None:
+    answer = ask(failed(context, tool(NOW, timezone="Nowhere/Never"), "what time is it?"))
+    assert isinstance(answer, NoFix)
     assert "no way to mend" in answer.reason
 
 
-def test_what_was_not_said_is_not_invented(planning: Planning) -> None:
-    answer = ask(failed(planning, tool(NOW), "what time is it?"))
-    assert isinstance(answer, NoProposal)
+def test_what_was_not_said_is_not_invented(context: PlannerContext) -> None:
+    answer = ask(failed(context, tool(NOW), "what time is it?"))
+    assert isinstance(answer, NoFix)
     (doubt,) = answer.doubts
     assert (doubt.attempted, doubt.candidates) == ("timezone", ())
 
 
-def test_a_value_of_an_input_is_mended_by_whoever_gives_it(planning: Planning) -> None:
+def test_a_value_of_an_input_is_mended_by_whoever_gives_it(context: PlannerContext) -> None:
     wrong = {**tool(NOW, timezone="${zone}"), "inputs": {"zone": {"type": "string"}}}
-    answer = ask(failed(planning, wrong, "what time is it in Tokyo?", {"zone": "Tokyo"}))
-    assert isinstance(answer, NoProposal)
+    answer = ask(failed(context, wrong, "what time is it in Tokyo?", {"zone": "Tokyo"}))
+    assert isinstance(answer, NoFix)
     (doubt,) = answer.doubts
     assert (doubt.attempted, doubt.candidates[0].text) == ("timezone: Tokyo", "Asia/Tokyo")
 
 
-def test_the_fields_of_a_result_are_found(planning: Planning) -> None:
+def test_the_fields_of_a_result_are_found(context: PlannerContext) -> None:
     for reference in ("${call.zone}", "${call.result.zone}"):
         wrong = {
             **tool(NOW, timezone="Asia/Tokyo"),
             "outputs": {"zone": {"source": reference}},
         }
-        request = failed(planning, wrong, "the time zone in Tokyo")
-        source = mended(planning, request).workflow["outputs"]["zone"]["source"]
+        request = failed(context, wrong, "the time zone in Tokyo")
+        source = mended(context, request).workflow["outputs"]["zone"]["source"]
         assert source == reference.replace("zone", "timezone")
 
 
-def test_a_renamed_argument_is_remembered(planning: Planning, tmp_path: Path) -> None:
+def test_a_renamed_argument_is_remembered(context: PlannerContext, tmp_path: Path) -> None:
     wrong = tool(CONVERT, a="Europe/Berlin", time="12:00", b="Asia/Kolkata")
-    request = failed(planning, wrong, "convert it")
+    request = failed(context, wrong, "convert it")
     scope = Scope.of_tool("time", "convert_time")
     with Memory(tmp_path / "memory") as memory:
-        assert isinstance(ask(request, memory), NoProposal)
+        assert isinstance(ask(request, memory), NoFix)
         memory.remember(scope, "a", "source_timezone", fixer="model", kind="argument")
         memory.remember(scope, "b", "target_timezone", fixer="model", kind="argument")
-        proposal = mended(planning, request, memory)
+        proposal = mended(context, request, memory)
     assert proposal.fixer == "memory"
     assert list(proposal.workflow["nodes"][0]["params"]) == [
         "source_timezone",
@@ -109,7 +109,7 @@ def test_a_renamed_argument_is_remembered(planning: Planning, tmp_path: Path) ->
 # -- tools with other schemas -------------------------------------------------------------------
 
 
-def asked(schema: Mapping[str, Any], task: str = "", **params: Any) -> Proposal | NoProposal:
+def asked(schema: Mapping[str, Any], task: str = "", **params: Any) -> FixedWorkflow | NoFix:
     """The answer to a call that broke a schema, as the run tells of it."""
     finding = Finding(
         source="mcp-shop-list",
@@ -132,7 +132,7 @@ def asked(schema: Mapping[str, Any], task: str = "", **params: Any) -> Proposal 
 
 def settled(schema: Mapping[str, Any], task: str = "", **params: Any) -> dict[str, Any]:
     answer = asked(schema, task, **params)
-    assert isinstance(answer, Proposal), answer
+    assert isinstance(answer, FixedWorkflow), answer
     found: dict[str, Any] = answer.workflow["nodes"][0]["params"]
     return found
 
@@ -159,7 +159,7 @@ def test_names_and_values_are_mended_together() -> None:
 
 def test_what_was_asked_for_is_not_dropped() -> None:
     answer = asked(SHOP, limit=5, colour="red")
-    assert isinstance(answer, NoProposal)
+    assert isinstance(answer, NoFix)
     (doubt,) = answer.doubts
     assert doubt.attempted == "colour"
     assert {candidate.text for candidate in doubt.candidates} <= {"order", "tags"}
@@ -172,7 +172,7 @@ def test_an_argument_that_may_be_welcome_is_left_alone() -> None:
 
 def test_a_value_goes_to_no_argument_that_cannot_take_it() -> None:
     schema = {"properties": {"limit": {"type": "integer"}}, "required": ["limit"]}
-    assert isinstance(asked(schema, most="many"), NoProposal)
+    assert isinstance(asked(schema, most="many"), NoFix)
     assert settled(schema, most="5") == {"limit": 5}
 
 
@@ -279,27 +279,29 @@ def post(url: str, **json: Any) -> dict[str, Any]:
     return {"nodes": [{"id": "send", "type": "http", "params": params}]}
 
 
-def test_what_is_sent_gets_the_name_that_the_server_misses(planning: Planning, api: Api) -> None:
+def test_what_is_sent_gets_the_name_that_the_server_misses(
+    context: PlannerContext, api: Api
+) -> None:
     url = api.on("POST /users", _wants("email", "name"))
-    request = failed(planning, post(url, name="Ann", e_mail="a@b.org"), "add user Ann, a@b.org")
-    proposal = mended(planning, request)
+    request = failed(context, post(url, name="Ann", e_mail="a@b.org"), "add user Ann, a@b.org")
+    proposal = mended(context, request)
     assert proposal.workflow["nodes"][0]["params"]["json"] == {"name": "Ann", "email": "a@b.org"}
 
 
-def test_a_field_that_nothing_resembles_is_told(planning: Planning, api: Api) -> None:
+def test_a_field_that_nothing_resembles_is_told(context: PlannerContext, api: Api) -> None:
     url = api.on("POST /users", _wants("shoe_size"))
-    answer = ask(failed(planning, post(url, name="Ann"), "add user Ann"))
-    assert isinstance(answer, NoProposal)
+    answer = ask(failed(context, post(url, name="Ann"), "add user Ann"))
+    assert isinstance(answer, NoFix)
     (doubt,) = answer.doubts
     assert doubt.attempted == "shoe_size"
     assert [candidate.text for candidate in doubt.candidates] == ["name"]
 
 
 def test_a_field_that_is_remembered_needs_no_likeness(
-    planning: Planning, api: Api, tmp_path: Path
+    context: PlannerContext, api: Api, tmp_path: Path
 ) -> None:
     url = api.on("POST /users", _wants("handle"))
-    request = failed(planning, post(url, who="ann"), "add user ann")
+    request = failed(context, post(url, who="ann"), "add user ann")
     with Memory(tmp_path / "memory") as memory:
         memory.remember(scope_of("POST", url), "who", "handle", fixer="model", kind="argument")
-        assert mended(planning, request, memory).fixer == "memory"
+        assert mended(context, request, memory).fixer == "memory"

@@ -1,12 +1,16 @@
-"""Forms: the JSON Schema of each answer, in the part of the language that all providers take."""
+"""Answers: the JSON Schema of each, in the part of the language that all providers take.
+
+Of the values that an answer gives, only those that the task says are taken.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from typing import Any
 
-from runtrue.workflow import schema
+from runtrue.workflow import InputError, prepare_inputs, schema
 
 #: What is left of the published schema: providers refuse some of the rest, and a workflow is
 #: checked against all of it later, with better words and tries of its own.
@@ -28,7 +32,7 @@ _SAID = {
 
 @cache
 def plan_form() -> dict[str, Any]:
-    """A workflow with the values that the task gives, or why there is none."""
+    """Ask for a workflow with the values that the task gives, or why there is none."""
     given = "What the task says for the inputs, by name; leave out what it does not say."
     return _object(
         {
@@ -41,7 +45,7 @@ def plan_form() -> dict[str, Any]:
 
 
 def edits_form(places: Iterable[str]) -> dict[str, Any]:
-    """Edits at these places only, or why there are none."""
+    """Ask for edits at these places only, or why there are none."""
     edit = _object(
         {
             "at": {**_TEXT, "enum": list(places)},
@@ -54,19 +58,19 @@ def edits_form(places: Iterable[str]) -> dict[str, Any]:
 
 
 def choice_form(names: Iterable[str]) -> dict[str, Any]:
-    """One of the names, or none."""
+    """Ask for one of the names, or none."""
     one = {"type": ["string", "null"], "enum": [*names, None]}
     return _object({"workflow": one, "reason": _TEXT})
 
 
 def selection_form(types: Iterable[str]) -> dict[str, Any]:
-    """Some of the types."""
+    """Ask for some of the types."""
     some = {"type": "array", "items": {**_TEXT, "enum": list(types)}}
     return _object({"types": some}, required=("types",))
 
 
 def values_form(inputs: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    """A value or null for each input. Its type is looked at later: `"5"` can be read as 5."""
+    """Ask for a value or null for each input. Types are checked later: `"5"` can be read as 5."""
     values = {
         name: {"description": str(spec.get("description", ""))} for name, spec in inputs.items()
     }
@@ -74,7 +78,7 @@ def values_form(inputs: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def metadata_form() -> dict[str, Any]:
-    """A name and a description."""
+    """Ask for a name and a description."""
     return _object({"name": _TEXT, "description": _TEXT}, required=("name", "description"))
 
 
@@ -84,7 +88,7 @@ def _object(properties: dict[str, Any], *, required: tuple[str, ...] = ()) -> di
 
 
 def _loosened(part: Mapping[str, Any], definitions: Mapping[str, Any]) -> dict[str, Any]:
-    """A part of the published schema with its references filled in and without what is exotic."""
+    """Return a part of the published schema, references filled in, exotic keywords left out."""
     if "$ref" in part:
         own = {key: part[key] for key in ("description",) if key in part}
         named = definitions[part["$ref"].rpartition("/")[2]]
@@ -106,3 +110,68 @@ def _loosened(part: Mapping[str, Any], definitions: Mapping[str, Any]) -> dict[s
     if "items" in part:
         loose["items"] = _loosened(part["items"], definitions)
     return loose
+
+
+# -- values -------------------------------------------------------------------------------------
+
+
+_WORD = re.compile(r"\w+")
+
+
+def given_values(
+    task: str,
+    inputs: Mapping[str, Mapping[str, Any]],
+    values: Mapping[str, Any],
+    said: Mapping[str, str],
+) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """Return the values that fit their declared inputs, and a sentence for each not taken.
+
+    `said` quotes the task where its words differ from the value; null is what it does not say.
+    """
+    taken: dict[str, Any] = {}
+    notes: list[str] = []
+    for name, value in values.items():
+        if value is None:
+            continue
+        if name not in inputs:
+            notes.append(f"a value for {name!r} was not taken: there is no such input")
+        elif not (_says(task, value) or _quotes(task, said.get(name, ""))):
+            notes.append(f"a value for {name!r} was not taken: the task does not say it")
+        else:
+            try:
+                given = {name: value}
+                taken |= prepare_inputs({name: inputs[name]}, given, stdin=None, from_text=True)
+            except InputError as error:
+                notes.append(f"a value for {name!r} was not taken: {error}")
+    return taken, tuple(notes)
+
+
+def _says(task: str, value: Any) -> bool:
+    """True if the task says all of a value. Yes and no are said in too many ways to check."""
+    words = set(_WORD.findall(task.casefold()))
+    return all(
+        leaf.strip() and (leaf in task.casefold() or _all_in(leaf, words))
+        for leaf in _leaves(value)
+    )
+
+
+def _all_in(text: str, words: set[str]) -> bool:
+    own = _WORD.findall(text)
+    return bool(own) and words.issuperset(own)
+
+
+def _leaves(value: Any) -> Iterator[str]:
+    if isinstance(value, dict):
+        value = list(value.values())
+    if isinstance(value, list):
+        for inner in value:
+            yield from _leaves(inner)
+    elif isinstance(value, float) and value.is_integer():
+        yield str(int(value))
+    elif not isinstance(value, bool) and value is not None:
+        yield str(value).casefold()
+
+
+def _quotes(task: str, words: str) -> bool:
+    quote = " ".join(words.casefold().split())
+    return bool(quote) and quote in " ".join(task.casefold().split())

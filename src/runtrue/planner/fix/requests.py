@@ -1,4 +1,4 @@
-"""Requests: what a node asked whom for, as the run filled it in."""
+"""Requests: what a node sent and where to, as the run filled it in."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ from runtrue.workflow import (
 _MCP = "mcp-"
 #: The parts of an HTTP request that are sent by name.
 SENT = ("json", "body", "params")
-#: Under which outputs an operation's answer is found. The fields of a tool's are outputs, too.
+#: The outputs with an operation's answer. The fields of a tool's answer are outputs, too.
 _ANSWERS = {"http": ("response",), "mcp": ("result",)}
 
 
 def family(node: Mapping[str, Any]) -> str:
-    """What kind of operation a node calls: `http`, `mcp`, or that of its own type."""
-    kind = str(node.get("type"))
-    return "mcp" if kind.startswith(_MCP) else kind
+    """Return `http`, `mcp`, or the node's own type."""
+    type_ = str(node.get("type"))
+    return "mcp" if type_.startswith(_MCP) else type_
 
 
 def in_answer(reference: Reference, producer: Mapping[str, Any]) -> str | None:
-    """The path within the answer to its operation that a reference to a node's outputs has."""
+    """Return the path within the answer that a reference to a node's outputs has."""
     steps = () if reference.path is None else reference.path.steps
     answers = _ANSWERS.get(family(producer), ())
     if producer.get("batch") or len(steps) == 0:
@@ -49,32 +49,32 @@ def scope_of_node(
     *,
     item: Any = None,
 ) -> Scope | None:
-    """Where repairs of what a node does hold; None where none could be found again."""
-    kind, params = str(node.get("type")), _object(node.get("params"))
+    """Return the scope of fixes to what a node does; None where none could be found again."""
+    type_, params = str(node.get("type")), as_object(node.get("params"))
     if family(node) == "http":
-        # Without what `params` adds: whoever recalls before the first guess has no such names.
+        # Without what `params` adds: before the first guess there are no such names to recall by.
         url = url_of({**node, "params": {**params, "params": None}}, store, item=item)
         return None if url is None else scope_of(_method(params), url)
     if family(node) == "mcp":
         for component in components:
-            if component.type == kind and component.server:
-                tool = kind.removeprefix(f"{_MCP}{component.server}-")
+            if component.type == type_ and component.server:
+                tool = type_.removeprefix(f"{_MCP}{component.server}-")
                 return Scope.of_tool(component.server, tool)
     return None
 
 
 def url_of(node: Mapping[str, Any], store: Mapping[str, Any], *, item: Any = None) -> str | None:
-    """The URL that an `http` node was sent to, with its query; secrets in it are left out.
+    """Return the URL that an `http` node sent to, with its query, without secrets.
 
-    In a batch it is that of an item, of the first one where none is given.
+    In a batch it is that of an item, by default of the first.
     """
-    params = _object(node.get("params"))
-    batch = _object(node.get("batch"))
+    params = as_object(node.get("params"))
+    batch = as_object(node.get("batch"))
     if batch:
         item = _first_item(node, store) if item is None else item
         store = {**store, str(batch.get("as", "item")): item}
     url = _filled(params.get("url"), store)
-    query = _object(params.get("params"))
+    query = as_object(params.get("params"))
     if url is None or not query:
         return url
     pairs = [(name, _filled(value, store) or "") for name, value in query.items()]
@@ -82,9 +82,9 @@ def url_of(node: Mapping[str, Any], store: Mapping[str, Any], *, item: Any = Non
 
 
 def _first_item(node: Mapping[str, Any], store: Mapping[str, Any]) -> Any:
-    results = _object(store.get(str(node.get("id")))).get("results")
+    results = as_object(store.get(str(node.get("id")))).get("results")
     first = results[0] if isinstance(results, list) and results else None
-    return _object(first).get("item")
+    return as_object(first).get("item")
 
 
 def _method(params: Mapping[str, Any]) -> str:
@@ -106,5 +106,6 @@ def _filled(text: Any, store: Mapping[str, Any]) -> str | None:
     return "".join(v if isinstance(v, str) else msgspec.json.encode(v).decode() for v in values)
 
 
-def _object(value: Any) -> Mapping[str, Any]:
+def as_object(value: Any) -> Mapping[str, Any]:
+    """Return a value that is an object, or an empty one."""
     return value if isinstance(value, Mapping) else {}

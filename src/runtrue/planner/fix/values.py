@@ -1,4 +1,4 @@
-"""Values: arguments turned into what their schema asks for, where nothing is lost by it."""
+"""Values: arguments converted to what their schema asks for, where nothing is lost."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _NUMBER = re.compile(r"[+-]?\d{1,15}(\.\d{1,15})?")
 
 
 def resolved(schema: Any, whole: Mapping[str, Any]) -> dict[str, Any]:
-    """A schema with its reference to a definition in the whole one followed."""
+    """Follow a schema's reference to a definition in the whole one."""
     for _ in range(10):
         reference = schema.get("$ref") if isinstance(schema, dict) else None
         if not isinstance(reference, str) or not reference.startswith("#/"):
@@ -29,68 +29,71 @@ def resolved(schema: Any, whole: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def fitted(value: Any, schema: Mapping[str, Any]) -> Any:
-    """The value as the schema wants it; itself where that is not sure, or it fits already."""
-    kinds = kinds_of(schema)
+    """Return the value as the schema wants it; itself if that is not sure, or it fits already."""
+    types = types_of(schema)
     options = schema.get("enum")
     if isinstance(options, list):
         return _option(value, options)
-    if not kinds or kind_of(value) in kinds or ("number" in kinds and kind_of(value) == "integer"):
+    if not types or takes_type(types, type_of(value)):
         return value
-    converted = _converted(value, kinds)
-    if "array" in kinds and converted is value and isinstance(value, str | int | float):
+    converted = _converted(value, types)
+    if "array" in types and converted is value and isinstance(value, str | int | float):
         items = schema.get("items")
         return [fitted(value, items if isinstance(items, dict) else {})]
     return converted
 
 
 def zone(value: Any, name: str, schema: Mapping[str, Any]) -> Any:
-    """The IANA name of a time zone that was given by its city, where a zone is wanted."""
-    told = f"{re.sub('[_-]', ' ', name)} {schema.get('description', '')}"
-    if not isinstance(value, str) or not _ZONE_WORDS.search(told):
+    """Return the IANA name of a time zone given by its city, where a zone is wanted."""
+    about = f"{re.sub('[_-]', ' ', name)} {schema.get('description', '')}"
+    if not isinstance(value, str) or not _ZONE_WORDS.search(about):
         return value
     named = _zones().get(re.sub(r"[\s_-]+", "_", value.strip()).casefold(), ())
     return named[0] if len(named) == 1 else value
 
 
-def kinds_of(schema: Mapping[str, Any]) -> frozenset[str]:
-    """The types that a schema takes; none when it does not say."""
-    kind = schema.get("type")
-    if isinstance(kind, str):
-        return frozenset({kind})
-    if isinstance(kind, list):
-        return frozenset(map(str, kind))
+def types_of(schema: Mapping[str, Any]) -> frozenset[str]:
+    """Return the types that a schema takes; none when it does not say."""
+    type_ = schema.get("type")
+    if isinstance(type_, str | list):
+        return frozenset({type_} if isinstance(type_, str) else map(str, type_))
     branches = schema.get("anyOf", schema.get("oneOf"))
     listed = branches if isinstance(branches, list) else []
-    found = [kinds_of(one) for one in listed if isinstance(one, Mapping)]
+    found = [types_of(one) for one in listed if isinstance(one, Mapping)]
     return frozenset().union(*found) if found and all(found) else frozenset()
 
 
-def kind_of(value: Any) -> str:
-    """The type of a value, as schemas call it."""
+def takes_type(types: frozenset[str], type_: str) -> bool:
+    """True if one of the types takes values of another: an integer is a number."""
+    return type_ in types or ("number" in types and type_ == "integer")
+
+
+def type_of(value: Any) -> str:
+    """Return the type of a value, as schemas call it."""
     names = {bool: "boolean", int: "integer", float: "number", str: "string", list: "array"}
     return "null" if value is None else names.get(type(value), "object")
 
 
-def _converted(value: Any, kinds: frozenset[str]) -> Any:
+def _converted(value: Any, types: frozenset[str]) -> Any:
     if isinstance(value, str):
         text = value.strip()
-        if "integer" in kinds and _INTEGER.fullmatch(text):
+        if "integer" in types and _INTEGER.fullmatch(text):
             return int(text)
-        if "number" in kinds and _NUMBER.fullmatch(text):
+        if "number" in types and _NUMBER.fullmatch(text):
             return float(text) if "." in text else int(text)
-        if "boolean" in kinds and text.casefold() in _BOOLEANS:
+        if "boolean" in types and text.casefold() in _BOOLEANS:
             return _BOOLEANS[text.casefold()]
-        held = opened(value)
-        return held if kind_of(held) in kinds else value
-    if "integer" in kinds and isinstance(value, float) and value.is_integer():
+        inner = opened(value)
+        return inner if type_of(inner) in types else value
+    if "integer" in types and isinstance(value, float) and value.is_integer():
         return int(value)
-    if "string" in kinds and isinstance(value, int) and not isinstance(value, bool):
+    if "string" in types and isinstance(value, int) and not isinstance(value, bool):
         return str(value)
     return value
 
 
 def _option(value: Any, options: list[Any]) -> Any:
-    """The one of the options that was meant; the value itself where it is one, or none is."""
+    """Return the option that was meant; the value itself where it is one, or none is."""
     if any(type(option) is type(value) and option == value for option in options):
         return value
     texts = {str(option).casefold(): option for option in options}
@@ -103,7 +106,7 @@ def _option(value: Any, options: list[Any]) -> Any:
 
 @cache
 def _zones() -> dict[str, tuple[str, ...]]:
-    """The time zones by the last part of their names, and by the whole of them."""
+    """Return the time zones by the last part of their names, and by the whole of them."""
     from zoneinfo import available_timezones
 
     found: dict[str, tuple[str, ...]] = {}

@@ -1,0 +1,91 @@
+"""Context: what one run of the planner works with."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from runtrue.config import load_config
+from runtrue.errors import UsageError
+from runtrue.flow import Node
+from runtrue.home import Home
+from runtrue.memory import Memory
+from runtrue.models import ModelError, Usage, model_name, open_model
+from runtrue.planner.seams import WorkflowGenerator
+from runtrue.workflow import Calls, Registry
+
+#: Seconds that running a candidate may take, all its nodes together.
+RUN_SECONDS = 30.0
+#: How often a workflow may be fixed after a run, and generated again after a static check.
+MOST_FIXES = 3
+MOST_RETRIES = 3
+#: How often a generator whose proposal may not be run is asked for another one.
+MOST_REJECTIONS = 2
+
+Shared = dict[str, Any]
+
+
+@dataclass
+class PlannerContext:
+    """The node types, the generator, the memory, and the calls already made. One for each run."""
+
+    registry: Registry
+    environment: Mapping[str, str] = field(default_factory=lambda: os.environ)
+    calls: Calls = field(default_factory=Calls)
+    run_id: str = ""
+    seconds: float = RUN_SECONDS
+    #: The generator, if not the one that the environment and the configuration name.
+    given: WorkflowGenerator | None = None
+
+    @classmethod
+    def here(cls) -> PlannerContext:
+        """Use what is configured for the current directory."""
+        return cls(Registry(Home.find(Path.cwd()), Path.cwd()))
+
+    @cached_property
+    def memory(self) -> Memory:
+        """The fixes verified before."""
+        return Memory(self.registry.home.path)
+
+    @cached_property
+    def generator(self) -> WorkflowGenerator:
+        """The configured model's generator, or else the built-in one."""
+        if self.given is not None:
+            return self.given
+        name = model_name(self.environment, load_config(self.registry.directory).model.name)
+        if name is None:
+            from runtrue.planner.built_in import BuiltInGenerator
+
+            return BuiltInGenerator(memory=self.memory, environment=self.environment)
+        from runtrue.planner.model import ModelWorkflowGenerator
+
+        try:
+            return ModelWorkflowGenerator(open_model(name, self.environment), memory=self.memory)
+        except ModelError as error:
+            raise UsageError(
+                f"{error}; without RUNTRUE_MODEL and [model] the built-in planner is used"
+            ) from error
+
+
+class PlannerNode(Node):
+    """A node with the context of its run; by default, that of the current directory."""
+
+    def __init__(self, context: PlannerContext | None = None, name: str | None = None) -> None:
+        super().__init__(name)
+        self._given = context
+
+    @cached_property
+    def context(self) -> PlannerContext:
+        """The context of the run."""
+        return self._given or PlannerContext.here()
+
+
+def count_usage(shared: Shared, *usages: Usage | None) -> None:
+    """Add what a model used to what the run has used so far."""
+    used = [usage for usage in usages if usage is not None]
+    if used:
+        shared["usage"] = (*shared.get("usage", ()), *used)
