@@ -21,7 +21,7 @@ def task(api: Api) -> str:
 def test_a_model_plans_is_told_what_came_back_and_mends(
     machine: Machine, api: Api, openai_server: OpenAIServer
 ) -> None:
-    openai_server.script(reader.plan_request, reader.describe_nodes, reader.mend_extract)
+    openai_server.script(reader.plan_request, reader.describe_nodes, reader.fix_extract)
     env = openai_server.environment
     done = machine.runtrue("do", task(api), "--save", "user", "--json", env=env)
     assert done.code == 0, done.said
@@ -42,7 +42,7 @@ def test_what_was_proven_with_a_model_needs_none_the_next_time(
     machine: Machine, api: Api, openai_server: OpenAIServer
 ) -> None:
     env = openai_server.environment
-    openai_server.script(reader.plan_request, reader.describe_nodes, reader.mend_extract)
+    openai_server.script(reader.plan_request, reader.describe_nodes, reader.fix_extract)
     machine.runtrue("do", task(api), env=env)
     openai_server.script(reader.plan_request, reader.describe_nodes)
     report = machine.runtrue("do", task(api), "--json", env=env).json
@@ -57,7 +57,7 @@ def test_a_plan_that_does_not_pass_the_check_is_told_to_the_model(
     def wrong(request: Request) -> Call:
         return Call({"workflow": {"nodes": [{"id": "a", "type": "htp"}]}, "params": {}})
 
-    openai_server.script(wrong, reader.plan_request, reader.describe_nodes, reader.mend_extract)
+    openai_server.script(wrong, reader.plan_request, reader.describe_nodes, reader.fix_extract)
     done = machine.runtrue("do", task(api), "--json", env=openai_server.environment)
     assert done.json["status"] == "passed", done.said
     assert "there is no node type 'htp'" in openai_server.requests[1].prompt
@@ -86,7 +86,7 @@ def test_a_model_that_wants_more_than_it_may_is_refused(
         }
         return Call({"workflow": {"nodes": [node]}})
 
-    openai_server.script(reader.plan_request, reader.describe_nodes, elsewhere, reader.mend_extract)
+    openai_server.script(reader.plan_request, reader.describe_nodes, elsewhere, reader.fix_extract)
     done = machine.runtrue("do", task(api), "--json", env=openai_server.environment)
     assert done.json["status"] == "passed", done.said
     assert done.json["rejected"]

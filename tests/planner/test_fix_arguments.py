@@ -17,7 +17,7 @@ from runtrue.planner.fix.values import fitted, resolved, zone
 from runtrue.planner.seams import FixedWorkflow, FixRequest, NoFix
 from runtrue.workflow import Interface
 from tests.planner.api import Api, Asked, Reply
-from tests.planner.test_fix_workflow import ask, failed, lines, mended
+from tests.planner.test_fix_workflow import ask, failed, fixed, lines
 
 
 def tool(name: str, **params: Any) -> dict[str, Any]:
@@ -32,7 +32,7 @@ CONVERT = "mcp-time-convert_time"
 
 def test_an_argument_gets_the_name_that_the_tool_knows(context: PlannerContext) -> None:
     request = failed(context, tool(NOW, tz="Asia/Tokyo"), "what time is it in Tokyo?")
-    assert lines(request, mended(context, request)) == [
+    assert lines(request, fixed(context, request)) == [
         "call: tz  removed: Asia/Tokyo",
         "call: timezone  added: Asia/Tokyo",
     ]
@@ -41,7 +41,7 @@ def test_an_argument_gets_the_name_that_the_tool_knows(context: PlannerContext) 
 def test_several_arguments_are_renamed_at_once(context: PlannerContext) -> None:
     wrong = tool(CONVERT, source_tz="Europe/Berlin", time="12:00", target_tz="Asia/Kolkata")
     request = failed(context, wrong, "convert 12:00 from Berlin to Kolkata")
-    assert mended(context, request).workflow["nodes"][0]["params"] == {
+    assert fixed(context, request).workflow["nodes"][0]["params"] == {
         "source_timezone": "Europe/Berlin",
         "time": "12:00",
         "target_timezone": "Asia/Kolkata",
@@ -50,17 +50,17 @@ def test_several_arguments_are_renamed_at_once(context: PlannerContext) -> None:
 
 def test_a_time_zone_named_by_its_city_gets_its_name(context: PlannerContext) -> None:
     request = failed(context, tool(NOW, timezone="Tokyo"), "what time is it in Tokyo?")
-    proposal = mended(context, request)
+    proposal = fixed(context, request)
     assert (proposal.fixer, lines(request, proposal)) == (
         "fields",
         ["call: timezone  Tokyo → Asia/Tokyo"],
     )
 
 
-def test_a_value_that_nobody_can_mend_is_left(context: PlannerContext) -> None:
+def test_a_value_that_nobody_can_fix_is_left(context: PlannerContext) -> None:
     answer = ask(failed(context, tool(NOW, timezone="Nowhere/Never"), "what time is it?"))
     assert isinstance(answer, NoFix)
-    assert "no way to mend" in answer.reason
+    assert "no way to fix" in answer.reason
 
 
 def test_what_was_not_said_is_not_invented(context: PlannerContext) -> None:
@@ -70,7 +70,7 @@ def test_what_was_not_said_is_not_invented(context: PlannerContext) -> None:
     assert (doubt.attempted, doubt.candidates) == ("timezone", ())
 
 
-def test_a_value_of_an_input_is_mended_by_whoever_gives_it(context: PlannerContext) -> None:
+def test_a_value_of_an_input_is_left_to_the_user(context: PlannerContext) -> None:
     wrong = {**tool(NOW, timezone="${zone}"), "inputs": {"zone": {"type": "string"}}}
     answer = ask(failed(context, wrong, "what time is it in Tokyo?", {"zone": "Tokyo"}))
     assert isinstance(answer, NoFix)
@@ -85,7 +85,7 @@ def test_the_fields_of_a_result_are_found(context: PlannerContext) -> None:
             "outputs": {"zone": {"source": reference}},
         }
         request = failed(context, wrong, "the time zone in Tokyo")
-        source = mended(context, request).workflow["outputs"]["zone"]["source"]
+        source = fixed(context, request).workflow["outputs"]["zone"]["source"]
         assert source == reference.replace("zone", "timezone")
 
 
@@ -97,7 +97,7 @@ def test_a_renamed_argument_is_remembered(context: PlannerContext, tmp_path: Pat
         assert isinstance(ask(request, memory), NoFix)
         memory.remember(scope, "a", "source_timezone", fixer="model", kind="argument")
         memory.remember(scope, "b", "target_timezone", fixer="model", kind="argument")
-        proposal = mended(context, request, memory)
+        proposal = fixed(context, request, memory)
     assert proposal.fixer == "memory"
     assert list(proposal.workflow["nodes"][0]["params"]) == [
         "source_timezone",
@@ -149,7 +149,7 @@ SHOP = {
 }
 
 
-def test_names_and_values_are_mended_together() -> None:
+def test_names_and_values_are_fixed_together() -> None:
     assert settled(SHOP, limit="5", order="Ascending", tags="new") == {
         "limit": 5,
         "order": "ascending",
@@ -284,7 +284,7 @@ def test_what_is_sent_gets_the_name_that_the_server_misses(
 ) -> None:
     url = api.on("POST /users", _wants("email", "name"))
     request = failed(context, post(url, name="Ann", e_mail="a@b.org"), "add user Ann, a@b.org")
-    proposal = mended(context, request)
+    proposal = fixed(context, request)
     assert proposal.workflow["nodes"][0]["params"]["json"] == {"name": "Ann", "email": "a@b.org"}
 
 
@@ -304,4 +304,4 @@ def test_a_field_that_is_remembered_needs_no_likeness(
     request = failed(context, post(url, who="ann"), "add user ann")
     with Memory(tmp_path / "memory") as memory:
         memory.remember(scope_of("POST", url), "who", "handle", fixer="model", kind="argument")
-        assert mended(context, request, memory).fixer == "memory"
+        assert fixed(context, request, memory).fixer == "memory"

@@ -53,7 +53,7 @@ def ask(request: FixRequest, memory: Memory | None = None) -> FixedWorkflow | No
     return answer
 
 
-def mended(
+def fixed(
     context: PlannerContext, request: FixRequest, memory: Memory | None = None
 ) -> FixedWorkflow:
     """A proposal that is within its bounds, and passes."""
@@ -77,11 +77,11 @@ def users(api: Api) -> str:
 # -- extraction ---------------------------------------------------------------------------------
 
 
-def test_several_paths_are_mended_in_one_attempt(context: PlannerContext, users: str) -> None:
+def test_several_paths_are_fixed_in_one_attempt(context: PlannerContext, users: str) -> None:
     task = TASK.format(users, "username and biography")
     wrong = fetch(users, {"username": "$.username", "biography": "$.biography"})
     request = failed(context, wrong, task)
-    proposal = mended(context, request)
+    proposal = fixed(context, request)
     assert proposal.fixer == "fields"
     assert lines(request, proposal) == [
         "fetch: extract.username  $.username → $.login",
@@ -104,12 +104,12 @@ def test_several_paths_are_mended_in_one_attempt(context: PlannerContext, users:
         ({"odd key": {"E-Mail": None}}, "email", "$.email", "$['odd key'].E-Mail"),
     ],
 )
-def test_nested_and_indexed_paths_are_mended(
+def test_nested_and_indexed_paths_are_fixed(
     context: PlannerContext, api: Api, body: Any, wanted: str, guess: str, found: str
 ) -> None:
     url = api.on("GET /products", body)
     request = failed(context, fetch(url, {"it": guess}), TASK.format(url, f"the {wanted}"))
-    assert mended(context, request).workflow["nodes"][0]["params"]["extract"] == {"it": found}
+    assert fixed(context, request).workflow["nodes"][0]["params"]["extract"] == {"it": found}
 
 
 def test_json_that_is_not_declared_as_such_is_looked_into(
@@ -121,7 +121,7 @@ def test_json_that_is_not_declared_as_such_is_looked_into(
     request = failed(
         context, fetch(url, {"biography": "$.biography"}), TASK.format(url, "biography")
     )
-    assert mended(context, request).workflow["nodes"][0]["params"]["extract"] == {
+    assert fixed(context, request).workflow["nodes"][0]["params"]["extract"] == {
         "biography": "$.bio"
     }
 
@@ -135,7 +135,7 @@ def test_what_is_not_there_is_not_made_up(context: PlannerContext, users: str) -
     assert (doubt.node_id, doubt.attempted) == ("fetch", "$.shoe_size")
     assert all(candidate.confidence < 0.6 for candidate in doubt.candidates)
     assert "$.shoe_size" in answer.reason
-    # What it is sure of is told; what is known to fail again is not run.
+    # What it is sure of is reported; what is known to fail again is not run.
     assert "$.biography → $.bio" in answer.reason
     assert "RUNTRUE_MODEL" in answer.reason
 
@@ -161,11 +161,11 @@ def test_a_path_that_is_extracted_already_is_not_given_to_another_name(
 def test_one_guess_under_two_names_is_one_path(context: PlannerContext, users: str) -> None:
     wrong = fetch(users, {"biography": "$.biography", "about": "$.biography"})
     request = failed(context, wrong, TASK.format(users, "biography"))
-    extract = mended(context, request).workflow["nodes"][0]["params"]["extract"]
+    extract = fixed(context, request).workflow["nodes"][0]["params"]["extract"]
     assert extract == {"biography": "$.bio", "about": "$.bio"}
 
 
-def test_an_item_of_a_batch_is_mended_by_what_it_was_answered(
+def test_an_item_of_a_batch_is_fixed_by_what_it_was_answered(
     context: PlannerContext, api: Api
 ) -> None:
     for name in ("ann", "ben"):
@@ -175,7 +175,7 @@ def test_an_item_of_a_batch_is_mended_by_what_it_was_answered(
     for handling in ("fail_fast", "continue"):
         wrong["nodes"][0]["batch"]["error_handling"] = handling
         request = failed(context, wrong, "the biography of ann and ben")
-        proposal = mended(context, request)
+        proposal = fixed(context, request)
         assert lines(request, proposal) == ["fetch: extract.biography  $.biography → $.bio"]
 
 
@@ -242,7 +242,7 @@ def memory(tmp_path: Path) -> Any:
 def test_memory_comes_before_any_guess(context: PlannerContext, users: str, memory: Memory) -> None:
     memory.remember(scope_of("GET", users), "username", "$.name", fixer="fields")
     request = failed(context, fetch(users, {"username": "$.username"}), "the username")
-    proposal = mended(context, request, memory)
+    proposal = fixed(context, request, memory)
     assert proposal.fixer == "memory"
     assert lines(request, proposal) == ["fetch: extract.username  $.username → $.name"]
 
@@ -253,7 +253,7 @@ def test_a_remembered_path_that_leads_nowhere_is_passed_over(
     memory.remember(scope_of("GET", users), "biography", "$.gone", fixer="fields")
     for guess in ("$.biography", "$.gone"):
         request = failed(context, fetch(users, {"biography": guess}), "the biography")
-        proposal = mended(context, request, memory)
+        proposal = fixed(context, request, memory)
         assert proposal.fixer == "fields"
         assert lines(request, proposal) == [f"fetch: extract.biography  {guess} → $.bio"]
 
@@ -263,7 +263,7 @@ def test_what_another_operation_has_taught_is_not_used(
 ) -> None:
     memory.remember(scope_of("POST", users), "biography", "$.name", fixer="fields")
     request = failed(context, fetch(users, {"biography": "$.biography"}), "the biography")
-    assert lines(request, mended(context, request, memory)) == [
+    assert lines(request, fixed(context, request, memory)) == [
         "fetch: extract.biography  $.biography → $.bio"
     ]
 
@@ -274,13 +274,13 @@ def test_a_repair_that_is_partly_remembered_is_not_called_memory(
     memory.remember(scope_of("GET", users), "username", "$.login", fixer="fields")
     wrong = fetch(users, {"username": "$.username", "biography": "$.biography"})
     request = failed(context, wrong, TASK.format(users, "username and biography"))
-    assert mended(context, request, memory).fixer == "fields"
+    assert fixed(context, request, memory).fixer == "fields"
 
 
 # -- references ---------------------------------------------------------------------------------
 
 
-def test_a_reference_is_mended_wherever_it_stands(
+def test_a_reference_is_fixed_wherever_it_stands(
     context: PlannerContext, users: str, tmp_path: Path
 ) -> None:
     wrong = fetch(users)
@@ -305,7 +305,7 @@ def test_a_reference_is_mended_wherever_it_stands(
         "text": {"source": "<${fetch.response.biography}>"},
     }
     request = failed(context, wrong, "the biography of torvalds")
-    proposal = mended(context, request)
+    proposal = fixed(context, request)
     save, echo = proposal.workflow["nodes"][1:]
     assert save["params"]["content"] == (
         "$${fetch.response.biography}: ${ fetch.response.bio }, "
@@ -318,11 +318,11 @@ def test_a_reference_is_mended_wherever_it_stands(
     }
 
 
-def test_a_reference_of_an_output_alone_is_mended(context: PlannerContext, users: str) -> None:
+def test_a_reference_of_an_output_alone_is_fixed(context: PlannerContext, users: str) -> None:
     wrong = {**fetch(users), "outputs": {"who": {"source": "${fetch.response.user.biography}"}}}
     request = failed(context, wrong, "the biography of torvalds")
-    assert mended(context, request).doubts == ()
-    assert lines(request, mended(context, request)) == [
+    assert fixed(context, request).doubts == ()
+    assert lines(request, fixed(context, request)) == [
         "outputs.who.source  ${fetch.response.user.biography} → ${fetch.response.bio}"
     ]
 
@@ -331,7 +331,7 @@ def test_what_was_extracted_is_referred_to_by_its_name(context: PlannerContext, 
     wrong = fetch(users, {"user_name": "$.login", "id": "$.id"})
     wrong["outputs"] = {"who": {"source": "${fetch.extracted.username}"}}
     request = failed(context, wrong, "the username of torvalds")
-    assert lines(request, mended(context, request)) == [
+    assert lines(request, fixed(context, request)) == [
         "outputs.who.source  ${fetch.extracted.username} → ${fetch.extracted.user_name}"
     ]
 
@@ -352,7 +352,7 @@ def test_text_that_holds_json_is_referred_into(context: PlannerContext) -> None:
         ]
     }
     request = failed(context, wrong, "print the biography")
-    assert lines(request, mended(context, request)) == [
+    assert lines(request, fixed(context, request)) == [
         "use: stdin  ${run.stdout.biography} → ${run.stdout.bio}"
     ]
 
@@ -376,7 +376,7 @@ def test_the_item_of_a_batch_is_referred_into(context: PlannerContext, api: Api)
     wrong["nodes"] += [other, each]
     request = failed(context, wrong, "print the biography of each user")
     # What is called the same in another batch is something else.
-    assert lines(request, mended(context, request)) == [
+    assert lines(request, fixed(context, request)) == [
         "each: stdin  ${item.biography} → ${item.bio}"
     ]
 
@@ -410,7 +410,7 @@ def test_a_remembered_path_is_also_known_to_references(
     memory.remember(scope_of("GET", users), "username", "$.name", fixer="fields")
     wrong = {**fetch(users), "outputs": {"who": {"source": "${fetch.response.username}"}}}
     request = failed(context, wrong, "the username")
-    proposal = mended(context, request, memory)
+    proposal = fixed(context, request, memory)
     assert (proposal.fixer, proposal.workflow["outputs"]["who"]["source"]) == (
         "memory",
         "${fetch.response.name}",
@@ -426,7 +426,7 @@ def test_a_doubtful_reference_tells_what_it_could_be(context: PlannerContext, us
     assert all(one.text.startswith("fetch.response") for one in doubt.candidates)
 
 
-# -- what cannot be mended ----------------------------------------------------------------------
+# -- what cannot be fixed ----------------------------------------------------------------------
 
 
 def _finding(category: str, fault: Fault = Fault.CANDIDATE, **more: Any) -> Finding:
@@ -465,14 +465,14 @@ def test_what_gives_nothing_to_go_by_is_said_to_need_a_model(finding: Finding) -
     )
     answer = ask(request)
     assert isinstance(answer, NoFix)
-    assert "no way to mend" in answer.reason
+    assert "no way to fix" in answer.reason
     assert "RUNTRUE_MODEL" in answer.reason
 
 
 def test_what_is_not_the_workflows_fault_is_left_alone(context: PlannerContext, users: str) -> None:
     request = failed(context, fetch(users, {"biography": "$.biography"}), "the biography")
     request = replace(request, findings=(_finding("auth", Fault.CREDENTIALS), *request.findings))
-    assert mended(context, request).doubts == ()
+    assert fixed(context, request).doubts == ()
 
 
 def test_what_it_is_helpless_at_is_left_to_the_next_run(
@@ -481,7 +481,7 @@ def test_what_it_is_helpless_at_is_left_to_the_next_run(
     request = failed(context, fetch(users, {"biography": "$.biography"}), "the biography")
     helpless = (_finding("something_new", attempted=("it",)), _finding("something_else"))
     request = replace(request, findings=(*request.findings, *helpless))
-    (doubt,) = mended(context, request).doubts
+    (doubt,) = fixed(context, request).doubts
     assert (doubt.node_id, doubt.attempted) == ("fetch", "it")
 
 

@@ -44,7 +44,7 @@ USER = "GET /users/torvalds"
     ],
     ids=["simple mismatch", "several at once", "nested", "array", "array and name"],
 )
-def test_a_wrong_guess_is_mended_in_a_single_fix(
+def test_a_wrong_guess_is_fixed_in_a_single_fix(
     context: PlannerContext, api: Api, wanted: str, body: Any, result: dict[str, Any]
 ) -> None:
     url = api.on(USER, body)

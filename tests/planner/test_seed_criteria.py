@@ -244,10 +244,12 @@ def test_13_every_runtime_fix_is_counted_apart_from_static_retries(
     url = api.on("GET /users/torvalds", TORVALDS)
     validated = validate(context, fetch(url, WRONG), generation_attempts=2)
     assert validated.shared["runtime_attempts"] == 1
-    assert validated.shared["generation_attempts"] == 0, "a mended workflow has a budget anew"
+    assert validated.shared["generation_attempts"] == 0, (
+        "a fixed workflow has its whole budget again"
+    )
 
 
-def test_14_the_generator_takes_the_errors_and_mends_the_paths(
+def test_14_the_generator_takes_the_errors_and_fixes_the_paths(
     context: PlannerContext, api: Api
 ) -> None:
     url = api.on("GET /users/torvalds", TORVALDS)

@@ -22,16 +22,16 @@ USER = "GET /users/torvalds"
 
 
 class Given(BuiltInGenerator):
-    """Plans this very workflow, and mends it as it is told to."""
+    """Plans this very workflow, and fixes it as the test says."""
 
     def __init__(
         self,
         workflow: dict[str, Any],
-        mend: Callable[[dict[str, Any]], dict[str, Any]] | None = None,
+        fixed: Callable[[dict[str, Any]], dict[str, Any]] | None = None,
     ) -> None:
         super().__init__()
         self.workflow = workflow
-        self.mend = mend
+        self.fixed = fixed
         self.asked: list[FixRequest] = []
 
     async def generate(self, request: GenerationRequest) -> Plan | NoPlan:
@@ -39,9 +39,9 @@ class Given(BuiltInGenerator):
 
     async def fix(self, request: FixRequest) -> FixedWorkflow | NoFix:
         self.asked.append(request)
-        if self.mend is None:
-            return NoFix(reason="this one mends nothing")
-        return FixedWorkflow(workflow=self.mend(request.workflow), fixer="stand-in")
+        if self.fixed is None:
+            return NoFix(reason="this one fixes nothing")
+        return FixedWorkflow(workflow=self.fixed(request.workflow), fixer="stand-in")
 
 
 Make = Callable[[Api], dict[str, Any]]
@@ -118,11 +118,11 @@ def test_06_07_13_fixes_are_counted_until_three_are_spent(
 ) -> None:
     tries = iter(["$.a", "$.b", "$.c", "$.login"])
 
-    def mend(workflow: dict[str, Any]) -> dict[str, Any]:
+    def fixed(workflow: dict[str, Any]) -> dict[str, Any]:
         path = next(tries)
         return fetch(api.url("/users/torvalds"), dict.fromkeys(WRONG, path))
 
-    context.given = stand_in = Given(fetch(user(api), WRONG), mend)
+    context.given = stand_in = Given(fetch(user(api), WRONG), fixed)
     shared = plan(context, "whatever this is for")
     assert not shared["planner_output"]["success"]
     assert shared["runtime_attempts"] == len(stand_in.asked) == 3
@@ -140,7 +140,7 @@ def test_12_what_is_statically_wrong_never_gets_to_run(context: PlannerContext, 
     assert api.asked == []
 
 
-def test_14_what_was_mended_is_run_and_what_was_wrong_is_forgotten(
+def test_14_what_was_fixed_is_run_and_what_was_wrong_is_forgotten(
     context: PlannerContext, api: Api
 ) -> None:
     right = fetch(user(api), {"username": "$.login", "biography": "$.bio"})

@@ -16,6 +16,7 @@ from typing import Any, Final
 import msgspec
 
 from runtrue.errors import UsageError
+from runtrue.planner.findings import as_object, as_template, references_in
 from runtrue.workflow import Registry, TemplateSyntaxError, compile_template
 
 Steps = tuple[str | int, ...]
@@ -192,7 +193,7 @@ def _violation(place: Steps, name: str | None, old: Any, new: Any) -> str | None
         case ("nodes", *_):
             return "the nodes were put in another order, or are no nodes with ids any more"
         case ("outputs", output, "source") if new is not ABSENT:
-            if _differs_in_paths(_as_template(old), _as_template(new)):
+            if _differs_in_paths(as_template(old), as_template(new)):
                 return None
             return f"the output {output!r} would come from something else, not from another path"
         case ("outputs", output, key, *_):
@@ -203,11 +204,6 @@ def _violation(place: Steps, name: str | None, old: Any, new: Any) -> str | None
             return f"the input {declared!r} was changed"
         case _:
             return f"{place[0]!r} of the workflow was {how if len(place) == 1 else 'changed'}"
-
-
-def _as_template(source: Any) -> Any:
-    """Return the `source` of an output as a template: without `${` it is one reference."""
-    return f"${{{source}}}" if isinstance(source, str) and "${" not in source else source
 
 
 def _differs_in_paths(old: Any, new: Any) -> bool:
@@ -240,14 +236,10 @@ def _changed_params(
     found = {}
     for name in old.keys() & new.keys():
         was, now = before["nodes"][old[name]], after["nodes"][new[name]]
-        params = _object(was.get("params")), _object(now.get("params"))
+        params = as_object(was.get("params")), as_object(now.get("params"))
         if next(_differences(*params), None) is not None:
             found[name] = (str(was.get("type")), *params)
     return dict(sorted(found.items(), key=lambda item: old[item[0]]))
-
-
-def _object(value: Any) -> Mapping[str, Any]:
-    return value if isinstance(value, Mapping) else {}
 
 
 def _param_violations(
@@ -302,17 +294,10 @@ class _Given:
                 waiting.extend((one, is_verbatim) for one in inner)
                 continue
             values += 1
-            for reference in () if is_verbatim else _references(value):
+            for reference in () if is_verbatim else references_in(value):
                 named = secrets if reference.secret else roots
                 named[str(reference.steps[0]) if reference.secret else reference.root] += 1
         return cls(values, roots, secrets)
-
-
-def _references(value: Any) -> Any:
-    try:
-        return compile_template(value).references
-    except TemplateSyntaxError:
-        return ()  # a matter of the static check
 
 
 # -- showing ------------------------------------------------------------------------------------

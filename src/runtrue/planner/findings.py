@@ -17,6 +17,7 @@ from runtrue.errors import NodeFailed
 from runtrue.loop import Fault, Finding, Location, fault_of_status
 from runtrue.planner.complaints import named_fields
 from runtrue.workflow import (
+    Reference,
     Registry,
     TemplateSyntaxError,
     Unresolved,
@@ -34,12 +35,14 @@ _READ_METHODS = ("GET", "HEAD", "OPTIONS")
 _REFUSED_ARGUMENTS = (400, 422)
 _INVALID_PARAMS = -32602
 
+Object = Mapping[str, Any]
+
 
 def findings_of(
-    workflow: Mapping[str, Any],
+    workflow: Object,
     result: WorkflowResult,
     *,
-    handled: Mapping[str, Mapping[str, Any]],
+    handled: Mapping[str, Object],
     registry: Registry,
     task: str = "",
 ) -> tuple[Finding, ...]:
@@ -57,18 +60,17 @@ def findings_of(
     failed |= {outer_node(finding.location.symbol) for finding in found}
     found = [_classified(finding, nodes, result.store, task) for finding in found]
     found.extend(_missing_references(workflow, result.store, failed, registry))
-    return tuple({_identity(finding): finding for finding in reversed(found)}.values())[::-1]
+    unique = {(f.location.symbol, f.category, f.attempted): f for f in reversed(found)}
+    return tuple(unique.values())[::-1]
 
 
-def _finding_of_error(error: NodeFailed, nodes: Mapping[str, Mapping[str, Any]]) -> Finding:
+def _finding_of_error(error: NodeFailed, nodes: Mapping[str, Object]) -> Finding:
     failure = as_data(error)
     if error.node_id is None and error.category == _MISSING_REFERENCE:
         # No node failed, but the reading of the outputs.
         failure["node_id"] = "outputs"
-    source = (
-        nodes.get(outer_node(error.node_id), {}).get("type") or failure["node_id"] or "workflow"
-    )
-    return finding_of({**failure, "source": source})
+    node = nodes.get(outer_node(error.node_id), {})
+    return finding_of({**failure, "source": node.get("type") or failure["node_id"] or "workflow"})
 
 
 def runtime_error(finding: Finding) -> dict[str, Any]:
@@ -87,14 +89,18 @@ def runtime_error(finding: Finding) -> dict[str, Any]:
     }
 
 
-def _nodes(workflow: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """Return the entries that are nodes: what could not be compiled may hold anything."""
+# -- parts of workflows: what could not be compiled may hold anything -----------------------------
+
+
+def as_object(value: Any) -> Object:
+    """Return a value that is an object, or an empty one."""
+    return value if isinstance(value, Mapping) else {}
+
+
+def _nodes(workflow: Object) -> list[Object]:
     nodes = workflow.get("nodes")
-    return [
-        node
-        for node in (nodes if isinstance(nodes, list) else [])
-        if isinstance(node, Mapping) and isinstance(node.get("id"), str)
-    ]
+    objects = map(as_object, nodes if isinstance(nodes, list) else ())
+    return [node for node in objects if isinstance(node.get("id"), str)]
 
 
 def outer_node(node_id: str | None) -> str:
@@ -102,16 +108,29 @@ def outer_node(node_id: str | None) -> str:
     return (node_id or "").partition(".")[0]
 
 
-def _identity(finding: Finding) -> tuple[str | None, str, tuple[str, ...]]:
-    return finding.location.symbol, finding.category, finding.attempted
+def batch_result(outputs: Any, index: Any) -> Object:
+    """Return the result of one item of a batch, if there is one."""
+    results = as_object(outputs).get("results")
+    return as_object(results[index] if isinstance(results, list) and index < len(results) else None)
+
+
+def references_in(value: Any) -> tuple[Reference, ...]:
+    """Return the references of a template; none if that is malformed."""
+    try:
+        return compile_template(value).references
+    except TemplateSyntaxError:
+        return ()  # a matter of the static check
+
+
+def as_template(source: Any) -> Any:
+    """Return the `source` of an output as a template: without `${` it is one reference."""
+    return f"${{{source}}}" if isinstance(source, str) and "${" not in source else source
 
 
 # -- error values -------------------------------------------------------------------------------
 
 
-def _error_values(
-    nodes: Mapping[str, Mapping[str, Any]], store: Mapping[str, Any], known: set[str]
-) -> Iterator[Finding]:
+def _error_values(nodes: Mapping[str, Object], store: Object, known: set[str]) -> Iterator[Finding]:
     """Find the `error` values in the outputs of nodes whose failures are not known already."""
     for name, node in nodes.items():
         outputs = store.get(name)
@@ -121,11 +140,12 @@ def _error_values(
         # `null`, `false` and nothing at all are how an error field says that there is none.
         if error in (None, False, "", [], {}):
             continue
-        code = error.get("code", error.get("status")) if isinstance(error, Mapping) else None
+        details = as_object(error)
+        code = details.get("code", details.get("status"))
         yield Finding(
             source=str(node.get("type", "node")),
             category="argument_mismatch" if code == _INVALID_PARAMS else "node_error",
-            message=_error_text(error),
+            message=_error_text(details.get("message", error)),
             fault=_fault_of_code(code),
             location=Location(symbol=name),
             available=tuple(key for key in outputs if key != "error"),
@@ -134,25 +154,19 @@ def _error_values(
 
 
 def _error_text(error: Any) -> str:
-    if isinstance(error, Mapping):
-        error = error.get("message", error)
     return error if isinstance(error, str) else str(sample_text(error))
 
 
 def _fault_of_code(code: object) -> Fault:
-    is_status = isinstance(code, int) and not isinstance(code, bool) and 400 <= code < 600
-    return fault_of_status(code) if is_status and isinstance(code, int) else Fault.CANDIDATE
+    if isinstance(code, int) and not isinstance(code, bool) and 400 <= code < 600:
+        return fault_of_status(code)
+    return Fault.CANDIDATE
 
 
 # -- HTTP statuses ------------------------------------------------------------------------------
 
 
-def _classified(
-    finding: Finding,
-    nodes: Mapping[str, Mapping[str, Any]],
-    store: Mapping[str, Any],
-    task: str,
-) -> Finding:
+def _classified(finding: Finding, nodes: Mapping[str, Object], store: Object, task: str) -> Finding:
     """Return a finding about an HTTP status with what that status says about the workflow."""
     status = finding.data.get("status")
     if finding.category != "http_status" or finding.fault is not Fault.CANDIDATE:
@@ -165,8 +179,9 @@ def _classified(
         return replace(finding, category="guessed_url", fingerprint="")
     if status in _REFUSED_ARGUMENTS:
         name = outer_node(finding.location.symbol)
-        fields = named_fields(_answer_body(store.get(name), finding.data.get("index")))
-        if fields:
+        outputs, index = store.get(name), finding.data.get("index")
+        answer = batch_result(outputs, index) if isinstance(index, int) else as_object(outputs)
+        if fields := named_fields(answer.get("response")):
             return replace(
                 finding,
                 category="argument_mismatch",
@@ -178,14 +193,6 @@ def _classified(
     return finding
 
 
-def _answer_body(outputs: Any, index: Any) -> Any:
-    """Return what a server answered: to the node, or to one item of its batch."""
-    if isinstance(outputs, Mapping) and isinstance(index, int):
-        results = outputs.get("results")
-        outputs = results[index] if isinstance(results, list) and index < len(results) else None
-    return outputs.get("response") if isinstance(outputs, Mapping) else None
-
-
 def _is_named(url: str, task: str) -> bool:
     """True if the user gave this very URL; scheme, user and query aside."""
     wanted = _host_and_path(url)
@@ -194,7 +201,6 @@ def _is_named(url: str, task: str) -> bool:
 
 
 def _host_and_path(url: str) -> str:
-    """Return the host and the path of a URL in a normal form."""
     try:
         parts = urlsplit(url if "://" in url else f"//{url}")
     except ValueError:
@@ -203,8 +209,7 @@ def _host_and_path(url: str) -> str:
     return f"{parts.netloc.rpartition('@')[2]}/{path}".casefold() if parts.netloc else ""
 
 
-def _sent_names(node: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the names of what a request sends, as the workflow has them."""
+def _sent_names(node: Object) -> tuple[str, ...]:
     params = node.get("params", {})
     parts = (params.get(part) for part in ("json", "body", "params"))
     return tuple(dict.fromkeys(n for part in parts if isinstance(part, Mapping) for n in part))
@@ -214,20 +219,13 @@ def _sent_names(node: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _missing_references(
-    workflow: Mapping[str, Any],
-    store: Mapping[str, Any],
-    failed: set[str],
-    registry: Registry,
+    workflow: Object, store: Object, failed: set[str], registry: Registry
 ) -> Iterator[Finding]:
     """Find each `${node.field}` whose node ran well and has nothing there."""
     nodes = _nodes(workflow)
     finished = {node["id"] for node in nodes if node["id"] in store} - failed
     for owner, source, value in _templated(workflow, nodes, registry):
-        try:
-            references = compile_template(value).references
-        except TemplateSyntaxError:
-            continue  # a matter of the static check
-        for reference in references:
+        for reference in references_in(value):
             if reference.root not in finished:
                 continue
             try:
@@ -247,21 +245,17 @@ def _missing_references(
 
 
 def _templated(
-    workflow: Mapping[str, Any], nodes: list[Mapping[str, Any]], registry: Registry
+    workflow: Object, nodes: list[Object], registry: Registry
 ) -> Iterator[tuple[str, str, Any]]:
     """Yield every value that may hold references, with its owner and the owner's type."""
     for node in nodes:
         type_ = str(node.get("type"))
         found = registry.node(type_)
         verbatim = found.verbatim if found is not None else frozenset()
-        params = node.get("params")
-        given = params if isinstance(params, Mapping) else {}
-        yield node["id"], type_, {name: v for name, v in given.items() if name not in verbatim}
-        batch = node.get("batch")
-        if isinstance(batch, Mapping):
-            yield node["id"], type_, batch.get("items")
-    outputs = workflow.get("outputs")
-    for output in (outputs if isinstance(outputs, Mapping) else {}).values():
-        source = output.get("source") if isinstance(output, Mapping) else None
+        params = as_object(node.get("params")).items()
+        yield node["id"], type_, {name: value for name, value in params if name not in verbatim}
+        yield node["id"], type_, as_object(node.get("batch")).get("items")
+    for output in as_object(workflow.get("outputs")).values():
+        source = as_object(output).get("source")
         if isinstance(source, str):
-            yield "outputs", "outputs", source if "${" in source else f"${{{source}}}"
+            yield "outputs", "outputs", as_template(source)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
@@ -51,9 +51,8 @@ class TaskToken:
     @property
     def is_file(self) -> bool:
         """True for the name of a file, also for quoted text that looks like one."""
-        return self.type is TokenType.FILE or (
-            self.type is TokenType.QUOTED and looks_like_file(self.value)
-        )
+        looks_so = self.type is TokenType.QUOTED and looks_like_file(self.value)
+        return looks_so or self.type is TokenType.FILE
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,45 +100,38 @@ def tokenise(text: str) -> Iterator[TaskToken]:
                 yield TaskToken(TokenType.MARK, "\n")
             at += 1
             continue
-        token, at = _next(text, at, before)
-        before = token.word
+        token = _next(text, at, before)
+        at, before = at + len(token.text), token.word
         yield token
 
 
-def _next(text: str, at: int, before: str) -> tuple[TaskToken, int]:
+def _next(text: str, at: int, before: str) -> TaskToken:
     if before in _BEFORE_DIRECTORY and (found := _DIRECTORY.match(text, at)):
-        return TaskToken(TokenType.FILE, found[0], found[0]), found.end()
-    for reader in _READERS:
-        if read := reader(text, at):
-            return read
-    return TaskToken(TokenType.MARK, text[at]), at + 1
+        return TaskToken(TokenType.FILE, found[0], found[0])
+    tokens = (reader(text, at) for reader in _READERS)
+    return next(filter(None, tokens), None) or TaskToken(TokenType.MARK, text[at])
 
 
-Read = tuple[TaskToken, int] | None
-
-
-def _command(text: str, at: int) -> Read:
+def _command(text: str, at: int) -> TaskToken | None:
     for fence in _FENCES:
         if (found := fence.match(text, at)) and found[1].strip():
             type_ = TokenType.URL if _is_url(found[1]) else TokenType.COMMAND
-            return TaskToken(type_, found[0], found[1]), found.end()
+            return TaskToken(type_, found[0], found[1])
     # An empty command; what follows is not in it either.
-    return (TaskToken(TokenType.MARK, "``"), at + 2) if text.startswith("``", at) else None
+    return TaskToken(TokenType.MARK, "``") if text.startswith("``", at) else None
 
 
-def _url(text: str, at: int) -> Read:
+def _url(text: str, at: int) -> TaskToken | None:
     found = _URL.match(text, at + 1 if text[at] == "<" else at)
-    if not found:
-        return None
-    url = found[0]
+    url = found[0] if found else ""
     while url and (url[-1] in ".,;:!?…*" or _unbalanced(url)):
         url = url[:-1]
-    if not _is_url(url):
+    if not found or not _is_url(url):
         return None
     end = found.start() + len(url)
     if found.start() > at and text[end : end + 1] == ">":
         end += 1
-    return TaskToken(TokenType.URL, text[at:end], url), end
+    return TaskToken(TokenType.URL, text[at:end], url)
 
 
 def _is_url(text: str) -> bool:
@@ -154,17 +146,17 @@ def _unbalanced(url: str) -> bool:
     return opening is not None and url.count(url[-1]) > url.count(opening)
 
 
-def _json(text: str, at: int) -> Read:
+def _json(text: str, at: int) -> TaskToken | None:
     if text[at] not in "{[":
         return None
     try:
         value, end = json.JSONDecoder().raw_decode(text, at)
     except (ValueError, RecursionError):
         return None
-    return TaskToken(TokenType.JSON, text[at:end], value), end
+    return TaskToken(TokenType.JSON, text[at:end], value)
 
 
-def _quoted(text: str, at: int) -> Read:
+def _quoted(text: str, at: int) -> TaskToken | None:
     closing = _QUOTES.get(text[at])
     end = text.find(closing, at + 1) if closing else -1
     # An apostrophe within a word closes nothing.
@@ -174,20 +166,19 @@ def _quoted(text: str, at: int) -> Read:
         return None
     inner = text[at + 1 : end]
     type_ = TokenType.URL if _is_url(inner) else TokenType.QUOTED
-    return TaskToken(type_, text[at : end + 1], inner), end + 1
+    return TaskToken(type_, text[at : end + 1], inner)
 
 
-def _variable(text: str, at: int) -> Read:
+def _variable(text: str, at: int) -> TaskToken | None:
     found = _VARIABLE.match(text, at)
-    if not found:
-        return None
-    return TaskToken(TokenType.VARIABLE, found[0], Variable(found[1] or found[2])), found.end()
+    variable = Variable(found[1] or found[2]) if found else None
+    return TaskToken(TokenType.VARIABLE, found[0], variable) if found else None
 
 
-def _pair(text: str, at: int) -> Read:
+def _pair(text: str, at: int) -> TaskToken | None:
     if found := _KEY.match(text, at):
         value, end = _value(text, found.end())
-        return TaskToken(TokenType.PAIR, text[at:end], value, key=found[1]), end
+        return TaskToken(TokenType.PAIR, text[at:end], value, key=found[1])
     found = _LABEL.match(text, at)
     if not found or found[1].lower() in VERBS | POLITE:
         return None
@@ -198,16 +189,20 @@ def _pair(text: str, at: int) -> Read:
     alone = end > found.end() and _AFTER_VALUE.match(text, end)
     if not alone or str(value).lower() in VERBS:
         return None
-    return TaskToken(TokenType.PAIR, text[at:end], value, key=found[1]), end
+    return TaskToken(TokenType.PAIR, text[at:end], value, key=found[1])
 
 
 def _value(text: str, at: int) -> tuple[Any, int]:
     for reader in (_quoted, _json, _variable, _url):
-        if found := reader(text, at):
-            return found[0].value, found[1]
-    found_run = _RUN.match(text, at)
-    run = found_run[0].rstrip(_MARKS) if found_run else ""
+        if token := reader(text, at):
+            return token.value, at + len(token.text)
+    run = _run(text, at)
     return plain_value(run), at + len(run)
+
+
+def _run(text: str, at: int) -> str:
+    found = _RUN.match(text, at)
+    return found[0].rstrip(_MARKS) if found else ""
 
 
 def plain_value(text: str) -> Any:
@@ -220,34 +215,27 @@ def plain_value(text: str) -> Any:
     return float(text) if re.fullmatch(r"-?(?:0|[1-9]\d{0,17})\.\d{1,17}", text) else text
 
 
-def _number(text: str, at: int) -> Read:
+def _number(text: str, at: int) -> TaskToken | None:
     found = _NUMBER.match(text, at)
-    return (
-        (TaskToken(TokenType.NUMBER, found[0], plain_value(found[0])), found.end())
-        if found
-        else None
-    )
+    return TaskToken(TokenType.NUMBER, found[0], plain_value(found[0])) if found else None
 
 
-def _relation(text: str, at: int) -> Read:
+def _relation(text: str, at: int) -> TaskToken | None:
     found = _RELATION.match(text, at)
-    return (TaskToken(TokenType.WORD, found[0], found[0]), found.end()) if found else None
+    return TaskToken(TokenType.WORD, found[0], found[0]) if found else None
 
 
-def _word(text: str, at: int) -> Read:
-    found = _RUN.match(text, at)
-    run = found[0].rstrip(_MARKS) if found else ""
+def _word(text: str, at: int) -> TaskToken | None:
+    run = _run(text, at)
     if run[:1] in _APOSTROPHES:
         return None  # A quote that closes nothing.
     if not run.endswith(("s'", "s\u2019")):
         run = run.rstrip("".join(_APOSTROPHES))
     type_ = TokenType.FILE if looks_like_file(run) else TokenType.WORD
-    return (TaskToken(type_, run, run), at + len(run)) if run else None
+    return TaskToken(type_, run, run) if run else None
 
 
-_READERS: tuple[Callable[[str, int], Read], ...] = (
-    *(_command, _url, _json, _quoted, _variable, _pair, _number, _relation, _word),
-)
+_READERS = (_command, _url, _json, _quoted, _variable, _pair, _number, _relation, _word)
 
 
 def looks_like_file(text: str) -> bool:
@@ -270,7 +258,6 @@ class Clause:
 
     verb: str
     tokens: tuple[TaskToken, ...]
-    #: Whether it ends in a question mark.
     is_question: bool = False
 
     def __str__(self) -> str:
@@ -296,15 +283,8 @@ class Task:
 
     def named(self) -> dict[str, Any]:
         """Return what the task names: a list for each type of token, and `values` by name."""
-        types = (
-            TokenType.URL,
-            TokenType.FILE,
-            TokenType.COMMAND,
-            TokenType.QUOTED,
-            TokenType.NUMBER,
-            TokenType.JSON,
-        )
-        found: dict[str, Any] = {one.value: self.values(one) for one in types}
+        types = ("url", "file", "command", "text", "number", "json")
+        found: dict[str, Any] = {name: self.values(TokenType(name)) for name in types}
         found["variable"] = [value.name for value in self.values(TokenType.VARIABLE)]
         found["values"] = {
             key: f"${value.name}" if isinstance(value, Variable) else value
@@ -333,16 +313,7 @@ _BULLETS = frozenset({"-", "*", "\u2022"})
 _SENTENCE_ENDS = frozenset({";", ".", "!", "?"})
 _POINTERS = word_set("the its their his her it them all only just each every both this")
 _POINTERS_AFTER = _POINTERS | word_set("as to into in me how what out rows lines words")
-_TARGETS = frozenset(
-    {
-        TokenType.URL,
-        TokenType.FILE,
-        TokenType.COMMAND,
-        TokenType.QUOTED,
-        TokenType.JSON,
-        TokenType.PAIR,
-    }
-)
+_TARGETS = frozenset(map(TokenType, ("url", "file", "command", "text", "json", "pair")))
 
 
 def _clauses(tokens: tuple[TaskToken, ...]) -> Iterator[Clause]:
@@ -392,24 +363,18 @@ def _verb_begins(tokens: tuple[TaskToken, ...], at: int) -> bool:
         at += 1
     if at >= len(tokens) or tokens[at].word not in VERBS:
         return False
-    if tokens[at].word not in ALSO_NOUNS:
-        return True
-    if at + 1 >= len(tokens):
-        return False
-    following = tokens[at + 1]
-    return following.type in _TARGETS or following.word in _POINTERS_AFTER
+    is_object = [t.type in _TARGETS or t.word in _POINTERS_AFTER for t in tokens[at + 1 : at + 2]]
+    return tokens[at].word not in ALSO_NOUNS or any(is_object)
 
 
 def _clause(tokens: tuple[TaskToken, ...], *, is_question: bool = False) -> Iterator[Clause]:
     rest = list(_without_lines(tokens))
     while rest and (opening := _opening([token.word for token in rest[:4]])):
         del rest[:opening]
-    if not rest:
-        return
-    if rest[0].word.removesuffix("'s") in VERBS:
-        yield Clause(rest[0].word.removesuffix("'s"), tuple(rest[1:]), is_question)
-    else:
-        yield Clause("", tuple(rest), is_question)
+    if rest:
+        first = rest[0].word.removesuffix("'s")
+        has_verb = first in VERBS
+        yield Clause(first if has_verb else "", tuple(rest[has_verb:]), is_question)
 
 
 def _opening(words: list[str]) -> int:

@@ -59,7 +59,7 @@ def tasks(draw: st.DrawFn) -> str:
     return re.sub(r"<([sdw])>", lambda found: draw(st.sampled_from(FILLED[found[1]])), task)
 
 
-#: References that a plan may have: to its inputs, its nodes, and the variables that it was told.
+#: References that a plan may have: to its inputs, its nodes, and the variables that the task names.
 REFERENCE = re.compile(r"(?<!\$)\$\{([^}]*)\}")
 
 
@@ -129,7 +129,7 @@ def test_problems_of_its_own_making_are_told_and_not_made_again(planner: Planner
     assert "/nodes/0: broken" in answer.reason
 
 
-def test_without_a_finding_nothing_is_mended(planner: Planner) -> None:
+def test_without_a_finding_nothing_is_fixed(planner: Planner) -> None:
     workflow = planner.plan("fetch http://h/a and extract x").workflow
     request = FixRequest(task="", workflow=workflow, params={}, findings=(), store={})
     assert isinstance(asyncio.run(planner.generator.fix(request)), NoFix)

@@ -113,7 +113,7 @@ def test_a_secret_in_a_url_is_given_and_not_kept(planner: Planner) -> None:
 
 
 @pytest.mark.parametrize(
-    ("task", "params", "told"),
+    ("task", "params", "redacted"),
     [
         (
             "fetch http://h/a with header X-Api-Key: s3cret1 and extract x",
@@ -139,7 +139,7 @@ def test_a_secret_in_a_url_is_given_and_not_kept(planner: Planner) -> None:
     ],
 )
 def test_a_secret_is_given_and_kept_nowhere(
-    planner: Planner, task: str, params: set[str], told: str
+    planner: Planner, task: str, params: set[str], redacted: str
 ) -> None:
     plan = planner.plan(task)
     assert "s3cret1" not in json.dumps(plan.workflow)
@@ -147,7 +147,7 @@ def test_a_secret_is_given_and_kept_nowhere(
     assert params <= plan.workflow["nodes"][0]["params"].keys()
     described = asyncio.run(planner.generator.describe(task, plan.workflow)).description
     assert "s3cret1" not in described
-    assert told in described
+    assert redacted in described
 
 
 def test_who_asks_is_told_to_the_server_and_not_in_the_url(planner: Planner, api: Api) -> None:

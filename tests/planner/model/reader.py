@@ -1,4 +1,4 @@
-"""A stand-in for a model that knows some words and, of everything else, only what it is told.
+"""A stand-in for a model that knows some words and, of everything else, only what it reads.
 
 Each function answers one kind of prompt out of its text. What the prompt does not hold cannot be
 in the answer: then it says that it cannot.
@@ -82,8 +82,8 @@ def plan_request(request: Request) -> Call:
     return Call({"workflow": workflow, "params": {"user": user}})
 
 
-def mend_extract(request: Request) -> Call:
-    """Mend each path that is told to be missing by one that is told to be there."""
+def fix_extract(request: Request) -> Call:
+    """Fix each path that is said to be missing by one that is said to be there."""
     prompt = request.prompt
     paths = re.findall(r"^(\$\S*) \(", after(prompt, "The response that `"), re.MULTILINE)
     edits = []
@@ -97,8 +97,8 @@ def mend_extract(request: Request) -> Call:
     return Call({"edits": edits})
 
 
-def mend_reference(request: Request) -> Call:
-    """Mend each reference that is told to lead nowhere."""
+def fix_reference(request: Request) -> Call:
+    """Fix each reference that is said to lead nowhere."""
     prompt = request.prompt
     paths = re.findall(r"^(\w\S*) \(", after(prompt, "The outputs of `"), re.MULTILINE)
     edits = []
@@ -109,7 +109,7 @@ def mend_reference(request: Request) -> Call:
     return Call({"edits": edits})
 
 
-def mend_arguments(request: Request) -> Call:
+def fix_arguments(request: Request) -> Call:
     """Rename arguments to what the tool's schema has."""
     prompt = request.prompt
     schema = json.loads(after(prompt, "What it takes:"))

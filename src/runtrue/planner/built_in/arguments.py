@@ -6,7 +6,7 @@ What the task does not say is left out. Nothing is invented, and no word is used
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
 from functools import cache
@@ -61,12 +61,21 @@ class Wording:
         """Return the tokens that have not been used."""
         return ((at, token) for at, token in enumerate(self.tokens) if at not in self.used)
 
+    def of_type(self, type_: TokenType) -> Iterator[tuple[int, TaskToken]]:
+        """Return the tokens of a type that have not been used."""
+        return ((at, token) for at, token in self.free() if token.type is type_)
+
     def before(self, at: int) -> str:
         """Return the word before a token, determiners left aside."""
-        at -= 1
-        while at >= 0 and self.tokens[at].word in DETERMINERS:
-            at -= 1
-        return self.tokens[at].word if at >= 0 else ""
+        words = (token.word for token in reversed(self.tokens[:at]))
+        return next((word for word in words if word not in DETERMINERS), "")
+
+    def after(self, at: int, skipped: Container[str]) -> int:
+        """Return the index of the token after one, some words left aside."""
+        at += 1
+        while at < len(self.tokens) and self.tokens[at].word in skipped:
+            at += 1
+        return at
 
     def take(self, at: int, count: int = 1) -> None:
         """Mark tokens as used."""
@@ -115,12 +124,12 @@ def fill(arguments: Sequence[Argument], wording: Wording) -> dict[str, Any]:
 
 
 def _by_pair(argument: Argument, wording: Wording, others: Sequence[Argument]) -> Any:
-    for at, token in wording.free():
-        if token.type is TokenType.PAIR and _same_name(token.key, argument, others):
-            value = _converted(token.value, argument)
-            if value is not None:
-                wording.take(at)
-                return value
+    for at, token in wording.of_type(TokenType.PAIR):
+        is_meant = _same_name(token.key, argument, others)
+        value = _converted(token.value, argument) if is_meant else None
+        if value is not None:
+            wording.take(at)
+            return value
     return None
 
 
@@ -139,15 +148,9 @@ def _by_label(argument: Argument, wording: Wording, others: Sequence[Argument]) 
     for at, token in wording.free():
         if token.word not in labels or at + 1 >= len(wording.tokens):
             continue
-        after = at + 1
-        while after + 1 < len(wording.tokens) and wording.tokens[after].word in {
-            "is",
-            ":",
-            "named",
-        }:
-            after += 1
+        after = min(wording.after(at, {"is", ":", "named"}), len(wording.tokens) - 1)
         value_token = wording.tokens[after]
-        if after in wording.used or not _can_be_labelled(value_token, argument, token):
+        if after in wording.used or not _can_be_labelled(value_token, argument):
             continue
         value = _converted(value_token.value, argument)
         if value is not None and _means(argument, value_token.text):
@@ -156,7 +159,7 @@ def _by_label(argument: Argument, wording: Wording, others: Sequence[Argument]) 
     return None
 
 
-def _can_be_labelled(token: TaskToken, argument: Argument, label: TaskToken) -> bool:
+def _can_be_labelled(token: TaskToken, argument: Argument) -> bool:
     if token.type is not TokenType.WORD:
         return token.type in (TokenType.FILE, TokenType.QUOTED, TokenType.NUMBER, TokenType.URL)
     is_plain = token.word not in PREPOSITIONS | DETERMINERS | {"and", "then", "server", "tool"}
@@ -168,9 +171,7 @@ def _by_choice(argument: Argument, wording: Wording, others: Sequence[Argument])
         words = str(choice).lower().split()
         for at, _ in wording.free():
             tokens = wording.tokens[at : at + len(words)]
-            if [
-                str(t.value if t.type is TokenType.QUOTED else t.text).lower() for t in tokens
-            ] == words:
+            if [_spelled(token).lower() for token in tokens] == words:
                 wording.take(at, len(words))
                 return choice
     return None
@@ -178,15 +179,12 @@ def _by_choice(argument: Argument, wording: Wording, others: Sequence[Argument])
 
 def choices_of(argument: Argument) -> list[Any]:
     """Return the values to choose from, by the schema or by what the description quotes."""
-    listed_ones = argument.schema.get("enum")
-    if isinstance(listed_ones, list):
-        return listed_ones
-    described = argument.description
-    if argument.type != "string":
-        return []
+    enum, described = argument.schema.get("enum"), argument.description
+    if isinstance(enum, list):
+        return enum
     quoted = re.findall(r"'([A-Za-z][\w-]*)'", described)
     examples = re.search(r"\be\.g\.|\bsuch as\b|\bexample|\blike\b", described)
-    return quoted if len(quoted) > 1 and not examples else []
+    return quoted if argument.type == "string" and len(quoted) > 1 and not examples else []
 
 
 def _by_meaning(argument: Argument, wording: Wording, others: Sequence[Argument]) -> Any:
@@ -199,16 +197,16 @@ def _by_meaning(argument: Argument, wording: Wording, others: Sequence[Argument]
         return _found(argument, wording, date_of)
     if "time" in argument.words:
         return _found(argument, wording, time_of)
-    if {singular(word) for word in argument.words} & (_PATHS | _ENDS):
+    if _singulars(argument) & (_PATHS | _ENDS):
         paths = [(at, token) for at, token in wording.free() if token.is_file]
         if argument.type == "array":
             for at, _ in paths:
                 wording.take(at)
             return [token.value for _, token in paths] or None
-        fitting = [(at, t) for at, t in paths if _role_fits(argument, wording.before(at), others)]
-        if fitting:
-            wording.take(fitting[0][0])
-            return fitting[0][1].value
+        for at, token in paths:
+            if _role_fits(argument, wording.before(at)):
+                wording.take(at)
+                return token.value
     return None
 
 
@@ -220,7 +218,7 @@ def _found(argument: Argument, wording: Wording, read: Callable[[str], str | Non
             if len(tokens) < count or any(i in wording.used for i in range(at, at + count)):
                 continue
             value = read(" ".join(_spelled(token) for token in tokens))
-            fits = _role_fits(argument, wording.before(at), ()) or _starts(argument, wording, at)
+            fits = _role_fits(argument, wording.before(at)) or _starts(argument, wording, at)
             if value is not None and fits:
                 wording.take(at, count)
                 return value
@@ -231,14 +229,11 @@ def _spelled(token: TaskToken) -> str:
     return str(token.value) if token.type is TokenType.QUOTED else token.text
 
 
-def _role_fits(argument: Argument, preposition: str, others: Sequence[Argument]) -> bool:
+def _role_fits(argument: Argument, preposition: str) -> bool:
     """True unless a preposition says that the words are for another argument."""
-    directed = {"from": _ROLES["from"], "to": _ROLES["to"]}
-    own = [way for way, words in directed.items() if set(argument.words) & words]
-    if preposition in directed:
-        return preposition in own or not own
+    own = [way for way in ("from", "to") if set(argument.words) & _ROLES[way]]
     # "in Tokyo" says neither where from nor where to.
-    return not own or preposition not in PREPOSITIONS
+    return not own or preposition in own or preposition not in PREPOSITIONS
 
 
 def _starts(argument: Argument, wording: Wording, at: int) -> bool:
@@ -256,18 +251,14 @@ def _by_role(argument: Argument, wording: Wording, others: Sequence[Argument]) -
         roles = _ROLES.get(token.word)
         if roles is None or not roles & set(argument.words):
             continue
-        start = at + 1
-        while start < len(wording.tokens) and wording.tokens[start].word in DETERMINERS:
-            start += 1
-        end = start
-        while (
-            end < len(wording.tokens) and end not in wording.used and _goes_on(wording.tokens[end])
-        ):
+        start = end = wording.after(at, DETERMINERS)
+        tokens = wording.tokens
+        while end < len(tokens) and end not in wording.used and _goes_on(tokens[end]):
             end += 1
         # "to show" is no direction.
-        if end > start and wording.tokens[start].word not in VERBS:
+        if end > start and tokens[start].word not in VERBS:
             wording.take(at, end - at)
-            return " ".join(_spelled(token) for token in wording.tokens[start:end])
+            return " ".join(_spelled(token) for token in tokens[start:end])
     return None
 
 
@@ -282,13 +273,12 @@ def _by_type(argument: Argument, wording: Wording, others: Sequence[Argument]) -
     if argument.type == "boolean":
         words = [w for w in argument.words if w not in _EMPTY]
         spoken = {singular(token.word) for _, token in wording.free()}
-        return True if words and len(words) > 1 and {*map(singular, words)} <= spoken else None
+        return True if len(words) > 1 and {*map(singular, words)} <= spoken else None
     if argument.type == "string" and not _has_meaning(argument) and argument.required:
-        quoted = [(at, token) for at, token in wording.free() if token.type is TokenType.QUOTED]
-        open_ones = [o for o in others if o.required and o.type == "string"]
-        if quoted and not choices_of(argument) and open_ones:
-            wording.take(quoted[0][0])
-            return quoted[0][1].value
+        at, token = next(wording.of_type(TokenType.QUOTED), (0, None))
+        if token is not None and not choices_of(argument):
+            wording.take(at)
+            return token.value
     return None
 
 
@@ -299,19 +289,15 @@ def _has_meaning(argument: Argument) -> bool:
 
 def _number(argument: Argument, wording: Wording, others: Sequence[Argument]) -> Any:
     numeric = [other for other in others if other.type in ("integer", "number")]
-    for at, token in wording.free():
-        if token.type is not TokenType.NUMBER:
-            continue
+    for at, token in wording.of_type(TokenType.NUMBER):
         following = wording.tokens[at + 1].word if at + 1 < len(wording.tokens) else ""
         named = [o for o in numeric if following and singular(following) in _singulars(o)]
-        counting = [o for o in numeric if set(o.words) & _COUNTS]
-        required = [o for o in numeric if o.required]
-        meant = named or (counting if following else []) or required
-        if argument in meant:
-            value = _converted(token.value, argument)
-            if value is not None:
-                wording.take(at)
-                return value
+        counting = [o for o in numeric if following and set(o.words) & _COUNTS]
+        meant = named or counting or [o for o in numeric if o.required]
+        value = _converted(token.value, argument) if argument in meant else None
+        if value is not None:
+            wording.take(at)
+            return value
     return None
 
 

@@ -92,10 +92,5 @@ def run_one(command: str, reads: Topic | None, draft: Draft, directory: str | No
         params["stdin"] = reads.reference
         draft.drop(reads.results)
     node = draft.node("run", "shell", params)
-    reference = f"${{{node['id']}.stdout}}"
-    draft.topic = Topic(
-        reference=reference,
-        form=DataForm.TEXT,
-        results=(draft.give("stdout", reference),),
-        nouns=frozenset({"command", "line"}),
-    )
+    nouns = frozenset({"command", "line"})
+    draft.set_topic("stdout", f"${{{node['id']}.stdout}}", DataForm.TEXT, nouns=nouns)

@@ -95,12 +95,10 @@ class Draft:
     def input(self, name: str, value: Any, *, secret: bool = False, description: str = "") -> str:
         """Add an input that the task gives a value for, and return a reference to it."""
         free = self._free(name)
-        spec: dict[str, Any] = {"type": _TYPES[type(value)]} if type(value) in _TYPES else {}
-        if description:
-            spec["description"] = description
+        spec = {"type": _TYPES.get(type(value)), "description": description}
+        self.inputs[free] = {key: text for key, text in spec.items() if text}
         if not secret:
-            spec["default"] = value
-        self.inputs[free] = spec
+            self.inputs[free]["default"] = value
         self.params[free] = value
         return f"${{{free}}}"
 
@@ -118,6 +116,12 @@ class Draft:
         free = _unlike(name, self.results)
         self.results[free] = reference
         return free
+
+    def set_topic(self, name: str, reference: str, form: DataForm, **facts: Any) -> tuple[str, ...]:
+        """Add a result, and make it the topic; return the result's name."""
+        results = (self.give(name, reference),)
+        self.topic = Topic(reference=reference, form=form, results=results, **facts)
+        return results
 
     def give_known(self, name: str, reference: str) -> str:
         """Add a result that a later clause can refer to by this name."""
@@ -143,13 +147,9 @@ class Draft:
 
     def plan(self) -> Plan:
         """Return the workflow, and what the task says for its inputs."""
-        workflow: dict[str, Any] = {}
-        if self.inputs:
-            workflow["inputs"] = self.inputs
-        workflow["nodes"] = self.nodes
-        if self.results:
-            results = self.results.items()
-            workflow["outputs"] = {name: {"source": reference} for name, reference in results}
+        outputs = {name: {"source": reference} for name, reference in self.results.items()}
+        parts = {"inputs": self.inputs, "nodes": self.nodes, "outputs": outputs}
+        workflow = {name: part for name, part in parts.items() if part or name == "nodes"}
         return Plan(workflow=workflow, params=self.params, notes=tuple(self.notes))
 
     def _free(self, name: str) -> str:

@@ -12,7 +12,7 @@ from runtrue.planner.built_in.wants import Want, read_wants
 from runtrue.planner.task import TaskToken
 from runtrue.planner.words import FILLERS, GENERIC, name_of, singular, word_set
 
-_TABLES = (".csv", ".tsv")
+_FORMS = {"csv": DataForm.TABLE, "tsv": DataForm.TABLE, "json": DataForm.DATA}
 #: Files whose text has no structure.
 _PROSE = (".txt", ".md", ".rst", ".log", ".html", ".htm", ".py", ".sh", ".yaml", ".yml", ".toml")
 #: Files that hold something else than text.
@@ -27,24 +27,10 @@ def read(token: TaskToken, draft: Draft) -> None:
     if extension in _BINARY | _NOT_WRITTEN:
         raise CannotPlan(f"{token.text!r}: a .{extension} file holds no text that could be read")
     node = draft.node("read", "read-file", {"file_path": draft.input("file", name)})
-    reference = f"${{{node['id']}.content}}"
     nouns = frozenset({"file", *name_of([name], " ").split()})
-    draft.topic = Topic(
-        reference=reference,
-        form=form_of(name),
-        results=(draft.give("content", reference),),
-        nouns=nouns,
-        own=nouns,
-        origin=name,
-    )
-
-
-def form_of(name: str) -> DataForm:
-    """Return the form of a file by its name."""
-    lower = name.lower()
-    if lower.endswith(_TABLES):
-        return DataForm.TABLE
-    return DataForm.DATA if lower.endswith(".json") else DataForm.TEXT
+    reference = f"${{{node['id']}.content}}"
+    form = _FORMS.get(extension, DataForm.TEXT)
+    draft.set_topic("content", reference, form, nouns=nouns, own=nouns, origin=name)
 
 
 def write_text(text: str, roles: Roles, draft: Draft) -> None:

@@ -14,11 +14,8 @@ from runtrue.planner.task import TaskToken, TokenType, Variable
 from runtrue.planner.words import FETCH, FILLERS, GENERIC, singular, split_name
 
 #: Outputs that every response has.
-_OUTPUTS = {
-    **{"status_code": "status_code", "http_status": "status_code"},
-    **{"response_headers": "response_headers", "headers": "response_headers"},
-    **{"response_time": "response_time"},
-}
+_OUTPUTS = {name: name for name in ("status_code", "response_headers", "response_time")}
+_OUTPUTS |= {"http_status": "status_code", "headers": "response_headers"}
 _SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 _USERS = frozenset({"username", "user", "login"})
 _PASSWORDS = frozenset({"password", "passwd", "pwd", "pass"})
@@ -34,7 +31,7 @@ def fetch(roles: Roles, draft: Draft, *, described: bool) -> None:
     for token in roles.urls:
         address = read_url(token.value, draft)
         node = _request(roles.method or "GET", address, roles, draft, name="fetch")
-        names += _answered(node, address, token.value, draft).results
+        names += _answered(node, address, token.value, draft)
     words = [token for token in roles.what if token.word not in FILLERS]
     if words and (described or (roles.verb in FETCH and _describes(roles.what, draft))):
         _refuse_conditions(words, draft)
@@ -72,18 +69,15 @@ def _request(
     if roles.headers:
         secret = {key: value for key, value in roles.headers.items() if is_secret(key)}
         params["headers"] = draft.value(roles.headers) | inputs_of(secret, draft)
-    if sum((roles.token is not None, roles.key is not None, bool(auth))) > 1:
+    named = {"auth_token": roles.token, "api_key": roles.key}
+    used = {way: draft.value(variable) for way, variable in named.items() if variable}
+    used |= {"auth": auth} if auth else {}
+    if len(used) > 1:
         raise CannotPlan(
             f"{str(roles.clause)!r} authenticates itself in more than one way, by token, key or "
             "password: a request has one"
         )
-    if auth:
-        params["auth"] = auth
-    if roles.token is not None:
-        params["auth_token"] = draft.value(roles.token)
-    elif roles.key is not None:
-        params["api_key"] = draft.value(roles.key)
-    return draft.node(name, "http", params)
+    return draft.node(name, "http", params | used)
 
 
 def _basic(method: str, given: dict[str, Any], draft: Draft) -> dict[str, Any]:
@@ -102,19 +96,17 @@ def _basic(method: str, given: dict[str, Any], draft: Draft) -> dict[str, Any]:
     return {"type": "basic", **inputs_of(texts, draft)}
 
 
-def _answered(node: dict[str, Any], address: Address, url: str, draft: Draft) -> Topic:
-    reference = f"${{{node['id']}.response}}"
-    draft.topic = Topic(
-        reference=reference,
-        form=DataForm.DATA,
-        results=(draft.give("response", reference),),
+def _answered(node: dict[str, Any], address: Address, url: str, draft: Draft) -> tuple[str, ...]:
+    return draft.set_topic(
+        "response",
+        f"${{{node['id']}.response}}",
+        DataForm.DATA,
         node=node,
         nouns=address.nouns,
         own=address.own,
         collection=address.collection,
         origin=url,
     )
-    return draft.topic
 
 
 def _describes(what: list[TaskToken], draft: Draft) -> bool:
@@ -146,8 +138,7 @@ def count(tokens: list[TaskToken], draft: Draft) -> None:
         return
     draft.drop(topic.results)
     reference = draft.python("count", snippets.LENGTH, {"data": topic.reference})
-    results = (draft.give("count", reference),)
-    draft.topic = Topic(reference=reference, form=DataForm.VALUE, results=results)
+    draft.set_topic("count", reference, DataForm.VALUE)
 
 
 def take(tokens: list[TaskToken], draft: Draft) -> None:
@@ -253,12 +244,10 @@ def _file_content(name: str, draft: Draft) -> dict[str, Any]:
 
 def _text_content(topic: Topic) -> dict[str, Any]:
     """Send text as it is, with the content type of its origin."""
-    return {"body": topic.reference, "headers": {"Content-Type": _type(topic.origin)}}
-
-
-def _type(name: str) -> str:
-    kinds = {"json": "application/json", "csv": "text/csv; charset=utf-8"}
-    return kinds.get(name.lower().rpartition(".")[2], "text/plain; charset=utf-8")
+    extension = topic.origin.lower().rpartition(".")[2]
+    types = {"json": "application/json", "csv": "text/csv; charset=utf-8"}
+    content_type = types.get(extension, "text/plain; charset=utf-8")
+    return {"body": topic.reference, "headers": {"Content-Type": content_type}}
 
 
 def _points(roles: Roles) -> bool:
@@ -286,9 +275,8 @@ def _chosen(words: list[TaskToken], draft: Draft) -> dict[str, Any]:
         wants = read_wants(words, frozenset(), collection=False)
     except CannotPlan:
         return {}
-    names = [want.name for want in wants]
-    known = draft.known
-    return {name: known[name] for name in names} if all(n in known for n in names) else {}
+    found = {want.name: draft.known.get(want.name) for want in wants}
+    return {} if None in found.values() else found
 
 
 def _is_resource(words: list[TaskToken], roles: Roles) -> bool:

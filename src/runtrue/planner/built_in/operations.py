@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 from runtrue.planner.built_in import snippets
-from runtrue.planner.built_in.draft import CannotPlan, DataForm, Draft, Topic
+from runtrue.planner.built_in.draft import CannotPlan, DataForm, Draft
 from runtrue.planner.task import TaskToken, TokenType
 from runtrue.planner.words import DETERMINERS, name_of, word_set
 
@@ -96,36 +96,20 @@ def apply(operation: Operation, draft: Draft) -> None:
     reference = draft.python(operation.name, operation.code, inputs)
     draft.drop(topic.results)
     name = operation.name if operation.form is DataForm.VALUE else "result"
-    draft.topic = Topic(
-        reference=reference,
-        form=operation.form,
-        results=(draft.give(name, reference),),
-        origin=topic.origin,
-    )
+    draft.set_topic(name, reference, operation.form, origin=topic.origin)
 
 
-_CALLED = {
-    **{"words": "count", "characters": "count"},
-    **{"containing": "filter", "lacking": "filter"},
-}
+_CALLED = {"words": "count", "characters": "count", "containing": "filter", "lacking": "filter"}
 
 
 def _line(name: str, /, **values: Any) -> Operation:
-    counts = name in ("count", "words", "characters")
-    return Operation(
-        name=_CALLED.get(name, name),
-        code=snippets.LINES[name],
-        form=DataForm.VALUE if counts else DataForm.TEXT,
-        data="text",
-        values=values,
-    )
+    called = _CALLED.get(name, name)
+    form = DataForm.VALUE if called == "count" else DataForm.TEXT
+    return Operation(name=called, code=snippets.LINES[name], form=form, data="text", values=values)
 
 
 def _table(name: str, code: str, form: DataForm = DataForm.TABLE, /, **values: Any) -> Operation:
     return Operation(name=name, code=code, form=form, values=values)
-
-
-_COUNT_ROWS = _table("count", snippets.COUNT_ROWS, DataForm.VALUE)
 
 
 def _count(words: list[TaskToken], form: DataForm) -> list[Operation] | None:
@@ -135,7 +119,7 @@ def _count(words: list[TaskToken], form: DataForm) -> list[Operation] | None:
         filters = _filter(words, form)
         return None if filters is None else [*filters, _line("count")]
     if unit == "row" or (unit == "line" and form is DataForm.TABLE):
-        return [_COUNT_ROWS]
+        return [_table("count", snippets.COUNT_ROWS, DataForm.VALUE)]
     return [_line({"line": "count", "word": "words", "character": "characters"}[unit])]
 
 
@@ -191,18 +175,18 @@ def _aggregate(how: str, words: list[TaskToken], form: DataForm) -> list[Operati
 
 
 def _unique(words: list[TaskToken], form: DataForm) -> list[Operation] | None:
-    plain = {"duplicate", "duplicates", "lines", "line", "it"}
-    if form is DataForm.TEXT and all(token.word in plain for token in words):
-        return [_line("unique")]
-    return None
+    return _whole("unique", {"duplicate", "duplicates", "lines", "line", "it"}, words, form)
 
 
 def _reverse(words: list[TaskToken], form: DataForm) -> list[Operation] | None:
-    if form is DataForm.TEXT and all(
-        token.word in {"lines", "line", "it", "order"} for token in words
-    ):
-        return [_line("reverse")]
-    return None
+    return _whole("reverse", {"lines", "line", "it", "order"}, words, form)
+
+
+def _whole(
+    name: str, plain: set[str], words: list[TaskToken], form: DataForm
+) -> list[Operation] | None:
+    is_plain = form is DataForm.TEXT and all(token.word in plain for token in words)
+    return [_line(name)] if is_plain else None
 
 
 def _convert(words: list[TaskToken], form: DataForm) -> list[Operation] | None:

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 from runtrue.planner.built_in.arguments import PREPOSITIONS, Argument, Wording
 from runtrue.planner.built_in.arguments import fill as fill_arguments
 from runtrue.planner.built_in.clauses import HEADER_TEXT
-from runtrue.planner.built_in.draft import CannotPlan, DataForm, Draft, Topic
+from runtrue.planner.built_in.draft import CannotPlan, DataForm, Draft
 from runtrue.planner.built_in.urls import is_secret, read_url
 from runtrue.planner.seams import Metadata, SavedWorkflow, WorkflowChoice
 from runtrue.planner.task import Clause, Task, TaskToken, TokenType, read_task
@@ -64,10 +64,7 @@ def call(clause: Clause, saved: tuple[SavedWorkflow, ...], draft: Draft) -> bool
             mapping[name] = draft.missing(name, str(spec.get("description", "")))
     params = {"workflow_name": workflow.name, "param_mapping": mapping}
     node = draft.node("run", "workflow", params)
-    reference = f"${{{node['id']}}}"
-    draft.topic = Topic(
-        reference=reference, form=DataForm.DATA, results=(draft.give("result", reference),)
-    )
+    draft.set_topic("result", f"${{{node['id']}}}", DataForm.DATA)
     return True
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from runtrue.planner.built_in.arguments import PREPOSITIONS, Argument, Wording, fill
-from runtrue.planner.built_in.draft import CannotPlan, DataForm, Draft, Topic
+from runtrue.planner.built_in.draft import CannotPlan, DataForm, Draft
 from runtrue.planner.built_in.urls import is_secret
 from runtrue.planner.task import Clause, TaskToken, TokenType
 from runtrue.planner.words import ASK, FETCH, FILLERS, SHOW, TAKE, singular, split_name, word_set
@@ -213,10 +213,5 @@ def _call(match: _Match, draft: Draft) -> None:
             params[name] = draft.missing(name, argument.description, type_)
     words = split_name(_own_name(tool))
     node = draft.node("_".join(words) or "call", tool.type, params)
-    reference = f"${{{node['id']}.result}}"
-    draft.topic = Topic(
-        reference=reference,
-        form=DataForm.DATA,
-        results=(draft.give("result", reference),),
-        nouns=frozenset(singular(word) for word in words),
-    )
+    nouns = frozenset(singular(word) for word in words)
+    draft.set_topic("result", f"${{{node['id']}.result}}", DataForm.DATA, nouns=nouns)

@@ -9,9 +9,10 @@ from typing import Any
 from runtrue.fields import Ranked, rank_names
 from runtrue.loop import Finding
 from runtrue.memory import Scope
+from runtrue.planner.findings import as_object
 from runtrue.planner.fix.draft import SHOWN, Correction, FixDraft, params_of, suggestions
 from runtrue.planner.fix.paths import assign
-from runtrue.planner.fix.requests import SENT, as_object
+from runtrue.planner.fix.requests import SENT
 from runtrue.planner.fix.values import fitted, resolved, takes_type, type_of, types_of, zone
 from runtrue.planner.seams import Doubt, Suggestion
 from runtrue.workflow import TemplateSyntaxError, Unresolved, compile_template

@@ -22,7 +22,7 @@ SHOWN = 3
 
 @dataclass(frozen=True, slots=True)
 class Correction:
-    """What was fixed for a finding, what is in doubt, and who fixed it."""
+    """The fixes for one finding, the doubts about it, and who fixed it."""
 
     fixed: tuple[str, ...] = ()
     doubts: tuple[Doubt, ...] = ()

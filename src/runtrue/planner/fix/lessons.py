@@ -7,8 +7,9 @@ from typing import Any
 
 from runtrue.memory import Memory, Scope
 from runtrue.planner.bounds import changes_between
-from runtrue.planner.fix.requests import SENT, as_object, family, in_answer, scope_of_node
-from runtrue.workflow import Interface, Reference, TemplateSyntaxError, compile_template
+from runtrue.planner.findings import as_object, as_template, references_in
+from runtrue.planner.fix.requests import SENT, family, in_answer, scope_of_node
+from runtrue.workflow import Interface, Reference
 
 #: `path` or `argument`, what was wanted, and what that has proven to be.
 Lesson = tuple[str, str, str]
@@ -85,7 +86,7 @@ def _of_references(
     for change in changes_between(first, proven):
         if not isinstance(change.before, str) or not isinstance(change.after, str):
             continue
-        pairs = zip(_references(change.before), _references(change.after), strict=False)
+        pairs = zip(*map(_references, (change.before, change.after)), strict=False)
         for old, new in pairs:
             if old.root != producer["id"] or new.root != old.root or old.path == new.path:
                 continue
@@ -94,11 +95,8 @@ def _of_references(
                 yield "path", wanted, found
 
 
-def _references(text: str) -> tuple[Reference, ...]:
-    try:
-        return compile_template(text if "${" in text else f"${{{text}}}").references
-    except TemplateSyntaxError:
-        return ()
+def _references(source: str) -> tuple[Reference, ...]:
+    return references_in(as_template(source))
 
 
 def _params(node: Mapping[str, Any], part: str | None = None) -> Mapping[str, Any]:

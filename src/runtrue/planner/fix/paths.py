@@ -7,6 +7,7 @@ from typing import Any
 
 from runtrue.fields import SURE, Ranked, rank_paths
 from runtrue.loop import Finding
+from runtrue.planner.findings import as_object, batch_result, references_in
 from runtrue.planner.fix.draft import (
     SHOWN,
     Correction,
@@ -22,7 +23,6 @@ from runtrue.workflow import (
     Missing,
     Path,
     PathSyntaxError,
-    Reference,
     TemplateSyntaxError,
     Unresolved,
     compile_template,
@@ -102,14 +102,11 @@ def _answer(
     node: Mapping[str, Any], store: Mapping[str, Any], finding: Finding
 ) -> tuple[Mapping[str, Any], Any]:
     """Return the outputs that a finding is about and, in a batch, the item that they are of."""
-    outputs = store.get(node["id"])
-    if not isinstance(outputs, Mapping):
-        return {}, None
+    outputs = as_object(store.get(node["id"]))
     if not node.get("batch"):
         return outputs, None
-    results, index = outputs.get("results"), finding.data.get("index", 0)
-    one = results[index] if isinstance(results, list) and index < len(results) else None
-    return (one, one.get("item")) if isinstance(one, Mapping) else ({}, None)
+    result = batch_result(outputs, finding.data.get("index", 0))
+    return result, result.get("item")
 
 
 # -- references ---------------------------------------------------------------------------------
@@ -117,7 +114,7 @@ def _answer(
 
 def fix_reference(finding: Finding, draft: FixDraft) -> Correction | None:
     """Fix a `${node.field…}` that led nowhere, wherever it occurs."""
-    reference = _reference(finding)
+    reference = next(iter(references_in(next(iter(finding.attempted), ""))), None)
     # Without a path, one of its steps is a reference itself.
     if reference is None or reference.path is None:
         return None
@@ -154,21 +151,12 @@ def fix_reference(finding: Finding, draft: FixDraft) -> Correction | None:
     return Correction((f"{reference} → ${{{found}}}",), fixers=frozenset({fixer}))
 
 
-def _reference(finding: Finding) -> Reference | None:
-    try:
-        references = compile_template(finding.attempted[0]).references
-    except (IndexError, TemplateSyntaxError):
-        return None
-    return references[0] if references else None
-
-
 def _referred(root: str, finding: Finding, draft: FixDraft) -> Any:
     """Return the value that a reference goes into: a node's outputs, or an item of a batch."""
     store = draft.request.store
     if root in store:
         return _opened(store[root])
-    node = draft.node(finding.location.symbol) or {}
-    batch = node.get("batch")
+    batch = (draft.node(finding.location.symbol) or {}).get("batch")
     if not isinstance(batch, dict) or batch.get("as", "item") != root:
         return None
     try:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 from runtrue.workflow import Path, TemplateSyntaxError, compile_template
@@ -22,11 +22,30 @@ def redirect(
     (reference, *_) = compile_template(f"${{{attempted}}}").references
     wanted = reference.root, reference.path
     count = 0
-    for text, put in _texts(workflow, only):
+
+    def replaced(text: str) -> str:
+        nonlocal count
         changed, times = _redirected(text, wanted, found)
-        if times:
-            put(changed)
-            count += times
+        count += times
+        return changed
+
+    for node in workflow.get("nodes", ()):
+        if only is not None and node.get("id") != only:
+            continue
+        params, batch = node.get("params"), node.get("batch")
+        for name, value in params.items() if isinstance(params, dict) else ():
+            if (node.get("type"), name) not in _VERBATIM:
+                params[name] = _mapped(value, replaced)
+        if isinstance(batch, dict):
+            batch["items"] = _mapped(batch["items"], replaced)
+    outputs = workflow.get("outputs") if only is None else None
+    for output in outputs.values() if isinstance(outputs, dict) else ():
+        source = output.get("source") if isinstance(output, dict) else None
+        if isinstance(source, str):
+            # Without braces it is one reference, and stays one.
+            is_template = "${" in source
+            text = replaced(source if is_template else f"${{{source}}}")
+            output["source"] = text if is_template else text[2:-1]
     return count
 
 
@@ -43,49 +62,10 @@ def _redirected(text: str, wanted: tuple[str, Path | None], found: str) -> tuple
     return text, len(meant)
 
 
-Put = Callable[[str], None]
-
-
-def _texts(workflow: dict[str, Any], only: str | None) -> Iterator[tuple[str, Put]]:
-    """Yield every text that may hold references, and a function that replaces it."""
-    for node in workflow.get("nodes", ()):
-        if only is not None and node.get("id") != only:
-            continue
-        params = node.get("params")
-        for name in params if isinstance(params, dict) else ():
-            if (node.get("type"), name) not in _VERBATIM:
-                yield from _within(params, name)
-        if isinstance(node.get("batch"), dict):
-            yield from _within(node["batch"], "items")
-    outputs = workflow.get("outputs") if only is None else None
-    for output in outputs.values() if isinstance(outputs, dict) else ():
-        if isinstance(output, dict) and isinstance(output.get("source"), str):
-            yield from _source(output)
-
-
-def _within(holder: Any, key: str | int) -> Iterator[tuple[str, Put]]:
-    waiting: list[tuple[Any, Any]] = [(holder, key)]
-    while waiting:
-        holder, key = waiting.pop()
-        value = holder[key]
-        if isinstance(value, str):
-            yield value, _setter(holder, key)
-        elif isinstance(value, dict | list):
-            inner = value if isinstance(value, dict) else range(len(value))
-            waiting.extend((value, one) for one in inner)
-
-
-def _source(output: dict[str, Any]) -> Iterator[tuple[str, Put]]:
-    source = output["source"]
-    if "${" in source:
-        yield source, _setter(output, "source")
-    else:
-        # Without braces it is one reference, and stays one.
-        yield f"${{{source}}}", lambda text: output.update(source=text[2:-1])
-
-
-def _setter(holder: Any, key: Any) -> Put:
-    def put(text: str) -> None:
-        holder[key] = text
-
-    return put
+def _mapped(value: Any, change: Callable[[str], str]) -> Any:
+    """Return a value with all its texts changed."""
+    if isinstance(value, str):
+        return change(value)
+    if isinstance(value, dict):
+        return {key: _mapped(inner, change) for key, inner in value.items()}
+    return [_mapped(inner, change) for inner in value] if isinstance(value, list) else value

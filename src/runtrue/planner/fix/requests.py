@@ -9,6 +9,7 @@ from urllib.parse import urlencode, urlsplit
 import msgspec
 
 from runtrue.memory import ANY, Scope, scope_of
+from runtrue.planner.findings import as_object, batch_result
 from runtrue.workflow import (
     Interface,
     Path,
@@ -71,7 +72,8 @@ def url_of(node: Mapping[str, Any], store: Mapping[str, Any], *, item: Any = Non
     params = as_object(node.get("params"))
     batch = as_object(node.get("batch"))
     if batch:
-        item = _first_item(node, store) if item is None else item
+        if item is None:
+            item = batch_result(store.get(str(node.get("id"))), 0).get("item")
         store = {**store, str(batch.get("as", "item")): item}
     url = _filled(params.get("url"), store)
     query = as_object(params.get("params"))
@@ -79,12 +81,6 @@ def url_of(node: Mapping[str, Any], store: Mapping[str, Any], *, item: Any = Non
         return url
     pairs = [(name, _filled(value, store) or "") for name, value in query.items()]
     return f"{url}{'&' if urlsplit(url).query else '?'}{urlencode(pairs, safe='{}')}"
-
-
-def _first_item(node: Mapping[str, Any], store: Mapping[str, Any]) -> Any:
-    results = as_object(store.get(str(node.get("id")))).get("results")
-    first = results[0] if isinstance(results, list) and results else None
-    return as_object(first).get("item")
 
 
 def _method(params: Mapping[str, Any]) -> str:
@@ -104,8 +100,3 @@ def _filled(text: Any, store: Mapping[str, Any]) -> str | None:
     except (TemplateSyntaxError, Unresolved):
         return None
     return "".join(v if isinstance(v, str) else msgspec.json.encode(v).decode() for v in values)
-
-
-def as_object(value: Any) -> Mapping[str, Any]:
-    """Return a value that is an object, or an empty one."""
-    return value if isinstance(value, Mapping) else {}

@@ -6,7 +6,7 @@ What others have said or sent (tools of servers, responses, messages) is fenced.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from importlib import resources
 from typing import Any, TypeVar
@@ -15,11 +15,11 @@ from runtrue.fields import SURE
 from runtrue.loop import Finding
 from runtrue.models import fence
 from runtrue.planner.bounds import changes_between
-from runtrue.planner.findings import outer_node
+from runtrue.planner.findings import outer_node, references_in
 from runtrue.planner.model.redaction import as_json
 from runtrue.planner.model.structure import structure
 from runtrue.planner.seams import Doubt, FixedWorkflow, FixRequest, NoFix, SavedWorkflow, Suggestion
-from runtrue.workflow import Interface, TemplateSyntaxError, compile_template, describe_type
+from runtrue.workflow import Interface, describe_type
 
 _BLANK = re.compile(r"\{\{(\w+)\}\}")
 T = TypeVar("T")
@@ -221,17 +221,9 @@ def _concerned(request: FixRequest) -> dict[tuple[str, bool], None]:
     """Return the nodes whose outputs matter, and whether it is their response alone that does."""
     found: dict[tuple[str, bool], None] = {}
     for finding in request.findings:
-        roots = [root for text in finding.attempted for root in _roots(text)]
+        roots = [one.root for text in finding.attempted for one in references_in(text)]
         for name in (outer_node(finding.location.symbol), *roots):
             outputs = request.store.get(name)
-            is_extract = finding.category == _EXTRACT and isinstance(outputs, Mapping)
             if isinstance(outputs, Mapping):
-                found[name, is_extract and "response" in outputs] = None
+                found[name, finding.category == _EXTRACT and "response" in outputs] = None
     return found
-
-
-def _roots(text: str) -> Iterator[str]:
-    try:
-        yield from (reference.root for reference in compile_template(text).references)
-    except TemplateSyntaxError:
-        return
