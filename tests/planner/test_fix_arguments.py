@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from runtrue.loop import Fault, Finding, Location
 from runtrue.memory import Memory, Scope, scope_of
 from runtrue.planner.context import PlannerContext
-from runtrue.planner.fix.values import fitted, resolved, zone
+from runtrue.planner.fix.arguments import fitted, resolved, zone
 from runtrue.planner.seams import FixedWorkflow, FixRequest, NoFix
 from runtrue.workflow import Interface
 from tests.planner.api import Api, Asked, Reply

@@ -14,23 +14,26 @@ from runtrue.fields.words import stem, word_set
 
 #: Names that stand for what they are in, as `priority.name` for the priority: the type of their
 #: values, and how well they do.
-_CARRIERS: dict[str, tuple[ValueType, float]] = {
-    **dict.fromkeys(("name", "displayname", "display_name", "login"), (ValueType.TEXT, 1.0)),
-    **dict.fromkeys(("username", "full_name", "real_name", "value"), (ValueType.TEXT, 1.0)),
-    **dict.fromkeys(("text", "title", "label", "summary", "rendered"), (ValueType.TEXT, 0.9)),
-    **dict.fromkeys(("display", "plain_text", "long_name", "formatted"), (ValueType.TEXT, 0.9)),
-    **dict.fromkeys(("description", "body", "content", "plain"), (ValueType.TEXT, 0.8)),
-    **dict.fromkeys(("main", "original", "html", "raw", "#text", "_text"), (ValueType.TEXT, 0.7)),
-    **dict.fromkeys(("url", "src", "href", "uri", "link", "html_url"), (ValueType.URL, 1.0)),
-    **dict.fromkeys(("datetime", "date", "date_time", "timestamp"), (ValueType.DATE, 1.0)),
-    **dict.fromkeys(("local", "utc", "iso", "at", "on"), (ValueType.DATE, 0.8)),
-    **dict.fromkeys(("amount", "total", "all", "average", "current"), (ValueType.NUMBER, 1.0)),
-    **dict.fromkeys(("usd", "eur", "gbp", "metric", "imperial"), (ValueType.NUMBER, 0.8)),
-    **dict.fromkeys(("celsius", "fahrenheit", "kilometers", "meters"), (ValueType.NUMBER, 0.8)),
-    **dict.fromkeys(("seconds", "minutes", "hours", "value_usd"), (ValueType.NUMBER, 0.8)),
-    **dict.fromkeys(("count", "quantity"), (ValueType.COUNT, 1.0)),
-    **dict.fromkeys(("id", "key", "code", "slug", "identifier", "uuid"), (ValueType.ID, 1.0)),
-    **dict.fromkeys(("email", "emailaddress", "email_address"), (ValueType.EMAIL, 1.0)),
+_CARRIERS = {
+    name: (type_, worth)
+    for type_, worth, names in (
+        (ValueType.TEXT, 1.0, "name displayname display_name login username full_name real_name"),
+        (ValueType.TEXT, 1.0, "value"),
+        (ValueType.TEXT, 0.9, "text title label summary rendered display plain_text long_name"),
+        (ValueType.TEXT, 0.9, "formatted"),
+        (ValueType.TEXT, 0.8, "description body content plain"),
+        (ValueType.TEXT, 0.7, "main original html raw #text _text"),
+        (ValueType.URL, 1.0, "url src href uri link html_url"),
+        (ValueType.DATE, 1.0, "datetime date date_time timestamp"),
+        (ValueType.DATE, 0.8, "local utc iso at on"),
+        (ValueType.NUMBER, 1.0, "amount total all average current"),
+        (ValueType.NUMBER, 0.8, "usd eur gbp metric imperial celsius fahrenheit kilometers meters"),
+        (ValueType.NUMBER, 0.8, "seconds minutes hours value_usd"),
+        (ValueType.COUNT, 1.0, "count quantity"),
+        (ValueType.ID, 1.0, "id key code slug identifier uuid"),
+        (ValueType.EMAIL, 1.0, "email emailaddress email_address"),
+    )
+    for name in names.split()
 }
 #: The types of carriers that answer a query of another type, and how well.
 _STANDS_IN: dict[tuple[ValueType, ValueType], float] = {

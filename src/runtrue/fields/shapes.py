@@ -8,43 +8,16 @@ from enum import Enum
 __all__ = ["Shape", "ValueType", "fit", "shape_of"]
 
 
-class Shape(Enum):
-    """The look of one value."""
-
-    NULL = "null"
-    FLAG = "flag"
-    WHOLE = "whole"
-    YEAR = "year"  # a whole number that would be a year of these centuries
-    REAL = "real"
-    DATE = "date"
-    EPOCH = "epoch"  # a number, or digits, that would be a time of these decades
-    URL = "url"
-    EMAIL = "email"
-    PHONE = "phone"
-    COLOR = "color"
-    DIGITS = "digits"  # a number written as text
-    CODE = "code"  # letters and digits that only machines read
-    WORD = "word"
-    TEXT = "text"
-    EMPTY = "empty"
-    LIST = "list"
-    OBJECT = "object"
-
-
-class ValueType(Enum):
-    """A type of value that a query asks for."""
-
-    COUNT = "count"
-    NUMBER = "number"
-    DATE = "date"
-    FLAG = "flag"
-    URL = "url"
-    EMAIL = "email"
-    PHONE = "phone"
-    PERSON = "person"
-    ID = "id"
-    TEXT = "text"
-
+#: The look of one value. YEAR is a whole number that would be a year of these centuries, EPOCH a
+#: number that would be a time of these decades, DIGITS a number written as text, and CODE letters
+#: and digits that only machines read.
+Shape = Enum(
+    "Shape",
+    "NULL FLAG WHOLE YEAR REAL DATE EPOCH URL EMAIL PHONE COLOR DIGITS CODE WORD TEXT EMPTY LIST "
+    "OBJECT",
+)
+#: The type of value that a query asks for.
+ValueType = Enum("ValueType", "COUNT NUMBER DATE FLAG URL EMAIL PHONE PERSON ID TEXT")
 
 #: Only the beginning of a text is looked at.
 _LOOKED_AT = 300
@@ -64,8 +37,6 @@ _MEASURE = re.compile(
     r"[-+]?[$€£¥]?\d+([.,]\d+)*( ?%|°| [A-Za-z]{1,4})?$|P(\d+[YMWD])*(T(\d+[HMS])+)?$"
 )
 _CODE = re.compile(r"(?=\S*\d)(?=\S*[A-Za-z])[\w:=+/.-]{6,}$")
-
-_WORDS = {Shape.WORD, Shape.TEXT}
 
 
 def shape_of(value: object) -> Shape:
@@ -112,31 +83,38 @@ def _is_epoch(number: float) -> bool:
     return 9.0e8 <= number <= 2.5e9 or 9.0e11 <= number <= 2.5e12
 
 
-_GOOD: dict[ValueType, set[Shape]] = {
-    ValueType.COUNT: {Shape.WHOLE, Shape.YEAR},
-    ValueType.NUMBER: {Shape.WHOLE, Shape.YEAR, Shape.REAL, Shape.DIGITS},
-    ValueType.DATE: {Shape.DATE, Shape.EPOCH, Shape.YEAR},
-    ValueType.FLAG: {Shape.FLAG},
-    ValueType.URL: {Shape.URL},
-    ValueType.EMAIL: {Shape.EMAIL},
-    ValueType.PHONE: {Shape.PHONE, Shape.DIGITS},
-    ValueType.PERSON: _WORDS,
-    ValueType.ID: {Shape.WHOLE, Shape.YEAR, Shape.DIGITS, Shape.CODE, Shape.EPOCH},
-    ValueType.TEXT: {*_WORDS, Shape.EMPTY},
-}
-_FAIR: dict[ValueType, set[Shape]] = {
-    ValueType.COUNT: {Shape.DIGITS, Shape.EPOCH},
-    ValueType.NUMBER: {Shape.EPOCH},
-    ValueType.DATE: {Shape.DIGITS},
-    ValueType.FLAG: {Shape.WORD, Shape.TEXT},
-    ValueType.URL: {Shape.TEXT, Shape.WORD, Shape.CODE, Shape.EMPTY},
-    ValueType.EMAIL: {Shape.EMPTY},
-    ValueType.PHONE: {Shape.WHOLE, Shape.TEXT, Shape.EMPTY},
-    ValueType.PERSON: {Shape.CODE, Shape.EMAIL, Shape.WHOLE, Shape.DIGITS, Shape.EMPTY},
-    ValueType.ID: {Shape.WORD, Shape.TEXT},
-    ValueType.TEXT: {Shape.CODE, Shape.DIGITS, Shape.WHOLE, Shape.YEAR, Shape.DATE, Shape.COLOR}
-    | {Shape.REAL, Shape.URL},
-}
+def _shapes(table: dict[str, str]) -> dict[ValueType, set[Shape]]:
+    return {ValueType[name]: {Shape[s] for s in shapes.split()} for name, shapes in table.items()}
+
+
+_GOOD = _shapes(
+    {
+        "COUNT": "WHOLE YEAR",
+        "NUMBER": "WHOLE YEAR REAL DIGITS",
+        "DATE": "DATE EPOCH YEAR",
+        "FLAG": "FLAG",
+        "URL": "URL",
+        "EMAIL": "EMAIL",
+        "PHONE": "PHONE DIGITS",
+        "PERSON": "WORD TEXT",
+        "ID": "WHOLE YEAR DIGITS CODE EPOCH",
+        "TEXT": "WORD TEXT EMPTY",
+    }
+)
+_FAIR = _shapes(
+    {
+        "COUNT": "DIGITS EPOCH",
+        "NUMBER": "EPOCH",
+        "DATE": "DIGITS",
+        "FLAG": "WORD TEXT",
+        "URL": "TEXT WORD CODE EMPTY",
+        "EMAIL": "EMPTY",
+        "PHONE": "WHOLE TEXT EMPTY",
+        "PERSON": "CODE EMAIL WHOLE DIGITS EMPTY",
+        "ID": "WORD TEXT",
+        "TEXT": "CODE DIGITS WHOLE YEAR DATE COLOR REAL URL",
+    }
+)
 
 
 def fit(wanted: frozenset[ValueType], shape: Shape) -> float:

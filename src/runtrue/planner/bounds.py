@@ -16,7 +16,7 @@ from typing import Any, Final
 import msgspec
 
 from runtrue.errors import UsageError
-from runtrue.planner.findings import as_object, as_template, references_in
+from runtrue.planner.findings import Object, as_object, as_template, references_in
 from runtrue.workflow import Registry, TemplateSyntaxError, compile_template
 
 Steps = tuple[str | int, ...]
@@ -59,9 +59,7 @@ class WorkflowChange:
         return f"{where}  {_shown(self.before)} → {_shown(self.after)}"
 
 
-def changes_between(
-    before: Mapping[str, Any], after: Mapping[str, Any]
-) -> tuple[WorkflowChange, ...]:
+def changes_between(before: Object, after: Object) -> tuple[WorkflowChange, ...]:
     """Return all that differs, in the order of the workflow. Nodes are compared by their ids."""
     return tuple(
         WorkflowChange(
@@ -85,8 +83,8 @@ def change_as_data(change: WorkflowChange) -> dict[str, Any]:
 
 
 def violations(
-    before: Mapping[str, Any],
-    after: Mapping[str, Any],
+    before: Object,
+    after: Object,
     registry: Registry,
     done: Collection[str] = (),
 ) -> tuple[str, ...]:
@@ -97,20 +95,19 @@ def violations(
     """
     found = []
     for place, old, new in _differences(before, after):
-        name = _owner(place, after if old is ABSENT else before)
-        if (violation := _violation(place, name, old, new)) is not None:
-            found.append(violation)
-    for name, (kind, old, new) in _changed_params(before, after).items():
+        owner = _owner(place, after if old is ABSENT else before)
+        found += [_violation(place, owner, old, new)]
+    for name, (type_, old, new) in _changed_params(before, after).items():
         found.extend(
             f"node {name!r} {violation}"
-            for violation in _param_violations(kind, old, new, registry)
+            for violation in _param_violations(type_, old, new, registry)
         )
-        if name in done and _sends_otherwise(kind, old, new, registry):
+        if name in done and _sends_otherwise(type_, old, new, registry):
             found.append(
                 f"node {name!r} has done its work, and cannot do it again with other params: "
                 "only how its answer is read can be changed"
             )
-    return tuple(dict.fromkeys(found))
+    return tuple(dict.fromkeys(one for one in found if one is not None))
 
 
 # -- differences --------------------------------------------------------------------------------
@@ -159,7 +156,7 @@ def _ids(nodes: Any) -> dict[str, int] | None:
     """Return the index of each node by its id; None if any has no id of its own."""
     if not isinstance(nodes, list):
         return None
-    ids = [node.get("id") if isinstance(node, Mapping) else None for node in nodes]
+    ids = [as_object(node).get("id") for node in nodes]
     if not all(isinstance(name, str) for name in ids) or len(set(ids)) < len(ids):
         return None
     return {str(name): n for n, name in enumerate(ids)}
@@ -168,8 +165,7 @@ def _ids(nodes: Any) -> dict[str, int] | None:
 def _owner(place: Steps, workflow: Any) -> str | None:
     if len(place) < 2 or place[0] != "nodes" or not isinstance(place[1], int):
         return None
-    node = workflow["nodes"][place[1]]
-    name = node.get("id") if isinstance(node, Mapping) else None
+    name = as_object(workflow["nodes"][place[1]]).get("id")
     return name if isinstance(name, str) else None
 
 
@@ -228,9 +224,7 @@ def _fixed(part: Any) -> tuple[bool, str]:
     return is_text, part if is_text else str(part) if part.secret else part.root
 
 
-def _changed_params(
-    before: Mapping[str, Any], after: Mapping[str, Any]
-) -> dict[str, tuple[str, Mapping[str, Any], Mapping[str, Any]]]:
+def _changed_params(before: Object, after: Object) -> dict[str, tuple[str, Object, Object]]:
     """Return the type, and the params before and after, of the nodes whose params differ."""
     old, new = _ids(before.get("nodes")) or {}, _ids(after.get("nodes")) or {}
     found = {}
@@ -242,12 +236,10 @@ def _changed_params(
     return dict(sorted(found.items(), key=lambda item: old[item[0]]))
 
 
-def _param_violations(
-    kind: str, old: Mapping[str, Any], new: Mapping[str, Any], registry: Registry
-) -> Iterator[str]:
+def _param_violations(type_: str, old: Object, new: Object, registry: Registry) -> Iterator[str]:
     """Yield what follows "node 'x' " for each thing that its new params do and may not."""
     try:
-        node = registry.node(kind)
+        node = registry.node(type_)
     except UsageError:
         node = None
     verbatim = frozenset() if node is None else node.verbatim
@@ -255,9 +247,8 @@ def _param_violations(
         yield f"would be for something else: {reason}"
     before, after = _Given.of(old, verbatim), _Given.of(new, verbatim)
     yield from (f"would no longer use {name!r}" for name in before.roots if name not in after.roots)
-    for name in after.secrets:
-        if name not in before.secrets:
-            yield f"would get the secret {name!r}, which it did not need before"
+    new_secrets = (name for name in after.secrets if name not in before.secrets)
+    yield from (f"would get the secret {n!r}, which it did not need before" for n in new_secrets)
     if after.values < before.values:
         yield (
             f"would be given {after.values} values, and was given {before.values}: "
@@ -265,11 +256,9 @@ def _param_violations(
         )
 
 
-def _sends_otherwise(
-    kind: str, old: Mapping[str, Any], new: Mapping[str, Any], registry: Registry
-) -> bool:
+def _sends_otherwise(type_: str, old: Object, new: Object, registry: Registry) -> bool:
     """True if params differ that say more than how an answer is read."""
-    node = registry.node(kind)
+    node = registry.node(type_)
     reading = frozenset() if node is None else node.reading
     asked = ({k: v for k, v in params.items() if k not in reading} for params in (old, new))
     return next(_differences(*asked), None) is not None
@@ -284,7 +273,7 @@ class _Given:
     secrets: Counter[str]
 
     @classmethod
-    def of(cls, params: Mapping[str, Any], verbatim: frozenset[str]) -> _Given:
+    def of(cls, params: Object, verbatim: frozenset[str]) -> _Given:
         values, roots, secrets = 0, Counter[str](), Counter[str]()
         waiting: list[tuple[Any, bool]] = [(v, name in verbatim) for name, v in params.items()]
         while waiting:

@@ -28,20 +28,8 @@ from runtrue.flow import Event, Flow, Journal, Outcome, Run, RunRow, RunState, S
 from runtrue.home import Home
 from runtrue.loop import Attempt, Finding, History
 from runtrue.models import Usage
+from runtrue.planner import nodes
 from runtrue.planner.context import PlannerContext, Shared
-from runtrue.planner.nodes import (
-    ComponentBrowsingNode,
-    MetadataGenerationNode,
-    ParameterDiscoveryNode,
-    ParameterMappingNode,
-    ParameterPreparationNode,
-    ResultPreparationNode,
-    RuntimeValidationNode,
-    ValidatorNode,
-    WorkflowDiscoveryNode,
-    WorkflowGeneratorNode,
-    WorkflowRunNode,
-)
 from runtrue.planner.task import LONGEST_TASK
 from runtrue.workflow import Calls, Registry, WorkflowStore, redact_by_name
 
@@ -55,17 +43,17 @@ def create_planner_flow(context: PlannerContext | None = None) -> Flow:
     Make one for each run: the context remembers the run's calls.
     """
     context = context or PlannerContext.here()
-    discovery = WorkflowDiscoveryNode(context, "workflow_discovery")
-    browsing = ComponentBrowsingNode(context, "component_browsing")
-    parameter_discovery = ParameterDiscoveryNode(context, "parameter_discovery")
-    generator = WorkflowGeneratorNode(context, "workflow_generator")
-    mapping = ParameterMappingNode(context, "parameter_mapping")
-    validator = ValidatorNode(context, "validator")
-    metadata = MetadataGenerationNode(context, "metadata_generation")
-    runtime_validation = RuntimeValidationNode(context, "runtime_validation")
-    preparation = ParameterPreparationNode(context, "parameter_preparation")
-    run = WorkflowRunNode(context, "workflow_run")
-    result = ResultPreparationNode(context, "result_preparation")
+    discovery = nodes.WorkflowDiscoveryNode(context, "workflow_discovery")
+    browsing = nodes.ComponentBrowsingNode(context, "component_browsing")
+    parameter_discovery = nodes.ParameterDiscoveryNode(context, "parameter_discovery")
+    generator = nodes.WorkflowGeneratorNode(context, "workflow_generator")
+    mapping = nodes.ParameterMappingNode(context, "parameter_mapping")
+    validator = nodes.ValidatorNode(context, "validator")
+    metadata = nodes.MetadataGenerationNode(context, "metadata_generation")
+    runtime_validation = nodes.RuntimeValidationNode(context, "runtime_validation")
+    preparation = nodes.ParameterPreparationNode(context, "parameter_preparation")
+    run = nodes.WorkflowRunNode(context, "workflow_run")
+    result = nodes.ResultPreparationNode(context, "result_preparation")
 
     discovery - "found_existing" >> mapping
     discovery - "not_found" >> browsing >> parameter_discovery >> generator

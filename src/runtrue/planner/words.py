@@ -96,6 +96,11 @@ def name_of(words: Iterable[str], separator: str = "_") -> str:
     return f"_{name}" if name[:1].isdigit() else name
 
 
+def singulars(name: str) -> set[str]:
+    """Return the words of a name in the singular."""
+    return {singular(word) for word in split_name(name)}
+
+
 def split_name(name: str) -> tuple[str, ...]:
     """Split a name into words: `getCurrentTime`, `repo_path`, `git-log`."""
     spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", name)

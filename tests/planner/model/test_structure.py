@@ -11,8 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runtrue.planner.model.redaction import as_json, redact_workflow, restored
-from runtrue.planner.model.structure import structure
+from runtrue.planner.model.redaction import as_json, redact_workflow, restored, structure
 from runtrue.workflow import Missing, Path, PathSyntaxError, parse_path
 
 JSON = st.recursive(

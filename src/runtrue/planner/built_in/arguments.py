@@ -315,7 +315,6 @@ def _means(argument: Argument, text: str) -> bool:
 
 
 def _converted(value: Any, argument: Argument) -> Any:
-    """Return a value as its argument takes it; None when it does not."""
     if isinstance(value, Variable):
         return None
     type_ = argument.type

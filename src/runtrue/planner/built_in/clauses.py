@@ -104,7 +104,6 @@ def read_roles(clause: Clause) -> Roles:
 
 
 def _refuse_questions(roles: Roles) -> None:
-    """Refuse to change what is only spoken of or asked about."""
     clause = roles.clause
     asks = not clause.verb and (clause.is_question or clause.tokens[0].word in _ASKING)
     if asks or (roles.sends and clause.verb not in SEND | FETCH | RUN | ASK | {""}):
@@ -138,12 +137,11 @@ def _source(token: TaskToken, roles: Roles) -> None:
 def _file(token: TaskToken, roles: Roles) -> None:
     _pop(roles, _OVER)
     before = roles.what[-1].word if roles.what else ""
-    saves = roles.verb in SAVE
-    if roles.destination is not None and before in {"", "and", ",", "&", "or", "plus"}:
+    is_written = before in {"as", "to", "into", "onto"} or (roles.verb in SAVE and before in _TO)
+    joins = before in {"", "and", ",", "&", "or", "plus"}
+    if roles.destination is not None and (joins or is_written):
         raise CannotPlan(f"{str(roles.clause)!r} names two files to write")
-    if before in {"as", "to", "into", "onto"} or (saves and before in _TO):
-        if roles.destination is not None:
-            raise CannotPlan(f"{str(roles.clause)!r} names two files to write")
+    if is_written:
         _pop(roles, _TO)
         if roles.what and roles.what[-1].word in SAVE | {"saved", "written", "stored"}:
             _pop(roles, SAVE | {"saved", "written", "stored", "and", ","})
@@ -161,8 +159,7 @@ def _file(token: TaskToken, roles: Roles) -> None:
 
 
 def _pair(token: TaskToken, roles: Roles) -> None:
-    words = {t.word for t in roles.what}
-    if "where" in words:
+    if any(t.word == "where" for t in roles.what):
         roles.what.append(token)
         return
     role = _pop(roles, _WITH | DETERMINERS | _BODY | _QUERY | _HEADER)
@@ -219,18 +216,8 @@ def _plain(token: TaskToken, roles: Roles) -> None:
 
 
 _ROLE_OF = {
-    **{
-        TokenType.URL: _source,
-        TokenType.COMMAND: _source,
-        TokenType.FILE: _file,
-        TokenType.QUOTED: _quoted,
-    },
-    **{
-        TokenType.PAIR: _pair,
-        TokenType.JSON: _document,
-        TokenType.VARIABLE: _variable,
-        TokenType.WORD: _word,
-    },
+    **{"url": _source, "command": _source, "file": _file, "text": _quoted},
+    **{"pair": _pair, "json": _document, "variable": _variable, "word": _word},
 }
 
 
@@ -240,7 +227,6 @@ def said(tokens: list[TaskToken]) -> str:
 
 
 def _pop(roles: Roles, words: Container[str], most: int = 100) -> set[str]:
-    """Drop words from the end of what is left, and return them."""
     popped: set[str] = set()
     while roles.what and most and roles.what[-1].word in words:
         popped.add(roles.what.pop().word)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from runtrue.planner.built_in.clauses import Roles
+from runtrue.planner.built_in.clauses import Roles, said
 from runtrue.planner.built_in.draft import CannotPlan, DataForm, Draft, Topic
 from runtrue.planner.built_in.operations import read_operations
 from runtrue.planner.task import TaskToken, TokenType
@@ -23,7 +23,7 @@ _SUPPOSING = word_set("would will should could might does do")
 def names_output(roles: Roles) -> bool:
     """True if a clause speaks of the output of its commands, which means to run them."""
     words = [token.word for token in _before(roles) if token.word not in DETERMINERS | _PROGRAM]
-    return words[-1:] in (["of"], ["from"]) and words[-2:-1] != [] and words[-2] in _OUTPUT
+    return words[-1:] in (["of"], ["from"]) and bool(_OUTPUT & set(words[-2:-1]))
 
 
 def refuse_unmeant(roles: Roles) -> None:
@@ -31,10 +31,9 @@ def refuse_unmeant(roles: Roles) -> None:
     before = [token.word for token in _before(roles)]
     piped = roles.verb == "send" and before[-1:] in (["to"], ["into"], ["through"])
     of_output = names_output(roles)
-    meant = roles.verb in RUN | {""} or piped or of_output
-    if roles.verb == "what" and _SUPPOSING & {token.word for token in roles.clause.tokens}:
-        meant = False
     tokens = roles.clause.tokens
+    supposed = roles.verb == "what" and _SUPPOSING & {token.word for token in tokens}
+    meant = (roles.verb in RUN | {""} or piped or of_output) and not supposed
     places = [at for at, token in enumerate(tokens) if token.type is TokenType.COMMAND]
     joining = _BETWEEN | ({"into", "through", "to"} if roles.verb == "pipe" else set())
     joining |= _OUTPUT | {"of", "from"} if of_output else set()
@@ -64,13 +63,10 @@ def run(roles: Roles, draft: Draft) -> list[TaskToken]:
     others = [token for token in rest if token.word not in FILLERS]
     done = not roles.verb and read_operations("", rest, DataForm.TEXT) is not None
     if others and not done and not names_output(roles):
-        text = " ".join(token.text for token in others)
-        raise CannotPlan(f"what {text!r} means in {str(roles.clause)!r} is not clear")
+        raise CannotPlan(f"what {said(others)!r} means in {str(roles.clause)!r} is not clear")
     for at, token in enumerate(roles.commands):
-        reads = draft.topic if piped and (at or draft.topic) else None
-        if at and roles.verb == "pipe":
-            reads = draft.topic
-        run_one(str(token.value), reads, draft, directory)
+        reads = piped or (at and roles.verb == "pipe")
+        run_one(str(token.value), draft.topic if reads else None, draft, directory)
     return rest
 
 
@@ -78,9 +74,8 @@ def _is_piped(roles: Roles) -> bool:
     """True if the other words only say that the command reads what came before."""
     words = {token.word for token in roles.what} - FILLERS
     points = {token.word for token in roles.clause.tokens} & (GENERIC | {"its", "it"})
-    if roles.verb in _PIPED_VERBS:
-        return not words - _PIPED - GENERIC
-    return bool(points and words & _PIPED) and not words - _PIPED - GENERIC
+    is_piped = roles.verb in _PIPED_VERBS or bool(points and words & _PIPED)
+    return is_piped and not words - _PIPED - GENERIC
 
 
 def run_one(command: str, reads: Topic | None, draft: Draft, directory: str | None = None) -> None:

@@ -35,16 +35,13 @@ def read(token: TaskToken, draft: Draft) -> None:
 
 def write_text(text: str, roles: Roles, draft: Draft) -> None:
     """Write text of the task itself."""
-    if roles.destination is None:
-        raise CannotPlan(f"{str(roles.clause)!r} does not say which file to write")
     written = _write(draft, roles, draft.value(f"{text}\n" if roles.append else text))
     _give_file(written, draft)
 
 
 def save(roles: Roles, draft: Draft, names: list[str]) -> None:
     """Write these results to the file that the clause names."""
-    if roles.destination is None:
-        raise CannotPlan(f"{str(roles.clause)!r} does not say which file to write")
+    _destination(roles)
     if not names:
         raise CannotPlan(f"{str(roles.clause)!r}: there is nothing to write")
     content = _content({name: draft.results[name] for name in names}, roles, draft)
@@ -54,6 +51,16 @@ def save(roles: Roles, draft: Draft, names: list[str]) -> None:
         # The whole of it need not be shown as well.
         draft.drop(names)
         _give_file(written, draft)
+
+
+def _destination(roles: Roles) -> TaskToken:
+    if roles.destination is None:
+        raise CannotPlan(f"{str(roles.clause)!r} does not say which file to write")
+    return roles.destination
+
+
+def _extension(file: TaskToken) -> str:
+    return str(file.value).rpartition(".")[2].lower()
 
 
 def _give_file(reference: str, draft: Draft) -> None:
@@ -83,7 +90,7 @@ def chosen(roles: Roles, draft: Draft) -> list[str] | None:
 
 
 def _content(contents: dict[str, str], roles: Roles, draft: Draft) -> Any:
-    extension = _extension(roles)
+    extension = _extension(_destination(roles))
     topic = draft.topic
     form = topic.form if topic else None
     if roles.verb == "copy" and _is_file(draft):
@@ -105,7 +112,6 @@ def _content(contents: dict[str, str], roles: Roles, draft: Draft) -> Any:
 
 
 def _is_file(draft: Draft) -> bool:
-    """True if the topic is the text of a file, as it was read."""
     return bool(draft.nodes) and draft.nodes[-1]["type"] == "read-file"
 
 
@@ -113,9 +119,8 @@ def _all_extracted(contents: dict[str, str], draft: Draft) -> str | None:
     """Return one reference to all that an http node extracted, if just that is written."""
     for node in draft.nodes:
         extract = node["params"].get("extract") if node["type"] == "http" else None
-        if extract and {f"${{{node['id']}.extracted.{n}}}" for n in extract} == {
-            *contents.values()
-        }:
+        references = {f"${{{node['id']}.extracted.{name}}}" for name in extract or ()}
+        if references and references == set(contents.values()):
             return f"${{{node['id']}.extracted}}"
     return None
 
@@ -130,23 +135,18 @@ def _response_of(content: Any, draft: Draft) -> str | None:
     return next((name for name in requests if content == f"${{{name}.response}}"), None)
 
 
-def _extension(roles: Roles) -> str:
-    assert roles.destination is not None  # noqa: S101 - the callers have looked
-    return str(roles.destination.value).rpartition(".")[2].lower()
-
-
 def _write(draft: Draft, roles: Roles, content: Any) -> str:
     """Add the node that writes, and return a reference to the path of the file."""
-    extension = _extension(roles)
-    assert roles.destination is not None  # noqa: S101 - the callers have looked
-    path = draft.value(str(roles.destination.value))
+    file = _destination(roles)
+    extension = _extension(file)
+    path = draft.value(str(file.value))
     if extension in _NOT_WRITTEN:
-        raise CannotPlan(f"{roles.destination.text!r}: a .{extension} file cannot be written")
+        raise CannotPlan(f"{file.text!r}: a .{extension} file cannot be written")
     if path in {".", ".."} or path.endswith("/"):
-        raise CannotPlan(f"{roles.destination.text!r} is a directory; name a file to write")
+        raise CannotPlan(f"{file.text!r} is a directory; name a file to write")
     response = _response_of(content, draft)
     if extension in _BINARY and response is None:
-        raise CannotPlan(f"{roles.destination.text!r}: only a download can become one")
+        raise CannotPlan(f"{file.text!r}: only a download can become one")
     params: dict[str, Any] = {"file_path": path, "content": content}
     if response is not None:
         # Only the server knows whether it sends text, whatever the file is called.

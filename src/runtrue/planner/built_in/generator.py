@@ -10,22 +10,10 @@ import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from runtrue.planner import seams
 from runtrue.planner.built_in import commands, files, http, operations, saved, tools
 from runtrue.planner.built_in.clauses import Roles, read_roles, refuse_conditions, said
 from runtrue.planner.built_in.draft import CannotPlan, DataForm, Draft, Topic
-from runtrue.planner.seams import (
-    FixedWorkflow,
-    FixRequest,
-    GenerationRequest,
-    Metadata,
-    NoFix,
-    NoPlan,
-    Plan,
-    SavedWorkflow,
-    Selection,
-    Values,
-    WorkflowChoice,
-)
 from runtrue.planner.task import (
     LONGEST_TASK,
     Clause,
@@ -60,44 +48,46 @@ class BuiltInGenerator:
         self._memory = memory
         self._environment = environment
 
-    async def choose(self, task: str, saved_workflows: tuple[SavedWorkflow, ...]) -> WorkflowChoice:
+    async def choose(
+        self, task: str, saved_workflows: tuple[seams.SavedWorkflow, ...]
+    ) -> seams.WorkflowChoice:
         """Choose the saved workflow that accounts for every word of the task."""
         return saved.choose(read_task(task), saved_workflows)
 
-    async def fill(self, task: str, inputs: dict[str, dict[str, Any]]) -> Values:
+    async def fill(self, task: str, inputs: dict[str, dict[str, Any]]) -> seams.Values:
         """Read the values of inputs out of the task."""
-        return Values(values=saved.fill(read_task(task), inputs))
+        return seams.Values(values=saved.fill(read_task(task), inputs))
 
-    async def select(self, task: str, components: tuple[Interface, ...]) -> Selection:
+    async def select(self, task: str, components: tuple[Interface, ...]) -> seams.Selection:
         """Select the types that the workflow would use."""
-        planned = await self.generate(GenerationRequest(task=task, components=components))
-        nodes = planned.workflow["nodes"] if isinstance(planned, Plan) else ()
-        return Selection(types=tuple(dict.fromkeys(node["type"] for node in nodes)))
+        planned = await self.generate(seams.GenerationRequest(task=task, components=components))
+        nodes = planned.workflow["nodes"] if isinstance(planned, seams.Plan) else ()
+        return seams.Selection(types=tuple(dict.fromkeys(node["type"] for node in nodes)))
 
-    async def generate(self, request: GenerationRequest) -> Plan | NoPlan:
+    async def generate(self, request: seams.GenerationRequest) -> seams.Plan | seams.NoPlan:
         """Make a workflow that does all of the task, or name the part that cannot be planned."""
         if request.problems:
-            return NoPlan(reason=f"the workflow has a problem: {'; '.join(request.problems)}")
+            return seams.NoPlan(reason=f"the workflow has a problem: {'; '.join(request.problems)}")
         if len(request.task) > LONGEST_TASK:
-            return NoPlan(reason=f"the task is longer than {LONGEST_TASK} characters; {_HOW}")
+            return seams.NoPlan(reason=f"the task is longer than {LONGEST_TASK} characters; {_HOW}")
         task = read_task(request.task)
         draft = Draft(task.pairs, request.components, request.saved, self._memory)
         try:
             _plan_task(task, draft)
         except CannotPlan as error:
-            return NoPlan(reason=f"{error}; {_HOW}")
+            return seams.NoPlan(reason=f"{error}; {_HOW}")
         for name in task.named().get("variable", ()):
             if self._environment is not None and secret_of(name, self._environment) is None:
                 draft.notes.append(f"the environment variable {name} is not set")
         return draft.plan()
 
-    async def fix(self, request: FixRequest) -> FixedWorkflow | NoFix:
+    async def fix(self, request: seams.FixRequest) -> seams.FixedWorkflow | seams.NoFix:
         """Fix paths and arguments by what was really there."""
         from runtrue.planner.fix import fix_workflow
 
         return await fix_workflow(request, memory=self._memory)
 
-    async def describe(self, task: str, workflow: dict[str, Any]) -> Metadata:
+    async def describe(self, task: str, workflow: dict[str, Any]) -> seams.Metadata:
         """Find a name that a person would choose, and the task without its values."""
         return saved.describe(read_task(task), workflow)
 
@@ -131,7 +121,7 @@ def _plan_clause(clause: Clause, following: tuple[Clause, ...], draft: Draft) ->
     elif roles.commands:
         _refuse_pairs(roles)
         if roles.files:
-            raise CannotPlan(f"{str(roles.clause)!r} does not say clearly what to run")
+            raise CannotPlan(f"{str(clause)!r} does not say clearly what to run")
         commands.refuse_unmeant(roles)
         _refuse_unknown(roles)
         roles.what = commands.run(roles, draft)
@@ -220,7 +210,6 @@ def _plan_files(roles: Roles, draft: Draft) -> None:
 
 
 def _own_text(roles: Roles) -> str | None:
-    """Return the text to write, if it is in the task itself."""
     quoted = [token for token in roles.what if token.type is TokenType.QUOTED]
     others = [t for t in roles.what if t.type is not TokenType.QUOTED and t.word not in FILLERS]
     if roles.verb not in SAVE or len(quoted) != 1 or {t.word for t in others} - {"line", "text"}:
@@ -251,27 +240,23 @@ def _refuse_pairs(roles: Roles) -> None:
 
 def _finish(roles: Roles, draft: Draft) -> None:
     """Plan what the rest of a clause does to the topic, and where to write that."""
-    if roles.verb in SAVE:
-        names = files.chosen(roles, draft)
-        if names is None:
-            before = set(draft.results)
-            _take(roles, draft)
-            names = [name for name in draft.results if name not in before]
+    names = files.chosen(roles, draft) if roles.verb in SAVE else None
+    old = set(draft.results) if roles.verb in SAVE else draft.written
+    if names is None:
+        _take(roles, draft)
+        names = [name for name in draft.results if name not in old]
+    if roles.verb in SAVE or roles.destination is not None:
         files.save(roles, draft, names)
-        return
-    _take(roles, draft)
-    if roles.destination is not None:
-        files.save(roles, draft, [name for name in draft.results if name not in draft.written])
 
 
 def _take(roles: Roles, draft: Draft) -> None:
     """Plan what the words of a clause take out of the topic, or do to it."""
     topic = draft.topic
     words = [token for token in roles.what if token.word not in FILLERS | GENERIC]
-    only_nouns = all(_is_noun(token, topic.nouns) for token in words) if topic else False
     changes = roles.verb in CHANGE and roles.verb not in {"copy", "compute", "calculate"}
     if topic is None or not (words or changes):
         return
+    only_nouns = all(token.word and singular(token.word) in topic.nouns for token in words)
     if roles.destination is not None and roles.verb in {"convert", "turn"} and not words:
         _refuse_conversion(roles, topic.form)
         return
@@ -291,13 +276,13 @@ def _take(roles: Roles, draft: Draft) -> None:
         operations.apply(operations.columns(roles.what), draft)
     elif (topic.form in (DataForm.DATA, DataForm.TEXT) and not changes) or roles.verb == "count":
         _refuse_rest(roles)
-        files.take([*_many(roles), *roles.what], draft)
+        asks = {"how": ["how"], "count": ["how", "many"]}.get(roles.verb, [])
+        files.take([*(TaskToken(TokenType.WORD, word) for word in asks), *roles.what], draft)
     else:
         raise CannotPlan(f"{str(roles.clause)!r}: that is nothing that can be done here")
 
 
 def _are_fields(words: list[TaskToken], roles: Roles, topic: Topic) -> bool:
-    """True if words that name the topic are fields to take out of it."""
     if roles.verb not in TAKE or topic.form is DataForm.TEXT:
         return False
     whole = all(token.word in topic.own for token in words)
@@ -308,12 +293,3 @@ def _refuse_conversion(roles: Roles, form: DataForm) -> None:
     wanted = str(roles.destination.value).rpartition(".")[2].lower() if roles.destination else ""
     if (form, wanted) not in {(DataForm.TABLE, "json"), (DataForm.DATA, "csv")}:
         raise CannotPlan(f"{str(roles.clause)!r}: only CSV and JSON can be converted to each other")
-
-
-def _many(roles: Roles) -> list[TaskToken]:
-    asks = {"how": ["how"], "count": ["how", "many"]}.get(roles.verb, [])
-    return [TaskToken(TokenType.WORD, word) for word in asks]
-
-
-def _is_noun(token: TaskToken, nouns: frozenset[str]) -> bool:
-    return bool(token.word) and singular(token.word) in nouns

@@ -11,7 +11,7 @@ from runtrue.planner.built_in.draft import CannotPlan, DataForm, Draft, Topic
 from runtrue.planner.built_in.urls import Address, inputs_of, is_secret, read_url
 from runtrue.planner.built_in.wants import NO_NAME, Want, read_wants
 from runtrue.planner.task import TaskToken, TokenType, Variable
-from runtrue.planner.words import FETCH, FILLERS, GENERIC, singular, split_name
+from runtrue.planner.words import FETCH, FILLERS, GENERIC, singular, singulars
 
 #: Outputs that every response has.
 _OUTPUTS = {name: name for name in ("status_code", "response_headers", "response_time")}
@@ -243,7 +243,6 @@ def _file_content(name: str, draft: Draft) -> dict[str, Any]:
 
 
 def _text_content(topic: Topic) -> dict[str, Any]:
-    """Send text as it is, with the content type of its origin."""
     extension = topic.origin.lower().rpartition(".")[2]
     types = {"json": "application/json", "csv": "text/csv; charset=utf-8"}
     content_type = types.get(extension, "text/plain; charset=utf-8")
@@ -256,7 +255,6 @@ def _points(roles: Roles) -> bool:
 
 
 def _earlier(roles: Roles, draft: Draft) -> dict[str, Any]:
-    """Send the results so far, for "post it to …"."""
     if not draft.results:
         raise CannotPlan(f"{str(roles.clause)!r}: there is nothing yet that could be sent")
     results = dict(draft.results)
@@ -270,7 +268,6 @@ def _earlier(roles: Roles, draft: Draft) -> dict[str, Any]:
 
 
 def _chosen(words: list[TaskToken], draft: Draft) -> dict[str, Any]:
-    """Return the values taken before that the words name."""
     try:
         wants = read_wants(words, frozenset(), collection=False)
     except CannotPlan:
@@ -281,8 +278,7 @@ def _chosen(words: list[TaskToken], draft: Draft) -> dict[str, Any]:
 
 def _is_resource(words: list[TaskToken], roles: Roles) -> bool:
     """True if words only name what is behind the URL: "create a user at …/users"."""
-    named = {singular(part) for token in roles.urls for part in split_name(token.value)}
-    plain = named | GENERIC | {"new"}
+    plain = (GENERIC | {"new"}).union(*(singulars(token.value) for token in roles.urls))
     return all(token.word and singular(token.word) in plain for token in words)
 
 

@@ -257,7 +257,6 @@ def _columns(words: list[TaskToken]) -> list[Operation] | None:
 
 
 def _column(tokens: list[TaskToken]) -> str | None:
-    """Return the name of a column, with or without the word itself."""
     words = [t for t in tokens if t.word not in {"column", "values", "value", "field", "the"}]
     if len(words) == 1 and words[0].type is TokenType.QUOTED:
         return str(words[0].value)

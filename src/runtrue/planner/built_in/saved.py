@@ -15,9 +15,10 @@ from runtrue.planner.built_in.draft import CannotPlan, DataForm, Draft
 from runtrue.planner.built_in.urls import is_secret, read_url
 from runtrue.planner.seams import Metadata, SavedWorkflow, WorkflowChoice
 from runtrue.planner.task import Clause, Task, TaskToken, TokenType, read_task
-from runtrue.planner.words import FILLERS, name_of, singular, split_name, word_set
+from runtrue.planner.words import FILLERS, name_of, singular, singulars, split_name, word_set
 
 _PLAIN = FILLERS | PREPOSITIONS | word_set("run execute start use using workflow saved call again")
+_RUN_VERBS = frozenset({"run", "execute", "call", "use"})
 #: How much of a description, or of a name, must have been said.
 _ENOUGH = 0.6
 
@@ -48,9 +49,9 @@ def call(clause: Clause, saved: tuple[SavedWorkflow, ...], draft: Draft) -> bool
     """Run a saved workflow as a step, if the clause says to by its name."""
     words = {token.text.lower() for token in clause.tokens if token.type is TokenType.WORD}
     named = [one for one in saved if one.name in words]
-    if clause.verb not in {"run", "execute", "call", "use"} or len(named) != 1:
+    if clause.verb not in _RUN_VERBS or len(named) != 1:
         return False
-    workflow = named[0]
+    (workflow,) = named
     values, unused = _fill(clause.tokens, workflow.inputs)
     rest = [t for t in unused if t.word not in _PLAIN and t.text.lower() != workflow.name]
     if rest:
@@ -71,7 +72,7 @@ def call(clause: Clause, saved: tuple[SavedWorkflow, ...], draft: Draft) -> bool
 def _is_run(task: Task, workflow: SavedWorkflow) -> bool:
     """True for `run NAME`, with values for it and nothing else."""
     first = task.clauses[0] if len(task.clauses) == 1 else None
-    if first is None or first.verb not in {"run", "execute", "call", "use"}:
+    if first is None or first.verb not in _RUN_VERBS:
         return False
     if workflow.name not in {token.text.lower() for token in first.tokens}:
         return False
@@ -80,13 +81,11 @@ def _is_run(task: Task, workflow: SavedWorkflow) -> bool:
 
 
 def _is_described(task: Task, workflow: SavedWorkflow) -> bool:
-    """True if the task is the workflow's description, with other values perhaps."""
     described, text = _trimmed(workflow.description), _trimmed(task.text)
     return bool(described) and _is_like(text, described, workflow)
 
 
 def _has_urls(task: Task, workflow: SavedWorkflow) -> bool:
-    """True if the workflow's description has each URL of the task."""
     described = read_task(workflow.description).values(TokenType.URL)
     return all(
         any(_is_like(url, template, workflow) for template in described)
@@ -113,22 +112,17 @@ def _share(task: Task, workflow: SavedWorkflow) -> float:
     if not _has_urls(task, workflow):
         return 0.0
     _, unused = _fill(task.tokens, workflow.inputs)
-    named = {singular(word) for word in split_name(workflow.name)} - _PLAIN
-    described = {singular(word) for word in split_name(workflow.description)}
-    described -= _PLAIN | {singular(w) for name in workflow.inputs for w in split_name(name)}
-    known = named | described | {singular(w) for i in workflow.inputs for w in split_name(i)}
+    inputs = set[str]().union(*map(singulars, workflow.inputs))
+    named = singulars(workflow.name) - _PLAIN
+    described = singulars(workflow.description) - _PLAIN - inputs
     spoken: set[str] = set()
     for token in unused:
-        if token.type not in (TokenType.WORD, TokenType.MARK):
-            return 0.0
-        parts = {singular(part) for part in split_name(token.word)}
         if token.word in _PLAIN or token.type is TokenType.MARK:
             continue
-        if not parts or not parts <= known:
+        parts = singulars(token.word)
+        if not parts or not parts <= named | described | inputs:
             return 0.0
         spoken |= parts
-    if not spoken:
-        return 0.0
     of_name = len(spoken & named) / len(named) if named else 0.0
     of_description = len(spoken & described) / len(described) if described else 0.0
     return max(of_name if len(spoken & named) > 1 else 0.0, of_description)
@@ -142,17 +136,15 @@ def _fill(
         Argument(name=name, schema=dict(spec), required=bool(spec.get("required", True)))
         for name, spec in inputs.items()
     ]
-    speech = Wording(tokens)
-    values = fill_arguments(arguments, speech)
-    for at, token in speech.free():
-        if token.type is TokenType.URL:
-            draft = Draft()
-            read_url(token.value, draft)
-            found = {name: value for name, value in draft.params.items() if name in inputs}
-            if found and found.keys() == draft.params.keys():
-                values = found | values
-                speech.used.add(at)
-    return values, [token for _, token in speech.free()]
+    wording = Wording(tokens)
+    values = fill_arguments(arguments, wording)
+    for at, token in wording.of_type(TokenType.URL):
+        draft = Draft()
+        read_url(token.value, draft)
+        if draft.params and draft.params.keys() <= inputs.keys():
+            values = draft.params | values
+            wording.take(at)
+    return values, [token for _, token in wording.free()]
 
 
 # -- names and descriptions ------------------------------------------------------------------------
@@ -169,22 +161,21 @@ def describe(task: Task, workflow: dict[str, Any]) -> Metadata:
 
 
 def _name(task: Task, workflow: dict[str, Any]) -> str:
-    nodes = workflow.get("nodes", [])
     words: list[str] = []
-    for node in nodes:
-        kind, params = node.get("type", ""), node.get("params", {})
-        if kind == "http":
+    for node in workflow.get("nodes", []):
+        type_, params = node.get("type", ""), node.get("params", {})
+        if type_ == "http":
             words += _of_request(params)
-        elif kind.startswith("mcp-"):
+        elif type_.startswith("mcp-"):
             words += split_name(str(node.get("id", "")))
-        elif kind == "shell" and node.get("id", "").startswith("run"):
+        elif type_ == "shell" and node.get("id", "").startswith("run"):
             words += ["run", *split_name(str(params.get("command", "")))[:1]]
-        elif kind == "read-file":
+        elif type_ == "read-file":
             verb = task.clauses[0].verb
             words += [verb if verb in {"copy", "convert"} else "read", *_stem(task)]
-        elif kind == "python" and words and node["id"] not in {"collect", "convert"}:
+        elif type_ == "python" and words and node["id"] not in {"collect", "convert"}:
             words[0] = str(node["id"]).rstrip("0123456789_")
-        elif kind == "workflow":
+        elif type_ == "workflow":
             words += split_name(str(params.get("workflow_name", "")))
     if not words:
         words = ["write", *_stem(task)]
@@ -227,7 +218,6 @@ def _stem(task: Task) -> list[str]:
 
 
 def _description(task: Task, workflow: dict[str, Any]) -> str:
-    """Return the task with the values of inputs replaced by their names."""
     text = _trimmed(_without_secrets(task))
     for name, spec in workflow.get("inputs", {}).items():
         value = spec.get("default")
@@ -263,7 +253,6 @@ def _without_secrets(task: Task) -> str:
 
 
 def _secrets_of(token: TaskToken) -> Iterator[tuple[str, str]]:
-    """Yield the secrets that a token gives, with their names."""
     if token.type is TokenType.PAIR:
         yield from _secrets_in({token.key: token.value})
     elif token.type is TokenType.JSON:

@@ -9,7 +9,17 @@ from runtrue.planner.built_in.arguments import PREPOSITIONS, Argument, Wording, 
 from runtrue.planner.built_in.draft import CannotPlan, DataForm, Draft
 from runtrue.planner.built_in.urls import is_secret
 from runtrue.planner.task import Clause, TaskToken, TokenType
-from runtrue.planner.words import ASK, FETCH, FILLERS, SHOW, TAKE, singular, split_name, word_set
+from runtrue.planner.words import (
+    ASK,
+    FETCH,
+    FILLERS,
+    SHOW,
+    TAKE,
+    singular,
+    singulars,
+    split_name,
+    word_set,
+)
 from runtrue.workflow import Interface
 
 #: Words that say to do something, and not what.
@@ -85,11 +95,10 @@ def _refusal(clause: Clause, near: list[_Match]) -> CannotPlan:
         return CannotPlan(f"what to do for {str(clause)!r} is not clear{hint}")
     names = ", ".join(match.interface.type for match in near[:3])
     words = " ".join(near[0].unexplained)
+    unclear = f"{words!r} in {str(clause)!r} fits no tool"
     if not words:
-        return CannotPlan(
-            f"which tool {str(clause)!r} means is not clear; the nearest are: {names}"
-        )
-    return CannotPlan(f"{words!r} in {str(clause)!r} fits no tool; the nearest are: {names}")
+        unclear = f"which tool {str(clause)!r} means is not clear"
+    return CannotPlan(f"{unclear}; the nearest are: {names}")
 
 
 def _named_servers(clause: Clause, components: tuple[Interface, ...]) -> set[str]:
@@ -98,10 +107,7 @@ def _named_servers(clause: Clause, components: tuple[Interface, ...]) -> set[str
     words = [clause.verb, *(token.word for token in clause.tokens)]
     found = set()
     for server in {tool.server for tool in components if tool.server is not None}:
-        name = server.lower()
-        for at, word in enumerate(words):
-            if word != name:
-                continue
+        for at in (at for at, word in enumerate(words) if word == server.lower()):
             before = [w for w in words[max(0, at - 2) : at] if w not in {"the", "my", "mcp"}]
             after = words[at + 1 : at + 3]
             if {"server", "mcp", "tool"} & set(after) or _REFERRING & set(before[-1:]):
@@ -110,17 +116,15 @@ def _named_servers(clause: Clause, components: tuple[Interface, ...]) -> set[str
 
 
 def _match(clause: Clause, tool: Interface) -> _Match:
-    spoken = _wording_of(clause, tool)
-    speech = Wording(spoken)
+    spoken = _spoken(clause, tool)
+    wording = Wording(spoken)
     arguments = _arguments(tool)
-    values = fill(arguments, speech)
-    server = {singular(word) for word in split_name(tool.server or "")}
-    named = {singular(word) for word in split_name(_own_name(tool))}
-    described = {singular(word) for word in split_name(tool.description)}
-    described |= {singular(word) for argument in arguments for word in argument.words}
+    values = fill(arguments, wording)
+    server, named = singulars(tool.server or ""), singulars(_own_name(tool))
+    described = singulars(tool.description).union(*(singulars(one.name) for one in arguments))
     stems = {_stem(word) for word in described | named}
     score, unexplained, hits = _VALUE_WEIGHT * len(values), [], set()
-    for _, token in speech.free():
+    for _, token in wording.free():
         word = singular(token.word)
         if word in named - server:
             score += _NAME_WEIGHT
@@ -145,13 +149,10 @@ def _match(clause: Clause, tool: Interface) -> _Match:
 def _arguments(tool: Interface) -> list[Argument]:
     # Not every server declares its arguments as it should.
     params: dict[str, Any] = dict(tool.params)
+    schemas = {name: schema if isinstance(schema, dict) else {} for name, schema in params.items()}
     return [
-        Argument(
-            name=name,
-            schema=schema if isinstance(schema, dict) else {},
-            required=name in tool.required,
-        )
-        for name, schema in params.items()
+        Argument(name=name, schema=schema, required=name in tool.required)
+        for name, schema in schemas.items()
     ]
 
 
@@ -159,7 +160,7 @@ def _own_name(tool: Interface) -> str:
     return tool.type.removeprefix(f"mcp-{tool.server}-")
 
 
-def _wording_of(clause: Clause, tool: Interface) -> tuple[TaskToken, ...]:
+def _spoken(clause: Clause, tool: Interface) -> tuple[TaskToken, ...]:
     """Return the words of a clause with its verb, without the "to" of "use git to …"."""
     spoken = [TaskToken(TokenType.WORD, clause.verb)] if clause.verb else []
     callers = {(tool.server or "").lower(), "server", "tool"}
@@ -184,15 +185,13 @@ def _is_meant(clause: Clause, tool: Interface) -> bool:
         wanted = first if first in {_stem(word) for word in split_name(_own_name(tool))} else ""
     if wanted and wanted not in SHOW | TAKE | FETCH:
         return True
-    described = split_name(tool.description)[:1]
-    own = [
-        word for word in split_name(_own_name(tool)) if word not in split_name(tool.server or "")
-    ]
-    return bool(_LOOKING & {_stem(word) for word in (*described, *own[:1])})
+    server = split_name(tool.server or "")
+    own = [word for word in split_name(_own_name(tool)) if word not in server]
+    first_words = (*split_name(tool.description)[:1], *own[:1])
+    return bool(_LOOKING & {_stem(word) for word in first_words})
 
 
 def _stem(word: str) -> str:
-    """Return a word without the ending of a verb or a participle."""
     for ending in ("ing", "ed", "es", "e", "s"):
         if word.endswith(ending) and len(word) - len(ending) >= 3:
             return word.removesuffix(ending)
@@ -204,14 +203,14 @@ def _call(match: _Match, draft: Draft) -> None:
     params: dict[str, Any] = {}
     for argument in _arguments(tool):
         name = argument.name
+        about = argument.description
         if name in match.values:
-            value = match.values[name]
-            secret = is_secret(name)
-            params[name] = draft.input(name, value, secret=secret, description=argument.description)
+            value, secret = match.values[name], is_secret(name)
+            params[name] = draft.input(name, value, secret=secret, description=about)
         elif argument.required:
             type_ = argument.type if argument.type in _TYPES else None
-            params[name] = draft.missing(name, argument.description, type_)
+            params[name] = draft.missing(name, about, type_)
     words = split_name(_own_name(tool))
     node = draft.node("_".join(words) or "call", tool.type, params)
-    nouns = frozenset(singular(word) for word in words)
+    nouns = frozenset(map(singular, words))
     draft.set_topic("result", f"${{{node['id']}.result}}", DataForm.DATA, nouns=nouns)

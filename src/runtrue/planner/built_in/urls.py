@@ -63,18 +63,17 @@ def read_url(url: str, draft: Draft) -> Address:
         made.append(_filled(segment, draft))
         if segment and not _PLACEHOLDER.search(segment):
             words = name_of([segment.rpartition(".")[0] or segment], "-").split("-")
-            nouns |= {singular(word) for word in words}
+            nouns |= set(map(singular, words))
             collection = is_plural(words[-1])
             own = {words[-1]} if collection else set()
         elif segment:
             own, collection = _resource(before), False
     filled = "/".join(made) + (f"#{literal(fragment)}" if fragment else "")
     hostname = urlsplit(url).hostname or ""
-    nouns |= set(hostname.split("."))
     return Address(
         url=filled,
         query=_query(query, draft),
-        nouns=frozenset(nouns),
+        nouns=frozenset(nouns.union(hostname.split("."))),
         own=frozenset(own),
         collection=collection,
         auth=_auth(userinfo, draft) if userinfo else {},
@@ -101,7 +100,6 @@ def _credential(name: str, text: str, draft: Draft) -> str:
 
 
 def _variable(text: str) -> str | None:
-    """Return a reference to the environment variable that a text is."""
     found = _VARIABLE.fullmatch(text)
     return f"${{env.{found[1] or found[2]}}}" if found else None
 
@@ -109,11 +107,9 @@ def _variable(text: str) -> str | None:
 def _is_id(segment: str, before: str) -> bool:
     if not segment or "{" in segment or "$" in segment:
         return False
-    if re.fullmatch(r"\d+", segment):
-        return True
-    if not re.fullmatch(r"[A-Za-z_-]+", before) or not is_plural(before.lower()):
-        return False
-    return segment.lower() not in _NO_IDS
+    of_many = re.fullmatch(r"[A-Za-z_-]+", before) and is_plural(before.lower())
+    is_number = re.fullmatch(r"\d+", segment) is not None
+    return is_number or (bool(of_many) and segment.lower() not in _NO_IDS)
 
 
 def _name(before: str) -> str:
@@ -124,11 +120,8 @@ def _name(before: str) -> str:
 def _query(text: str, draft: Draft) -> dict[str, Any]:
     query: dict[str, Any] = {}
     for key, value in parse_qsl(text, keep_blank_values=True):
-        found = _PLACEHOLDER.fullmatch(value)
         if variable := _variable(value):
             made = variable
-        elif found:
-            made = _reference(found[1], draft)
         elif "{" in value or "$" in value or not key.isascii():
             made = _filled(value, draft)
         else:
@@ -157,7 +150,6 @@ def inputs_of(pairs: dict[str, Any], draft: Draft) -> dict[str, Any]:
 
 
 def _filled(text: str, draft: Draft) -> str:
-    """Return text with its `{name}`s as references."""
     parts = _PLACEHOLDER.split(text)
     made = ""
     for at, part in enumerate(parts):

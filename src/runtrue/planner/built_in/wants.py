@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import groupby
 
 from runtrue.planner.built_in.draft import CannotPlan
 from runtrue.planner.task import TaskToken, TokenType
@@ -55,21 +55,13 @@ def read_wants(tokens: list[TaskToken], nouns: frozenset[str], collection: bool)
 
     `collection` says that the response should be a list.
     """
-    wants = (_want(item, nouns, collection) for item in _items(tokens))
+    items = (list(group) for joins, group in groupby(tokens, _joins) if not joins)
+    wants = (_want(item, nouns, collection) for item in items)
     return [want for want in wants if want is not None]
 
 
-def _items(tokens: list[TaskToken]) -> Iterator[list[TaskToken]]:
-    item: list[TaskToken] = []
-    for token in tokens:
-        if token.word in {",", "and", "&", "plus"}:
-            if item:
-                yield item
-            item = []
-        else:
-            item.append(token)
-    if item:
-        yield item
+def _joins(token: TaskToken) -> bool:
+    return token.word in {",", "and", "&", "plus"}
 
 
 def _want(item: list[TaskToken], nouns: frozenset[str], collection: bool) -> Want | None:
@@ -78,12 +70,10 @@ def _want(item: list[TaskToken], nouns: frozenset[str], collection: bool) -> Wan
     if len(tokens) == 1 and (explicit := _explicit(tokens[0])):
         return Want(name=alias or explicit[0], path=explicit[1])
     words = [_text(token, said) for token in tokens]
-    while words and words[-1] in _TRAILING | _QUESTION | _PRONOUNS and len(words) > 1:
+    while len(words) > 1 and words[-1] in _TRAILING | _QUESTION | _PRONOUNS:
         words.pop()
-    words = _lead(words)
-    count, words = _begin(words, _COUNTS)
-    words = _lead(words)
-    each, words = _begin(words, _LISTS)
+    count, words = _begin(_lead(words), _COUNTS)
+    each, words = _begin(_lead(words), _LISTS)
     words = _lead(words)
     if not each and words and words[0] not in ORDINALS:
         each, words = _of_each(words)
@@ -95,40 +85,20 @@ def _want(item: list[TaskToken], nouns: frozenset[str], collection: bool) -> Wan
     usual = all(_USUAL.fullmatch(word) for word in words)
     if not usual or set(words) & NO_NAME or len(words) > _MOST_WORDS:
         raise CannotPlan(f"{said!r} is not clear as the name of something in a response")
-    return _make(words, owners, alias, nouns, collection, each=each, count=count)
-
-
-def _make(
-    words: list[str],
-    owners: list[list[str]],
-    alias: str,
-    nouns: frozenset[str],
-    collection: bool,
-    *,
-    each: bool,
-    count: bool,
-) -> Want:
-    is_list = collection and singular(words[-1]) in nouns | ENTRIES and len(words) == 1
-    if is_list and count:
+    if count and collection and len(words) == 1 and singular(words[0]) in nouns | ENTRIES:
         return Want(name=alias or "count", path="$", count=True, whole=True)
     if each:
         field = [*words[:-1], singular(words[-1])]
-        return Want(
-            name=alias or name_of([*words[:-1], plural(field[-1])]), path=name_of(field), each=True
-        )
-    steps, names = "$", []
-    for owner in owners:
-        if owner[0] in ORDINALS:
-            steps += _entry(owner, nouns, collection and steps == "$")
-        elif not (len(owner) == 1 and owner[0] in nouns | GENERIC):
-            steps += f".{name_of(owner)}"
-            names += owner
-    if words[0] in ORDINALS:
-        # "the first item" itself.
-        steps += _entry(words, nouns, collection and steps == "$")
-    else:
-        steps += f".{name_of(words)}"
-    return Want(name=alias or name_of([*names, *words]), path=steps, count=count)
+        name = alias or name_of([*words[:-1], plural(field[-1])])
+        return Want(name=name, path=name_of(field), each=True)
+    path, names = "$", []
+    for part in (*owners, words):
+        if part[0] in ORDINALS:
+            path += _entry(part, nouns, collection and path == "$")
+        elif part is words or len(part) > 1 or part[0] not in nouns | GENERIC:
+            path += f".{name_of(part)}"
+            names += part if part is not words else []
+    return Want(name=alias or name_of([*names, *words]), path=path, count=count)
 
 
 def _entry(words: list[str], nouns: frozenset[str], is_list: bool) -> str:
@@ -148,7 +118,6 @@ def _alias(tokens: list[TaskToken]) -> tuple[list[TaskToken], str]:
 
 
 def _explicit(token: TaskToken) -> tuple[str, str] | None:
-    """Return the name and the path that the task spells out."""
     text = token.text if token.type in (TokenType.WORD, TokenType.FILE) else str(token.value)
     is_path = any(sign in text for sign in "._[") or text.startswith("$")
     if (

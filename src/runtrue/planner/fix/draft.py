@@ -11,6 +11,7 @@ from typing import Any
 from runtrue.fields import Ranked
 from runtrue.loop import Finding
 from runtrue.memory import Memory, Scope
+from runtrue.planner.findings import Object
 from runtrue.planner.fix.requests import scope_of_node
 from runtrue.planner.seams import Doubt, FixRequest, Suggestion
 from runtrue.workflow import sample_text
@@ -49,13 +50,13 @@ class FixDraft:
         self._seen.add((attempted, node_id))
         return is_new
 
-    def schema_of(self, node: Mapping[str, Any], finding: Finding) -> dict[str, Any]:
+    def schema_of(self, node: Object, finding: Finding) -> dict[str, Any]:
         """Return the schema that a tool's server declares for its arguments."""
         known = [c.params_schema for c in self.request.components if c.type == node.get("type")]
         schema = finding.data.get("schema") or next(iter(known), None)
         return schema if isinstance(schema, dict) else {}
 
-    def scope(self, node: Mapping[str, Any], item: Any = None) -> Scope | None:
+    def scope(self, node: Object, item: Any = None) -> Scope | None:
         """Return the scope of fixes to what a node does."""
         return scope_of_node(node, self.request.store, self.request.components, item=item)
 
@@ -66,7 +67,7 @@ class FixDraft:
         return self._memory.recall(scope, wanted, kind=kind)
 
 
-def params_of(node: Mapping[str, Any]) -> dict[str, Any]:
+def params_of(node: Object) -> dict[str, Any]:
     """Return the params of a node, or an empty object that is not the node's."""
     params = node.get("params")
     return params if isinstance(params, dict) else {}

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
 from runtrue.memory import Memory, Scope
 from runtrue.planner.bounds import changes_between
-from runtrue.planner.findings import as_object, as_template, references_in
+from runtrue.planner.findings import Object, as_object, as_template, references_in
 from runtrue.planner.fix.requests import SENT, family, in_answer, scope_of_node
 from runtrue.workflow import Interface, Reference
 
@@ -17,9 +16,9 @@ Lesson = tuple[str, str, str]
 
 def learn(
     memory: Memory,
-    first: Mapping[str, Any],
-    proven: Mapping[str, Any],
-    store: Mapping[str, Any],
+    first: Object,
+    proven: Object,
+    store: Object,
     *,
     fixer: str,
     components: tuple[Interface, ...] = (),
@@ -29,8 +28,8 @@ def learn(
     Call it when `proven` has passed; `store` is that of its run. What was recalled for it, and
     has proven right again, counts as a use. Names and paths are remembered, and no values.
     """
-    nodes: dict[str, Mapping[str, Any]] = {node["id"]: node for node in proven["nodes"]}
-    guessed: dict[str, Mapping[str, Any]] = {node["id"]: node for node in first["nodes"]}
+    nodes: dict[str, Object] = {node["id"]: node for node in proven["nodes"]}
+    guessed: dict[str, Object] = {node["id"]: node for node in first["nodes"]}
     for name in nodes.keys() & guessed.keys():
         scope = scope_of_node(nodes[name], store, components)
         if scope is None:
@@ -46,9 +45,7 @@ def learn(
             memory.remember(scope, wanted, found, fixer=by, kind=kind)
 
 
-def _of_extraction(
-    memory: Memory, scope: Scope, before: Mapping[str, Any], after: Mapping[str, Any]
-) -> Iterator[Lesson]:
+def _of_extraction(memory: Memory, scope: Scope, before: Object, after: Object) -> Iterator[Lesson]:
     guessed = _params(before, "extract")
     for name, path in _params(after, "extract").items():
         guess = guessed.get(name)
@@ -61,7 +58,7 @@ def _of_extraction(
             yield "path", guess, path
 
 
-def _of_arguments(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[Lesson]:
+def _of_arguments(before: Object, after: Object) -> Iterator[Lesson]:
     if family(after) == "mcp":
         yield from _renamed(_params(before), _params(after))
     elif family(after) == "http":
@@ -69,8 +66,7 @@ def _of_arguments(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterat
             yield from _renamed(_params(before, part), _params(after, part))
 
 
-def _renamed(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[Lesson]:
-    """Pair each name that is gone with the new one of the same value."""
+def _renamed(before: Object, after: Object) -> Iterator[Lesson]:
     gone = [name for name in before if name not in after]
     new = [name for name in after if name not in before]
     for name in gone:
@@ -79,9 +75,7 @@ def _renamed(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[Le
             yield "argument", name, (same or new)[0]
 
 
-def _of_references(
-    first: Mapping[str, Any], proven: Mapping[str, Any], producer: Mapping[str, Any]
-) -> Iterator[Lesson]:
+def _of_references(first: Object, proven: Object, producer: Object) -> Iterator[Lesson]:
     """Find the references into the answer to a node that lead elsewhere now."""
     for change in changes_between(first, proven):
         if not isinstance(change.before, str) or not isinstance(change.after, str):
@@ -99,6 +93,6 @@ def _references(source: str) -> tuple[Reference, ...]:
     return references_in(as_template(source))
 
 
-def _params(node: Mapping[str, Any], part: str | None = None) -> Mapping[str, Any]:
+def _params(node: Object, part: str | None = None) -> Object:
     params = as_object(node.get("params"))
     return params if part is None else as_object(params.get(part))

@@ -7,7 +7,7 @@ from typing import Any
 
 from runtrue.fields import SURE, Ranked, rank_paths
 from runtrue.loop import Finding
-from runtrue.planner.findings import as_object, batch_result, references_in
+from runtrue.planner.findings import Object, as_object, batch_result, references_in
 from runtrue.planner.fix.draft import (
     SHOWN,
     Correction,
@@ -98,9 +98,7 @@ def assign(
     return assigned
 
 
-def _answer(
-    node: Mapping[str, Any], store: Mapping[str, Any], finding: Finding
-) -> tuple[Mapping[str, Any], Any]:
+def _answer(node: Object, store: Object, finding: Finding) -> tuple[Object, Any]:
     """Return the outputs that a finding is about and, in a batch, the item that they are of."""
     outputs = as_object(store.get(node["id"]))
     if not node.get("batch"):
@@ -168,7 +166,7 @@ def _referred(root: str, finding: Finding, draft: FixDraft) -> Any:
 
 
 def _base(
-    steps: tuple[str | int, ...], whole: Mapping[str, Any], producer: Mapping[str, Any] | None
+    steps: tuple[str | int, ...], whole: Object, producer: Object | None
 ) -> tuple[str, Any, str]:
     """Look within the output that was meant, or else among all of them.
 

@@ -63,7 +63,6 @@ def _redirected(text: str, wanted: tuple[str, Path | None], found: str) -> tuple
 
 
 def _mapped(value: Any, change: Callable[[str], str]) -> Any:
-    """Return a value with all its texts changed."""
     if isinstance(value, str):
         return change(value)
     if isinstance(value, dict):

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any
 from urllib.parse import urlencode, urlsplit
 
 import msgspec
 
 from runtrue.memory import ANY, Scope, scope_of
-from runtrue.planner.findings import as_object, batch_result
+from runtrue.planner.findings import Object, as_object, batch_result
 from runtrue.workflow import (
     Interface,
     Path,
@@ -26,13 +26,13 @@ SENT = ("json", "body", "params")
 _ANSWERS = {"http": ("response",), "mcp": ("result",)}
 
 
-def family(node: Mapping[str, Any]) -> str:
+def family(node: Object) -> str:
     """Return `http`, `mcp`, or the node's own type."""
     type_ = str(node.get("type"))
     return "mcp" if type_.startswith(_MCP) else type_
 
 
-def in_answer(reference: Reference, producer: Mapping[str, Any]) -> str | None:
+def in_answer(reference: Reference, producer: Object) -> str | None:
     """Return the path within the answer that a reference to a node's outputs has."""
     steps = () if reference.path is None else reference.path.steps
     answers = _ANSWERS.get(family(producer), ())
@@ -44,8 +44,8 @@ def in_answer(reference: Reference, producer: Mapping[str, Any]) -> str | None:
 
 
 def scope_of_node(
-    node: Mapping[str, Any],
-    store: Mapping[str, Any],
+    node: Object,
+    store: Object,
     components: Iterable[Interface] = (),
     *,
     item: Any = None,
@@ -64,7 +64,7 @@ def scope_of_node(
     return None
 
 
-def url_of(node: Mapping[str, Any], store: Mapping[str, Any], *, item: Any = None) -> str | None:
+def url_of(node: Object, store: Object, *, item: Any = None) -> str | None:
     """Return the URL that an `http` node sent to, with its query, without secrets.
 
     In a batch it is that of an item, by default of the first.
@@ -83,12 +83,12 @@ def url_of(node: Mapping[str, Any], store: Mapping[str, Any], *, item: Any = Non
     return f"{url}{'&' if urlsplit(url).query else '?'}{urlencode(pairs, safe='{}')}"
 
 
-def _method(params: Mapping[str, Any]) -> str:
+def _method(params: Object) -> str:
     sends = params.get("body") is not None or "json" in params
     return str(params.get("method") or ("POST" if sends else "GET"))
 
 
-def _filled(text: Any, store: Mapping[str, Any]) -> str | None:
+def _filled(text: Any, store: Object) -> str | None:
     if not isinstance(text, str):
         return None if text is None else msgspec.json.encode(text).decode()
     try:

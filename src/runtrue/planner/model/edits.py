@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from runtrue.loop import Finding
-from runtrue.planner.findings import outer_node
+from runtrue.planner.findings import as_object, outer_node
 from runtrue.planner.fix import redirect
 from runtrue.planner.model.redaction import redact_workflow
 from runtrue.workflow import REDACTED, Path, TemplateSyntaxError, compile_template
@@ -80,9 +80,7 @@ def edit_targets(workflow: dict[str, Any], findings: Sequence[Finding]) -> EditT
     nodes = {node["id"]: at for at, node in enumerate(workflow["nodes"])}
     wrong = dict.fromkeys(outer_node(f.location.symbol) for f in findings)
     order = [*(name for name in wrong if name in nodes), *(n for n in nodes if n not in wrong)]
-    targets = [
-        p for name in order for p in _params_of_node(workflow["nodes"][nodes[name]], nodes[name])
-    ]
+    targets = [pair for name in order for pair in _params_of_node(workflow, nodes[name])]
     targets += [
         (f"outputs{_spelled(name)}.source", ("outputs", name, "source"))
         for name, output in workflow.get("outputs", {}).items()
@@ -97,7 +95,8 @@ def edit_targets(workflow: dict[str, Any], findings: Sequence[Finding]) -> EditT
     )
 
 
-def _params_of_node(node: Mapping[str, Any], at: int) -> Iterator[tuple[str, Steps]]:
+def _params_of_node(workflow: Mapping[str, Any], at: int) -> Iterator[tuple[str, Steps]]:
+    node = workflow["nodes"][at]
     root = f"nodes{_spelled(node['id'])}"
     if "batch" in node:
         yield f"{root}.batch.items", ("nodes", at, "batch", "items")
@@ -121,11 +120,9 @@ def _within(value: Any) -> Iterator[Steps]:
 def _missing(
     workflow: Mapping[str, Any], nodes: Mapping[str, int], finding: Finding
 ) -> Iterator[tuple[str, Steps]]:
-    """Yield the arguments that a tool takes and was not given."""
     name = finding.location.symbol or ""
-    schema = finding.data.get("schema")
-    known = schema.get("properties") if isinstance(schema, dict) else None
-    if name not in nodes or not isinstance(known, dict):
+    known = as_object(as_object(finding.data.get("schema")).get("properties"))
+    if name not in nodes:
         return
     given = workflow["nodes"][nodes[name]].get("params", {})
     for argument in list(known)[:_MOST_PLACES]:
@@ -145,11 +142,7 @@ def _short(value: Any) -> str:
     return text if len(text) <= _LONGEST_VALUE else f"{text[:_LONGEST_VALUE]}… (cut)"
 
 
-# -- references ---------------------------------------------------------------------------------
-
-
 def _references(workflow: dict[str, Any], findings: Sequence[Finding]) -> Iterator[str]:
-    """Yield the references in the workflow that led nowhere."""
     unchanged = copy.deepcopy(workflow)
     for text in dict.fromkeys(text for finding in findings for text in finding.attempted):
         inner = _inner(text)
@@ -158,7 +151,6 @@ def _references(workflow: dict[str, Any], findings: Sequence[Finding]) -> Iterat
 
 
 def _redirect(fixed: dict[str, Any], old: str, value: Any) -> None:
-    """Replace a reference wherever it occurs."""
     text = value.strip() if isinstance(value, str) else ""
     new = _inner(text if text.startswith("${") else f"${{{text}}}")
     if new is None:
@@ -176,9 +168,6 @@ def _inner(text: str) -> str | None:
     return None if isinstance(only, str) else only.text
 
 
-# -- values --------------------------------------------------------------------------------------
-
-
 def _at(value: Any, steps: Steps) -> Any:
     for step in steps:
         value = value[step]
@@ -191,13 +180,13 @@ def _set(fixed: dict[str, Any], steps: Steps, label: str, edit: Mapping[str, Any
     if edit["value"] == REDACTED:
         raise ImpossibleEdit(f"the value at {label!r} is a secret, and cannot be changed")
     try:
-        _holder(fixed, steps)[steps[-1]] = edit["value"]
+        _at(fixed, steps[:-1])[steps[-1]] = edit["value"]
     except (LookupError, TypeError):
         raise ImpossibleEdit(f"{label!r} is gone, by another edit of what is around it") from None
 
 
 def _rename(fixed: dict[str, Any], steps: Steps, label: str, name: str) -> None:
-    holder = _holder(fixed, steps)
+    holder = _at(fixed, steps[:-1])
     old = steps[-1]
     if not isinstance(holder, dict) or old not in holder:
         raise ImpossibleEdit(f"{label!r} has no name that could be changed")
@@ -206,7 +195,3 @@ def _rename(fixed: dict[str, Any], steps: Steps, label: str, name: str) -> None:
     renamed = {name if key == old else key: value for key, value in holder.items()}
     holder.clear()
     holder.update(renamed)
-
-
-def _holder(fixed: dict[str, Any], steps: Steps) -> Any:
-    return _at(fixed, steps[:-1])

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from runtrue.models import Answer, BadOutput, Model, ModelError, Usage, fence
+from runtrue.planner import seams
 from runtrue.planner.fix import fix_workflow
 from runtrue.planner.model import answers, prompts
 from runtrue.planner.model.edits import EditTargets, ImpossibleEdit, edit_targets
@@ -16,19 +17,6 @@ from runtrue.planner.model.redaction import (
     fenced_workflow,
     redact_defaults,
     restored,
-)
-from runtrue.planner.seams import (
-    FixedWorkflow,
-    FixRequest,
-    GenerationRequest,
-    Metadata,
-    NoFix,
-    NoPlan,
-    Plan,
-    SavedWorkflow,
-    Selection,
-    Values,
-    WorkflowChoice,
 )
 from runtrue.workflow import Interface, propose_name
 
@@ -58,10 +46,12 @@ class ModelWorkflowGenerator:
         self._memory = memory
         self.name = model.name
 
-    async def choose(self, task: str, saved: tuple[SavedWorkflow, ...]) -> WorkflowChoice:
+    async def choose(
+        self, task: str, saved: tuple[seams.SavedWorkflow, ...]
+    ) -> seams.WorkflowChoice:
         """Choose the saved workflow that does the whole task, if one surely does."""
         if not saved:
-            return WorkflowChoice(workflow=None, reason="nothing is saved")
+            return seams.WorkflowChoice(workflow=None, reason="nothing is saved")
         listed = prompts.nearest(
             task, saved, lambda one: f"{one.name} {one.description}", _MOST_LISTED
         )
@@ -71,28 +61,28 @@ class ModelWorkflowGenerator:
                 answers.choice_form(one.name for one in listed),
             )
         except ModelError as error:
-            return WorkflowChoice(workflow=None, reason=str(error), usage=error.usage)
+            return seams.WorkflowChoice(workflow=None, reason=str(error), usage=error.usage)
         said = _data(answer)
-        return WorkflowChoice(
+        return seams.WorkflowChoice(
             workflow=said.get("workflow"),
             reason=_sentence(said.get("reason", "")),
             usage=answer.usage,
         )
 
-    async def fill(self, task: str, inputs: dict[str, dict[str, Any]]) -> Values:
+    async def fill(self, task: str, inputs: dict[str, dict[str, Any]]) -> seams.Values:
         """Read the values of declared inputs out of the task. Raises ModelError."""
         if not inputs:
-            return Values(values={})
+            return seams.Values(values={})
         asked = prompt("fill", task=quoted(task), inputs=as_json(redact_defaults(inputs)))
         answer = await self._ask(asked, answers.values_form(inputs))
         said = _data(answer)
         values, _ = answers.given_values(task, inputs, said["values"], said.get("said", {}))
-        return Values(values=values, usage=answer.usage)
+        return seams.Values(values=values, usage=answer.usage)
 
-    async def select(self, task: str, components: tuple[Interface, ...]) -> Selection:
+    async def select(self, task: str, components: tuple[Interface, ...]) -> seams.Selection:
         """Select the node types that are needed: all, where they are few."""
         if len(components) <= _FEW:
-            return Selection(types=tuple(one.type for one in components))
+            return seams.Selection(types=tuple(one.type for one in components))
         own = [one.type for one in components if one.server is None]
         tools = [one for one in components if one.server is not None]
         listed = prompts.nearest(task, tools, _words_of, _MOST_LISTED)
@@ -103,31 +93,31 @@ class ModelWorkflowGenerator:
             answer = await self._ask(asked, answers.selection_form(one.type for one in listed))
         except ModelError as error:
             chosen = [one.type for one in prompts.nearest(task, tools, _words_of, _FEW)]
-            return Selection(types=(*own, *chosen), usage=error.usage)
+            return seams.Selection(types=(*own, *chosen), usage=error.usage)
         chosen = list(dict.fromkeys(_data(answer)["types"]))
-        return Selection(types=(*own, *chosen), usage=answer.usage)
+        return seams.Selection(types=(*own, *chosen), usage=answer.usage)
 
-    async def generate(self, request: GenerationRequest) -> Plan | NoPlan:
+    async def generate(self, request: seams.GenerationRequest) -> seams.Plan | seams.NoPlan:
         """Make a workflow, or say why not. An invalid one is for the static check to report."""
         try:
             answer = await self._ask(_plan_prompt(request), answers.plan_form(), seconds=_LONG)
         except ModelError as error:
-            return NoPlan(reason=str(error), transient=error.transient, usage=error.usage)
+            return seams.NoPlan(reason=str(error), transient=error.transient, usage=error.usage)
         said = _data(answer)
         workflow = said.get("workflow", {"nodes": []})
         if not workflow["nodes"] and said.get("cannot"):
-            return NoPlan(reason=_sentence(said["cannot"]), usage=answer.usage)
+            return seams.NoPlan(reason=_sentence(said["cannot"]), usage=answer.usage)
         workflow = restored(workflow, request.previous)
         params, notes = answers.given_values(
             request.task, workflow.get("inputs", {}), said.get("params", {}), said.get("said", {})
         )
-        return Plan(workflow=workflow, params=params, notes=notes, usage=answer.usage)
+        return seams.Plan(workflow=workflow, params=params, notes=notes, usage=answer.usage)
 
-    async def fix(self, request: FixRequest) -> FixedWorkflow | NoFix:
+    async def fix(self, request: seams.FixRequest) -> seams.FixedWorkflow | seams.NoFix:
         """Fix argument names and values, and paths: by memory, by the model, or without."""
         plain_fix = await fix_workflow(replace(request, rejected=()), memory=self._memory)
         # What was rejected may be this very proposal: the model hears of it, but it is no answer.
-        usable = plain_fix if isinstance(plain_fix, FixedWorkflow) else None
+        usable = plain_fix if isinstance(plain_fix, seams.FixedWorkflow) else None
         if request.rejected:
             usable = None
         if usable is not None and usable.fixer == "memory":
@@ -138,13 +128,13 @@ class ModelWorkflowGenerator:
             if usable is not None:
                 return replace(usable, usage=error.usage)
             doubts = prompts.doubts_of(plain_fix, request.workflow)
-            return NoFix(
+            return seams.NoFix(
                 reason=str(error), transient=error.transient, doubts=doubts, usage=error.usage
             )
 
     async def _ask_for_edits(
-        self, request: FixRequest, plain_fix: FixedWorkflow | NoFix
-    ) -> FixedWorkflow | NoFix:
+        self, request: seams.FixRequest, plain_fix: seams.FixedWorkflow | seams.NoFix
+    ) -> seams.FixedWorkflow | seams.NoFix:
         """Ask for edits, once more if they cannot be made. Raises ModelError."""
         targets = edit_targets(request.workflow, request.findings)
         doubts = prompts.doubts_of(plain_fix, request.workflow)
@@ -167,22 +157,22 @@ class ModelWorkflowGenerator:
                 request = replace(request, rejected=(*request.rejected, str(error)))
                 continue
             if edited is not None:
-                return FixedWorkflow(workflow=edited, fixer="model", usage=used)
+                return seams.FixedWorkflow(workflow=edited, fixer="model", usage=used)
             reason = _sentence(said.get("cannot", "")) or f"{self.name} proposed nothing"
             break
-        return NoFix(reason=reason, doubts=doubts, usage=used)
+        return seams.NoFix(reason=reason, doubts=doubts, usage=used)
 
-    async def describe(self, task: str, workflow: dict[str, Any]) -> Metadata:
+    async def describe(self, task: str, workflow: dict[str, Any]) -> seams.Metadata:
         """Ask for a name and a description; the task itself has to do when there are none."""
         asked = prompt("describe", task=quoted(task), workflow=fenced_workflow(workflow))
         plain = " ".join(task.split())[:_LONGEST_DESCRIPTION]
         try:
             answer = await self._ask(asked, answers.metadata_form())
         except ModelError as error:
-            return Metadata(name=_name(plain), description=plain, usage=error.usage)
+            return seams.Metadata(name=_name(plain), description=plain, usage=error.usage)
         said = _data(answer)
         description = " ".join(said["description"].split())[:_LONGEST_DESCRIPTION]
-        return Metadata(
+        return seams.Metadata(
             name=_name(said["name"]), description=description or plain, usage=answer.usage
         )
 
@@ -200,7 +190,7 @@ class ModelWorkflowGenerator:
         return answer
 
 
-def _plan_prompt(request: GenerationRequest) -> str:
+def _plan_prompt(request: seams.GenerationRequest) -> str:
     previous = "None yet."
     if request.previous is not None:
         previous = prompt(
@@ -222,7 +212,7 @@ def _plan_prompt(request: GenerationRequest) -> str:
     )
 
 
-def _fix_prompt(request: FixRequest, targets: EditTargets, suggestions: str) -> str:
+def _fix_prompt(request: seams.FixRequest, targets: EditTargets, suggestions: str) -> str:
     reasons = fence("\n".join(request.rejected), limit=_REASONS)
     return prompt(
         "fix",
@@ -242,14 +232,11 @@ def _edited(said: dict[str, Any], targets: EditTargets) -> dict[str, Any] | None
     if said.get("edits"):
         return targets.apply(said["edits"])
     # Nobody asked for a whole workflow, but some models give one: its bounds are checked anyway.
-    if isinstance(said.get("workflow"), dict):
-        whole: dict[str, Any] = restored(said["workflow"], targets.workflow)
-        return whole
-    return None
+    whole = said.get("workflow")
+    return dict(restored(whole, targets.workflow)) if isinstance(whole, dict) else None
 
 
 def _data(answer: Answer) -> dict[str, Any]:
-    """Return the data of an answer: every form here is one of an object."""
     return dict(answer.data or {})
 
 
@@ -280,12 +267,4 @@ def _name(text: str) -> str:
 
 
 def _sum(one: Usage | None, other: Usage | None) -> Usage | None:
-    if one is None or other is None:
-        return one or other
-    return Usage(
-        model=one.model,
-        input_tokens=one.input_tokens + other.input_tokens,
-        output_tokens=one.output_tokens + other.output_tokens,
-        requests=one.requests + other.requests,
-        cost=None if one.cost is None or other.cost is None else one.cost + other.cost,
-    )
+    return other if one is None else one.plus(other)

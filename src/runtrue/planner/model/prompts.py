@@ -15,9 +15,8 @@ from runtrue.fields import SURE
 from runtrue.loop import Finding
 from runtrue.models import fence
 from runtrue.planner.bounds import changes_between
-from runtrue.planner.findings import outer_node, references_in
-from runtrue.planner.model.redaction import as_json
-from runtrue.planner.model.structure import structure
+from runtrue.planner.findings import as_object, outer_node, references_in
+from runtrue.planner.model.redaction import as_json, structure
 from runtrue.planner.seams import Doubt, FixedWorkflow, FixRequest, NoFix, SavedWorkflow, Suggestion
 from runtrue.workflow import Interface, describe_type
 
@@ -65,9 +64,8 @@ def components_text(components: Sequence[Interface]) -> str:
 
 def brief_text(components: Iterable[Interface]) -> str:
     """List the node types to choose from, one line each."""
-    return fence(
-        "\n".join(f"- {one.type}: {_line(one.description)}" for one in components), limit=_FENCED
-    )
+    lines = (f"- {one.type}: {_line(one.description)}" for one in components)
+    return fence("\n".join(lines), limit=_FENCED)
 
 
 def saved_text(saved: Iterable[SavedWorkflow]) -> str:
@@ -88,15 +86,14 @@ def nearest(task: str, things: Sequence[T], text: Callable[[T], str], most: int)
 
 def _component(one: Interface) -> str:
     lines = [f"- {one.type}: {_line(one.description)}"]
-    for name, declared in one.params.items():
-        # What a server declares need not be what it should be.
-        schema: Any = declared
-        about = schema.get("description") if isinstance(schema, dict) else None
+    for name, schema in one.params.items():
+        # Not every server declares its params as it should.
+        about = as_object(schema).get("description")
         must = ", required" if name in one.required else ""
         lines.append(f"  - {name} ({_type(schema)}{must}){_about(about)}")
     outputs = [f"{name} ({output.type})" for name, output in one.outputs.items() if name != "error"]
-    more = ["others"] if one.open_outputs else []
-    lines.append(f"  outputs: {', '.join([*outputs, *more]) or 'none'}")
+    outputs += ["others"] if one.open_outputs else []
+    lines.append(f"  outputs: {', '.join(outputs) or 'none'}")
     return _cut("\n".join(lines), _WHOLE)
 
 
@@ -185,8 +182,7 @@ def _doubt_line(doubt: Doubt) -> str:
 def _finding(number: int, finding: Finding, store: Mapping[str, Any]) -> str:
     lines = [f"## {number}. {finding.category} in `{finding.location.symbol}`"]
     lines.append(fence(_facts(finding), limit=_MESSAGE + _SAMPLE))
-    problems = finding.data.get("problems")
-    if problems:
+    if problems := finding.data.get("problems"):
         lines.append(f"Problems:\n{fence(_names(problems), limit=_SAMPLE)}")
     if finding.data.get("schema"):
         lines.append(f"What it takes:\n{as_json(finding.data['schema'], limit=_SCHEMA)}")
@@ -196,15 +192,11 @@ def _finding(number: int, finding: Finding, store: Mapping[str, Any]) -> str:
 
 
 def _facts(finding: Finding) -> str:
-    """List the message and what it is about, one fact a line."""
-    message = finding.message
-    facts = [message if len(message) <= _MESSAGE else f"{message[:_MESSAGE]}…"]
+    facts = [_cut(finding.message, _MESSAGE)]
     facts += [f"{key}: {finding.data[key]}" for key in ("status", "method") if key in finding.data]
     for one in finding.data.get("missing", ())[:_MOST_FINDINGS]:
-        available = _names(one.get("available", ()))
-        facts.append(
-            f"wanted {one['name']} at {one['path']}; in {one['found']} there is: {available}"
-        )
+        there = f"in {one['found']} there is: {_names(one.get('available', ()))}"
+        facts.append(f"wanted {one['name']} at {one['path']}; {there}")
     if "missing" not in finding.data:
         facts.append(f"looked for: {_names(finding.attempted) or 'nothing in particular'}")
         facts.append(f"available: {_names(finding.available) or 'nothing'}")

@@ -132,7 +132,6 @@ class WorkflowGeneratorNode(PlannerNode):
         after: dict[str, Any],
         tried: tuple[dict[str, Any], ...],
     ) -> tuple[str, ...]:
-        """Return why a proposal may not be run; nothing if it may."""
         if not changes_between(before, after):
             return ("the proposal leaves the workflow as it was",)
         if any(not changes_between(failed, after) for failed in tried):

@@ -1,4 +1,4 @@
-"""Running the candidate: what it is worth is what really happens."""
+"""Run the candidate: what really happens is what counts."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from runtrue.flow import Emitter, Event, Listener, bound_emit, emit
+from runtrue.flow import Event, bound_emit, emit
 from runtrue.loop import (
     Action,
     Attempt,
@@ -152,14 +152,21 @@ class WorkflowRunNode(PlannerNode):
 
 async def _run(context: PlannerContext, inputs: RunInputs, *, seconds: float | None) -> TrialResult:
     handled: dict[str, dict[str, Any]] = {}
+    report = bound_emit()
+
+    def listen(event: Event) -> None:
+        if isinstance(event, NodeHandled):
+            handled[event.origin] = event.payload
+        report(WorkflowEvent(event=event))
+
     began = time.monotonic()
-    context.calls.begin_attempt(keep=bound_emit())
+    context.calls.begin_attempt(keep=report)
     result = await try_workflow(
         inputs.workflow,
         inputs.params,
         registry=context.registry,
         environment=context.environment,
-        listeners=[_listener(handled, bound_emit())],
+        listeners=[listen],
         calls=context.calls,
         seconds=seconds,
         run_id=context.run_id,
@@ -174,17 +181,6 @@ async def _run(context: PlannerContext, inputs: RunInputs, *, seconds: float | N
         seconds=time.monotonic() - began,
         done=tuple(sorted(context.calls.done())),
     )
-
-
-def _listener(handled: dict[str, dict[str, Any]], emit: Emitter) -> Listener:
-    """Collect the failures that the workflow handles, and pass on what its nodes are doing."""
-
-    def listen(event: Event) -> None:
-        if isinstance(event, NodeHandled):
-            handled[event.origin] = event.payload
-        emit(WorkflowEvent(event=event))
-
-    return listen
 
 
 def _store_outputs(shared: Shared, ran: TrialResult) -> None:
@@ -229,7 +225,6 @@ def _with_attempt(shared: Shared, inputs: RunInputs, ran: TrialResult) -> Histor
 
 
 def _fix(shared: Shared, inputs: RunInputs) -> Fix | None:
-    """Return the fix that made this candidate out of the one before."""
     made: GeneratorResult | None = shared.pop("fix", None)
     if made is None or made.fixer is None:
         return None
@@ -241,11 +236,8 @@ def _fix(shared: Shared, inputs: RunInputs) -> Fix | None:
         findings=tuple(finding.fingerprint for finding in findings),
         description=made.description,
     )
-    return Fix(
-        base=_digest(shared["tried_workflows"][-1]),
-        candidate=_digest(inputs.workflow),
-        parts=(part,),
-    )
+    base = _digest(shared["tried_workflows"][-1])
+    return Fix(base=base, candidate=_digest(inputs.workflow), parts=(part,))
 
 
 def _digest(workflow: dict[str, Any]) -> str:
