@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.measure import Contender, Row, Table, Target, interleave, row
-from runtrue.flow import Flow, Journal, Node, Owner, Run, RunState
+from runtrue.flow import Journal, Owner, Run, RunState
 from runtrue.loop import (
     Fault,
     Finding,
@@ -28,6 +28,7 @@ from runtrue.loop import (
     Workplace,
     Workshop,
 )
+from runtrue.plan.context import PlanRun
 from runtrue.plan.diagnosis import PlanAnalyst
 from runtrue.plan.orchestrator import FixThenRevalidateOrchestrator
 from runtrue.plan.strategists import BoundsStrategist
@@ -97,21 +98,16 @@ def retry(journal: Journal, validations: int) -> Contender:
             analyst=PlanAnalyst(),
         )
         orchestrator = FixThenRevalidateOrchestrator(workshop, BoundsStrategist(), instruction="")
-        end = End("end")
-        orchestrator.wire(validated=end, revised=end, stopped=end)
         claim = journal.claim(journal.create("plan", "bench", {}), Owner.this_process())
-        shared: dict[str, Any] = {"candidate": sandbox.snapshot()}
-        flow = Flow(orchestrator.check)
-        asyncio.run(Run.recorded(journal, claim).execute(partial(flow.walk, shared=shared)))
+        unused: Any = None
+        plan = PlanRun(run_id="bench", request=unused, candidate=sandbox.snapshot())
+        run = Run.recorded(journal, claim)
+        asyncio.run(run.execute(partial(orchestrator.revalidate, plan=plan)))
         journal.finish(claim, RunState.PASSED, {})
         assert len(fixer.asked) == FIXES
         return (fixer.asked[-1] - fixer.asked[0]) * 1e3 / (FIXES - 1)
 
     return sample
-
-
-class End(Node):
-    terminal = True
 
 
 class CountingSandbox:

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from runtrue.checks import CaseInfo
+from runtrue.code.baseline import moved_tests, to_be_kept
 from runtrue.code.gate import exclusions
-from runtrue.code.original import moved_tests, to_be_kept
 from runtrue.code.proof import failing, fresh_cases
 from runtrue.loop import Fault, Finding, Location, Mode, Outcome, Verdict
 

@@ -6,7 +6,6 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 from runtrue.checks import CommandCheck
 from runtrue.config import AgentConfig, SearchConfig
@@ -18,7 +17,7 @@ from runtrue.fixers import (
     SearchFixer,
     ToolFixer,
 )
-from runtrue.flow import Flow, Node
+from runtrue.flow import Run
 from runtrue.loop import (
     Finding,
     Fixer,
@@ -26,9 +25,10 @@ from runtrue.loop import (
     History,
     Policy,
     Proposal,
+    RepairState,
     Workplace,
     Workshop,
-    repair_cycle,
+    repair,
 )
 from runtrue.memory import DebugMemory
 from runtrue.sandbox import GitSandbox
@@ -88,10 +88,6 @@ class Rung:
         return proposal
 
 
-class End(Node):
-    terminal = True
-
-
 def _repaired(
     directory: Path, make: Callable[[], Fixer], *others: Fixer, checks: tuple[CommandCheck, ...]
 ) -> tuple[History, list[Proposal]]:
@@ -108,11 +104,9 @@ def _repaired(
         ladder=(rung, *others),
         policy=Policy(max_attempts=3, abort_on_regression=False, flaky_reruns=0),
     )
-    check, _, out = repair_cycle(workshop)
-    out >> End("end")
-    shared: dict[str, Any] = {"candidate": sandbox.open(), "redo": USELESS}
-    shared = asyncio.run(Flow(check).run(shared))
-    return shared["history"], rung.proposals
+    state = RepairState(candidate=sandbox.open(), redo=USELESS)
+    asyncio.run(Run().execute(lambda run: repair(run, workshop, state)))
+    return state.history, rung.proposals
 
 
 def _facts(proposal: Proposal) -> tuple[object, ...]:

@@ -77,7 +77,7 @@ def test_after_a_crash_the_analysis_is_there_and_not_made_again(
     durable = Durable(journal, sandbox, flow)
     with pytest.raises(Killed):
         durable.drive()
-    told: History = durable.drive()["history"]
+    told: History = durable.drive().history
     assert len(analyst.asked) == 1
     assert told.attempts[0].analysis == Analysis(root_cause="1 in attempt 1")
     assert fixer.tasks[0] == fixer.tasks[1]

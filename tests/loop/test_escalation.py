@@ -547,7 +547,7 @@ def test_only_flagged_findings_of_gates_are_accepted_when_nothing_more_can_be_do
     if accepted:
         assert (told.decision.why, told.decision.status) == (Why.FLAGGED, RunState.PASSED)
         assert sorted(told.decision.flags) == flagged
-        assert told.shared["candidate"] == sandbox.first
+        assert told.state.candidate == sandbox.first
 
 
 def test_a_flagged_security_issue_stays_flagged_after_it_was_mended(
@@ -590,9 +590,9 @@ def test_human_review_waits_and_an_answer_continues_with_it_and_a_fresh_budget(
     assert durable.drive_to_question()["why"] == Why.ATTEMPTS_SPENT
     assert journal.find(durable.run_id).state is RunState.WAITING
     journal.answer(durable.run_id, "say good")
-    shared = durable.drive()
-    told: History = shared["history"]
-    assert shared["decision"].action is Action.ACCEPT
+    state = durable.drive()
+    told: History = state.history
+    assert state.last_decision.action is Action.ACCEPT
     assert [said.text for said in agent.tasks[-1].history.answers] == ["say good"]
     assert [a.number for a in told.attempts] == [1, 2, 3, 4]
     assert len(escalator.told) == 1
@@ -610,8 +610,8 @@ def test_a_security_issue_is_reviewed_once_and_then_mended_with_what_was_said(
     assert (question["why"], question["findings"]) == (Why.TRIGGERED, (HOLE,))
     assert agent.tasks == []
     journal.answer(durable.run_id, "use a parser")
-    shared = durable.drive()
-    assert shared["decision"].action is Action.ACCEPT
+    state = durable.drive()
+    assert state.last_decision.action is Action.ACCEPT
     assert [said.text for said in agent.tasks[0].history.answers] == ["use a parser"]
 
 
@@ -625,26 +625,26 @@ def test_what_came_of_telling_is_kept_and_is_the_same_after_a_crash(
     durable = Durable(journal, sandbox, flow)
     with pytest.raises(Killed):
         durable.drive()
-    shared = durable.drive()
-    told: History = shared["history"]
+    state = durable.drive()
+    told: History = state.history
     # Told twice of the first one, which is better than never; and it counts once.
     assert [e.attempts for e, _ in escalator.told] == [3, 3, 4]
     assert escalator.told[0] == escalator.told[1]
     assert [e.attempts for e in told.escalations] == [3, 4]
-    assert shared["notices"] == tuple(
+    assert state.notices == tuple(
         Notice(report=f"max_attempts_reached-{n}", channel="cli", delivered=True, detail="")
         for n in (3, 4)
     )
     assert len(told.attempts) == 4
     assert Budget.left(SENIOR, told).attempts == 1
-    assert shared["decision"].status is RunState.ESCALATED
+    assert state.last_decision.status is RunState.ESCALATED
 
 
 def test_without_an_escalator_the_response_is_the_same(sandbox: MemorySandbox) -> None:
     tests = MemoryCheck(sandbox, "tests", lambda files: [SLOW])
     told = run(sandbox, [tests], [], _under(("timeout_exceeded", "abort_with_report")))
     assert told.decision.status is RunState.ABORTED
-    assert "notices" not in told.shared
+    assert told.state.notices == ()
 
 
 # -- a person accepts ---------------------------------------------------------------------------

@@ -7,7 +7,6 @@ import hashlib
 import json
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +15,8 @@ import pytest
 from runtrue.flow import (
     Claim,
     Event,
-    Flow,
     Journal,
     Listener,
-    Node,
     Owner,
     Parked,
     Run,
@@ -37,12 +34,13 @@ from runtrue.loop import (
     Outcome,
     Policy,
     Proposal,
+    RepairState,
     Skip,
     Trial,
     Verdict,
     Workplace,
     Workshop,
-    repair_cycle,
+    repair,
 )
 from tests.loop.make import finding
 
@@ -275,10 +273,6 @@ class MemoryFixer:
         return Proposal(description=f"{self.name} did it", failure=edit(self.sandbox.files))
 
 
-class End(Node):
-    terminal = True
-
-
 AnyCheck = MemoryCheck | ScriptedTests
 
 
@@ -288,32 +282,27 @@ def build(
     ladder: Iterable[MemoryFixer | Skip],
     policy: Policy,
     **options: Any,
-) -> Flow:
-    """The cycle, ending where the loop that uses it would go on; `options` are the workshop's."""
-    workshop = Workshop(
+) -> Workshop:
+    """What a repair works with; `options` are the workshop's."""
+    return Workshop(
         sandbox=sandbox, checks=tuple(checks), ladder=tuple(ladder), policy=policy, **options
     )
-    check, _, out = repair_cycle(workshop)
-    out >> End("end")
-    return Flow(check)
 
 
 @dataclass
 class Told:
     """How a cycle went."""
 
-    shared: dict[str, Any]
+    state: RepairState
     events: list[Event]
 
     @property
     def history(self) -> History:
-        history: History = self.shared["history"]
-        return history
+        return self.state.history
 
     @property
     def decision(self) -> Decision:
-        decision: Decision = self.shared["decision"]
-        return decision
+        return self.state.last_decision
 
     def of_kind(self, kind: str) -> list[dict[str, Any]]:
         """What the events of a kind tell."""
@@ -332,12 +321,11 @@ def run(
     """Drive the cycle in memory to its end."""
     events: list[Event] = []
     listener: Listener = events.append
-    flow = build(sandbox, checks, ladder, policy or Policy(), **options)
-    shared: dict[str, Any] = {"candidate": sandbox.first}
-    if before:
-        shared["history"] = History(before=before)
-    shared = asyncio.run(flow.run(shared, listeners=[listener]))
-    return Told(shared, events)
+    workshop = build(sandbox, checks, ladder, policy or Policy(), **options)
+    state = RepairState(candidate=sandbox.first, history=History(before=before))
+    cycle = Run(listeners=[listener]).execute(lambda run: repair(run, workshop, state))
+    asyncio.run(cycle)
+    return Told(state, events)
 
 
 @dataclass
@@ -346,18 +334,17 @@ class Durable:
 
     journal: Journal
     sandbox: MemorySandbox
-    flow: Flow
+    workshop: Workshop
 
     def __post_init__(self) -> None:
         self.run_id = self.journal.create("test", "", {})
 
-    def drive(self, *, force: bool = False) -> dict[str, Any]:
+    def drive(self, *, force: bool = False) -> RepairState:
         claim: Claim = self.journal.claim(self.run_id, Owner.this_process(), force=True)
-        shared: dict[str, Any] = {"candidate": self.sandbox.first}
+        state = RepairState(candidate=self.sandbox.first)
         run = Run.recorded(self.journal, claim, force=force)
-        segment = run.execute(partial(self.flow.walk, shared=shared))
-        asyncio.run(segment)
-        return shared
+        asyncio.run(run.execute(lambda run: repair(run, self.workshop, state)))
+        return state
 
     def drive_to_question(self) -> Any:
         with pytest.raises(Parked) as parked:

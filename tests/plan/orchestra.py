@@ -5,15 +5,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import Any
 
 from runtrue.flow import (
     Claim,
     Event,
-    Flow,
     Journal,
-    Node,
     Owner,
     Parked,
     Run,
@@ -31,13 +28,15 @@ from runtrue.loop import (
     Workplace,
     Workshop,
 )
-from runtrue.plan.orchestrator import FixThenRevalidateOrchestrator
-from runtrue.plan.progress import Progress, Shared, StepState, progress_of
+from runtrue.plan.context import PlanRun
+from runtrue.plan.orchestrator import FixThenRevalidateOrchestrator, Result
+from runtrue.plan.progress import Progress, StepState
 from runtrue.plan.seams import Strategized, StrategyTask
 from runtrue.plan.states import Phase, PlanState, Position
 from runtrue.plan.strategy import Step, Strategy
 from tests.loop.make import finding
-from tests.loop.workshop import End, Files, Judge, MemoryCheck, MemoryFixer, MemorySandbox
+from tests.loop.workshop import Files, Judge, MemoryCheck, MemoryFixer, MemorySandbox
+from tests.plan.requests import make_request
 
 #: What a plan's own profile comes to, as far as the loop looks at it.
 POLICY = Policy(
@@ -99,16 +98,14 @@ def fail(task: StrategyTask) -> Strategized:
     return Strategized(description="", failure="nothing comes to mind", usage={"cost": 0.25})
 
 
-class Redo(Node):
-    """Stands for the step that is done again, by an actor who changes nothing."""
-
-    def post(self, shared: Shared, inputs: None, result: None) -> None:
-        progress = progress_of(shared)
-        assert progress.pending is not None
-        step, bounds = progress.pending
-        shared["progress"] = replace(progress, step=step.id)
-        shared["bounds"] = bounds
-        shared["history"] = History(earlier=progress.spent, is_later=progress.is_later)
+def redo(plan: PlanRun) -> None:
+    """Stand for the step that is done again, by an actor who changes nothing."""
+    progress = plan.progress
+    assert progress.pending is not None
+    step, bounds = progress.pending
+    plan.advance(step=step.id)
+    plan.bounds = bounds
+    plan.open_chapter(History(earlier=progress.spent, is_later=progress.is_later))
 
 
 @dataclass
@@ -128,8 +125,8 @@ class Orchestra:
     def __post_init__(self) -> None:
         self.run_id = self.journal.create("test", "", {})
 
-    @property
-    def flow(self) -> Flow:
+    async def work(self, run: Run, plan: PlanRun) -> None:
+        """Validate the step, and do it again as long as the strategy is revised."""
         workshop = Workshop(
             sandbox=self.sandbox,
             checks=self.checks,
@@ -142,12 +139,10 @@ class Orchestra:
             instruction="say it",
             approves_revisions=self.approves,
         )
-        redo = Redo("redo")
-        redo >> orchestrator.check
-        orchestrator.wire(validated=End("validated"), revised=redo, stopped=End("stopped"))
-        return Flow(orchestrator.check)
+        while await orchestrator.revalidate(run, plan) is Result.REVISED:
+            redo(plan)
 
-    def shared(self) -> Shared:
+    def plan(self) -> PlanRun:
         step = Step(id="s1", description="say it", bounds=self.bounds)
         progress = Progress(
             position=Position(Phase.EXECUTE, PlanState.PROCESSING),
@@ -155,23 +150,24 @@ class Orchestra:
             states={"s1": StepState.PROCESSING},
             step="s1",
         )
-        return {
-            "candidate": self.sandbox.first,
-            "since": self.sandbox.first,
-            "base": self.sandbox.first,
-            "bounds": self.bounds,
-            "progress": progress,
-            "history": History(),
-            "prefix": "",
-        }
+        return PlanRun(
+            run_id=self.run_id,
+            request=make_request(),
+            candidate=self.sandbox.first,
+            since=self.sandbox.first,
+            origin=self.sandbox.first,
+            bounds=self.bounds,
+            progress=progress,
+            in_chapter=True,
+        )
 
-    def drive(self) -> Shared:
+    def drive(self) -> PlanRun:
         """Drive it to its end. Raises Parked at a question."""
         claim: Claim = self.journal.claim(self.run_id, Owner.this_process(), force=True)
-        shared = self.shared()
+        plan = self.plan()
         run = Run.recorded(self.journal, claim, listeners=[self.events.append])
-        asyncio.run(run.execute(partial(self.flow.walk, shared=shared)))
-        return shared
+        asyncio.run(run.execute(lambda run: self.work(run, plan)))
+        return plan
 
     def question(self) -> Any:
         """Drive it to its next question."""
@@ -185,7 +181,7 @@ class Orchestra:
         """Say something to it."""
         self.journal.answer(self.run_id, said)
 
-    def play(self, answers: Iterable[Any] = ()) -> Shared:
+    def play(self, answers: Iterable[Any] = ()) -> PlanRun:
         """Drive it to its end, with these answers, and with none in time after them."""
         left = list(answers)
         while True:
@@ -218,6 +214,6 @@ def orchestra(
     return Orchestra(journal, sandbox, tuple(checks), tuple(edits(sandbox)), **options)
 
 
-def spent(shared: Shared) -> Spent:
+def spent(plan: PlanRun) -> Spent:
     """What was used up in the end."""
-    return progress_of(shared).spent
+    return plan.progress.spent

@@ -16,7 +16,7 @@ import pytest
 from runtrue.config import AgentConfig, Validation
 from runtrue.loop import Bounds, Workplace
 from runtrue.plan.actors import actor_of, unavailable_actors
-from runtrue.plan.seams import Acted, StepTask
+from runtrue.plan.seams import ActorReply, StepTask
 from runtrue.plan.strategy import Actor, Step, Strategy
 from runtrue.redaction import Redactor
 from tests.fixers.support import make_finding, make_workplace
@@ -36,7 +36,9 @@ def workplace(tmp_path: Path) -> Workplace:
     return workplace
 
 
-def act(step: Step, workplace: Workplace, task: StepTask | None = None, **settings: Any) -> Acted:
+def act(
+    step: Step, workplace: Workplace, task: StepTask | None = None, **settings: Any
+) -> ActorReply:
     actor = actor_of(step, make_request(**settings), HIDE)
     assert actor.unavailable() is None
     return asyncio.run(actor.act(task or make_step_task(step), workplace))
@@ -49,7 +51,7 @@ def command(line: str, **settings: Any) -> Step:
 class TestCommand:
     def test_it_is_run_where_the_project_is(self, workplace: Workplace) -> None:
         acted = act(command("echo changed >app.py && echo done"), workplace)
-        assert acted == Acted(description="done")
+        assert acted == ActorReply(description="done")
         assert (workplace.directory / "app.py").read_text() == "changed\n"
 
     @pytest.mark.parametrize(
@@ -93,7 +95,7 @@ class TestTool:
     def test_it_runs_every_mending_command_once(self, workplace: Workplace) -> None:
         mending = {"lint": "echo a >>log", "format": "echo b >>log", "style": "echo a >>log"}
         acted = act(make_step(actor=Actor.TOOL), workplace, mending=mending)
-        assert acted == Acted(description="echo a >>log; echo b >>log")
+        assert acted == ActorReply(description="echo a >>log; echo b >>log")
         assert (workplace.directory / "log").read_text() == "a\nb\n"
 
     def test_a_program_that_is_missing_is_not_the_fault_of_the_strategy(
@@ -137,7 +139,7 @@ class TestAgent:
             guidance=("Leave the cache alone.", "It is the parser."),
         )
         acted = act(own, workplace, task, agent=config_of(agent))
-        assert acted == Acted(description="I did it")
+        assert acted == ActorReply(description="I did it")
         assert (workplace.directory / "app.py").read_text() == "edited\n"
         prompt = agent.with_name("prompt").read_text()
         for words in (
@@ -153,7 +155,7 @@ class TestAgent:
     def test_one_that_breaks_is_not_the_fault_of_the_strategy(self, workplace: Workplace) -> None:
         broken = AgentConfig(command="echo out of money >&2; exit 3", timeout=60)
         acted = act(make_step(), workplace, agent=broken)
-        assert acted == Acted(description="out of money", failure="exited with code 3")
+        assert acted == ActorReply(description="out of money", failure="exited with code 3")
 
 
 def answer(*edits: dict[str, str]) -> Call:

@@ -11,7 +11,7 @@ import pytest
 from runtrue.errors import PlanError, SandboxError
 from runtrue.flow import RunState
 from runtrue.plan import (
-    Place,
+    PlanContext,
     PlanRequest,
     must_be_complete,
     must_not_be_applied,
@@ -275,7 +275,7 @@ class TestApply:
         assert (one.project / "a.txt").read_text() == "no\n"
 
         row = one.journal.find(one.run_id)
-        place = Place.of(row, msgspec.convert(row.input, PlanRequest), one.home)
+        place = PlanContext.of(row, msgspec.convert(row.input, PlanRequest), one.home)
         one.say({"candidate": place.sandbox.snapshot()})
         one.say("apply")
         assert (one.project / "b.txt").read_text() == "edited\n"

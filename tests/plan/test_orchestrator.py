@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from runtrue.flow import Journal
 from runtrue.loop import Bounds, History, Policy, Reason, Revise, Why
-from runtrue.plan.progress import StepState, progress_of
+from runtrue.plan.progress import StepState
 from tests.loop.workshop import Edit, Files, Killed, MemoryFixer, MemorySandbox, nothing, write
 from tests.plan.orchestra import (
     AUTO,
@@ -53,11 +53,11 @@ def wrongly() -> list[Edit]:
 class TestSelfFix:
     def test_a_required_failure_is_fixed_and_validated_again(self, journal: Journal) -> None:
         loop = orchestra(journal, WRONG, TESTS, edits=actor(write(a="yes")))
-        shared = loop.drive()
-        progress = progress_of(shared)
+        plan = loop.drive()
+        progress = plan.progress
         assert progress.states == {"s1": StepState.DONE}
-        assert progress.proved == {"tests": shared["candidate"]}
-        assert spent(shared).fixes == {"tests": 1}
+        assert progress.proved == {"tests": plan.candidate}
+        assert spent(plan).fixes == {"tests": 1}
         assert loop.told("fix_succeeded")[0]["fixes"] == {"tests": 1}
 
     def test_the_actor_is_given_message_and_data_of_the_validation(self, journal: Journal) -> None:
@@ -85,10 +85,10 @@ class TestSelfFix:
     ) -> None:
         edits = actor(write(a="yes", b="no"), write(b="yes"))
         loop = orchestra(journal, WRONG, TESTS, LINT, edits=edits)
-        shared = loop.drive()
-        assert loop.sandbox.kept[shared["candidate"]] == {"a.py": "yes", "b.py": "yes"}
-        assert spent(shared).fixes == {"tests": 1, "lint": 1}
-        attempts = progress_of(shared).chapters[0].history.attempts
+        plan = loop.drive()
+        assert loop.sandbox.kept[plan.candidate] == {"a.py": "yes", "b.py": "yes"}
+        assert spent(plan).fixes == {"tests": 1, "lint": 1}
+        attempts = plan.progress.chapters[0].history.attempts
         assert [attempt.passed for attempt in attempts] == [False, False, True]
 
     def test_informational_failures_are_recorded_and_start_no_fix(self, journal: Journal) -> None:
@@ -96,13 +96,13 @@ class TestSelfFix:
         loop = orchestra(
             journal, {"a.py": "yes"}, TESTS, edits=actor(write(a="x")), informational=[style]
         )
-        shared = loop.drive()
-        (chapter,) = progress_of(shared).chapters
+        plan = loop.drive()
+        (chapter,) = plan.progress.chapters
         assert [(v.check, v.passed) for v in chapter.history.latest.verdicts] == [
             ("tests", True),
             ("style", False),
         ]
-        assert spent(shared).fixes == {}
+        assert spent(plan).fixes == {}
 
 
 class TestRetryLimit:
@@ -122,8 +122,8 @@ class TestRetryLimit:
 
     def test_each_validation_has_a_limit_of_its_own(self, journal: Journal) -> None:
         edits = [write(a="no 1"), write(a="no 2"), write(a="yes", b="no"), write(b="yes")]
-        shared = orchestra(journal, WRONG, TESTS, LINT, edits=actor(*edits)).drive()
-        assert spent(shared).fixes == {"tests": 3, "lint": 1}
+        plan = orchestra(journal, WRONG, TESTS, LINT, edits=actor(*edits)).drive()
+        assert spent(plan).fixes == {"tests": 3, "lint": 1}
 
     def test_what_was_tried_before_a_crash_still_counts(self, journal: Journal) -> None:
         def dies(files: Files) -> None:
@@ -141,16 +141,16 @@ class TestRetryLimit:
         loop = orchestra(journal, WRONG, TESTS, edits=actor(*edits))
         loop.question()
         loop.answer({"text": "say yes"})
-        shared = loop.drive()
-        assert progress_of(shared).guidance() == ("say yes",)
-        assert spent(shared).fixes == {"tests": 2}
+        plan = loop.drive()
+        assert plan.progress.guidance() == ("say yes",)
+        assert spent(plan).fixes == {"tests": 2}
 
     def test_money_that_is_spent_ends_the_plan(self, journal: Journal) -> None:
         policy = replace(AUTO, max_cost=0.2)
         loop = orchestra(journal, WRONG, TESTS, edits=actor(*wrongly()), policy=policy)
-        shared = loop.drive()  # the revision that failed was the last that could be paid
-        assert shared["decision"].why is Why.MONEY_SPENT
-        assert progress_of(shared).states == {"s1": StepState.FAILED}
+        plan = loop.drive()  # the revision that failed was the last that could be paid
+        assert plan.last_decision.why is Why.MONEY_SPENT
+        assert plan.progress.states == {"s1": StepState.FAILED}
 
 
 class TestBounds:
@@ -177,12 +177,12 @@ class TestBounds:
             policy=AUTO,
             strategist=strategist,
         )
-        shared = loop.drive()
+        plan = loop.drive()
         (task,) = strategist.tasks
         assert task.needed == ("model.py",)
         assert task.subtree is not None
         assert task.subtree.id == "s1"
-        assert loop.sandbox.kept[shared["candidate"]]["model.py"] == "too"
+        assert loop.sandbox.kept[plan.candidate]["model.py"] == "too"
         assert loop.told("strategy_revised")
 
     def test_without_automatic_revision_a_person_is_asked_and_then_it_is_revised(
@@ -191,14 +191,14 @@ class TestBounds:
         loop = orchestra(journal, WRONG, TESTS, edits=actor(self.OUTSIDE), bounds=self.BOUNDS)
         loop.question()
         loop.answer({"text": "yes"})
-        shared = loop.drive()
-        assert loop.sandbox.kept[shared["candidate"]]["model.py"] == "too"
+        plan = loop.drive()
+        assert loop.sandbox.kept[plan.candidate]["model.py"] == "too"
 
     def test_what_a_person_allows_is_allowed_whatever_they_say(self, journal: Journal) -> None:
         loop = orchestra(journal, WRONG, TESTS, edits=actor(self.OUTSIDE), bounds=self.BOUNDS)
         loop.question()
         loop.answer({"text": "go on", "allow": ["model.py"]})
-        assert progress_of(loop.drive()).states == {"s1": StepState.DONE}
+        assert loop.drive().progress.states == {"s1": StepState.DONE}
 
     @pytest.mark.parametrize("said", ["no, stay where you are", "never change model.py"])
     @pytest.mark.parametrize("policy", [POLICY, AUTO])
@@ -226,7 +226,7 @@ class TestBounds:
         loop = orchestra(journal, WRONG, TESTS, edits=actor(*edits), bounds=self.BOUNDS)
         assert loop.question()["why"] == Why.ATTEMPTS_SPENT
         loop.answer({"text": "change the model", "allow": ["model.py"]})
-        assert progress_of(loop.drive()).states == {"s1": StepState.DONE}
+        assert loop.drive().progress.states == {"s1": StepState.DONE}
 
     def test_what_a_machine_makes_of_what_a_person_said_is_approved_first(
         self, journal: Journal
@@ -285,7 +285,7 @@ class TestRevision:
         assert loop.question()["approve"] == "revision"
         assert [told["why"] for told in loop.told("escalated")] == ["revision"]
         loop.answer("yes")
-        assert progress_of(loop.drive()).states == {"s1": StepState.DONE}
+        assert loop.drive().progress.states == {"s1": StepState.DONE}
 
     def test_a_revision_that_is_not_approved_is_not_taken(self, journal: Journal) -> None:
         loop = orchestra(
@@ -307,9 +307,9 @@ class TestRevision:
 class TestEnds:
     def test_nobody_answers_and_the_plan_has_failed(self, journal: Journal) -> None:
         loop = orchestra(journal, WRONG, TESTS, edits=actor(*wrongly()))
-        shared = loop.play()
-        assert shared["decision"].why is Why.UNANSWERED
-        assert progress_of(shared).states == {"s1": StepState.FAILED}
+        plan = loop.play()
+        assert plan.last_decision.why is Why.UNANSWERED
+        assert plan.progress.states == {"s1": StepState.FAILED}
 
     def test_nothing_is_fixed_unasked_where_the_profile_says_so(self, journal: Journal) -> None:
         policy = replace(POLICY, unasked=False)
@@ -317,7 +317,7 @@ class TestEnds:
         assert loop.question()["why"] == Why.UNASKED
         assert loop.checks[0].log == ["tests"]
         loop.answer({"text": "go on"})
-        assert progress_of(loop.drive()).states == {"s1": StepState.DONE}
+        assert loop.drive().progress.states == {"s1": StepState.DONE}
 
 
 # -- whatever happens -----------------------------------------------------------------------------
@@ -381,22 +381,22 @@ def test_limits_hold_it_ends_and_only_what_passed_is_accepted(
             strategist=strategist,
             bounds=Bounds(paths=("a.py", "b.py")) if bounded else Bounds(),
         )
-        shared = loop.play([{"text": text} for text in answers])
-    progress = progress_of(shared)
+        plan = loop.play([{"text": text} for text in answers])
+    progress = plan.progress
     histories = [chapter.history for chapter in progress.chapters]
     state = progress.states["s1"]
     assert state in (StepState.DONE, StepState.FAILED)
     if state is StepState.DONE:
-        content = loop.sandbox.kept[shared["candidate"]]
+        content = loop.sandbox.kept[plan.candidate]
         assert (content["a.py"], content["b.py"]) == ("yes", "yes")
-        assert progress.proved["tests"] == progress.proved["lint"] == shared["candidate"]
+        assert progress.proved["tests"] == progress.proved["lint"] == plan.candidate
         allowed = [one for one in progress.strategies if one.step and not one.failure]
         assert not (bounded and "model.py" in content) or allowed
     if max_time <= 0:
-        assert (state, shared["decision"].why) == (StepState.FAILED, Why.TIME_SPENT)
+        assert (state, plan.last_decision.why) == (StepState.FAILED, Why.TIME_SPENT)
         assert not any(check.log for check in loop.checks)
-    elif max_cost is not None and spent(shared).cost >= max_cost:
-        assert (state, shared["decision"].why) == (StepState.FAILED, Why.MONEY_SPENT)
+    elif max_cost is not None and spent(plan).cost >= max_cost:
+        assert (state, plan.last_decision.why) == (StepState.FAILED, Why.MONEY_SPENT)
     for tries in _tries(histories):
         assert all(count <= limit for count in tries.values())
         assert "style" not in tries

@@ -19,8 +19,8 @@ from typing import Any, cast
 import pytest
 
 from runtrue.checks import CommandCheck
-from runtrue.code.generating import GenerateCodeNode, WriteInputs
 from runtrue.code.task import CodeTask
+from runtrue.code.write import CodeWriter, WriteInputs
 from runtrue.config import AgentConfig
 from runtrue.errors import GeneratorFailed
 from runtrue.fixers import AgentFixer
@@ -33,14 +33,14 @@ from runtrue.loop import (
     History,
     Policy,
     Proposal,
-    TakeBackNode,
     Workplace,
     Workshop,
     readable,
 )
-from runtrue.loop.fixing import FixInputs, FixNode
-from runtrue.plan.acting import ActInputs, ActNode
-from runtrue.plan.place import Place
+from runtrue.loop.fix_candidate import FixInputs, climb_ladder
+from runtrue.loop.hand_over import persons_fix
+from runtrue.plan.context import PlanContext
+from runtrue.plan.execute_step import ActInputs, act
 from runtrue.plan.strategy import Strategy
 from runtrue.redaction import Redactor
 from runtrue.sandbox import GitSandbox, RefusedFiles
@@ -164,7 +164,7 @@ def _climb(sandbox: GitSandbox, fixer: Fixer) -> Answer:
     workshop = Workshop(sandbox=sandbox, checks=(), ladder=(fixer,), policy=Policy(), hide=REDACTOR)
     found: tuple[Finding, ...] = (finding(),)
     inputs = FixInputs(sandbox.base, found, History(), None, bounds=BOUNDS, origin=sandbox.base)
-    fix = asyncio.run(FixNode("fix", workshop).exec(inputs))
+    fix = asyncio.run(climb_ladder(workshop, inputs))
     (part,) = fix.parts
     assert bool(part.files) == (fix.candidate != fix.base)
     refused = _rule(part.failure)
@@ -186,7 +186,7 @@ def plan_step(sandbox: GitSandbox, edit: Hostile) -> Answer:
     unused: Any = None
     request = make_request(agent=_agent(edit))
     memory: Any = SimpleNamespace(held=dict)
-    place = Place("run", request, unused, sandbox, memory, REDACTOR)
+    context = PlanContext("run", request, unused, sandbox, memory, REDACTOR)
     step = make_step()
     inputs = ActInputs(
         candidate=sandbox.base,
@@ -199,9 +199,9 @@ def plan_step(sandbox: GitSandbox, edit: Hostile) -> Answer:
         approved=(),
         left=60.0,
     )
-    done = asyncio.run(ActNode("act", place).exec(inputs))
-    assert bool(done.deed.files) == (done.candidate != sandbox.base)
-    return Answer(done.deed.files, done.deed.restored, _rule(done.deed.refused))
+    done = asyncio.run(act(context, inputs))
+    assert bool(done.result.files) == (done.candidate != sandbox.base)
+    return Answer(done.result.files, done.result.restored, _rule(done.result.refused))
 
 
 def code_generation(sandbox: GitSandbox, edit: Hostile) -> Answer:
@@ -215,9 +215,9 @@ def code_generation(sandbox: GitSandbox, edit: Hostile) -> Answer:
         policy=Policy(transport_retries=0),
     )
     place = SimpleNamespace(request=request, sandbox=sandbox, hide=REDACTOR)
-    node = GenerateCodeNode("generate_code", cast(Any, place))
+    writer = CodeWriter(cast(Any, place), WriteInputs(sandbox.base, (), ()))
     try:
-        written = asyncio.run(node.exec(WriteInputs(sandbox.base, (), ())))
+        written = asyncio.run(writer.write())
     except GeneratorFailed as error:
         return Answer(refused=_rule(str(error)))
     assert bool(written.files) == (written.candidate != sandbox.base)
@@ -227,7 +227,7 @@ def code_generation(sandbox: GitSandbox, edit: Hostile) -> Answer:
 def person(sandbox: GitSandbox, edit: Hostile) -> Answer:
     subprocess.run(["sh", "-c", edit.command], cwd=sandbox.directory, check=True)
     workshop = Workshop(sandbox=sandbox, checks=(), ladder=(), policy=Policy(), hide=REDACTOR)
-    (part,) = TakeBackNode("take_back", workshop).exec(sandbox.base).parts
+    (part,) = persons_fix(workshop, sandbox.base).parts
     return Answer(part.files, part.restored, _rule(part.failure))
 
 

@@ -21,6 +21,7 @@ from runtrue.cli.progress import Display, open_display
 from runtrue.cli.verdict import whoever_listens
 from runtrue.code import (
     CodeRequest,
+    CodeState,
     CodeType,
     Kind,
     judged,
@@ -243,7 +244,7 @@ def judge(
 def skip_judging(journal: Journal, request: CodeRequest, reason: str) -> dict[str, Any]:
     """The report on a change that is let through unjudged, recorded with its reason."""
     run_id = start_run(journal, request)
-    report = report_of({"run_id": run_id, "request": request}, RunState.ABORTED) | {
+    report = report_of(CodeState(run_id=run_id, request=request), RunState.ABORTED) | {
         "why": "skipped",
         "skipped": reason,
         "ready": True,

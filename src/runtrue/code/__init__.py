@@ -5,6 +5,7 @@ a run is asked to do, `report` what it tells afterwards, `record` the same in th
 """
 
 from runtrue.code.analyst import cause_in_words, strategy_for
+from runtrue.code.context import CodeState
 from runtrue.code.events import (
     BeforeStarted,
     GenerationFailed,
@@ -12,14 +13,14 @@ from runtrue.code.events import (
     GenerationStarted,
     Recalled,
 )
-from runtrue.code.flow import prepare_run, start_run
 from runtrue.code.gate import judged, lets_go, may_matter, signs_of
 from runtrue.code.generate import mentions
-from runtrue.code.loop import run_code_loop
+from runtrue.code.loop import prepare_run, start_run
 from runtrue.code.metrics import Facts, Metric, Period, metrics_of, periods_of
 from runtrue.code.record import Phase, Record, Status, schema
 from runtrue.code.report import report_of
 from runtrue.code.request import Apply, CodeRequest, Kind, plan_code, plan_fix, plan_gate
+from runtrue.code.run_code_loop import run_code_loop
 from runtrue.code.task import AgentType, CodeTask, Iteration, Stop, plan_task
 from runtrue.loop import CodeType
 
@@ -28,6 +29,7 @@ __all__ = [
     "Apply",
     "BeforeStarted",
     "CodeRequest",
+    "CodeState",
     "CodeTask",
     "CodeType",
     "Facts",

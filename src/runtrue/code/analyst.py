@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import replace
 from typing import Any
 
-from runtrue.code.place import Place
+from runtrue.code.context import CodeContext
 from runtrue.code.sessions import keep_session, with_generation
 from runtrue.fixers import failed_fixes, language_of_finding
 from runtrue.flow import RunState
@@ -56,22 +56,24 @@ class MemoryAnalyst:
 
     blocking = True
 
-    def __init__(self, place: Place) -> None:
-        self._place = place
+    def __init__(self, context: CodeContext) -> None:
+        self._context = context
 
     def analyse(self, attempt: Attempt, history: History) -> Analysis:
         """Analyse the failures of an attempt. Asked twice, nothing more is kept."""
-        place = self._place
+        context = self._context
         own = tuple(f for f in attempt.blocking if f.fault is Fault.CANDIDATE)
-        place.memory.record_failures(
+        context.memory.record_failures(
             own,
-            run_id=place.run_id,
+            run_id=context.run_id,
             attempt=attempt.number,
-            project=place.project,
+            project=context.project,
             language_of=language_of_finding,
         )
         for fix_id, findings in failed_fixes(attempt, history).items():
-            place.memory.failed(fix_id, place.run_id, project=place.project, findings=findings)
+            context.memory.failed(
+                fix_id, context.run_id, project=context.project, findings=findings
+            )
         # The one that most failures share says most.
         shown = _first(own or attempt.blocking)
         patterns, strategy, confidence = self._remembered(own)
@@ -83,8 +85,8 @@ class MemoryAnalyst:
         )
         # A run may wait for a person after this, or never get any further.
         analysed = (*history.attempts[:-1], replace(attempt, analysis=analysis))
-        so_far = with_generation(replace(history, attempts=analysed), place)
-        keep_session(place, so_far, status=RunState.RUNNING)
+        so_far = with_generation(replace(history, attempts=analysed), context)
+        keep_session(context, so_far, status=RunState.RUNNING)
         return analysis
 
     def _remembered(
@@ -95,15 +97,15 @@ class MemoryAnalyst:
         strategy, confidence = None, None
         for finding in findings[:5]:
             language = language_of_finding(finding)
-            ranked = self._place.memory.thinkable(finding, language, self._place.project)
+            ranked = self._context.memory.thinkable(finding, language, self._context.project)
             usable = {one.fix.id for one in ranked}
-            for fix in self._place.memory.lookup(finding.fingerprint):
+            for fix in self._context.memory.lookup(finding.fingerprint):
                 names.setdefault(fix.name)
                 if fix.id in usable and (confidence is None or fix.confidence > confidence):
                     strategy = f"do again what {fix.name} did, by {fix.fixer}"
                     confidence = round(fix.confidence, 2)
-            for similar in self._place.memory.similar_to(finding, language=language, limit=3):
-                if similar.score >= _ALIKE and similar.failure.last_run != self._place.run_id:
+            for similar in self._context.memory.similar_to(finding, language=language, limit=3):
+                if similar.score >= _ALIKE and similar.failure.last_run != self._context.run_id:
                     names.setdefault(similar.failure.name)
                     names.update(dict.fromkeys(fix.name for fix in similar.fixes))
         return tuple(names), strategy, confidence

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from runtrue.code.place import Place
+from runtrue.code.context import CodeContext
 from runtrue.code.sessions import keep_session, with_generation
 from runtrue.escalation import Subject, notify, report_on, write_report
 from runtrue.flow import RunState
@@ -17,31 +17,31 @@ _MOST_FILES = 5
 class ReportEscalator:
     """Writes the report beside the run's other files and tells through the channel."""
 
-    def __init__(self, place: Place) -> None:
-        self._place = place
+    def __init__(self, context: CodeContext) -> None:
+        self._context = context
 
     async def escalate(self, escalation: Escalation, history: History) -> Notice:
         """Report on the last attempt of `history`. A failure to tell is in the notice."""
-        place, request = self._place, self._place.request
+        context, request = self._context, self._context.request
         if escalation.trigger.action is Response.HUMAN_REVIEW:
-            keep_session(place, with_generation(history, place), status=RunState.WAITING)
+            keep_session(context, with_generation(history, context), status=RunState.WAITING)
         subject = Subject(
-            run_id=place.run_id,
+            run_id=context.run_id,
             workflow_id=request.workflow_id,
             project=request.project,
             title=request.task.requirement if request.task else "make the checks pass",
-            sandbox=str(place.sandbox.directory),
+            sandbox=str(context.sandbox.directory),
             original_code=self._original(history),
             debug_memory=self._remembered(history),
-            hide=place.hide,
+            hide=context.hide,
         )
         report = report_on(escalation, history, subject)
-        files = write_report(place.reports, report)
+        files = write_report(context.reports, report)
         return await notify(request.notification, report, files, os.environ)
 
     def _original(self, history: History) -> dict[str, str]:
         """The files that the run is about, or has changed, as they were."""
-        sandbox, task = self._place.sandbox, self._place.request.task
+        sandbox, task = self._context.sandbox, self._context.request.task
         changed = [f for a in history.attempts if a.fix for f in a.fix.files]
         blamed = [f.location.file for f in history.latest.blocking if f.location.file]
         names = dict.fromkeys(([sandbox.rooted(task.path)] if task else []) + changed + blamed)
@@ -56,7 +56,7 @@ class ReportEscalator:
         """What the debug memory knows of these failures."""
         lines = []
         for finding in history.latest.blocking:
-            for similar in self._place.memory.similar_to(finding, limit=2):
+            for similar in self._context.memory.similar_to(finding, limit=2):
                 known = similar.failure
                 fixes = ", ".join(fix.name for fix in similar.fixes) or "none"
                 lines.append(

@@ -7,7 +7,7 @@ so turn other tests green. Without it they tell the truth.
 from __future__ import annotations
 
 from runtrue.checks import load_cases
-from runtrue.code.place import Place
+from runtrue.code.context import CodeContext
 from runtrue.code.proof import file_of
 from runtrue.loop import (
     Fault,
@@ -33,13 +33,13 @@ class IndependenceGate:
     name = NAME
     mode = Mode.REQUIRED
 
-    def __init__(self, place: Place) -> None:
-        self._place = place
+    def __init__(self, context: CodeContext) -> None:
+        self._context = context
 
     async def judge(self, workplace: Workplace, trial: Trial) -> Verdict:
         """Compare how they end with and without the added tests."""
         added = self._added(trial)
-        check = self._place.request.tests
+        check = self._context.request.tests
         verdict = next((v for v in trial.verdicts if v.check == check.name), None)
         infos = load_cases(workplace.scratch, check.name)
         older = [
@@ -54,7 +54,7 @@ class IndependenceGate:
                 (workplace.root / file).unlink(missing_ok=True)
             alone = await check.run(workplace)
         finally:
-            self._place.sandbox.restore(trial.candidate)
+            self._context.sandbox.restore(trial.candidate)
         broken = [case for case in older if alone.cases.get(case) is not Outcome.PASSED]
         return self._verdict(
             tuple(self._finding(case, added) for case in broken[:_MOST]),
@@ -63,8 +63,8 @@ class IndependenceGate:
         )
 
     def _added(self, trial: Trial) -> tuple[str, ...]:
-        changed = (file for file in self._place.changed(trial.candidate) if is_test(file))
-        return tuple(file for file in changed if self._place.original(file) is None)
+        changed = (file for file in self._context.changed(trial.candidate) if is_test(file))
+        return tuple(file for file in changed if self._context.original(file) is None)
 
     def _finding(self, case: str, added: tuple[str, ...]) -> Finding:
         return Finding(

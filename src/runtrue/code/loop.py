@@ -1,66 +1,163 @@
-"""`run_code_loop`: the code loop for programs, from a requirement to its record."""
+"""The code loop: from a project, or a requirement, to a diff that is proven by running it.
+
+`fix` is behind `runtrue fix` and `runtrue gate`, `code` behind `runtrue code`.
+"""
 
 from __future__ import annotations
 
-import asyncio
-import os
-from dataclasses import replace
-from pathlib import Path
+import time
+from dataclasses import dataclass
+from functools import partial
 
-from runtrue.code.flow import prepare_run, start_run
-from runtrue.code.record import Record
-from runtrue.code.report import record_of
-from runtrue.code.request import Apply, plan_code
-from runtrue.code.task import Iteration, plan_task
-from runtrue.config import load_config
-from runtrue.errors import UsageError
-from runtrue.flow import Journal, LocalDispatcher, replay
+import msgspec
+
+from runtrue.code.baseline import is_compared_with_original, run_before_change, run_before_code
+from runtrue.code.context import CodeContext, CodeState
+from runtrue.code.learn import learn, recall
+from runtrue.code.report import report_of
+from runtrue.code.request import Apply, CodeRequest, Kind
+from runtrue.code.workshop import workshop_of
+from runtrue.code.write import write_code, write_tests
+from runtrue.flow import Journal, Outcome, Run, RunRow, Segment
 from runtrue.home import Home
-from runtrue.loop import CodeType
-from runtrue.models import model_name
+from runtrue.loop import Action, repair
 
 
-def run_code_loop(
-    requirement: str,
-    path: str,
-    *,
-    project: Path,
-    code_type: CodeType | None = None,
-    tests: tuple[str, ...] = (),
-    checks: tuple[str, ...] = (),
-    agent: str | None = None,
-    model: str | None = None,
-    max_attempts: int | None = None,
-    apply: bool = False,
-    iteration: Iteration | None = None,
-    home: Home | None = None,
-) -> Record:
-    """Do what `runtrue code` does, with the project's configuration, and give the record.
+async def fix(run: Run, context: CodeContext, state: CodeState) -> None:
+    """Make the checks of a project pass, or find out whether they do."""
+    await open_sandbox(run, context, state)
+    if is_compared_with_original(context.request):
+        await run_before_change(run, context, state)
+    await repair(run, workshop_of(context), state)
+    await finish(run, context, state)
 
-    `path` and `tests` are as seen from `project`. A run that waits for a person is in the journal
-    of `home`, to be answered with `runtrue runs resume`. Raises UsageError for what cannot be.
+
+async def code(run: Run, context: CodeContext, state: CodeState) -> None:
+    """Have code and tests written for a requirement, and fix them until they pass."""
+    await open_sandbox(run, context, state)
+    await recall(run, context, state)
+    if context.request.generator is not None:
+        await run_before_code(run, context, state)
+        await write_code(run, context, state)
+        await write_tests(run, context, state)
+    await repair(run, workshop_of(context), state)
+    await finish(run, context, state)
+
+
+async def finish(run: Run, context: CodeContext, state: CodeState) -> None:
+    """Learn from what happened, write the patch, apply it if that is wanted, and clear up."""
+    await learn(run, context, state)
+    await write_patch(run, context, state)
+    if state.last_decision.action is Action.ACCEPT and state.diff:
+        match context.request.apply:
+            case Apply.YES:
+                await apply(run, context, state)
+            case Apply.ASK if await is_agreed(run, state):
+                await apply(run, context, state)
+    await end(run, context, state)
+
+
+def start_run(journal: Journal, request: CodeRequest) -> str:
+    """Record a new run of `request`, to be run by a dispatcher, and return its id."""
+    title = request.task.requirement if request.task else request.project
+    return journal.create(request.kind, title, msgspec.to_builtins(request))
+
+
+def prepare_run(run: RunRow, home: Home) -> Segment:
+    """Return the work of a recorded run, ready to go on from wherever it is."""
+    request = msgspec.convert(run.input, CodeRequest)
+    context = CodeContext.of(run, request, home)
+    state = CodeState(run_id=run.id, request=request, started_at=run.created_at)
+    loop = fix if request.task is None else code
+
+    async def work(recorded: Run) -> Outcome:
+        await loop(recorded, context, state)
+        status = state.last_decision.status
+        assert status is not None  # noqa: S101 - `repair` ends with one that has
+        return status, report_of(state, status)
+
+    return Segment(work, state=state, take_over=context.sandbox.take_over)
+
+
+# -- the steps at both ends ---------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Opened:
+    candidate: str
+    #: The artifact as seen from the sandbox's root.
+    artifact: str
+
+
+async def open_sandbox(run: Run, context: CodeContext, state: CodeState) -> None:
+    """Make the sandbox, with the files as the user has them."""
+    opened = await run.step("open", partial(_open, context))
+    state.candidate, state.rooted = opened.candidate, opened.artifact
+
+
+def _open(context: CodeContext) -> _Opened:
+    candidate = context.sandbox.open()
+    task = context.request.task
+    return _Opened(candidate, context.sandbox.rooted(task.path) if task else "")
+
+
+@dataclass(frozen=True, slots=True)
+class _Patch:
+    diff: str
+    #: The directory that it is to be applied in.
+    top: str
+
+
+async def write_patch(run: Run, context: CodeContext, state: CodeState) -> None:
+    """Leave the resulting candidate in the sandbox and its patch in a file."""
+    is_accepted = state.last_decision.action is Action.ACCEPT
+    patch = await run.step("settle", partial(_patch, context), state.candidate, is_accepted)
+    state.diff, state.patch_root = patch.diff, patch.top
+    state.patch = str(context.patch) if patch.diff else None
+    state.sandbox = str(context.sandbox.directory)
+
+
+def _patch(context: CodeContext, candidate: str, is_accepted: bool) -> _Patch:
+    sandbox = context.sandbox
+    if is_accepted:
+        # A patch is there to be applied by hand: none is written of what may not be applied.
+        sandbox.demand_leaving(candidate)
+    diff = sandbox.settle(candidate, context.patch)
+    # The file is what is applied; this goes into the journal and the report.
+    return _Patch(context.hide(diff), str(sandbox.top))
+
+
+async def is_agreed(run: Run, state: CodeState) -> bool:
+    """Ask whether the diff shall be applied. Anything but a yes is a no."""
+    fix = state.history.latest.fix
+    question = {"apply": True, "diff": state.diff, "files": fix.files if fix else ()}
+    answer = await run.ask("ask_apply", question)
+    return str(answer).strip().lower() in ("y", "yes", "true")
+
+
+async def apply(run: Run, context: CodeContext, state: CodeState) -> None:
+    """Bring the candidate into the user's tree, unless the user has changed the files meanwhile.
+
+    Not declared a side effect: applying again does only what is left to do, so that a run that was
+    killed here can go on by itself.
     """
-    project = project.resolve()
-    if max_attempts is not None and not 1 <= max_attempts <= 10:
-        raise UsageError(f"max_attempts is {max_attempts}; it can be 1 to 10")
-    config = load_config(project)
-    task = plan_task(project, requirement, path, code_type=code_type, tests=tests)
-    request = plan_code(
-        project,
-        config,
-        task,
-        checks=checks,
-        apply=Apply.YES if apply else Apply.NO,
-        model=model or model_name(os.environ, config.model.name),
-        agent=agent,
-    )
-    limits = replace(request.policy, max_attempts=max_attempts or request.policy.max_attempts)
-    request = replace(request, policy=limits, iteration=iteration)
-    home = home or Home.find(project)
-    with Journal(home.journal) as journal:
-        run_id = start_run(journal, request)
-        dispatcher = LocalDispatcher(journal, lambda run: prepare_run(run, home), [])
-        run = asyncio.run(dispatcher.run(run_id))
-        segment = prepare_run(run, home)
-        asyncio.run(replay(segment.work, journal.load(run.id)))
-        return record_of(segment.state, run.state)
+    await run.step("apply", context.sandbox.apply, state.candidate)
+    state.applied = True
+
+
+async def end(run: Run, context: CodeContext, state: CodeState) -> None:
+    """Clear away the sandbox of a run that passed; a failed run keeps its own.
+
+    A gate never keeps one: the candidate is what the user has.
+    """
+    is_accepted = state.last_decision.action is Action.ACCEPT
+    is_kept = not is_accepted and context.request.kind is not Kind.GATE
+    state.ended_at = await run.step("end", partial(_end, context), is_kept)
+    if not is_kept:
+        state.sandbox = None
+
+
+def _end(context: CodeContext, is_kept: bool) -> float:
+    if not is_kept:
+        context.sandbox.remove()
+    return time.time()

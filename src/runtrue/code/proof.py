@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from runtrue.checks import CaseInfo, framework_of, language_of, load_cases
+from runtrue.code.baseline import put
+from runtrue.code.context import CodeContext
 from runtrue.code.gate import exclusions
 from runtrue.code.kinds import EXISTING, REGRESSION, REPRODUCTION, KindsJudgement, judge_kinds
-from runtrue.code.original import put
-from runtrue.code.place import Place
 from runtrue.code.suites import test_files_for
 from runtrue.gates import is_source
 from runtrue.loop import (
@@ -41,12 +41,12 @@ class KindsGate:
     name = NAME
     mode = Mode.REQUIRED
 
-    def __init__(self, place: Place) -> None:
-        self._place = place
+    def __init__(self, context: CodeContext) -> None:
+        self._context = context
 
     async def judge(self, workplace: Workplace, trial: Trial) -> Verdict:
         """Judge the tests by what ran, by what they are marked as, and by their names."""
-        request = self._place.request
+        request = self._context.request
         check = request.tests
         verdict = next((v for v in trial.verdicts if v.check == check.name), None)
         cases = verdict.cases if verdict else {}
@@ -82,7 +82,7 @@ class KindsGate:
         self, cases: Mapping[str, Outcome], infos: Mapping[str, CaseInfo], workplace: Workplace
     ) -> dict[str, Outcome]:
         """The cases of the tests that belong to the task, or to the change; if none does, all."""
-        task = self._place.request.task
+        task = self._context.request.task
         if task is None:
             tests = tuple(self._tests_of_change(workplace))
         else:
@@ -104,12 +104,12 @@ class KindsGate:
     def _changed_files(self, workplace: Workplace) -> Iterator[str]:
         """What was changed and is still there, as seen from the project."""
         prefix = workplace.directory.relative_to(workplace.root)
-        for file in self._place.request.changes or {}:
+        for file in self._context.request.changes or {}:
             if Path(file).is_relative_to(prefix) and (workplace.root / file).is_file():
                 yield Path(file).relative_to(prefix).as_posix()
 
     def _tests_for(self, path: str, workplace: Workplace) -> tuple[str, ...]:
-        framework = framework_of(self._place.request.tests.command, workplace.directory)
+        framework = framework_of(self._context.request.tests.command, workplace.directory)
         return test_files_for(workplace.directory, path, language_of(path), framework)
 
     # -- the bug, reproduced ----------------------------------------------------------------
@@ -124,7 +124,7 @@ class KindsGate:
         """The tests that fail on the code as it was and pass now."""
         if REPRODUCTION not in required and REGRESSION not in required:
             return frozenset()
-        sources = [file for file in self._place.changed(trial.candidate) if is_source(file)]
+        sources = [file for file in self._context.changed(trial.candidate) if is_source(file)]
         if not sources:
             # Where the code is as it was, nothing was mended, whatever turned green.
             return frozenset()
@@ -138,10 +138,10 @@ class KindsGate:
         self, sources: list[str], trial: Trial, workplace: Workplace
     ) -> set[str]:
         """The cases that fail when these tests run on the code as it was."""
-        sandbox, check = self._place.sandbox, self._place.request.tests
+        sandbox, check = self._context.sandbox, self._context.request.tests
         try:
             for file in sources:
-                put(workplace.root / file, self._place.original(file))
+                put(workplace.root / file, self._context.original(file))
             verdict = await check.run(workplace)
         finally:
             sandbox.restore(trial.candidate)
@@ -195,7 +195,7 @@ class KindsGate:
     def _written_lines(self, workplace: Workplace) -> dict[str, tuple[int, ...]]:
         """The changed lines of tests that hold something: those between two belong to neither."""
         written = {}
-        for file, lines in (self._place.request.changes or {}).items():
+        for file, lines in (self._context.request.changes or {}).items():
             text = (_text(workplace, file) or "").splitlines() if is_test(file) else []
             written[file] = tuple(n for n in lines if n <= len(text) and text[n - 1].strip())
         return written
@@ -220,9 +220,9 @@ class KindsGate:
 
     def _unmeasured(self, workplace: Workplace) -> Iterator[Finding]:
         """Changed lines that say of themselves that no test need run them."""
-        for file, lines in (self._place.request.changes or {}).items():
+        for file, lines in (self._context.request.changes or {}).items():
             text = _text(workplace, file) if is_source(file) else None
-            before = (self._place.original(file) or b"").decode(errors="replace")
+            before = (self._context.original(file) or b"").decode(errors="replace")
             for line in exclusions(text or "", lines, before):
                 yield Finding(
                     source=self.name,

@@ -8,9 +8,8 @@ from typing import Any
 
 import msgspec
 
+from runtrue.code.context import CodeState
 from runtrue.code.gate import is_ready
-from runtrue.code.generating import Written, written_tests
-from runtrue.code.learning import Learned
 from runtrue.code.metrics import facts_of
 from runtrue.code.record import Phase, Record
 from runtrue.code.request import CodeRequest, Kind
@@ -19,20 +18,18 @@ from runtrue.flow import RunState
 from runtrue.loop import Action, Attempt, Budget, Decision, Fix, History, Verdict
 from runtrue.sandbox import Isolation
 
-Shared = dict[str, Any]
 
-
-def report_of(shared: Shared, status: RunState) -> dict[str, Any]:
+def report_of(state: CodeState, status: RunState) -> dict[str, Any]:
     """The report of a run from its shared store, finished or not."""
-    history: History = shared.get("history", History())
-    decision: Decision | None = shared.get("decision")
-    request: CodeRequest = shared["request"]
+    history: History = state.history
+    decision: Decision | None = state.decision
+    request: CodeRequest = state.request
     if status is RunState.FAILED and decision is not None and decision.action is Action.ACCEPT:
         # What is proven stays so where it could not be applied: that is in `applied` and `error`.
         status = RunState.PASSED
     report = {
         "status": status,
-        "run_id": shared["run_id"],
+        "run_id": state.run_id,
         "workflow_id": request.workflow_id,
         "kind": request.kind,
         "project": request.project,
@@ -53,25 +50,25 @@ def report_of(shared: Shared, status: RunState) -> dict[str, Any]:
             }
             for one in history.escalations
         ],
-        "notices": _plain(shared.get("notices", ())),
+        "notices": _plain(state.notices),
         "flags": list(decision.flags) if decision else [],
         "flaky": sorted({name for a in history.attempts for name in _flaky(a)}),
         "findings": _plain(_remaining(history, decision, status)),
         "regressions": list(decision.regressions) if decision else [],
         "budget": _plain(Budget.left(request.policy, history)),
         "max_attempts": request.policy.max_attempts,
-        "diff": shared.get("diff", ""),
-        "patch": shared.get("patch"),
-        "patch_root": shared.get("patch_root"),
-        "applied": shared.get("applied", False),
-        "sandbox": shared.get("sandbox"),
+        "diff": state.diff,
+        "patch": state.patch,
+        "patch_root": state.patch_root,
+        "applied": state.applied,
+        "sandbox": state.sandbox,
         "isolation": Isolation(request.isolation).record,
         "seconds": round(history.seconds, 3),
         "metrics": _plain(facts_of(history, decision, repairs=request.kind is not Kind.GATE)),
-        "memory": _plain(shared.get("memory")),
+        "memory": _plain(state.learned),
     }
     if request.kind is not Kind.FIX:
-        report |= _of_task(shared, request, status)
+        report |= _of_task(state, request, status)
     if request.kind is Kind.GATE:
         found = _remaining(history, decision, status)
         report |= {
@@ -83,50 +80,49 @@ def report_of(shared: Shared, status: RunState) -> dict[str, Any]:
     return report
 
 
-def _of_task(shared: Shared, request: CodeRequest, status: RunState) -> dict[str, Any]:
-    record = record_of(shared, status)
+def _of_task(state: CodeState, request: CodeRequest, status: RunState) -> dict[str, Any]:
+    record = record_of(state, status)
     return {
         "task": _plain(request.task),
-        "written": _plain(shared.get("written", ())),
-        "lessons": list(shared.get("lessons", ())),
+        "written": _plain(state.written),
+        "lessons": list(state.lessons),
         "progress": record.progress,
         "record": record.to_dict(),
     }
 
 
-def record_of(shared: Shared, status: RunState) -> Record:
+def record_of(state: CodeState, status: RunState) -> Record:
     """The record of a run from its shared store."""
-    request: CodeRequest = shared["request"]
-    history: History = shared.get("history", History())
-    written: tuple[Written, ...] = shared.get("written", ())
-    learned: Learned | None = shared.get("memory")
+    request: CodeRequest = state.request
+    history: History = state.history
+    written, learned = state.written, state.learned
     task = request.task
     return Record(
         request=request,
         history=history,
-        decision=shared.get("decision"),
+        decision=state.decision,
         state=status,
-        phase=_phase(shared),
-        artifact=task.path if task else shared.get("artifact", "."),
-        rooted=shared.get("rooted", "") if task else "",
-        tests=written_tests(shared, task) if task else (),
+        phase=_phase(state),
+        artifact=task.path if task else ".",
+        rooted=state.rooted if task else "",
+        tests=state.tests,
         agent=written[-1].by if written else "runtrue",
         debug_memory_ref=learned.session if learned else session_ref(request, history),
-        started_at=shared.get("started_at"),
-        completed_at=shared.get("ended_at"),
+        started_at=state.started_at,
+        completed_at=state.ended_at,
     )
 
 
-def _phase(shared: Shared) -> Phase:
+def _phase(state: CodeState) -> Phase:
     """Where a run is, or was when it ended in failure."""
-    history: History = shared.get("history", History())
-    request: CodeRequest = shared["request"]
+    history: History = state.history
+    request: CodeRequest = state.request
     if not history.attempts:
         if request.generator is None:
             return Phase.EXECUTE_TESTS
         phases = (Phase.GENERATE_CODE, Phase.GENERATE_TESTS, Phase.EXECUTE_TESTS)
-        return phases[min(len(shared.get("written", ())), 2)]
-    if "fix" in shared:
+        return phases[min(len(state.written), 2)]
+    if state.fix is not None:
         return Phase.VERIFY_FIX
     latest = history.latest
     ran = Phase.VERIFY_FIX if latest.fix else Phase.EXECUTE_TESTS
@@ -135,7 +131,7 @@ def _phase(shared: Shared) -> Phase:
     if latest.analysis is None:
         # What was decided before this attempt says nothing about it.
         return Phase.ANALYZE_FAILURES
-    decision: Decision | None = shared.get("decision")
+    decision: Decision | None = state.decision
     if decision is not None and decision.action is Action.FIX:
         return Phase.APPLY_FIX
     if any(rejection.after == latest.number for rejection in history.rejections):

@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from runtrue.code.place import Place
+from runtrue.code.context import CodeContext
 from runtrue.code.request import CodeRequest, Kind
 from runtrue.loop import Attempt, Finding, Fix, FixPart, History, cause_of, mended
 from runtrue.memory import (
@@ -21,20 +21,20 @@ from runtrue.memory import (
 
 
 def keep_session(
-    place: Place, history: History, *, status: str, chain: Collection[Attempt] = ()
+    context: CodeContext, history: History, *, status: str, chain: Collection[Attempt] = ()
 ) -> SessionFile:
     """Write the session of a run as far as it has come; what was written before is replaced.
 
     `chain` are the attempts whose fixes make up what was accepted.
     """
-    request = place.request
+    request = context.request
     if request.kind is Kind.FIX:
         # What it does to the project is a diff, and nothing else.
         return SessionFile(None)
     loop_id, number = _iteration(request)
     session = Session(
         session_id=request.workflow_id,
-        run_id=place.run_id,
+        run_id=context.run_id,
         project=request.project,
         status=status,
         started_at=_time(next(a.at for a in history.attempts if a.number)),
@@ -42,14 +42,14 @@ def keep_session(
         loop_id=loop_id,
         iteration=number,
         failures=tuple(_failures(history)),
-        fixes=tuple(_fixes(place, history, chain)),
+        fixes=tuple(_fixes(context, history, chain)),
         learnings=tuple(
             learning_of(finding, attempt.fix)
             for attempt in chain
             for finding in mended(attempt, history)
         ),
     )
-    return write_session(Path(request.project), session, place.hide)
+    return write_session(Path(request.project), session, context.hide)
 
 
 def session_ref(request: CodeRequest, history: History) -> str | None:
@@ -61,12 +61,12 @@ def session_ref(request: CodeRequest, history: History) -> str | None:
     return ref.as_posix() if (Path(request.project) / ref).is_file() else None
 
 
-def with_generation(history: History, place: Place, said: str = "") -> History:
+def with_generation(history: History, context: CodeContext, said: str = "") -> History:
     """The history with what the generator did as a fix, of the code as it was: attempt 0.
 
     Where there was no code before, nothing was mended, and the history is as it was.
     """
-    request, sandbox = place.request, place.sandbox
+    request, sandbox = context.request, context.sandbox
     first = [attempt for attempt in history.attempts if attempt.number == 1]
     if request.task is None or request.generator is None or not history.before or not first:
         return history
@@ -115,7 +115,9 @@ def _failures(history: History) -> Iterator[SessionFailure]:
             )
 
 
-def _fixes(place: Place, history: History, chain: Collection[Attempt]) -> Iterator[SessionFix]:
+def _fixes(
+    context: CodeContext, history: History, chain: Collection[Attempt]
+) -> Iterator[SessionFix]:
     for attempt in history.attempts:
         fix = attempt.fix
         if fix is None:
@@ -127,7 +129,7 @@ def _fixes(place: Place, history: History, chain: Collection[Attempt]) -> Iterat
             description="; ".join(part.description for part in fix.parts if part.files),
             files=fix.files,
             outcome="passed" if attempt in chain else regressed,
-            diff=place.sandbox.difference(fix.base, fix.candidate),
+            diff=context.sandbox.difference(fix.base, fix.candidate),
         )
 
 

@@ -1,6 +1,6 @@
 """The loop's core: findings and faults, budget and policy, `decide`, and the repair cycle.
 
-`decide` is pure; `cycle` is the one place where checks, fixers and a sandbox are driven by it.
+`decide` is pure; `repair` is the one function that runs checks and fixers as it says.
 """
 
 from runtrue.loop.analysis import Analysis
@@ -18,7 +18,6 @@ from runtrue.loop.cause import (
     cause_of_type,
 )
 from runtrue.loop.comparison import is_one_of, may_be_one_of, steady, still_judged, within_task
-from runtrue.loop.cycle import Cycle, repair_cycle
 from runtrue.loop.deadline import TIME_IS_UP, in_time
 from runtrue.loop.decide import Action, Decision, Why, decide, what_is_spent
 from runtrue.loop.edit import (
@@ -45,7 +44,7 @@ from runtrue.loop.events import (
 from runtrue.loop.fault import Fault, fault_of_exception, fault_of_status
 from runtrue.loop.finding import Finding, Location, Mode, Outcome, Verdict
 from runtrue.loop.fingerprint import fingerprint, normalise
-from runtrue.loop.handover import EXPIRED, TakeBackNode
+from runtrue.loop.hand_over import EXPIRED, answer_of, take_back
 from runtrue.loop.history import (
     COUNTED,
     Answer,
@@ -71,6 +70,7 @@ from runtrue.loop.profile import (
     MaxTime,
     RetryLimit,
 )
+from runtrue.loop.repair import repair
 from runtrue.loop.requirements import MATCH, CodeType, Requirement, Requirements
 from runtrue.loop.seams import (
     Analyst,
@@ -85,7 +85,7 @@ from runtrue.loop.seams import (
     Trial,
     Workplace,
 )
-from runtrue.loop.workshop import Workshop, WorkshopNode, readable
+from runtrue.loop.workshop import RepairState, Workshop, readable
 
 __all__ = [
     "COUNTED",
@@ -121,7 +121,6 @@ __all__ = [
     "CheckStarted",
     "CodeType",
     "Condition",
-    "Cycle",
     "Decision",
     "EditResult",
     "EditRules",
@@ -153,6 +152,7 @@ __all__ = [
     "Reason",
     "Refused",
     "Rejection",
+    "RepairState",
     "Requirement",
     "Requirements",
     "Response",
@@ -162,14 +162,13 @@ __all__ = [
     "Sandbox",
     "Skip",
     "Spent",
-    "TakeBackNode",
     "Trial",
     "Trigger",
     "Verdict",
     "Why",
     "Workplace",
     "Workshop",
-    "WorkshopNode",
+    "answer_of",
     "as_pattern",
     "bounds_violation",
     "cause_of",
@@ -187,9 +186,10 @@ __all__ = [
     "mended",
     "normalise",
     "readable",
-    "repair_cycle",
+    "repair",
     "steady",
     "still_judged",
+    "take_back",
     "what_is_spent",
     "within_task",
     "write_texts",

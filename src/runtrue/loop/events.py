@@ -80,10 +80,10 @@ class FixerFinished(Event):
 class FixExhausted(Event):
     """No budget is left for another fix; a plan also says for which step."""
 
-    step: str | UnsetType = UNSET
+    step: str | UnsetType | None = UNSET
     action: Action | UnsetType = UNSET
     why: Why
-    fixes: int | UnsetType = UNSET
+    fixes: dict[str, int] | UnsetType = UNSET
     findings: tuple[Finding, ...] | UnsetType = UNSET
     needed: tuple[str, ...] | UnsetType = UNSET
 

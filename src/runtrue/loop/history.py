@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
@@ -198,6 +198,18 @@ class History:
     earlier: Spent = Spent()
     #: Whether the strategy was revised, or a person has spoken, before this history began.
     is_later: bool = False
+
+    def with_attempt(self, attempt: Attempt) -> History:
+        """Add an attempt."""
+        return replace(self, attempts=(*self.attempts, attempt))
+
+    def with_rejection(self, rejection: Rejection) -> History:
+        """Add a fix that is not run."""
+        return replace(self, rejections=(*self.rejections, rejection))
+
+    def with_answer(self, answer: Answer) -> History:
+        """Add what a person said."""
+        return replace(self, answers=(*self.answers, answer))
 
     @property
     def latest(self) -> Attempt:

@@ -1,19 +1,17 @@
-"""The workshop: what the nodes of one repair cycle work with."""
+"""The workshop: what a repair works with, and how far it is."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
 
-from runtrue.flow import Node
+from runtrue.loop.bounds import Bounds
+from runtrue.loop.decide import Decision
 from runtrue.loop.hiding import Hide
-from runtrue.loop.history import Skip
+from runtrue.loop.history import Fix, History, Skip
 from runtrue.loop.policy import Policy
-from runtrue.loop.seams import Analyst, Check, Escalator, Fixer, Gate, Sandbox
+from runtrue.loop.seams import Analyst, Check, Escalator, Fixer, Gate, Notice, Sandbox
 from runtrue.redaction import Redactor
-
-Shared = dict[str, Any]
 
 _NOTHING_HIDDEN = Redactor()
 
@@ -46,12 +44,31 @@ class Workshop:
         return tuple(rung for rung in self.ladder if not isinstance(rung, Skip))
 
 
-class WorkshopNode(Node):
-    """A node of the cycle."""
+@dataclass(slots=True, kw_only=True)
+class RepairState:
+    """How far a repair is. It depends on recorded steps alone, so that a replay brings it back."""
 
-    def __init__(self, name: str, workshop: Workshop) -> None:
-        super().__init__(name)
-        self.workshop = workshop
+    #: What is checked next, or was last decided on.
+    candidate: str = ""
+    history: History = field(default_factory=History)
+    decision: Decision | None = None
+    #: The fix that made the candidate, until it is checked.
+    fix: Fix | None = None
+    notices: tuple[Notice, ...] = ()
+    #: The part of a plan's strategy that is carried out: the bounds of a fix, the candidate before
+    #: it (only checks that watch what changed since are run), the one that the plan began with,
+    #: the command that made it, and what paths of the project begin with as seen from the root.
+    bounds: Bounds | None = None
+    since: str | None = None
+    origin: str | None = None
+    redo: str | None = None
+    prefix: str = ""
+
+    @property
+    def last_decision(self) -> Decision:
+        """The decision, which there is as soon as anything was checked."""
+        assert self.decision is not None  # noqa: S101 - `repair` decides before it returns
+        return self.decision
 
 
 def readable(files: tuple[str, ...]) -> tuple[str, ...]:

@@ -1,10 +1,10 @@
 """Plans: strategize, execute within bounds, validate, fix and revalidate, apply.
 
-`flow` is the whole journey; `orchestrator` is what happens when a required validation fails.
+`loop` is the whole journey; `orchestrator` is what happens when a required validation fails.
 """
 
 from runtrue.loop import AutomationProfile, Bounds
-from runtrue.plan.acting import STEP
+from runtrue.plan.context import PlanContext
 from runtrue.plan.driving import (
     Standing,
     Wanted,
@@ -30,14 +30,14 @@ from runtrue.plan.events import (
     StrategyRevised,
     StrategyRevisionStarted,
 )
-from runtrue.plan.flow import prepare_plan, start_plan
+from runtrue.plan.execute_step import STEP
+from runtrue.plan.loop import prepare_plan, start_plan
 from runtrue.plan.making import plan_use
 from runtrue.plan.orchestrator import FixThenRevalidateOrchestrator
-from runtrue.plan.place import Place
 from runtrue.plan.plan import KIND, PlanRequest, Validation, ValidationKind
 from runtrue.plan.plan_file import load_plan_file
 from runtrue.plan.seams import (
-    Acted,
+    ActorReply,
     StepTask,
     Strategist,
     Strategized,
@@ -50,8 +50,8 @@ __all__ = [
     "KIND",
     "STEP",
     "TRANSITIONS",
-    "Acted",
     "Actor",
+    "ActorReply",
     "ApplyRefused",
     "ApplyRenewed",
     "AutomationProfile",
@@ -60,8 +60,8 @@ __all__ = [
     "FixThenRevalidateOrchestrator",
     "Happening",
     "Phase",
-    "Place",
     "PlanApplied",
+    "PlanContext",
     "PlanRequest",
     "PlanState",
     "Position",

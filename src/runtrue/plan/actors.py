@@ -21,7 +21,7 @@ from runtrue.fixers import (
 from runtrue.loop import Attempt, FixTask, History, Workplace
 from runtrue.plan.plan import PlanRequest
 from runtrue.plan.prompting import file_names, fill, step_files, step_prompt
-from runtrue.plan.seams import Acted, StepActor, StepTask
+from runtrue.plan.seams import ActorReply, StepActor, StepTask
 from runtrue.plan.strategy import Actor, Step
 from runtrue.plan.validation import test_checks
 
@@ -71,12 +71,12 @@ class CommandActor:
         """A shell is always there."""
         return None
 
-    async def act(self, task: StepTask, workplace: Workplace) -> Acted:
+    async def act(self, task: StepTask, workplace: Workplace) -> ActorReply:
         """Run it. That it fails, or cannot be run, is the fault of the strategy that names it."""
         prompt = sendable(step_prompt(task, self._hide))
         told = command_variables(prompt, task.findings, workplace, self._hide)
         ran = await run_command(self._command, workplace, timeout=self._timeout, variables=told)
-        return Acted(
+        return ActorReply(
             description=ran.said or self._command,
             failure=ran.failure,
             is_strategy=ran.failure is not None and ran.exit_code is not None,
@@ -95,10 +95,10 @@ class ToolActor:
             return None
         return "no validation here has a command that mends what it finds (`fix`)"
 
-    async def act(self, task: StepTask, workplace: Workplace) -> Acted:
+    async def act(self, task: StepTask, workplace: Workplace) -> ActorReply:
         """Run them all."""
         proposal = await run_autofix(self._commands.values(), workplace)
-        return Acted(description=proposal.description, failure=proposal.failure)
+        return ActorReply(description=proposal.description, failure=proposal.failure)
 
 
 class SearchActor:
@@ -112,17 +112,17 @@ class SearchActor:
         """Why it cannot be used at all: no validation runs Python tests."""
         return self._fixer.unavailable()
 
-    async def act(self, task: StepTask, workplace: Workplace) -> Acted:
+    async def act(self, task: StepTask, workplace: Workplace) -> ActorReply:
         """Make the tests pass that fail. That none of them does is no failure."""
         verdicts = tuple([await check.run(workplace) for check in self._checks])
         attempt = Attempt(number=1, candidate="", verdicts=verdicts)
         findings = tuple(one for one in attempt.blocking if self._fixer.accepts(one))
         if not findings:
-            return Acted(description="no test fails that an edit could mend", texts={})
+            return ActorReply(description="no test fails that an edit could mend", texts={})
         fix = FixTask(findings=findings, history=History(attempts=(attempt,)), bounds=task.bounds)
         proposal = await self._fixer.propose(fix, workplace)
         in_vain = None if proposal.texts else proposal.description
-        return Acted(
+        return ActorReply(
             description=proposal.description,
             failure=in_vain,
             is_strategy=True,
@@ -144,7 +144,7 @@ class ModelActor:
         """Why it cannot be used at all: no model is configured."""
         return self._editor.unavailable()
 
-    async def act(self, task: StepTask, workplace: Workplace) -> Acted:
+    async def act(self, task: StepTask, workplace: Workplace) -> ActorReply:
         """Ask, and make the edits. A model that sees nothing to edit has done what it could."""
         prompt = fill(
             "step-model",
@@ -162,7 +162,7 @@ class ModelActor:
         )
         is_content = edited.said.get("edits") == []
         said = sentence(edited.said.get("description", ""))
-        return Acted(
+        return ActorReply(
             description=said or edited.problem or "",
             failure=edited.failure or (None if is_content else edited.problem),
             usage=edited.usage.to_dict() if edited.usage else None,
@@ -180,8 +180,8 @@ class AgentActor:
         """Why it cannot be used at all: none is configured."""
         return None if self._agent.command else "no agent is configured ([fixers.agent] command)"
 
-    async def act(self, task: StepTask, workplace: Workplace) -> Acted:
+    async def act(self, task: StepTask, workplace: Workplace) -> ActorReply:
         """Run the agent."""
         prompt = sendable(fill("step-agent", task=step_prompt(task, self._hide)))
         proposal = await run_agent(self._agent, prompt, workplace, hide=self._hide)
-        return Acted(description=proposal.description, failure=proposal.failure)
+        return ActorReply(description=proposal.description, failure=proposal.failure)

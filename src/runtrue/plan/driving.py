@@ -14,8 +14,8 @@ from runtrue.errors import PlanError, RunError, SandboxError
 from runtrue.flow import Journal, Question, RunRow, RunState, replay
 from runtrue.home import Home
 from runtrue.loop import EXPIRED, PERSON, Why, guard_edit
-from runtrue.plan.flow import prepare_plan, request_of
-from runtrue.plan.place import Place
+from runtrue.plan.context import PlanContext, PlanRun
+from runtrue.plan.loop import prepare_plan, request_of
 from runtrue.plan.report import fix_diffs, report_of, tried_fixes
 
 
@@ -54,7 +54,7 @@ class Standing:
     run: RunRow
     report: dict[str, Any]
     question: Question | None
-    place: Place
+    place: PlanContext
     #: The candidate that it has come to; none before the sandbox is made.
     candidate: str | None
 
@@ -95,17 +95,17 @@ class Standing:
 def standing_of(journal: Journal, home: Home, run: RunRow) -> Standing:
     """Where a plan stands, out of its replayed steps. Nothing is executed."""
     request = request_of(run)
-    place = Place.of(run, request, home)
+    place = PlanContext.of(run, request, home)
     question = journal.open_question(run.id)
     segment = prepare_plan(run, home)
-    shared = segment.state
+    plan: PlanRun = segment.state
     asyncio.run(replay(segment.work, journal.load(run.id)))
-    if "sandbox" in shared and "fix_diffs" not in shared:
+    if plan.sandbox is not None and plan.fix_diffs is None:
         # Only a plan that has come to an end has them on record.
         with suppress(SandboxError):
-            shared["fix_diffs"] = fix_diffs(place.sandbox, tried_fixes(shared), place.hide)
-    report = run.result or report_of(shared, run.state, question=question, error=run.error)
-    return Standing(run, report, question, place, shared.get("candidate"))
+            plan.fix_diffs = fix_diffs(place.sandbox, tried_fixes(plan), place.hide)
+    report = run.result or report_of(plan, run.state, question=question, error=run.error)
+    return Standing(run, report, question, place, plan.candidate or None)
 
 
 def answer_for(standing: Standing, text: str, allow: tuple[str, ...] = ()) -> dict[str, Any]:

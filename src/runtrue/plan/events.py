@@ -56,10 +56,10 @@ class StepDone(Event):
 class FixSucceeded(Event):
     """Every required validation passes after one fix or more."""
 
-    step: str
+    step: str | None
     action: Action
     why: Why
-    fixes: int
+    fixes: dict[str, int]
     findings: tuple[Finding, ...]
     needed: tuple[str, ...]
 

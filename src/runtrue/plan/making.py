@@ -22,7 +22,7 @@ from runtrue.config import (
 from runtrue.errors import UsageError
 from runtrue.fixers import AutofixCommands
 from runtrue.loop import AutomationProfile, Mode
-from runtrue.plan.acting import STEP
+from runtrue.plan.execute_step import STEP
 from runtrue.plan.plan import PlanRequest
 from runtrue.plan.plan_file import PlanFile, load_plan_file
 from runtrue.plan.strategy import Strategy

@@ -1,17 +1,14 @@
-"""Progress: what a plan has come to, as the data that its nodes hand on and reports are made of."""
+"""Progress: how far a plan is, as data that reports are made of."""
 
 from __future__ import annotations
 
 import posixpath
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import Any
 
 from runtrue.loop import Bounds, Finding, History, Spent
 from runtrue.plan.states import FIRST, Happening, Position, transition
 from runtrue.plan.strategy import Step, Strategy
-
-Shared = dict[str, Any]
 
 _NOTHING = Spent()
 
@@ -31,7 +28,7 @@ class StepState(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Deed:
+class StepResult:
     """What was done for a step once. `refused` is why nothing of it was kept, if so."""
 
     step: str
@@ -72,17 +69,30 @@ class Chapter:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Proposed:
+    """Steps that are to take the place of one."""
+
+    step: Step
+    steps: tuple[Step, ...]
+    findings: tuple[Finding, ...]
+    #: What a person has approved on the way.
+    approved: tuple[str, ...]
+    #: What it took to make.
+    spent: Spent
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Progress:
-    """All that a plan has come to. Its nodes replace it, and never change it."""
+    """How far a plan is."""
 
     position: Position = FIRST
     strategy: Strategy | None = None
     states: dict[str, StepState] = field(default_factory=dict)
     #: The step that is being done, or was last.
     step: str | None = None
-    deeds: tuple[Deed, ...] = ()
+    results: tuple[StepResult, ...] = ()
     strategies: tuple[Strategizing, ...] = ()
-    #: Ended chapters; the one that is being written is in the shared store's `history`.
+    #: Ended chapters; the one that is open is the plan run's `history`.
     chapters: tuple[Chapter, ...] = ()
     #: What was used up since a person last said something.
     spent: Spent = _NOTHING
@@ -90,7 +100,7 @@ class Progress:
     said: tuple[str, ...] = ()
     #: The candidate that each validation has last passed on.
     proved: dict[str, str] = field(default_factory=dict)
-    #: What a person has approved: deeds of steps, files to be deleted, and edited candidates.
+    #: What a person has approved: signatures of steps, files to be deleted, and edited candidates.
     approved: tuple[str, ...] = ()
     #: What a step that is done again is told of the first time.
     findings: tuple[Finding, ...] = ()
@@ -136,24 +146,9 @@ class Progress:
         return (*self.said, *(answer.text for answer in answers if answer.text))
 
 
-def progress_of(shared: Shared) -> Progress:
-    """The progress in a shared store; of a plan that has not begun, none."""
-    progress: Progress = shared.get("progress", Progress())
-    return progress
-
-
 def cost_of(usage: dict[str, float] | None) -> float:
     """What something cost, as far as that is known."""
     return (usage or {}).get("cost", 0.0)
-
-
-def ended(progress: Progress, shared: Shared) -> Progress:
-    """The same with the chapter that was being written among those that are over."""
-    history: History | None = shared.pop("history", None)
-    if history is None:
-        return progress
-    chapter = Chapter(step=progress.step, history=history)
-    return replace(progress, chapters=(*progress.chapters, chapter))
 
 
 def seen_from(prefix: str, files: tuple[str, ...]) -> tuple[str, ...]:

@@ -20,16 +20,14 @@ from runtrue.loop import (
     Verdict,
     Why,
 )
-from runtrue.plan.progress import Chapter, Progress, Shared, StepState, progress_of, seen_from
+from runtrue.plan.context import FixDiffs, PlanRun
+from runtrue.plan.progress import Chapter, Progress, StepState, seen_from
 from runtrue.plan.states import Phase, PlanState, Position
 from runtrue.plan.strategy import Step
 from runtrue.sandbox import Isolation
 
 #: What one fix changed is shown up to this many characters.
 _DIFF = 20_000
-
-#: The patch of each fix, by the candidates that it lies between.
-FixDiffs = dict[str, str]
 
 
 class Differs(Protocol):
@@ -45,9 +43,9 @@ def fix_diffs(sandbox: Differs, fixes: tuple[tuple[str, str], ...], hide: Hide) 
     return {f"{old}..{new}": _readable(hide(sandbox.difference(old, new))) for old, new in fixes}
 
 
-def tried_fixes(shared: Shared) -> tuple[tuple[str, str], ...]:
+def tried_fixes(plan: PlanRun) -> tuple[tuple[str, str], ...]:
     """Every fix that was run, by the candidates that it lies between."""
-    attempts = (a for chapter in all_chapters(shared) for a in chapter.history.attempts)
+    attempts = (a for chapter in all_chapters(plan) for a in chapter.history.attempts)
     return tuple(sorted({(a.fix.base, a.fix.candidate) for a in attempts if a.fix}))
 
 
@@ -58,32 +56,32 @@ def _readable(diff: str) -> str:
 
 
 def report_of(
-    shared: Shared,
+    plan: PlanRun,
     status: RunState,
     *,
     question: Question | None = None,
     error: str | None = None,
 ) -> dict[str, Any]:
-    """The report of a plan from its shared store, finished or not."""
-    progress, request = progress_of(shared), shared["request"]
-    chapters = all_chapters(shared)
+    """Return the report of a plan, finished or not."""
+    progress, request = plan.progress, plan.request
+    chapters = all_chapters(plan)
     position = position_of(progress, status, question)
-    decision: Decision | None = shared.get("decision")
+    decision: Decision | None = plan.decision
     ended = position.state.is_terminal
-    why = shared.get("why") or (decision.why if decision else None)
+    why: str | None = plan.why or (decision.why if decision else None)
     if question is not None and question.question.get("approve") == "edits":
         why = "edited"
     histories = [chapter.history for chapter in chapters]
     return {
         "status": _status(position.state),
-        "run_id": shared["run_id"],
+        "run_id": plan.run_id,
         "kind": "plan",
         "project": request.project,
         "state": position.state,
         "phase": position.phase,
         "why": _why(why, position.state),
         "plan": {
-            "id": shared["run_id"],
+            "id": plan.run_id,
             "instruction": request.instruction,
             "source": request.source,
             "profile": request.profile_name,
@@ -93,11 +91,11 @@ def report_of(
             "validations": _plain(request.validations),
             "strategy": _strategy(progress),
             "steps": [_step(progress, depth, step) for depth, step in _steps(progress)],
-            "deeds": _plain(progress.deeds),
+            "deeds": _plain(progress.results),
             "strategies": _plain(progress.strategies),
-            "guidance": list(progress.guidance(shared.get("history"))),
-            "budget": _budget(shared),
-            "metadata": metadata(shared),
+            "guidance": list(progress.guidance(plan.open_history)),
+            "budget": _budget(plan),
+            "metadata": metadata(plan),
         },
         "attempts": [_attempt(c, attempt) for c in chapters for attempt in c.history.attempts],
         "rejected": [
@@ -106,16 +104,16 @@ def report_of(
             for r in c.history.rejections
         ],
         "findings": [] if not _matters(position.state) else _plain(_left(histories, decision)),
-        "needed": _needed(shared, histories),
+        "needed": _needed(plan, histories),
         "question": _plain(question.question) if question and not ended else None,
-        "diff": shared.get("diff", ""),
-        "patch": shared.get("patch"),
-        "patch_root": shared.get("patch_root"),
+        "diff": plan.diff,
+        "patch": plan.patch,
+        "patch_root": plan.patch_root,
         "applied": position.state is PlanState.APPLIED,
         "refused": progress.refused,
-        "sandbox": shared.get("sandbox"),
+        "sandbox": plan.sandbox,
         "isolation": Isolation(request.isolation).record,
-        "candidate": shared.get("candidate"),
+        "candidate": plan.candidate or None,
         "error": error,
         "seconds": round(sum(h.seconds for h in histories) + _acted(progress), 3),
     }
@@ -137,17 +135,17 @@ def position_of(progress: Progress, status: RunState, question: Question | None)
     return position
 
 
-def metadata(shared: Shared) -> dict[str, Any]:
+def metadata(plan: PlanRun) -> dict[str, Any]:
     """The plan's execution metadata, under the names that the seed gives them."""
-    history = fix_history(shared)
+    history = fix_history(plan)
     tries = Counter(entry["validation"] for entry in history if entry["counted"])
-    usage = list(_usage(shared))
+    usage = list(_usage(plan))
     known = all("cost" in used for used in usage if used.get("requests"))
     return {
         "validation_attempts": dict(tries),
         "validation_fix_history": history,
         "strategy_revisions": sum(
-            1 for one in progress_of(shared).strategies if one.step and not one.failure
+            1 for one in plan.progress.strategies if one.step and not one.failure
         ),
         "usage": {
             name: round(sum(used.get(name, 0) for used in usage), 6)
@@ -157,12 +155,12 @@ def metadata(shared: Shared) -> dict[str, Any]:
     }
 
 
-def fix_history(shared: Shared) -> list[dict[str, Any]]:
+def fix_history(plan: PlanRun) -> list[dict[str, Any]]:
     """Every fix that was tried, for each validation that it was for, oldest first."""
-    diffs: FixDiffs = shared.get("fix_diffs", {})
+    diffs: FixDiffs = plan.fix_diffs or {}
     return [
         entry
-        for chapter in all_chapters(shared)
+        for chapter in all_chapters(plan)
         for fix, result, counted, failing in _fixes(chapter.history)
         for entry in _entries(chapter, fix, result, counted, failing, diffs)
     ]
@@ -222,9 +220,9 @@ def _data(findings: tuple[Finding, ...]) -> dict[str, Any]:
     return {"paths": paths, "lines": lines, **own}
 
 
-def all_chapters(shared: Shared) -> tuple[Chapter, ...]:
+def all_chapters(plan: PlanRun) -> tuple[Chapter, ...]:
     """The chapters that are over, and the one that is being written."""
-    progress, history = progress_of(shared), shared.get("history")
+    progress, history = plan.progress, plan.open_history
     if history is None or not (history.attempts or history.rejections):
         return progress.chapters
     return (*progress.chapters, Chapter(step=progress.step, history=history))
@@ -257,20 +255,20 @@ def _left(histories: list[History], decision: Decision | None) -> tuple[Finding,
     return latest.blocking if latest else ()
 
 
-def _needed(shared: Shared, histories: list[History]) -> list[str]:
+def _needed(plan: PlanRun, histories: list[History]) -> list[str]:
     """The files that were needed and may not be changed, as seen from the project."""
     files = histories[-1].needed if histories and histories[-1].attempts else ()
-    return list(seen_from(shared.get("prefix", ""), files))
+    return list(seen_from(plan.prefix, files))
 
 
-def _budget(shared: Shared) -> dict[str, Any]:
+def _budget(plan: PlanRun) -> dict[str, Any]:
     """What was used up since a person last said something, and of how much."""
-    history: History | None = shared.get("history")
-    spent = history.spent if history is not None else progress_of(shared).spent
-    profile = shared["request"].profile
+    history: History | None = plan.open_history
+    spent = history.spent if history is not None else plan.progress.spent
+    profile = plan.request.profile
     return {
         "fixes": spent.fixes,
-        "validation_retry_limit": shared["request"].retry_limit,
+        "validation_retry_limit": plan.request.retry_limit,
         "seconds": round(spent.seconds, 3),
         "max_time": profile.max_time,
         "cost": spent.cost,
@@ -340,12 +338,12 @@ def step_state(progress: Progress, step: Step) -> StepState:
     return StepState.PROCESSING if StepState.DONE in below else StepState.PENDING
 
 
-def _usage(shared: Shared) -> Iterator[dict[str, float]]:
-    progress = progress_of(shared)
-    acted = [deed.usage for deed in progress.deeds]
+def _usage(plan: PlanRun) -> Iterator[dict[str, float]]:
+    progress = plan.progress
+    acted = [result.usage for result in progress.results]
     made = [one.usage for one in progress.strategies]
     yield from (used for used in (*acted, *made) if used)
-    for chapter in all_chapters(shared):
+    for chapter in all_chapters(plan):
         history = chapter.history
         fixes = [a.fix for a in history.attempts if a.fix]
         fixes += [r.fix for r in history.rejections]
@@ -355,7 +353,7 @@ def _usage(shared: Shared) -> Iterator[dict[str, float]]:
 
 
 def _acted(progress: Progress) -> float:
-    return sum(deed.seconds for deed in progress.deeds)
+    return sum(result.seconds for result in progress.results)
 
 
 def _plain(value: Any) -> Any:

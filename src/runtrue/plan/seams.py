@@ -26,7 +26,7 @@ class StepTask:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Acted:
+class ActorReply:
     """What an actor says it did. Whether it changed anything is seen from the files.
 
     `failure` is why it did nothing; `is_strategy` whether the strategy is to blame for that, as for
@@ -48,7 +48,7 @@ class StepActor(Protocol):
         """Why it cannot be used at all, if it cannot."""
         ...
 
-    async def act(self, task: StepTask, workplace: Workplace) -> Acted:
+    async def act(self, task: StepTask, workplace: Workplace) -> ActorReply:
         """Do it. What it breaks on is in the answer, never an exception."""
         ...
 

@@ -37,7 +37,7 @@ class Step:
     steps: tuple[Step, ...] = ()
 
     @property
-    def deed(self) -> str:
+    def signature(self) -> str:
         """What is done by it, in words: what a person approves is this, and nothing else."""
         outside = " with the network" if self.network else ""
         return f"{self.actor}{outside}: {self.command or self.description}"

@@ -56,7 +56,7 @@ def test_a_candidate_that_passes_is_accepted_and_no_fixer_is_asked(sandbox: Memo
     told = run(sandbox, [MemoryCheck(sandbox, "tests", says("a", "bad"))], [fixer])
     assert (told.decision.action, told.decision.status) == (Action.ACCEPT, RunState.PASSED)
     assert fixer.tasks == []
-    assert told.shared["candidate"] == sandbox.first
+    assert told.state.candidate == sandbox.first
 
 
 def test_the_baseline_runs_every_check_even_when_the_first_one_fails(
@@ -215,8 +215,8 @@ def test_a_fix_says_who_made_it_from_what_and_what_it_changed(sandbox: MemorySan
         "agent did it",
     )
     assert part.findings == (told.history.attempts[0].blocking[0].fingerprint,)
-    assert told.shared["candidate"] == fix.candidate
-    assert "fix" not in told.shared
+    assert told.state.candidate == fix.candidate
+    assert told.state.fix is None
 
 
 def test_no_more_attempts_are_made_than_the_policy_allows(sandbox: MemorySandbox) -> None:
@@ -473,7 +473,7 @@ def test_a_fix_that_breaks_what_worked_is_rolled_back_and_aborts(sandbox: Memory
     fixer = MemoryFixer(sandbox, "agent", [write(a="good", b="broken"), write(a="good")])
     told = run(sandbox, [_regressing(sandbox)], [fixer])
     assert (told.decision.status, told.decision.regressions) == (RunState.ABORTED, ("t2",))
-    assert told.shared["candidate"] == sandbox.first
+    assert told.state.candidate == sandbox.first
     assert len(fixer.tasks) == 1
 
 
@@ -490,7 +490,7 @@ def test_when_it_gives_up_the_best_attempt_is_kept(sandbox: MemorySandbox) -> No
     fixer = MemoryFixer(sandbox, "agent", [write(a="good"), write(a="bad", b="worse")])
     told = run(sandbox, [MemoryCheck(sandbox, "tests", _both_bad)], [fixer], Policy(max_attempts=3))
     assert told.decision.status is RunState.FAILED
-    assert sandbox.kept[told.shared["candidate"]]["a.py"] == "good"
+    assert sandbox.kept[told.state.candidate]["a.py"] == "good"
 
 
 # -- progress -----------------------------------------------------------------------------------
@@ -550,9 +550,9 @@ def test_what_the_person_edited_is_taken_back_and_checked_like_any_candidate(
     durable.drive_to_question()
     sandbox.files["a.py"] = "good"
     journal.answer(durable.run_id, "I did it myself")
-    shared = durable.drive()
-    history: History = shared["history"]
-    assert shared["decision"].action is Action.ACCEPT
+    state = durable.drive()
+    history: History = state.history
+    assert state.last_decision.action is Action.ACCEPT
     assert [a.text for a in history.answers] == ["I did it myself"]
     assert (history.latest.number, history.latest.recheck) == (3, False)
     assert history.latest.fix is not None
@@ -567,7 +567,7 @@ def test_a_person_may_edit_the_tests(journal: Journal, sandbox: MemorySandbox) -
     durable.drive_to_question()
     sandbox.files["test_a.py"] = "lenient"
     journal.answer(durable.run_id, None)
-    assert durable.drive()["decision"].action is Action.ACCEPT
+    assert durable.drive().last_decision.action is Action.ACCEPT
 
 
 def test_advice_alone_opens_a_fresh_budget_and_reaches_the_fixer(
@@ -576,10 +576,10 @@ def test_advice_alone_opens_a_fresh_budget_and_reaches_the_fixer(
     durable, fixer = _asking(journal, sandbox, [write(a="worse"), write(a="good")])
     durable.drive_to_question()
     journal.answer(durable.run_id, "say good")
-    shared = durable.drive()
-    assert shared["decision"].action is Action.ACCEPT
+    state = durable.drive()
+    assert state.last_decision.action is Action.ACCEPT
     # What was checked already is not checked once more for being talked about.
-    assert [a.number for a in shared["history"].attempts] == [1, 2, 3]
+    assert [a.number for a in state.history.attempts] == [1, 2, 3]
     assert [a.text for a in fixer.tasks[1].history.answers] == ["say good"]
 
 
@@ -591,9 +591,9 @@ def test_asked_again_and_again_a_run_waits_each_time_and_remembers_every_answer(
         durable.drive_to_question()
         journal.answer(durable.run_id, f"advice {n}")
     sandbox.files["a.py"] = "good"
-    shared = durable.drive()
-    assert shared["decision"].action is Action.ACCEPT
-    assert [a.text for a in shared["history"].answers] == ["advice 0", "advice 1", "advice 2"]
+    state = durable.drive()
+    assert state.last_decision.action is Action.ACCEPT
+    assert [a.text for a in state.history.answers] == ["advice 0", "advice 1", "advice 2"]
 
 
 def test_after_a_crash_attempts_and_budgets_are_what_they_were(
@@ -611,14 +611,14 @@ def test_after_a_crash_attempts_and_budgets_are_what_they_were(
     with pytest.raises(Killed):
         durable.drive()
     before: History = fixer.tasks[-1].history
-    shared = durable.drive()
+    state = durable.drive()
     # The task after the crash is the task before it: nothing lost, nothing counted twice.
     assert _without_times(fixer.tasks[-1].history) == _without_times(before)
     assert Budget.left(policy, before) == Budget.left(policy, fixer.tasks[-1].history)
-    assert [a.number for a in shared["history"].attempts] == [1, 2, 3]
+    assert [a.number for a in state.history.attempts] == [1, 2, 3]
     assert tests.log == ["tests"] * 3
     assert fixer.saw[-1]["a.py"] == "bad"
-    assert shared["decision"].action is Action.ACCEPT
+    assert state.last_decision.action is Action.ACCEPT
 
 
 def _without_times(history: History) -> History:
@@ -644,14 +644,21 @@ def test_a_fixer_with_a_side_effect_is_not_fired_again_after_a_crash_without_con
         durable.drive()
     with pytest.raises(SideEffectInterrupted, match="stopped inside 'fix'"):
         durable.drive()
-    assert durable.drive(force=True)["decision"].action is Action.ACCEPT
+    assert durable.drive(force=True).last_decision.action is Action.ACCEPT
 
 
 def test_a_cycle_without_such_a_fixer_is_just_continued_after_a_crash(
-    sandbox: MemorySandbox,
+    journal: Journal, sandbox: MemorySandbox
 ) -> None:
-    harmless = build(sandbox, [], [MemoryFixer(sandbox, "agent", [nothing])], Policy())
-    assert not any(node.side_effect for node in harmless.steps)
+    def crash(files: Files) -> None:
+        raise Killed
+
+    harmless = MemoryFixer(sandbox, "agent", [crash, write(a="good")])
+    tests = MemoryCheck(sandbox, "tests", says("a", "good"))
+    durable = Durable(journal, sandbox, build(sandbox, [tests], [harmless], Policy()))
+    with pytest.raises(Killed):
+        durable.drive()
+    assert durable.drive().last_decision.action is Action.ACCEPT
 
 
 # -- any checks and fixers at all ---------------------------------------------------------------
@@ -697,7 +704,7 @@ def test_whatever_checks_and_fixers_do_the_cycle_ends_within_its_budgets(
     if decision.action is Action.ACCEPT:
         assert {v.check for v in history.latest.verdicts} == {"one", "two"}
         assert history.latest.passed
-        assert told.shared["candidate"] == history.latest.candidate
+        assert told.state.candidate == history.latest.candidate
     tried = [a.candidate for a in history.attempts if not a.recheck]
     assert len(set(tried)) == len(tried)
 

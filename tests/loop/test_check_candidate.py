@@ -337,7 +337,7 @@ def test_code_that_works_and_lacks_tests_is_built_on_rather_than_code_that_fails
     )
     # One finding in place of two, and yet worse.
     assert [len(a.blocking) for a in told.history.attempts] == [2, 1]
-    assert told.shared["candidate"] == sandbox.first
+    assert told.state.candidate == sandbox.first
     assert told.decision.findings == told.history.attempts[0].blocking
 
 
@@ -443,13 +443,13 @@ def test_after_a_crash_what_was_flaky_and_what_the_gates_said_is_as_it_was(
     durable = Durable(journal, sandbox, flow)
     with pytest.raises(Killed):
         durable.drive()
-    shared = durable.drive()
-    history: History = shared["history"]
+    state = durable.drive()
+    history: History = state.history
     assert fixer.tasks[0] == fixer.tasks[1]
     assert [f.location.symbol for f in history.attempts[0].verdicts[0].flaky] == ["t"]
     assert (tests.count, len(gate.trials)) == (3, 2)
     assert history.attempts[0].at == fixer.tasks[0].history.attempts[0].at > 0
-    assert shared["decision"].action is Action.ACCEPT
+    assert state.last_decision.action is Action.ACCEPT
 
 
 # -- any tests, gates and triggers at all -------------------------------------------------------
@@ -497,7 +497,7 @@ def test_whatever_tests_gates_and_triggers_there_are_the_cycle_ends(
     real = [a for a in told.history.attempts if not a.recheck]
     assert len(real) <= policy.max_attempts + len(told.history.escalations)
     accepted = next(
-        a for a in reversed(told.history.attempts) if a.candidate == told.shared["candidate"]
+        a for a in reversed(told.history.attempts) if a.candidate == told.state.candidate
     )
     if told.decision.action is Action.ACCEPT:
         assert accepted.verdict("coverage")

@@ -1,16 +1,16 @@
-"""Fixing: one climb up the ladder, and what it made of the candidate, seen from the files."""
+"""Fix a candidate: one climb up the ladder of fixers."""
 
 from __future__ import annotations
 
 import asyncio
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import partial
 
-from runtrue.flow import emit
+from runtrue.flow import Run, emit
 from runtrue.loop.bounds import Bounds
 from runtrue.loop.cause import COVERAGE_UNMET, TESTS_MISSING
 from runtrue.loop.deadline import TIME_IS_UP, in_time
-from runtrue.loop.decide import Decision
 from runtrue.loop.edit import EditRules, Refused, guard_edit
 from runtrue.loop.events import BackingOff, FixAttempted, FixerFinished, FixerStarted
 from runtrue.loop.finding import Finding
@@ -18,12 +18,12 @@ from runtrue.loop.hiding import hidden_proposal
 from runtrue.loop.history import Fix, FixPart, History, Reason, Rejection, Skip
 from runtrue.loop.policy import Budget
 from runtrue.loop.seams import Fixer, FixTask, Proposal
-from runtrue.loop.workshop import Shared, Workshop, WorkshopNode, readable
+from runtrue.loop.workshop import RepairState, Workshop, readable
 
 
 @dataclass(frozen=True, slots=True)
 class FixInputs:
-    """The candidate to mend, and what is wrong with it."""
+    """The candidate to fix, and what is wrong with it."""
 
     base: str
     findings: tuple[Finding, ...]
@@ -36,31 +36,52 @@ class FixInputs:
     origin: str | None = None
 
 
-class FixNode(WorkshopNode):
-    """Climbs the ladder: each fixer, cheapest first, takes on the findings that are left."""
+async def fix_candidate(run: Run, workshop: Workshop, state: RepairState) -> bool:
+    """Climb the ladder once: each fixer, cheapest first, takes on the findings that are left.
 
-    def __init__(self, name: str, workshop: Workshop) -> None:
-        super().__init__(name, workshop)
-        self.side_effect = any(fixer.side_effect for fixer in workshop.fixers)
+    True if there is a new candidate to check; why there is none is in the history.
+    """
+    history = state.history
+    inputs = FixInputs(
+        base=state.candidate,
+        findings=state.last_decision.findings,
+        history=history,
+        above=history.senior.above if history.senior else None,
+        bounds=state.bounds,
+        redo=state.redo,
+        origin=state.origin,
+    )
+    fix = await run.step(
+        "fix",
+        partial(climb_ladder, workshop),
+        inputs,
+        side_effect=any(fixer.side_effect for fixer in workshop.fixers),
+    )
+    reason = _rejected(fix, inputs, workshop)
+    if reason is not None:
+        rejection = Rejection(after=history.latest.number, fix=fix, reason=reason)
+        state.history = history.with_rejection(rejection)
+        return False
+    state.fix, state.candidate = fix, fix.candidate
+    return True
 
-    def prep(self, shared: Shared) -> FixInputs:
-        """The findings that the decision is about, on the best candidate so far."""
-        decision: Decision = shared["decision"]
-        history: History = shared["history"]
-        above = history.senior.above if history.senior else None
-        return FixInputs(
-            base=shared["candidate"],
-            findings=decision.findings,
-            history=history,
-            above=above,
-            bounds=shared.get("bounds"),
-            redo=shared.get("redo"),
-            origin=shared.get("base"),
-        )
 
-    async def exec(self, inputs: FixInputs) -> Fix:
+async def climb_ladder(workshop: Workshop, inputs: FixInputs) -> Fix:
+    """Let each fixer in turn edit the candidate, and return what they made of it."""
+    return await _Climb(workshop, inputs).run()
+
+
+@dataclass(frozen=True, slots=True)
+class _Climb:
+    """One climb up the ladder."""
+
+    workshop: Workshop
+    inputs: FixInputs
+
+    async def run(self) -> Fix:
         """Let the fixers edit the candidate, and see from the files what they did."""
-        await self._wait(inputs.history)
+        inputs = self.inputs
+        await self._wait()
         checks = tuple(dict.fromkeys(finding.source for finding in inputs.findings))
         emit(FixAttempted(checks=checks, findings=len(inputs.findings)))
         sandbox = self.workshop.sandbox
@@ -69,7 +90,7 @@ class FixNode(WorkshopNode):
         parts: list[FixPart] = []
         skipped: list[Skip] = []
         for rung in _above(inputs.above, self.workshop.ladder):
-            left_time = self._left(inputs.history, parts)
+            left_time = self._left(parts)
             if left_time is not None and left_time <= 0:
                 break
             taken = _take_on(rung, left)
@@ -77,7 +98,7 @@ class FixNode(WorkshopNode):
                 skipped.append(taken)
                 continue
             fixer, mine = taken
-            part, candidate = await self._climb(fixer, mine, candidate, inputs, left_time)
+            part, candidate = await self._climb(fixer, mine, candidate, left_time)
             parts.append(part)
             if part.files:
                 left = tuple(finding for finding in left if finding not in mine)
@@ -94,13 +115,13 @@ class FixNode(WorkshopNode):
             removed=removed,
         )
 
-    def _left(self, history: History, parts: list[FixPart]) -> float | None:
+    def _left(self, parts: list[FixPart]) -> float | None:
         """The seconds that are left for the next fixer, where anything bounds them."""
         used = sum(part.seconds for part in parts)
-        return Budget.deadline(self.workshop.policy, history, used)
+        return Budget.deadline(self.workshop.policy, self.inputs.history, used)
 
-    async def _wait(self, history: History) -> None:
-        since = history.since_last_answer()
+    async def _wait(self) -> None:
+        since = self.inputs.history.since_last_answer()
         # What a person edited was no round of fixing.
         fixes = [attempt.fix for attempt in since.attempts if attempt.fix]
         rounds = sum(any(part.fixer != "human" for part in fix.parts) for fix in fixes)
@@ -114,10 +135,9 @@ class FixNode(WorkshopNode):
         fixer: Fixer,
         findings: tuple[Finding, ...],
         before: str,
-        inputs: FixInputs,
         left: float | None,
     ) -> tuple[FixPart, str]:
-        sandbox, history = self.workshop.sandbox, inputs.history
+        inputs, sandbox, history = self.inputs, self.workshop.sandbox, self.inputs.history
         emit(FixerStarted(fixer=fixer.name, findings=len(findings)))
         started = time.monotonic()
         sources = {finding.source for finding in findings}
@@ -131,7 +151,7 @@ class FixNode(WorkshopNode):
         proposed = await in_time(lambda: fixer.propose(task, sandbox.workplace()), left)
         proposed = proposed or Proposal(description="", failure=TIME_IS_UP)
         proposal = hidden_proposal(proposed, self.workshop.hide)
-        rules = self._rules(fixer, findings, before, inputs)
+        rules = self._rules(fixer, findings, before)
         edit = guard_edit(sandbox, before, rules, texts=proposal.texts, failure=proposal.failure)
         is_failure = edit.refused in (Refused.FAILED, Refused.SECRET)
         outside = edit.edited if edit.refused is Refused.TOO_MUCH else edit.outside
@@ -161,9 +181,8 @@ class FixNode(WorkshopNode):
         )
         return part, edit.candidate
 
-    def _rules(
-        self, fixer: Fixer, findings: tuple[Finding, ...], before: str, inputs: FixInputs
-    ) -> EditRules:
+    def _rules(self, fixer: Fixer, findings: tuple[Finding, ...], before: str) -> EditRules:
+        inputs = self.inputs
         wants_tests = any(f.category in (COVERAGE_UNMET, TESTS_MISSING) for f in findings)
         # It would give the same for ever, and keep the findings from the rungs above.
         tried = () if fixer.repeatable else (a.candidate for a in inputs.history.attempts)
@@ -177,31 +196,21 @@ class FixNode(WorkshopNode):
             tried=frozenset(tried),
         )
 
-    def post(self, shared: Shared, inputs: FixInputs, result: Fix) -> str:
-        """Hand a new candidate to the checks, or note why there is none worth running."""
-        history: History = shared["history"]
-        reason = self._rejected(result, inputs)
-        if reason is None:
-            shared["fix"], shared["candidate"] = result, result.candidate
-            return "proposed"
-        rejection = Rejection(after=history.latest.number, fix=result, reason=reason)
-        shared["history"] = replace(history, rejections=(*history.rejections, rejection))
-        return "rejected"
 
-    def _rejected(self, fix: Fix, inputs: FixInputs) -> Reason | None:
-        if fix.candidate != fix.base:
-            seen = any(a.candidate == fix.candidate for a in inputs.history.attempts)
-            return Reason.REPEATED if seen else None
-        outside = {file for part in fix.parts for file in part.outside}
-        if outside:
-            deleted = {file for part in fix.parts for file in part.deleted}
-            return Reason.NEEDS_APPROVAL if outside <= deleted else Reason.OUT_OF_BOUNDS
-        if any(part.failure is not None for part in fix.parts):
-            return Reason.FIXER_FAILED
-        repeatable = {fixer.name for fixer in self.workshop.fixers if fixer.repeatable}
-        if any(part.fixer in repeatable for part in fix.parts):
-            return Reason.UNCHANGED
-        return Reason.NO_FIXER if inputs.above is None else Reason.NOBODY_STRONGER
+def _rejected(fix: Fix, inputs: FixInputs, workshop: Workshop) -> Reason | None:
+    if fix.candidate != fix.base:
+        seen = any(a.candidate == fix.candidate for a in inputs.history.attempts)
+        return Reason.REPEATED if seen else None
+    outside = {file for part in fix.parts for file in part.outside}
+    if outside:
+        deleted = {file for part in fix.parts for file in part.deleted}
+        return Reason.NEEDS_APPROVAL if outside <= deleted else Reason.OUT_OF_BOUNDS
+    if any(part.failure is not None for part in fix.parts):
+        return Reason.FIXER_FAILED
+    repeatable = {fixer.name for fixer in workshop.fixers if fixer.repeatable}
+    if any(part.fixer in repeatable for part in fix.parts):
+        return Reason.UNCHANGED
+    return Reason.NO_FIXER if inputs.above is None else Reason.NOBODY_STRONGER
 
 
 def _above(name: str | None, ladder: tuple[Fixer | Skip, ...]) -> tuple[Fixer | Skip, ...]:

@@ -135,7 +135,7 @@ def test_after_an_answer_the_first_fix_does_not_wait(
     durable = Durable(journal, sandbox, build(sandbox, [tests], [fixer], policy))
     durable.drive_to_question()
     journal.answer(durable.run_id, "say good")
-    assert durable.drive()["decision"].action is Action.ACCEPT
+    assert durable.drive().last_decision.action is Action.ACCEPT
     kinds = [event.kind for _, event in journal.events(durable.run_id)]
     assert kinds.count("fixer_started") == 2
     assert "backing_off" not in kinds

@@ -1,12 +1,12 @@
-"""Checking: every check on one candidate, in the light of the baseline, then the gates."""
+"""Check a candidate: every check, in the light of the baseline, then the gates."""
 
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 
-from runtrue.flow import emit
+from runtrue.flow import Run, emit
 from runtrue.loop.cause import RESOURCE_LIMIT, TAMPERED, TIMEOUT, Cause, cause_of
 from runtrue.loop.comparison import steady, still_judged, within_task
 from runtrue.loop.deadline import TIME_IS_UP, in_time
@@ -18,7 +18,7 @@ from runtrue.loop.hiding import hidden_verdict
 from runtrue.loop.history import Attempt, History
 from runtrue.loop.policy import Budget
 from runtrue.loop.seams import Anticipating, Check, Trial
-from runtrue.loop.workshop import Shared, WorkshopNode
+from runtrue.loop.workshop import RepairState, Workshop
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,35 +44,48 @@ class Checked:
     code_hash: str | None = None
 
 
-class CheckNode(WorkshopNode):
-    """Runs the checks: first what failed before, then, if that passes, every other one."""
+async def check_candidate(run: Run, workshop: Workshop, state: RepairState) -> None:
+    """Run the checks: first what failed before, then, if that passes, every other one."""
+    history = state.history
+    is_first = not history.attempts
+    again = not is_first and state.last_decision.action is Action.RECHECK
+    number = 1 if is_first else history.latest.number + (0 if again else 1)
+    inputs = CheckInputs(
+        number=number,
+        candidate=state.candidate,
+        first=() if is_first else tuple(v.check for v in history.best.verdicts if v.blocks),
+        # The first attempt, run again, is the baseline itself.
+        baseline=history.baseline if is_first or number > 1 else history.before,
+        history=history,
+        since=state.since,
+    )
+    checked = await run.step("check", partial(_run_checks, workshop), inputs)
+    attempt = Attempt(
+        number=number,
+        candidate=inputs.candidate,
+        verdicts=checked.verdicts,
+        fix=state.fix,
+        recheck=not is_first and history.latest.number == number,
+        at=checked.at,
+        code_hash=checked.code_hash,
+    )
+    state.fix, state.history = None, history.with_attempt(attempt)
 
-    def prep(self, shared: Shared) -> CheckInputs:
-        """Find out what failed on the candidate that this one was made from."""
-        history: History = shared.get("history", History())
-        if not history.attempts:
-            return CheckInputs(
-                number=1,
-                candidate=shared["candidate"],
-                first=(),
-                baseline=history.baseline,
-                history=history,
-                since=shared.get("since"),
-            )
-        repeated = shared["decision"].action is Action.RECHECK
-        number = history.latest.number + (0 if repeated else 1)
-        return CheckInputs(
-            number=number,
-            candidate=shared["candidate"],
-            first=tuple(v.check for v in history.best.verdicts if v.blocks),
-            # The first attempt, run again, is the baseline itself.
-            baseline=history.baseline if number > 1 else history.before,
-            history=history,
-            since=shared.get("since"),
-        )
 
-    async def exec(self, inputs: CheckInputs) -> Checked:
+async def _run_checks(workshop: Workshop, inputs: CheckInputs) -> Checked:
+    return await _Round(workshop, inputs).run()
+
+
+@dataclass(frozen=True, slots=True)
+class _Round:
+    """One round of checks on one candidate."""
+
+    workshop: Workshop
+    inputs: CheckInputs
+
+    async def run(self) -> Checked:
         """Run the checks on exactly this candidate, whatever was left in the sandbox."""
+        inputs = self.inputs
         at = time.time()
         self.workshop.sandbox.restore(inputs.candidate)
         last = Budget.last_attempt(self.workshop.policy, inputs.history)
@@ -80,14 +93,14 @@ class CheckNode(WorkshopNode):
         emit(AttemptStarted(number=inputs.number, limit=limit))
         verdicts: list[Verdict] = []
         started = time.monotonic()
-        for group in self._groups(inputs):
+        for group in self._groups():
             for check in group:
                 if verdicts:
-                    self._put_back_judges(inputs.candidate)
+                    self._put_back_judges()
                 used = time.monotonic() - started
                 left = Budget.deadline(self.workshop.policy, inputs.history, used)
-                found = await in_time(partial(self._verdict, check, inputs), left)
-                verdict = found or self._cut_off(check, verdicts, inputs.history)
+                found = await in_time(partial(self._verdict, check), left)
+                verdict = found or self._cut_off(check, verdicts)
                 emit(_check_finished(inputs.number, verdict))
                 verdicts.append(verdict)
             if inputs.number > 1 and any(verdict.blocks for verdict in verdicts):
@@ -95,7 +108,7 @@ class CheckNode(WorkshopNode):
         if not any(verdict.blocks for verdict in verdicts):
             for gate in self.workshop.gates:
                 emit(CheckStarted(check=gate.name))
-                self._put_back_judges(inputs.candidate)
+                self._put_back_judges()
                 workplace = self.workshop.sandbox.workplace()
                 trial = Trial(
                     candidate=inputs.candidate, verdicts=tuple(verdicts), history=inputs.history
@@ -107,7 +120,7 @@ class CheckNode(WorkshopNode):
         code_hash = sandbox.content_hash(artifact, inputs.candidate) if artifact else None
         return Checked(at, tuple(verdicts), code_hash)
 
-    def _cut_off(self, check: Check, before: list[Verdict], history: History) -> Verdict:
+    def _cut_off(self, check: Check, before: list[Verdict]) -> Verdict:
         finding = Finding(
             source=check.name,
             category="time_spent",
@@ -116,7 +129,7 @@ class CheckNode(WorkshopNode):
         )
         # All that was left: what checks do not count themselves went by as well.
         counted = sum(verdict.seconds for verdict in before)
-        left = Budget.left(self.workshop.policy, history).seconds - counted
+        left = Budget.left(self.workshop.policy, self.inputs.history).seconds - counted
         return Verdict(
             check=check.name,
             mode=check.mode,
@@ -125,26 +138,26 @@ class CheckNode(WorkshopNode):
             seconds=max(left, 0.0),
         )
 
-    def _put_back_judges(self, candidate: str) -> None:
+    def _put_back_judges(self) -> None:
         """Undo what an earlier check did to the files that judge; what it built stays."""
-        sandbox = self.workshop.sandbox
+        sandbox, candidate = self.workshop.sandbox, self.inputs.candidate
         judges = sandbox.protected(sandbox.changed(candidate, sandbox.snapshot()))
         if judges:
             sandbox.put_back(judges, candidate)
 
-    async def _verdict(self, check: Check, inputs: CheckInputs) -> Verdict:
+    async def _verdict(self, check: Check) -> Verdict:
         """What a check says, in the light of the baseline."""
-        baseline = next((v for v in inputs.baseline if v.check == check.name), None)
-        verdict = await self._run(check, inputs)
+        baseline = next((v for v in self.inputs.baseline if v.check == check.name), None)
+        verdict = await self._run(check)
         verdict = within_task(verdict, self.workshop.tests, baseline)
         if baseline is not None:
             verdict = still_judged(baseline, verdict)
         return verdict
 
-    def _groups(self, inputs: CheckInputs) -> list[list[Check]]:
-        checks, first = self.workshop.checks, inputs.first
-        if inputs.since is not None:
-            files = self.workshop.sandbox.changed(inputs.since, inputs.candidate)
+    def _groups(self) -> list[list[Check]]:
+        checks, first = self.workshop.checks, self.inputs.first
+        if self.inputs.since is not None:
+            files = self.workshop.sandbox.changed(self.inputs.since, self.inputs.candidate)
             concerns = self.workshop.concerns
             checks = tuple(c for c in checks if c.name in first or concerns(c, files))
         required = [c for c in checks if c.mode is Mode.REQUIRED]
@@ -154,68 +167,53 @@ class CheckNode(WorkshopNode):
             [c for c in checks if c.mode is Mode.INFORMATIONAL],
         ]
 
-    async def _run(self, check: Check, inputs: CheckInputs) -> Verdict:
+    async def _run(self, check: Check) -> Verdict:
         """Run a check, and again where it failed in a way not known yet: that may be chance."""
         emit(CheckStarted(check=check.name))
         sandbox = self.workshop.sandbox
         hide = self.workshop.hide
-        if inputs.number == 1 and self.workshop.expects_failure:
-            self._anticipate(check, inputs)
+        if self.inputs.number == 1 and self.workshop.expects_failure:
+            self._anticipate(check)
         verdict = hidden_verdict(await check.run(sandbox.workplace()), hide)
-        confirmed = inputs.history.confirmed(check.name)
+        confirmed = self.inputs.history.confirmed(check.name)
         reruns = self.workshop.policy.flaky_reruns
         if reruns and _may_be_chance(verdict, confirmed):
-            reruns += await self._more_reruns(verdict, inputs)
+            reruns += await self._more_reruns(verdict)
         for _ in range(reruns):
             if not _may_be_chance(verdict, confirmed):
                 break
             emit(CheckRepeated(check=check.name))
-            sandbox.restore(inputs.candidate)
+            sandbox.restore(self.inputs.candidate)
             again = hidden_verdict(await check.run(sandbox.workplace()), hide)
             verdict = steady(verdict, again)
         return verdict
 
-    def _anticipate(self, check: Check, inputs: CheckInputs) -> None:
+    def _anticipate(self, check: Check) -> None:
         """Let fixers begin, where one will be asked if the check fails."""
-        for fixer in self._anticipating(inputs):
+        for fixer in self._anticipating():
             fixer.anticipate(check.name, self.workshop.sandbox.workplace())
 
-    async def _more_reruns(self, verdict: Verdict, inputs: CheckInputs) -> int:
+    async def _more_reruns(self, verdict: Verdict) -> int:
         """How much oftener to run a check that failed: a fixer may have run its tests meanwhile.
 
         Where all failed again, that was one run; where some passed, they may do so by turns, which
         two runs show, and one may not.
         """
         sandbox, tests = self.workshop.sandbox, _blamed(verdict)
-        for fixer in self._anticipating(inputs):
+        for fixer in self._anticipating():
             emit(CheckRepeated(check=verdict.check))
-            sandbox.restore(inputs.candidate)
+            sandbox.restore(self.inputs.candidate)
             failed = await fixer.fails_again(verdict, tests, sandbox.workplace())
-            sandbox.restore(inputs.candidate)
+            sandbox.restore(self.inputs.candidate)
             if failed is not None:
                 return -1 if failed else 1
         return 0
 
-    def _anticipating(self, inputs: CheckInputs) -> list[Anticipating]:
+    def _anticipating(self) -> list[Anticipating]:
         """The fixers that can begin, where one will be asked if a check fails."""
-        if inputs.number >= Budget.last_attempt(self.workshop.policy, inputs.history):
+        if self.inputs.number >= Budget.last_attempt(self.workshop.policy, self.inputs.history):
             return []
         return [fixer for fixer in self.workshop.fixers if isinstance(fixer, Anticipating)]
-
-    def post(self, shared: Shared, inputs: CheckInputs, result: Checked) -> None:
-        """Add the attempt to the history."""
-        history: History = shared.get("history", History())
-        again = bool(history.attempts) and history.latest.number == inputs.number
-        attempt = Attempt(
-            number=inputs.number,
-            candidate=inputs.candidate,
-            verdicts=result.verdicts,
-            fix=shared.pop("fix", None),
-            recheck=again,
-            at=result.at,
-            code_hash=result.code_hash,
-        )
-        shared["history"] = replace(history, attempts=(*history.attempts, attempt))
 
 
 #: What is not run again to see whether it stays: it would take as long, or have another try.

@@ -1,0 +1,154 @@
+"""The baseline: what the checks say of the code before it is changed, to compare with."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Collection, Mapping
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+from runtrue.checks import framework_of, language_of
+from runtrue.code.context import CodeContext, CodeState
+from runtrue.code.events import BeforeStarted
+from runtrue.code.request import CodeRequest
+from runtrue.code.suites import test_files_for
+from runtrue.flow import Run, emit
+from runtrue.gates import is_source
+from runtrue.loop import MATCH, CheckStarted, History, Verdict, Workplace, may_be_one_of
+from runtrue.sandbox import content_at, is_test, repository_of
+
+#: How much of a test file must be in another one for it to have been moved there.
+_ALIKE = 0.5
+
+
+def is_compared_with_original(request: CodeRequest) -> bool:
+    """Return whether a change is compared with the code before it.
+
+    So is one that touches tests that were there: none of them may be lost by it.
+    """
+    requirement = request.requirement
+    if requirement is not None and requirement.minimum_coverage == MATCH:
+        return True
+    top = repository_of(Path(request.project))
+    return top is not None and any(
+        is_test(file) and content_at(top, request.against or "HEAD", file) is not None
+        for file in request.changes or {}
+    )
+
+
+async def run_before_change(run: Run, context: CodeContext, state: CodeState) -> None:
+    """Run the checks on the files as they were before the change: the baseline of the verdict."""
+    before = await run.step("before", partial(_run_original, context), state.candidate)
+    state.history = History(before=before)
+
+
+async def run_before_code(run: Run, context: CodeContext, state: CodeState) -> None:
+    """Run the checks before code is written: what passes now must pass afterwards, too."""
+    state.history = History(before=await run.step("before", partial(_run_as_it_is, context)))
+
+
+async def _run_as_it_is(context: CodeContext) -> tuple[Verdict, ...]:
+    task = context.request.task
+    is_tested = task and (task.tests or (Path(context.request.project) / task.path).is_file())
+    if not is_tested:
+        return ()
+    emit(BeforeStarted())
+    verdicts = []
+    for check in context.request.checks:
+        emit(CheckStarted(check=check.name))
+        verdicts.append(await check.run(context.sandbox.workplace()))
+    return tuple(verdicts)
+
+
+async def _run_original(context: CodeContext, candidate: str) -> tuple[Verdict, ...]:
+    """Put the changed files back, run the checks, and bring the change in again."""
+    request, sandbox = context.request, context.sandbox
+    emit(BeforeStarted())
+    files = request.changes or {}
+    now = {file: _read(sandbox.directory / file) for file in files}
+    before = {file: content_at(sandbox.top, request.against or "HEAD", file) for file in files}
+    moved = moved_tests(before, now)
+    try:
+        for file, original in before.items():
+            put(sandbox.directory / file, original)
+        deleted = [file for file, content in now.items() if content is None]
+        excused = _tests_of(context, deleted, sandbox.workplace())
+        verdicts = []
+        for check in request.checks:
+            emit(CheckStarted(check=check.name))
+            verdict = await check.run(sandbox.workplace())
+            verdicts.append(to_be_kept(verdict, moved, excused))
+        return tuple(verdicts)
+    finally:
+        sandbox.restore(candidate)
+
+
+def _tests_of(
+    context: CodeContext, deleted: Collection[str], workplace: Workplace
+) -> tuple[str, ...]:
+    """The tests of sources that the change deletes, which may go with them."""
+    framework = framework_of(context.request.tests.command, workplace.directory)
+    prefix = workplace.directory.relative_to(workplace.root)
+    return tuple(
+        test
+        for file in filter(is_source, deleted)
+        for test in test_files_for(
+            workplace.directory,
+            Path(file).relative_to(prefix).as_posix(),
+            language_of(file),
+            framework,
+        )
+    )
+
+
+def moved_tests(
+    before: Mapping[str, bytes | None], now: Mapping[str, bytes | None]
+) -> dict[str, str]:
+    """The test files that a change has moved, and where to: to a new one that is much like it."""
+    gone = [file for file in before if is_test(file) and now[file] is None]
+    new = [file for file in before if is_test(file) and before[file] is None]
+    moved: dict[str, str] = {}
+    for file in gone:
+        alike = {other: _likeness(before[file], now[other]) for other in new}
+        best = max(alike, key=lambda other: alike[other], default=None)
+        if best is not None and alike[best] >= _ALIKE:
+            moved[file] = best
+            new.remove(best)
+    return moved
+
+
+def to_be_kept(
+    verdict: Verdict, moved: Mapping[str, str], excused: tuple[str, ...] = ()
+) -> Verdict:
+    """A verdict on the code before, with its cases called as they are now, but for excused files.
+
+    A case is called after its file, where that is known at all.
+    """
+    cases = {}
+    for case, outcome in verdict.cases.items():
+        file, bar, test = case.partition("::")
+        if not may_be_one_of(file, excused):
+            cases[f"{moved.get(file, file)}{bar}{test}"] = outcome
+    return replace(verdict, cases=cases)
+
+
+def _likeness(one: bytes | None, other: bytes | None) -> float:
+    before, after = (one or b"").splitlines(), (other or b"").splitlines()
+    return difflib.SequenceMatcher(None, before, after, autojunk=False).ratio()
+
+
+def _read(path: Path) -> bytes | None:
+    try:
+        return path.read_bytes()
+    except OSError:
+        return None
+
+
+def put(path: Path, content: bytes | None) -> None:
+    """Write a file, or remove it where there is none to be."""
+    if content is None:
+        path.unlink(missing_ok=True)
+        return
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content)

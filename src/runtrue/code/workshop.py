@@ -1,0 +1,72 @@
+"""The workshop of the code loop: its checks, gates and fixers, made from the request."""
+
+from __future__ import annotations
+
+from runtrue.code.analyst import MemoryAnalyst
+from runtrue.code.context import CodeContext
+from runtrue.code.escalate import ReportEscalator
+from runtrue.code.independence import IndependenceGate
+from runtrue.code.proof import KindsGate
+from runtrue.code.request import Kind
+from runtrue.fixers import FixerSettings, make_ladder
+from runtrue.gates import CoverageGate, SecurityGate
+from runtrue.loop import CodeType, Gate, Workshop
+
+
+def workshop_of(context: CodeContext) -> Workshop:
+    """Return what a run checks and fixes with."""
+    request, task = context.request, context.request.task
+    fixers = FixerSettings(
+        order=request.order,
+        memory=context.memory,
+        project=context.project,
+        judges=request.judges,
+        autofix=request.mending,
+        safe=request.safe,
+        tests=request.checks,
+        search=request.search,
+        model=request.model,
+        agent=request.agent,
+        files=(task.path,) if task else (),
+        hide=context.hide,
+    )
+    return Workshop(
+        sandbox=context.sandbox,
+        checks=request.checks,
+        ladder=make_ladder(fixers),
+        policy=request.policy,
+        gates=_gates(context),
+        analyst=MemoryAnalyst(context),
+        escalator=ReportEscalator(context),
+        artifact=task.path if task else None,
+        tests=task.tests if task else (),
+        hide=context.hide,
+        expects_failure=request.kind is Kind.FIX,
+    )
+
+
+def _gates(context: CodeContext) -> tuple[Gate, ...]:
+    """What the candidate is held to beyond its checks."""
+    request, task = context.request, context.request.task
+    gates: list[Gate] = []
+    if request.requirement is not None:
+        if request.requirement.minimum_coverage:
+            gates.append(
+                CoverageGate(
+                    sandbox=context.sandbox,
+                    changed=context.changed,
+                    checks=tuple(check.name for check in request.checks),
+                    minimum=request.requirement.minimum_coverage,
+                    code_type=task.code_type if task else CodeType.NEW_FUNCTION,
+                    artifact=task.path if task else None,
+                    strict=task is None,
+                )
+            )
+        if request.requirement.required_tests or task is None:
+            gates.append(KindsGate(context))
+        gates.append(IndependenceGate(context))
+    if request.security is not None:
+        gates.append(
+            SecurityGate(request.security.command, request.security.severity, context.changed)
+        )
+    return tuple(gates)

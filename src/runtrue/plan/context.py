@@ -1,0 +1,112 @@
+"""The context and the state of a plan's run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from runtrue.flow import RunRow
+from runtrue.home import Home
+from runtrue.loop import Bounds, History, RepairState, Why
+from runtrue.memory import DebugMemory
+from runtrue.plan.plan import PlanRequest
+from runtrue.plan.progress import Chapter, Progress, Proposed
+from runtrue.plan.states import Happening
+from runtrue.run_context import RunContext, redactor_of
+from runtrue.sandbox import GitSandbox, Isolation, UsersTree
+
+
+@dataclass(frozen=True, slots=True)
+class PlanContext(RunContext[PlanRequest, GitSandbox | UsersTree]):
+    """The context of `runtrue plan`."""
+
+    @classmethod
+    def of(cls, run: RunRow, request: PlanRequest, home: Home) -> PlanContext:
+        """Return the context of a recorded plan."""
+        project, where = Path(request.project), home.sandbox(run.id)
+        isolation = Isolation(request.isolation)
+        sandbox: GitSandbox | UsersTree
+        if request.sandbox == "none":
+            sandbox = UsersTree(
+                where,
+                project,
+                pass_environment=request.pass_environment,
+                judges=request.judges,
+                isolation=isolation,
+            )
+        else:
+            sandbox = GitSandbox(
+                where,
+                project,
+                kind=request.sandbox,
+                branch=f"runtrue/plan-{run.id}",
+                pass_environment=request.pass_environment,
+                judges=request.judges,
+                isolation=isolation,
+            )
+        hide = redactor_of(request, [validation.env for validation in request.validations])
+        return cls(run.id, request, home, sandbox, DebugMemory(home.path, hide=hide), hide)
+
+
+#: The diff of each fix that was tried, by the candidates before and after it.
+FixDiffs = dict[str, str]
+
+
+@dataclass(slots=True, kw_only=True)
+class PlanRun(RepairState):
+    """How far a plan is; reports are made of it. `history` is of the chapter that is open."""
+
+    run_id: str
+    request: PlanRequest
+    started_at: float | None = None
+    ended_at: float | None = None
+    progress: Progress = field(default_factory=Progress)
+    #: A step, or the whole, is being validated and fixed.
+    in_chapter: bool = False
+    #: Why the plan failed, where no decision says so.
+    why: Why | None = None
+    #: Steps that may take the place of one.
+    revision: Proposed | None = None
+    diff: str = ""
+    patch: str | None = None
+    patch_root: str | None = None
+    fix_diffs: FixDiffs | None = None
+    #: The directory of the sandbox, as long as there is one.
+    sandbox: str | None = None
+    #: Files, and how much, that somebody edited outside of the bounds.
+    edited: dict[str, Any] = field(default_factory=dict)
+    #: The plan is validated once more before it is applied.
+    applying: bool = False
+
+    @property
+    def base(self) -> str:
+        """The candidate that the plan began with."""
+        return self.origin or ""
+
+    @property
+    def open_history(self) -> History | None:
+        """The history of the chapter that is open."""
+        return self.history if self.in_chapter else None
+
+    @property
+    def step_bounds(self) -> Bounds:
+        """The bounds of what is being done."""
+        return self.bounds or Bounds()
+
+    def open_chapter(self, history: History) -> None:
+        """Begin to validate a step, or the whole."""
+        self.history, self.in_chapter = history, True
+
+    def close_chapter(self) -> None:
+        """Put the chapter among those that are over."""
+        if self.in_chapter:
+            chapter = Chapter(step=self.progress.step, history=self.history)
+            self.advance(chapters=(*self.progress.chapters, chapter))
+        self.history, self.in_chapter = History(), False
+
+    def advance(self, happening: Happening | None = None, **changes: Any) -> None:
+        """Replace what has changed about the progress, then move the plan on."""
+        self.progress = replace(self.progress, **changes)
+        if happening is not None:
+            self.progress = self.progress.moved(happening)

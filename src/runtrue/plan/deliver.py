@@ -1,0 +1,227 @@
+"""Deliver a plan: offer its result, and apply it if every validation passed on it."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import partial
+
+from runtrue.errors import SandboxError
+from runtrue.flow import Run, emit
+from runtrue.loop import (
+    EXPIRED,
+    PERSON,
+    Bounds,
+    Why,
+    bounds_violation,
+    guard_edit,
+    readable,
+)
+from runtrue.plan.answers import answer_text, is_yes
+from runtrue.plan.context import FixDiffs, PlanContext, PlanRun
+from runtrue.plan.events import ApplyRefused, ApplyRenewed, PlanApplied
+from runtrue.plan.next_step import approved_deletes, is_proved, rooted, whole
+from runtrue.plan.progress import EDITED
+from runtrue.plan.report import fix_diffs, tried_fixes
+from runtrue.plan.states import Happening
+from runtrue.sandbox import RefusedFiles
+
+
+@dataclass(frozen=True, slots=True)
+class SettleInputs:
+    """The resulting candidate, and the fixes that were tried on the way."""
+
+    candidate: str
+    fixes: tuple[tuple[str, str], ...]
+    base: str
+    bounds: Bounds
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """The resulting patch, where it is to be applied, and what each fix changed."""
+
+    diff: str
+    top: str
+    fixes: FixDiffs
+    #: The file with the patch, unless it is empty or may not be applied by hand either.
+    patch: str | None = None
+    #: Files, and how much, that only somebody who edited the sandbox can have changed.
+    outside: tuple[str, ...] = ()
+    more: str | None = None
+
+
+async def deliver(run: Run, context: PlanContext, plan: PlanRun) -> bool:
+    """Write the patch, offer it and apply it; False if it is to be validated once more first."""
+    outcome = await settle(run, context, plan)
+    while outcome is Settlement.EDITED:
+        match await approve_edits(run, plan):
+            case Approval.YES:
+                outcome = await settle(run, context, plan)
+            case Approval.EXPIRED:
+                return True
+            case Approval.NO:
+                plan.candidate = await run.step("look", partial(_edited, context), plan.candidate)
+                return False
+    if outcome is Settlement.FAILED:
+        return True
+    # A plan that has only been validated once more for that was told to apply already.
+    is_offered = not plan.applying and not context.request.profile.auto_apply
+    plan.applying = False
+    while True:
+        if is_offered and not await is_told_to_apply(run, plan):
+            return False
+        applied = await run.step("apply", partial(_apply, context), plan.base, plan.candidate)
+        plan.advance(Happening.STARTED)
+        if applied.renewed is not None:
+            plan.origin, plan.candidate = applied.renewed
+            plan.advance(Happening.REFUSED)
+            plan.applying = True
+            return False
+        if applied.refused is None:
+            plan.advance(Happening.APPLIED)
+            return True
+        plan.advance(Happening.REFUSED, refused=applied.refused)
+        is_offered = True
+
+
+class Settlement(StrEnum):
+    """What can be done with the resulting candidate."""
+
+    COMPLETE = "complete"
+    #: Somebody has edited it outside of the bounds.
+    EDITED = "edited"
+    FAILED = "failed"
+
+
+async def settle(run: Run, context: PlanContext, plan: PlanRun) -> Settlement:
+    """Leave the resulting candidate in the sandbox and its patch in a file."""
+    progress = plan.progress
+    bounds = whole(progress.strategy).widened(progress.allowed)
+    bounds = approved_deletes(bounds, progress, context.request.profile)
+    bounds = rooted(bounds, plan.prefix)
+    inputs = SettleInputs(plan.candidate, tried_fixes(plan), plan.base, bounds)
+    settled = await run.step("settle", partial(_settle, context), inputs)
+    plan.diff, plan.patch_root, plan.patch = settled.diff, settled.top, settled.patch
+    plan.fix_diffs = settled.fixes
+    if progress.pending is not None or not is_proved(plan):
+        plan.advance(Happening.FAILED)
+        return Settlement.FAILED
+    is_approved = f"{EDITED}{plan.candidate}" in progress.approved
+    if (settled.outside or settled.more) and not is_approved:
+        plan.edited = {"outside": settled.outside, "more": settled.more}
+        return Settlement.EDITED
+    plan.advance(Happening.VALIDATED)
+    return Settlement.COMPLETE
+
+
+def _settle(context: PlanContext, inputs: SettleInputs) -> Settled:
+    sandbox = context.sandbox
+    diff = sandbox.settle(inputs.candidate, context.patch)
+    patch = str(context.patch) if diff else None
+    try:
+        sandbox.demand_leaving(inputs.candidate)
+    except RefusedFiles:  # which applying it reports
+        context.patch.unlink(missing_ok=True)
+        patch = None
+    base, candidate = inputs.base, inputs.candidate
+    violation = bounds_violation(inputs.bounds, sandbox, base, candidate, base)
+    return Settled(
+        context.hide(diff),
+        str(sandbox.top),
+        fix_diffs(sandbox, inputs.fixes, context.hide),
+        patch=patch,
+        outside=readable(violation.outside),
+        more=violation.excess,
+    )
+
+
+class Approval(StrEnum):
+    """What a person said to edits outside of the bounds."""
+
+    YES = "yes"
+    NO = "no"
+    EXPIRED = "expired"
+
+
+async def approve_edits(run: Run, plan: PlanRun) -> Approval:
+    """Ask whether what somebody edited in the sandbox may leave it, outside of the bounds.
+
+    A yes is for exactly this content; after anything else, it is looked at again.
+    """
+    answer = await run.ask("approve_edits", {"approve": "edits", **plan.edited})
+    if answer == EXPIRED:
+        plan.why = Why.UNANSWERED
+        plan.advance(Happening.FAILED)
+        return Approval.EXPIRED
+    text = answer_text(answer)
+    if is_yes(text):
+        plan.advance(approved=(*plan.progress.approved, f"{EDITED}{plan.candidate}"))
+        return Approval.YES
+    plan.advance(said=(*plan.progress.said, text))
+    return Approval.NO
+
+
+def _edited(context: PlanContext, candidate: str) -> str:
+    """Return the candidate as a person has left it."""
+    return guard_edit(context.sandbox, candidate, PERSON).candidate
+
+
+async def is_told_to_apply(run: Run, plan: PlanRun) -> bool:
+    """Wait to be told to apply; False if it is to be validated once more as it is now."""
+    question = {"offer": True, "diff": plan.diff, "refused": plan.progress.refused}
+    answer = await run.ask("offer", question)
+    if isinstance(answer, dict) and "candidate" in answer:
+        plan.candidate = answer["candidate"]
+        return False
+    return answer_text(answer) == "apply"
+
+
+@dataclass(frozen=True, slots=True)
+class Applied:
+    """When it was applied, or why not."""
+
+    at: float
+    refused: str | None = None
+    #: The new base, and the candidate on it, where the user has changed other files meanwhile.
+    renewed: tuple[str, str] | None = None
+
+
+def _apply(context: PlanContext, base: str, candidate: str) -> Applied:
+    """Bring the candidate into the user's tree, if it is what was validated.
+
+    Not declared a side effect: applying again does only what is left to do, so that a plan that was
+    killed here can go on by itself.
+    """
+    sandbox = context.sandbox
+    applied = _apply_or_refuse(context, base, candidate)
+    if isinstance(applied, str):
+        emit(ApplyRefused(why=applied))
+        return Applied(time.time(), applied)
+    if applied is not None:
+        emit(ApplyRenewed(files=readable(sandbox.changed(base, applied[0]))))
+        return Applied(time.time(), renewed=applied)
+    emit(PlanApplied(files=readable(sandbox.changed(base, candidate))))
+    return Applied(time.time())
+
+
+def _apply_or_refuse(
+    context: PlanContext, base: str, candidate: str
+) -> tuple[str, str] | str | None:
+    """Apply it, or return why not, or what is to be validated before that."""
+    sandbox = context.sandbox
+    try:
+        if guard_edit(sandbox, candidate, PERSON).candidate != candidate:
+            return (
+                f"the files in {sandbox.directory} were changed after they were validated; "
+                f"validate them with `runtrue plan execute {context.run_id}`"
+            )
+        # Together with what else the user has changed, it was never validated.
+        if renewed := sandbox.renew(base, candidate):
+            return renewed
+        sandbox.apply(candidate)
+    except SandboxError as error:
+        again = f"`runtrue plan apply {context.run_id}`"
+        return str(error).replace("`runtrue runs resume`", again)
+    return None

@@ -1,0 +1,132 @@
+"""A plan, from its instruction to what is applied: strategize, execute step by step, deliver.
+
+What a person must say is asked for with `run.ask`, which parks the run; the command line answers
+with `plan execute`, `plan prompt` and `plan apply`.
+"""
+
+from __future__ import annotations
+
+import time
+from functools import partial
+
+import msgspec
+
+from runtrue.errors import FlowError
+from runtrue.flow import Journal, Outcome, Run, RunRow, RunState, Segment
+from runtrue.home import Home
+from runtrue.plan.context import PlanContext, PlanRun
+from runtrue.plan.deliver import deliver
+from runtrue.plan.execute_step import execute_step
+from runtrue.plan.learn import learn
+from runtrue.plan.next_step import Next, pick_next
+from runtrue.plan.orchestrator import FixThenRevalidateOrchestrator, Result
+from runtrue.plan.plan import KIND, PlanRequest
+from runtrue.plan.report import report_of
+from runtrue.plan.states import Happening, PlanState
+from runtrue.plan.strategists import strategist_of
+from runtrue.plan.strategize import make_strategy
+from runtrue.plan.workshop import workshop_of
+
+#: How much of an instruction is shown in lists of runs.
+_SHOWN_TITLE = 80
+
+
+async def execute_plan(run: Run, context: PlanContext, plan: PlanRun) -> None:
+    """Make the strategy, do and validate its steps, and apply the result."""
+    profile = context.request.profile
+    if await make_strategy(run, context, plan):
+        if not profile.auto_execute:
+            await run.ask("begin", {"begin": True})
+        await open_sandbox(run, context, plan)
+        is_done = False
+        while not is_done:
+            await execute_steps(run, context, plan)
+            await learn(run, context, plan)
+            is_done = await deliver(run, context, plan)
+    await end(run, context, plan)
+
+
+async def execute_steps(run: Run, context: PlanContext, plan: PlanRun) -> None:
+    """Do and validate one step after another, then the whole, as far as that goes."""
+    request, profile = context.request, context.request.profile
+    workshop = workshop_of(context)
+    orchestrator = FixThenRevalidateOrchestrator(
+        workshop,
+        strategist_of(request, context.hide),
+        instruction=request.instruction,
+        approves_revisions=not (profile.auto_strategize and profile.auto_strategy_revision),
+    )
+    while True:
+        match pick_next(plan, workshop.policy):
+            case Next.STEP:
+                is_done = await execute_step(run, context, plan)
+            case Next.WHOLE:
+                is_done = True
+            case Next.COMPLETE | Next.SPENT:
+                return
+        # A step that was refused has its verdict already.
+        result = await orchestrator.revalidate(run, plan, is_checked=not is_done)
+        if result is Result.STOPPED:
+            return
+
+
+async def open_sandbox(run: Run, context: PlanContext, plan: PlanRun) -> None:
+    """Make the sandbox, from what the user has when the plan begins to be executed."""
+    opened = await run.step("open", partial(_open, context))
+    plan.candidate, plan.prefix, plan.sandbox = opened
+    plan.origin = plan.candidate
+    plan.advance(Happening.STARTED)
+
+
+def _open(context: PlanContext) -> tuple[str, str, str]:
+    """Return the candidate, what paths of the project begin with, and the directory."""
+    sandbox = context.sandbox
+    candidate = sandbox.open()
+    inside = sandbox.rooted(".")
+    return candidate, "" if inside == "." else f"{inside}/", str(sandbox.directory)
+
+
+async def end(run: Run, context: PlanContext, plan: PlanRun) -> None:
+    """Clear away the sandbox of a plan that was applied; any other keeps its own."""
+    is_applied = plan.progress.position.state is PlanState.APPLIED
+    plan.ended_at = await run.step("end", partial(_end, context), is_applied)
+    if is_applied:
+        plan.sandbox = None
+
+
+def _end(context: PlanContext, is_applied: bool) -> float:
+    if is_applied:
+        context.sandbox.remove()
+    return time.time()
+
+
+def start_plan(journal: Journal, request: PlanRequest) -> str:
+    """Record a new plan, to be run by a dispatcher, and return its id."""
+    line = " ".join(request.instruction.split())
+    title = line if len(line) <= _SHOWN_TITLE else f"{line[: _SHOWN_TITLE - 1]}…"
+    return journal.create(KIND, title, msgspec.to_builtins(request))
+
+
+def request_of(run: RunRow) -> PlanRequest:
+    """Return what was asked for. Raises FlowError for a plan that another version has recorded."""
+    try:
+        return msgspec.convert(run.input, PlanRequest)
+    except msgspec.ValidationError as error:
+        raise FlowError(
+            f"plan {run.id} was recorded by another version of runtrue ({error}); make a new one"
+        ) from error
+
+
+def prepare_plan(run: RunRow, home: Home) -> Segment:
+    """Return the work of a recorded plan, ready to go on from wherever it is."""
+    request = request_of(run)
+    context = PlanContext.of(run, request, home)
+    plan = PlanRun(run_id=run.id, request=request, started_at=run.created_at)
+
+    async def work(recorded: Run) -> Outcome:
+        await execute_plan(recorded, context, plan)
+        is_applied = plan.progress.position.state is PlanState.APPLIED
+        status = RunState.PASSED if is_applied else RunState.FAILED
+        return status, report_of(plan, status)
+
+    return Segment(work, state=plan, take_over=context.sandbox.take_over)
