@@ -14,6 +14,9 @@ from typing import Any
 
 import pytest
 
+from tests.cli.warm import can_fork, warm_runtrue
+from tests.project_python import project_path
+
 
 @dataclass(frozen=True)
 class Done:
@@ -42,7 +45,7 @@ class Machine:
     def __init__(self, root: Path, *, search: bool = True) -> None:
         self.home = root / "home"
         self.home.mkdir()
-        keep = ("PATH", "LANG", "COVERAGE_PROCESS_CONFIG", "COVERAGE_PROCESS_START")
+        keep = ("LANG", "COVERAGE_PROCESS_CONFIG", "COVERAGE_PROCESS_START")
         self.env = {
             **{name: os.environ[name] for name in keep if name in os.environ},
             "HOME": str(self.home),
@@ -52,8 +55,7 @@ class Machine:
             "RUNTRUE_ISOLATION_WRITE": str(root),
             **({} if search else {"RUNTRUE_SEARCH_SECONDS": "0"}),
         }
-        bin_directory = str(Path(sys.executable).parent)
-        self.env["PATH"] = f"{bin_directory}{os.pathsep}{self.env['PATH']}"
+        self.env["PATH"] = project_path()
 
     @property
     def journal(self) -> Path:
@@ -69,16 +71,20 @@ class Machine:
         env: Mapping[str, str] | None = None,
         stdin: str = "",
     ) -> Done:
-        done = subprocess.run(
-            self.argv(*args),
-            cwd=cwd or self.home,
-            env={**self.env, **(env or {})},
-            input=stdin,
-            capture_output=True,
-            text=True,
-            timeout=600,
-            check=False,
-        )
+        cwd, env = cwd or self.home, {**self.env, **(env or {})}
+        if can_fork(cwd, env):
+            done = warm_runtrue().run([*map(str, args)], cwd=cwd, env=env, stdin=stdin, timeout=600)
+        else:
+            done = subprocess.run(
+                self.argv(*args),
+                cwd=cwd,
+                env=env,
+                input=stdin,
+                capture_output=True,
+                text=True,
+                timeout=600,
+                check=False,
+            )
         assert "Traceback" not in done.stderr, done.stderr
         return Done(done.returncode, done.stdout, done.stderr)
 

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import importlib.util
-import os
 import re
 import subprocess
-import sys
 import tempfile
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
+
+from tests.project_python import project_path
 
 from .pages import ROOT
 
@@ -359,7 +359,6 @@ def _script(commands: tuple[str, ...]) -> str:
 
 
 def _environment(home: Path) -> dict[str, str]:
-    path = (str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath))
     identity = {
         f"GIT_{role}_{part}": "docs@localhost"
         for role in ("AUTHOR", "COMMITTER")
@@ -367,7 +366,7 @@ def _environment(home: Path) -> dict[str, str]:
     }
     return {
         "HOME": str(home),
-        "PATH": os.pathsep.join(path),
+        "PATH": project_path(),
         "LANG": "C.UTF-8",
         # The API of the demo is on this machine.
         "RUNTRUE_ALLOW_LOOPBACK": "1",

@@ -4,11 +4,12 @@ import json
 import os
 import shlex
 import subprocess
-import sys
 import tomllib
 from pathlib import Path
 
 import pytest
+
+from tests.project_python import project_path
 
 from .pages import DOCS, Block, blocks
 from .sessions import PRICES
@@ -57,14 +58,13 @@ def project(tmp_path: Path) -> Path:
 
 def _fix(project: Path, recipe: Block, **variables: str) -> subprocess.CompletedProcess[str]:
     (project / "runtrue.toml").write_text(recipe.text)
-    path = [str(Path(sys.executable).parent), str(project.parent / "bin"), os.environ["PATH"]]
     return subprocess.run(
         ["runtrue", "fix", "--apply"],
         cwd=project,
         env={
             **os.environ,
             **variables,
-            "PATH": os.pathsep.join(path),
+            "PATH": os.pathsep.join([str(project.parent / "bin"), project_path()]),
             "RUNTRUE_HOME": str(project.parent / "home"),
             # The search would mend it first, and the agent would not be asked.
             "RUNTRUE_SEARCH_SECONDS": "0",

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.project_python import project_path
+
 from .generate import SESSION_PARTS, Part, command_paths, replayed
 from .pages import README, ROOT, blocks
 from .sessions import SHOP, STOCK, commands_of, normalised
@@ -59,11 +61,10 @@ def shop(tmp_path: Path) -> Path:
 
 
 def _run(command: str, project: Path) -> subprocess.CompletedProcess[str]:
-    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     return subprocess.run(
         ["/bin/sh", "-c", command],
         cwd=project,
-        env={**os.environ, "PATH": path, "RUNTRUE_HOME": str(project.parent / "home")},
+        env={**os.environ, "PATH": project_path(), "RUNTRUE_HOME": str(project.parent / "home")},
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,

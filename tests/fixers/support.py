@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import os
-import sys
 from pathlib import Path
 
 from runtrue.loop import Fault, Finding, FixTask, History, Location, Workplace
-
-PATH = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+from tests.project_python import project_path
 
 
 def make_workplace(directory: Path) -> Workplace:
     tree, scratch = directory / "tree", directory / "scratch"
     tree.mkdir(parents=True)
     scratch.mkdir()
-    environment = {"PATH": PATH, "HOME": str(scratch), "RUFF_NO_CACHE": "true"}
+    environment = {"PATH": project_path(), "HOME": str(scratch), "RUFF_NO_CACHE": "true"}
     return Workplace(directory=tree, root=tree, scratch=scratch, environment=environment)
 
 

@@ -29,6 +29,7 @@ from runtrue.loop import Finding, Verdict, Workplace
 from runtrue.sandbox import GitSandbox
 from runtrue.sandbox.environment import allowed
 from runtrue.sandbox.isolation import Isolation, Level
+from tests.project_python import project_path
 from tests.sandbox.support import make_repository
 
 #: Small ones, so that an attack takes a moment and could not hurt the machine if it succeeded.
@@ -243,7 +244,7 @@ class Arena:
             [sys.executable, "-m", "runtrue", "fix", "--json"],
             cwd=project,
             env={
-                "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]]),
+                "PATH": project_path(),
                 "HOME": str(self.home),
                 "RUNTRUE_HOME": str(self.root / "runtrue"),
                 "RUNTRUE_ISOLATION": self.level.value,
