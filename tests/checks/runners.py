@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -39,12 +41,24 @@ class Runner:
         for program in self.programs:
             if shutil.which(program) is None:
                 return f"there is no {program} on PATH"
+            if not _says_its_version(program):
+                return f"{program} is on PATH and cannot say its version"
         for file in self.files:
             if not file.is_file():
                 return f"there is no {file} (Debian: apt-get install junit5)"
         if self.package and not (NODE_MODULES / self.package).is_dir():
             return f"tests/runners has no {self.package}: run scripts/setup-runners"
         return None
+
+
+@cache
+def _says_its_version(program: str) -> bool:
+    """True for a program that works: rustup's cargo may be there without a toolchain."""
+    option = {"go": "version", "java": "-version", "javac": "-version"}.get(program, "--version")
+    command = [program, option]
+    env = {**os.environ, **environment()}
+    done = subprocess.run(command, env=env, capture_output=True, timeout=60, check=False)
+    return done.returncode == 0
 
 
 RUNNERS = {
