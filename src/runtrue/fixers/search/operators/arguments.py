@@ -161,12 +161,8 @@ def _with(site: EditSite, node: ast.Call, text: str, unlikely: float) -> Edit:
         if alone:  # a generator alone in a call has to have parentheses of its own
             start, last = program.span(given[0])
             if program.text[start] != "(" or start == program.span(node.func)[1]:
-                return program.replace(
-                    "argument_add",
-                    node,
-                    f"{program.source(node.func)}({program.source(given[0])}, {text})",
-                    unlikely=unlikely,
-                )
+                made = f"{program.source(node.func)}({program.source(given[0])}, {text})"
+                return program.replace("argument_add", node, made, unlikely=unlikely)
         # Behind what closes the last one's own parentheses.
         tail = program.text[last:end]
         at = last + len(tail) - len(tail.lstrip(") \n\t")) if ")" in tail else last

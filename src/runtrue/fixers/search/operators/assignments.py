@@ -10,12 +10,12 @@ from runtrue.fixers.search.edit import Edit, Splice
 from runtrue.fixers.search.operators.clues import closest, raised
 from runtrue.fixers.search.operators.layout import (
     LOOPS,
-    after,
     before,
     first_of,
     free,
     is_known,
-    locals_of,
+    line_after,
+    line_before,
     loop_of,
     undefined,
     written,
@@ -26,20 +26,10 @@ from runtrue.fixers.search.program import Function, Program
 _TARGETS = (ast.Name, ast.Attribute, ast.Subscript)
 #: Change what they are called on, and give None (or what was taken out).
 _IN_PLACE = frozenset(
-    [
-        "append",
-        "extend",
-        "insert",
-        "remove",
-        "sort",
-        "reverse",
-        "clear",
-        "update",
-        "add",
-        "discard",
-        "appendleft",
-        "extendleft",
-    ]
+    (
+        *("append", "extend", "insert", "remove", "sort", "reverse", "clear", "update", "add"),
+        *("discard", "appendleft", "extendleft"),
+    )
 )
 #: Give something new, and leave what they are called on as it was.
 _RETURN_NEW = (frozenset(dir(str)) | frozenset(dir(frozenset))) - frozenset(dir(object))
@@ -122,9 +112,8 @@ def keep(site: EditSite) -> Iterator[Edit]:
         if isinstance(func, ast.Attribute) and isinstance(func.value, ast.Name | ast.Attribute):
             plain = 1.0 if func.attr in _RETURN_NEW else 3.0
             if func.attr not in _IN_PLACE:
-                yield program.replace(
-                    "keep", node, f"{program.source(func.value)} = {text}", unlikely=plain
-                )
+                aim = program.source(func.value)
+                yield program.replace("keep", node, f"{aim} = {text}", unlikely=plain)
         for n, one in enumerate(value.args[:2]):
             if isinstance(one, ast.Name | ast.Attribute | ast.Subscript):
                 plain = 1.0 if isinstance(func, ast.Name) and func.id in _BUILDERS else 3.0
@@ -134,9 +123,8 @@ def keep(site: EditSite) -> Iterator[Edit]:
         if isinstance(value.left, _TARGETS):
             start, end = program.span(value.left)[1], program.span(value.comparators[0])[0]
             if "(" not in (between := program.text[start:end]) and ")" not in between:
-                yield program.edit(
-                    "keep", node, "`==` → `=`", Splice(start, end, between.replace("==", "=", 1))
-                )
+                made = Splice(start, end, between.replace("==", "=", 1))
+                yield program.edit("keep", node, "`==` → `=`", made)
     elif isinstance(value, ast.Name):
         for n, name in enumerate(("str", "list", "int", "sorted", "set")):
             yield program.replace("keep", node, f"{text} = {name}({text})", unlikely=2 + n / 4)
@@ -182,13 +170,8 @@ def count_on(site: EditSite) -> Iterator[Edit]:
     asked = [one.id for one in ast.walk(node.test) if isinstance(one, ast.Name)]
     for name in dict.fromkeys(asked):
         for n, text in enumerate((f"{name} += 1", f"{name} -= 1", f"{name} //= 2")):
-            yield program.edit(
-                "count_on",
-                last,
-                f"`{text}` at the end of the loop",
-                after(program, last, text),
-                unlikely=1.5 + n,
-            )
+            where = "at the end of the loop"
+            yield line_after(program, "count_on", last, where, text, unlikely=1.5 + n)
 
 
 def declare(site: EditSite) -> Iterator[Edit]:
@@ -214,9 +197,9 @@ def declare(site: EditSite) -> Iterator[Edit]:
             outer = program.function_of(function)
             first = first_of(function)
             sure = 1.0 if any(raised(site, "UnboundLocalError")) else 2.0
-            if outer is not None and one.id in locals_of(program, outer):
+            if outer is not None and one.id in program.names_in(outer):
                 line = before(program, first, f"nonlocal {one.id}")
-            elif one.id in locals_of(program, program.tree):
+            elif one.id in program.names_in(program.tree):
                 line = before(program, first, f"global {one.id}")
             else:
                 continue
@@ -243,13 +226,8 @@ def begin(site: EditSite) -> Iterator[Edit]:
         if not free(program, place):
             continue
         for m, text in enumerate(beginnings(program, function, node.id)):
-            yield program.edit(
-                "begin",
-                node,
-                f"`{node.id} = {text}` at first",
-                before(program, place, f"{node.id} = {text}"),
-                unlikely=1.0 + 0.2 * m + 0.5 * n,
-            )
+            line, rare = f"{node.id} = {text}", 1.0 + 0.2 * m + 0.5 * n
+            yield line_before(program, "begin", place, "at first", line, about=node, unlikely=rare)
     if first is not None:
         yield from _begin_alike(program, node, function)
 
@@ -268,13 +246,8 @@ def _begin_alike(program: Program, node: ast.Name, function: Function) -> Iterat
         value = program.source(begun[name].value)
         line = f"{node.id} = {value}"
         if "\n" not in value:
-            yield program.edit(
-                "begin",
-                node,
-                f"`{line}` behind `{name}`",
-                after(program, begun[name], line),
-                unlikely=1.2 + 0.3 * n,
-            )
+            where, rare = f"behind `{name}`", 1.2 + 0.3 * n
+            yield line_after(program, "begin", begun[name], where, line, about=node, unlikely=rare)
 
 
 def _outermost(program: Program, node: ast.AST) -> ast.stmt:
@@ -331,7 +304,7 @@ def call_it(site: EditSite) -> Iterator[Edit]:
         yield program.replace("call", node, f"{text}()", unlikely=2.0)
     elif (
         isinstance(node, ast.Name)
-        and node.id in locals_of(program, program.tree)
+        and node.id in program.names_in(program.tree)
         and (
             any(
                 isinstance(one, ast.FunctionDef) and one.name == node.id

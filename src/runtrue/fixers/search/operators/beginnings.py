@@ -6,19 +6,19 @@ import ast
 from collections.abc import Iterator
 from itertools import islice, product
 
-from runtrue.fixers.search.edit import Edit, Splice
+from runtrue.fixers.search.edit import Edit
 from runtrue.fixers.search.operators.assignments import beginnings
 from runtrue.fixers.search.operators.layout import (
     LOOPS,
-    after,
+    around,
     before,
     entered,
     first_of,
     free,
-    indented,
     is_known,
     jumps_out,
-    lines_of,
+    line_after,
+    line_before,
     parameters,
     rigid,
     undefined,
@@ -44,13 +44,8 @@ def begin_together(site: EditSite) -> Iterator[Edit]:
         lines = [
             f"{name} = {choice[at]}" for name, choice, at in zip(names, choices, way, strict=True)
         ]
-        yield site.program.edit(
-            "begin",
-            first,
-            f"`{'; '.join(lines)}` at first",
-            before(site.program, first, *lines),
-            unlikely=1.5 + 0.2 * n,
-        )
+        says, made = f"`{'; '.join(lines)}` at first", before(site.program, first, *lines)
+        yield site.program.edit("begin", first, says, made, unlikely=1.5 + 0.2 * n)
 
 
 def _unbegun(program: Program, function: Function) -> list[str]:
@@ -109,23 +104,15 @@ def add_loop(site: EditSite) -> Iterator[Edit]:
         for one in block[at : at + 4]
         if free(program, one) and not rigid(one) and not jumps_out(one)
     ]
-    depth = program.indent_of(node.lineno)
     for collection in many[:2]:
         for count in range(1, len(run) + 1):
             if run[count - 1] is not block[at + count - 1]:
                 break
             last = run[count - 1]
-            inner = indented(lines_of(program, node, last), depth, depth + program.step)
-            start, end = program.line_span(node)[0], program.line_span(last)[1]
             head = f"for {name} in {collection}:"
             uses = any(isinstance(one, ast.Name) and one.id == name for one in ast.walk(last))
-            yield program.edit(
-                "loop",
-                node,
-                f"`{head}` around it",
-                Splice(start, end, f"{depth}{head}\n{inner}"),
-                unlikely=1.0 + 0.5 * (not uses) + 0.2 * count,
-            )
+            says, rare = f"`{head}` around it", 1.0 + 0.5 * (not uses) + 0.2 * count
+            yield around(program, "loop", node, says, head, last=last, unlikely=rare)
 
 
 def _are_many(one: str, many: str) -> bool:
@@ -143,20 +130,16 @@ def sort_first(site: EditSite) -> Iterator[Edit]:
         for n, name in enumerate(parameters(function)[:3]):
             if _is_gone_through(function, name):
                 for m, form in enumerate(_SORTS):
-                    text = form.format(name)
-                    line = before(program, first, text)
-                    yield program.edit(
-                        "sort", first, f"`{text}` first", line, unlikely=3.0 + 0.5 * (n + m)
-                    )
+                    line, rare = form.format(name), 3.0 + 0.5 * (n + m)
+                    yield line_before(program, "sort", first, "first", line, unlikely=rare)
     inside = program.function_of(node)
     if isinstance(node, ast.Assign) and inside is not None and free(program, node):
         aim = node.targets[0]
         fits = isinstance(node.value, ast.ListComp | ast.Call)
         if fits and isinstance(aim, ast.Name) and _is_gone_through(inside, aim.id):
             for m, form in enumerate(_SORTS):
-                text = form.format(aim.id)
-                says = f"`{text}` behind it"
-                yield program.edit("sort", node, says, after(program, node, text), unlikely=2.5 + m)
+                line = form.format(aim.id)
+                yield line_after(program, "sort", node, "behind it", line, unlikely=2.5 + m)
 
 
 def _is_gone_through(function: Function, name: str) -> bool:

@@ -25,15 +25,8 @@ from runtrue.fixers.search.operators.layout import (
 from runtrue.fixers.search.operators.seam import EditSite
 from runtrue.fixers.search.program import Program
 
-_DEFINITIONS = (
-    ast.FunctionDef,
-    ast.AsyncFunctionDef,
-    ast.ClassDef,
-    ast.Import,
-    ast.ImportFrom,
-    ast.Global,
-    ast.Nonlocal,
-)
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+_DEFINITIONS = (*_FUNCTIONS, ast.ClassDef, ast.Import, ast.ImportFrom, ast.Global, ast.Nonlocal)
 _NESTING = (*LOOPS, ast.If, ast.With, ast.AsyncWith, ast.Try)
 _LONGEST_BORROWED = 120
 
@@ -275,7 +268,7 @@ def _last_blocks(program: Program, node: ast.stmt) -> Iterator[tuple[ast.stmt, l
     todo = [node]
     while todo:
         one = todo.pop(0)
-        if not isinstance(one, (*_NESTING, ast.FunctionDef, ast.AsyncFunctionDef)):
+        if not isinstance(one, (*_NESTING, *_FUNCTIONS)):
             continue
         blocks = [one.body, getattr(one, "orelse", []), getattr(one, "finalbody", [])]
         for inner in blocks:

@@ -8,13 +8,8 @@ from collections.abc import Iterator
 from runtrue.fixers.search.edit import Edit, Splice
 from runtrue.fixers.search.operators.facts import facts_at
 from runtrue.fixers.search.operators.names import candidates
-from runtrue.fixers.search.operators.precedence import (
-    TERNARY,
-    Code,
-    at_least,
-    code,
-    rewrite,
-)
+from runtrue.fixers.search.operators.precedence import Code, code, rewrite
+from runtrue.fixers.search.operators.rules import rewrites
 from runtrue.fixers.search.operators.seam import EditSite
 
 Comprehension = ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp
@@ -24,12 +19,10 @@ def branches(site: EditSite) -> Iterator[Edit]:
     """The branches of a conditional expression: swapped, or one taken; a default dropped."""
     program, node = site.program, site.node
     if isinstance(node, ast.IfExp):
-        test, body, orelse = (code(program, one) for one in (node.test, node.body, node.orelse))
-        swapped = f"{at_least(orelse, TERNARY + 1)} if {at_least(test, TERNARY + 1)} else "
-        one = Code(swapped + at_least(body, TERNARY), TERNARY)
-        yield rewrite(program, "branch", node, one)
-        yield rewrite(program, "branch", node, body, unlikely=2)
-        yield rewrite(program, "branch", node, orelse, unlikely=2)
+        parts = {"a": node.body, "test": node.test, "b": node.orelse}
+        codes = {name: code(program, one) for name, one in parts.items()}
+        ways = {"{b} if {test} else {a}": 1, "{a}": 2, "{b}": 2}
+        yield from rewrites(site, "branch", node, ways, 0.0, **codes)
 
 
 def comprehended(site: EditSite) -> Iterator[Edit]:

@@ -12,18 +12,57 @@ from runtrue.fixers.search.operators.families import COMMON, PART_OF, methods, o
 from runtrue.fixers.search.operators.likeness import by_likeness
 from runtrue.fixers.search.operators.precedence import (
     NAMED,
+    UNARY,
     Code,
     at_least,
     behind,
-    binary,
     called,
     code,
-    compared,
     rewrite,
 )
+from runtrue.fixers.search.operators.rules import Ways, apply_rules, rewrites
 from runtrue.fixers.search.operators.seam import EditSite
 
 _METHODS = frozenset({"append", "extend", "add", "insert", "remove", "pop", "popleft"})
+#: The same family, where the arguments have to change with the name.
+_OTHER_WAYS: dict[str, Ways] = {
+    "{x}.pop({i}, {*rest})": {"{x}.pop()": 1},
+    "{x}.pop()": {"{x}.pop(0)": 1.2, "{x}.popleft()": 1.2},
+    "{x}.append({y})": {"{x}.insert(0, {y})": 2},
+    "{x}.insert({i}, {y})": {"{x}.append({y})": 1.2},
+    "{x}.get({key}, {*rest})": {"{x}[{key}]": 3},
+    "{x}.setdefault({key}, {*rest})": {"{x}[{key}]": 3},
+    "{x}.sort()": {"{x}[::-1]": 2, "sorted({x})": 2},
+    "{x}.reverse()": {"{x}[::-1]": 2, "sorted({x})": 2},
+    "{x}.reversed()": {"{x}[::-1]": 2, "sorted({x})": 2},
+    "reversed({x})": {"{x}[::-1]": 2},
+}
+#: Other ranges for one with one, two or three arguments: from 1, backwards, in steps.
+_RANGES: dict[int, dict[str, float]] = {
+    1: {
+        **{"range(1, {a})": 1, "range(1, {a} + 1)": 1, "range({a} - 1, -1, -1)": 1.5},
+        **{"range({a}, 0, -1)": 2, "range({a}, -1, -1)": 2, "range(2, {a})": 3},
+        **{"range(0, {a}, 2)": 3, "range(2, {a} + 1)": 3},
+    },
+    2: {
+        **{"range({b})": 1.5, "range({a} + 1, {b} + 1)": 1.5, "range({a} - 1, {b} - 1)": 2},
+        **{"range({a}, {b}, -1)": 1, "range({b} - 1, {a} - 1, -1)": 1.5},
+        **{"range({b}, {a}, -1)": 1.5, "range({a}, {b}, 2)": 2.5, "range(0, {b})": 1.5},
+        **{"range({b}, {a} - 1, -1)": 2},
+    },
+    3: {
+        **{"range({a}, {b})": 1.5, "range({a}, {b}, {back})": 1, "range({b}, {a}, {c})": 1.5},
+        **{"range({b}, {a}, {back})": 2, "range({a}, {b} - 1, {c})": 1},
+        **{"range({b} - 1, {a} - 1, {back})": 2, "range({a}, -1, {c})": 1.5},
+    },
+}
+#: What a call of a missing function may have done with one argument, or with two of them.
+_ONE = {f"{{a}} {operation}": 4.0 for operation in ("% 2", "// 2", "+ 1", "- 1", "* 2")}
+_TWO = {
+    **{f"{{a}} {sign} {{b}}": 3.0 for sign in ("+", "-", "*", "//", "%")},
+    **{f"{{a}} {sign} {{b}}": 3.5 for sign in ("==", "in", "<", ">", "not in", "!=")},
+    "{a}[{b}]": 3.5,
+}
 
 
 def sibling(site: EditSite) -> Iterator[Edit]:
@@ -34,7 +73,7 @@ def sibling(site: EditSite) -> Iterator[Edit]:
         if not isinstance(parent, ast.Call):
             return
         for other, unlikely in siblings(node.id).items():
-            if other.islower() and not _is_method(other):
+            if other.islower() and other not in _METHODS:
                 yield program.replace("sibling", node, other, unlikely=unlikely)
     elif isinstance(node, ast.Attribute):
         start = program.source(node)[: -len(node.attr)]
@@ -43,44 +82,7 @@ def sibling(site: EditSite) -> Iterator[Edit]:
         if node.attr in PART_OF and isinstance(node.ctx, ast.Load):
             yield program.replace("sibling", node, start + PART_OF[node.attr])
     elif isinstance(node, ast.Call):
-        yield from _other_ways(site, node)
-
-
-def _is_method(name: str) -> bool:
-    return name in _METHODS
-
-
-def _other_ways(site: EditSite, node: ast.Call) -> Iterator[Edit]:
-    """The same family, where the arguments have to change with the name."""
-    program = site.program
-    arguments = [code(program, one) for one in node.args]
-    if node.keywords or any(isinstance(one, ast.Starred) for one in node.args):
-        return
-    match node.func:
-        case ast.Attribute(value=value, attr="pop"):
-            if arguments:
-                yield rewrite(program, "sibling", node, behind(code(program, value), ".pop()"))
-            else:
-                for text in (".pop(0)", ".popleft()"):
-                    one = behind(code(program, value), text)
-                    yield rewrite(program, "sibling", node, one, unlikely=1.2)
-        case ast.Attribute(value=value, attr="append") if len(arguments) == 1:
-            one = behind(code(program, value), f".insert(0, {at_least(arguments[0], NAMED)})")
-            yield rewrite(program, "sibling", node, one, unlikely=2)
-        case ast.Attribute(value=value, attr="insert") if len(arguments) == 2:
-            one = behind(code(program, value), f".append({at_least(arguments[1], NAMED)})")
-            yield rewrite(program, "sibling", node, one, unlikely=1.2)
-        case ast.Attribute(value=value, attr="get" | "setdefault") if arguments:
-            one = behind(code(program, value), f"[{at_least(arguments[0], NAMED)}]")
-            yield rewrite(program, "sibling", node, one, unlikely=3)
-        case ast.Attribute(value=value, attr="sort" | "reverse" | "reversed") if not arguments:
-            turned = behind(code(program, value), "[::-1]")
-            yield rewrite(program, "sibling", node, turned, unlikely=2)
-            yield rewrite(
-                program, "sibling", node, called("sorted", code(program, value)), unlikely=2
-            )
-        case ast.Name(id="reversed") if len(arguments) == 1:
-            yield rewrite(program, "sibling", node, behind(arguments[0], "[::-1]"), unlikely=2)
+        yield from apply_rules(site, "sibling", node, _OTHER_WAYS)
 
 
 def ranges(site: EditSite) -> Iterator[Edit]:
@@ -90,42 +92,26 @@ def ranges(site: EditSite) -> Iterator[Edit]:
         case ast.Call(func=ast.Name(id="range"), args=args, keywords=[]) if args and not any(
             isinstance(one, ast.Starred) for one in args
         ):
-            parts = [code(program, one) for one in args]
+            parts = dict(zip("abc", (code(program, one) for one in args), strict=False))
         case ast.For(iter=ast.Name() as over) | ast.comprehension(iter=ast.Name() as over):
             yield from _over(site, over)
             return
         case _:
             return
-    less = [binary(one, "-", Code("1")) for one in parts]
-    more = [binary(one, "+", Code("1")) for one in parts]
-    ways: list[tuple[tuple[Code, ...], float]] = []
-    zero, one, minus = Code("0"), Code("1"), Code("-1")
-    if len(parts) == 1:
-        stop = parts[0]
-        ways = [((one, stop), 1), ((one, more[0]), 1), ((less[0], minus, minus), 1.5)]
-        ways += [((stop, zero, minus), 2), ((stop, minus, minus), 2), ((Code("2"), stop), 3)]
-        ways += [((zero, stop, Code("2")), 3), ((Code("2"), more[0]), 3)]
-        match args[0]:
-            case ast.Call(func=ast.Name(id="len"), args=[inner]):
-                yield rewrite(program, "range", node, code(program, inner), unlikely=2)
-            case ast.Name() | ast.Attribute() | ast.Subscript():
-                if facts_at(program, node).type_of(args[0]) != "int":
-                    ways.append(((called("len", stop),), 1.5))
-    elif len(parts) == 2:
-        start, stop = parts
-        ways = [((stop,), 1.5), ((more[0], more[1]), 1.5), ((less[0], less[1]), 2)]
-        ways += [((start, stop, minus), 1), ((less[1], less[0], minus), 1.5)]
-        ways += [((stop, start, minus), 1.5), ((start, stop, Code("2")), 2.5), ((zero, stop), 1.5)]
-        ways += [((stop, less[0], minus), 2)]
-        ways += [((Code(other), stop), 2) for other in _loop_names(site, node)]
-    elif len(parts) == 3:
-        start, stop, step = parts
-        flipped = Code(step.text[1:] if step.text.startswith("-") else f"-{at_least(step, 14)}", 14)
-        ways = [((start, stop), 1.5), ((start, stop, flipped), 1), ((stop, start, step), 1.5)]
-        ways += [((stop, start, flipped), 2), ((start, less[1], step), 1)]
-        ways += [((less[1], less[0], flipped), 2), ((start, minus, step), 1.5)]
-    for way, unlikely in ways:
-        yield rewrite(program, "range", node, called("range", *way), unlikely=unlikely)
+    ways = dict(_RANGES.get(len(args), {}))
+    match args:
+        case [ast.Call(func=ast.Name(id="len"), args=[inner])]:
+            yield rewrite(program, "range", node, code(program, inner), unlikely=2)
+        case [ast.Name() | ast.Attribute() | ast.Subscript() as stop]:
+            if facts_at(program, node).type_of(stop) != "int":
+                ways["range(len({a}))"] = 1.5
+        case [_, _]:
+            ways |= {f"range({name}, {{b}})": 2 for name in _loop_names(site, node)}
+        case [_, _, _]:
+            step = parts["c"]
+            back = step.text[1:] if step.text.startswith("-") else f"-{at_least(step, UNARY)}"
+            parts["back"] = Code(back, UNARY)
+    yield from rewrites(site, "range", node, ways, 0.0, **parts)
 
 
 def _loop_names(site: EditSite, node: ast.Call) -> list[str]:
@@ -140,15 +126,15 @@ def _loop_names(site: EditSite, node: ast.Call) -> list[str]:
 def _over(site: EditSite, over: ast.Name) -> Iterator[Edit]:
     """A loop over a thing that may have to go over its places, or over its pairs."""
     program = site.program
-    one = code(program, over)
     kind = facts_at(program, over).type_of(over)
+    ways: dict[str, float] = {}
     if kind in (None, "int"):
-        yield rewrite(program, "range", over, called("range", one), unlikely=2 if kind else 3.5)
+        ways["range({a})"] = 2 if kind else 3.5
     if kind != "int":
-        yield rewrite(program, "range", over, Code(f"range(len({one.text}))"), unlikely=2)
+        ways["range(len({a}))"] = 2
     if kind == "dict":
-        for method in ("values", "items"):
-            yield rewrite(program, "range", over, behind(one, f".{method}()"), unlikely=1.5)
+        ways |= {"{a}.values()": 1.5, "{a}.items()": 1.5}
+    yield from rewrites(site, "range", over, ways, 0.0, a=code(program, over))
 
 
 def instead(site: EditSite) -> Iterator[Edit]:
@@ -166,21 +152,9 @@ def instead(site: EditSite) -> Iterator[Edit]:
             for name in COMMON:
                 yield rewrite(program, "instead", node, called(name, *parts[1:]), unlikely=2)
     for place, (one, other) in enumerate(combinations(parts, 2)):
-        for sign in ("+", "-", "*", "//", "%"):
-            yield rewrite(
-                program, "instead", node, binary(one, sign, other), unlikely=3 + 0.5 * place
-            )
-        for sign in ("==", "in", "<", ">", "not in", "!="):
-            yield rewrite(
-                program, "instead", node, compared(one, sign, other), unlikely=3.5 + 0.5 * place
-            )
-        one_of = behind(one, f"[{at_least(other, NAMED)}]")
-        yield rewrite(program, "instead", node, one_of, unlikely=3.5 + 0.5 * place)
+        yield from rewrites(site, "instead", node, _TWO, 0.5 * place, a=one, b=other)
     if len(parts) == 1:
-        for sign, number in (("%", "2"), ("//", "2"), ("+", "1"), ("-", "1"), ("*", "2")):
-            edit = binary(parts[0], sign, Code(number))
-            yield rewrite(program, "instead", node, edit, unlikely=4)
-
+        yield from rewrites(site, "instead", node, _ONE, 0.0, a=parts[0])
     yield from _methods_instead(site, node, parts)
 
 

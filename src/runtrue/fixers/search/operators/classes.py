@@ -9,11 +9,11 @@ from functools import lru_cache
 from runtrue.fixers.search.edit import Edit, Splice
 from runtrue.fixers.search.operators.clues import raised
 from runtrue.fixers.search.operators.layout import (
-    before,
     entered,
     first_of,
     free,
     is_known,
+    line_before,
     undefined,
 )
 from runtrue.fixers.search.operators.seam import EditSite
@@ -119,12 +119,8 @@ def parameter_self(site: EditSite) -> Iterator[Edit]:
         if not (given and given[0].arg in ("self", "cls")) and "staticmethod" not in marks:
             word = "cls" if "classmethod" in marks else "self"
             has_any = bool(given or spec.vararg or spec.kwonlyargs or spec.kwarg)
-            yield program.edit(
-                "self",
-                function,
-                f"`{word}` as first parameter",
-                Splice(start, start, f"{word}, " if has_any else word),
-            )
+            at = Splice(start, start, f"{word}, " if has_any else word)
+            yield program.edit("self", function, f"`{word}` as first parameter", at)
         elif given and not uses and "staticmethod" in marks and given[0].arg == "self":
             end = program.span(given[0])[1]
             rest = program.text[end:]
@@ -143,9 +139,8 @@ def decorate(site: EditSite) -> Iterator[Edit]:
                 start = program.offset(mark.lineno, 0)
                 end = program.offset(mark.lineno + 1, 0)
                 if program.text[start:end].strip() == f"@{word}":
-                    yield program.edit(
-                        "decorate", function, f"without `@{word}`", Splice(start, end, "")
-                    )
+                    gone = Splice(start, end, "")
+                    yield program.edit("decorate", function, f"without `@{word}`", gone)
         if marks or function.name.startswith("__"):
             continue
         start = program.offset(function.lineno, 0)
@@ -220,13 +215,8 @@ def call_super(site: EditSite) -> Iterator[Edit]:
         wait = "await " if isinstance(function, ast.AsyncFunctionDef) else ""
         for n, names in enumerate({tuple(way): way for way in ways}.values()):
             call = f"{wait}super().{function.name}({', '.join(names)})"
-            yield program.edit(
-                "super",
-                function,
-                f"`{call}` first",
-                before(program, first, call),
-                unlikely=1.0 + n / 2 + 2.0 * (function.name != "__init__"),
-            )
+            rare = 1.0 + n / 2 + 2.0 * (function.name != "__init__")
+            yield line_before(program, "super", first, "first", call, about=function, unlikely=rare)
 
 
 def _parameters_of_parent(program: Program, owner: ast.ClassDef, method: str) -> list[str] | None:

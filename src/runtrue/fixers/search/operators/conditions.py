@@ -9,10 +9,7 @@ from runtrue.fixers.search.edit import Edit
 from runtrue.fixers.search.operators.facts import facts_at, gathered
 from runtrue.fixers.search.operators.precedence import (
     COMPARE,
-    OR,
-    TERNARY,
     Code,
-    at_least,
     code,
     compared,
     joined,
@@ -20,10 +17,19 @@ from runtrue.fixers.search.operators.precedence import (
     rewrite,
     sign_of,
 )
+from runtrue.fixers.search.operators.rules import fill, rewrites
 from runtrue.fixers.search.operators.seam import EditSite
 
 _MOST_BORROWED = 6
 _MOST_BUILT = 10
+#: How a thing that is only asked for may be compared; and its length, where it has one.
+_COMPARED = {
+    **{"{a} is not None": 1.0, "{a} is None": 2.0, "{a} > 0": 1.5, "{a} > 1": 2.0},
+    **{"{a} == 0": 2.0, "{a} == 1": 3.0, "{a} >= 0": 2.5, "{a} != -1": 2.5},
+}
+_COUNTED = {
+    **{"{a} is not None": 1.0, "{a} is None": 2.0, "len({a}) > 1": 2.0, "len({a}) == 1": 3.0},
+}
 
 
 def chain(site: EditSite) -> Iterator[Edit]:
@@ -39,37 +45,24 @@ def chain(site: EditSite) -> Iterator[Edit]:
     if len(node.ops) == 2:
         a, b, c = (code(program, one) for one in operands)
         first, second = (sign_of(one) for one in node.ops)
-        for word in ("and", "or"):
-            one = joined(word, compared(a, first, b), compared(b, second, c))
-            if word == "or":
-                yield rewrite(program, "chain", node, one, unlikely=3)
+        either = fill(f"{{a}} {first} {{b}} or {{b}} {second} {{c}}", a=a, b=b, c=c)
+        yield rewrite(program, "chain", node, either, unlikely=3)
 
 
 def bare(site: EditSite) -> Iterator[Edit]:
     """A comparison given up for one of its sides; a thing compared where it was only asked for."""
     program, node = site.program, site.node
-    if isinstance(node, ast.Compare) and len(node.ops) == 1 and _is_test(site, node):
-        left = code(program, node.left)
+    if not isinstance(node, ast.expr) or not _is_test(site, node):
+        return
+    if isinstance(node, ast.Compare) and len(node.ops) == 1:
         if not isinstance(node.left, ast.Constant):
-            yield rewrite(program, "condition", node, left, unlikely=3)
-            yield rewrite(program, "condition", node, negated(left), unlikely=4)
-    elif isinstance(node, ast.Name | ast.Attribute | ast.Subscript | ast.Call) and _is_test(
-        site, node
-    ):
-        one = code(program, node)
+            ways = {"{a}": 3.0, "not {a}": 4.0}
+            yield from rewrites(site, "condition", node, ways, 0.0, a=code(program, node.left))
+    elif isinstance(node, ast.Name | ast.Attribute | ast.Subscript | ast.Call):
         kind = facts_at(program, node).type_of(node)
-        if kind == "bool":
-            return
-        ways = [("is not None", 1.0), ("is None", 2.0), ("> 0", 1.5), ("> 1", 2.0), ("== 0", 2.0)]
-        ways += [("== 1", 3.0), (">= 0", 2.5), ("!= -1", 2.5)]
-        for text, unlikely in ways:
-            if kind in ("list", "dict", "str", "set") and text[-1].isdigit():
-                if text in ("> 1", "== 1"):
-                    counted = Code(f"len({one.text}) {text}", COMPARE)
-                    yield rewrite(program, "condition", node, counted, unlikely=unlikely)
-                continue
-            whole = Code(f"{at_least(one, COMPARE + 1)} {text}", COMPARE)
-            yield rewrite(program, "condition", node, whole, unlikely=unlikely)
+        if kind != "bool":
+            ways = _COUNTED if kind in ("list", "dict", "str", "set") else _COMPARED
+            yield from rewrites(site, "condition", node, ways, 0.0, a=code(program, node))
 
 
 def _is_test(site: EditSite, node: ast.expr) -> bool:
@@ -124,11 +117,8 @@ def strengthened(site: EditSite) -> Iterator[Edit]:
     borrowed.sort(key=lambda pair: pair[0])
     for place, (_, other) in enumerate(borrowed[:_MOST_BORROWED]):
         rare = 2.5 + 0.3 * place
-        yield rewrite(program, "condition_add", node, joined("and", here, other), unlikely=rare)
-        yield rewrite(program, "condition_add", node, joined("or", here, other), unlikely=rare)
-        yield rewrite(
-            program, "condition_add", node, joined("and", here, negated(other)), unlikely=rare + 1
-        )
+        more = {"{a} and {b}": rare, "{a} or {b}": rare, "{a} and not {b}": rare + 1}
+        yield from rewrites(site, "condition_add", node, more, 0.0, a=here, b=other)
         yield rewrite(program, "condition", node, other, unlikely=rare + 1)
     for place, (word, other, first) in enumerate(_built(site, node)):
         if place == 3 * _MOST_BUILT:
@@ -150,10 +140,11 @@ def _built(site: EditSite, node: ast.expr) -> Iterator[tuple[str, Code, bool]]:
             if "\n" in base + place:
                 continue
             if isinstance(part.slice, ast.Name | ast.BinOp) and facts.type_of(part.value) != "dict":
-                yield "and", compared(code(program, part.slice), "<", Code(f"len({base})")), True
-                yield "or", compared(code(program, part.slice), ">=", Code(f"len({base})")), True
-                yield "and", compared(code(program, part.slice), ">=", Code("0")), True
-                yield "and", compared(code(program, part.slice), ">", Code("0")), True
+                at = code(program, part.slice)
+                yield "and", fill(f"{{a}} < len({base})", a=at), True
+                yield "or", fill(f"{{a}} >= len({base})", a=at), True
+                yield "and", fill("{a} >= 0", a=at), True
+                yield "and", fill("{a} > 0", a=at), True
             elif not isinstance(part.slice, ast.Constant | ast.UnaryOp):
                 yield "and", compared(code(program, part.slice), "in", Code(base)), True
             if not isinstance(part.value, ast.Subscript):
@@ -179,10 +170,10 @@ def _built(site: EditSite, node: ast.expr) -> Iterator[tuple[str, Code, bool]]:
         if kind == "int":
             for other in names[:6]:
                 if other != name and facts.type_of_name(other) == "int":
-                    for sign in ("!=", "<"):
-                        yield "and", compared(Code(name), sign, Code(other)), False
-            yield "and", compared(Code(name), ">", Code("0")), False
-            yield "or", compared(Code(name), "==", Code("0")), False
+                    yield "and", Code(f"{name} != {other}", COMPARE), False
+                    yield "and", Code(f"{name} < {other}", COMPARE), False
+            yield "and", Code(f"{name} > 0", COMPARE), False
+            yield "or", Code(f"{name} == 0", COMPARE), False
         else:
             yield "and", Code(name), kind is None
             yield "and", negated(Code(name)), False
@@ -200,9 +191,8 @@ def only_none(site: EditSite) -> Iterator[Edit]:
             return
     if _is_test(site, node):
         return
-    asked, other = program.source(first), at_least(code(program, second), OR)
-    made = Code(f"{other} if {asked} is None else {asked}", TERNARY)
-    yield rewrite(program, "only_none", node, made)
+    parts = {"a": code(program, first), "b": code(program, second)}
+    yield from rewrites(site, "only_none", node, {"{b} if {a} is None else {a}": 1}, 0.0, **parts)
 
 
 def really_there(site: EditSite) -> Iterator[Edit]:
@@ -240,10 +230,10 @@ def beyond(site: EditSite) -> Iterator[Edit]:
             targets=[ast.Name() | ast.Attribute() as target],
             value=ast.Name() | ast.Attribute() as limit,
         ):
-            for n, sign in enumerate((">", "<")):
-                more = compared(code(program, target), sign, code(program, limit))
-                made = joined("or", code(program, node), more)
-                yield rewrite(program, "condition_add", node, made, unlikely=1.0 + n)
+            ways = {"{test} or {a} > {b}": 1.0, "{test} or {a} < {b}": 2.0}
+            parts = {"test": node, "a": target, "b": limit}
+            codes = {name: code(program, one) for name, one in parts.items()}
+            yield from rewrites(site, "condition_add", node, ways, 0.0, **codes)
 
 
 CONDITIONS = (chain, bare, strengthened, only_none, really_there, beyond)

@@ -5,20 +5,20 @@ from __future__ import annotations
 import ast
 import builtins
 from collections.abc import Iterator
+from dataclasses import replace
 
 from runtrue.fixers.search.edit import Edit, Splice
 from runtrue.fixers.search.operators.clues import defaults
 from runtrue.fixers.search.operators.layout import (
     ENDS,
-    after,
     entered,
     free,
     indented,
     is_docstring,
     is_elif,
     jumps_out,
+    line_after,
     lines_of,
-    locals_of,
     loop_of,
     own_statements,
     parameters,
@@ -71,9 +71,7 @@ def end_block(site: EditSite) -> Iterator[Edit]:
             (f"return {text}", 3.0) for text in defaults(site, function) if text not in returned
         ]
     for word, unlikely in dict(words).items():
-        yield program.edit(
-            "end_block", node, f"`{word}` at the end", after(program, node, word), unlikely=unlikely
-        )
+        yield line_after(program, "end_block", node, "at the end", word, unlikely=unlikely)
 
 
 def add_return(site: EditSite) -> Iterator[Edit]:
@@ -107,13 +105,8 @@ def add_return(site: EditSite) -> Iterator[Edit]:
     if any(isinstance(one, ast.Yield | ast.YieldFrom) for one in ast.walk(function)):
         return
     for n, text in enumerate(_given(site, function)):
-        yield program.edit(
-            "return",
-            last,
-            f"`return {text}` at the end",
-            after(program, last, f"return {text}"),
-            unlikely=1.0 + 0.3 * n,
-        )
+        line, rare = f"return {text}", 1.0 + 0.3 * n
+        yield line_after(program, "return", last, "at the end", line, unlikely=rare)
 
 
 def _returning(program: Program, node: ast.stmt, value: ast.expr, unlikely: float) -> Edit:
@@ -221,7 +214,7 @@ def leave_with(site: EditSite) -> Iterator[Edit]:
     if not isinstance(guard, ast.If) or "__name__" not in program.source(guard.test):
         return
     text = written(program, node.value)
-    has_sys = "sys" in locals_of(program, program.tree)
+    has_sys = "sys" in program.names_in(program.tree)
     made = f"sys.exit({text})" if has_sys else f"raise SystemExit({text})"
     yield program.replace("exit", node, made)
 
@@ -275,34 +268,29 @@ def add_raise(site: EditSite) -> Iterator[Edit]:
 def branch(site: EditSite) -> Iterator[Edit]:
     """`if` for `while` and back, `elif` for `if` and back, and `else` dropped or moved."""
     node, program = site.node, site.program
-    if isinstance(node, ast.While) and not node.orelse:
-        start = program.span(node)[0]
-        if not any(jumps_out(one) for one in node.body):
-            yield program.edit(
-                "clause", node, "`while` → `if`", Splice(start, start + 5, "if"), unlikely=2.0
-            )
+    if isinstance(node, ast.While) and not (node.orelse or any(map(jumps_out, node.body))):
+        yield _clause(program, node, "while", "if", 2.0)
     if isinstance(node, ast.For | ast.While):
         yield from _else_to_loop(program, node)
     if not isinstance(node, ast.If):
         return
-    start = program.span(node)[0]
     if is_elif(program, node):
-        yield program.edit(
-            "clause", node, "`elif` → `if`", Splice(start, start + 4, "if"), unlikely=1.5
-        )
+        yield _clause(program, node, "elif", "if", 1.5)
     else:
         block = program.block_of(node)
         at = block.index(node)
         ahead = block[at - 1] if at else None
         if isinstance(ahead, ast.If) and free(program, node) and not _has_else(program, ahead):
-            yield program.edit(
-                "clause", node, "`if` → `elif`", Splice(start, start + 2, "elif"), unlikely=1.5
-            )
+            yield _clause(program, node, "if", "elif", 1.5)
         if not node.orelse:
-            yield program.edit(
-                "clause", node, "`if` → `while`", Splice(start, start + 2, "while"), unlikely=2.0
-            )
+            yield _clause(program, node, "if", "while", 2.0)
     yield from _drop_else(program, node)
+
+
+def _clause(program: Program, node: ast.stmt, old: str, new: str, unlikely: float) -> Edit:
+    start = program.span(node)[0]
+    made = Splice(start, start + len(old), new)
+    return program.edit("clause", node, f"`{old}` → `{new}`", made, unlikely=unlikely)
 
 
 def _has_else(program: Program, node: ast.If) -> bool:
@@ -331,13 +319,8 @@ def _drop_else(program: Program, node: ast.If) -> Iterator[Edit]:
     if (found := _else_of(program, node)) is None:
         return
     place, text = found
-    yield program.edit(
-        "else",
-        node,
-        "the block of `else` behind the `if`",
-        Splice(place.start, place.end, text),
-        unlikely=2.0,
-    )
+    says, behind = "the block of `else` behind the `if`", replace(place, text=text)
+    yield program.edit("else", node, says, behind, unlikely=2.0)
     yield program.edit("else", node, "without `else`", place, unlikely=3.0)
 
 
@@ -353,17 +336,7 @@ def _else_to_loop(program: Program, loop: ast.For | ast.While) -> Iterator[Edit]
     own = indented(text, program.indent_of(last.lineno), outer + program.step)
     plain = indented(text, program.indent_of(last.lineno), outer)
     if not any(jumps_out(one) for one in last.orelse):
-        yield program.edit(
-            "else",
-            last,
-            "the block of `else` behind the loop",
-            Splice(place.start, place.end, plain),
-            unlikely=1.5,
-        )
-        yield program.edit(
-            "else",
-            last,
-            "`else` of the loop",
-            Splice(place.start, place.end, f"{outer}else:\n{own}"),
-            unlikely=2.0,
-        )
+        says, behind = "the block of `else` behind the loop", replace(place, text=plain)
+        yield program.edit("else", last, says, behind, unlikely=1.5)
+        moved = replace(place, text=f"{outer}else:\n{own}")
+        yield program.edit("else", last, "`else` of the loop", moved, unlikely=2.0)

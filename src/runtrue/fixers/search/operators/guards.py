@@ -15,22 +15,24 @@ from runtrue.fixers.search.operators.clues import (
     value_of,
 )
 from runtrue.fixers.search.operators.layout import (
+    around,
     before,
     entered,
     first_of,
     free,
-    indented,
-    lines_of,
+    line_before,
     loop_of,
     own_statements,
     parameters,
     rigid,
 )
 from runtrue.fixers.search.operators.seam import EditSite
-from runtrue.fixers.search.program import Function
+from runtrue.fixers.search.program import Function, Program
 
 _CONSTANT = "it returns what a test expects"
 _MOST_CASES = 6
+#: What a variable that is None may begin as.
+_BEGINNINGS = ("[]", "{}", '""', "0", "set()")
 
 
 def guard_entry(site: EditSite) -> Iterator[Edit]:
@@ -44,13 +46,9 @@ def guard_entry(site: EditSite) -> Iterator[Edit]:
     for n, name in enumerate(parameters(function)[:3]):
         for m, test in enumerate((f"not {name}", f"{name} is None")):
             for k, text in enumerate(defaults(site, function)):
-                yield site.program.edit(
-                    "guard",
-                    first,
-                    f"`if {test}: return {text}` first",
-                    before(site.program, first, f"if {test}:", f"{site.program.step}return {text}"),
-                    unlikely=(1.5 if crashed else 3.0) + 0.3 * (n + m + k),
-                )
+                rare = (1.5 if crashed else 3.0) + 0.3 * (n + m + k)
+                lines = (f"if {test}:", f"return {text}")
+                yield line_before(site.program, "guard", first, "first", *lines, unlikely=rare)
 
 
 def guard_here(site: EditSite) -> Iterator[Edit]:
@@ -65,25 +63,12 @@ def guard_here(site: EditSite) -> Iterator[Edit]:
     ways += [f"return {text}" for text in defaults(site, function, 4)]
     for n, (bad, good) in enumerate(cases[:_MOST_CASES]):
         for m, way in enumerate(ways):
-            yield program.edit(
-                "guard",
-                node,
-                f"`if {bad}: {way}` before it",
-                before(program, node, f"if {bad}:", program.step + way),
-                unlikely=1.0 + 0.3 * (n + m),
-            )
+            lines, rare = (f"if {bad}:", way), 1.0 + 0.3 * (n + m)
+            yield line_before(program, "guard", node, "before it", *lines, unlikely=rare)
         if rigid(node) or isinstance(node, ast.FunctionDef | ast.ClassDef | ast.AsyncFunctionDef):
             continue
-        start, end = program.line_span(node)
-        depth = program.indent_of(node.lineno)
-        inner = indented(lines_of(program, node), depth, depth + program.step)
-        yield program.edit(
-            "guard",
-            node,
-            f"only `if {good}`",
-            Splice(start, end, f"{depth}if {good}:\n{inner}"),
-            unlikely=1.2 + 0.3 * n,
-        )
+        says, rare = f"only `if {good}`", 1.2 + 0.3 * n
+        yield around(program, "guard", node, says, f"if {good}:", unlikely=rare)
 
 
 def _cases(site: EditSite, node: ast.stmt) -> Iterator[tuple[str, str]]:
@@ -175,13 +160,11 @@ def base_case(site: EditSite) -> Iterator[Edit]:
                 if len(results) * len(tests) > 30 and m + k > 6:
                     continue
                 special = text in known and text not in {*given, name, "0", "1", "True", "None"}
-                yield program.edit(
-                    "base_case",
-                    first,
-                    f"`if {test}: return {text}` first",
-                    before(program, first, f"if {test}:", f"{program.step}return {text}"),
-                    unlikely=(1.0 if endless else 3.0) + 0.2 * (n + m + k),
-                    doubt=_CONSTANT if special else None,
+                lines = (f"if {test}:", f"return {text}")
+                rare = (1.0 if endless else 3.0) + 0.2 * (n + m + k)
+                doubt = _CONSTANT if special else None
+                yield line_before(
+                    program, "base_case", first, "first", *lines, unlikely=rare, doubt=doubt
                 )
 
 
@@ -214,20 +197,21 @@ def default_value(site: EditSite) -> Iterator[Edit]:
         name = one.arg
         if isinstance(value, ast.List | ast.Dict | ast.Set | ast.Call) and "\n" not in text:
             start, end = program.span(value)
-            lines = before(program, first, f"if {name} is None:", f"{program.step}{name} = {text}")
+            lines = _for_none(program, first, name, text)
             says = f"`{name}={text}` made for each call"
             # Hardly ever meant: a list that all calls share.
             rare = 1.0 if isinstance(value, ast.Call) else 0.4
             made = (Splice(start, end, "None"), lines)
             yield program.edit("default", first, says, *made, unlikely=rare)
         elif text == "None":
-            for n, begin in enumerate(("[]", "{}", '""', "0", "set()")):
-                lines = before(
-                    program, first, f"if {name} is None:", f"{program.step}{name} = {begin}"
-                )
-                yield program.edit(
-                    "default", first, f"`{name} = {begin}` for None", lines, unlikely=1.5 + n / 4
-                )
+            for n, begin in enumerate(_BEGINNINGS):
+                lines = _for_none(program, first, name, begin)
+                says = f"`{name} = {begin}` for None"
+                yield program.edit("default", first, says, lines, unlikely=1.5 + n / 4)
+
+
+def _for_none(program: Program, place: ast.stmt, name: str, text: str) -> Splice:
+    return before(program, place, f"if {name} is None:", f"{program.step}{name} = {text}")
 
 
 def instead_of_none(site: EditSite) -> Iterator[Edit]:
@@ -238,17 +222,10 @@ def instead_of_none(site: EditSite) -> Iterator[Edit]:
     for failure in raised(site, "TypeError", "AttributeError"):
         values = failure.frames[-1].values
         for name in dict.fromkeys(one.id for one in _head_nodes(node) if isinstance(one, ast.Name)):
-            if _is_none(values.get(name)):
-                for n, text in enumerate(("[]", "{}", '""', "0")):
-                    yield program.edit(
-                        "default",
-                        node,
-                        f"`{text}` for `{name}` that is None",
-                        before(
-                            program, node, f"if {name} is None:", f"{program.step}{name} = {text}"
-                        ),
-                        unlikely=2.0 + n / 4,
-                    )
+            for n, text in enumerate(_BEGINNINGS[:4] if _is_none(values.get(name)) else ()):
+                says = f"`{text}` for `{name}` that is None"
+                lines = _for_none(program, node, name, text)
+                yield program.edit("default", node, says, lines, unlikely=2.0 + n / 4)
 
 
 def early_result(site: EditSite) -> Iterator[Edit]:

@@ -5,19 +5,18 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from runtrue.fixers.search.edit import Edit, Splice
+from runtrue.fixers.search.edit import Edit
 from runtrue.fixers.search.operators.clues import defaults, raised
 from runtrue.fixers.search.operators.layout import (
-    after,
+    around,
     free,
-    indented,
     is_docstring,
-    lines_of,
+    line_after,
     loop_of,
     rigid,
 )
 from runtrue.fixers.search.operators.seam import EditSite
-from runtrue.fixers.search.program import BUILTINS, Program
+from runtrue.fixers.search.program import BUILTINS
 
 _SWALLOWS = "it swallows an exception"
 #: What a program raises by mistake only: a handler for it hides the mistake.
@@ -72,9 +71,7 @@ def _reraise(site: EditSite) -> Iterator[Edit]:
         yield program.replace("reraise", last, "raise")
     elif not isinstance(last, ast.Raise | ast.Return | ast.Continue | ast.Break):
         if free(program, last):
-            yield program.edit(
-                "reraise", last, "`raise` at the end", after(program, last, "raise"), unlikely=2.0
-            )
+            yield line_after(program, "reraise", last, "at the end", "raise", unlikely=2.0)
     elif isinstance(last, ast.Return):
         yield program.replace("reraise", last, "raise", unlikely=2.5)
 
@@ -95,15 +92,8 @@ def guard_try(site: EditSite) -> Iterator[Edit]:
         ways = [*(("continue",) if loop_of(program, node) else ())]
         ways += [f"return {text}" for text in defaults(site, function, 3)]
         for n, way in enumerate([*ways, "pass"]):
-            yield _wrapped(program, node, name, way, 5.0 + n / 2)
-
-
-def _wrapped(program: Program, node: ast.stmt, name: str, way: str, unlikely: float) -> Edit:
-    start, end = program.line_span(node)
-    depth, step = program.indent_of(node.lineno), program.step
-    inner = indented(lines_of(program, node), depth, depth + step)
-    text = f"{depth}try:\n{inner}{depth}except {name}:\n{depth}{step}{way}\n"
-    says = f"`except {name}: {way}` around it"
-    return program.edit(
-        "try", node, says, Splice(start, end, text), unlikely=unlikely, doubt=_SWALLOWS
-    )
+            says, tail = f"`except {name}: {way}` around it", f"except {name}:\n\t{way}"
+            rare = 5.0 + n / 2
+            yield around(
+                program, "try", node, says, "try:", tail=tail, unlikely=rare, doubt=_SWALLOWS
+            )

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
-from runtrue.fixers.search.edit import Splice
+from runtrue.fixers.search.edit import Edit, Splice
 from runtrue.fixers.search.program import BUILTINS, Function, Program
 
 LOOPS = (ast.For, ast.AsyncFor, ast.While)
@@ -71,6 +71,59 @@ def after(program: Program, node: ast.stmt, *lines: str) -> Splice:
     indent = program.indent_of(node.lineno)
     text = "".join(f"{indent}{line}\n" for line in lines)
     return Splice(end, end, text if program.text[:end].endswith("\n") else "\n" + text[:-1])
+
+
+def line_before(
+    program: Program,
+    kind: str,
+    place: ast.stmt,
+    where: str,
+    line: str,
+    *block: str,
+    about: ast.AST | None = None,
+    unlikely: float = 1.0,
+    doubt: str | None = None,
+) -> Edit:
+    """An edit that writes a line, with the block it heads, in front of a free statement."""
+    lines = before(program, place, line, *(program.step + one for one in block))
+    says = f"`{' '.join((line, *block))}` {where}"
+    return program.edit(kind, about or place, says, lines, unlikely=unlikely, doubt=doubt)
+
+
+def line_after(
+    program: Program,
+    kind: str,
+    place: ast.stmt,
+    where: str,
+    line: str,
+    *,
+    about: ast.AST | None = None,
+    unlikely: float = 1.0,
+) -> Edit:
+    """An edit that writes a line behind a free statement."""
+    made = after(program, place, line)
+    return program.edit(kind, about or place, f"`{line}` {where}", made, unlikely=unlikely)
+
+
+def around(
+    program: Program,
+    kind: str,
+    first: ast.stmt,
+    says: str,
+    head: str,
+    *,
+    last: ast.stmt | None = None,
+    tail: str = "",
+    unlikely: float = 1.0,
+    doubt: str | None = None,
+) -> Edit:
+    """An edit that makes statements the block of a head, with more lines below it."""
+    depth, step = program.indent_of(first.lineno), program.step
+    inner = indented(lines_of(program, first, last), depth, depth + step)
+    below = "".join(f"{depth}{line}\n" for line in tail.replace("\t", step).splitlines())
+    start, end = program.line_span(first)[0], program.line_span(last or first)[1]
+    text = Splice(start, end, f"{depth}{head}\n{inner}{below}")
+    return program.edit(kind, first, says, text, unlikely=unlikely, doubt=doubt)
 
 
 def lines_of(program: Program, first: ast.stmt, last: ast.stmt | None = None) -> str:
@@ -156,12 +209,6 @@ def parameters(function: Function) -> list[str]:
     return [name for name in names if name not in ("self", "cls")]
 
 
-@lru_cache(maxsize=2048)
-def locals_of(program: Program, scope: ast.AST) -> dict[str, int]:
-    """`Program.names_in`, kept."""
-    return program.names_in(scope)
-
-
 @lru_cache(maxsize=16)
 def undefined(program: Program) -> frozenset[str]:
     """The names that are used, and bound nowhere that they could be seen from."""
@@ -201,7 +248,7 @@ def _is_scope(node: ast.AST) -> bool:
 
 @lru_cache(maxsize=2048)
 def _bound(program: Program, scope: ast.AST) -> frozenset[str]:
-    names = set(locals_of(program, scope))
+    names = set(program.names_in(scope))
     if not isinstance(scope, ast.Lambda):
         only_added = {
             one.target.id

@@ -10,6 +10,7 @@ from runtrue.fixers.search.operators.clues import raised
 from runtrue.fixers.search.operators.layout import before, free
 from runtrue.fixers.search.operators.seam import EditSite
 
+_SIGNS = {ast.Sub: "-", ast.Mult: "*", ast.BitOr: "|", ast.BitXor: "^", ast.BitAnd: "&"}
 _ABSENT = ("", ", 0", ", []", ', ""', ", {}", ", False")
 
 
@@ -65,7 +66,7 @@ def first_time(site: EditSite) -> Iterator[Edit]:
             continue
         owner, key = program.source(aim.value), program.source(aim.slice)
         if isinstance(node, ast.AugAssign):
-            text = f"{owner}[{key}] = {owner}.get({key}, 0) {_sign(node)} "
+            text = f"{owner}[{key}] = {owner}.get({key}, 0) {_SIGNS.get(type(node.op), '+')} "
             yield program.replace(
                 "get",
                 node,
@@ -88,20 +89,6 @@ def first_time(site: EditSite) -> Iterator[Edit]:
                 ),
                 unlikely=(1.2 if missed else 5.0) + n / 4,
             )
-
-
-_SIGNS: dict[type[ast.operator], str] = {
-    ast.Add: "+",
-    ast.Sub: "-",
-    ast.Mult: "*",
-    ast.BitOr: "|",
-    ast.BitXor: "^",
-    ast.BitAnd: "&",
-}
-
-
-def _sign(node: ast.AugAssign) -> str:
-    return _SIGNS.get(type(node.op), "+")
 
 
 def _bracketed(text: str, node: ast.expr) -> str:

@@ -48,9 +48,8 @@ def convert_result(site: EditSite) -> Iterator[Edit]:
             text = _bracketed(program, node.value)
             forms = ("sorted({0})", "{0}[::-1]", "sorted({0}, reverse=True)")
             for n, form in enumerate(forms if wanted == "list" else forms[1:2]):
-                yield program.replace(
-                    "convert", node.value, form.format(text), unlikely=1.2 + n / 4
-                )
+                made = form.format(text)
+                yield program.replace("convert", node.value, made, unlikely=1.2 + n / 4)
 
 
 def _same_items(failure: Failure) -> bool:

@@ -152,9 +152,8 @@ def behind(one: Code, text: str) -> Code:
     return Code((f"({one.text})" if number else at_least(one, ATOM)) + text)
 
 
-def asked_of(program: Program, node: ast.AST) -> int:
-    """How tightly an expression in a node's place has to bind."""
-    parent = program.parents.get(node)
+def level_needed(parent: ast.AST | None, node: ast.AST) -> int:
+    """Return how tightly an expression in a node's place below its parent has to bind."""
     match parent:
         case ast.BinOp(op=ast.Pow()):
             return ATOM if node is parent.left else UNARY
@@ -196,7 +195,7 @@ def in_brackets(program: Program, node: ast.AST) -> bool:
 
 def fitted(program: Program, node: ast.AST, one: Code) -> str:
     """How an expression is written in a node's place."""
-    if one.level >= asked_of(program, node) and "\n" not in one.text:
+    if one.level >= level_needed(program.parents.get(node), node) and "\n" not in one.text:
         number = isinstance(program.parents.get(node), ast.Attribute) and one.text.isdigit()
         return f"({one.text})" if number else one.text
     return one.text if in_brackets(program, node) else f"({one.text})"

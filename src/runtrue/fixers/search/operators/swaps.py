@@ -12,13 +12,12 @@ from runtrue.fixers.search.operators.precedence import (
     LAMBDA,
     Code,
     at_least,
-    binary,
     code,
-    compared,
     fitted,
     rewrite,
     sign_of,
 )
+from runtrue.fixers.search.operators.rules import rewrites
 from runtrue.fixers.search.operators.seam import EditSite
 from runtrue.fixers.search.program import Program
 
@@ -36,17 +35,13 @@ def swapped(site: EditSite) -> Iterator[Edit]:
         case ast.Call(args=args) if len(args) > 1:
             for place, (one, other) in enumerate(_pairs(args)):
                 yield _swap(program, "argument_swap", node, one, other, 1.0 + 0.3 * place)
-        case ast.BinOp() if not isinstance(node.op, _COMMUTES):
-            left, right = code(program, node.left), code(program, node.right)
-            turned = binary(right, sign_of(node.op), left)
-            yield rewrite(program, "operand_swap", node, turned)
-        case ast.BinOp(op=ast.Add()) if facts_at(program, node).type_of(node) != "int":
-            left, right = code(program, node.left), code(program, node.right)
-            yield rewrite(program, "operand_swap", node, binary(right, "+", left), unlikely=2.5)
-        case ast.Compare(ops=[ast.In() | ast.NotIn() as operator]):
-            left, right = code(program, node.left), code(program, node.comparators[0])
-            turned = compared(right, sign_of(operator), left)
-            yield rewrite(program, "operand_swap", node, turned, unlikely=2)
+        case ast.BinOp(left=a, right=b) if not isinstance(node.op, _COMMUTES):
+            yield from _turned(site, node, a, sign_of(node.op), b, 1)
+        case ast.BinOp(op=ast.Add(), left=a, right=b):
+            if facts_at(program, node).type_of(node) != "int":
+                yield from _turned(site, node, a, "+", b, 2.5)
+        case ast.Compare(left=a, ops=[ast.In() | ast.NotIn() as operator], comparators=[b]):
+            yield from _turned(site, node, a, sign_of(operator), b, 2)
         case ast.Tuple(elts=elements) | ast.List(elts=elements) if 1 < len(elements) <= 5:
             if all(isinstance(one, ast.Constant) for one in elements) and len(elements) > 2:
                 return
@@ -61,6 +56,13 @@ def swapped(site: EditSite) -> Iterator[Edit]:
                 yield _swap(program, "index_swap", node, first, second, 1.0)
         case ast.Subscript(value=ast.Name() as value, slice=ast.Name() as index):
             yield _swap(program, "index_swap", node, value, index, 5)
+
+
+def _turned(
+    site: EditSite, node: ast.expr, a: ast.expr, sign: str, b: ast.expr, unlikely: float
+) -> Iterator[Edit]:
+    parts = {"a": code(site.program, a), "b": code(site.program, b)}
+    yield from rewrites(site, "operand_swap", node, {f"{{b}} {sign} {{a}}": unlikely}, 0.0, **parts)
 
 
 def _pairs(nodes: list[ast.expr]) -> list[tuple[ast.expr, ast.expr]]:

@@ -11,13 +11,12 @@ from runtrue.fixers.search.edit import Edit
 from runtrue.fixers.search.operators.clues import is_number, literal_of
 from runtrue.fixers.search.operators.facts import ScopeFacts, facts_at, gathered
 from runtrue.fixers.search.operators.precedence import (
-    Code,
-    binary,
     code,
     joined,
     rewrite,
     sign_of,
 )
+from runtrue.fixers.search.operators.rules import fill, rewrites
 from runtrue.fixers.search.operators.seam import EditSite
 
 _MOST_TERMS = 4
@@ -71,20 +70,15 @@ def added_term(site: EditSite) -> Iterator[Edit]:
     mentioned = {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}
     number = [name for name in _numbers(site, facts) if name not in mentioned][:_MOST_TERMS]
     for place, name in enumerate(number):
-        for sign in ("+", "-"):
-            edit = binary(one, sign, Code(name))
-            yield rewrite(program, "term_add", node, edit, unlikely=2.5 + rare + 0.4 * place)
-        if place < 2:
-            edit = binary(one, "*", Code(name))
-            yield rewrite(program, "term_add", node, edit, unlikely=3.5 + rare + 0.4 * place)
+        for sign, base in (("+", 2.5), ("-", 2.5), ("*", 3.5))[: 3 if place < 2 else 2]:
+            made = fill(f"{{a}} {sign} {name}", a=one)
+            yield rewrite(program, "term_add", node, made, unlikely=base + rare + 0.4 * place)
     if isinstance(parent, ast.Return | ast.Assign):
-        for sign, other in (("*", "2"), ("//", "2"), ("%", "2")):
-            edit = binary(one, sign, Code(other))
-            yield rewrite(program, "term_add", node, edit, unlikely=4 + rare)
+        twos = {"{a} * 2": 4, "{a} // 2": 4, "{a} % 2": 4}
+        yield from rewrites(site, "term_add", node, twos, rare, a=one)
         for name in gathered(program).visible(program, node):
             if name.isupper() and name not in mentioned and facts.type_of_name(name) != "str":
-                edit = binary(one, "%", Code(name))
-                yield rewrite(program, "term_add", node, edit, unlikely=2)
+                yield from rewrites(site, "term_add", node, {f"{{a}} % {name}": 2}, 0.0, a=one)
 
 
 def _numbers(site: EditSite, facts: ScopeFacts) -> list[str]:
@@ -106,31 +100,26 @@ def regrouped(site: EditSite) -> Iterator[Edit]:
     """Another grouping: `(a + b) * c` for `a + b * c`, and back; `a and (b or c)`."""
     program, node = site.program, site.node
     match node:
-        case ast.BinOp(op=outer, left=left, right=ast.BinOp(op=inner) as right):
-            parts = [code(program, one) for one in (left, right.left, right.right)]
-            first = binary(parts[0], sign_of(outer), parts[1])
-            one = binary(first, sign_of(inner), parts[2])
-        case ast.BinOp(op=outer, left=ast.BinOp(op=inner) as left, right=right):
-            parts = [code(program, one) for one in (left.left, left.right, right)]
-            second = binary(parts[1], sign_of(outer), parts[2])
-            one = binary(parts[0], sign_of(inner), second)
+        case ast.BinOp(op=outer, left=a, right=ast.BinOp(op=inner, left=b, right=c)):
+            made = f"({{a}} {sign_of(outer)} {{b}}) {sign_of(inner)} {{c}}"
+        case ast.BinOp(op=outer, left=ast.BinOp(op=inner, left=a, right=b), right=c):
             if isinstance(outer, ast.Add) and isinstance(inner, ast.Add):
                 return
-        case ast.BoolOp(op=ast.Or(), values=[ast.BoolOp() as first, ast.BoolOp() as second]):
-            values, others = ([code(program, part) for part in x.values] for x in (first, second))
-            middle = joined("or", values[-1], others[0])
-            one = joined("and", *values[:-1], middle, *others[1:])
-        case ast.BoolOp(op=ast.Or(), values=[first_value, ast.BoolOp() as second_value]):
-            values = [code(program, part) for part in second_value.values]
-            head = joined("or", code(program, first_value), values[0])
-            one = joined("and", head, *values[1:])
-        case ast.BoolOp(op=ast.Or(), values=[ast.BoolOp() as first_value, second_value]):
-            values = [code(program, part) for part in first_value.values]
-            tail = joined("or", values[-1], code(program, second_value))
-            one = joined("and", *values[:-1], tail)
+            made = f"{{a}} {sign_of(inner)} ({{b}} {sign_of(outer)} {{c}})"
+        case ast.BoolOp(op=ast.Or(), values=[first, second]):
+            # Only the neighbours of the `or` stay with it: `a and (b or c) and d`.
+            before = first.values if isinstance(first, ast.BoolOp) else [first]
+            after = second.values if isinstance(second, ast.BoolOp) else [second]
+            if len(before) + len(after) > 2:
+                head, tail = ([code(program, one) for one in part] for part in (before, after))
+                middle = joined("or", head[-1], tail[0])
+                whole = joined("and", *head[:-1], middle, *tail[1:])
+                yield rewrite(program, "grouping", node, whole)
+            return
         case _:
             return
-    yield rewrite(program, "grouping", node, one)
+    parts = {name: code(program, one) for name, one in (("a", a), ("b", b), ("c", c))}
+    yield from rewrites(site, "grouping", node, {made: 1}, 0.0, **parts)
 
 
 def scaled(site: EditSite) -> Iterator[Edit]:
@@ -162,8 +151,8 @@ def scaled(site: EditSite) -> Iterator[Edit]:
             if factor in seen or (isinstance(node, ast.Call) and not is_ratio):
                 continue
             unlikely = 0.5 if is_ratio else 2.5 + rare + 0.3 * place
-            edit = binary(code(program, node), sign, Code(str(factor)))
-            yield rewrite(program, "scale", node, edit, unlikely=unlikely)
+            ways = {f"{{a}} {sign} {factor}": unlikely}
+            yield from rewrites(site, "scale", node, ways, 0.0, a=code(program, node))
 
 
 def rounded_up(site: EditSite) -> Iterator[Edit]:
@@ -176,9 +165,8 @@ def rounded_up(site: EditSite) -> Iterator[Edit]:
             left, right, rare = inner.left, inner.right, 1.5
         case _:
             return
-    by = code(program, right)
-    more = binary(binary(code(program, left), "+", by), "-", Code("1"))
-    yield rewrite(program, "round_up", node, binary(more, "//", by), unlikely=rare)
+    parts = {"a": code(program, left), "b": code(program, right)}
+    yield from rewrites(site, "round_up", node, {"({a} + {b} - 1) // {b}": rare}, 0.0, **parts)
 
 
 def around(site: EditSite) -> Iterator[Edit]:
@@ -198,7 +186,7 @@ def around(site: EditSite) -> Iterator[Edit]:
     )
     sizes = [f"len({name})" for name in _indexed(site)]
     for n, size in enumerate([*(str(one) for one, _ in numbers.most_common(3)), *sizes[:2]]):
-        made = binary(code(program, node), "%", Code(size))
+        made = fill(f"{{a}} % {size}", a=code(program, node))
         yield rewrite(program, "term_add", node, made, unlikely=2.0 + 0.4 * n)
 
 
@@ -236,7 +224,7 @@ def whole_divisor(site: EditSite) -> Iterator[Edit]:
     others = [one for one in dict.fromkeys(others) if one != program.source(node)]
     for n, other in enumerate(others[:_MOST_TERMS]):
         for m, sign in enumerate(("+", "-")):
-            made = binary(code(program, node), sign, Code(other))
+            made = fill(f"{{a}} {sign} {other}", a=code(program, node))
             yield rewrite(program, "term_add", node, made, unlikely=1.5 + (n + m) / 2)
 
 

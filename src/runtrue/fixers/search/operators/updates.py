@@ -12,7 +12,7 @@ from runtrue.fixers.search.operators.layout import (
     before,
     free,
     is_elif,
-    locals_of,
+    line_after,
     loop_of,
     own_statements,
     rigid,
@@ -35,7 +35,7 @@ def take_over(site: EditSite) -> Iterator[Edit]:
     owner = program.parents.get(function)
     if not isinstance(owner, ast.ClassDef) or function.name == "__init__":
         return
-    own = set(locals_of(program, function)) - {"self", "cls"}
+    own = set(program.names_in(function)) - {"self", "cls"}
     changed = _stored(function)
     elsewhere = set().union(
         *(_stored(one) for one in owner.body if getattr(one, "name", "") != "__init__")
@@ -55,13 +55,7 @@ def take_over(site: EditSite) -> Iterator[Edit]:
         text = f"self.{attribute} = {name}"
         for n, place in enumerate(dict.fromkeys(places)):
             if _can_follow(program, place):
-                yield program.edit(
-                    "update",
-                    place,
-                    f"`{text}` behind it",
-                    after(program, place, text),
-                    unlikely=rare + n / 4,
-                )
+                yield line_after(program, "update", place, "behind it", text, unlikely=rare + n / 4)
 
 
 def as_the_other_branch(site: EditSite) -> Iterator[Edit]:
@@ -82,13 +76,8 @@ def as_the_other_branch(site: EditSite) -> Iterator[Edit]:
                 continue
             for n, value in enumerate(_begun(program, function, target)[:2]):
                 text = f"{target} = {value}"
-                yield program.edit(
-                    "update",
-                    other[-1],
-                    f"`{text}` in the other branch",
-                    after(program, other[-1], text),
-                    unlikely=1.5 + n,
-                )
+                where = "in the other branch"
+                yield line_after(program, "update", other[-1], where, text, unlikely=1.5 + n)
 
 
 def never_changed(site: EditSite) -> Iterator[Edit]:
@@ -104,9 +93,7 @@ def never_changed(site: EditSite) -> Iterator[Edit]:
         begun = program.source(value) if isinstance(value, ast.Constant) else ""
         if begun in _NEXT and sum(one == name for one, _ in bound) == 1:
             text = f"{name} {_NEXT[begun]}"
-            yield program.edit(
-                "update", node, f"`{text}` behind it", after(program, node, text), unlikely=2.0
-            )
+            yield line_after(program, "update", node, "behind it", text, unlikely=2.0)
 
 
 def turned(site: EditSite) -> Iterator[Edit]:
@@ -119,9 +106,7 @@ def turned(site: EditSite) -> Iterator[Edit]:
         return
     for name in dict.fromkeys(_factors(function)):
         text = f"{name} = -{name}"
-        yield program.edit(
-            "update", node, f"`{text}` behind it", after(program, node, text), unlikely=3.0
-        )
+        yield line_after(program, "update", node, "behind it", text, unlikely=3.0)
 
 
 def flush(site: EditSite) -> Iterator[Edit]:

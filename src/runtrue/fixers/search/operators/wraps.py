@@ -26,66 +26,40 @@ _UNARY_CALLS = (
     *("reversed", "iter", "any", "all", "bool", "round", "dict", "enumerate", "ord", "chr"),
     *("deepcopy", "copy", "floor", "ceil", "sqrt", "isqrt"),
 )
-# What is put around or behind an expression of a type, and how unlikely that is.
-_AROUND: dict[str | None, dict[str, float]] = {
-    "str": {"int": 2, "len": 2, "list": 3, "set": 3, "sorted": 3, "float": 4, "ord": 3.5},
-    "list": {
-        "len": 1.5,
-        "sorted": 1.5,
-        "sum": 2,
-        "max": 2.5,
-        "min": 2.5,
-        "set": 2,
-        "tuple": 2.5,
-        "list": 2.5,
-    },
-    "tuple": {"list": 2, "sorted": 2, "len": 2, "set": 3},
-    "set": {"len": 1.5, "sorted": 1.5, "list": 1.5},
-    "dict": {"len": 2, "list": 2.5, "sorted": 3},
-    "int": {"abs": 2, "str": 2, "chr": 5, "float": 5},
-    "float": {"int": 1.5, "round": 1.5, "abs": 2, "str": 3},
-    "bool": {"int": 4},
-    None: {
-        "len": 2.5,
-        "abs": 3,
-        "int": 3,
-        "str": 3,
-        "list": 3.5,
-        "sorted": 3.5,
-        "set": 4,
-        "sum": 4,
-        "max": 5,
-        "tuple": 4,
-    },
-}
-_BEHIND: dict[str | None, dict[str, float]] = {
-    "str": {
-        ".lower()": 1.5,
-        ".strip()": 1.5,
-        "[::-1]": 2,
-        "[1:]": 2,
-        "[:-1]": 2,
-        "[0]": 2.5,
-        "[-1]": 2.5,
-        ".split()": 2.5,
-        ".upper()": 2.5,
-    },
-    "list": {"[::-1]": 1.5, "[1:]": 2, "[:-1]": 2, "[0]": 2, "[-1]": 2, "[:]": 2, ".copy()": 3.5},
-    "tuple": {"[0]": 2, "[1]": 2, "[-1]": 2.5, "[::-1]": 2.5},
-    "dict": {".items()": 1.5, ".values()": 1.5, ".keys()": 3, ".copy()": 3},
-    "set": {".copy()": 3},
-    None: {
-        "[::-1]": 4,
-        "[0]": 3,
-        "[-1]": 3,
-        "[1]": 4,
-        ".lower()": 5,
-        ".strip()": 5,
-        "[:]": 4,
-        ".items()": 5,
-        ".values()": 5,
-    },
-}
+
+
+def _table(rows: dict[str | None, str]) -> dict[str | None, dict[str, float]]:
+    """What is put around or behind an expression of a type, and how unlikely that is."""
+    pairs = {kind: [one.rsplit(" ", 1) for one in row.split(" | ")] for kind, row in rows.items()}
+    return {kind: {text: float(cost) for text, cost in row} for kind, row in pairs.items()}
+
+
+_AROUND = _table(
+    {
+        "str": "int 2 | len 2 | list 3 | set 3 | sorted 3 | float 4 | ord 3.5",
+        "list": "len 1.5 | sorted 1.5 | sum 2 | max 2.5 | min 2.5 | set 2 | tuple 2.5 | list 2.5",
+        "tuple": "list 2 | sorted 2 | len 2 | set 3",
+        "set": "len 1.5 | sorted 1.5 | list 1.5",
+        "dict": "len 2 | list 2.5 | sorted 3",
+        "int": "abs 2 | str 2 | chr 5 | float 5",
+        "float": "int 1.5 | round 1.5 | abs 2 | str 3",
+        "bool": "int 4",
+        None: "len 2.5 | abs 3 | int 3 | str 3 | list 3.5 | sorted 3.5 | set 4 | sum 4 | max 5"
+        " | tuple 4",
+    }
+)
+_BEHIND = _table(
+    {
+        "str": ".lower() 1.5 | .strip() 1.5 | [::-1] 2 | [1:] 2 | [:-1] 2 | [0] 2.5 | [-1] 2.5"
+        " | .split() 2.5 | .upper() 2.5",
+        "list": "[::-1] 1.5 | [1:] 2 | [:-1] 2 | [0] 2 | [-1] 2 | [:] 2 | .copy() 3.5",
+        "tuple": "[0] 2 | [1] 2 | [-1] 2.5 | [::-1] 2.5",
+        "dict": ".items() 1.5 | .values() 1.5 | .keys() 3 | .copy() 3",
+        "set": ".copy() 3",
+        None: "[::-1] 4 | [0] 3 | [-1] 3 | [1] 4 | .lower() 5 | .strip() 5 | [:] 4 | .items() 5"
+        " | .values() 5",
+    }
+)
 
 
 def unwrapped(site: EditSite) -> Iterator[Edit]:
