@@ -19,9 +19,8 @@ from pathlib import Path
 from benchmarks.measure import Row, Table, Target
 from runtrue.loop import Fault, Finding, cause_of
 from runtrue.memory import DebugMemory
-from runtrue.memory.learnt import learnt_from
 from runtrue.memory.shapes import words_of
-from runtrue.memory.template import dump_template
+from runtrue.memory.template import dump_template, stored_diff
 from runtrue.redaction import Redactor
 
 SMALL, LARGE = 1_000, 1_000_000
@@ -174,7 +173,7 @@ def fill(home: Path, count: int) -> None:
         memory.tried(0, "makes the file")
         path = memory.path
     diff = DIFF.format(file="shop", name="total", argument="net", number=1)
-    learnt = learnt_from(diff, Redactor())
+    learnt = stored_diff(diff, Redactor())
     assert learnt is not None
     assert learnt.template is not None
     template = dump_template(learnt.template)

@@ -1,10 +1,11 @@
-"""SQLite files that several processes share: how one is opened, and its tables kept up to date."""
+"""SQLite files that several processes share: write-ahead logging, transactions, migrations."""
 
 from __future__ import annotations
 
 import sqlite3
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 
 class NewerFile(Exception):
@@ -20,7 +21,7 @@ def use_wal(connection: sqlite3.Connection, *, patience: float) -> None:
     """Switch to write-ahead logging.
 
     SQLite does not wait here as it does elsewhere: when several processes open a new file at
-    once, all but one are told at once that it is locked.
+    once, all but one find it locked.
     """
     give_up = time.monotonic() + patience
     while True:
@@ -39,8 +40,7 @@ def migrate(connection: sqlite3.Connection, migrations: Sequence[str]) -> None:
     if version > len(migrations):
         raise NewerFile(version, len(migrations))
     while version < len(migrations):
-        connection.execute("BEGIN IMMEDIATE")
-        try:
+        with transaction(connection):
             # Another process may have migrated while this one waited for the lock.
             version = _version(connection)
             if version < len(migrations):
@@ -48,12 +48,20 @@ def migrate(connection: sqlite3.Connection, migrations: Sequence[str]) -> None:
                     connection.execute(statement)
                 version += 1
                 connection.execute(f"PRAGMA user_version = {version}")
-            connection.execute("COMMIT")
-        except BaseException:
-            # SQLite has already rolled back after some errors, a full disk among them.
-            if connection.in_transaction:
-                connection.execute("ROLLBACK")
-            raise
+
+
+@contextmanager
+def transaction(connection: sqlite3.Connection) -> Iterator[sqlite3.Connection]:
+    """Write in one transaction, which is rolled back on any exception."""
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        yield connection
+        connection.execute("COMMIT")
+    except BaseException:
+        # SQLite has already rolled back after some errors, a full disk among them.
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise
 
 
 def _version(connection: sqlite3.Connection) -> int:

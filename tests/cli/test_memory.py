@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from runtrue.loop import Fault, Finding, Location
-from runtrue.memory import DebugMemory, Memory, Project, Scope
+from runtrue.memory import DebugMemory, Memory, OperationScope, Project
 from tests.cli.conftest import Machine
 
 NOW = time.time()
-USERS = Scope("api.example.org", "GET /users/{}")
+USERS = OperationScope("api.example.org", "GET /users/{}")
 DIFF = "--- a/shop.py\n+++ b/shop.py\n@@ -1 +1 @@\n-n = a - b\n+n = a + b\n"
 
 

@@ -78,7 +78,7 @@ def test_what_a_validation_finds_is_mended_by_search_within_the_bounds(plans: Pl
     assert [entry["fixer"] for entry in history] == ["search"]
     assert "// 100" in (plans.project / "model.py").read_text()
     with DebugMemory(plans.machine.journal.parent) as memory:
-        assert memory.held(), "what was found is not tried sooner the next time"
+        assert memory.edit_counts(), "what was found is not tried sooner the next time"
 
 
 def test_a_search_that_needs_a_file_outside_of_the_bounds_says_which(plans: Plans) -> None:

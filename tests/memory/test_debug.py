@@ -12,7 +12,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from runtrue.loop import Cause, Fault, Finding, Location
-from runtrue.memory import Counts, DebugMemory, Failure, Project, Rank, RememberedFix, Retention
+from runtrue.memory import (
+    Counts,
+    DebugMemory,
+    KnownFailure,
+    Project,
+    Rank,
+    RememberedFix,
+    Retention,
+)
 from runtrue.memory.facts import DAY
 from runtrue.redaction import Redactor
 
@@ -52,7 +60,7 @@ def see(
     project: Project = SHOP,
     now: float = 0.0,
     language: str = "python",
-) -> tuple[Failure, ...]:
+) -> tuple[KnownFailure, ...]:
     return memory.record_failures(
         findings or (finding(),),
         run_id=run,
@@ -97,7 +105,7 @@ def learn(
 def test_a_failure_is_kept_with_all_that_is_known_of_it(memory: DebugMemory) -> None:
     see(memory, now=5.0)
     (failure,) = see(memory, attempt=2, now=7.0)
-    assert failure == Failure(
+    assert failure == KnownFailure(
         id=1,
         fingerprint=finding().fingerprint,
         shape=failure.shape,
@@ -236,7 +244,7 @@ def test_the_nearest_fix_is_thought_of_first_and_of_those_the_one_that_held_most
     for run in ("r2", "r3"):
         memory.passed(best.id, run, now=1.0)
     memory.tried(worse.id, "r2", now=5.0)
-    ranked = memory.thinkable(finding(), "python")
+    ranked = memory.fixes_for(finding(), "python")
     assert [(one.fix.id, one.rank) for one in ranked] == [
         (best.id, Rank.FINGERPRINT),
         (newer.id, Rank.FINGERPRINT),
@@ -250,10 +258,10 @@ def test_the_nearest_fix_is_thought_of_first_and_of_those_the_one_that_held_most
 def test_what_failed_more_often_than_it_passed_is_thought_of_no_more(memory: DebugMemory) -> None:
     fix = learn(memory)
     memory.tried(fix.id, "r2")
-    assert memory.has_thinkable(finding(), "python")
+    assert memory.has_fixes_for(finding(), "python")
     memory.tried(fix.id, "r3")
-    assert not memory.has_thinkable(finding(), "python")
-    assert memory.thinkable(finding(), "python") == ()
+    assert not memory.has_fixes_for(finding(), "python")
+    assert memory.fixes_for(finding(), "python") == ()
     assert [one.is_proven for one in memory.lookup(finding().fingerprint)] == [False]
 
 
@@ -266,9 +274,9 @@ def test_what_failed_in_a_project_is_not_thought_of_there_again(memory: DebugMem
     memory.failed(99, "r4", project=SHOP, findings=[finding()])
 
     def is_thought_of(about: Finding, project: Project | None) -> bool:
-        thinkable = memory.thinkable(about, "python", project)
-        assert memory.has_thinkable(about, "python", project) is bool(thinkable)
-        return fix.id in {one.fix.id for one in thinkable}
+        fixes_for = memory.fixes_for(about, "python", project)
+        assert memory.has_fixes_for(about, "python", project) is bool(fixes_for)
+        return fix.id in {one.fix.id for one in fixes_for}
 
     assert not is_thought_of(finding(), SHOP)
     assert not is_thought_of(same_shape, SHOP)
@@ -284,15 +292,15 @@ def test_the_same_change_by_another_name_has_failed_too(memory: DebugMemory) -> 
     fix, twin = learn(memory), learn(memory, finding("other"), run="r2")
     assert fix.id != twin.id
     memory.failed(twin.id, "r3", project=SHOP, findings=[finding()])
-    assert memory.thinkable(finding(), "python", SHOP) == ()
+    assert memory.fixes_for(finding(), "python", SHOP) == ()
 
 
 def test_what_is_then_verified_there_is_thought_of_again(memory: DebugMemory) -> None:
     fix = learn(memory)
     memory.failed(fix.id, "r2", project=SHOP, findings=[finding(), finding("other")])
     learn(memory, run="r3")
-    assert memory.has_thinkable(finding(), "python", SHOP)
-    assert not memory.has_thinkable(finding("other"), "python", SHOP)
+    assert memory.has_fixes_for(finding(), "python", SHOP)
+    assert not memory.has_fixes_for(finding("other"), "python", SHOP)
 
 
 @pytest.mark.parametrize(
@@ -308,20 +316,20 @@ def test_a_cause_counts_within_a_language(
     memory: DebugMemory, about: Finding, language: str, is_thought_of: bool
 ) -> None:
     learn(memory)
-    assert memory.has_thinkable(about, language) is is_thought_of
-    assert bool(memory.thinkable(about, language)) is is_thought_of
+    assert memory.has_fixes_for(about, language) is is_thought_of
+    assert bool(memory.fixes_for(about, language)) is is_thought_of
 
 
 def test_causes_that_say_nothing_are_no_reason_to_try_a_fix(memory: DebugMemory) -> None:
     learn(memory, finding("a", "failure"))
-    assert memory.has_thinkable(finding("a", "failure"), "python")
-    assert not memory.has_thinkable(finding("b", "failure"), "python")
+    assert memory.has_fixes_for(finding("a", "failure"), "python")
+    assert not memory.has_fixes_for(finding("b", "failure"), "python")
 
 
 def test_what_cannot_be_made_again_is_not_thought_of(memory: DebugMemory) -> None:
     learn(memory, change="--- /dev/null\n+++ b/new.py\n@@ -0,0 +1 @@\n+x = 1\n")
-    assert not memory.has_thinkable(finding(), "python")
-    assert memory.thinkable(finding(), "python") == ()
+    assert not memory.has_fixes_for(finding(), "python")
+    assert memory.fixes_for(finding(), "python") == ()
 
 
 # -- similar and recurring ----------------------------------------------------------------------
@@ -487,7 +495,7 @@ def test_no_secret_is_kept(memory: DebugMemory) -> None:
 def test_no_value_of_the_environment_is_kept(tmp_path: Path) -> None:
     value = "swordfish"
     hide = Redactor({"PHRASE": value})
-    with DebugMemory(tmp_path, hide=hide) as memory:
+    with DebugMemory(tmp_path, redact=hide) as memory:
         (failure,) = see(
             memory, finding(f"no {value}", test=f"t.py::t[{value}]", file=f"{value}.py")
         )
@@ -508,8 +516,8 @@ def test_looking_makes_no_file(tmp_path: Path) -> None:
     with DebugMemory(tmp_path / "home") as memory:
         assert (memory.lookup("f"), memory.fixes(), memory.failures()) == ((), (), ())
         assert (memory.similar("", "x"), memory.recurring(SHOP, files=["a"])) == ((), ())
-        assert memory.thinkable(finding(), "python") == ()
-        assert not memory.has_thinkable(finding(), "python")
+        assert memory.fixes_for(finding(), "python") == ()
+        assert not memory.has_fixes_for(finding(), "python")
         assert (
             memory.record_failures(
                 (), run_id="r", attempt=1, project=SHOP, language_of=lambda _: ""
@@ -572,9 +580,9 @@ def test_any_text_can_be_kept_and_looked_for(
 
 
 def test_kinds_of_edits_that_held_are_counted_once_for_each_run(memory: DebugMemory) -> None:
-    assert memory.held() == {}
+    assert memory.edit_counts() == {}
     for run in ("one", "one", "two"):
-        memory.edit_held(["wrong_value"], ["comparison", "guard"], run)
-    assert memory.held() == {("wrong_value", "comparison"): 2, ("wrong_value", "guard"): 2}
+        memory.record_edits(["wrong_value"], ["comparison", "guard"], run)
+    assert memory.edit_counts() == {("wrong_value", "comparison"): 2, ("wrong_value", "guard"): 2}
     memory.forget_all()
-    assert memory.held() == {}
+    assert memory.edit_counts() == {}

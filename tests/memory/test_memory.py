@@ -14,10 +14,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from runtrue.database import migrate
-from runtrue.memory import Counts, DebugMemory, Memory, Repair, Scope
+from runtrue.memory import Counts, DebugMemory, KnownName, Memory, OperationScope
 from runtrue.memory.migrations import MIGRATIONS
 
-USERS = Scope("api.example.org", "GET /users/{}")
+USERS = OperationScope("api.example.org", "GET /users/{}")
 
 
 @pytest.fixture
@@ -37,8 +37,8 @@ def test_what_was_verified_is_recalled_for_this_operation_only(memory: Memory) -
     learn(memory, "username", "$.login")
     assert memory.recall(USERS, "username") == "$.login"
     assert memory.recall(USERS, "biography") is None
-    assert memory.recall(Scope(USERS.host, "GET /teams/{}"), "username") is None
-    assert memory.recall(Scope("other.example.org", USERS.operation), "username") is None
+    assert memory.recall(OperationScope(USERS.host, "GET /teams/{}"), "username") is None
+    assert memory.recall(OperationScope("other.example.org", USERS.operation), "username") is None
 
 
 @pytest.mark.parametrize(
@@ -80,7 +80,7 @@ def test_a_use_counts_when_it_was_verified_and_keeps_who_found_it(memory: Memory
         memory.remember(USERS, "username", "$.login", fixer="memory")
     (repair,) = memory.list()
     assert begin <= repair.verified_at <= time.time()
-    assert repair == Repair(
+    assert repair == KnownName(
         scope=USERS,
         kind="path",
         wanted="username",
@@ -128,8 +128,8 @@ def test_any_name_and_any_path_can_be_kept(
     tmp_path_factory: pytest.TempPathFactory, wanted: str, found: str
 ) -> None:
     with Memory(tmp_path_factory.mktemp("home")) as memory:
-        memory.remember(Scope(wanted, found), wanted, found, fixer="fields")
-        recalled = memory.recall(Scope(wanted, found), wanted)
+        memory.remember(OperationScope(wanted, found), wanted, found, fixer="fields")
+        recalled = memory.recall(OperationScope(wanted, found), wanted)
         assert memory.trouble is None
         assert recalled == found.encode(errors="replace").decode()
 
@@ -182,7 +182,7 @@ def test_a_file_of_the_first_version_is_brought_up_to_date(tmp_path: Path) -> No
     db.execute("INSERT INTO repairs VALUES ('path', 'h', 'GET /', 'a', '$.b', 'fields', '', 0, 1)")
     db.close()
     with Memory(tmp_path) as memory, DebugMemory(tmp_path) as debug:
-        assert memory.recall(Scope("h", "GET /"), "a") == "$.b"
+        assert memory.recall(OperationScope("h", "GET /"), "a") == "$.b"
         assert debug.counts() == Counts(0, 0)
         assert memory.trouble is debug.trouble is None
 
@@ -190,14 +190,14 @@ def test_a_file_of_the_first_version_is_brought_up_to_date(tmp_path: Path) -> No
 WRITER = """
 import sys
 from pathlib import Path
-from runtrue.memory import Memory, Scope
+from runtrue.memory import Memory, OperationScope
 
 print("ready", flush=True)
 sys.stdin.readline()
 with Memory(Path(sys.argv[1])) as memory:
     for n in range(50):
-        memory.remember(Scope("h", "GET /"), f"{sys.argv[2]} {n}", "$.x", fixer="fields")
-        memory.remember(Scope("h", "GET /"), "shared", f"$.{sys.argv[2]}", fixer="fields")
+        memory.remember(OperationScope("h", "GET /"), f"{sys.argv[2]} {n}", "$.x", fixer="fields")
+        memory.remember(OperationScope("h", "GET /"), "shared", f"$.{sys.argv[2]}", fixer="fields")
     print(memory.trouble, flush=True)
 """
 
@@ -220,7 +220,7 @@ def test_processes_that_write_at_once_lose_nothing(tmp_path: Path) -> None:
     assert said == ["None\n"] * 3
     with Memory(home) as memory:
         assert len(memory.list()) == 3 * 50 + 1
-        assert memory.recall(Scope("h", "GET /"), "shared") in ("$.ann", "$.ben", "$.cay")
+        assert memory.recall(OperationScope("h", "GET /"), "shared") in ("$.ann", "$.ben", "$.cay")
 
 
 def _garbage(path: Path) -> None:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runtrue.memory import Scope, scope_of
+from runtrue.memory import OperationScope, scope_of
 
 
 @pytest.mark.parametrize(
@@ -44,7 +44,7 @@ from runtrue.memory import Scope, scope_of
 def test_the_operation_is_the_request_without_what_names_an_object(
     method: str, url: str, host: str, operation: str
 ) -> None:
-    assert scope_of(method, url) == Scope(host, operation)
+    assert scope_of(method, url) == OperationScope(host, operation)
 
 
 @pytest.mark.parametrize(
@@ -63,8 +63,8 @@ def test_no_value_is_in_a_scope(url: str) -> None:
 
 
 def test_tools_are_kept_apart_from_hosts_of_the_same_name() -> None:
-    assert Scope.of_tool("time", "now") != Scope("time", "now")
-    assert Scope.of_tool("time", "now") != Scope.of_tool("clock", "now")
+    assert OperationScope.of_tool("time", "now") != OperationScope("time", "now")
+    assert OperationScope.of_tool("time", "now") != OperationScope.of_tool("clock", "now")
 
 
 @given(method=st.text(), url=st.text() | st.text().map("http://{}".format))

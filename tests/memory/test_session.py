@@ -10,12 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from runtrue.loop import Analysis
-from runtrue.memory import Session, SessionFailure, SessionFix, load_sessions, write_session
+from runtrue.memory import DebugSession, SessionFailure, SessionFix, load_sessions, write_session
 from runtrue.redaction import Redactor
 
 
-def session(name: str = "s1", **more: object) -> Session:
-    return Session(
+def session(name: str = "s1", **more: object) -> DebugSession:
+    return DebugSession(
         session_id=name,
         run_id="r1",
         project="/home/ada/shop",

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runtrue.memory import Place, Template, apply, template_of, the_one
+from runtrue.memory import FixTemplate, TemplateMatch, find_matches, template_of, unique_match
 from runtrue.memory.template import dump_template, load_template
 from runtrue.memory.tokens import read_line
 
@@ -22,18 +22,18 @@ def diff(old: str, new: str, file: str = "app.py") -> str:
     return "\n".join(lines)
 
 
-def template(old: str, new: str) -> Template:
+def template(old: str, new: str) -> FixTemplate:
     made = template_of(diff(old, new))
     assert made is not None
     return made
 
 
-def places(made: Template, text: str) -> list[Place]:
-    return apply(made, made.files[0], text)
+def places(made: FixTemplate, text: str) -> list[TemplateMatch]:
+    return find_matches(made, made.files[0], text)
 
 
-def result(made: Template, text: str, *blamed: int) -> str | None:
-    place = the_one(places(made, text), blamed)
+def result(made: FixTemplate, text: str, *blamed: int) -> str | None:
+    place = unique_match(places(made, text), blamed)
     return place.text if place else None
 
 
@@ -105,7 +105,7 @@ def test_a_line_is_its_tokens(text: str) -> None:
 def test_any_text_can_be_looked_at(pair: tuple[str, str], text: str) -> None:
     made = template_of(diff(*pair))
     if made is not None:
-        the_one(places(made, text))
+        unique_match(places(made, text))
 
 
 @given(st.text())

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from runtrue.loop import Fault, Finding, Location
-from runtrue.memory import Memory, Scope, scope_of
+from runtrue.memory import Memory, OperationScope, scope_of
 from runtrue.planner.context import PlannerContext
 from runtrue.planner.fix.arguments import fitted, resolved, zone
 from runtrue.planner.seams import FixedWorkflow, FixRequest, NoFix
@@ -92,7 +92,7 @@ def test_the_fields_of_a_result_are_found(context: PlannerContext) -> None:
 def test_a_renamed_argument_is_remembered(context: PlannerContext, tmp_path: Path) -> None:
     wrong = tool(CONVERT, a="Europe/Berlin", time="12:00", b="Asia/Kolkata")
     request = failed(context, wrong, "convert it")
-    scope = Scope.of_tool("time", "convert_time")
+    scope = OperationScope.of_tool("time", "convert_time")
     with Memory(tmp_path / "memory") as memory:
         assert isinstance(ask(request, memory), NoFix)
         memory.remember(scope, "a", "source_timezone", fixer="model", kind="argument")

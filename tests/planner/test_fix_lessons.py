@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from runtrue.memory import Memory, Scope, scope_of
+from runtrue.memory import Memory, OperationScope, scope_of
 from runtrue.planner.fix import learn, scope_of_node
 from runtrue.workflow import Interface
 from tests.planner.support import fetch
@@ -99,25 +99,25 @@ def test_renamed_arguments_are_kept(memory: Memory) -> None:
         "argument mail": "email",
         "path zone": "$.timezone",
     }
-    assert memory.recall(Scope.of_tool("time", "now"), "zone") == "$.timezone"
+    assert memory.recall(OperationScope.of_tool("time", "now"), "zone") == "$.timezone"
     assert memory.recall(scope_of("POST", "https://h/users"), "who", kind="argument") == "name"
 
 
 @pytest.mark.parametrize(
     ("node", "scope"),
     [
-        ({"url": "https://h/x?key=${env.KEY}"}, Scope("h", "GET /x?key")),
-        ({"url": "https://h/${env.KEY}/x"}, Scope("h", "GET /{}/x")),
-        ({"url": "https://h/x", "params": {"page": 2}}, Scope("h", "GET /x")),
-        ({"url": "https://h/x", "json": None}, Scope("h", "POST /x")),
-        ({"url": "https://h/x", "method": "put"}, Scope("h", "PUT /x")),
+        ({"url": "https://h/x?key=${env.KEY}"}, OperationScope("h", "GET /x?key")),
+        ({"url": "https://h/${env.KEY}/x"}, OperationScope("h", "GET /{}/x")),
+        ({"url": "https://h/x", "params": {"page": 2}}, OperationScope("h", "GET /x")),
+        ({"url": "https://h/x", "json": None}, OperationScope("h", "POST /x")),
+        ({"url": "https://h/x", "method": "put"}, OperationScope("h", "PUT /x")),
         ({"url": "https://h/${nobody}"}, None),
         ({"url": "https://h/${"}, None),
         ({}, None),
     ],
 )
 def test_the_scope_of_a_request_is_that_of_what_was_sent(
-    node: dict[str, Any], scope: Scope | None
+    node: dict[str, Any], scope: OperationScope | None
 ) -> None:
     assert scope_of_node({"id": "a", "type": "http", "params": node}, {}) == scope
 

@@ -21,16 +21,16 @@ from runtrue.home import Home
 from runtrue.memory import (
     Counts,
     DebugMemory,
-    Failure,
+    KnownFailure,
+    KnownName,
     Memory,
     RememberedFix,
-    Repair,
     Retention,
     SimilarFailure,
 )
 
 #: What has an id.
-_Kept = Failure | RememberedFix | Repair
+_Kept = KnownFailure | RememberedFix | KnownName
 
 _json = click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
 _KINDS = ("fixes", "failures", "repairs")
@@ -145,7 +145,7 @@ def show(name: str, as_json: bool) -> int:
     """Everything about a fix, a failure or a repair."""
     with _opened() as memories:
         found = _find(memories, name)
-        fixes = memories.debug.lookup(found.fingerprint) if isinstance(found, Failure) else ()
+        fixes = memories.debug.lookup(found.fingerprint) if isinstance(found, KnownFailure) else ()
     if as_json:
         print_json(_as_data(found) | ({"fixes": [*map(_as_data, fixes)]} if fixes else {}))
         return 0
@@ -250,7 +250,7 @@ def _forget_older(memories: _Memories, days: float | None) -> int:
 
 
 def _forget(memories: _Memories, one: _Kept) -> None:
-    if isinstance(one, Failure):
+    if isinstance(one, KnownFailure):
         memories.debug.forget_failure(one.id)
     elif isinstance(one, RememberedFix):
         memories.debug.forget_fix(one.id)
@@ -290,12 +290,12 @@ def _fix_row(fix: RememberedFix) -> _Row:
     return fix.name, _held(fix), what
 
 
-def _failure_row(failure: Failure) -> _Row:
+def _failure_row(failure: KnownFailure) -> _Row:
     seen = f"seen {failure.seen} ×"
     return failure.name, seen, f"{failure.error_type}: {failure.message}"
 
 
-def _repair_row(repair: Repair) -> _Row:
+def _repair_row(repair: KnownName) -> _Row:
     scope = f"{repair.scope.host} {repair.scope.operation}"
     return (
         _repair_name(repair),
@@ -314,7 +314,7 @@ def _held(fix: RememberedFix) -> str:
     return f"held {fix.passed} of {fix.tried}"
 
 
-def _repair_name(repair: Repair) -> str:
+def _repair_name(repair: KnownName) -> str:
     key = (repair.kind, repair.scope.host, repair.scope.operation, repair.wanted)
     return f"repair-{hashlib.blake2b(chr(0).join(key).encode(), digest_size=4).hexdigest()}"
 
@@ -349,9 +349,9 @@ def _as_data(one: _Kept | SimilarFailure) -> dict[str, Any]:
         failure, fixes = _as_data(one.failure), [_as_data(fix) for fix in one.fixes]
         return {"score": round(one.score, 4), "failure": failure, "fixes": fixes}
     data = asdict(one)
-    if isinstance(one, Repair):
+    if isinstance(one, KnownName):
         data |= data.pop("scope")
-    name = _repair_name(one) if isinstance(one, Repair) else one.name
+    name = _repair_name(one) if isinstance(one, KnownName) else one.name
     times = ("first_seen", "last_seen", "verified_at")
     data |= {key: _time(data[key]) for key in times if key in data}
     return data | {"id": name} if "id" in data else {"id": name, **data}

@@ -31,7 +31,7 @@ class CodeContext(RunContext[CodeRequest, GitSandbox]):
             isolation=Isolation(request.isolation),
         )
         hide = redactor_of(request, [check.env for check in request.checks])
-        return cls(run.id, request, home, sandbox, DebugMemory(home.path, hide=hide), hide)
+        return cls(run.id, request, home, sandbox, DebugMemory(home.path, redact=hide), hide)
 
     def changed(self, candidate: str) -> Mapping[str, frozenset[int]]:
         """Return the lines of a candidate, by file, that count as changed."""

@@ -11,7 +11,7 @@ from runtrue.code.context import CodeContext
 from runtrue.code.request import CodeRequest, Kind
 from runtrue.loop import Attempt, Finding, Fix, FixPart, History, cause_of, mended
 from runtrue.memory import (
-    Session,
+    DebugSession,
     SessionFailure,
     SessionFile,
     SessionFix,
@@ -32,7 +32,7 @@ def keep_session(
         # What it does to the project is a diff, and nothing else.
         return SessionFile(None)
     loop_id, number = _iteration(request)
-    session = Session(
+    session = DebugSession(
         session_id=request.workflow_id,
         run_id=context.run_id,
         project=request.project,

@@ -54,7 +54,7 @@ _FIXERS: dict[str, Callable[[FixerSettings], Fixer]] = {
         its.tests,
         its.search,
         judges=its.judges,
-        held=its.memory.held,
+        held=its.memory.edit_counts,
         stronger=its.has_stronger,
     ),
     "model": lambda its: ModelFixer(its.model, os.environ, files=its.files, hide=its.hide),

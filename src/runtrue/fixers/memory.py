@@ -24,14 +24,14 @@ from runtrue.loop import (
 )
 from runtrue.memory import (
     DebugMemory,
-    Place,
+    FixTemplate,
     Project,
     Rank,
     RankedFix,
     RememberedFix,
-    Template,
-    apply,
-    the_one,
+    TemplateMatch,
+    find_matches,
+    unique_match,
 )
 from runtrue.sandbox import is_judge
 
@@ -140,19 +140,19 @@ class MemoryFixer:
         """Return whether a fix is remembered that may pass; the files show whether it fits."""
         if finding.fault is not Fault.CANDIDATE:
             return False
-        return self._memory.has_thinkable(finding, language_of_finding(finding), self._project)
+        return self._memory.has_fixes_for(finding, language_of_finding(finding), self._project)
 
     async def propose(self, task: FixTask, workplace: Workplace) -> Proposal:
         """Make the best remembered fix for each finding that no other fix covers."""
         tried = _tried(task.history)
         draft = _Draft(workplace, self._judges)
-        thinkable = [
-            self._memory.thinkable(finding, language_of_finding(finding), self._project)
+        known_fixes = [
+            self._memory.fixes_for(finding, language_of_finding(finding), self._project)
             for finding in task.findings[:_MOST_FINDINGS]
         ]
         # What is nearest to a failure goes first: it may cover the others.
         for most in Rank:
-            for finding, ranked in zip(task.findings, thinkable, strict=False):
+            for finding, ranked in zip(task.findings, known_fixes, strict=False):
                 draft.cover(finding, [one for one in ranked if one.fix.id not in tried], most)
             if draft.used:
                 break
@@ -240,16 +240,16 @@ class _Draft:
 
 
 def _fitted(
-    template: Template, leads: Sequence[Lead], text_of: Callable[[str], str], least: int
+    template: FixTemplate, leads: Sequence[Lead], text_of: Callable[[str], str], least: int
 ) -> dict[str, str]:
     """Return the files as a template makes them; empty unless all of it fits."""
     made: dict[str, str] = {}
     bindings: dict[str, str] = {}
     for part in template.files:
-        fits: list[tuple[str, Place]] = []
+        fits: list[tuple[str, TemplateMatch]] = []
         for lead in _likeliest(part.file, leads):
             text = text_of(lead.file)
-            place = the_one(apply(template, part, text, bindings), lead.lines)
+            place = unique_match(find_matches(template, part, text, bindings), lead.lines)
             if place and place.text != text and place.weight >= least and place.tokens >= _TOKENS:
                 fits.append((lead.file, place))
         fits.sort(key=lambda fit: not fit[1].exact)

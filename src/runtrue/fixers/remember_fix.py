@@ -29,7 +29,7 @@ def remember_fix(
     for part in fix.parts:
         if part.trace is not None and part.files:
             kinds = part.analysis.patterns_matched if part.analysis else ()
-            memory.edit_held(part.trace["causes"], kinds, run_id)
+            memory.record_edits(part.trace["causes"], kinds, run_id)
     diff = sandbox.difference(fix.base, fix.candidate)
     fixers = [part.fixer for part in fix.parts if part.files]
     remembered = []

@@ -1,14 +1,14 @@
-"""Memory: what runs have proven, kept in one SQLite file, to be used before any guess.
+"""Memory: what runs have proven, in one SQLite file, to be used before any guess.
 
-`Memory` holds repairs (what a name of an API turned out to be), by host and operation.
-`DebugMemory` holds the failures that code loops saw and the fixes that were verified, each with a
-`Template` by which it can be made again elsewhere. Sessions are also written beside the project.
+`Memory` has the known names (what a name of an API turned out to be), by host and operation.
+`DebugMemory` has the failures that code loops saw and the fixes that were verified, each with a
+`FixTemplate` to make it again elsewhere. Sessions are also written beside the project.
 """
 
 from runtrue.memory.debug import DebugMemory
 from runtrue.memory.facts import (
     Counts,
-    Failure,
+    KnownFailure,
     Project,
     Rank,
     RankedFix,
@@ -16,11 +16,11 @@ from runtrue.memory.facts import (
     Retention,
     SimilarFailure,
 )
-from runtrue.memory.memory import Memory, Repair
-from runtrue.memory.places import Place, apply, the_one
-from runtrue.memory.scope import ANY, Scope, scope_of
+from runtrue.memory.match import TemplateMatch, find_matches, unique_match
+from runtrue.memory.memory import KnownName, Memory
+from runtrue.memory.scope import ANY, OperationScope, scope_of
 from runtrue.memory.session import (
-    Session,
+    DebugSession,
     SessionFailure,
     SessionFile,
     SessionFix,
@@ -28,34 +28,34 @@ from runtrue.memory.session import (
     session_path,
     write_session,
 )
-from runtrue.memory.template import FileTemplate, Template, template_of
+from runtrue.memory.template import FileTemplate, FixTemplate, template_of
 
 __all__ = [
     "ANY",
     "Counts",
     "DebugMemory",
-    "Failure",
+    "DebugSession",
     "FileTemplate",
+    "FixTemplate",
+    "KnownFailure",
+    "KnownName",
     "Memory",
-    "Place",
+    "OperationScope",
     "Project",
     "Rank",
     "RankedFix",
     "RememberedFix",
-    "Repair",
     "Retention",
-    "Scope",
-    "Session",
     "SessionFailure",
     "SessionFile",
     "SessionFix",
     "SimilarFailure",
-    "Template",
-    "apply",
+    "TemplateMatch",
+    "find_matches",
     "load_sessions",
     "scope_of",
     "session_path",
     "template_of",
-    "the_one",
+    "unique_match",
     "write_session",
 ]

@@ -1,7 +1,6 @@
 """The debug memory: every failure that a code loop saw, and every fix that was verified.
 
-Whatever is recorded for a run may be recorded again, by a step that is done again after a crash:
-it counts once.
+A step that is done again after a crash may record the same again: it counts once.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from runtrue.memory import rows
 from runtrue.memory.facts import (
     DAY,
     Counts,
-    Failure,
+    KnownFailure,
     Project,
     Rank,
     RankedFix,
@@ -24,13 +23,13 @@ from runtrue.memory.facts import (
     Retention,
     SimilarFailure,
 )
-from runtrue.memory.learnt import learnt_from
 from runtrue.memory.search import similar_shapes
 from runtrue.memory.shapes import message_of, shape_of
 from runtrue.memory.store import Store, storable
+from runtrue.memory.template import stored_diff
 from runtrue.redaction import Redactor
 
-#: Fixes of the same cause that are thought of at most, the latest ones.
+#: The most fixes of the same cause to consider, the latest ones.
 _SAME_CAUSE = 100
 #: Causes that say too little for the fix of one failure to be tried on another.
 _NO_PATTERN = frozenset(
@@ -39,11 +38,11 @@ _NO_PATTERN = frozenset(
 
 
 class DebugMemory(Store):
-    """The failures and fixes in the file `memory.db` of a home; `hide` is what none of it keeps."""
+    """The failures and fixes in the file `memory.db` of a home, without what `redact` removes."""
 
-    def __init__(self, home: Path, *, hide: Redactor | None = None) -> None:
+    def __init__(self, home: Path, *, redact: Redactor | None = None) -> None:
         super().__init__(home)
-        self._hide = hide or Redactor()
+        self._redact = redact or Redactor()
 
     # -- recording --------------------------------------------------------------------------
 
@@ -56,23 +55,23 @@ class DebugMemory(Store):
         project: Project,
         language_of: Callable[[Finding], str],
         now: float | None = None,
-    ) -> tuple[Failure, ...]:
-        """Keep what an attempt of a run found; the same attempt again counts nothing.
+    ) -> tuple[KnownFailure, ...]:
+        """Record the findings of an attempt of a run; the same attempt again counts nothing.
 
-        Each failure is given back as it is now known, once, in the order of the findings.
+        Return each failure as it is now known, once, in the order of the findings.
         """
         if not findings:
             return ()
         at = time.time() if now is None else now
         distinct = {finding.fingerprint: finding for finding in findings}
 
-        def work(db: sqlite3.Connection) -> tuple[Failure, ...]:
+        def work(db: sqlite3.Connection) -> tuple[KnownFailure, ...]:
             known = []
             for finding in distinct.values():
                 language = language_of(finding)
-                id_ = rows.add_failure(db, finding, project, language, run_id, at, self._hide)
+                id_ = rows.add_failure(db, finding, project, language, run_id, at, self._redact)
                 if rows.add_sighting(db, id_, run_id, attempt):
-                    rows.see_failure(db, id_, finding, project, run_id, at, self._hide)
+                    rows.see_failure(db, id_, finding, project, run_id, at, self._redact)
                 known += rows.failures(db, "f.id = ?", (id_,))
             return tuple(known)
 
@@ -89,18 +88,18 @@ class DebugMemory(Store):
         language: str,
         now: float | None = None,
     ) -> RememberedFix | None:
-        """Keep the change after which a finding was gone and every required check passed.
+        """Record the change after which a finding was gone and every required check passed.
 
-        The same change for a failure of the same shape is one more time that it was tried and
-        passed. A fix that the `memory` fixer made keeps the name of the one that first made it.
+        The same change for a failure of the same shape is one more trial that passed. A fix that
+        the `memory` fixer made keeps the name of the one that first made it.
         """
-        learnt = learnt_from(diff, self._hide)
-        if learnt is None:
+        stored = stored_diff(diff, self._redact)
+        if stored is None:
             return None
         at = time.time() if now is None else now
 
         def work(db: sqlite3.Connection) -> RememberedFix | None:
-            id_ = rows.add_fix(db, finding, learnt, fixer, project, language, at)
+            id_ = rows.add_fix(db, finding, stored, fixer, project, language, at)
             rows.add_trial(db, id_, run_id, passed=True, now=at)
             rows.drop_misfits(db, id_, project, finding)
             return next(iter(rows.fixes(db, "id = ?", (id_,))), None)
@@ -108,7 +107,7 @@ class DebugMemory(Store):
         return self._write(work)
 
     def tried(self, fix_id: int, run_id: str, *, now: float | None = None) -> None:
-        """Note that a run was made to use a remembered fix, whatever came of it."""
+        """Note that a run used a remembered fix, whatever its outcome."""
         at = time.time() if now is None else now
         self._write(lambda db: rows.add_trial(db, fix_id, run_id, passed=False, now=at))
 
@@ -121,9 +120,9 @@ class DebugMemory(Store):
         findings: Sequence[Finding],
         now: float | None = None,
     ) -> None:
-        """Note that a run used a remembered fix, and that it did not mend these findings.
+        """Note that a run used a remembered fix, and that it did not fix these findings.
 
-        It is not thought of again for failures of their shapes in that project, until the same
+        It is not proposed again for failures of their shapes in that project, until the same
         change is verified there.
         """
         at = time.time() if now is None else now
@@ -135,12 +134,12 @@ class DebugMemory(Store):
         self._write(work)
 
     def passed(self, fix_id: int, run_id: str, *, now: float | None = None) -> None:
-        """Note that a run that used a remembered fix has then passed, verified."""
+        """Note that a run with a remembered fix has passed."""
         at = time.time() if now is None else now
         self._write(lambda db: rows.add_trial(db, fix_id, run_id, passed=True, now=at))
 
-    def edit_held(self, causes: Iterable[str], kinds: Iterable[str], run_id: str) -> None:
-        """Note the kinds of edits that made up a verified fix, and the causes it was for."""
+    def record_edits(self, causes: Iterable[str], kinds: Iterable[str], run_id: str) -> None:
+        """Note the kinds of edits in a verified fix, and the causes it was for."""
         values = [(cause, kind, run_id) for cause in causes for kind in kinds]
         self._write(lambda db: rows.add_edits(db, values))
 
@@ -152,27 +151,27 @@ class DebugMemory(Store):
         learning: str = "",
         escalated: bool = False,
     ) -> None:
-        """Note what was learnt of failures of a project, or that people were asked about them.
+        """Note a learning about failures of a project, or that people were asked about them.
 
-        They, and the fixes of theirs, are then kept for longer.
+        They, and their fixes, are then kept for longer.
         """
-        told = storable(self._hide(learning))
-        values = [(told, escalated, one, project.id) for one in fingerprints]
+        safe = storable(self._redact(learning))
+        values = [(safe, escalated, one, project.id) for one in fingerprints]
         self._write(lambda db: rows.note(db, values))
 
     # -- asking -----------------------------------------------------------------------------
 
     def lookup(self, fingerprint: str) -> tuple[RememberedFix, ...]:
-        """The fixes that were verified for exactly this failure, the best first."""
+        """Return the fixes that were verified for exactly this failure, the best first."""
         found = self._read(lambda db: rows.fixes(db, "fingerprint = ?", (fingerprint,)))
         return tuple(sorted(found or (), key=_merit))
 
-    def thinkable(
+    def fixes_for(
         self, finding: Finding, language: str, project: Project | None = None
     ) -> tuple[RankedFix, ...]:
-        """The proven fixes that may hold for a finding, the nearest and best first.
+        """Return the proven fixes that may work for a finding, the nearest and best first.
 
-        Those that have failed on its like in the project are not among them.
+        Those that have failed on its like in the project are left out.
         """
 
         def ask(db: sqlite3.Connection) -> list[RankedFix]:
@@ -189,10 +188,10 @@ class DebugMemory(Store):
         found = self._read(ask) or ()
         return tuple(sorted((one for one in found if one.fix.is_proven), key=order))
 
-    def has_thinkable(
+    def has_fixes_for(
         self, finding: Finding, language: str, project: Project | None = None
     ) -> bool:
-        """Whether there is any such fix; told from the indexes alone."""
+        """Return whether there is any such fix, from the indexes alone."""
 
         def ask(db: sqlite3.Connection) -> bool:
             conditions = _conditions(finding, language, project)
@@ -209,9 +208,9 @@ class DebugMemory(Store):
         shape: str | None = None,
         limit: int = 5,
     ) -> tuple[SimilarFailure, ...]:
-        """The known failures that say most nearly the same, one for each shape, the best first.
+        """Return the most similar known failures, one for each shape, the best first.
 
-        Without an error type, the message is some words that are looked for.
+        Without an error type, the message is a query.
         """
 
         def ask(db: sqlite3.Connection) -> tuple[SimilarFailure, ...]:
@@ -219,11 +218,10 @@ class DebugMemory(Store):
             for shape_id, score in similar_shapes(db, error_type, message, shape):
                 if len(found) == limit:
                     break
-                latest = rows.latest_of_shape(db, shape_id, language)
-                if latest is not None:
+                if latest := rows.latest_of_shape(db, shape_id, language):
                     fixes = rows.fixes(db, "shape = ?", (latest.shape,), limit=5)
-                    held = tuple(sorted(fixes, key=_merit))
-                    found.append(SimilarFailure(failure=latest, score=score, fixes=held))
+                    best = tuple(sorted(fixes, key=_merit))
+                    found.append(SimilarFailure(failure=latest, score=score, fixes=best))
             return tuple(found)
 
         return self._read(ask) or ()
@@ -231,10 +229,10 @@ class DebugMemory(Store):
     def similar_to(
         self, finding: Finding, *, language: str | None = None, limit: int = 5
     ) -> tuple[SimilarFailure, ...]:
-        """The known failures that are most like a finding."""
+        """Return the known failures that are most like a finding."""
         return self.similar(
             finding.category,
-            message_of(finding, self._hide),
+            message_of(finding, self._redact),
             language=language,
             shape=shape_of(finding),
             limit=limit,
@@ -248,59 +246,59 @@ class DebugMemory(Store):
         tests: Iterable[str] = (),
         error_types: Iterable[str] = (),
         limit: int = 5,
-    ) -> tuple[Failure, ...]:
-        """The failures of a project that whoever changes these files should be warned of.
+    ) -> tuple[KnownFailure, ...]:
+        """Return the failures of a project that anyone who changes these files should know of.
 
         Those blamed on the files or seen by the tests (test files, or single tests) come first;
-        then those of the error types that were seen more than once. Often seen before seldom.
+        then those of the error types that were seen more than once. Frequent before rare.
         """
 
-        def ask(db: sqlite3.Connection) -> list[Failure]:
+        def ask(db: sqlite3.Connection) -> list[KnownFailure]:
             near = rows.failures_about(db, project.id, tuple(files), tuple(tests))
-            kinds = rows.failures_of_types(db, project.id, tuple(error_types))
-            found = {one.id: one for one in (*_by_weight(near), *_by_weight(kinds))}
+            alike = rows.failures_of_types(db, project.id, tuple(error_types))
+            found = {one.id: one for one in (*_by_weight(near), *_by_weight(alike))}
             return list(found.values())
 
         return tuple((self._read(ask) or ())[:limit])
 
-    def held(self) -> dict[tuple[str, str], int]:
-        """How many verified fixes there were, by cause and kind of edit."""
+    def edit_counts(self) -> dict[tuple[str, str], int]:
+        """Return the number of verified fixes, by cause and kind of edit."""
         return self._read(rows.edits) or {}
 
-    def failures(self, *, limit: int = 1_000_000) -> tuple[Failure, ...]:
-        """All failures, those first that were seen last."""
+    def failures(self, *, limit: int = 1_000_000) -> tuple[KnownFailure, ...]:
+        """Return all failures, the last seen first."""
         return tuple(self._read(lambda db: rows.failures(db, "1", (), limit=limit)) or ())
 
     def fixes(self, *, limit: int = 1_000_000) -> tuple[RememberedFix, ...]:
-        """All fixes, those first that were used last."""
+        """Return all fixes, the last used first."""
         return tuple(self._read(lambda db: rows.fixes(db, "1", (), limit=limit)) or ())
 
-    def failure(self, id_: int) -> Failure | None:
-        """One failure by its id."""
+    def failure(self, id_: int) -> KnownFailure | None:
+        """Return one failure by its id."""
         found = self._read(lambda db: rows.failures(db, "f.id = ?", (id_,)))
         return found[0] if found else None
 
     def fix(self, id_: int) -> RememberedFix | None:
-        """One fix by its id."""
+        """Return one fix by its id."""
         found = self._read(lambda db: rows.fixes(db, "id = ?", (id_,)))
         return found[0] if found else None
 
     def counts(self) -> Counts:
-        """How many failures and fixes there are."""
+        """Return the number of failures and fixes."""
         return self._read(rows.counts) or Counts()
 
     # -- forgetting -------------------------------------------------------------------------
 
     def forget_failure(self, id_: int) -> bool:
-        """Drop one failure; whether there was one."""
+        """Drop one failure; return whether there was one."""
         return self._drop(lambda db: rows.drop_failures(db, "id = ?", (id_,))) > 0
 
     def forget_fix(self, id_: int) -> bool:
-        """Drop one fix; whether there was one."""
+        """Drop one fix; return whether there was one."""
         return self._drop(lambda db: rows.drop_fixes(db, "id = ?", (id_,))) > 0
 
     def prune(self, retention: Retention, now: float | None = None) -> Counts:
-        """Drop what was not seen for so long that it is not to be kept; how much that was."""
+        """Drop what was not seen for too long; return how much that was."""
         at = time.time() if now is None else now
         limits = (retention.escalated_days, retention.learning_days, retention.days)
         values = tuple(at - days * DAY for days in limits)
@@ -313,7 +311,7 @@ class DebugMemory(Store):
         )
 
     def forget_all(self) -> Counts:
-        """Drop everything; how much that was."""
+        """Drop everything; return how much that was."""
         self._drop(rows.drop_edits)
         return Counts(
             self._drop(lambda db: rows.drop_failures(db, "1", ())),
@@ -327,7 +325,7 @@ class DebugMemory(Store):
 def _conditions(
     finding: Finding, language: str, project: Project | None
 ) -> list[tuple[Rank, str, tuple[str, ...]]]:
-    """How a fix may belong to a finding, in SQL, the nearest first."""
+    """Return the conditions for a fix to suit a finding, in SQL, the nearest first."""
     cause, shape = cause_of(finding), shape_of(finding)
     conditions: list[tuple[Rank, str, tuple[str, ...]]] = [
         (Rank.FINGERPRINT, "fingerprint = ?", (finding.fingerprint,)),
@@ -341,9 +339,9 @@ def _conditions(
 
 
 def _merit(fix: RememberedFix) -> tuple[float, float, int]:
-    """What to sort by for the best first: what held most surely, then what was used last."""
+    """Return a sort key for the best first: the most probable, then the last used."""
     return -fix.confidence, -fix.last_seen, -fix.id
 
 
-def _by_weight(failures: Iterable[Failure]) -> list[Failure]:
+def _by_weight(failures: Iterable[KnownFailure]) -> list[KnownFailure]:
     return sorted(failures, key=lambda one: (-one.seen, -one.last_seen, one.id))

@@ -1,4 +1,4 @@
-"""What the debug memory knows: failures that were seen, fixes that were verified."""
+"""Facts of the debug memory: failures that were seen, fixes that were verified."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from enum import IntEnum
 from pathlib import Path
 
 from runtrue.loop import Cause
-from runtrue.memory.template import Template
+from runtrue.memory.template import FixTemplate
 
 DAY = 86_400.0
 
@@ -22,14 +22,14 @@ class Project:
 
     @classmethod
     def at(cls, directory: Path) -> Project:
-        """The project in a directory of the user's, not in a sandbox."""
+        """Return the project in a directory of the user's, not in a sandbox."""
         path = str(directory.resolve())
         raw = path.encode(errors="surrogateescape")
         return cls(hashlib.blake2b(raw, digest_size=8).hexdigest(), path)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Failure:
+class KnownFailure:
     """A failure of one project, and how often it was seen there."""
 
     id: int
@@ -52,15 +52,15 @@ class Failure:
 
     @property
     def name(self) -> str:
-        """As `runtrue memory show` takes it."""
+        """Its name for `runtrue memory show`."""
         return f"failure-{self.id}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RememberedFix:
-    """A fix after which all checks passed, how often it was tried, and how often they did again.
+    """A fix after which all checks passed, and how often it was tried and passed since.
 
-    `fixer` is the one that first made it. Without a template it cannot be made again elsewhere.
+    `fixer` is the one that first made it. Without a template it cannot be made elsewhere.
     """
 
     id: int
@@ -70,7 +70,7 @@ class RememberedFix:
     cause: Cause
     language: str
     diff: str
-    template: Template | None
+    template: FixTemplate | None
     fixer: str
     tried: int
     passed: int
@@ -83,22 +83,22 @@ class RememberedFix:
 
     @property
     def name(self) -> str:
-        """As `runtrue memory show` takes it."""
+        """Its name for `runtrue memory show`."""
         return f"fix-{self.id}"
 
     @property
     def confidence(self) -> float:
-        """How likely it is to hold once more, by the rule of succession."""
+        """The probability that it passes once more, by the rule of succession."""
         return (self.passed + 1) / (self.tried + 2)
 
     @property
     def is_proven(self) -> bool:
-        """Whether it can be made again, and has not failed more often than it passed."""
+        """True if it can be made again, and has not failed more often than it passed."""
         return self.template is not None and self.tried <= 2 * self.passed
 
 
 class Rank(IntEnum):
-    """How a remembered fix belongs to a failure; the nearest first."""
+    """The match between a remembered fix and a failure; the nearest first."""
 
     FINGERPRINT = 0
     SHAPE = 1
@@ -107,7 +107,7 @@ class Rank(IntEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RankedFix:
-    """A fix that may hold for a failure, and why it was thought of."""
+    """A fix that may work for a failure, and what they have in common."""
 
     fix: RememberedFix
     rank: Rank
@@ -115,16 +115,16 @@ class RankedFix:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SimilarFailure:
-    """A known failure that is like another (1.0: says the same), with the fixes that held."""
+    """A known failure that is like another (1.0: says the same), with its verified fixes."""
 
-    failure: Failure
+    failure: KnownFailure
     score: float
     fixes: tuple[RememberedFix, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Retention:
-    """For how many days something is kept after it was last seen."""
+    """The days for which something is kept after it was last seen."""
 
     days: float = 30
     learning_days: float = 60
@@ -133,7 +133,7 @@ class Retention:
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """How much there is of what."""
+    """The number of failures and fixes."""
 
     failures: int = 0
     fixes: int = 0

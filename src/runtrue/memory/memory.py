@@ -1,4 +1,4 @@
-"""Repairs: what a name turned out to be, in the same file as the rest of the memory."""
+"""Known names: what a name turned out to be, in the same file as the rest of the memory."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import re
 import time
 from dataclasses import dataclass
 
-from runtrue.memory.scope import Scope
+from runtrue.memory.scope import OperationScope
 from runtrue.memory.store import Store, storable
 
-#: The fixer whose repairs came out of this memory.
+#: The fixer whose names came out of this memory.
 _OWN = "memory"
 
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_]+")
@@ -24,12 +24,7 @@ _REMEMBER = """
         found = :found,
         verified_at = :now
 """
-_RECALL = """
-    SELECT found FROM repairs WHERE kind = ? AND host = ? AND operation = ? AND wanted = ?
-"""
-_FORGET = """
-    DELETE FROM repairs WHERE kind = ? AND host = ? AND operation = ? AND wanted = ?
-"""
+_THIS = "FROM repairs WHERE kind = ? AND host = ? AND operation = ? AND wanted = ?"
 _LIST = """
     SELECT host, operation, kind, wanted, found, fixer, fingerprint, uses, verified_at
     FROM repairs ORDER BY verified_at DESC, kind, host, operation, wanted
@@ -37,10 +32,10 @@ _LIST = """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Repair:
-    """What was wanted, and what it turned out to be. `uses` counts the verified reuses."""
+class KnownName:
+    """A name that was wanted, and the one that was found. `uses` counts the verified reuses."""
 
-    scope: Scope
+    scope: OperationScope
     kind: str
     wanted: str
     found: str
@@ -51,21 +46,21 @@ class Repair:
 
 
 class Memory(Store):
-    """The repairs in the file `memory.db` of a home.
+    """The known names in the file `memory.db` of a home.
 
-    `kind` keeps apart what can be wanted under one name: a `path` in what an operation answers,
-    an `argument` that it takes.
+    `kind` separates what one name can mean: a `path` in the response of an operation, or an
+    `argument` that it takes.
     """
 
-    def recall(self, scope: Scope, wanted: str, *, kind: str = "path") -> str | None:
-        """What this was found to be when it was last verified."""
+    def recall(self, scope: OperationScope, wanted: str, *, kind: str = "path") -> str | None:
+        """Return the name that was found when this one was last verified."""
         key = _key(kind, scope, wanted)
-        row = self._read(lambda db: db.execute(_RECALL, key).fetchone())
+        row = self._read(lambda db: db.execute(f"SELECT found {_THIS}", key).fetchone())
         return str(row[0]) if row else None
 
     def remember(
         self,
-        scope: Scope,
+        scope: OperationScope,
         wanted: str,
         found: str,
         *,
@@ -73,9 +68,9 @@ class Memory(Store):
         fingerprint: str = "",
         kind: str = "path",
     ) -> None:
-        """Keep what a run that has passed has proven. What was verified last holds.
+        """Store a name that a passing run has proven; the one verified last counts.
 
-        The fixer is `memory` where the run used what had been recalled: that is one more use.
+        The fixer is `memory` if the run used what had been recalled: that is one more use.
         """
         key = _key(kind, scope, wanted)
         values: dict[str, str | float] = {
@@ -85,25 +80,25 @@ class Memory(Store):
         }
         self._write(lambda db: db.execute(_REMEMBER, values))
 
-    def forget(self, scope: Scope, wanted: str, *, kind: str = "path") -> bool:
-        """Drop one repair; whether there was one."""
+    def forget(self, scope: OperationScope, wanted: str, *, kind: str = "path") -> bool:
+        """Drop one name; return whether there was one."""
         key = _key(kind, scope, wanted)
-        return bool(self._read(lambda db: db.execute(_FORGET, key).rowcount))
+        return bool(self._read(lambda db: db.execute(f"DELETE {_THIS}", key).rowcount))
 
-    def list(self) -> tuple[Repair, ...]:
-        """All repairs, those first that were verified last."""
+    def list(self) -> tuple[KnownName, ...]:
+        """Return all names, the last verified first."""
         rows = self._read(lambda db: db.execute(_LIST).fetchall()) or ()
         names = ("kind", "wanted", "found", "fixer", "fingerprint", "uses", "verified_at")
         return tuple(
-            Repair(scope=Scope(host, operation), **dict(zip(names, rest, strict=True)))
+            KnownName(scope=OperationScope(host, operation), **dict(zip(names, rest, strict=True)))
             for host, operation, *rest in rows
         )
 
 
 def normalised(wanted: str) -> str:
-    """A name or a path as it is kept: `$.userName`, `user_name` and `User name` are one."""
+    """Normalise a name or a path: `$.userName`, `user_name` and `User name` are one."""
     return " ".join(_WORD.findall(wanted)).casefold() or wanted.strip()
 
 
-def _key(kind: str, scope: Scope, wanted: str) -> tuple[str, ...]:
+def _key(kind: str, scope: OperationScope, wanted: str) -> tuple[str, ...]:
     return tuple(map(storable, (kind, scope.host, scope.operation, normalised(wanted))))

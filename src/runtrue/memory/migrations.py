@@ -96,7 +96,7 @@ MIGRATIONS = [
         PRIMARY KEY (fix, run)
     ) STRICT, WITHOUT ROWID;
     """,
-    # 3: what a fix was tried on in vain, by project
+    # 3: the shapes that a fix failed on, by project
     """
     CREATE TABLE misfits (
         project TEXT NOT NULL,
@@ -105,7 +105,7 @@ MIGRATIONS = [
         PRIMARY KEY (project, shape, fix)
     ) STRICT, WITHOUT ROWID;
     """,
-    # 4: which kinds of edits have held, by the cause of the failure that they mended
+    # 4: which kinds of edits have held, by the cause of the failure that they fixed
     """
     CREATE TABLE edits (
         cause TEXT NOT NULL,

@@ -1,10 +1,11 @@
-"""Patches: the changed places of a unified diff, each with the lines around it."""
+"""Patches: the changed lines of a unified diff, with the lines around them."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from itertools import groupby
 
 _HUNK = re.compile(r"@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@")
 _NO_FILE = "/dev/null"
@@ -12,7 +13,7 @@ _NO_NEWLINE = "\\"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Segment:
+class ChangedLines:
     """Lines that were replaced by others, with those above and below that stayed."""
 
     before: tuple[str, ...] = ()
@@ -23,19 +24,19 @@ class Segment:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileChange:
-    """What a patch does to one file. `segments` is None where it is more than changing lines."""
+    """A patch of one file. `segments` is None if it does more than change lines."""
 
     file: str
-    segments: tuple[Segment, ...] | None
+    segments: tuple[ChangedLines, ...] | None
 
 
 def read_patch(diff: str) -> tuple[FileChange, ...]:
-    """What a diff, as git or difflib write it, does to each file."""
+    """Read a diff, as git or difflib write it, file by file."""
     return tuple(_change(part) for part in _parts(diff.split("\n")))
 
 
 def _parts(lines: list[str]) -> Iterator[list[str]]:
-    """The lines about each file. What is inside of a hunk is never taken for a heading."""
+    """Yield the lines about each file; no line inside of a hunk is taken for a heading."""
     part: list[str] = []
     left = (0, 0)
     for line in lines:
@@ -76,7 +77,7 @@ def _name(text: str) -> str:
     return text if text == _NO_FILE else text.removeprefix("a/").removeprefix("b/")
 
 
-def _segments(lines: list[str]) -> Iterator[Segment]:
+def _segments(lines: list[str]) -> Iterator[ChangedLines]:
     hunks: list[list[str]] = []
     for line in lines:
         if _HUNK.match(line):
@@ -88,7 +89,7 @@ def _segments(lines: list[str]) -> Iterator[Segment]:
 
 
 def _with_ends(hunk: list[str]) -> list[str]:
-    """A newline that one side has at its end and the other has not, as an empty line of the one.
+    """Turn a newline that only one side has at its end into an empty line of that side.
 
     A text is then its lines, joined by newlines, whatever it ends with.
     """
@@ -101,24 +102,16 @@ def _with_ends(hunk: list[str]) -> list[str]:
     return kept
 
 
-def _of_hunk(hunk: list[str]) -> Iterator[Segment]:
-    runs: list[tuple[bool, list[str]]] = []
-    for line in hunk:
-        is_context = line[0] == " "
-        if not runs or runs[-1][0] != is_context:
-            runs.append((is_context, []))
-        runs[-1][1].append(line)
-    for n, (is_context, lines) in enumerate(runs):
-        if is_context:
+def _of_hunk(hunk: list[str]) -> Iterator[ChangedLines]:
+    runs = [list(lines) for _, lines in groupby(hunk, key=lambda line: line[0] == " ")]
+    for n, lines in enumerate(runs):
+        if lines[0][0] == " ":
             continue
-        segment = Segment(
+        above = runs[n - 1] if n else []
+        below = runs[n + 1] if n + 1 < len(runs) else []
+        segment = ChangedLines(
             before=tuple(line[1:] for line in lines if line[0] == "-"),
             after=tuple(line[1:] for line in lines if line[0] == "+"),
-        )
-        above = runs[n - 1][1] if n else []
-        below = runs[n + 1][1] if n + 1 < len(runs) else []
-        segment = replace(
-            segment,
             above=tuple(line[1:] for line in above[-3:]),
             below=tuple(line[1:] for line in below[:3]),
         )

@@ -1,23 +1,22 @@
-"""Rows: the debug memory's statements, each within the transaction of its caller."""
+"""Rows: the debug memory's SQL, each statement within the transaction of its caller."""
 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from runtrue.loop import Cause, Finding, cause_of
-from runtrue.memory.facts import Counts, Failure, Project, RememberedFix
-from runtrue.memory.learnt import Learnt
+from runtrue.memory.facts import Counts, KnownFailure, Project, RememberedFix
 from runtrue.memory.search import drop_words, index_words
 from runtrue.memory.shapes import message_of, shape_of, words_of
 from runtrue.memory.store import storable
-from runtrue.memory.template import dump_template, load_template
+from runtrue.memory.template import StoredDiff, dump_template, load_template
 from runtrue.redaction import Redactor
 
-#: Of a fix that can be made again and has not failed more often than it passed.
+#: True of a fix that can be made again and has not failed more often than it passed.
 PROVEN = "template IS NOT NULL AND tried <= 2 * passed"
-#: Of a fix that was not tried in vain on failures of a shape in a project; nor was the same change.
+#: True of a fix, and the same change, that has not failed on a shape in a project.
 FITTING = (
     "template_key NOT IN (SELECT f.template_key FROM misfits m JOIN fixes f ON f.id = m.fix "
     "WHERE m.project = ? AND m.shape = ?)"
@@ -45,41 +44,41 @@ _FIXES = f"SELECT {', '.join(_FIX)} FROM fixes"
 
 def failures(
     db: sqlite3.Connection, where: str, values: Values, *, limit: int = 1_000
-) -> list[Failure]:
-    """The failures of which `where` is true, the last seen first."""
+) -> list[KnownFailure]:
+    """Return the failures of which `where` is true, the last seen first."""
     statement = f"{_FAILURES} WHERE {where} ORDER BY f.last_seen DESC, f.id DESC LIMIT ?"
     return list(map(_failure, db.execute(statement, (*values, limit))))
 
 
 def failures_about(
     db: sqlite3.Connection, project: str, files: Sequence[str], tests: Sequence[str]
-) -> list[Failure]:
-    """The failures of a project that are blamed on some files or seen by some tests."""
-    found: dict[int, Failure] = {}
-    for file in files:
-        found |= _by_id(failures(db, "f.project = ? AND f.file = ?", (project, file)))
+) -> list[KnownFailure]:
+    """Return the failures of a project that are blamed on some files or seen by some tests."""
+    found = [
+        one for f in files for one in failures(db, "f.project = ? AND f.file = ?", (project, f))
+    ]
     for test in tests:
         # A test file stands for all tests in it; they are named `file::test`.
         within = "f.project = ? AND (f.test = ? OR (f.test >= ? AND f.test < ?))"
-        found |= _by_id(failures(db, within, (project, test, f"{test}::", f"{test}:;")))
-    return list(found.values())
+        found += failures(db, within, (project, test, f"{test}::", f"{test}:;"))
+    return list({one.id: one for one in found}.values())
 
 
 def failures_of_types(
     db: sqlite3.Connection, project: str, error_types: Sequence[str]
-) -> list[Failure]:
-    """The failures of a project of some error types that were seen more than once."""
+) -> list[KnownFailure]:
+    """Return the failures of some error types that a project has seen more than once."""
     marks = ",".join("?" * len(error_types))
     where = f"f.project = ? AND f.seen > 1 AND s.error_type IN ({marks})"
     return failures(db, where, (project, *error_types)) if error_types else []
 
 
-def latest_of_shape(db: sqlite3.Connection, shape: int, language: str | None) -> Failure | None:
-    """The failure of a shape that was seen last."""
-    where, values = ("f.shape = ?", (shape,))
-    if language is None:
-        return next(iter(failures(db, where, values, limit=1)), None)
-    return next(iter(failures(db, f"{where} AND f.language = ?", (shape, language), limit=1)), None)
+def latest_of_shape(
+    db: sqlite3.Connection, shape: int, language: str | None
+) -> KnownFailure | None:
+    """Return the failure of a shape, and perhaps a language, that was seen last."""
+    where, values = "f.shape = ? AND ? IN (f.language, '')", (shape, language or "")
+    return next(iter(failures(db, where, values, limit=1)), None)
 
 
 def add_failure(
@@ -89,9 +88,9 @@ def add_failure(
     language: str,
     run_id: str,
     now: float,
-    hide: Redactor,
+    redact: Redactor,
 ) -> int:
-    """The id of a failure, which is made known if it is new; that it was seen is not counted."""
+    """Return the id of a failure, which is added if it is new; do not count that it was seen."""
     known = db.execute(
         "SELECT id FROM failures WHERE fingerprint = ? AND project = ?",
         (finding.fingerprint, project.id),
@@ -102,15 +101,15 @@ def add_failure(
         "INSERT INTO failures (fingerprint, shape, language, project, path, first_seen, last_seen,"
         " last_run) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
         (
-            *(finding.fingerprint, _shape(db, finding, hide), language),
+            *(finding.fingerprint, _shape(db, finding, redact), language),
             *(project.id, storable(project.path), now, now, run_id),
         ),
     )
     return int(made.lastrowid or 0)
 
 
-def _shape(db: sqlite3.Connection, finding: Finding, hide: Redactor) -> int:
-    shape, message = shape_of(finding), message_of(finding, hide)
+def _shape(db: sqlite3.Connection, finding: Finding, redact: Redactor) -> int:
+    shape, message = shape_of(finding), message_of(finding, redact)
     known = db.execute("SELECT id FROM shapes WHERE shape = ?", (shape,)).fetchone()
     if known:
         return int(known[0])
@@ -125,7 +124,7 @@ def _shape(db: sqlite3.Connection, finding: Finding, hide: Redactor) -> int:
 
 
 def add_sighting(db: sqlite3.Connection, failure: int, run_id: str, attempt: int) -> bool:
-    """Note that an attempt saw a failure; whether that is new."""
+    """Note that an attempt saw a failure; return whether that is new."""
     statement = "INSERT OR IGNORE INTO sightings (failure, run, attempt) VALUES (?, ?, ?)"
     return db.execute(statement, (failure, run_id, attempt)).rowcount > 0
 
@@ -137,24 +136,24 @@ def see_failure(
     project: Project,
     run_id: str,
     now: float,
-    hide: Redactor,
+    redact: Redactor,
 ) -> None:
-    """Count that a failure was seen, and keep where."""
+    """Count that a failure was seen, and store where."""
     location = finding.location
     db.execute(
         "UPDATE failures SET seen = seen + 1, last_seen = ?, last_run = ?, path = ?, file = ?, "
         "test = ? WHERE id = ?",
         (
             *(now, run_id, storable(project.path)),
-            *(location.file and storable(hide.values(location.file)),),
-            *(location.symbol and storable(hide.values(location.symbol)),),
+            *(location.file and storable(redact.values(location.file)),),
+            *(location.symbol and storable(redact.values(location.symbol)),),
             failure,
         ),
     )
 
 
 def drop_failures(db: sqlite3.Connection, where: str, values: Values) -> int:
-    """Drop the failures of which `where` is true, and what only they needed."""
+    """Drop the failures of which `where` is true, and the rows that only they needed."""
     gone = db.execute(f"SELECT id, shape FROM failures WHERE {where}", values).fetchall()
     ids = [(id_,) for id_, _ in gone]
     db.executemany("DELETE FROM failures WHERE id = ?", ids)
@@ -169,7 +168,7 @@ def drop_failures(db: sqlite3.Connection, where: str, values: Values) -> int:
 
 
 def note(db: sqlite3.Connection, values: Sequence[tuple[str, bool, str, str]]) -> None:
-    """Keep what was learnt, and that people were asked; neither is ever taken back."""
+    """Store a learning, and that people were asked; neither is ever taken back."""
     for table in ("failures", "fixes"):
         db.executemany(
             f"UPDATE {table} SET learning = CASE WHEN ?1 = '' THEN learning ELSE ?1 END, "
@@ -184,35 +183,35 @@ def note(db: sqlite3.Connection, values: Sequence[tuple[str, bool, str, str]]) -
 def fixes(
     db: sqlite3.Connection, where: str, values: Values, *, limit: int = 1_000
 ) -> list[RememberedFix]:
-    """The fixes of which `where` is true, the last used first."""
+    """Return the fixes of which `where` is true, the last used first."""
     statement = f"{_FIXES} WHERE {where} ORDER BY last_seen DESC, id DESC LIMIT ?"
     return list(map(_fix, db.execute(statement, (*values, limit))))
 
 
 def is_any_fix(db: sqlite3.Connection, where: str, values: Values) -> bool:
-    """Whether there is a fix of which `where` is true."""
+    """Return whether there is a fix of which `where` is true."""
     return db.execute(f"SELECT 1 FROM fixes WHERE {where} LIMIT 1", values).fetchone() is not None
 
 
 def add_fix(
     db: sqlite3.Connection,
     finding: Finding,
-    learnt: Learnt,
+    stored: StoredDiff,
     fixer: str,
     project: Project,
     language: str,
     now: float,
 ) -> int:
-    """The id of a fix, which is made known if it is new; that it held is not counted."""
+    """Return the id of a fix, which is added if it is new; do not count that it passed."""
     shape = shape_of(finding)
     known = db.execute(
-        "SELECT id FROM fixes WHERE shape = ? AND template_key = ?", (shape, learnt.key)
+        "SELECT id FROM fixes WHERE shape = ? AND template_key = ?", (shape, stored.key)
     ).fetchone()
     if known:
         return int(known[0])
     first = db.execute(
         "SELECT fixer FROM fixes WHERE template_key = ? ORDER BY first_seen, id LIMIT 1",
-        (learnt.key,),
+        (stored.key,),
     ).fetchone()
     made = db.execute(
         "INSERT INTO fixes (fingerprint, shape, error_type, cause, language, diff, template, "
@@ -220,7 +219,7 @@ def add_fix(
         "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
             *(finding.fingerprint, shape, storable(finding.category), cause_of(finding), language),
-            *(learnt.diff, learnt.template and dump_template(learnt.template), learnt.key),
+            *(stored.diff, stored.template and dump_template(stored.template), stored.key),
             *(first[0] if first else fixer, project.id, storable(project.path), now, now),
         ),
     )
@@ -228,11 +227,11 @@ def add_fix(
 
 
 def add_trial(db: sqlite3.Connection, fix: int, run_id: str, *, passed: bool, now: float) -> None:
-    """Count that a run used a fix, and that it passed; each once for a run."""
+    """Count that a run used a fix, and that it passed, each once for a run."""
     start = "INSERT OR IGNORE INTO trials (fix, run) SELECT id, ? FROM fixes WHERE id = ?"
     new = db.execute(start, (run_id, fix)).rowcount > 0
-    held = "UPDATE trials SET passed = 1 WHERE fix = ? AND run = ? AND NOT passed"
-    counted = passed and db.execute(held, (fix, run_id)).rowcount > 0
+    mark = "UPDATE trials SET passed = 1 WHERE fix = ? AND run = ? AND NOT passed"
+    counted = passed and db.execute(mark, (fix, run_id)).rowcount > 0
     if new or counted:
         db.execute(
             "UPDATE fixes SET tried = tried + ?, passed = passed + ?, last_seen = ? WHERE id = ?",
@@ -243,7 +242,7 @@ def add_trial(db: sqlite3.Connection, fix: int, run_id: str, *, passed: bool, no
 def add_misfits(
     db: sqlite3.Connection, fix: int, project: Project, findings: Sequence[Finding]
 ) -> None:
-    """Note that a fix was tried on some findings of a project, and did not mend them."""
+    """Note that a fix was tried on some findings of a project, and failed."""
     db.executemany(
         "INSERT OR IGNORE INTO misfits (project, shape, fix) SELECT ?, ?, id FROM fixes "
         "WHERE id = ?",
@@ -252,7 +251,7 @@ def add_misfits(
 
 
 def drop_misfits(db: sqlite3.Connection, fix: int, project: Project, finding: Finding) -> None:
-    """Take back that a fix, or the same change by another name, did not mend a finding."""
+    """Take back that a fix, or the same change with other names, failed on a finding."""
     db.execute(
         "DELETE FROM misfits WHERE project = ? AND shape = ? AND fix IN (SELECT id FROM fixes "
         "WHERE template_key = (SELECT template_key FROM fixes WHERE id = ?))",
@@ -273,23 +272,23 @@ def drop_fixes(db: sqlite3.Connection, where: str, values: Values) -> int:
 
 
 def add_edits(db: sqlite3.Connection, values: Sequence[tuple[str, str, str]]) -> None:
-    """Keep kinds of edits that have held: cause, kind and run."""
+    """Store kinds of edits that passed: cause, kind and run."""
     db.executemany("INSERT OR IGNORE INTO edits (cause, kind, run) VALUES (?, ?, ?)", values)
 
 
 def edits(db: sqlite3.Connection) -> dict[tuple[str, str], int]:
-    """How often each kind of edit has held, by cause and kind."""
+    """Return how often each kind of edit has passed, by cause and kind."""
     found = db.execute("SELECT cause, kind, count(*) FROM edits GROUP BY cause, kind")
     return {(cause, kind): count for cause, kind, count in found}
 
 
 def drop_edits(db: sqlite3.Connection) -> int:
-    """Forget which kinds of edits have held."""
+    """Drop all kinds of edits."""
     return db.execute("DELETE FROM edits").rowcount
 
 
 def counts(db: sqlite3.Connection) -> Counts:
-    """How many failures and fixes there are."""
+    """Return the number of failures and fixes."""
     tables = ("failures", "fixes")
     return Counts(*(db.execute(f"SELECT COUNT(*) FROM {t}").fetchone()[0] for t in tables))
 
@@ -297,9 +296,9 @@ def counts(db: sqlite3.Connection) -> Counts:
 # -- facts --------------------------------------------------------------------------------------
 
 
-def _failure(row: Sequence[Any]) -> Failure:
+def _failure(row: Sequence[Any]) -> KnownFailure:
     facts = dict(zip((*_FAILURE, *_SHAPE), row, strict=True))
-    return Failure(**{**facts, **_typed(facts)})
+    return KnownFailure(**{**facts, **_typed(facts)})
 
 
 def _fix(row: Sequence[Any]) -> RememberedFix:
@@ -309,11 +308,6 @@ def _fix(row: Sequence[Any]) -> RememberedFix:
 
 
 def _typed(facts: dict[str, Any]) -> dict[str, Any]:
-    # Another version of runtrue may tell more causes apart.
-    known = facts["cause"] in set(Cause)
-    cause = Cause(facts["cause"]) if known else Cause.UNKNOWN
+    # Another version of runtrue may know more causes.
+    cause = Cause(facts["cause"]) if facts["cause"] in set(Cause) else Cause.UNKNOWN
     return {"cause": cause, "escalated": bool(facts["escalated"])}
-
-
-def _by_id(found: Sequence[Failure]) -> Iterator[tuple[int, Failure]]:
-    return ((one.id, one) for one in found)

@@ -1,7 +1,7 @@
-"""Searching failures by what they say, in a time that hardly depends on how many there are.
+"""Search failures by their messages, in a time that hardly depends on their number.
 
-The shapes that hold the rarest words of what is looked for are looked at, the latest of each word
-first and never more than a fixed number, so that a word that all of them hold costs nothing.
+The shapes with the rarest words of the query are considered, the latest of each word first and
+never more than a fixed number, so that a word that all of them have costs nothing.
 """
 
 from __future__ import annotations
@@ -14,22 +14,22 @@ from typing import Any
 
 from runtrue.memory.shapes import words_of
 
-#: How many shapes are looked at in all, and at most because of one word.
+#: The number of shapes to consider in all, and because of one word.
 _LOOKED_AT = 6_000
 _LATEST = 2_000
-#: How many of the most promising shapes are compared in full.
+#: The number of the most promising shapes to compare in full.
 _COMPARED = 30
-#: Less alike than this is not alike.
+#: The least score of a similar shape.
 _LEAST = 0.25
 
 
 def similar_shapes(
     db: sqlite3.Connection, error_type: str, message: str, shape: str | None = None
 ) -> list[tuple[int, float]]:
-    """The ids of the shapes most like a message, with how much they are, the best first.
+    """Return the ids of the shapes most like a message, with their scores, the best first.
 
-    What the two have in common is weighed against all that either has; rare words weigh more.
-    Without an error type, some words are looked for, and what else a shape says does not count.
+    The words in common are weighed against the words of either; rare words weigh more. Without an
+    error type, the message is a query, and the other words of a shape do not count.
     """
     wanted = words_of(error_type, message)
     counts = _counts(db, wanted)
@@ -66,7 +66,7 @@ _COUNTS = "SELECT word, shapes FROM words WHERE word IN ({})"
 
 
 def _counts(db: sqlite3.Connection, words: Iterable[int]) -> dict[int, int]:
-    """In how many shapes each word is; words in none are left out."""
+    """Return the number of shapes with each word; words in none are left out."""
     return {word: count for word, count in _in(db, _COUNTS, list(words)) if count > 0}
 
 
@@ -76,7 +76,7 @@ def _in(db: sqlite3.Connection, statement: str, values: Sequence[int]) -> list[t
 
 
 def index_words(db: sqlite3.Connection, shape: int, words: Iterable[int]) -> None:
-    """Have a new shape found by its words."""
+    """Index a new shape by its words."""
     rows = [(word, shape) for word in sorted(words)]
     db.executemany("INSERT INTO shape_words (word, shape) VALUES (?, ?)", rows)
     db.executemany(
@@ -87,7 +87,7 @@ def index_words(db: sqlite3.Connection, shape: int, words: Iterable[int]) -> Non
 
 
 def drop_words(db: sqlite3.Connection, shape: int, words: Iterable[int]) -> None:
-    """Have a shape that is gone found no more."""
+    """Remove a shape from the index."""
     rows = [(word, shape) for word in words]
     db.executemany("DELETE FROM shape_words WHERE word = ? AND shape = ?", rows)
     db.executemany("UPDATE words SET shapes = shapes - 1 WHERE word = ?", [r[:1] for r in rows])

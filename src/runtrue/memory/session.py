@@ -1,6 +1,6 @@
-"""Session files: what one run of a code loop saw and did, as JSON beside the project.
+"""Session files: the failures and fixes of one run of a code loop, as JSON beside the project.
 
-They lie where the seed's outer loop looks for them, so that whoever comes next, with or without
+They are where the seed's outer loop looks for them, so that anyone who comes next, with or without
 runtrue, can learn from them. Inside of an outer loop each iteration has a file of its own.
 """
 
@@ -9,13 +9,13 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 import msgspec
 
+from runtrue.atomic_file import write_atomically
 from runtrue.loop import Analysis
 from runtrue.memory.store import storable
 from runtrue.redaction import Redactor
@@ -31,7 +31,7 @@ _LARGEST = 20_000_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionFailure:
-    """A failure that an attempt saw, and what was made of it."""
+    """A failure that an attempt saw, with its analysis."""
 
     attempt: int
     fingerprint: str
@@ -45,7 +45,7 @@ class SessionFailure:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionFix:
-    """A fix that was run, and what came of it: `passed`, `failed` or `regression`."""
+    """A fix that was run, and its outcome: `passed`, `failed` or `regression`."""
 
     attempt: int
     fixer: str
@@ -56,8 +56,8 @@ class SessionFix:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Session:
-    """What one run saw, did and learnt. Times are written as in RFC 3339."""
+class DebugSession:
+    """The failures, fixes and learnings of one run. Times are written as in RFC 3339."""
 
     session_id: str
     run_id: str
@@ -74,31 +74,33 @@ class Session:
 
 @dataclass(frozen=True, slots=True)
 class SessionFile:
-    """Where a session was written, seen from the project; or why it could not be."""
+    """The path of a session relative to the project; or why it could not be written."""
 
     ref: str | None
     trouble: str | None = None
 
 
-def write_session(project: Path, session: Session, hide: Redactor | None = None) -> SessionFile:
-    """Write a session's file, whole or not at all; written again, it is replaced."""
+def write_session(
+    project: Path, session: DebugSession, redact: Redactor | None = None
+) -> SessionFile:
+    """Write a session's file, in place of an earlier one."""
     relative = session_path(session.session_id, session.loop_id, session.iteration)
     path = project / relative
     if not _is_within(project, path.parent):
         return SessionFile(None, f"{path.parent} lies outside of {project}: it is a link")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        data = msgspec.json.encode(_safe_to_keep(msgspec.to_builtins(session), hide or Redactor()))
-        _replace(path, msgspec.json.format(data, indent=2))
+        data = msgspec.json.encode(_redacted(msgspec.to_builtins(session), redact or Redactor()))
+        write_atomically(path, msgspec.json.format(data, indent=2), mode=0o644)
     except OSError as error:
         return SessionFile(None, f"the session {path} cannot be written: {error.strerror}")
     return SessionFile(relative.as_posix())
 
 
-def load_sessions(project: Path, loop_id: str | None = None) -> tuple[Session, ...]:
-    """The sessions of a project, or of one outer loop, in the order in which they began.
+def load_sessions(project: Path, loop_id: str | None = None) -> tuple[DebugSession, ...]:
+    """Return the sessions of a project, or of one outer loop, by the time when they began.
 
-    What is no session is passed over.
+    Files that are no session are passed over.
     """
     directory = project / DIRECTORY
     if not _is_within(project, directory):
@@ -114,7 +116,7 @@ def load_sessions(project: Path, loop_id: str | None = None) -> tuple[Session, .
 def session_path(
     session_id: str, loop_id: str | None = None, iteration: int | None = None
 ) -> PurePosixPath:
-    """Where a session's file lies, seen from the project."""
+    """Return the path of a session's file relative to the project."""
     if loop_id is None:
         return DIRECTORY / f"{_safe(session_id)}.json"
     number = max(iteration or 0, 0)
@@ -122,14 +124,14 @@ def session_path(
 
 
 def _is_within(project: Path, directory: Path) -> bool:
-    """Whether a directory, made or not, is in the project: what it holds may come from anyone."""
+    """Return whether a directory is really in the project: anyone may have made it a link."""
     # Unlike `Path.resolve`, this takes links that lead in a circle, too.
     real = os.path.realpath
     return Path(real(directory)).is_relative_to(real(project))
 
 
 def _safe(name: str) -> str:
-    """A name that is one for a file, and still another than those of other names."""
+    """Return a unique, file-safe name."""
     clean = _UNSAFE.sub("-", name)[:_LONGEST_NAME].strip("-")
     if name and clean == name:
         return name
@@ -137,31 +139,19 @@ def _safe(name: str) -> str:
     return f"{clean}-{mark}" if clean else mark
 
 
-def _load(path: Path) -> Session | None:
+def _load(path: Path) -> DebugSession | None:
     try:
         if path.stat().st_size > _LARGEST:
             return None
-        return msgspec.json.decode(path.read_bytes(), type=Session)
+        return msgspec.json.decode(path.read_bytes(), type=DebugSession)
     except (OSError, msgspec.DecodeError, ValueError):
         return None
 
 
-def _safe_to_keep(value: Any, hide: Redactor) -> Any:
-    """JSON data without secrets, and with nothing that is not text in UTF-8."""
+def _redacted(value: Any, redact: Redactor) -> Any:
+    """Return JSON data without secrets, and with nothing that is not text in UTF-8."""
     if isinstance(value, dict):
-        return {key: _safe_to_keep(inner, hide) for key, inner in value.items()}
+        return {key: _redacted(inner, redact) for key, inner in value.items()}
     if isinstance(value, list | tuple):
-        return [_safe_to_keep(inner, hide) for inner in value]
-    return storable(hide(value)) if isinstance(value, str) else value
-
-
-def _replace(path: Path, data: bytes) -> None:
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=".session-")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-        Path(name).chmod(0o644)
-        Path(name).replace(path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
+        return [_redacted(inner, redact) for inner in value]
+    return storable(redact(value)) if isinstance(value, str) else value

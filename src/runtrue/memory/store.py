@@ -1,15 +1,14 @@
 """The memory's file: opened when it is needed, and never a reason for a run to fail.
 
-The memory makes runs better and is needed by none: a file that cannot be read or written is told
-once, in `Store.trouble`, and from then on nothing is remembered or recalled.
+The memory makes runs better and is needed by none: a file that cannot be read or written is
+reported once, in `Store.trouble`, and from then on nothing is remembered or recalled.
 """
 
 from __future__ import annotations
 
 import sqlite3
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import Self, TypeVar
 
@@ -23,7 +22,7 @@ _PATIENCE = 5.0
 
 
 class Store:
-    """The file `memory.db` in a home, made when there is something to be remembered."""
+    """The file `memory.db` in a home, made when there is something to remember."""
 
     def __init__(self, home: Path) -> None:
         self.path = home / "memory.db"
@@ -47,14 +46,14 @@ class Store:
                 self._db = None
 
     def _read(self, ask: Callable[[sqlite3.Connection], T]) -> T | None:
-        """Ask the file, unless there is none: looking must not make one."""
+        """Read from the file, if there is one: a question must not make it."""
         return self._guarded("read", lambda: ask(self._opened()) if self.path.exists() else None)
 
     def _write(self, work: Callable[[sqlite3.Connection], T]) -> T | None:
         """Do some work in one transaction."""
 
         def done() -> T:
-            with _transaction(self._opened()) as db:
+            with database.transaction(self._opened()) as db:
                 return work(db)
 
         return self._guarded("written", done)
@@ -85,24 +84,11 @@ class Store:
             except (sqlite3.Error, OSError, database.NewerFile) as error:
                 self.trouble = (
                     f"the memory {self.path} cannot be {verb}: {error}; runs go on without it, "
-                    "until it is mended, moved away, or RUNTRUE_HOME names another directory"
+                    "until it is repaired, moved away, or RUNTRUE_HOME names another directory"
                 )
                 return None
 
 
 def storable(text: str) -> str:
-    """Text without halves of surrogate pairs, which SQLite refuses."""
+    """Return text without halves of surrogate pairs, which SQLite refuses."""
     return text.encode(errors="replace").decode()
-
-
-@contextmanager
-def _transaction(db: sqlite3.Connection) -> Iterator[sqlite3.Connection]:
-    db.execute("BEGIN IMMEDIATE")
-    try:
-        yield db
-        db.execute("COMMIT")
-    except BaseException:
-        # SQLite has already rolled back after some errors, a full disk among them.
-        if db.in_transaction:
-            db.execute("ROLLBACK")
-        raise

@@ -1,4 +1,4 @@
-"""Tokens: lines of code as words, numbers, strings and signs, in whatever language."""
+"""Tokens: lines of code as words, numbers, strings and signs, in any language."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from enum import StrEnum
 from functools import lru_cache
 
 
-class Kind(StrEnum):
-    """What a token is."""
+class TokenType(StrEnum):
+    """The type of a token."""
 
     WORD = "word"
     KEYWORD = "keyword"
@@ -19,20 +19,20 @@ class Kind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Token:
+class CodeToken:
     """One token, with the blanks before it."""
 
-    kind: Kind
+    kind: TokenType
     text: str
     space: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
-    """A line of code: how far it is indented, its tokens, and the blanks at its end."""
+class CodeLine:
+    """A line of code: its indentation, its tokens, and the blanks at its end."""
 
     indent: str
-    tokens: tuple[Token, ...]
+    tokens: tuple[CodeToken, ...]
     tail: str = ""
 
 
@@ -46,7 +46,7 @@ _TOKEN = re.compile(
     re.VERBOSE,
 )
 
-#: Words that mean something to a language, in any of those that we know: they never vary.
+#: Keywords of any language that we know: they never vary.
 _KEYWORDS = """
     abstract and any as assert async await bool boolean break byte case catch chan char class const
     continue crate debugger def default defer del delete do double dyn elif else enum except export
@@ -61,15 +61,16 @@ KEYWORDS = frozenset(_KEYWORDS.split())
 
 
 @lru_cache(maxsize=20_000)
-def read_line(line: str) -> Line:
-    """A line as its tokens; joined, they give the line again."""
+def read_line(line: str) -> CodeLine:
+    """Split a line into its tokens; joined, they give the line again."""
     stripped = line.lstrip()
     indent = line[: len(line) - len(stripped)]
     tokens = []
     end = 0
     for match in _TOKEN.finditer(stripped):
         end = match.end()
-        kind, text = str(match.lastgroup), match[match.lastgroup or 0]
-        is_keyword = kind == "word" and text in KEYWORDS
-        tokens.append(Token(Kind.KEYWORD if is_keyword else Kind(kind), text, match["space"]))
-    return Line(indent, tuple(tokens), stripped[end:])
+        group, text = str(match.lastgroup), match[match.lastgroup or 0]
+        is_keyword = group == "word" and text in KEYWORDS
+        token_type = TokenType.KEYWORD if is_keyword else TokenType(group)
+        tokens.append(CodeToken(token_type, text, match["space"]))
+    return CodeLine(indent, tuple(tokens), stripped[end:])

@@ -46,7 +46,7 @@ class PlanContext(RunContext[PlanRequest, GitSandbox | UsersTree]):
                 isolation=isolation,
             )
         hide = redactor_of(request, [validation.env for validation in request.validations])
-        return cls(run.id, request, home, sandbox, DebugMemory(home.path, hide=hide), hide)
+        return cls(run.id, request, home, sandbox, DebugMemory(home.path, redact=hide), hide)
 
 
 #: The diff of each fix that was tried, by the candidates before and after it.

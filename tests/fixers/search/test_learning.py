@@ -35,7 +35,7 @@ def test_a_verified_fix_counts_for_its_kind_and_cause(tmp_path: Path) -> None:
     part = done.json["attempts"][-1]["fix"]["parts"][0]
     assert part["fixer"] == "search"
     with DebugMemory(machine.home / ".runtrue") as memory:
-        held = memory.held()
+        held = memory.edit_counts()
     assert held == {("wrong_value", kind): 1 for kind in part["analysis"]["patterns_matched"]}
     assert held
 

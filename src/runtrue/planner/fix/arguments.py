@@ -10,7 +10,7 @@ from typing import Any
 
 from runtrue.fields import SURE, Ranked, rank_names
 from runtrue.loop import Finding
-from runtrue.memory import Scope
+from runtrue.memory import OperationScope
 from runtrue.planner.findings import Object, as_object
 from runtrue.planner.fix.draft import SHOWN, Correction, FixDraft, params_of, suggestions
 from runtrue.planner.fix.paths import assign
@@ -76,7 +76,7 @@ def fix_values(finding: Finding, draft: FixDraft) -> Correction | None:
 class _Names:
     """Renames arguments to what the schema knows, and collects what is in doubt."""
 
-    def __init__(self, finding: Finding, draft: FixDraft, scope: Scope | None) -> None:
+    def __init__(self, finding: Finding, draft: FixDraft, scope: OperationScope | None) -> None:
         self.node_id = finding.location.symbol or ""
         self.draft = draft
         self.scope = scope

@@ -10,7 +10,7 @@ from typing import Any
 
 from runtrue.fields import Ranked
 from runtrue.loop import Finding
-from runtrue.memory import Memory, Scope
+from runtrue.memory import Memory, OperationScope
 from runtrue.planner.findings import Object
 from runtrue.planner.fix.requests import scope_of_node
 from runtrue.planner.seams import Doubt, FixRequest, Suggestion
@@ -56,11 +56,11 @@ class FixDraft:
         schema = finding.data.get("schema") or next(iter(known), None)
         return schema if isinstance(schema, dict) else {}
 
-    def scope(self, node: Object, item: Any = None) -> Scope | None:
+    def scope(self, node: Object, item: Any = None) -> OperationScope | None:
         """Return the scope of fixes to what a node does."""
         return scope_of_node(node, self.request.store, self.request.components, item=item)
 
-    def recall(self, scope: Scope | None, wanted: str, kind: str = "path") -> str | None:
+    def recall(self, scope: OperationScope | None, wanted: str, kind: str = "path") -> str | None:
         """Return what memory knows for `wanted`."""
         if self._memory is None or scope is None:
             return None

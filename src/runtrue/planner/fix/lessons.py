@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from runtrue.memory import Memory, Scope
+from runtrue.memory import Memory, OperationScope
 from runtrue.planner.bounds import changes_between
 from runtrue.planner.findings import Object, as_object, as_template, references_in
 from runtrue.planner.fix.requests import SENT, family, in_answer, scope_of_node
@@ -45,7 +45,7 @@ def learn(
             memory.remember(scope, wanted, found, fixer=by, kind=kind)
 
 
-def _of_extraction(memory: Memory, scope: Scope, before: Object, after: Object) -> Iterator[Lesson]:
+def _of_extraction(memory: Memory, scope: OperationScope, before: Object, after: Object) -> Iterator[Lesson]:
     guessed = _params(before, "extract")
     for name, path in _params(after, "extract").items():
         guess = guessed.get(name)

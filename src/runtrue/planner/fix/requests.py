@@ -8,7 +8,7 @@ from urllib.parse import urlencode, urlsplit
 
 import msgspec
 
-from runtrue.memory import ANY, Scope, scope_of
+from runtrue.memory import ANY, OperationScope, scope_of
 from runtrue.planner.findings import Object, as_object, batch_result
 from runtrue.workflow import (
     Interface,
@@ -49,7 +49,7 @@ def scope_of_node(
     components: Iterable[Interface] = (),
     *,
     item: Any = None,
-) -> Scope | None:
+) -> OperationScope | None:
     """Return the scope of fixes to what a node does; None where none could be found again."""
     type_, params = str(node.get("type")), as_object(node.get("params"))
     if family(node) == "http":
@@ -60,7 +60,7 @@ def scope_of_node(
         for component in components:
             if component.type == type_ and component.server:
                 tool = type_.removeprefix(f"{_MCP}{component.server}-")
-                return Scope.of_tool(component.server, tool)
+                return OperationScope.of_tool(component.server, tool)
     return None
 
 
