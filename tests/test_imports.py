@@ -19,7 +19,7 @@ LEVELS: list[tuple[str, ...]] = [
     ("", "_guardian", "errors", "confinement"),  # "" is `runtrue` itself: its version
     ("documents",),
     ("usage",),
-    ("process", "database", "redaction", "addresses", "encoding"),
+    ("process", "database", "redaction", "addresses", "encoding", "settings_file", "atomic_file"),
     ("flow",),
     ("loop",),
     ("config", "home"),

@@ -150,7 +150,7 @@ def seal(report: Path) -> None:
     sealed = report.with_suffix(".jsonl")
     if not sealed.with_name(f"{sealed.name}.key").exists():
         return
-    source = Path(runtrue.checks.__file__).parent / "pytest_plugin" / "runtrue_sealing.py"
+    source = Path(runtrue.checks.__file__).parent / "pytest_plugin" / "runtrue_signed.py"
     tell = runpy.run_path(str(source))["open_report"](str(sealed))
     tell({"event": "start"})
     tell({"event": "end", "report": json.loads(report.read_text())})

@@ -10,7 +10,7 @@ import pytest
 NAMES = [
     "pytest_plugin/runtrue_report",
     "pytest_plugin/runtrue_coverage",
-    "pytest_plugin/runtrue_sealing",
+    "pytest_plugin/runtrue_signed",
     "pytest_plugin/runtrue_guard",
     "pytest_plugin/runtrue_begin",
     "pytest_plugin/sitecustomize",

@@ -2,20 +2,15 @@
 
 from runtrue.checks.case_info import CaseInfo, load_cases
 from runtrue.checks.check import CommandCheck, find_program, reader_of
-from runtrue.checks.coverage import (
-    Coverage,
-    FileCoverage,
-    Measured,
-    lines_with_code,
-    load_measured,
-)
-from runtrue.checks.detect import Detected, detect_checks
+from runtrue.checks.coverage import MEASURED, Coverage, FileCoverage, Measured, lines_with_code
+from runtrue.checks.detect import Detected, detect_checks, own_checks
 from runtrue.checks.framework import Framework, Language, framework_of, language_of, tool_of
 from runtrue.checks.line import files_named, is_shell
-from runtrue.checks.own import own_checks
-from runtrue.checks.places import relative
+from runtrue.checks.locations import relative
 from runtrue.checks.reader import output_of, trim
 from runtrue.checks.totals import Totals, totals
+
+load_measured = MEASURED.load
 
 __all__ = [
     "CaseInfo",

@@ -1,11 +1,10 @@
-"""cargo test: compiler messages read as JSON, tests from the lines that libtest prints.
+"""cargo test: read compiler messages as JSON, and tests from the lines that libtest prints.
 
 libtest's own JSON is not stable; its text is, and comes on the same stream as the compiler's JSON.
 """
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import shlex
@@ -15,17 +14,17 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from runtrue.checks.case import Case, CaseReader
-from runtrue.checks.places import Place, own_file, places_in, plain, relative
+from runtrue.checks.case import CaseReader, CaseResult
+from runtrue.checks.locations import locations_in, own_file, plain, relative
 from runtrue.checks.reach import Reach
-from runtrue.checks.reader import Call
-from runtrue.loop import Finding, Outcome, Workplace
+from runtrue.checks.reader import Call, json_lines
+from runtrue.loop import Finding, Location, Outcome, Workplace
 from runtrue.process import Ended
 
-#: How the tests are begun, by itself or through the extension.
+#: A command that starts the tests, by itself or through the extension.
 _CALLED = re.compile(r"\bcargo(?:\s+[-+]\S+)*\s+(?:llvm-cov\s+)?(?P<test>t|test)$")
 _OUTCOMES = {"ok": Outcome.PASSED, "FAILED": Outcome.FAILED, "ignored": Outcome.SKIPPED}
-#: What cargo says before each test program, of its source and of the program itself.
+#: The line before each test program, with its source and the program itself.
 _RUNNING = re.compile(
     r"^ +Running (?:unittests )?(?P<source>\S+) \((?P<program>.+)\)$|^ +Doc-tests "
 )
@@ -50,7 +49,7 @@ _DOC = re.compile(r"^(?P<file>.+\.(?:rs|md)) - (?P<item>.*)\(line (?P<line>\d+)\
 
 @dataclass(slots=True)
 class _Program:
-    """One test program: what it ran, and what the tests that failed printed."""
+    """One test program: the outcomes of its tests, and the output of those that failed."""
 
     outcomes: dict[str, Outcome] = field(default_factory=dict)
     outputs: dict[str, str] = field(default_factory=dict)
@@ -62,42 +61,45 @@ class CargoReader(CaseReader):
 
     title = "cargo test"
     coverage_report = "lcov.info"
-    #: Where programs are looked for, which cargo's own extensions are.
+    #: The PATH on which cargo's extensions are looked for.
     _path = ""
 
     def options(self, scratch: Path) -> tuple[str, ...]:
-        """All test programs, and what the compiler has to say as data."""
+        """Run all test programs, and print the compiler's messages as data."""
         # Stopping after the first program that fails is what cargo does by itself; libtest cannot.
-        wanted = (*([] if self.manner.fail_fast else ["--no-fail-fast"]), "--message-format=json")
+        wanted = (
+            *([] if self.run_options.fail_fast else ["--no-fail-fast"]),
+            "--message-format=json",
+        )
         given = {word.partition("=")[0] for word in self.reach.words}
         return tuple(word for word in wanted if word.partition("=")[0] not in given)
 
     def prepare(self, argv: Sequence[str], environment: Mapping[str, str], scratch: Path) -> Call:
-        """No colours, and the lines that say which program is run."""
+        """Turn off colours, and keep the lines that say which program is run."""
         home = environment.get("CARGO_HOME") or f"{environment.get('HOME', '')}/.cargo"
         self._path = f"{environment.get('PATH', '')}{os.pathsep}{home}/bin"
-        if self.manner.cover and not self.cannot_cover():
+        if self.run_options.cover and not self.cannot_cover():
             self.reach = _through_llvm_cov(self.reach)
         call = super().prepare(argv, environment, scratch)
         variables = {"CARGO_TERM_COLOR": "never", "CARGO_TERM_QUIET": "false"}
-        if self.manner.verbose:
+        if self.run_options.verbose:
             variables["RUST_BACKTRACE"] = "1"
         return replace(call, environment={**call.environment, **variables})
 
     def cannot_cover(self) -> str | None:
-        """Coverage is the work of an extension of cargo's."""
+        """Require the extension that measures, and a command that it can wrap."""
         if shutil.which("cargo-llvm-cov", path=self._path) is None:
             return "cargo's coverage needs cargo-llvm-cov: cargo install cargo-llvm-cov"
         if not _CALLED.search(self.reach.line[: self.reach.at]):
             return "cargo's coverage needs a command that names `cargo test` itself"
         return None
 
-    def covering(self, reports: Path) -> tuple[str, ...]:
-        """No report yet: with it there would be none of failing tests, or else no exit code."""
+    def coverage_options(self, reports: Path) -> tuple[str, ...]:
+        """Write no report yet: it would lose failing tests, or else the exit code."""
         return ("--no-report",)
 
-    def under_cover(self, call: Call, reports: Path) -> Call:
-        """Have the report made after the tests, however they ended."""
+    def covered_call(self, call: Call, reports: Path) -> Call:
+        """Write the report after the tests, however they ended."""
         if self.cannot_cover():
             return call
         line = call.argv[-1] if self.is_shell else shlex.join(call.argv)
@@ -109,8 +111,8 @@ class CargoReader(CaseReader):
         script = f'{line}\ncode=$?\n{report} >/dev/null 2>&1\nexit "$code"'
         return replace(call, argv=("/bin/sh", "-c", script))
 
-    def cases(self, ended: Ended, workplace: Workplace) -> list[Case] | None:
-        """The tests of every program that ran."""
+    def cases(self, ended: Ended, workplace: Workplace) -> list[CaseResult] | None:
+        """Return the tests of every program that ran."""
         programs = list(_programs(ended.stdout.text))
         if not programs and not _messages(ended.stdout.text):
             return None
@@ -123,26 +125,21 @@ class CargoReader(CaseReader):
         ]
 
     def outside(self, ended: Ended, workplace: Workplace) -> list[Finding]:
-        """What the compiler rejected, and programs that died."""
+        """Return the compiler's errors, and programs that died."""
         found = []
         for message in _messages(ended.stdout.text):
-            if message.get("reason") == "compiler-message":
-                error = message["message"]
-                if error["level"] == "error" and (span := _primary(error)):
-                    file = own_file(span["file_name"], workplace) or span["file_name"]
-                    place = Place(file, span["line_start"], span["column_start"])
-                    code = (error.get("code") or {}).get("code") or "build"
-                    found.append(
-                        self.at(place, code, error["message"], error.get("rendered") or "")
-                    )
-        # The same mistake is told once for each target that it is compiled into.
+            error = message["message"] if message["reason"] == "compiler-message" else {}
+            if error.get("level") == "error" and (span := _primary(error)):
+                file = own_file(span["file_name"], workplace) or span["file_name"]
+                start = {"line": span["line_start"], "column": span["column_start"]}
+                code = (error.get("code") or {}).get("code") or "build"
+                sample = error.get("rendered") or ""
+                found.append(self.at(Location(file=file, **start), code, error["message"], sample))
+        # The same mistake is reported once for each target that it is compiled into.
         unique = {(f.category, f.message, f.location): f for f in found}
         if not all(program.is_finished for program in _programs(ended.stdout.text)):
-            died = self.finding(
-                "died",
-                "a test program ended before its tests did",
-                sample=ended.stderr.text[-2_000:],
-            )
+            why = "a test program ended before its tests did"
+            died = self.finding("died", why, sample=ended.stderr.text[-2_000:])
             return [*unique.values(), died]
         return list(unique.values())
 
@@ -153,35 +150,38 @@ class CargoReader(CaseReader):
         program: _Program,
         source: str | None,
         workplace: Workplace,
-    ) -> Case:
+    ) -> CaseResult:
         doc = _DOC.match(name)
         file = (own_file(doc["file"], workplace) or doc["file"]) if doc else source
         # Its line is no part of the name: a fix further up would make it another test.
         test = f"{doc['item']}(doc test)" if doc else name
         full = f"{file}::{test}" if file else test
         if outcome is not Outcome.FAILED:
-            return Case(name=full, outcome=outcome)
+            return CaseResult(name=full, outcome=outcome)
         output = program.outputs.get(name, "").strip()
-        default = Place(file, int(doc["line"]) if doc else None) if file else None
+        default = Location(file=file, line=int(doc["line"]) if doc else None) if file else None
         panic = _PANIC.search(output)
         if panic is None:
             # A test that returned an error, or that should have panicked.
-            place = next(places_in(output, workplace), default)
-            return Case(
-                name=full, outcome=outcome, message=output or "failed", place=place, stack=output
+            return CaseResult(
+                name=full,
+                outcome=outcome,
+                message=output or "failed",
+                location=next(locations_in(output, workplace), default),
+                stack=output,
             )
         message = panic["old"] or _BACKTRACE.sub("", panic["message"]).strip()
-        where = Place(panic["file"], int(panic["line"]), int(panic["column"]))
+        line, column = int(panic["line"]), int(panic["column"])
         compared = _COMPARED.search(message)
         equated = compared if compared and compared["operator"] == "==" else None
-        is_assertion = bool(compared) or _is_assertion(where, workplace)
-        own = own_file(where.file, workplace)
-        return Case(
+        is_assertion = bool(compared) or _is_assertion(panic["file"], line, column, workplace)
+        own = own_file(panic["file"], workplace)
+        return CaseResult(
             name=full,
             outcome=Outcome.FAILED if is_assertion else Outcome.ERROR,
             category="assertion" if is_assertion else "panic",
             message=message,
-            place=replace(where, file=own) if own and not doc else default,
+            location=Location(file=own, line=line, column=column) if own and not doc else default,
             stack=output,
             # The two sides have no fixed roles; what is tested is by custom on the left.
             actual=equated["left"] if equated else None,
@@ -190,25 +190,25 @@ class CargoReader(CaseReader):
 
 
 def _through_llvm_cov(reach: Reach) -> Reach:
-    """`cargo test` as `cargo llvm-cov test`."""
+    """Turn `cargo test` into `cargo llvm-cov test`."""
     called = _CALLED.search(reach.line[: reach.at])
     before = reach.line[: called.start("test")] if called else reach.line[: reach.at]
     begun = f"{before}llvm-cov test"
     return replace(reach, line=f"{begun}{reach.line[reach.at :]}", at=len(begun))
 
 
-def _is_assertion(place: Place, workplace: Workplace) -> bool:
-    """Whether a panic came out of an `assert` macro: the place is where its name begins."""
+def _is_assertion(file: str, line: int, column: int, workplace: Workplace) -> bool:
+    """True if a panic came out of an `assert` macro, whose name begins at the location."""
     try:
-        text = (workplace.directory / place.file).read_text(encoding="utf-8", errors="replace")
-        line = text.splitlines()[(place.line or 1) - 1]
+        text = (workplace.directory / file).read_text(encoding="utf-8", errors="replace")
+        code = text.splitlines()[max(line, 1) - 1]
     except (OSError, IndexError):
         return False
-    return line[(place.column or 1) - 1 :].startswith(("assert", "debug_assert"))
+    return code[max(column, 1) - 1 :].startswith(("assert", "debug_assert"))
 
 
 def _programs(text: str) -> Iterator[_Program]:
-    """The parts of the output that came from test programs."""
+    """Yield the parts of the output that came from test programs."""
     program: _Program | None = None
     reading: str | None = None
     in_outputs = False
@@ -238,11 +238,11 @@ def _programs(text: str) -> Iterator[_Program]:
 
 
 def _sources(ended: Ended, workplace: Workplace) -> Iterator[str | None]:
-    """The main file of each test program, in the order in which they ran."""
+    """Yield the main file of each test program, in the order in which they ran."""
     sources = {
         Path(message["executable"]).name: message["target"]["src_path"]
         for message in _messages(ended.stdout.text)
-        if message.get("reason") == "compiler-artifact" and message.get("executable")
+        if message["reason"] == "compiler-artifact" and message.get("executable")
     }
     for line in plain(ended.stderr.text).splitlines():
         running = _RUNNING.match(line)
@@ -253,14 +253,7 @@ def _sources(ended: Ended, workplace: Workplace) -> Iterator[str | None]:
 
 
 def _messages(text: str) -> list[dict[str, Any]]:
-    found = []
-    for line in text.splitlines():
-        if line.startswith('{"reason":'):
-            try:
-                found.append(json.loads(line))
-            except ValueError:
-                continue
-    return found
+    return [item for item in json_lines(text) if next(iter(item), "") == "reason"]
 
 
 def _primary(message: dict[str, Any]) -> dict[str, Any] | None:

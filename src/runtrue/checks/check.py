@@ -1,4 +1,4 @@
-"""Checks: a command that gives a verdict on the candidate in a directory."""
+"""Checks: run a command to get a verdict on the candidate in a directory."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from pathlib import Path
 from runtrue import process
 from runtrue.checks.cargo_reader import CargoReader
 from runtrue.checks.case import CaseReader
-from runtrue.checks.case_info import forget_cases, keep_cases
-from runtrue.checks.coverage import Measured, forget_measured, keep_measured
+from runtrue.checks.case_info import CASES
+from runtrue.checks.coverage import MEASURED, Measured
 from runtrue.checks.framework import Framework, tool_of
 from runtrue.checks.go_reader import GoReader
 from runtrue.checks.javascript_readers import JestReader, MochaReader, VitestReader
 from runtrue.checks.junit_reader import JunitReader
 from runtrue.checks.line import argv_of, files_named, is_shell
 from runtrue.checks.lint_readers import MypyReader, RuffReader
+from runtrue.checks.locations import relative
 from runtrue.checks.other_reader import OtherReader
-from runtrue.checks.places import relative
 from runtrue.checks.pytest_reader import PytestReader
 from runtrue.checks.reach import reach_of
-from runtrue.checks.reader import Manner, Reader, Reading, output_of
+from runtrue.checks.reader import Reader, Reading, RunOptions, output_of
 from runtrue.confinement import Confinement
 from runtrue.loop import Fault, Finding, Location, Mode, Verdict, Workplace, fault_of_exception
 
@@ -45,11 +45,11 @@ _LINTERS: dict[str, type[Reader]] = {"ruff": RuffReader, "mypy": MypyReader}
 class CommandCheck:
     """Any command; those of test frameworks, ruff and mypy are read from their reports.
 
-    `env` is what it gets beside, or in place of, the workplace's environment, and `directory` where
-    in the workplace it runs. Of a test framework, `cover` measures the coverage and leaves it, and
-    what is known of the cases, in the scratch directory; `fail_fast` stops at the first failure;
-    `verbose` makes what is said of failures complete; `test_seconds` is the processor time that one
-    test may take, where that can be seen to, and 0 is no limit.
+    `env` adds to, or overrides, the workplace's environment, and `directory` is where in the
+    workplace it runs. Of a test framework, `cover` measures the coverage and saves it, and the
+    facts about cases, in the scratch directory; `fail_fast` stops at the first failure; `verbose`
+    makes the account of failures complete; `test_seconds` is the processor time that one test may
+    take, where that can be limited, and 0 is no limit.
     """
 
     name: str
@@ -65,23 +65,23 @@ class CommandCheck:
 
     @property
     def argv(self) -> tuple[str, ...]:
-        """The command as it is started."""
+        """The command as an argument list."""
         return argv_of(self.command, shell=is_shell(self.command))
 
     @property
     def tool(self) -> str | None:
-        """The tool whose reports are understood, if the command runs one."""
+        """The tool that the command runs, if its reports are understood."""
         return tool_of(self.command)
 
     async def run(self, workplace: Workplace) -> Verdict:
-        """Run the command in the workplace. What goes wrong becomes a finding."""
+        """Run the command in the workplace; every failure becomes a finding."""
         if self.cover:
-            forget_measured(workplace.scratch, self.name)
-            forget_cases(workplace.scratch, self.name)
+            for saved in (MEASURED, CASES):
+                saved.forget(workplace.scratch, self.name)
         if self.directory != ".":
             workplace = replace(workplace, directory=workplace.directory / self.directory)
             if not workplace.directory.is_dir() or relative(".", workplace) is None:
-                return self._unrun(self._nowhere(), workplace)
+                return self._unrun(self._no_directory(), workplace)
         reader = reader_of(self, workplace.directory)
         environment = {**workplace.environment, **self.env}
         call = reader.prepare(self.argv, environment, workplace.scratch)
@@ -99,13 +99,13 @@ class CommandCheck:
         reading = reader.read(ended, workplace)
         hit = ended.exceeded
         if hit and all(finding.data.get("limit") != hit.limit for finding in reading.findings):
-            # Tests may have failed as well, of that or before: it is not to be lost among them.
+            # Tests may have failed as well; the limit must not be lost among them.
             reading = reading.and_found([reader.failure(ended)])
         if not self.cover:
             return self._verdict(reading, ended)
-        keep_cases(reader.case_infos(reading.cases, workplace), workplace.scratch, self.name)
+        CASES.save(reader.case_infos(reading.cases, workplace), workplace.scratch, self.name)
         measured = reader.measured(workplace)
-        keep_measured(measured, workplace.scratch, self.name)
+        MEASURED.save(measured, workplace.scratch, self.name)
         coverage = measured.coverage.counts if measured.coverage else None
         return replace(self._verdict(reading, ended), coverage=coverage)
 
@@ -116,7 +116,7 @@ class CommandCheck:
     def _unrun(self, finding: Finding, workplace: Workplace) -> Verdict:
         if self.cover:
             why_not = "the command could not be run: see its finding"
-            keep_measured(Measured(why_not=why_not), workplace.scratch, self.name)
+            MEASURED.save(Measured(why_not=why_not), workplace.scratch, self.name)
         return self._verdict(Reading(passed=False, findings=(finding,)))
 
     def _verdict(self, reading: Reading, ended: process.Ended | None = None) -> Verdict:
@@ -131,8 +131,7 @@ class CommandCheck:
             output=output_of(ended) if ended else "",
         )
 
-    def _nowhere(self) -> Finding:
-        """The directory that the command is to run in is not there, or not the sandbox's."""
+    def _no_directory(self) -> Finding:
         return Finding(
             source=self.name,
             category="not_runnable",
@@ -160,9 +159,9 @@ class CommandCheck:
 
 
 def reader_of(check: CommandCheck, directory: Path) -> Reader:
-    """The reader for what the command comes to in a directory."""
+    """Return the reader for the tool that a command runs in a directory."""
     shell = is_shell(check.command)
-    manner = Manner(
+    options = RunOptions(
         cover=check.cover,
         fail_fast=check.fail_fast,
         verbose=check.verbose,
@@ -170,16 +169,16 @@ def reader_of(check: CommandCheck, directory: Path) -> Reader:
     )
     tool = tool_of(check.command, directory)
     if tool == Framework.PYTEST:
-        return PytestReader(check.name, is_shell=shell, manner=manner, directory=directory)
+        return PytestReader(check.name, is_shell=shell, options=options, directory=directory)
     if tool in _LINTERS:
         return _LINTERS[tool](check.name, is_shell=shell)
     reach = reach_of(check.command, directory)
     if reach is None:
         return OtherReader(
-            check.name, is_shell=shell, command=check.command, directory=directory, manner=manner
+            check.name, is_shell=shell, command=check.command, directory=directory, options=options
         )
     return _RUNNERS[reach.tool](
-        check.name, is_shell=shell, reach=reach, directory=directory, manner=manner
+        check.name, is_shell=shell, reach=reach, directory=directory, options=options
     )
 
 
@@ -192,5 +191,5 @@ def _programs(path: str) -> Iterable[str]:
 
 
 def find_program(name: str, path: str) -> str | None:
-    """Where `name` would be found on a PATH."""
+    """Return the path of a program on a PATH."""
     return shutil.which(name, path=path)

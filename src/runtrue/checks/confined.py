@@ -1,16 +1,16 @@
-"""Confined: which errors of a program come from what it is confined to, and which limit it was."""
+"""Confined: explain the errors of a program that come from what it is confined to."""
 
 from __future__ import annotations
 
 import errno
 from collections.abc import Collection
+from typing import NamedTuple
 
-from runtrue.confinement import Confinement
-from runtrue.loop import Workplace
+from runtrue.loop import RESOURCE_LIMIT, Fault, Workplace
 
-#: The limits that the kernel tells a program of, by errno.
+#: The limits that the kernel reports to a program, by errno.
 _BY_ERRNO = {errno.EMFILE: "open_files", errno.EFBIG: "file_size", errno.ENOMEM: "memory"}
-#: What a program is told where there is no network, or nobody at the other end of its own.
+#: The errors of a program without a network, or with nobody at the other end of its own.
 _NETWORK = frozenset(
     {
         *(errno.ECONNREFUSED, errno.ENETUNREACH, errno.EHOSTUNREACH, errno.EADDRNOTAVAIL),
@@ -22,29 +22,47 @@ _UNSEEN = frozenset({errno.ENOENT, errno.EACCES, errno.EPERM, errno.EROFS})
 _UNITS = {"memory": " MiB", "file_size": " MiB"}
 
 
-def limit_told(
-    confinement: Confinement | None, mro: Collection[str], number: int | None
-) -> tuple[str, dict[str, float | str]] | None:
-    """The limit that an exception tells of, in words and as data, if it is one of ours.
+class Explained(NamedTuple):
+    """The category, message and fault of an error, with the limit that was hit as data."""
 
-    `mro` holds the names of its class and of all base classes, `number` is its errno.
+    category: str
+    message: str
+    fault: Fault
+    data: dict[str, float | str]
+
+
+def explain(
+    category: str,
+    message: str,
+    fault: Fault,
+    workplace: Workplace,
+    *,
+    number: int | None = None,
+    bases: Collection[str] = (),
+) -> Explained:
+    """Add the limit that an error is about, or the setting it may be for want of.
+
+    `number` is its errno, `bases` the names of its class and of all base classes.
     """
-    name = "memory" if "MemoryError" in mro else _BY_ERRNO.get(number or 0)
-    if confinement is None or name is None:
-        return None
-    allowed = getattr(confinement.limits, name)
-    words = f"{allowed}{_UNITS.get(name, '')} are allowed by `{name}` in [isolation.limits]"
-    return words, {"limit": name, "allowed": allowed}
+    name = "memory" if "MemoryError" in bases else _BY_ERRNO.get(number or 0)
+    if workplace.confinement is not None and name is not None:
+        allowed = getattr(workplace.confinement.limits, name)
+        words = f"{allowed}{_UNITS.get(name, '')} are allowed by `{name}` in [isolation.limits]"
+        message = f"{category}: {message}: {words}" if bases else f"{message}: {words}"
+        # Of the candidate's own making: waiting, and trying again, would not help.
+        data = {"limit": name, "allowed": allowed}
+        return Explained(RESOURCE_LIMIT, message, Fault.CANDIDATE, data)
+    if hint := _missing_setting(workplace, bases, number, message):
+        message = f"{message} ({hint})"
+    return Explained(category, message, fault, {})
 
 
-def way_out(
-    workplace: Workplace, mro: Collection[str], number: int | None, message: str
+def _missing_setting(
+    workplace: Workplace, bases: Collection[str], number: int | None, message: str
 ) -> str | None:
-    """The setting that an error may be for want of, in words: a program cannot know of it."""
-    confinement = workplace.confinement
-    if confinement is None or confinement.level == "process":
+    if workplace.confinement is None or workplace.confinement.level == "process":
         return None
-    if number in _NETWORK or not _UNREACHED.isdisjoint(mro):
+    if number in _NETWORK or not _UNREACHED.isdisjoint(bases):
         return "commands reach no host but those of `network` in [isolation]"
     home = workplace.environment.get("HOME", "")
     if number in _UNSEEN and home not in ("", "/") and f"{home}/" in message:

@@ -1,16 +1,17 @@
-"""What a Python project declares that it needs."""
+"""Dependencies that a Python project declares."""
 
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from runtrue.settings_file import read_settings, subtable
+
 
 def is_declared(module: str, directory: Path) -> bool:
-    """Whether the project in `directory` declares a dependency that would provide `module`.
+    """Return whether the project in `directory` declares a dependency that provides `module`.
 
     Distribution names and module names differ in known ways (`PyYAML` is `yaml`), so a module
     counts as declared when its name is, or is a part of, the name of a declared distribution.
@@ -21,18 +22,14 @@ def is_declared(module: str, directory: Path) -> bool:
 
 
 def _requirements(directory: Path) -> Iterator[str]:
-    try:
-        config = tomllib.loads((directory / "pyproject.toml").read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        config = {}
-    project = _table(config, "project")
+    config = read_settings(directory / "pyproject.toml")
+    project = subtable(config, "project")
     yield from _strings(project.get("dependencies"))
     yield from _strings(project.get("optional-dependencies"))
     yield from _strings(config.get("dependency-groups"))
-    poetry = _table(config, "tool", "poetry")
-    groups = _table(poetry, "group")
-    for holder in (poetry, *(_table(groups, name) for name in groups)):
-        yield from _table(holder, "dependencies")
+    poetry = subtable(config, "tool", "poetry")
+    for holder in (poetry, *subtable(poetry, "group").values()):
+        yield from subtable(holder, "dependencies")
     for file in sorted(directory.glob("requirements*.txt")):
         try:
             lines = file.read_text(encoding="utf-8", errors="replace").splitlines()
@@ -41,22 +38,12 @@ def _requirements(directory: Path) -> Iterator[str]:
         yield from (line for line in lines if line.strip() and line[0] not in "#-")
 
 
-def _table(table: Any, *keys: str) -> dict[str, Any]:
-    """A table within a table; an empty one where there is none."""
-    for key in keys:
-        table = table.get(key) if isinstance(table, dict) else None
-    return table if isinstance(table, dict) else {}
-
-
 def _strings(value: Any) -> Iterator[str]:
-    """All strings in nested lists and tables of requirements."""
+    """Yield all strings in nested lists and tables of requirements."""
     if isinstance(value, str):
         yield value
-    elif isinstance(value, dict):
-        for item in value.values():
-            yield from _strings(item)
-    elif isinstance(value, list):
-        for item in value:
+    elif isinstance(value, dict | list):
+        for item in value.values() if isinstance(value, dict) else value:
             yield from _strings(item)
 
 

@@ -12,7 +12,7 @@ from runtrue.checks.reach import reach_of
 
 
 class Framework(StrEnum):
-    """What runs the tests."""
+    """A test runner."""
 
     JEST = "jest"
     VITEST = "vitest"
@@ -25,7 +25,7 @@ class Framework(StrEnum):
 
 
 class Language(StrEnum):
-    """What code is written in."""
+    """A programming language."""
 
     TYPESCRIPT = "typescript"
     JAVASCRIPT = "javascript"
@@ -47,9 +47,9 @@ _SUFFIXES = {
 
 
 def tool_of(command: str, directory: Path | None = None) -> str | None:
-    """The tool that a command runs in a way whose report can be had: a framework, ruff or mypy.
+    """Return the tool that a command runs, if its report can be read: a framework, ruff or mypy.
 
-    `directory` is where the command is run: what `npm test` comes to is written there. pytest is
+    `directory` is where the command runs: it holds the script of `npm test`. pytest is
     reached through its environment variable, even from within a line for the shell; ruff and mypy
     need an argument of their own.
     """
@@ -71,11 +71,11 @@ def tool_of(command: str, directory: Path | None = None) -> str | None:
 
 
 def framework_of(command: str, directory: Path) -> Framework:
-    """The framework that a test command, run in a directory, comes to."""
+    """Return the framework that a test command runs in a directory."""
     tool = tool_of(command, directory)
     return Framework(tool) if tool in set(Framework) else Framework.OTHER
 
 
 def language_of(path: str | PurePath) -> Language:
-    """The language of a file, by its name."""
+    """Return the language of a file, by its name."""
     return _SUFFIXES.get(PurePath(path).suffix.lower(), Language.OTHER)

@@ -1,11 +1,11 @@
-"""Go modules: where in the project a package lies, and in which file one of its tests."""
+"""Go modules: the directories of packages, and the files of their tests."""
 
 from __future__ import annotations
 
 import re
 from pathlib import Path
 
-from runtrue.checks.places import Place, files_below, relative
+from runtrue.checks.locations import files_below, relative
 from runtrue.loop import Workplace
 
 _FUNCTION = re.compile(r"^func (?P<name>(?:Test|Fuzz|Example|Benchmark)\w*)\(", re.MULTILINE)
@@ -13,16 +13,15 @@ _MODULE = re.compile(r"^module\s+\"?([^\s\"]+)", re.MULTILINE)
 
 
 class Modules:
-    """Where packages and their tests lie: Go's tools name packages by their import paths."""
+    """The project's packages, which Go's tools name by their import paths."""
 
     def __init__(self, workplace: Workplace) -> None:
         self.workplace = workplace
         above = (workplace.directory, *workplace.directory.parents)
         inside = [d for d in above if d.is_relative_to(workplace.root)]
         below = [file for file in files_below(workplace.directory) if file.name == "go.mod"]
-        files = [*below, *(directory / "go.mod" for directory in inside)]
         self._modules = {}
-        for file in files:
+        for file in (*below, *(directory / "go.mod" for directory in inside)):
             try:
                 module = _MODULE.search(file.read_text(encoding="utf-8", errors="replace"))
             except OSError:
@@ -31,26 +30,22 @@ class Modules:
                 self._modules[module[1]] = file.parent
         self._tests: dict[Path, dict[str, str]] = {}
 
-    def directory(self, package: str) -> Path | None:
-        """The directory of a package."""
+    def _directory(self, package: str) -> Path | None:
         for module in sorted(self._modules, key=len, reverse=True):
             if package == module or package.startswith(f"{module}/"):
                 return self._modules[module] / package[len(module) :].lstrip("/")
         return None
 
-    def place(self, package: str, file: str, line: int | None = None) -> Place | None:
-        """A line in a file of a package."""
-        directory = self.directory(package)
-        name = relative(str(directory / file), self.workplace) if directory else None
-        return Place(name, line) if name else None
+    def path(self, package: str, file: str = "") -> str | None:
+        """Return the path of a file of a package, or of its directory, relative to the root."""
+        directory = self._directory(package)
+        return relative(str(directory / file), self.workplace) if directory else None
 
-    def file(self, package: str, test: str = "") -> str | None:
-        """The file that a test is written in; the directory where no test is named."""
-        directory = self.directory(package)
+    def file_of_test(self, package: str, test: str) -> str | None:
+        """Return the file that a test is written in."""
+        directory = self._directory(package)
         if directory is None:
             return None
-        if not test:
-            return relative(str(directory), self.workplace)
         if directory not in self._tests:
             self._tests[directory] = {
                 match["name"]: file.name
@@ -58,5 +53,4 @@ class Modules:
                 for match in _FUNCTION.finditer(file.read_text(encoding="utf-8", errors="replace"))
             }
         name = self._tests[directory].get(test)
-        place = self.place(package, name) if name else None
-        return place.file if place else None
+        return self.path(package, name) if name else None

@@ -1,4 +1,4 @@
-"""Java's sources: in which of the project's files a class, or a frame of a stack, is written."""
+"""Java sources: the project's file that a class, or a frame of a stack, is written in."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from functools import cached_property
 from itertools import chain
 from pathlib import Path
 
-from runtrue.checks.places import Place, files_below, relative
-from runtrue.loop import Workplace
+from runtrue.checks.locations import files_below, relative
+from runtrue.loop import Location, Workplace
 
 _FRAME = re.compile(
     r"^\s*at (?:[\w.-]+/)*(?P<method>[\w.$<>]+)\((?P<file>[\w$-]+\.\w+):(?P<line>\d+)\)"
@@ -27,36 +27,32 @@ class Sources:
     def _files(self) -> dict[str, list[str]]:
         found: dict[str, list[str]] = {}
         for file in files_below(self.workplace.directory):
-            if file.suffix in _SOURCES:
-                name = relative(str(file), self.workplace)
-                if name:
-                    found.setdefault(file.name, []).append(name)
+            if file.suffix in _SOURCES and (name := relative(str(file), self.workplace)):
+                found.setdefault(file.name, []).append(name)
         return found
 
     def of_class(self, name: str) -> str | None:
-        """The file that a class is written in, by the custom that they have one name."""
+        """Return the file that a class is written in, by the custom that they share a name."""
         top = name.partition("$")[0].replace(".", "/")
         base = top.rpartition("/")[2]
         named = (f"{base}{suffix}" for suffix in _SOURCES)
         return self._best(top, chain.from_iterable(self._files.get(n, ()) for n in named))
 
     def of_file(self, package: str, name: str) -> str | None:
-        """The file of a bare name in a package, which is written with slashes."""
+        """Return the file of a bare name in a package, which is written with slashes."""
         return self._best(f"{package}/{Path(name).stem}", self._files.get(name, ()))
 
-    def frames(self, stack: str) -> Iterator[tuple[str, Place]]:
-        """The frames of a stack that are in the project's own files, and where."""
+    def frames(self, stack: str) -> Iterator[tuple[str, Location]]:
+        """Yield the frames of a stack that are in the project's own files, and where."""
         for line in stack.splitlines():
-            frame = _FRAME.match(line)
-            if frame:
+            if frame := _FRAME.match(line):
                 package = frame["method"].rpartition(".")[0].rpartition(".")[0].replace(".", "/")
-                found = self.of_file(package, frame["file"])
-                if found:
-                    yield line, Place(found, int(frame["line"]))
+                if found := self.of_file(package, frame["file"]):
+                    yield line, Location(file=found, line=int(frame["line"]))
 
     @staticmethod
     def _best(path: str, files: Iterable[str]) -> str | None:
-        """The file that agrees with a path from its end for longest."""
+        """Return the file that agrees with a path from its end for longest."""
 
         def agreement(file: str) -> int:
             theirs, ours = (reversed(Path(p).with_suffix("").parts) for p in (file, path))

@@ -1,4 +1,4 @@
-"""JUnit XML: the reports of Maven Surefire, Gradle, JUnit's console launcher, and many others."""
+"""JUnit XML: read the reports of Maven Surefire, Gradle, JUnit's console launcher and others."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 from xml.etree.ElementTree import ParseError
 
-from runtrue.checks.case import Case, CaseReader
+from runtrue.checks.case import CaseReader, CaseResult
 from runtrue.checks.java_sources import Sources
-from runtrue.checks.places import Place, files_below, relative
+from runtrue.checks.locations import files_below, relative
 from runtrue.checks.reader import Call
-from runtrue.loop import Outcome, Workplace
+from runtrue.loop import Location, Outcome, Workplace
 from runtrue.process import Ended
 
 _REPORTS = "junit"
@@ -37,11 +37,11 @@ class JunitReader(CaseReader):
         )
 
     def options(self, scratch: Path) -> tuple[str, ...]:
-        """The builders write reports unasked, the console launcher must be told where."""
+        """Name the reports' directory to the console launcher; the builders need no such option."""
         if Path(self.reach.program).name in _MAVEN:
             wished = (
-                ("-Dsurefire.skipAfterFailureCount=1", self.manner.fail_fast),
-                ("-DtrimStackTrace=false", self.manner.verbose),
+                ("-Dsurefire.skipAfterFailureCount=1", self.run_options.fail_fast),
+                ("-DtrimStackTrace=false", self.run_options.verbose),
             )
             return tuple(option for option, is_wished in wished if is_wished)
         if not self._is_console or self._own_directory:
@@ -49,7 +49,7 @@ class JunitReader(CaseReader):
         return (f"--reports-dir={scratch / _REPORTS}",)
 
     def cannot_cover(self) -> str | None:
-        """What runs inside of the builders is theirs to say; JaCoCo is what they have for it."""
+        """Ask for JaCoCo, which the builders run themselves."""
         return (
             "the build left no JaCoCo report: have it write target/site/jacoco/jacoco.xml"
             " (Maven: jacoco:report) or build/reports/jacoco/test/jacocoTestReport.xml"
@@ -58,7 +58,7 @@ class JunitReader(CaseReader):
 
     @property
     def _own_directory(self) -> str | None:
-        """Where the command itself has the reports written."""
+        """The reports' directory in the command itself."""
         words = iter(self.reach.words)
         for word in words:
             name, _, value = word.partition("=")
@@ -67,31 +67,31 @@ class JunitReader(CaseReader):
         return None
 
     def prepare(self, argv: Sequence[str], environment: Mapping[str, str], scratch: Path) -> Call:
-        """Remove old reports: they are of other candidates, and Gradle would not write new ones."""
+        """Remove old reports: those of other candidates keep Gradle from writing new ones."""
         shutil.rmtree(scratch / _REPORTS, ignore_errors=True)
         for file in self._files(scratch):
             file.unlink(missing_ok=True)
         return super().prepare(argv, environment, scratch)
 
     def _files(self, scratch: Path) -> list[Path]:
-        places = [scratch / _REPORTS]
+        directories = [scratch / _REPORTS]
         if self._own_directory:
-            places.append(self.directory / self._own_directory)
+            directories.append(self.directory / self._own_directory)
         left = (
             file
             for file in files_below(self.directory)
             if file.match("TEST-*.xml") and not _LEFT.isdisjoint(file.parts)
         )
-        return sorted({*left, *(file for place in places for file in place.glob("TEST-*.xml"))})
+        return sorted({*left, *(f for parent in directories for f in parent.glob("TEST-*.xml"))})
 
-    def cases(self, ended: Ended, workplace: Workplace) -> list[Case] | None:
-        """The tests of all reports."""
+    def cases(self, ended: Ended, workplace: Workplace) -> list[CaseResult] | None:
+        """Return the tests of all reports."""
         files = self._files(workplace.scratch)
         return list(chain.from_iterable(read_junit(f, workplace) for f in files)) if files else None
 
 
-def read_junit(file: Path, workplace: Workplace) -> Iterator[Case]:
-    """The cases in a JUnit XML file. Raises ValueError when it is none."""
+def read_junit(file: Path, workplace: Workplace) -> Iterator[CaseResult]:
+    """Yield the cases in a JUnit XML file. Raises ValueError if it is none."""
     import junitparser
 
     try:
@@ -101,12 +101,12 @@ def read_junit(file: Path, workplace: Workplace) -> Iterator[Case]:
     sources = Sources(workplace)
     is_suite = isinstance(report, junitparser.TestSuite)
     for suite in [report] if is_suite else list(report):
-        # Those of the suites inside of it come with its own.
+        # A suite yields the cases of the suites inside of it, too.
         for case in suite:
             yield _case(case, sources)
 
 
-def _case(case: Any, sources: Sources) -> Case:
+def _case(case: Any, sources: Sources) -> CaseResult:
     import junitparser
 
     attributes: Mapping[str, str] = case._elem.attrib
@@ -118,23 +118,24 @@ def _case(case: Any, sources: Sources) -> Case:
     name = f"{where}::{_shortened(owner, where)}{test}" if where else f"{owner}::{test}"
     result = next(iter(case.result), None)
     if result is None:
-        return Case(name=name, outcome=Outcome.PASSED)
+        return CaseResult(name=name, outcome=Outcome.PASSED)
     if isinstance(result, junitparser.Skipped):
-        return Case(name=name, outcome=Outcome.SKIPPED)
+        return CaseResult(name=name, outcome=Outcome.SKIPPED)
     text = (result.text or "").strip()
     own = list(sources.frames(text))
-    kind = (result.type or "").rpartition(".")[2]
+    error_type = (result.type or "").rpartition(".")[2]
     message = result.message or text.partition("\n")[0]
     compared = _COMPARED.search(message)
     line = attributes.get("line")
-    default = Place(where, int(line) if line and line.isdigit() else None) if where else None
+    number = int(line) if line and line.isdigit() else None
+    default = Location(file=where, line=number) if where else None
     is_failure = isinstance(result, junitparser.Failure)
-    return Case(
+    return CaseResult(
         name=name,
         outcome=Outcome.FAILED if is_failure else Outcome.ERROR,
-        category=kind or ("failure" if is_failure else "error"),
+        category=error_type or ("failure" if is_failure else "error"),
         message=message,
-        place=own[0][1] if own else default,
+        location=own[0][1] if own else default,
         stack="\n".join([_head(text), *(frame for frame, _ in own)]) if own else text,
         expected=compared["expected"] if compared else None,
         actual=compared["actual"] if compared else None,
@@ -142,7 +143,7 @@ def _case(case: Any, sources: Sources) -> Case:
 
 
 def _shortened(owner: str, file: str) -> str:
-    """The class of a test as far as its file does not say it: `$Inner` of `TotalTest$Inner`."""
+    """Return the class of a test, unless its file says it: `$Inner` of `TotalTest$Inner`."""
     short = owner.rpartition(".")[2]
     return "" if not short or short == Path(file).stem else f"{short}."
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-#: What only a shell understands; a command with none of it is run directly.
+#: Characters that need a shell; a command with none of them is run directly.
 _SHELL = re.compile(r"[|&;<>()$`\n*?~{}\[\]]|^\s*\w+=")
 _TOKEN = re.compile(
     r"""(?P<word>(?:[^\s;&|()<>'"\\]|\\.|'[^']*'|"(?:\\.|[^"\\])*")+)"""
@@ -27,23 +27,23 @@ class Word:
 
     @property
     def name(self) -> str:
-        """What a program is called, however it is found: `node_modules/.bin/jest` is `jest`."""
+        """The bare name of a program: `node_modules/.bin/jest` is `jest`."""
         path = PurePosixPath(self.text)
         return path.stem if path.suffix in (".js", ".cjs", ".mjs") else path.name
 
 
 def is_shell(command: str) -> bool:
-    """Whether a command needs a shell."""
+    """Return whether a command needs a shell."""
     return _SHELL.search(command) is not None
 
 
 def argv_of(command: str, *, shell: bool) -> tuple[str, ...]:
-    """A command as it is started."""
+    """Return a command as an argument list."""
     return ("/bin/sh", "-c", command) if shell else tuple(shlex.split(command))
 
 
 def commands_of(line: str) -> Iterator[tuple[Word, ...]]:
-    """The words of each command in a line; what follows a quote that never ends is left out."""
+    """Yield the words of each command in a line, up to a quote that never ends."""
     words: list[Word] = []
     for token in _TOKEN.finditer(line):
         if token["word"] is not None:
@@ -56,7 +56,7 @@ def commands_of(line: str) -> Iterator[tuple[Word, ...]]:
 
 
 def files_named(command: str) -> tuple[Path, ...]:
-    """The files that a command of the user's names by their whole paths: it needs to see them."""
+    """Return the files that a command names by their absolute paths: it needs to see them."""
     words = (word.text for words in commands_of(command) for word in words)
     paths = (Path(word).expanduser() for word in words if word.startswith(("/", "~/")))
     return tuple(path for path in paths if path.is_file())

@@ -1,4 +1,4 @@
-"""ruff and mypy: read from their own JSON reports."""
+"""ruff and mypy: read their own JSON reports."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from runtrue.checks.reader import Call, Reader, Reading, output_of, place
-from runtrue.loop import Fault, Finding, Workplace
+from runtrue.checks.locations import relative
+from runtrue.checks.reader import Call, Reader, Reading, json_lines, output_of
+from runtrue.loop import Fault, Finding, Location, Workplace
 from runtrue.process import Ended
 
 _RUFF_REPORT = "ruff.json"
@@ -30,7 +31,7 @@ class RuffReader(Reader):
         )
 
     def read(self, ended: Ended, workplace: Workplace) -> Reading:
-        """One finding for each violation."""
+        """Return one finding for each violation."""
         try:
             items = json.loads((workplace.scratch / _RUFF_REPORT).read_text())
         except (OSError, ValueError):
@@ -43,14 +44,11 @@ class RuffReader(Reader):
         return Reading(passed=not findings, findings=findings)
 
     def _violation(self, item: dict[str, Any], workplace: Workplace) -> Finding:
-        row = item.get("location") or {}
-        where = {"file": item["filename"], "line": row.get("row"), "column": row.get("column")}
-        return Finding(
-            source=self.check,
-            category=item.get("code") or "syntax",
-            message=item["message"],
-            fault=Fault.CANDIDATE,
-            location=place(where, workplace),
+        start = item.get("location") or {}
+        return self.finding(
+            item.get("code") or "syntax",
+            item["message"],
+            location=_location(item["filename"], start.get("row"), start.get("column"), workplace),
             data={"fixable": (item.get("fix") or {}).get("applicability") == "safe"},
         )
 
@@ -63,16 +61,16 @@ class MypyReader(Reader):
         arguments = _without_option(argv, "--output", "-O", "--cache-dir")
         options = ("--output=json", f"--cache-dir={scratch / 'mypy-cache'}")
         # Where Python is led from an editable install into the sandbox, mypy must be led, too.
-        places = [environment.get(name, "") for name in ("MYPYPATH", "PYTHONPATH")]
-        path = os.pathsep.join(filter(None, places))
+        paths = [environment.get(name, "") for name in ("MYPYPATH", "PYTHONPATH")]
+        path = os.pathsep.join(filter(None, paths))
         return Call(
             argv=_with_options(arguments, *options),
             environment={**environment, **({"MYPYPATH": path} if path else {})},
         )
 
     def read(self, ended: Ended, workplace: Workplace) -> Reading:
-        """One finding for each error."""
-        items = _json_lines(ended.stdout.text)
+        """Return one finding for each error."""
+        items = [item for item in json_lines(ended.stdout.text) if "message" in item]
         errors = [item for item in items if item.get("severity") == "error"]
         if ended.exit_code == 0 and not errors:
             return Reading(passed=True)
@@ -81,15 +79,16 @@ class MypyReader(Reader):
         return Reading(passed=False, findings=tuple(self._error(e, workplace) for e in errors))
 
     def _error(self, item: dict[str, Any], workplace: Workplace) -> Finding:
-        return Finding(
-            source=self.check,
-            category=item.get("code") or "error",
-            message=item["message"],
-            fault=Fault.CANDIDATE,
-            # mypy counts columns from 0 in this report, as it does nowhere else.
-            location=place({**item, "column": item["column"] + 1}, workplace),
-            sample=item.get("hint"),
-        )
+        # mypy counts columns from 0 in this report, as it does nowhere else.
+        location = _location(item.get("file"), item.get("line"), item["column"] + 1, workplace)
+        category = item.get("code") or "error"
+        return self.finding(category, item["message"], location=location, sample=item.get("hint"))
+
+
+def _location(
+    file: str | None, line: int | None, column: int | None, workplace: Workplace
+) -> Location:
+    return Location(file=file and (relative(file, workplace) or file), line=line, column=column)
 
 
 def _broken(reader: Reader, tool: str, ended: Ended) -> Reading:
@@ -101,7 +100,7 @@ def _broken(reader: Reader, tool: str, ended: Ended) -> Reading:
 
 
 def _without_option(argv: Sequence[str], *names: str) -> list[str]:
-    """`argv` without these options and their values, however they are written."""
+    """Return `argv` without these options and their values, however they are written."""
     joined = tuple(name if len(name) == 2 else f"{name}=" for name in names)
     kept: list[str] = []
     words = iter(argv)
@@ -116,18 +115,6 @@ def _without_option(argv: Sequence[str], *names: str) -> list[str]:
 
 
 def _with_options(argv: Sequence[str], *options: str) -> tuple[str, ...]:
-    """`argv` with further options, where they are still read as options."""
+    """Return `argv` with further options, where they are still read as options."""
     end = argv.index("--") if "--" in argv else len(argv)
     return (*argv[:end], *options, *argv[end:])
-
-
-def _json_lines(text: str) -> list[dict[str, Any]]:
-    items = []
-    for line in text.splitlines():
-        try:
-            item = json.loads(line)
-        except ValueError:
-            continue
-        if isinstance(item, dict) and "message" in item:
-            items.append(item)
-    return items

@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from runtrue.checks.case import Case, CaseReader
-from runtrue.checks.ending import Ending
+from runtrue.checks.case import CaseReader, CaseResult
 from runtrue.checks.junit_reader import read_junit
-from runtrue.checks.places import State, files_below, state_of
+from runtrue.checks.locations import State, files_below, state_of
+from runtrue.checks.python_exit import PythonExit
 from runtrue.checks.reach import Reach
-from runtrue.checks.reader import Call, Manner, Reader, Reading, output_of
+from runtrue.checks.reader import Call, Reader, Reading, RunOptions, output_of
 from runtrue.checks.tap import Tap, read_tap
 from runtrue.loop import Fault, Finding, Workplace
 from runtrue.process import Ended
@@ -24,51 +24,53 @@ _HEAD = 4_096
 
 
 class OtherReader(CaseReader):
-    """Looks for reports that the command wrote anew; without any, the exit code decides."""
+    """Looks for new reports of the command; without any, the exit code decides."""
 
     title = "its report"
 
     def __init__(
-        self, check: str, *, is_shell: bool, command: str, directory: Path, manner: Manner
+        self, check: str, *, is_shell: bool, command: str, directory: Path, options: RunOptions
     ) -> None:
         reach = Reach(line=command, tool="other", at=len(command))
-        super().__init__(check, is_shell=is_shell, reach=reach, directory=directory, manner=manner)
+        super().__init__(
+            check, is_shell=is_shell, reach=reach, directory=directory, options=options
+        )
         self._before: dict[Path, State] = {}
         self._command = command
-        self._ending: Ending | None = None
+        self._exit: PythonExit | None = None
 
     def prepare(self, argv: Sequence[str], environment: Mapping[str, str], scratch: Path) -> Call:
-        """The command as it is; what is there already was left by others."""
+        """Run the command as it is; reports that exist already are not its own."""
         self._before = self._files()
         super().prepare(argv, environment, scratch)
-        if Ending.is_told(self._command):
-            self._ending = Ending(self._command, scratch)
-            environment = self._ending.told(environment)
+        if PythonExit.is_recorded(self._command):
+            self._exit = PythonExit(self._command, scratch)
+            environment = self._exit.prepare(environment)
         return Call(argv=tuple(argv), environment=dict(environment))
 
     def read(self, ended: Ended, workplace: Workplace) -> Reading:
-        """The verdict from all reports and the exit code, if the tests came to their end."""
+        """Read the verdict from all reports and the exit code, if the tests came to their end."""
         reading = super().read(ended, workplace)
-        if self._ending is None:
+        if self._exit is None:
             return reading
-        broken_off, wrong = self._ending.read()
-        found = [self.tampered(one) for one in wrong]
+        broken_off, problems = self._exit.read()
+        found = [self.tampered(problem) for problem in problems]
         if broken_off and ended.exit_code == 0:
             message = "the process ended with code 0 before the tests did"
             found.append(self.finding("died", message, sample=output_of(ended)))
         return reading.and_found(found)
 
     def cannot_cover(self) -> str | None:
-        """How a tool that nothing is known of is made to measure, its users know."""
+        """Ask for a report: how an unknown tool is made to measure, its users know."""
         from runtrue.checks.coverage.left import NAMES
 
         names = ", ".join(NAMES)
         return f"the command left no coverage report: have it write one of {names}"
 
     def read_report(self, ended: Ended, workplace: Workplace) -> Reading:
-        """The verdict from all reports together, or from the exit code alone."""
+        """Read the verdict from all reports together, or from the exit code alone."""
         left = [file for file, state in self._files().items() if self._before.get(file) != state]
-        cases: list[Case] = []
+        cases: list[CaseResult] = []
         outside: list[Finding] = []
         taps = [read_tap(_text(file), workplace) for file in left if file.suffix == ".tap"]
         for tap in (read_tap(ended.stdout.text, workplace), *taps):
@@ -83,7 +85,7 @@ class OtherReader(CaseReader):
                     outside.append(self.finding("no_report", str(error), Fault.CHECK))
         if not cases and not outside:
             return Reader.read(self, ended, workplace)
-        return self.judge(ended, workplace, cases, outside)
+        return self.reading_of(ended, workplace, cases, outside)
 
     def _broken_off(self, tap: Tap) -> list[Finding]:
         if tap.bailed_out is not None:

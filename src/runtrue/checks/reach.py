@@ -1,7 +1,7 @@
-"""Reach: which test runner a command comes to in the end, and where options for it go.
+"""Reach: find the test runner that a command runs in the end, and where options for it go.
 
-`npm test` comes to jest when the script of that name in package.json does, and gets its options
-after `--`; `cd web && npx mocha` comes to mocha. A tool that cannot be given options (something
+`npm test` runs jest if the script of that name in package.json does, and takes its options after
+`--`; `cd web && npx mocha` runs mocha. A tool that cannot be given options (something
 else follows it in a script) is not reached.
 """
 
@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from runtrue.checks.line import Word, argv_of, commands_of, is_shell
-from runtrue.checks.package import Package
+from runtrue.settings_file import read_settings, subtable
 
 #: Programs that run the program named after them.
 _LAUNCHERS = frozenset(
@@ -41,23 +41,23 @@ class Reach:
     tool: str
     at: int
     dashes: int = 0
-    #: What the tool is already given, where the line itself says so.
+    #: The arguments that the line itself gives the tool.
     words: tuple[str, ...] = ()
-    #: What it is called there, and the programs that start it.
+    #: Its name there, and the programs that start it.
     program: str = ""
     launchers: tuple[str, ...] = ()
-    #: Where it is run.
+    #: The directory in which it runs.
     directory: Path | None = None
 
     def argv(self, *options: str) -> tuple[str, ...]:
-        """The line with further options for the tool, as it is started."""
+        """Return the line with further options for the tool, as an argument list."""
         added = "".join(f" {shlex.quote(word)}" for word in (*["--"] * self.dashes, *options))
         line = f"{self.line[: self.at]}{added if options else ''}{self.line[self.at :]}"
         return argv_of(line, shell=is_shell(self.line))
 
 
 def reach_of(line: str, directory: Path | None, depth: int = 0) -> Reach | None:
-    """The first test runner that a line comes to, if any; `directory` is where it is run."""
+    """Return the first test runner that a line runs in `directory`, if any."""
     for words in commands_of(line):
         if len(words) > 1 and words[0].text == "cd" and directory:
             directory = directory / words[1].text
@@ -101,6 +101,12 @@ def _reach(line: str, words: Sequence[Word], directory: Path | None, depth: int)
     return None
 
 
+def scripts_of(directory: Path) -> dict[str, str]:
+    """Return the scripts of the package.json in a directory."""
+    scripts = subtable(read_settings(directory / "package.json"), "scripts")
+    return {name: line for name, line in scripts.items() if isinstance(line, str)}
+
+
 def _is_console(word: Word) -> bool:
     return word.text == _CONSOLE_CLASS or word.name.startswith(_CONSOLE_JAR)
 
@@ -128,14 +134,14 @@ def _without_options(words: Sequence[Word]) -> Sequence[Word]:
 def _through_manager(
     line: str, words: Sequence[Word], directory: Path | None, depth: int
 ) -> Reach | None:
-    """A script of package.json, or an installed program, run by a package manager."""
+    """Follow a script of package.json, or an installed program, that a package manager runs."""
     manager = words[0].name
     rest = _without_options(words[1:])
     if not rest or depth >= _DEPTH:
         return None
     verb, arguments = rest[0].text, rest[1:]
     has_bar = any(word.text == "--" for word in arguments)
-    # npm keeps for itself what is not behind a bar; the others hand it on as it is.
+    # npm takes for itself what is not behind `--`; the others pass it on as it is.
     dashes = 1 if manager == "npm" and not has_bar else 0
     if verb in ("exec", "x", "dlx"):
         inner = _reach(line, _without_options(arguments), directory, depth + 1)
@@ -146,7 +152,7 @@ def _through_manager(
     if is_run and not arguments:
         return None
     name = arguments[0].text if is_run else {"t": "test", "tst": "test"}.get(verb, verb)
-    script = Package.read(directory).scripts.get(name) if directory else None
+    script = scripts_of(directory).get(name) if directory else None
     if script is None:
         own = manager in ("yarn", "pnpm") and not is_run
         return _reach(line, rest, directory, depth + 1) if own else None

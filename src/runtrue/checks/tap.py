@@ -1,4 +1,4 @@
-"""TAP, the Test Anything Protocol: read from what a command printed."""
+"""TAP, the Test Anything Protocol: read it from a command's output."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import textwrap
 from dataclasses import dataclass, field
 from typing import Any
 
-from runtrue.checks.case import Case
-from runtrue.checks.places import Place, places_in
+from runtrue.checks.case import CaseResult
+from runtrue.checks.locations import locations_in
 from runtrue.loop import Outcome, Workplace
 
 _RESULT = re.compile(
@@ -23,7 +23,7 @@ _INDENT = 4
 
 
 @dataclass(slots=True)
-class _Result:
+class _TapLine:
     name: str
     outcome: Outcome
     details: dict[str, Any] = field(default_factory=dict)
@@ -32,22 +32,22 @@ class _Result:
 
 @dataclass(slots=True)
 class Tap:
-    """What was read: the cases, how many were planned and reported at the top, any bailing out."""
+    """A report: its cases, how many were planned and reported at the top, why it bailed out."""
 
-    cases: list[Case]
+    cases: list[CaseResult]
     planned: int | None
     reported: int
     bailed_out: str | None
 
 
 def read_tap(text: str, workplace: Workplace) -> Tap | None:
-    """The report in a text; None when there is none, for which a plan or a version is needed."""
+    """Return the report in a text; None if it has neither a plan nor a version."""
     lines = text.splitlines()
     planned: int | None = None
     bailed_out: str | None = None
     is_tap = any(_VERSION.match(line) for line in lines)
     # The subtests of a test come before it, further to the right.
-    open_levels: dict[int, list[_Result]] = {0: []}
+    open_levels: dict[int, list[_TapLine]] = {0: []}
     reported = 0
     index = 0
     while index < len(lines):
@@ -61,7 +61,7 @@ def read_tap(text: str, workplace: Workplace) -> Tap | None:
         elif result := _RESULT.match(line):
             level = len(result["indent"]) // _INDENT
             block, index = _block(lines, index)
-            found = _Result(_name(result), _outcome(result), _details(block), block)
+            found = _TapLine(_name(result), _outcome(result), _details(block), block)
             inner = open_levels.pop(level + 1, [])
             for case in inner:
                 case.name = f"{found.name} {case.name}"
@@ -88,7 +88,7 @@ def _outcome(result: re.Match[str]) -> Outcome:
 
 
 def _block(lines: list[str], index: int) -> tuple[str, int]:
-    """The YAML below a result, and the line after it."""
+    """Return the YAML below a result, and the line after it."""
     if index < len(lines) and lines[index].strip() == "---" and lines[index][0] == " ":
         for end in range(index + 1, len(lines)):
             if lines[end].strip() == "...":
@@ -106,23 +106,22 @@ def _details(block: str) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def _case(result: _Result, workplace: Workplace) -> Case:
+def _case(result: _TapLine, workplace: Workplace) -> CaseResult:
     if result.outcome is not Outcome.FAILED:
-        return Case(name=result.name, outcome=result.outcome)
+        return CaseResult(name=result.name, outcome=result.outcome)
     details = result.details
     expected, actual = (
         _first(details, *names) for names in (("expected", "wanted"), ("actual", "found", "got"))
     )
-    kind = _first(details, "name")
-    is_error = kind is not None and not kind.endswith("AssertionError") and expected is None
+    error = _first(details, "name")
+    is_error = error is not None and not error.endswith("AssertionError") and expected is None
     texts = (_first(details, "stack") or "", _first(details, "location", "at") or "")
-    place: Place | None = next((p for text in texts for p in places_in(text, workplace)), None)
-    return Case(
+    return CaseResult(
         name=result.name,
         outcome=Outcome.ERROR if is_error else Outcome.FAILED,
-        category=kind or "failure",
+        category=error or "failure",
         message=_first(details, "error", "message") or result.name,
-        place=place,
+        location=next((found for t in texts for found in locations_in(t, workplace)), None),
         stack=_first(details, "stack") or result.text,
         expected=expected,
         actual=actual,
@@ -131,7 +130,7 @@ def _case(result: _Result, workplace: Workplace) -> Case:
 
 
 def _first(details: dict[str, Any], *names: str) -> str | None:
-    """The first of some details that is given, as text."""
+    """Return the first of some details that is given, as text."""
     for name in names:
         if details.get(name) is not None:
             return str(details[name]).strip()

@@ -1,4 +1,4 @@
-"""Totals: how many tests a verdict counts, by how they ended."""
+"""Totals: the number of tests in a verdict, by outcome."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ class Totals:
 def totals(verdict: Verdict) -> Totals:
     """Count the cases of a verdict.
 
-    What went wrong outside of any case (a file that could not be loaded, a run that broke off)
-    counts as an error, and in the total, too: a run with such findings has not gone well.
+    A failure outside of any case (a file that could not be loaded, a run that broke off) counts
+    as an error, and in the total, too.
     """
     outcomes = Counter(verdict.cases.values())
     symbols = [finding.location.symbol for finding in verdict.findings]

@@ -1,4 +1,4 @@
-"""Watching judges: tests and their settings must be the same while they judge as before."""
+"""Watch judges: tests and their settings must not change while they judge."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from runtrue.checks.places import Place, State, relative, state_of
-from runtrue.loop import Workplace
+from runtrue.checks.locations import State, relative, state_of
+from runtrue.loop import Location, Workplace
 from runtrue.sandbox import is_judge
 
-#: Where a project's own directory holds the code of others, or what running things has left.
+#: Directories of a project that hold the code of others, or what running it has left.
 _NOT_OWN = frozenset(
     {
         *(".venv", "venv", "site-packages", "node_modules", "vendor", ".git", ".tox", ".nox"),
@@ -28,7 +28,7 @@ _PROGRAMS = (
 _FORMATTING = re.compile(r"\b(format|fmt|gofmt|black|isort|prettier|autopep8)\b|--(fix|write)\b")
 #: Of settings, what tools write all the time, and no check of the same run reads again.
 _WRITTEN = frozenset({".gitignore", ".ignore", ".coveragerc", ".gitattributes"})
-#: What pytest and Python look for in every directory that they come to, however late.
+#: Files that pytest and Python look for in every directory, however late.
 _LOOKED_FOR = ("conftest.py", "sitecustomize.py", "usercustomize.py", "pytest.py", "_pytest.py")
 
 
@@ -39,42 +39,38 @@ class JudgeWatch:
         self._directory = directory
         self._is_meant = any(_FORMATTING.search(word) for word in argv)
         self._before = _judges(directory)
-        self._files: frozenset[str] = frozenset()
+        #: The judges that existed before, relative to the root; set by `written`.
+        self.files: frozenset[str] = frozenset()
 
-    @property
-    def files(self) -> frozenset[str]:
-        """Those that were there before, as seen from the root; known once `written` was asked."""
-        return self._files
+    def written(self, workplace: Workplace) -> list[tuple[str, Location]]:
+        """Return what was written or made since, as messages and locations.
 
-    def written(self, workplace: Workplace) -> list[tuple[str, Place]]:
-        """What was written since, or came to be: words for people, and where.
-
-        Who writes a file changes when it was last changed, and cannot set that back.
+        Nobody can write a file and set back its time of change.
         """
         names = {file: relative(file, workplace) or file for file in self._before}
-        self._files = frozenset(names.values())
+        self.files = frozenset(names.values())
         found = [
-            (f"{name} was written while it judged", Place(name))
+            (f"{name} was written while it judged", Location(file=name))
             for file, name in names.items()
             if not self._is_meant and state_of(Path(file)) != self._before[file]
         ]
         for file in _judges(self._directory):
             if file not in self._before and Path(file).name in _LOOKED_FOR:
                 name = relative(file, workplace) or file
-                found.append((f"{name} was made while the tests ran", Place(name)))
+                found.append((f"{name} was made while the tests ran", Location(file=name)))
         return found
 
 
 def _judges(directory: Path) -> dict[str, State]:
-    """The programs and settings among the judges below a directory: tests write other files."""
+    """Return the programs and settings among the judges: tests write other files."""
     found: dict[str, State] = {}
     top = str(directory)
-    for place, directories, files in os.walk(top):
+    for parent, directories, files in os.walk(top):
         directories[:] = [name for name in directories if name not in _NOT_OWN]
-        inside = os.path.relpath(place, top)
+        inside = os.path.relpath(parent, top)
         for name in files:
             if _decides(name, inside):
-                file = os.path.join(place, name)  # noqa: PTH118 - there may be very many
+                file = os.path.join(parent, name)  # noqa: PTH118 - there may be very many
                 if state := state_of(Path(file)):
                     found[file] = state
     return found

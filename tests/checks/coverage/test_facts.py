@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from runtrue.checks import Coverage, FileCoverage, Measured, load_measured
-from runtrue.checks.coverage import forget_measured, keep_measured
+from runtrue.checks.coverage import MEASURED
 
 LINES = st.frozensets(st.integers(1, 12))
 NAMES = st.sampled_from(["a.py", "b.py", "c.py"])
@@ -117,13 +117,13 @@ class TestKept:
         "measured", [Measured(coverage=EXAMPLE), Measured(why_not="there is no c8")]
     )
     def test_it_comes_back_as_it_was(self, tmp_path: Path, name: str, measured: Measured) -> None:
-        keep_measured(measured, tmp_path, name)
+        MEASURED.save(measured, tmp_path, name)
         assert load_measured(tmp_path, name) == measured
         assert [file.parent for file in tmp_path.rglob("*")] == [tmp_path]
 
     def test_that_of_an_earlier_run_is_forgotten(self, tmp_path: Path) -> None:
-        keep_measured(Measured(coverage=EXAMPLE), tmp_path, "tests")
-        forget_measured(tmp_path, "tests")
+        MEASURED.save(Measured(coverage=EXAMPLE), tmp_path, "tests")
+        MEASURED.forget(tmp_path, "tests")
         assert load_measured(tmp_path, "tests") is None
 
     @pytest.mark.parametrize("text", ["", "{", '{"coverage": 1}'])

@@ -1,4 +1,4 @@
-"""Lines that hold code: what V8, and what has not been measured at all, must be told of."""
+"""Lines that hold code, for reports that do not say: V8's, and those of unmeasured files."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from runtrue.checks.framework import Language, language_of
 
 
 def lines_with_code(file: Path) -> set[int]:
-    """The lines of a file that could be run: none of a file that is not there."""
+    """Return the lines of a file that could run; none for a file that does not exist."""
     if not file.is_file():
         return set()
     text = file.read_text(encoding="utf-8", errors="replace")
@@ -16,7 +16,7 @@ def lines_with_code(file: Path) -> set[int]:
 
 
 def lines_without_code(file: Path) -> set[int]:
-    """The lines of a file that hold a comment, a docstring, or nothing."""
+    """Return the lines of a file that hold a comment, a docstring, or nothing."""
     text = file.read_text(encoding="utf-8", errors="replace")
     return _in_python(text) if language_of(file.name) is Language.PYTHON else _in_others(text)
 
@@ -33,7 +33,7 @@ def _in_python(text: str) -> set[int]:
     for node in nodes:
         match node:
             case ast.Expr(value=ast.Constant(value=str()), lineno=first, end_lineno=last):
-                # Not that of a function that stands on the same line.
+                # Not that of a function on the same line.
                 if not lines[first - 1][: node.col_offset].strip():
                     found.update(range(first, (last or first) + 1))
     return found

@@ -1,21 +1,23 @@
-"""The facts of coverage: the lines of each file that ran, and those that could have."""
+"""Coverage facts: the lines of each file that ran, and those that could have."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
+from runtrue.checks.saved import SavedValue
+
 
 @dataclass(frozen=True, slots=True)
 class FileCoverage:
-    """The lines of one file that hold something to run: those that ran and those that did not."""
+    """The lines of one file that hold code: those that ran and those that did not."""
 
     executed: frozenset[int] = frozenset()
     missing: frozenset[int] = frozenset()
 
     @classmethod
     def of_counts(cls, counts: Iterable[tuple[int, int]]) -> FileCoverage:
-        """From how often lines ran; of a line that is counted in several parts, one will do."""
+        """Build it from how often lines ran; a line with several counts ran if one is positive."""
         missing: set[int] = set()
         executed: set[int] = set()
         for line, count in counts:
@@ -35,29 +37,29 @@ class FileCoverage:
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """What one run of the tests covered, by file, each as seen from the root of the sandbox."""
+    """The lines that one run of the tests covered, by file relative to the sandbox's root."""
 
     files: dict[str, FileCoverage] = field(default_factory=dict)
 
     @property
     def counts(self) -> dict[str, tuple[int, int]]:
-        """By file, how many lines ran, and of how many."""
+        """The number of lines that ran and of all lines, by file."""
         return {file: (len(c.executed), len(c.lines)) for file, c in sorted(self.files.items())}
 
     def percent(self, files: Collection[str] | None = None) -> float | None:
-        """How much of some files, or of all, ran; None when not a line of them counts."""
+        """Return how much of some files, or of all, ran; None if they hold no line that counts."""
         wanted = self.files.keys() if files is None else set(files)
         counts = [count for file, count in self.counts.items() if file in wanted]
         return _percent(sum(ran for ran, _ in counts), sum(of for _, of in counts))
 
     def percent_of_lines(self, lines: Mapping[str, frozenset[int]]) -> float | None:
-        """How much of some lines ran, of those that count; None when none of them does."""
+        """Return how much of some lines ran; None if none of them counts."""
         files = {file: self.files.get(file, FileCoverage()) for file in lines}
         ran = sum(len(lines[file] & c.executed) for file, c in files.items())
         return _percent(ran, sum(len(lines[file] & c.lines) for file, c in files.items()))
 
     def missed(self, lines: Mapping[str, frozenset[int]]) -> dict[str, tuple[int, ...]]:
-        """Those of some lines that should have run and did not, by file."""
+        """Return those of some lines that could have run and did not, by file."""
         missed = {
             file: tuple(sorted(wanted & self.files.get(file, FileCoverage()).missing))
             for file, wanted in lines.items()
@@ -69,6 +71,17 @@ class Coverage:
         for file, coverage in other.files.items():
             files[file] = files.get(file, FileCoverage()) | coverage
         return Coverage(files)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measured:
+    """The coverage of a check's run, or `why_not`: why there is none and what to do about it."""
+
+    coverage: Coverage | None = None
+    why_not: str | None = None
+
+
+MEASURED = SavedValue("coverage", Measured)
 
 
 def _percent(ran: int, of: int) -> float | None:

@@ -1,4 +1,4 @@
-"""Left reports: those that a test command writes by itself where they are usually looked for."""
+"""Left reports: those that a test command writes by itself, by their usual names."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from pathlib import Path
 
 from runtrue.checks.coverage.facts import Coverage
 from runtrue.checks.coverage.report import read_report
-from runtrue.checks.places import State, files_below, state_of
+from runtrue.checks.locations import State, files_below, state_of
 from runtrue.loop import Workplace
 
-#: What they are called, wherever a part of the project has them; of several kinds the first counts.
+#: Names of reports, in any directory of the project; of several formats the first counts.
 NAMES = (
     *("coverage-final.json", "lcov.info"),
     *("coverage.json", "coverage.xml", "cobertura.xml", "cobertura-coverage.xml"),
@@ -22,14 +22,14 @@ NAMES = (
 
 
 class LeftReports:
-    """The reports below a directory that were not there, or not the same, when this was made."""
+    """The reports below a directory that were new or changed since this object was made."""
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
         self._before = dict(self._files())
 
     def coverage(self, workplace: Workplace) -> Coverage | None:
-        """What the new ones say; those of several parts of a project together."""
+        """Return the coverage in the new reports of the first format found, all parts together."""
         new = [file for file, state in self._files() if self._before.get(file) != state]
         for name in NAMES:
             reports = [read_report(file, workplace) for file in sorted(new) if file.name == name]

@@ -16,7 +16,7 @@ class Element:
 
 
 def elements(data: bytes) -> list[Element]:
-    """All elements in the order in which they begin. Raises ValueError for what is no XML.
+    """Return all elements in the order in which they begin. Raises ValueError for what is no XML.
 
     A document may name a DTD, as those of JaCoCo and Cobertura do: expat fetches none by itself.
     One that declares entities is refused. Newer versions of expat stop their expansion before it

@@ -1,10 +1,10 @@
-// A jest reporter that writes what `jest --json` would have written, as lines under seal: jest's
+// A jest reporter that writes what `jest --json` would have written, as signed lines: jest's
 // own report is a file that any test can write as well.
 "use strict";
 
-const tell = require("./runtrue-seal.cjs")();
+const write = require("./runtrue-signed.cjs")();
 
-tell({ event: "start" });
+write({ event: "start" });
 
 module.exports = class {
   onRunComplete(_contexts, results) {
@@ -14,6 +14,6 @@ module.exports = class {
       message: file.failureMessage || "",
       assertionResults: file.testResults,
     }));
-    tell({ event: "end", report: { testResults } });
+    write({ event: "end", report: { testResults } });
   }
 };

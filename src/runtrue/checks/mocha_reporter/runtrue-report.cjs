@@ -1,12 +1,12 @@
-// A mocha reporter that writes what its reporter `json` would have written, as lines under seal.
+// A mocha reporter that writes what its reporter `json` would have written, as signed lines.
 "use strict";
 
-const tell = require("../jest_reporter/runtrue-seal.cjs")();
+const write = require("../jest_reporter/runtrue-signed.cjs")();
 
 const { parse, stringify } = JSON;
 const namesOf = Object.getOwnPropertyNames;
 
-tell({ event: "start" });
+write({ event: "start" });
 
 /** JSON of anything, in the order of names, whatever it holds. */
 function shown(held) {
@@ -48,6 +48,6 @@ module.exports = class {
       report.failures.push(clean(test));
     });
     runner.on("pending", (test) => report.pending.push(clean(test)));
-    runner.once("end", () => tell({ event: "end", report }));
+    runner.once("end", () => write({ event: "end", report }));
   }
 };

@@ -1,4 +1,4 @@
-"""What runtrue_report needs to measure coverage: coverage.py, started as early as can be.
+"""Measure coverage for runtrue_report: coverage.py, started as early as possible.
 
 It runs inside the project's own Python, like runtrue_report. coverage.py is the project's own where
 it has one, else the copy that runtrue lends. Under pytest-xdist each worker measures for itself,
@@ -22,14 +22,14 @@ import pytest
 
 _VARIABLE = "RUNTRUE_COVERAGE"
 _FIRST_WORKER = "gw0"
-#: Where a project's own directory holds the code of others.
+#: Directories of a project that hold the code of others.
 _INSTALLED = (".venv", "venv", "node_modules", "vendor", ".git", ".tox", ".nox")
 
 
-def begin(tell: Callable[[dict[str, Any]], None] | None) -> Measuring | None:
-    """Begin to measure, where this is the process that is to: not in a pytest that a test runs.
+def begin(write: Callable[[dict[str, Any]], None] | None) -> Measurement | None:
+    """Begin to measure, unless this is a pytest that a test runs.
 
-    `tell` writes a line of the report; a worker of pytest-xdist has none.
+    `write` writes a line of the report; a worker of pytest-xdist has none.
     """
     wanted = json.loads(os.environ.pop(_VARIABLE))
     starter = wanted.get("starter")
@@ -37,23 +37,23 @@ def begin(tell: Callable[[dict[str, Any]], None] | None) -> Measuring | None:
         starter != os.getppid() or os.environ.get("PYTEST_XDIST_WORKER") is None
     ):
         return None
-    measuring = Measuring(wanted, tell, is_worker=starter is not None)
-    measuring.start()
-    return measuring
+    measurement = Measurement(wanted, write, is_worker=starter is not None)
+    measurement.start()
+    return measurement
 
 
-class Measuring:
-    """The measuring of one process, and a plugin that ends it."""
+class Measurement:
+    """The coverage of one process, measured until the session finishes."""
 
     def __init__(
         self,
         wanted: dict[str, Any],
-        tell: Callable[[dict[str, Any]], None] | None,
+        write: Callable[[dict[str, Any]], None] | None,
         *,
         is_worker: bool,
     ) -> None:
         self._wanted = wanted
-        self._tell = tell
+        self._write = write
         self._is_worker = is_worker
         # Paths in the report are seen from here, wherever a test may go.
         self._directory = str(Path.cwd())
@@ -63,9 +63,9 @@ class Measuring:
         self._is_ours = True
         self._why_not: str | None = None
         if not is_worker:
-            self._tell_workers()
+            self._set_for_workers()
 
-    def _tell_workers(self, **more: Any) -> None:
+    def _set_for_workers(self, **more: Any) -> None:
         self._wanted.update(more, starter=os.getpid())
         os.environ[_VARIABLE] = json.dumps(self._wanted)
 
@@ -85,9 +85,9 @@ class Measuring:
                 self._fail(error)
 
     def _module(self) -> Any:
-        """coverage.py, the project's own or the one lent."""
+        """Import coverage.py, the project's own or the one lent."""
         spec = importlib.util.find_spec("coverage")
-        # A directory of this name, which reports lie in, would be imported as an empty package.
+        # A directory of this name, with reports, would be imported as an empty package.
         if spec is not None and spec.origin is not None:
             import coverage
 
@@ -129,7 +129,7 @@ class Measuring:
 
     @staticmethod
     def _theirs(module: Any) -> Any:
-        """The project's own settings, for what it does not want to be counted."""
+        """Read the project's own settings, for what it does not want to be counted."""
         try:
             return module.Coverage(data_file=None, config_file=True)
         except Exception:  # its settings may be for another version, or for plugins of its own
@@ -143,8 +143,8 @@ class Measuring:
             self._coverage.stop()
         self._coverage, self._why_not = None, None
         if not self._is_worker:
-            self._tell_workers(gave_way=True)
-            # By kind; one without a name asks for none, and where nothing is asked there is this.
+            self._set_for_workers(gave_way=True)
+            # By format; an empty name asks for none, and by default there is this one.
             asked = dict(options.cov_report or {"term": None})
             asked.pop("", None)
             options.cov_report = {**asked, "json": str(self._report)}
@@ -155,7 +155,7 @@ class Measuring:
         self._why_not = f"coverage.py cannot be used here ({what}): install it beside pytest"
 
     def pytest_collection_finish(self, session: Any) -> None:
-        """Tell of every test where it is and what it is marked with; of several workers, one."""
+        """Write the location and markers of every test; of several workers, one does."""
         workerinput = getattr(session.config, "workerinput", None)
         if workerinput is not None and workerinput.get("workerid") != _FIRST_WORKER:
             return
@@ -170,24 +170,24 @@ class Measuring:
             for item in session.items
         ]
         if workerinput is not None:
-            # The process that started it tells of them, in the end.
-            session.config.workeroutput["runtrue_told"] = lines
-        elif self._tell is not None:
+            # The process that started it writes them in the end.
+            session.config.workeroutput["runtrue_items"] = lines
+        elif self._write is not None:
             for line in lines:
-                self._tell(line)
+                self._write(line)
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self) -> None:
-        """Keep what was measured; put it together where all workers are done."""
+        """Save the measurement; combine those of all workers when they are done."""
         if self._coverage is not None:
             with _silence():
                 try:
                     self._finish()
-                except Exception as error:  # what the tests say stands without it
+                except Exception as error:  # the verdict does not depend on it
                     self._fail(error)
-        if not self._is_worker and self._tell is not None:
+        if not self._is_worker and self._write is not None:
             why_not = self._why_not
-            self._tell({"event": "coverage", "directory": self._directory, "why_not": why_not})
+            self._write({"event": "coverage", "directory": self._directory, "why_not": why_not})
 
     def _finish(self) -> None:
         if not self._is_ours:
@@ -206,7 +206,7 @@ class Measuring:
 
 @contextlib.contextmanager
 def _silence() -> Generator[None, None, None]:
-    """What coverage.py warns of is not the project's business, whose filters may make it errors."""
+    """Ignore coverage.py's warnings, which the project's filters might turn into errors."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         yield

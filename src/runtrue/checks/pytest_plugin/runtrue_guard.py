@@ -1,7 +1,7 @@
-"""Notices when a program changes what judges it: functions of pytest, its hooks, assertions.
+"""Notice when a program changes its judges: functions of pytest, its hooks, assertions.
 
-It runs inside the project's own Python, as a part of runtrue_report. It tells what was put in the
-place of what, and where that comes from; whether that may be is decided by who reads the report. A
+It runs inside the project's own Python, as a part of runtrue_report. It reports what was replaced
+by what, and where that comes from; the reader of the report decides whether that is allowed. A
 program can do anything to the process that it runs in: this is a net for what is usually tried.
 """
 
@@ -18,7 +18,7 @@ from typing import Any
 
 import pluggy
 
-#: Modules whose functions decide how a test ends, or what is told of it.
+#: Modules whose functions decide how a test ends, or what is reported of it.
 _DECIDING = (
     *("_pytest.assertion", "_pytest.assertion.rewrite", "_pytest.assertion.util"),
     *("_pytest.main", "_pytest.nodes", "_pytest.outcomes", "_pytest.python", "_pytest.python_api"),
@@ -26,13 +26,13 @@ _DECIDING = (
     *("_pytest.unittest", "_pytest.doctest", "_pytest.subtests"),
     *("unittest.case", "unittest.suite", "unittest.result", "doctest"),
 )
-#: Of the builtins, those that tests, and pytest, decide with.
+#: The builtins that tests, and pytest, decide with.
 _BUILTINS = (
     *("AssertionError", "BaseException", "Exception", "SystemExit", "KeyboardInterrupt"),
     *("compile", "exec", "isinstance", "issubclass", "getattr", "hasattr", "all", "any", "len"),
     *("bool", "abs", "type", "__build_class__"),
 )
-#: What is looked at after every test, by module.
+#: The functions that are checked after every test, by module.
 _OFTEN = frozenset(
     {
         *("_pytest.runner.runtestprotocol", "_pytest.runner.call_and_report"),
@@ -51,7 +51,7 @@ _OFTEN = frozenset(
     }
 )
 _INSTALLED = frozenset({".venv", "venv", "site-packages"})
-#: Where code lies that is not the project's, and this.
+#: Where code that is not the project's is installed, and this.
 _INSTALLED_IN = (
     "<",
     *{str(Path(place).resolve()) + os.sep for place in (sys.prefix, sys.base_prefix)},
@@ -62,12 +62,12 @@ _HOLDERS = (classmethod, staticmethod)
 
 
 class Guard:
-    """What judges, as it was when this was made, and how it differs from that later."""
+    """The judges as they were when this was made, compared with what they are later."""
 
     def __init__(self) -> None:
         self._entries = [*_entries()]
         self._often = [entry for entry in self._entries if entry[0] in _OFTEN]
-        self._told: set[str] = set()
+        self._reported: set[str] = set()
         self._trusted: set[Any] = set()
         self._registrars: dict[int, tuple[Any, str, int]] = {}
         self._hooks: dict[int, tuple[Any, Any]] = {}
@@ -77,24 +77,24 @@ class Guard:
         self._plugins = 0
 
     def know_module(self, name: str) -> None:
-        """Take a module that has been imported since, such as the one that reports."""
+        """Add a module that has been imported since, such as the one that reports."""
         self._entries += _entries_of(name)
 
     def know_manager(self, manager: Any) -> None:
-        """Take the manager with its plugins, before it has loaded any that lies about."""
+        """Add the manager with its plugins, before it has loaded any of the project's."""
         key = "_inner_hookexec"
-        held = vars(manager)
-        if key in held:
-            entry = ("the call of hooks", held, key, held[key], None)
+        values = vars(manager)
+        if key in values:
+            entry = ("the call of hooks", values, key, values[key], None)
             self._entries.append(entry)
             self._often.append(entry)
         self._manager = manager
         self._hooks = {id(impl): (impl, impl.function) for impl in _hooks(manager)}
-        self._names = held.get("_name2plugin", ())
+        self._names = values.get("_name2plugin", ())
         self._plugins = len(self._names)
 
     def know_plugin(self, plugin: Any) -> None:
-        """Keep who has registered a plugin: those that settings and tests name, pytest itself does.
+        """Note who registered a plugin; pytest itself registers those in settings and tests.
 
         Modules of these may change what they like: they are a part of the judge.
         """
@@ -108,7 +108,7 @@ class Guard:
             self._trusted.add(file)
 
     def glance(self) -> list[dict[str, Any]]:
-        """What is found after a test, with a look at what is changed most."""
+        """Return the changes since the last test to what is changed most."""
         found = [*self._changed(self._often)]
         if len(self._names) != self._plugins:
             self._plugins = len(self._names)
@@ -116,7 +116,7 @@ class Guard:
         return found
 
     def look(self) -> list[dict[str, Any]]:
-        """What is found in all there is."""
+        """Return all changes."""
         return [*self._changed(self._entries), *self._changed_hooks()]
 
     def _changed(self, entries: list[Any]) -> Iterator[dict[str, Any]]:
@@ -124,7 +124,7 @@ class Guard:
             present = holder.get(key)
             if present is value and (code is None or _function(value).__code__ is code):
                 continue
-            yield from self._tell(name, _origin(present))
+            yield from self._new(name, _origin(present))
 
     def _changed_hooks(self) -> Iterator[dict[str, Any]]:
         if self._manager is None:
@@ -139,19 +139,19 @@ class Guard:
             plugin, file, line = self._registrars.get(id(impl.plugin), (None, "", 0))
             if known is None and plugin is impl.plugin:
                 origin = {"files": [file], "line": line}
-            yield from self._tell("the hook " + name, origin)
+            yield from self._new("the hook " + name, origin)
 
-    def _tell(self, name: str, origin: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    def _new(self, name: str, origin: dict[str, Any]) -> Iterator[dict[str, Any]]:
         found = {"what": name, **origin}
         files = origin["files"]
-        if str(found) in self._told or (files and self._trusted.issuperset(files)):
+        if str(found) in self._reported or (files and self._trusted.issuperset(files)):
             return
-        self._told.add(str(found))
+        self._reported.add(str(found))
         yield found
 
 
 def _entries() -> Iterator[tuple[str, Any, str, Any, Any]]:
-    """The name, the holder, the key in it, the value and its code, of all that decides."""
+    """Yield the name, holder, key in it, value and code of all that decides."""
     names = vars(builtins)
     for key in _BUILTINS:
         yield "builtins." + key, names, key, names.get(key), None
@@ -162,13 +162,13 @@ def _entries() -> Iterator[tuple[str, Any, str, Any, Any]]:
 
 
 def _entries_of(module_name: str) -> Iterator[tuple[str, Any, str, Any, Any]]:
-    held = vars(sys.modules[module_name])
-    for key, value in list(held.items()):
+    names = vars(sys.modules[module_name])
+    for key, value in list(names.items()):
         if getattr(value, "__module__", None) != module_name:
             continue
         name = module_name + "." + key
         if isinstance(value, types.FunctionType):
-            yield name, held, key, value, value.__code__
+            yield name, names, key, value, value.__code__
         elif isinstance(value, type):
             for part_name, part in list(vars(value).items()):
                 function = _function(part)
@@ -190,7 +190,7 @@ def _hooks(manager: Any) -> Iterator[Any]:
 
 
 def _origin(value: Any) -> dict[str, Any]:
-    """The files that something comes from, as far as it says so, and the line in the first."""
+    """Return the files that something comes from, as far as known, and the line in the first."""
     function: Any = _function(value)
     while isinstance(function, functools.partial):
         function = function.func
@@ -200,16 +200,16 @@ def _origin(value: Any) -> dict[str, Any]:
         files = [code.co_filename, function.__globals__.get("__file__")]
         line = code.co_firstlineno
     else:
-        kind = function if isinstance(function, type) else type(function)
-        module = sys.modules.get(getattr(kind, "__module__", None) or "")
+        owner = function if isinstance(function, type) else type(function)
+        module = sys.modules.get(getattr(owner, "__module__", None) or "")
         files, line = [getattr(module, "__file__", None)], None
     return {"files": [str(f) for f in files if f and not str(f).startswith("<")], "line": line}
 
 
-def compile_anew(directory: str) -> None:
-    """Have tests compiled from what their files hold: byte code that lies about could be anybody's.
+def ignore_byte_code(directory: str) -> None:
+    """Have tests compiled from their source: byte code beside them could be anybody's.
 
-    That of the project in `directory` alone; what is installed is not the candidate's to change.
+    Only in the project in `directory`: what is installed is not the candidate's to change.
     """
     rewrite: Any = sys.modules.get("_pytest.assertion.rewrite")
     read = getattr(rewrite, "_read_pyc", None)

@@ -1,8 +1,8 @@
-"""A pytest plugin that writes what happened, line by line, to the file $RUNTRUE_REPORT names.
+"""A pytest plugin that writes each event as a line to the file that $RUNTRUE_REPORT names.
 
 It runs inside the project's own Python, where runtrue is not installed, so it imports nothing but
-pytest and the standard library. Each line is written as it happens: when the run dies or is killed,
-the lines tell how far it came and what was running.
+pytest and the standard library. Each line is written as it happens: if the run dies or is killed,
+the lines show how far it came and what was running.
 """
 
 from __future__ import annotations  # any Python may be the project's
@@ -20,7 +20,7 @@ import pytest
 from _pytest._io.saferepr import saferepr
 
 _KEEP = 50_000
-#: How much is told of each side of a comparison.
+#: How many characters of each side of a comparison are reported.
 _SIDE = 400
 _SECONDS = float(os.environ.get("RUNTRUE_TEST_SECONDS") or 0)
 
@@ -29,7 +29,7 @@ _reported: list[Any] = []
 
 
 def _begun() -> Any:
-    """What was there before anything of the project was imported, or else is from now on."""
+    """Return the module that sitecustomize loaded before the project, or else load it now."""
     known = sys.modules.get("runtrue_begin")
     if known is None:
         path = os.path.join(os.path.dirname(__file__), "runtrue_begin.py")
@@ -40,23 +40,23 @@ def _begun() -> Any:
 
 
 _begin = _begun()
-_tell, _guard = _begin.tell, _begin.guard
-_measuring = (
-    _begin.load("runtrue_coverage").begin(_tell) if "RUNTRUE_COVERAGE" in os.environ else None
+_write_line, _guard = _begin.write, _begin.guard
+_measurement = (
+    _begin.load("runtrue_coverage").begin(_write_line) if "RUNTRUE_COVERAGE" in os.environ else None
 )
 
 
-def _writer(tell: Any) -> Any:
-    """What writes an event. It holds what it needs: a program may replace all that has a name."""
+def _writer(write_line: Any) -> Any:
+    """Return a function that writes an event. A program may replace all that has a global name."""
 
     def write(event: str, **data: Any) -> None:
-        if tell is not None:
-            tell({"event": event, **data})
+        if write_line is not None:
+            write_line({"event": event, **data})
 
     return write
 
 
-_write = _writer(_tell)
+_write = _writer(_write_line)
 
 
 def _trim(text: str) -> str:
@@ -77,9 +77,9 @@ def _exception(error: BaseException) -> dict[str, Any]:
 
 
 def _status(error: BaseException) -> int | None:
-    """The HTTP status of the response that an exception carries, or is.
+    """Return the HTTP status of the response that an exception carries, or is.
 
-    One that merely has a status is what a program answers with, not what it was answered.
+    One that merely has a status is a program's own answer, not one that it got.
     """
     response = getattr(error, "response", None)
     if response is not None:
@@ -112,18 +112,18 @@ def _frames(entry: Any) -> list[dict[str, Any]]:
 
 
 class TestTimeout(BaseException):
-    """A test has used up its processor time. No `except Exception` of a program is to catch it."""
+    """A test has used up its processor time. No `except Exception` of a program may catch it."""
 
 
 def _too_long(number: int, frame: Any) -> None:
-    told = "did not end within %g s of processor time; `test_seconds` of the check gives it more"
-    raise TestTimeout(told % _SECONDS)
+    message = "did not end within %g s of processor time; `test_seconds` of the check gives it more"
+    raise TestTimeout(message % _SECONDS)
 
 
 class _Limit:
-    """Ends a test that goes on for ever where it is, so that the report says where that was.
+    """Ends a test that goes on for ever, so that the report says where that was.
 
-    Processor time, not time: what waits for a server, or is starved by other programs, goes on.
+    Processor time, not time: a test that waits for a server, or is starved by others, goes on.
     """
 
     @pytest.hookimpl(hookwrapper=True)
@@ -155,7 +155,7 @@ class _Reporter:
         self.guard = guard
         self.writes = not hasattr(config, "workerinput")
         options = ("collectonly", "setuponly", "setupplan")
-        #: Whether no test is to be run, or by others.
+        #: True if no test is to be run, or others run them.
         self.is_idle = any(config.getoption(name, False) for name in (*options, "numprocesses"))
         #: Both sides of the equality that an assert has just failed at.
         self.compared: dict[str, str] | None = None
@@ -228,7 +228,7 @@ class _Reporter:
             self._case(report)
 
     def pytest_collectreport(self, report: Any) -> None:
-        # A whole module that is skipped has no tests that could be told of.
+        # A whole module that is skipped has no tests that could be reported.
         if self.writes and (report.failed or report.skipped):
             self._case(report, when="collect")
 
@@ -249,9 +249,9 @@ class _Reporter:
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any, error: Any) -> None:
-        told = getattr(node, "workeroutput", {})
-        self._tampered(told.get("runtrue_tampered", ()))
-        for line in told.get("runtrue_told", ()):
+        output = getattr(node, "workeroutput", {})
+        self._tampered(output.get("runtrue_tampered", ()))
+        for line in output.get("runtrue_items", ()):
             self.write(**line)
 
     def _tampered(self, found: Any, test: str | None = None) -> None:
@@ -279,8 +279,8 @@ def pytest_load_initial_conftests(
         if _guard is not None:
             _guard.know_module(__name__)
             _guard.know_manager(early_config.pluginmanager)
-    if _measuring is not None and _is_reported(early_config):
-        _measuring.give_way(early_config.known_args_namespace)
+    if _measurement is not None and _is_reported(early_config):
+        _measurement.give_way(early_config.known_args_namespace)
     outcome = yield
     if _is_reported(early_config):
         _write("ready")
@@ -291,8 +291,8 @@ def pytest_load_initial_conftests(
         return
     cause = getattr(error, "cause", None)
     if cause is None:  # before pytest 8 the wrapper held the exception otherwise
-        held = getattr(error, "excinfo", None)
-        cause = held[1] if held else error
+        info = getattr(error, "excinfo", None)
+        cause = info[1] if info else error
     _write(
         "case",
         id=str(getattr(error, "path", "conftest.py")),
@@ -305,20 +305,20 @@ def pytest_load_initial_conftests(
 
 
 def pytest_plugin_registered(plugin: Any) -> None:
-    """Keep where that was done."""
+    """Note who registered it."""
     if _guard is not None:
         _guard.know_plugin(plugin)
 
 
 def pytest_configure(config: Any) -> None:
-    """Begin to listen."""
+    """Register the plugins of the session that is reported."""
     if _is_reported(config):
         if _guard is not None:
             config.pluginmanager.register(_Reporter(config), "runtrue-reporter")
         if _SECONDS and hasattr(signal, "setitimer"):
             config.pluginmanager.register(_Limit(), "runtrue-limit")
-        if _measuring is not None:
-            config.pluginmanager.register(_measuring, "runtrue-measuring")
+        if _measurement is not None:
+            config.pluginmanager.register(_measurement, "runtrue-measurement")
 
 
 def pytest_unconfigure(config: Any) -> None:

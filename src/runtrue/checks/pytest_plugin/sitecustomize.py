@@ -1,4 +1,4 @@
-"""Loads runtrue_begin as a Python that is to run pytest starts, before anything of the project.
+"""Load runtrue_begin when a Python that runs pytest starts, before anything of the project.
 
 Every Python imports a module of this name first. The directory that a command is run in, and those
 of $PYTHONPATH, come before the standard library: a program that has a module named like one that
@@ -13,12 +13,12 @@ import sys
 _HERE = os.path.dirname(os.path.abspath(__file__))
 _NAMES = ("pytest", "py.test")
 #: With these it runs no tests, and may not even ask for its plugins.
-_ONLY_TELLS = {"-h", "--help", "-V", "--version"}
+_RUNS_NOTHING = {"-h", "--help", "-V", "--version"}
 
 
 def _is_pytest(words: list[str]) -> bool:
-    """Whether a command line runs pytest, as a script or as a module."""
-    if not _ONLY_TELLS.isdisjoint(words):
+    """Return whether a command line runs pytest, as a script or as a module."""
+    if not _RUNS_NOTHING.isdisjoint(words):
         return False
     before = ["", *words]
     return os.path.basename(words[0] if words else "") in _NAMES or any(
@@ -27,7 +27,7 @@ def _is_pytest(words: list[str]) -> bool:
 
 
 def _begin() -> None:
-    """Import pytest, and what reports of it, from where nothing of the project lies."""
+    """Import pytest and our reporter without the project's directories on the path."""
     whole = sys.path[:]
     others = {os.path.abspath(place) for place in os.environ["PYTHONPATH"].split(os.pathsep)}
     sys.path[:] = [_HERE, *(place for place in whole if os.path.abspath(place) not in others)]
@@ -43,7 +43,7 @@ def _begin() -> None:
 
 
 def _go_on() -> None:
-    """Import the module of this name that would have been imported without this one."""
+    """Import the `sitecustomize` that would have been imported without this one."""
     from importlib.machinery import PathFinder
     from importlib.util import module_from_spec
 

@@ -1,7 +1,7 @@
-// What reporters write: lines that nobody else can write, change or leave out. See sealed.py.
+// The report: lines that nobody else can write, change or leave out. See signed_report.py.
 //
-// The key lies beside the report in a file that is read before any test is loaded; what is left
-// there is the key of the next session, from which this one's cannot be told.
+// The key is in a file beside the report, which is read before any test is loaded; what stays
+// there is the key of the next session, from which this one's cannot be derived.
 "use strict";
 
 const crypto = require("node:crypto");
@@ -13,7 +13,7 @@ const { appendFileSync, readFileSync, renameSync, writeFileSync } = fs;
 const { stringify } = JSON;
 const wait = () => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 10);
 
-// Of the hash of the key and the line, one half is the seal, the other the key of the next line.
+// Of the hash of the key and the line, one half is the signature, the other the key of the next line.
 const digest = (key, text) => createHash("sha512").update(key).update(text).digest();
 
 /** The number and the key of this session; those of the next are left in the file. */
@@ -40,7 +40,7 @@ function takeKey(path) {
 /** Open the report that $RUNTRUE_REPORT names; what is returned writes a line, at once. */
 module.exports = function openReport() {
   const path = process.env.RUNTRUE_REPORT;
-  // Neither tests, nor what they start, are told.
+  // Hidden from tests, and from what they start.
   delete process.env.RUNTRUE_REPORT;
   const taken = takeKey(`${path}.key`);
   const session = taken[0];
@@ -48,8 +48,8 @@ module.exports = function openReport() {
   return (line) => {
     const data = stringify(line);
     const whole = digest(key, data);
-    const seal = whole.toString("hex", 32);
+    const signature = whole.toString("hex", 32);
     key = whole.subarray(0, 32);
-    appendFileSync(path, `${session} ${seal} ${data}\n`, { mode: 0o600 });
+    appendFileSync(path, `${session} ${signature} ${data}\n`, { mode: 0o600 });
   };
 };

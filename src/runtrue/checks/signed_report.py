@@ -1,8 +1,7 @@
-"""Sealed reports: the lines of a report of which it is certain that the runner's side wrote them.
+"""Signed reports: the lines of a report that certainly came from the runner's side.
 
-The other sides of it are `runtrue_sealing`, in the project's own Python, and `runtrue-seal.cjs`, in
-its Node. A report may be written by
-several sessions, one after the other or side by side; each has a key of its own.
+They are written by `runtrue_signed` in the project's own Python, and `runtrue-signed.cjs` in its
+Node. Several sessions may write one report, one after the other or side by side; each has its key.
 """
 
 from __future__ import annotations
@@ -17,60 +16,53 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-#: A report that is longer was not written by tests.
+#: A longer report was not written by tests.
 _LONGEST = 1024 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sealed:
-    """The lines that bear their seal, and what is wrong with the report, in words for people.
-
-    Each line has the number of its session, too.
-    """
+class SignedReport:
+    """The lines with a valid signature, each with the number of its session, and any problems."""
 
     lines: tuple[dict[str, Any], ...] = ()
-    wrong: tuple[str, ...] = ()
-    #: Whether any session has taken its key, however little it has told.
-    begun: bool = False
+    #: What is wrong with the report, in words for people.
+    problems: tuple[str, ...] = ()
+    #: True if any session has taken its key, however little it wrote.
+    started: bool = False
 
 
-class Seal:
+class ReportKey:
     """The key of a report that is about to be written to `path`."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
+        self._key_file = path.with_name(f"{path.name}.key")
         self._first = secrets.token_bytes(32)
+        self._left = f"0 {self._first.hex()}".encode()
 
-    @property
-    def _key_file(self) -> Path:
-        return self._path.with_name(f"{self._path.name}.key")
-
-    def lay_out(self) -> None:
+    def leave(self) -> None:
         """Remove what others have left there, and leave the key for the first session."""
         for file in (self._path, self._key_file):
             file.unlink(missing_ok=True)
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
         with os.fdopen(os.open(self._key_file, flags, 0o600), "wb") as key:
-            key.write(self._left())
+            key.write(self._left)
 
-    def _left(self) -> bytes:
-        return f"0 {self._first.hex()}".encode()
-
-    def open(self) -> Sealed:
-        """Read the report, once, after whatever may have written it has ended."""
-        begun = _content(self._key_file, 256) != self._left()
+    def read(self) -> SignedReport:
+        """Read the report, once, after everything that may have written it has ended."""
+        started = _content(self._key_file, 256) != self._left
         self._key_file.unlink(missing_ok=True)
-        if not _is_file(self._path):
-            gone = ("the report of the tests is gone",) if begun else ()
-            return Sealed(begun=begun, wrong=gone)
+        if not _is_regular(self._path):
+            gone = ("the report of the tests is gone",) if started else ()
+            return SignedReport(started=started, problems=gone)
         content = _content(self._path, _LONGEST)
         if content is None:
-            return Sealed(begun=True, wrong=("the report of the tests cannot be read",))
+            return SignedReport(started=True, problems=("the report of the tests cannot be read",))
         # It holds all that tests printed, and a failed run keeps its sandbox.
         self._path.unlink(missing_ok=True)
-        return self._checked(content)
+        return self._verified(content)
 
-    def _checked(self, content: bytes) -> Sealed:
+    def _verified(self, content: bytes) -> SignedReport:
         # The first key of each session, and the key of its next line.
         first, keys = self._first, [self._first]
         lines: list[dict[str, Any]] = []
@@ -78,23 +70,23 @@ class Seal:
         # What comes after the last line end was cut off, by a process that died while writing.
         for line in content.split(b"\n")[:-1]:
             number, _, rest = line.partition(b" ")
-            told, _, data = rest.partition(b" ")
+            signature, _, data = rest.partition(b" ")
             session = int(number) if number.isdigit() and len(number) < 9 else -1
             if session == len(keys):
                 first = hashlib.sha512(first + b"session").digest()[:32]
                 keys.append(first)
             key = keys[session] if 0 <= session < len(keys) else b""
             digest = hashlib.sha512(key + data).digest()
-            if not key or not hmac.compare_digest(digest[32:].hex().encode(), told):
+            if not key or not hmac.compare_digest(digest[32:].hex().encode(), signature):
                 forged += 1
                 continue
             keys[session] = digest[:32]
             lines.append({**json.loads(data), "session": session})
-        wrong = f"{forged} lines of the report of the tests were written, or changed, by others"
-        return Sealed(lines=tuple(lines), wrong=(wrong,) if forged else (), begun=True)
+        problem = f"{forged} lines of the report of the tests were written, or changed, by others"
+        return SignedReport(lines=tuple(lines), problems=(problem,) if forged else (), started=True)
 
 
-def _is_file(path: Path) -> bool:
+def _is_regular(path: Path) -> bool:
     try:
         return stat.S_ISREG(path.lstat().st_mode)
     except OSError:
@@ -102,7 +94,7 @@ def _is_file(path: Path) -> bool:
 
 
 def _content(path: Path, limit: int) -> bytes | None:
-    """What a file holds; None for one that is too long, or is none: a pipe would never end."""
+    """Return a file's content; None if it is too long or not regular: a pipe would never end."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW)
     except OSError:

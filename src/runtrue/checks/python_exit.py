@@ -1,9 +1,8 @@
-"""Endings: the proof that the Python processes of a command came to their end.
+"""Python exits: the proof that the Python processes of a command came to their end.
 
 An exit code of 0 is no proof: `os._exit(0)` in the program under test gives the same. A module that
-Python imports at its start, `sitecustomize` in `python_start`, writes a sealed line when a process
-begins, and one when it ends as it should. Where there is no such line nothing is known, and the
-exit code decides.
+Python imports at its start, `sitecustomize` in `python_start`, writes a signed line when a process
+begins, and one when it ends normally. Without such lines the exit code decides.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from runtrue.checks.line import commands_of, is_shell
-from runtrue.checks.sealed import Seal
+from runtrue.checks.signed_report import ReportKey
 
 _START = Path(__file__).with_name("python_start")
 _REPORT = "ending.jsonl"
@@ -23,24 +22,24 @@ _PYTHON = re.compile(r"python[\d.]*|.+\.py")
 _TESTING = frozenset({"unittest", "doctest", "coverage"})
 
 
-class Ending:
-    """What is known of how the Python processes of one run of a command ended."""
+class PythonExit:
+    """The ends of the Python processes in one run of a command, as far as they are recorded."""
 
     def __init__(self, command: str, scratch: Path) -> None:
         self._words = frozenset(word.text for words in commands_of(command) for word in words)
         self._is_shell = is_shell(command)
         self._report = scratch / _REPORT
-        self._seal = Seal(self._report)
+        self._key = ReportKey(self._report)
 
     @staticmethod
-    def is_told(command: str) -> bool:
-        """Whether a command runs Python itself."""
+    def is_recorded(command: str) -> bool:
+        """Return whether a command runs Python itself."""
         words = (word for words in commands_of(command) for word in words)
         return any(_PYTHON.fullmatch(word.name) for word in words)
 
-    def told(self, environment: Mapping[str, str]) -> dict[str, str]:
-        """The environment in which processes tell of their end."""
-        self._seal.lay_out()
+    def prepare(self, environment: Mapping[str, str]) -> dict[str, str]:
+        """Return the environment in which processes record their end."""
+        self._key.leave()
         start_first = [str(_START), *filter(None, [environment.get("PYTHONPATH")])]
         return {
             **environment,
@@ -49,18 +48,18 @@ class Ending:
         }
 
     def read(self) -> tuple[bool, tuple[str, ...]]:
-        """Whether a process that runs tests came to no end; and what is wrong with the report."""
-        sealed = self._seal.open()
-        told: dict[int, set[str]] = {}
+        """Return whether a process broke off that runs tests, and the report's problems."""
+        report = self._key.read()
+        recorded: dict[int, set[str]] = {}
         wanted: dict[int, set[str]] = {}
-        for line in sealed.lines:
-            told.setdefault(line["session"], set()).add(line["event"])
+        for line in report.lines:
+            recorded.setdefault(line["session"], set()).add(line["event"])
             if line["event"] == "begin":
                 wanted[line["session"]] = self._wanted(line["words"])
-        return any(wanted[one] - told[one] for one in wanted), sealed.wrong
+        return any(wanted[one] - recorded[one] for one in wanted), report.problems
 
     def _wanted(self, words: list[str]) -> set[str]:
-        """What is to be told of a process, by what Python was started with."""
+        """Return the events that a process should record, by its command line."""
         if words[0] == "-m":
             wanted = {"end"} if words[1] in _TESTING else set()
             return wanted | {"ran"} if words[1] == "unittest" else wanted

@@ -1,10 +1,10 @@
-"""The report that runtrue_report writes: lines that nobody else can write, change or leave out.
+"""The signed report of runtrue_report: lines that nobody else can write, change or leave out.
 
-It runs inside the project's own Python, as a part of runtrue_report. The key lies beside the report
-in a file that is read before anything of the project is imported; what is left there is the key of
-the next session, from which this one's cannot be told. Each line is sealed together with all that
-came before it, so that one who finds out how lines are sealed cannot take back what has been said:
-of the hash of the key and the line, one half is the seal, and the other the key of the next line.
+It runs inside the project's own Python, as a part of runtrue_report. The key is in a file beside
+the report, which is read before anything of the project is imported; what stays there is the key
+of the next session, from which this one's cannot be derived. Each line is signed together with all
+lines before it, so that anyone who finds out how lines are signed cannot take back earlier ones: of
+the hash of the key and the line, one half is the signature, and the other the key of the next line.
 """
 
 from __future__ import annotations  # any Python may be the project's
@@ -23,11 +23,11 @@ except ImportError:  # not on every system
 
 
 def open_report(path: str) -> Callable[[dict[str, Any]], None]:
-    """Open the report, and take its key; what is returned writes a line, at once."""
+    """Open the report, take its key, and return a function that writes a line at once."""
     session, key = _take_key(path + ".key")
     sha512 = hashlib.sha512
     encode = _encoder()
-    # Held here, not looked up: a program may put others in their places.
+    # Local names, not looked up again: a program may replace the functions.
     getpid, write, fstat, opened = os.getpid, os.write, os.fstat, os.open
     process = getpid()
     flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT
@@ -39,9 +39,9 @@ def open_report(path: str) -> Callable[[dict[str, Any]], None]:
 
     file = identity(descriptor)
 
-    def tell(line: dict[str, Any]) -> None:
+    def write_line(line: dict[str, Any]) -> None:
         nonlocal descriptor, file, key
-        if getpid() != process:  # a copy of it that a test has made, and that has not ended
+        if getpid() != process:  # a fork of it that a test has made, and that has not ended
             return
         try:
             is_ours = identity(descriptor) == file
@@ -58,13 +58,13 @@ def open_report(path: str) -> Callable[[dict[str, Any]], None]:
         while left:
             left = left[write(descriptor, left) :]
 
-    return tell
+    return write_line
 
 
 def _take_key(path: str) -> tuple[int, bytes]:
-    """The number and the key of this session; those of the next are left in the file.
+    """Return the number and the key of this session; leave those of the next in the file.
 
-    Without a key, lines are sealed with none: then it is seen that somebody has taken it.
+    Without a key, lines are signed with none: the reader then sees that somebody has taken it.
     """
     try:
         descriptor = os.open(path, os.O_RDWR)
@@ -87,7 +87,7 @@ def _take_key(path: str) -> tuple[int, bytes]:
 
 
 def _encoder() -> Callable[[Any], str]:
-    """JSON's encoder from a module of our own: programs change how the usual one does things."""
+    """Return JSON's encoder from a module of our own: programs change the usual one."""
     spec = importlib.util.spec_from_file_location("runtrue_json", json.encoder.__file__)
     module = importlib.util.module_from_spec(spec)  # type: ignore[arg-type]
     spec.loader.exec_module(module)  # type: ignore[union-attr]

@@ -1,0 +1,80 @@
+"""Locations: where in the project's own files a stack trace or a compiler's error points."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from runtrue.loop import Location, Workplace
+
+#: Directories of a project that hold the code of others, or git's.
+_INSTALLED = frozenset({".venv", "venv", "site-packages", "node_modules", "vendor", ".git"})
+_COLOUR = re.compile(r"\x1b\[[0-9;]*m")
+#: `file:line:column`, as nearly everyone writes it, and Maven's `file:[line,column]`.
+_LOCATION = re.compile(
+    r"(?:file://)?(?P<file>[^\s:()\[\]'\"`]+\.\w+):\[?(?P<line>\d+)(?:[:,](?P<column>\d+))?\]?"
+)
+#: An error begins its line with the location; Maven and Gradle say first how bad it is.
+_ERROR = re.compile(
+    rf"^(?:\[ERROR\] |e: )?{_LOCATION.pattern}:? (?:error: )?(?P<message>\S.*)$", re.MULTILINE
+)
+
+#: What changes about a file when it is written, even with the same content.
+State = tuple[int, ...]
+
+
+def plain(text: str) -> str:
+    """Return a text without colours."""
+    return _COLOUR.sub("", text)
+
+
+def locations_in(text: str, workplace: Workplace) -> Iterator[Location]:
+    """Yield the locations in a text that are in the project's own files."""
+    for match in _LOCATION.finditer(text):
+        if file := own_file(match["file"], workplace):
+            column = int(match["column"]) if match["column"] else None
+            yield Location(file=file, line=int(match["line"]), column=column)
+
+
+def errors_in(text: str, workplace: Workplace) -> list[tuple[Location, str]]:
+    """Return the errors that a compiler or interpreter reports in the project's files."""
+    found: dict[tuple[Location, str], None] = {}
+    for match in _ERROR.finditer(plain(text)):
+        if location := next(locations_in(match[0], workplace), None):
+            found[location, match["message"].strip()] = None
+    return list(found)
+
+
+def relative(file: str, workplace: Workplace) -> str | None:
+    """Return `file` relative to the sandbox's root; None if it is outside."""
+    path = Path(os.path.normpath(workplace.directory / file))
+    for root in (workplace.root, workplace.root.resolve()):
+        if path.is_relative_to(root):
+            return path.relative_to(root).as_posix()
+    return None
+
+
+def own_file(name: str, workplace: Workplace) -> str | None:
+    """Return a file of the project relative to the root; None if installed, absent or outside."""
+    file = relative(name, workplace)
+    if file is None or not _INSTALLED.isdisjoint(Path(file).parts[:-1]):
+        return None
+    return file if (workplace.root / file).is_file() else None
+
+
+def files_below(directory: Path) -> Iterator[Path]:
+    """Yield the files below a directory that are not the code of others."""
+    for parent, directories, files in os.walk(directory):
+        directories[:] = sorted(set(directories) - _INSTALLED)
+        yield from (Path(parent, file) for file in files)
+
+
+def state_of(file: Path) -> State | None:
+    """Return the state of a file; None if it does not exist."""
+    try:
+        found = file.stat()
+    except OSError:
+        return None
+    return (found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
