@@ -12,7 +12,7 @@ from opentelemetry.trace import INVALID_SPAN, Span
 from pydantic_ai import Agent, InstrumentationSettings, ModelRequest
 from pydantic_ai.direct import model_request
 
-from runtrue.models import Answer, Model, Usage, open_model
+from runtrue.models import Model, ModelAnswer, Usage, open_model
 from runtrue.models.conversation import connect
 from runtrue.models.providers import find_endpoint
 from tests.models.openai_server import KEY, OpenAIServer, Request, Say, Silence
@@ -33,7 +33,7 @@ def test_an_answer_is_text_and_what_it_used_up(openai_server: OpenAIServer, mode
         requests=1,
         cost=answer.usage.cost,
     )
-    assert answer == Answer(text="Paris", data=None, usage=usage)
+    assert answer == ModelAnswer(text="Paris", data=None, usage=usage)
     # By the list price of that model: $2.50 and $10 for a million tokens in and out.
     assert answer.usage.cost == pytest.approx(3.5)
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from runtrue.errors import UsageError
-from runtrue.models import Answer, BadOutput, RequestRejected, open_model
+from runtrue.models import BadOutput, ModelAnswer, RequestRejected, open_model
 from tests.models.openai_server import Call, OpenAIServer, Raw, Refuse, Say, Script
 
 CITY = {
@@ -30,7 +30,7 @@ NUMBERS = {
 
 def ask(
     server: OpenAIServer, schema: dict[str, Any], *steps: Script, format_retries: int = 1
-) -> Answer:
+) -> ModelAnswer:
     server.script(*steps)
     model = open_model("openai:gpt-4o", server.environment, format_retries=format_retries)
     answer = asyncio.run(model.ask("Which city?", system="Be brief.", schema=schema))

@@ -3,7 +3,7 @@
 Begin at `open_model`. The library behind it is imported when a model is opened, never before.
 """
 
-from runtrue.models.answer import Answer, Usage
+from runtrue.models.answer import ModelAnswer, Usage
 from runtrue.models.errors import (
     BadCredentials,
     BadOutput,
@@ -17,10 +17,10 @@ from runtrue.models.model import Model, open_model
 from runtrue.models.providers import model_name
 
 __all__ = [
-    "Answer",
     "BadCredentials",
     "BadOutput",
     "Model",
+    "ModelAnswer",
     "ModelError",
     "ModelUnavailable",
     "NoAnswer",

@@ -1,4 +1,4 @@
-"""Answers: what a model said, and what that used up."""
+"""Answers: the text and data of a model's answer, and its usage."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Usage:
-    """What one question used up, over all requests that were sent for it.
+    """The tokens, requests and cost of one question.
 
-    `cost` is in US dollars by the list prices that the library knows, and None where it does not
-    know them all. Of a request that got no answer only the request itself is counted.
+    `cost` is in US dollars by the list prices that the library knows, and None if it does not
+    know them all. Of a request without an answer only the request itself is counted.
     """
 
     model: str
@@ -21,7 +21,7 @@ class Usage:
     cost: float | None = 0.0
 
     def plus(self, other: Usage | None) -> Usage:
-        """Both together, under the name of this one."""
+        """Return the sum of both, under the name of this one."""
         if other is None:
             return self
         is_known = self.cost is not None and other.cost is not None
@@ -34,19 +34,14 @@ class Usage:
         )
 
     def to_dict(self) -> dict[str, float]:
-        """The numbers, those that are known, by their names."""
-        numbers = {
-            "requests": self.requests,
-            "input_tokens": self.input_tokens,
-            "output_tokens": self.output_tokens,
-            "cost": self.cost,
-        }
-        return {name: number for name, number in numbers.items() if number is not None}
+        """Return the known numbers by their names."""
+        names = ("requests", "input_tokens", "output_tokens", "cost")
+        return {name: n for name in names if (n := getattr(self, name)) is not None}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
-    """What a model said. `data` is there when a schema was given, and fits it."""
+class ModelAnswer:
+    """A model's answer. If a schema was given, `data` is set and fits it."""
 
     text: str
     data: Any | None

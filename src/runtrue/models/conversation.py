@@ -1,9 +1,10 @@
-"""Conversations: one question, asked again where the answer does not fit. Imported late."""
+"""Conversations: one question, asked again if the answer does not fit. Imported late."""
 
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 
 from pydantic_ai.direct import model_request
 from pydantic_ai.exceptions import (
@@ -26,11 +27,11 @@ from pydantic_ai.providers import infer_provider_class
 from pydantic_ai.settings import ModelSettings
 from pydantic_ai.tools import ToolDefinition
 
-from runtrue.models.answer import Answer, Usage
+from runtrue.models.answer import ModelAnswer, Usage
 from runtrue.models.errors import BadOutput, ModelUnavailable
 from runtrue.models.failures import failure_of
 from runtrue.models.providers import Endpoint
-from runtrue.models.structured import Form, Misfit
+from runtrue.models.structured import AnswerSchema, Misfit
 
 #: The tool a model calls with its answer.
 _TOOL = "answer"
@@ -42,48 +43,73 @@ _FINAL = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
-    """What is asked, and the form of the answer where it is not just text."""
+@dataclass(slots=True, kw_only=True)
+class Conversation:
+    """One question, the schema of its answer if it is not just text, and what it used up."""
 
+    endpoint: Endpoint
     prompt: str
     system: str | None
-    form: Form | None
+    schema: AnswerSchema | None
     settings: ModelSettings
     format_retries: int
+    usage: Usage
 
+    async def answer(self, connection: Model) -> ModelAnswer:
+        """Ask until the answer fits, or the retries for that are used up."""
+        messages: list[ModelMessage] = [self._request(UserPromptPart(self.prompt))]
+        prompted = not connection.profile.get("supports_tools", True)
+        retries = self.format_retries
+        while True:
+            self.usage = replace(self.usage, requests=self.usage.requests + 1)
+            try:
+                response = await model_request(
+                    connection,
+                    messages,
+                    model_settings=self.settings,
+                    model_request_parameters=_parameters(self.schema, prompted=prompted),
+                    instrument=False,
+                )
+            except Exception as error:
+                if self.schema and not prompted and len(messages) == 1 and _is_rejected(error):
+                    # Not every model takes tools, nor every provider each schema; all take words.
+                    prompted = True
+                    continue
+                raise failure_of(error, self.endpoint) from None
+            self.usage = self.usage.plus(_usage_of(response))
+            text = sendable(_text(response))
+            try:
+                if not text.strip():
+                    raise Misfit("it is empty")
+                data = self.schema.read(text) if self.schema else None
+            except Misfit as misfit:
+                final = _FINAL.get(response.finish_reason or "")
+                problem = self.endpoint.redact(final or str(misfit))[:_PROBLEM]
+                if final or not retries:
+                    raise BadOutput(
+                        f"the answer of {self.endpoint.name} cannot be used: {problem}",
+                        problem=problem,
+                        output=self.endpoint.redact(text),
+                    ) from None
+                retries -= 1
+                messages += [response, self._correction(response, problem)]
+            else:
+                return ModelAnswer(text=text, data=data, usage=self.usage)
 
-@dataclass(slots=True)
-class Tally:
-    """What a question has used up so far."""
+    def _request(self, *parts: UserPromptPart | ToolReturnPart) -> ModelRequest:
+        return ModelRequest(parts=parts, instructions=self.system)
 
-    model: str
-    requests: int = 0
-    input_tokens: int = 0
-    output_tokens: int = 0
-    cost: float | None = 0.0
-
-    def add(self, response: ModelResponse) -> None:
-        """Count one answer."""
-        self.input_tokens += response.usage.input_tokens
-        self.output_tokens += response.usage.output_tokens
-        cost = _cost(response)
-        self.cost = None if self.cost is None or cost is None else self.cost + cost
-
-    @property
-    def usage(self) -> Usage:
-        """All of it, as a fact."""
-        return Usage(
-            model=self.model,
-            requests=self.requests,
-            input_tokens=self.input_tokens,
-            output_tokens=self.output_tokens,
-            cost=self.cost,
-        )
+    def _correction(self, response: ModelResponse, problem: str) -> ModelRequest:
+        said = f"This answer cannot be used: {problem}. Answer again."
+        returns: list[UserPromptPart | ToolReturnPart] = [
+            ToolReturnPart(call.tool_name, said, call.tool_call_id, outcome="retried")
+            for call in response.tool_calls
+        ]
+        return self._request(*(returns or [UserPromptPart(said)]))
 
 
 def connect(endpoint: Endpoint) -> Model:
-    """The library's model for an endpoint; entered, it holds a connection until it is left."""
+    """Return the library's model for an endpoint, a context manager for its connection."""
     if endpoint.is_own and endpoint.provider in ("openai", "openai-chat"):
         # What others serve as "OpenAI-compatible" are chat completions, without OpenAI's newer API.
         from pydantic_ai.providers.openai_compatible import OpenAICompatibleProvider
@@ -103,78 +129,23 @@ def connect(endpoint: Endpoint) -> Model:
 
 
 def sendable(text: str) -> str:
-    """The text in a form that can be sent and kept: half a surrogate pair has none in UTF-8."""
+    """Return a text that can be sent and stored: half a surrogate pair has no form in UTF-8."""
     return text.encode("utf-8", "replace").decode()
 
 
-async def converse(
-    connection: Model, endpoint: Endpoint, question: Question, tally: Tally
-) -> Answer:
-    """Ask until the answer fits, or the retries for that are used up."""
-    messages: list[ModelMessage] = [_request(question, UserPromptPart(question.prompt))]
-    prompted = not connection.profile.get("supports_tools", True)
-    retries = question.format_retries
-    while True:
-        tally.requests += 1
-        try:
-            response = await model_request(
-                connection,
-                messages,
-                model_settings=question.settings,
-                model_request_parameters=_parameters(question.form, prompted=prompted),
-                instrument=False,
-            )
-        except Exception as error:
-            if question.form and not prompted and len(messages) == 1 and _is_rejected(error):
-                # Not every model takes tools, nor every provider each schema; all take words.
-                prompted = True
-                continue
-            raise failure_of(error, endpoint) from None
-        tally.add(response)
-        text = sendable(_text(response))
-        try:
-            data = _read(text, question.form)
-        except Misfit as misfit:
-            final = _FINAL.get(response.finish_reason or "")
-            problem = endpoint.redact(final or str(misfit))[:_PROBLEM]
-            if final or not retries:
-                raise BadOutput(
-                    f"the answer of {endpoint.name} cannot be used: {problem}",
-                    problem=problem,
-                    output=endpoint.redact(text),
-                ) from None
-            retries -= 1
-            messages += [response, _correction(question, response, problem)]
-        else:
-            return Answer(text=text, data=data, usage=tally.usage)
-
-
-def _request(question: Question, *parts: UserPromptPart | ToolReturnPart) -> ModelRequest:
-    return ModelRequest(parts=parts, instructions=question.system)
-
-
-def _correction(question: Question, response: ModelResponse, problem: str) -> ModelRequest:
-    said = f"This answer cannot be used: {problem}. Answer again."
-    returns: list[UserPromptPart | ToolReturnPart] = [
-        ToolReturnPart(call.tool_name, said, call.tool_call_id, outcome="retried")
-        for call in response.tool_calls
-    ]
-    return _request(question, *(returns or [UserPromptPart(said)]))
-
-
-def _parameters(form: Form | None, *, prompted: bool) -> ModelRequestParameters:
-    """What to send for the form: a tool to call, or words."""
-    if form is None:
+def _parameters(schema: AnswerSchema | None, *, prompted: bool) -> ModelRequestParameters:
+    """Ask for the schema with a tool to call, or in words."""
+    if schema is None:
         return ModelRequestParameters()
     # Strict modes take a part of JSON Schema only, and close objects that the schema leaves open:
     # it is sent as it was written, and what comes back is looked at here.
     if prompted:
-        words = OutputObjectDefinition(form.sent, name=_TOOL, strict=False)
+        words = OutputObjectDefinition(schema.sent, name=_TOOL, strict=False)
         return ModelRequestParameters(output_mode="prompted", output_object=words)
     tool = ToolDefinition(
         name=_TOOL,
         description="Call this with the answer; nothing else is read.",
-        parameters_json_schema=form.sent,
+        parameters_json_schema=schema.sent,
         strict=False,
         kind="output",
     )
@@ -182,7 +153,7 @@ def _parameters(form: Form | None, *, prompted: bool) -> ModelRequestParameters:
 
 
 def _is_rejected(error: Exception) -> bool:
-    """Whether it may have been the form that the provider, or the library for it, did not take."""
+    """Return whether the provider, or the library for it, may have refused the schema."""
     other = (ModelAuthenticationError, ModelNotFoundError, ModelContextWindowExceededError)
     rejected = (ModelRequestRejectedError, UserError)
     return isinstance(error, rejected) and not isinstance(error, other)
@@ -191,21 +162,17 @@ def _is_rejected(error: Exception) -> bool:
 def _text(response: ModelResponse) -> str:
     if not response.tool_calls:
         return response.text or ""
-    # As it came: the library's own rendering mends what is not JSON.
+    # As it came: the library's own rendering corrects what is not JSON.
     arguments = response.tool_calls[0].args
     return arguments if isinstance(arguments, str) else json.dumps(arguments or {})
 
 
-def _read(text: str, form: Form | None) -> object:
-    if not text.strip():
-        raise Misfit("it is empty")
-    return form.read(text) if form else None
-
-
-def _cost(response: ModelResponse) -> float | None:
-    if not response.model_name:
-        return None
-    try:
-        return float(response.cost().total_price)
-    except (LookupError, ValueError):
-        return None
+def _usage_of(response: ModelResponse) -> Usage:
+    cost: float | None = None
+    if response.model_name:
+        with suppress(LookupError, ValueError):
+            cost = float(response.cost().total_price)
+    used = response.usage
+    return Usage(
+        model="", input_tokens=used.input_tokens, output_tokens=used.output_tokens, cost=cost
+    )

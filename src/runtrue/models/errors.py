@@ -1,4 +1,4 @@
-"""What can go wrong with a language model, one class per decision a caller makes.
+"""Errors of language models, one class per decision a caller makes.
 
     ModelError                what failed, and whether trying again may help
     ├── ModelUnavailable      there is no model to ask: configure or install one
@@ -25,8 +25,8 @@ class ModelError(RuntrueError):
 
     `category` is a short word for what happened and `fault` says who failed
     (`runtrue.loop.Fault`). `transient` means that the same question may succeed later, in
-    `retry_after` seconds where the provider named a time. `usage` is what was used up in vain,
-    where anything was sent.
+    `retry_after` seconds if the provider named a time. `usage` is what was used up in vain, if
+    anything was sent.
     """
 
     category = "model"

@@ -1,6 +1,6 @@
-"""Failures: what the library raises, as one of ours. Imported late, with the library.
+"""Failures: turn the library's exceptions into ours. Imported late, with the library.
 
-Of the library's own messages nothing is passed on but what the provider said, without the key.
+Of the library's own messages only the provider's words are passed on, without the key.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _SAID = 300
 
 
 def failure_of(error: Exception, endpoint: Endpoint) -> ModelError:
-    """The failure behind what the library raised while it sent one request."""
+    """Return our exception for one that the library raised while it sent a request."""
     name = f"{endpoint.name} at {endpoint.host}"
     if isinstance(error, ModelConnectionError):
         return NoAnswer(f"{name} cannot be reached, or broke off", category="connection")
@@ -49,7 +49,7 @@ def failure_of(error: Exception, endpoint: Endpoint) -> ModelError:
 
 
 def timed_out(endpoint: Endpoint, seconds: float) -> NoAnswer:
-    """The failure of a question that was not answered within its time."""
+    """Return the failure of a question that was not answered in time."""
     return NoAnswer(
         f"{endpoint.name} at {endpoint.host} did not answer within {seconds:g} s",
         category="timeout",
@@ -80,13 +80,13 @@ def _refusal(error: ModelHTTPError, name: str, endpoint: Endpoint) -> ModelError
 
 
 def _said(error: ModelAPIError, endpoint: Endpoint) -> str:
-    """What the provider said: in the body's `message`, or in that of the `error` within."""
+    """Return the provider's words, from `message` of the body or of the `error` within."""
     body = error.body
     if isinstance(body, dict) and isinstance(body.get("error"), dict):
         body = body["error"]
     message = body.get("message") if isinstance(body, dict) else None
     if not isinstance(message, str) or not message.strip():
         return ""
-    # The key goes first: what is cut through could no longer be found.
+    # The key goes first: a part of it could no longer be found.
     clean = " ".join(endpoint.redact(message).split())
     return f": {clean[:_SAID].rstrip('.')}{'…' if len(clean) > _SAID else ''}"

@@ -8,18 +8,13 @@ import re
 def fence(text: str, *, limit: int) -> str:
     """Put a text into a fence that nothing within can close.
 
-    Of a text longer than `limit` characters the head and the tail are kept, `limit` in all, with
-    a line between them that says how much is missing.
+    Of a text longer than `limit` characters the head and the tail stay, `limit` in all, with a
+    line between them that says how much is missing.
     """
-    kept = _head_and_tail(text, limit)
-    longest = max((len(ticks) for ticks in re.findall(r"`+", kept)), default=0)
-    ticks = "`" * max(3, longest + 1)
-    return f"{ticks}text\n{kept}\n{ticks}"
-
-
-def _head_and_tail(text: str, limit: int) -> str:
     missing = len(text) - limit
-    if missing <= 0:
-        return text
-    head = (limit + 1) // 2
-    return f"{text[:head]}\n[… {missing} characters left out …]\n{text[head + missing :]}"
+    if missing > 0:
+        head = (limit + 1) // 2
+        text = f"{text[:head]}\n[… {missing} characters left out …]\n{text[head + missing :]}"
+    longest = max((len(ticks) for ticks in re.findall(r"`+", text)), default=0)
+    ticks = "`" * max(3, longest + 1)
+    return f"{ticks}text\n{text}\n{ticks}"

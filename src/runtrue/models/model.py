@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from runtrue.models.answer import Answer
+from runtrue.models.answer import ModelAnswer, Usage
 from runtrue.models.errors import ModelError, ModelUnavailable
 from runtrue.models.providers import INSTALL, Endpoint, find_endpoint
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Model:
-    """A language model, to be had from `open_model`.
+    """A language model; `open_model` makes one.
 
     Each question has a connection of its own, so there is nothing to close, and one model can be
     asked from anywhere. Nothing is retried but what `format_retries` allows.
@@ -42,34 +42,35 @@ class Model:
         max_tokens: int | None = None,
         # Not the caller's to wrap around the call: what was used up until then would be lost.
         timeout: float = 60,  # noqa: ASYNC109
-    ) -> Answer:
+    ) -> ModelAnswer:
         """Ask a question and wait for the answer, for `timeout` seconds in all.
 
-        With a JSON Schema the answer holds data that fits it. Raises one of the ModelError family,
-        with what was used up until then; UsageError for a schema that is wrong in itself.
+        With a JSON Schema the answer has data that fits it. Raises one of the ModelError family,
+        with the usage until then; UsageError for a schema that is wrong in itself.
         """
         import asyncio
 
-        from runtrue.models.conversation import Question, Tally, connect, converse, sendable
+        from runtrue.models.conversation import Conversation, connect, sendable
         from runtrue.models.failures import timed_out
-        from runtrue.models.structured import Form
+        from runtrue.models.structured import AnswerSchema
 
-        question = Question(
+        conversation = Conversation(
+            endpoint=self._endpoint,
             prompt=sendable(prompt),
             system=sendable(system) if system else None,
-            form=None if schema is None else Form(schema),
+            schema=None if schema is None else AnswerSchema(schema),
             settings=_settings(temperature, max_tokens, timeout),
             format_retries=self._format_retries,
+            usage=Usage(model=self.name),
         )
-        tally = Tally(self.name)
         try:
             async with asyncio.timeout(timeout), connect(self._endpoint) as connection:
-                return await converse(connection, self._endpoint, question, tally)
+                return await conversation.answer(connection)
         except TimeoutError:
             failure: ModelError = timed_out(self._endpoint, timeout)
         except ModelError as error:
             failure = error
-        failure.usage = tally.usage
+        failure.usage = conversation.usage
         raise failure
 
 
@@ -95,8 +96,8 @@ def open_model(
 
 
 def _settings(temperature: float | None, max_tokens: int | None, timeout: float) -> ModelSettings:
-    # Whether to send it once more is the caller's decision, who counts. The time is kept by `ask`,
-    # for all requests together; what the library has for each must not come first.
+    # The caller decides about retries, and counts them. `ask` limits the time of all requests
+    # together; the library's limit for each must not come first.
     settings: ModelSettings = {"max_retries": 0, "timeout": timeout + 60}
     if temperature is not None:
         settings["temperature"] = temperature

@@ -1,4 +1,4 @@
-"""Providers: who serves a model, and which variables hold the key and the endpoint for it."""
+"""Providers: who serves a model, and the variables for its key and endpoint."""
 
 from __future__ import annotations
 
@@ -41,14 +41,14 @@ PROVIDERS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Endpoint:
-    """Where one model is asked, and with which key."""
+    """The URL of one model, and the key for it."""
 
     provider: str
     model: str
     key_variable: str
     key: str | None = field(repr=False)
     url: str | None = field(repr=False)
-    #: Whether the user named the URL: what answers there need not be the provider itself.
+    #: True if the user named the URL: another program than the provider's may answer there.
     is_own: bool
 
     @property
@@ -58,7 +58,7 @@ class Endpoint:
 
     @property
     def host(self) -> str:
-        """Whom it talks to, in words. A URL may hold a password, its host and port do not."""
+        """The host in messages. A URL may contain a password, its host and port do not."""
         from urllib.parse import urlsplit
 
         if self.url is None:
@@ -67,19 +67,19 @@ class Endpoint:
         return f"{parts.hostname}:{parts.port}" if parts.port else str(parts.hostname)
 
     def redact(self, text: str) -> str:
-        """The text without the key, should somebody have echoed it."""
+        """Remove the key from a text, in case somebody has echoed it."""
         if not self.key:
             return text
         return Redactor({self.key_variable: self.key}).values(text.replace(self.key, "[key]"))
 
 
 def model_name(environment: Mapping[str, str], configured: str | None) -> str | None:
-    """The model to use: `RUNTRUE_MODEL`, else the configured one, else none."""
+    """Return the model to use: `RUNTRUE_MODEL`, else the configured one, else none."""
     return environment.get(MODEL, "").strip() or configured or None
 
 
 def find_endpoint(name: str | None, environment: Mapping[str, str]) -> Endpoint:
-    """Look up who serves the model, and with what. Nothing is imported or sent for it."""
+    """Look up the endpoint of a model, without importing or sending anything."""
     if not name:
         raise ModelUnavailable(
             f"no language model is configured; set {MODEL} to provider:model (such as openai:… or "

@@ -1,4 +1,4 @@
-"""Structured output: what is sent for a JSON Schema, and whether an answer fits it.
+"""Structured output: the JSON Schema of an answer, sent to the model and checked afterwards.
 
 Imported late, with the schema library.
 """
@@ -17,33 +17,33 @@ from referencing.exceptions import Unresolvable
 
 from runtrue.errors import UsageError
 
-#: What an answer is wrapped in where its schema is not one of an object: tools take only objects.
+#: The key of an answer whose schema is not one of an object: tools take only objects.
 _WRAPPED = "value"
 _BLOCK = re.compile(r"^```\w*\s*\n(.*?)\n\s*```", re.DOTALL | re.MULTILINE)
 
 
 class Misfit(Exception):
-    """An answer is not of the form that was asked for; the message says why."""
+    """An answer does not fit its schema; the message says why."""
 
 
-class Form:
-    """The form of an answer: JSON that fits a schema."""
+class AnswerSchema:
+    """The JSON Schema that an answer must fit."""
 
     def __init__(self, schema: dict[str, Any]) -> None:
-        kind = validator_for(schema, default=Draft202012Validator)
+        validator = validator_for(schema, default=Draft202012Validator)
         try:
-            kind.check_schema(schema)
+            validator.check_schema(schema)
         except SchemaError as error:
             raise UsageError(
                 f"the JSON Schema for the answer is wrong at {error.json_path}: {error.message}"
             ) from None
         # A registry of its own, or references to other documents would be fetched.
-        self._validator = kind(schema, registry=Registry())
+        self._validator = validator(schema, registry=Registry())
         self._is_wrapped = schema.get("type") != "object"
         self.sent = _wrap(schema) if self._is_wrapped else schema
 
     def read(self, text: str) -> Any:
-        """The data in a text. Raises Misfit when it holds none, or data that does not fit."""
+        """Return the data in a text. Raises Misfit if there is none, or if it does not fit."""
         data = _parse(text)
         if self._is_wrapped and isinstance(data, dict) and data.keys() == {_WRAPPED}:
             data = data[_WRAPPED]
@@ -74,7 +74,7 @@ def _wrap(schema: dict[str, Any]) -> dict[str, Any]:
 
 
 def _parse(text: str) -> Any:
-    # Models that were not given a tool like to put their JSON into a block.
+    # Models without a tool like to put their JSON into a block.
     block = _BLOCK.search(text)
     try:
         data = json.loads(block[1] if block else text)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from runtrue.models import Answer, BadOutput, Model, ModelError, Usage, fence
+from runtrue.models import ModelAnswer, BadOutput, Model, ModelError, Usage, fence
 from runtrue.planner import seams
 from runtrue.planner.fix import fix_workflow
 from runtrue.planner.model import answers, prompts
@@ -176,7 +176,7 @@ class ModelWorkflowGenerator:
             name=_name(said["name"]), description=description or plain, usage=answer.usage
         )
 
-    async def _ask(self, asked: str, form: dict[str, Any], *, seconds: float = _SHORT) -> Answer:
+    async def _ask(self, asked: str, form: dict[str, Any], *, seconds: float = _SHORT) -> ModelAnswer:
         answer = await self._model.ask(asked, system=prompt("system"), schema=form, timeout=seconds)
         if _is_deep(answer.data):
             problem = f"it is nested deeper than {_DEEPEST} levels"
@@ -236,7 +236,7 @@ def _edited(said: dict[str, Any], targets: EditTargets) -> dict[str, Any] | None
     return dict(restored(whole, targets.workflow)) if isinstance(whole, dict) else None
 
 
-def _data(answer: Answer) -> dict[str, Any]:
+def _data(answer: ModelAnswer) -> dict[str, Any]:
     return dict(answer.data or {})
 
 
