@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from runtrue.escalation import EscalationReport, Message, Subject, report_on, write_report
+from runtrue.escalation import EscalationReport, EscalationSubject, Message, report_on, write_report
 from runtrue.loop import (
     COVERAGE_UNMET,
     SECURITY_ISSUE,
@@ -106,8 +106,8 @@ def history(last: Finding | None = None) -> History:
     )
 
 
-def subject(**more: object) -> Subject:
-    made = Subject(
+def subject(**more: object) -> EscalationSubject:
+    made = EscalationSubject(
         run_id="0198-run",
         workflow_id="6f1c1c52-0d9c-4a59-a3a4-3d4f5f1f7f11",
         project="/home/me/shop",

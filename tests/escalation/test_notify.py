@@ -116,7 +116,7 @@ def test_a_channel_without_its_settings_is_told_in_a_sentence(channel: str, tmp_
 
 
 def test_no_channel_is_sent_a_value_of_the_environment(tmp_path: Path) -> None:
-    sent = message(tmp_path, title=f"use {SECRET}", hide=Redactor({"TOKEN": SECRET}))
+    sent = message(tmp_path, title=f"use {SECRET}", redact=Redactor({"TOKEN": SECRET}))
     with ScriptedServer(response("ok")) as server:
         settings = Notification(channel="slack", template="$title $report")
         variables = {"RUNTRUE_SLACK_WEBHOOK": server.url}

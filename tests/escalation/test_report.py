@@ -212,7 +212,7 @@ def test_values_of_the_environment_are_not_in_a_report(value: str) -> None:
             title=hostile,
             original_code={"a.py": hostile},
             debug_memory=hostile,
-            hide=Redactor({"TOKEN": value, "DEBUG": "1", "EMPTY": ""}),
+            redact=Redactor({"TOKEN": value, "DEBUG": "1", "EMPTY": ""}),
         ),
     )
     shown = made.to_markdown() + json.dumps(made.to_dict(), ensure_ascii=False)

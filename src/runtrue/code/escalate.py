@@ -6,7 +6,7 @@ import os
 
 from runtrue.code.context import CodeContext
 from runtrue.code.sessions import keep_session, with_generation
-from runtrue.escalation import Subject, notify, report_on, write_report
+from runtrue.escalation import EscalationSubject, notify, report_on, write_report
 from runtrue.flow import RunState
 from runtrue.loop import Escalation, History, Notice, Response
 
@@ -25,7 +25,7 @@ class ReportEscalator:
         context, request = self._context, self._context.request
         if escalation.trigger.action is Response.HUMAN_REVIEW:
             keep_session(context, with_generation(history, context), status=RunState.WAITING)
-        subject = Subject(
+        subject = EscalationSubject(
             run_id=context.run_id,
             workflow_id=request.workflow_id,
             project=request.project,

@@ -1,4 +1,4 @@
-"""Channels: what all of them are given, and what they give back."""
+"""Channels: the message that each of them gets, and the delivery that it returns."""
 
 from __future__ import annotations
 
@@ -14,17 +14,22 @@ from runtrue.escalation.report import EscalationReport
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Delivery:
-    """Whether a message has reached its receiver, and in one sentence what came of it."""
+    """Whether a message has reached its receiver, and the details in one sentence."""
 
     delivered: bool
     detail: str
+
+    @classmethod
+    def failed(cls, detail: str) -> Delivery:
+        """Return a delivery that did not succeed."""
+        return cls(delivered=False, detail=detail)
 
 
 class Sender(Protocol):
     """One channel."""
 
     async def send(self, message: Message) -> Delivery:
-        """Deliver a message, or say why that is not possible."""
+        """Deliver a message, or say why it cannot be delivered."""
         ...
 
 
@@ -38,15 +43,15 @@ class Message:
 
     @property
     def subject(self) -> str:
-        """The matter in one line."""
+        """The subject in one line."""
         project = Path(self.report.project).name or self.report.project
         line = f"{project}: {self.report.condition.replace('_', ' ')} (run {self.report.run_id})"
         return " ".join(line.split())
 
     def text(self, default: str, *, limit: int, escape: Callable[[str], str] = str) -> str:
-        """The message in the user's wording, or in the channel's own; at most `limit` characters.
+        """Return the message in the user's or the channel's wording, at most `limit` characters.
 
-        What is filled in, unlike the wording, is escaped for the channel.
+        The values, unlike the wording, are escaped for the channel.
         """
         wording = Template(self.template if self.template is not None else default)
         report = self.report

@@ -1,4 +1,4 @@
-"""The `cli` channel: whoever runs the command reads it. Results are on stdout, this is not."""
+"""The `cli` channel: anyone who runs the command reads it, on stderr beside the results."""
 
 from __future__ import annotations
 

@@ -10,6 +10,7 @@ import threading
 from collections.abc import Callable, Mapping
 from email.message import EmailMessage
 from email.utils import formatdate, make_msgid
+from typing import Any
 
 from runtrue.escalation.channel import Delivery, Message
 from runtrue.loop import Notification
@@ -17,6 +18,8 @@ from runtrue.secrets import secret_of
 
 _TEXT = "$why\n\n$answer.\n\nThe report is attached, and lies in $path\n"
 _LIMIT = 100_000
+#: The receivers that a server refused, and why.
+_Refused = dict[str, tuple[int, bytes]]
 
 
 class EmailSender:
@@ -29,34 +32,36 @@ class EmailSender:
     async def send(self, message: Message) -> Delivery:
         """Send the message to all receivers, or say which setting is missing."""
         if missing := self._missing():
-            return _failed(missing)
+            return Delivery.failed(missing)
         server = f"{self._settings.smtp_host}:{self._settings.smtp_port}"
         try:
             mail = self._mail(message)
         except ValueError:
-            # What the library does not take as an address, or as the name of a header.
-            return _failed("email_from or email_to is not an address")
+            # The library refuses it as an address, or as the value of a header.
+            return Delivery.failed("email_from or email_to is not an address")
         try:
             refused = await _within(self._settings.timeout, lambda: self._deliver(mail))
         except TimeoutError:
-            return _failed(f"the mail server {server} did not answer in time")
+            return Delivery.failed(f"the mail server {server} did not answer in time")
         except ssl.SSLError as error:
-            return _failed(f"the mail server {server} cannot be trusted ({error.reason})")
+            return Delivery.failed(f"the mail server {server} cannot be trusted ({error.reason})")
         except smtplib.SMTPAuthenticationError as error:
-            return _failed(
+            return Delivery.failed(
                 f"the mail server {server} refused {self._settings.smtp_user!r} "
                 f"with the password in {self._settings.smtp_password_env} ({error.smtp_code})"
             )
         except smtplib.SMTPResponseException as error:
-            return _failed(f"the mail server {server} refused the mail ({error.smtp_code})")
+            return Delivery.failed(f"the mail server {server} refused the mail ({error.smtp_code})")
         except smtplib.SMTPNotSupportedError:
-            return _failed(
+            return Delivery.failed(
                 f"the mail server {server} does not offer the encryption or the login that is set"
             )
         except smtplib.SMTPRecipientsRefused:
-            return _failed(f"the mail server {server} refused all receivers")
+            return Delivery.failed(f"the mail server {server} refused all receivers")
         except (OSError, smtplib.SMTPException) as error:
-            return _failed(f"the mail server {server} cannot be used ({type(error).__name__})")
+            return Delivery.failed(
+                f"the mail server {server} cannot be used ({type(error).__name__})"
+            )
         receivers = [address for address in self._settings.email_to if address not in refused]
         lost = f"; refused: {', '.join(refused)}" if refused else ""
         return Delivery(delivered=True, detail=f"mailed to {', '.join(receivers)}{lost}")
@@ -86,7 +91,7 @@ class EmailSender:
         )
         return mail
 
-    def _deliver(self, mail: EmailMessage) -> dict[str, tuple[int, bytes]]:
+    def _deliver(self, mail: EmailMessage) -> _Refused:
         settings = self._settings
         host, port, seconds = settings.smtp_host or "", settings.smtp_port, settings.timeout
         with (
@@ -101,37 +106,26 @@ class EmailSender:
             return server.send_message(mail)
 
 
-async def _within(
-    seconds: float, work: Callable[[], dict[str, tuple[int, bytes]]]
-) -> dict[str, tuple[int, bytes]]:
+async def _within(seconds: float, work: Callable[[], _Refused]) -> _Refused:
     """Do blocking work in a thread that nobody waits for longer than this, not even at the end.
 
     The library's own limit is for each answer, and a server may give them one byte at a time.
     """
     loop = asyncio.get_running_loop()
-    done: asyncio.Future[dict[str, tuple[int, bytes]]] = loop.create_future()
+    done: asyncio.Future[_Refused] = loop.create_future()
 
-    def settle(result: dict[str, tuple[int, bytes]] | None, error: Exception | None) -> None:
-        if done.done():
-            return
-        if error is not None:
-            done.set_exception(error)
-        else:
-            done.set_result(result or {})
+    def set_unless_done(setter: Callable[[Any], None], value: object) -> None:
+        if not done.done():
+            setter(value)
 
     def run() -> None:
-        result, failure = None, None
         try:
-            result = work()
-        except Exception as error:  # handed over to who waits
-            failure = error
+            outcome: tuple[Callable[[Any], None], object] = (done.set_result, work())
+        except Exception as error:  # raised again by the one who waits
+            outcome = (done.set_exception, error)
         # The loop may be gone by now: then nobody wants to know any more.
         with contextlib.suppress(RuntimeError):
-            loop.call_soon_threadsafe(settle, result, failure)
+            loop.call_soon_threadsafe(set_unless_done, *outcome)
 
     threading.Thread(target=run, name="runtrue-mail", daemon=True).start()
     return await asyncio.wait_for(done, seconds)
-
-
-def _failed(detail: str) -> Delivery:
-    return Delivery(delivered=False, detail=detail)

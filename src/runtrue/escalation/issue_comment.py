@@ -1,4 +1,4 @@
-"""The `issue_comment` channel: through `gh` or `tea`, or else a file that is ready to be posted."""
+"""The `issue_comment` channel: post with `gh` or `tea`, or leave a file that is ready to post."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from runtrue import process
+from runtrue.atomic_file import write_atomically
 from runtrue.checks import find_program, output_of
 from runtrue.escalation.channel import Delivery, Message
-from runtrue.escalation.files import write_whole
 from runtrue.loop import Notification
 
 #: GitHub refuses longer ones.
@@ -22,7 +22,7 @@ _GITHUB = (".github.com", ".ghe.com")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Posting:
-    """A command that posts the comment, and what it reads from its standard input."""
+    """A command that posts the comment, and the file for its standard input."""
 
     argv: tuple[str, ...]
     reads: Path | None = None
@@ -40,14 +40,14 @@ class IssueCommentSender:
         self._environment = dict(environment)
 
     async def send(self, message: Message) -> Delivery:
-        """Write the comment's file, and post it where that is possible."""
+        """Write the comment's file, and post it if possible."""
         file = message.files.markdown.with_name("comment.md")
         text = message.text("$report", limit=_LIMIT)
-        write_whole(file, text.encode())
+        write_atomically(file, text.encode())
         project = Path(message.report.project)
         posting = await self._posting(project, file)
         if isinstance(posting, str):
-            return Delivery(delivered=False, detail=f"{posting}; the comment is ready in {file}")
+            return Delivery.failed(f"{posting}; the comment is ready in {file}")
         try:
             ended = await process.run(
                 posting.argv,
@@ -66,7 +66,7 @@ class IssueCommentSender:
         return Delivery(delivered=True, detail=f"posted with {Path(posting.argv[0]).name}")
 
     async def _posting(self, project: Path, file: Path) -> _Posting | str:
-        """How to post the comment in `file`, or why there is no way to."""
+        """Return the command that posts the comment in `file`, or why there is none."""
         settings = self._settings
         number = settings.issue or settings.pull_request
         if number is None:
@@ -83,12 +83,12 @@ class IssueCommentSender:
             repository = ("--repo", where) if where else ()
             body = ("--body-file", str(file))
             return _Posting(argv=("gh", kind, "comment", str(number), *repository, *body))
-        # It knows its servers by its own logins, so that the host is not for it to be told.
+        # It knows its servers by its own logins: no host is passed to it.
         repository = ("--repo", "/".join(where.split("/")[-2:])) if where else ()
         return _Posting(argv=("tea", "comment", *repository, str(number)), reads=file)
 
     async def _host(self, project: Path) -> str | None:
-        """The host of the project's forge, if anything tells it."""
+        """Return the host of the project's forge, if it is known."""
         where = self._settings.repository
         if where:
             host, slash, _ = where.rpartition("/")[0].rpartition("/")
@@ -107,7 +107,7 @@ class IssueCommentSender:
 
 
 def _programs(host: str | None) -> tuple[str, ...]:
-    """The programs that fit a host, the likelier one first."""
+    """Return the programs for a host, the likelier one first."""
     if host is None:
         return ("gh", "tea")
     if f".{host.lower()}".endswith(_GITHUB):
@@ -116,4 +116,4 @@ def _programs(host: str | None) -> tuple[str, ...]:
 
 
 def _unposted(posting: _Posting, why: str) -> Delivery:
-    return Delivery(delivered=False, detail=f"{posting.argv[0]} {why}; to post it: {posting}")
+    return Delivery.failed(f"{posting.argv[0]} {why}; to post it: {posting}")

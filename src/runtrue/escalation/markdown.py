@@ -1,15 +1,21 @@
-"""The form of a report for people: Markdown in which nothing that was reported can be markup."""
+"""Markdown: a report for people, in which nothing that was reported can be markup."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterable, Iterator
 
-from runtrue.escalation.report import EscalationReport, Explanation, FixAttempt, Result, Trace
+from runtrue.escalation.report import (
+    EscalationReport,
+    Explanation,
+    FixAttempt,
+    ReportedResult,
+    Trace,
+)
 from runtrue.escalation.why import code
 from runtrue.loop import Item
 from runtrue.models import fence
 
-#: How much of one text is shown, and of how many traces.
+#: The characters of one text to show, and the number of traces.
 _TEXT = 8_000
 _CODE = 40_000
 _MOST_TRACES = 20
@@ -25,7 +31,7 @@ _TITLES = {
 
 
 def render(report: EscalationReport, *, limit: int | None) -> str:
-    """The report; of one that would be longer than `limit` the longest sections are left out."""
+    """Return the report; the longest sections are left out if it would exceed `limit`."""
     head = _head(report)
     sections = {item: _section(report, item) for item in report.sections}
     left_out: list[Item] = []
@@ -65,15 +71,22 @@ def _note(left_out: list[Item]) -> list[str]:
 
 
 def _section(report: EscalationReport, item: Item) -> str:
-    writers: dict[Item, Callable[[EscalationReport], Iterator[str]]] = {
-        Item.ORIGINAL_CODE: _original_code,
-        Item.ALL_TEST_RESULTS: _test_results,
-        Item.FAILURE_ANALYSES: _analyses,
-        Item.FIX_ATTEMPTS: _fix_attempts,
-        Item.DEBUG_MEMORY_SUMMARY: _memory,
-        Item.STACK_TRACES: _traces,
-    }
-    body = "\n\n".join(writers[item](report)) or "None."
+    parts: Iterable[str]
+    match item:
+        case Item.ORIGINAL_CODE:
+            parts = _original_code(report)
+        case Item.ALL_TEST_RESULTS:
+            parts = _test_results(report)
+        case Item.FAILURE_ANALYSES:
+            parts = map(_analysis, report.failure_analyses or ())
+        case Item.FIX_ATTEMPTS:
+            parts = map(_fix_attempt, report.fix_attempts or ())
+        case Item.DEBUG_MEMORY_SUMMARY:
+            memory = report.debug_memory_summary
+            parts = [fence(memory, limit=_TEXT)] if memory else []
+        case Item.STACK_TRACES:
+            parts = _traces(report)
+    body = "\n\n".join(parts) or "None."
     return f"## {_TITLES[item]}\n\n{body}"
 
 
@@ -88,20 +101,15 @@ def _test_results(report: EscalationReport) -> Iterator[str]:
         yield "\n".join([head, "|" + " --- |" * 9, *rows])
 
 
-def _result(result: Result) -> str:
+def _result(result: ReportedResult) -> str:
     again = " (again)" if result.recheck else ""
     verdict = "passed" if result.passed else "failed"
     numbers = result.totals
-    # In a table even code may not hold its sign.
+    # In a table even code must not contain `|`.
     check = code(result.check.replace("|", "/"))
     counts = (numbers.total, numbers.passed, numbers.failed, numbers.errors, numbers.skipped)
     cells = [f"{result.attempt}{again}", check, f"{verdict} ({result.mode})", *map(str, counts)]
     return f"| {' | '.join(cells)} | {numbers.duration_ms:.0f} |"
-
-
-def _analyses(report: EscalationReport) -> Iterator[str]:
-    for entry in report.failure_analyses or ():
-        yield _analysis(entry)
 
 
 def _analysis(entry: Explanation) -> str:
@@ -113,11 +121,6 @@ def _analysis(entry: Explanation) -> str:
     if entry.patterns_matched:
         parts.append(f"Known from memory: {', '.join(map(code, entry.patterns_matched))}")
     return "\n\n".join(parts)
-
-
-def _fix_attempts(report: EscalationReport) -> Iterator[str]:
-    for fix in report.fix_attempts or ():
-        yield _fix_attempt(fix)
 
 
 def _fix_attempt(fix: FixAttempt) -> str:
@@ -137,15 +140,9 @@ def _fix_attempt(fix: FixAttempt) -> str:
     return "\n\n".join(parts)
 
 
-def _memory(report: EscalationReport) -> Iterator[str]:
-    if report.debug_memory_summary:
-        yield fence(report.debug_memory_summary, limit=_TEXT)
-
-
 def _traces(report: EscalationReport) -> Iterator[str]:
     traces = report.stack_traces or ()
-    for trace in traces[:_MOST_TRACES]:
-        yield _trace(trace)
+    yield from map(_trace, traces[:_MOST_TRACES])
     if len(traces) > _MOST_TRACES:
         yield f"And {len(traces) - _MOST_TRACES} more in the report's JSON."
 

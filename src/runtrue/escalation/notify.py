@@ -1,4 +1,4 @@
-"""Telling of an escalation. Whatever goes wrong with that, the report stays where it is."""
+"""Notify people of an escalation. If that fails, the report stays where it is."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ async def notify(
     files: ReportFiles,
     environment: Mapping[str, str],
 ) -> Notice:
-    """Tell of a report that lies in `files`. Never raises: a failure to tell is in the notice.
+    """Send a report that is in `files`. Never raises: the notice says whether it failed.
 
     `environment` is the user's own, with what channels need: PATH, webhook, password.
     """
@@ -24,8 +24,9 @@ async def notify(
     try:
         delivery = await _sender(notification, environment).send(message)
     except Exception as error:  # whatever a channel does, the loop goes on with its report
-        why = f"the channel {notification.channel} broke ({type(error).__name__})"
-        delivery = Delivery(delivered=False, detail=why)
+        delivery = Delivery.failed(
+            f"the channel {notification.channel} broke ({type(error).__name__})"
+        )
     return Notice(
         report=str(files.markdown),
         channel=notification.channel,

@@ -11,7 +11,6 @@ import msgspec
 from runtrue.checks import Totals, totals, trim
 from runtrue.escalation.why import sentence
 from runtrue.loop import (
-    Attempt,
     Condition,
     Escalation,
     Finding,
@@ -23,19 +22,19 @@ from runtrue.loop import (
 )
 from runtrue.redaction import Redactor, plain
 
-Hide = Callable[[str], str]
+Redact = Callable[[str], str]
 
-#: What is kept of a stack trace, and of what a fixer said, at each end.
+#: The characters of a stack trace, and of a fixer's words, to report, at each end.
 _TRACE = 3_000
 _SAID = 1_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Subject:
-    """What the loop was at work on: all that a report needs and a history does not hold.
+class EscalationSubject:
+    """The work of a loop: all that a report needs and a history does not have.
 
-    `hide` takes out of all that is reported what must not be in it: keys, and the values of the
-    variables that the user set for the commands or let through to them.
+    `redact` removes from the report what must not be in it: keys, and the values of the variables
+    that the user set for the commands or let through to them.
     """
 
     run_id: str
@@ -45,12 +44,12 @@ class Subject:
     sandbox: str | None = None
     original_code: dict[str, str] = field(default_factory=dict)
     debug_memory: str = ""
-    hide: Redactor = field(default_factory=Redactor, repr=False)
+    redact: Redactor = field(default_factory=Redactor, repr=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Result:
-    """What one check said in one attempt."""
+class ReportedResult:
+    """The verdict of one check in one attempt."""
 
     attempt: int
     recheck: bool
@@ -62,7 +61,7 @@ class Result:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Explanation:
-    """Why an attempt failed, according to the loop's analyst or to a fixer."""
+    """The reason for a failed attempt, according to the loop's analyst or to a fixer."""
 
     attempt: int
     by: str
@@ -74,7 +73,7 @@ class Explanation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Contribution:
-    """What one fixer did for a fix."""
+    """The part of one fixer in a fix."""
 
     fixer: str
     files: tuple[str, ...]
@@ -111,7 +110,7 @@ class Trace:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EscalationReport:
-    """One escalation. A section that the trigger does not list is None, and in no form shown."""
+    """One escalation. A section that the trigger does not list is None, and never shown."""
 
     run_id: str
     workflow_id: str | None
@@ -125,7 +124,7 @@ class EscalationReport:
     attempts: int
     rejections: int
     original_code: dict[str, str] | None = None
-    all_test_results: tuple[Result, ...] | None = None
+    all_test_results: tuple[ReportedResult, ...] | None = None
     failure_analyses: tuple[Explanation, ...] | None = None
     fix_attempts: tuple[FixAttempt, ...] | None = None
     debug_memory_summary: str | None = None
@@ -133,12 +132,12 @@ class EscalationReport:
 
     @property
     def sections(self) -> tuple[Item, ...]:
-        """The items that it holds."""
+        """The sections that it has."""
         return tuple(item for item in Item if getattr(self, item) is not None)
 
     @property
     def answer(self) -> str:
-        """What a person can do about it, in one sentence with a command."""
+        """The next step for a person, in one sentence with a command."""
         if self.action is Response.HUMAN_REVIEW:
             command = f'runtrue runs resume {self.run_id} --answer "…"'
             return f"The run waits for advice; answer with `{command}`"
@@ -150,51 +149,53 @@ class EscalationReport:
         return f"{after}; look at it with `runtrue runs show {self.run_id}`"
 
     def to_dict(self) -> dict[str, Any]:
-        """The report as plain data, without the sections that it does not hold."""
+        """Return the report as plain data, without the sections that it does not have."""
         data = {**msgspec.json.decode(msgspec.json.encode(self)), "answer": self.answer}
         return {k: v for k, v in data.items() if k not in set(Item) or v is not None}
 
     def to_markdown(self, *, limit: int | None = None) -> str:
-        """The report for people. To keep within `limit` characters, sections are left out."""
+        """Return the report for people, without some sections if it would exceed `limit`."""
         from runtrue.escalation.markdown import render
 
         return render(self, limit=limit)
 
 
-def report_on(escalation: Escalation, history: History, subject: Subject) -> EscalationReport:
-    """The report of an escalation that `history` led to."""
+def report_on(
+    escalation: Escalation, history: History, subject: EscalationSubject
+) -> EscalationReport:
+    """Return the report of an escalation that `history` led to."""
 
-    def hide(text: str) -> str:
-        return subject.hide(plain(text))
+    def redact(text: str) -> str:
+        return subject.redact(plain(text))
 
     trigger = escalation.trigger
     sections: dict[Item, Any] = {
-        Item.ORIGINAL_CODE: {hide(p): hide(text) for p, text in subject.original_code.items()},
+        Item.ORIGINAL_CODE: {redact(p): redact(text) for p, text in subject.original_code.items()},
         Item.ALL_TEST_RESULTS: tuple(_results(history)),
-        Item.FAILURE_ANALYSES: tuple(_explanations(history, hide)),
-        Item.FIX_ATTEMPTS: tuple(_fixes(history, hide)),
-        Item.DEBUG_MEMORY_SUMMARY: hide(subject.debug_memory),
-        Item.STACK_TRACES: tuple(_traces(history, hide)),
+        Item.FAILURE_ANALYSES: tuple(_explanations(history, redact)),
+        Item.FIX_ATTEMPTS: tuple(_fixes(history, redact)),
+        Item.DEBUG_MEMORY_SUMMARY: redact(subject.debug_memory),
+        Item.STACK_TRACES: tuple(_traces(history, redact)),
     }
     return EscalationReport(
         run_id=subject.run_id,
         workflow_id=subject.workflow_id,
         project=subject.project,
-        title=hide(subject.title),
+        title=redact(subject.title),
         sandbox=subject.sandbox,
         condition=trigger.condition,
         action=trigger.action,
-        why=hide(sentence(trigger.condition, history)),
+        why=redact(sentence(trigger.condition, history)),
         attempts=escalation.attempts,
         rejections=escalation.rejections,
         **{item.value: sections[item] for item in trigger.include_in_report},
     )
 
 
-def _results(history: History) -> Iterator[Result]:
+def _results(history: History) -> Iterator[ReportedResult]:
     for attempt in history.attempts:
         for verdict in attempt.verdicts:
-            yield Result(
+            yield ReportedResult(
                 attempt=attempt.number,
                 recheck=attempt.recheck,
                 check=verdict.check,
@@ -204,8 +205,8 @@ def _results(history: History) -> Iterator[Result]:
             )
 
 
-def _explanations(history: History, hide: Hide) -> Iterator[Explanation]:
-    """What the analyst said of each attempt, and then the fixers that were asked about it."""
+def _explanations(history: History, redact: Redact) -> Iterator[Explanation]:
+    """Yield the analyst's explanation of each attempt, and then those of the fixers."""
     said = [(attempt.number, "runtrue", attempt.analysis) for attempt in history.attempts]
     fixes = [(rejection.after, rejection.fix) for rejection in history.rejections]
     fixes += [(attempt.number - 1, attempt.fix) for attempt in history.attempts if attempt.fix]
@@ -217,51 +218,49 @@ def _explanations(history: History, hide: Hide) -> Iterator[Explanation]:
         yield Explanation(
             attempt=number,
             by=by,
-            root_cause=trim(hide(analysis.root_cause), _SAID),
-            fix_strategy=trim(hide(strategy), _SAID) if strategy else None,
+            root_cause=trim(redact(analysis.root_cause), _SAID),
+            fix_strategy=trim(redact(strategy), _SAID) if strategy else None,
             confidence=analysis.confidence,
             patterns_matched=analysis.patterns_matched,
         )
 
 
-def _fixes(history: History, hide: Hide) -> Iterator[FixAttempt]:
-    """All fixes in the order in which they were proposed."""
-    ran = [_ran(attempt, attempt.fix, hide) for attempt in history.attempts if attempt.fix]
-    rejected = [
-        _fix(r.fix, hide, after=r.after, ran_as=None, outcome=f"rejected: {r.reason}")
+def _fixes(history: History, redact: Redact) -> Iterator[FixAttempt]:
+    """Yield all fixes in the order in which they were proposed."""
+    fixes = [
+        _fix(r.fix, redact, after=r.after, ran_as=None, outcome=f"rejected: {r.reason}")
         for r in history.rejections
     ]
-    # What was rejected after an attempt came before what the next attempt ran.
-    yield from sorted([*rejected, *ran], key=lambda fix: fix.after)
+    for attempt in history.attempts:
+        if attempt.fix:
+            n, outcome = attempt.number, "passed" if attempt.passed else "failed"
+            fixes.append(_fix(attempt.fix, redact, after=n - 1, ran_as=n, outcome=outcome))
+    # Those rejected after an attempt came before the one that the next attempt ran.
+    yield from sorted(fixes, key=lambda fix: fix.after)
 
 
-def _ran(attempt: Attempt, fix: Fix, hide: Hide) -> FixAttempt:
-    outcome = "passed" if attempt.passed else "failed"
-    return _fix(fix, hide, after=attempt.number - 1, ran_as=attempt.number, outcome=outcome)
-
-
-def _fix(fix: Fix, hide: Hide, *, after: int, ran_as: int | None, outcome: str) -> FixAttempt:
+def _fix(fix: Fix, redact: Redact, *, after: int, ran_as: int | None, outcome: str) -> FixAttempt:
     return FixAttempt(
         after=after,
         ran_as=ran_as,
         outcome=outcome,
         added=fix.added,
         removed=fix.removed,
-        parts=tuple(_contribution(part, hide) for part in fix.parts),
+        parts=tuple(_contribution(part, redact) for part in fix.parts),
     )
 
 
-def _contribution(part: FixPart, hide: Hide) -> Contribution:
+def _contribution(part: FixPart, redact: Redact) -> Contribution:
     return Contribution(
         fixer=part.fixer,
         files=part.files,
-        description=trim(hide(part.description), _SAID),
+        description=trim(redact(part.description), _SAID),
         restored=part.restored,
-        failure=trim(hide(part.failure), _SAID) if part.failure else None,
+        failure=trim(redact(part.failure), _SAID) if part.failure else None,
     )
 
 
-def _traces(history: History, hide: Hide) -> Iterator[Trace]:
+def _traces(history: History, redact: Redact) -> Iterator[Trace]:
     seen = set()
     for attempt in history.attempts:
         for finding in attempt.blocking:
@@ -275,11 +274,11 @@ def _traces(history: History, hide: Hide) -> Iterator[Trace]:
             yield Trace(
                 attempt=attempt.number,
                 check=finding.source,
-                case=hide(finding.location.symbol) if finding.location.symbol else None,
+                case=redact(finding.location.symbol) if finding.location.symbol else None,
                 category=finding.category,
-                message=trim(hide(finding.message), _SAID),
-                place=hide(str(finding.location)),
-                text=trim(hide(text).strip("\n"), _TRACE),
+                message=trim(redact(finding.message), _SAID),
+                place=redact(str(finding.location)),
+                text=trim(redact(text).strip("\n"), _TRACE),
             )
 
 

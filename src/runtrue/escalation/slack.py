@@ -16,7 +16,7 @@ _SAID = 100
 
 
 class SlackSender:
-    """Posts to the webhook that a variable of the environment holds."""
+    """Posts to the webhook in a variable of the environment."""
 
     def __init__(self, notification: Notification, environment: Mapping[str, str]) -> None:
         self._variable = notification.slack_url_env
@@ -24,11 +24,13 @@ class SlackSender:
         self._timeout = notification.timeout
 
     async def send(self, message: Message) -> Delivery:
-        """Post the message. The address is a secret, so no word of the library's is passed on."""
+        """Post the message. The URL is a secret, so no message of the library is passed on."""
         import httpx2
 
         if not self._url:
-            return _failed(f"there is no webhook for Slack: set the variable {self._variable}")
+            return Delivery.failed(
+                f"there is no webhook for Slack: set the variable {self._variable}"
+            )
         body = {"text": message.text(_TEXT, limit=_LIMIT, escape=_escape)}
         try:
             async with (
@@ -37,21 +39,19 @@ class SlackSender:
             ):
                 response = await client.post(self._url, json=body)
         except (TimeoutError, httpx2.TimeoutException):
-            return _failed(f"Slack did not answer within {self._timeout:g} s")
+            return Delivery.failed(f"Slack did not answer within {self._timeout:g} s")
         except (httpx2.UnsupportedProtocol, httpx2.InvalidURL):
-            return _failed(f"{self._variable} does not hold the URL of a webhook")
+            return Delivery.failed(f"{self._variable} does not hold the URL of a webhook")
         except httpx2.HTTPError as error:
-            return _failed(f"Slack cannot be reached ({type(error).__name__})")
+            return Delivery.failed(f"Slack cannot be reached ({type(error).__name__})")
         if response.is_success:
             return Delivery(delivered=True, detail="Slack took the message")
         said = " ".join(response.text.split())[:_SAID]
-        return _failed(f"Slack answered with status {response.status_code}: {said}".rstrip(": "))
-
-
-def _failed(detail: str) -> Delivery:
-    return Delivery(delivered=False, detail=detail)
+        return Delivery.failed(
+            f"Slack answered with status {response.status_code}: {said}".rstrip(": ")
+        )
 
 
 def _escape(text: str) -> str:
-    """What Slack would take for markup of its own: links, and mentions of everybody."""
+    """Escape what Slack would take for markup: links, and mentions of everybody."""
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")

@@ -1,4 +1,4 @@
-"""Why a loop escalated, in one sentence made from the history's facts."""
+"""The reason for an escalation, in one sentence made from the history's facts."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _NAME = 120
 
 
 def sentence(condition: Condition, history: History) -> str:
-    """What happened. All words that are not ours stand in code, where they can do no harm."""
+    """Say what happened. All words that are not ours are in code, where they can do no harm."""
     if not history.attempts:
         return "The loop escalated before the first attempt."
     blocking = history.latest.blocking
@@ -55,7 +55,7 @@ def sentence(condition: Condition, history: History) -> str:
 
 
 def _unmet(history: History) -> str:
-    """What the tests that passed lack. What was tried after them may have failed otherwise."""
+    """Say what the passing tests lack; later attempts may have failed for other reasons."""
     attempt = next(filter(_lacking, (history.best, *reversed(history.attempts))), history.latest)
     lacking = _lacking(attempt)
     few_run = [finding.message for finding in lacking if not _kinds(finding)]
@@ -71,20 +71,20 @@ def _lacking(attempt: Attempt) -> list[Finding]:
 
 
 def _kinds(finding: Finding) -> tuple[str, ...]:
-    """The kinds of tests that are missing; none where it is the tests of one file that are."""
+    """Return the kinds of tests that are missing; none if those of one file are."""
     is_of_kinds = finding.category == TESTS_MISSING and finding.location.file is None
     return finding.attempted if is_of_kinds else ()
 
 
 def few(names: Sequence[str]) -> str:
-    """Some names in code, and how many there are besides."""
+    """Return some names as code, and the number of the others."""
     shown = [code(name) for name in dict.fromkeys(names)]
     more = len(shown) - _MOST_NAMES
     return ", ".join(shown[:_MOST_NAMES]) + (f" and {more} more" if more > 0 else "")
 
 
 def code(text: str) -> str:
-    """A text as code within a line of Markdown, which nothing in it can end."""
+    """Return a text as code within a line of Markdown, which nothing in it can end."""
     line = " ".join(text.split())
     line = line if len(line) <= _NAME else f"{line[: _NAME - 1]}…"
     ticks = "`" * (max((len(row) for row in re.findall("`+", line)), default=0) + 1)

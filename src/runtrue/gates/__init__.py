@@ -1,4 +1,4 @@
-"""Gates: what a candidate that passes its tests is held to beyond them, coverage and security."""
+"""Gates: the requirements beyond passing tests, coverage and security."""
 
 from runtrue.gates.coverage import CoverageGate, is_source
 from runtrue.gates.security import SecurityGate, Severity

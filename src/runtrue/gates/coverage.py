@@ -1,10 +1,11 @@
-"""The gate `coverage`: whether the tests run enough of the code, for the type of code it is."""
+"""The gate `coverage`: require that the tests run enough of the code, by its type."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
+from itertools import groupby
 from operator import or_
 from pathlib import Path
 
@@ -30,14 +31,14 @@ from runtrue.loop import (
 )
 from runtrue.sandbox import TreeSandbox, is_test
 
-#: The check's and the finding's name when nothing could be measured.
+#: The category of the finding if nothing could be measured.
 UNKNOWN = "coverage_unknown"
 NAME = "coverage"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Share:
-    """How much of something was run, and which lines were not, by file."""
+    """The percentage of lines that ran, and the lines that did not, by file."""
 
     percent: float | None
     missing: dict[str, tuple[int, ...]]
@@ -45,9 +46,9 @@ class Share:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CoverageGate:
-    """Holds the candidate to a minimum of coverage: of the artifact, or of what was changed.
+    """Requires a minimum of coverage: of the artifact, or of what was changed.
 
-    Without an artifact, as when a whole change is judged, it is the changed lines that count.
+    Without an artifact, as for a whole change, the changed lines count.
     """
 
     sandbox: TreeSandbox
@@ -59,13 +60,13 @@ class CoverageGate:
     code_type: CodeType
     #: As seen from the project.
     artifact: str | None = None
-    #: What is not known fails; otherwise it is only said.
+    #: True if an unknown coverage fails; otherwise it is only reported.
     strict: bool = False
     name: str = NAME
     mode: Mode = Mode.REQUIRED
 
     async def judge(self, workplace: Workplace, trial: Trial) -> Verdict:
-        """Compare what was measured with what is required."""
+        """Compare the measured coverage with the required one."""
         coverage, trouble = self._measured(workplace)
         changed = {
             file: lines for file, lines in self.changed(trial.candidate).items() if is_source(file)
@@ -84,7 +85,7 @@ class CoverageGate:
         return self.sandbox.rooted(self.artifact) if self.artifact else None
 
     def _measured(self, workplace: Workplace) -> tuple[Coverage | None, str | None]:
-        """What all checks measured together, or why none could."""
+        """Return what all checks measured together, or why none could."""
         measured = [load_measured(workplace.scratch, check) for check in self.checks]
         found = [one.coverage for one in measured if one and one.coverage]
         if found:
@@ -94,7 +95,7 @@ class CoverageGate:
     def _share(
         self, coverage: Coverage, changed: Mapping[str, frozenset[int]], root: Path
     ) -> tuple[str, Share]:
-        """What is measured for this type of code, and how much of it was run."""
+        """Return what is measured for this type of code, and how much of it ran."""
         artifact = self._rooted
         is_new = artifact is not None and self.sandbox.original(artifact) is None
         whole = is_new or artifact not in changed
@@ -104,7 +105,7 @@ class CoverageGate:
         return "the changed lines", _share_of(coverage, changed, root)
 
     def _matched(self, coverage: Coverage, trial: Trial) -> Verdict:
-        """Not below what it was before."""
+        """Require that coverage is not below what it was before."""
         files = [self._rooted] if self._rooted else sorted(coverage.files)
         before = _before(trial, files)
         now = coverage.percent([file for file in files if file in coverage.files])
@@ -116,13 +117,7 @@ class CoverageGate:
         return self._failed(coverage, files[0], share, before)
 
     def _passed(self, coverage: Coverage, said: str) -> Verdict:
-        return Verdict(
-            check=self.name,
-            mode=self.mode,
-            passed=True,
-            output=said,
-            coverage=self._counts(coverage),
-        )
+        return replace(self._verdict(said), coverage=self._counts(coverage))
 
     def _failed(self, coverage: Coverage, subject: str, share: Share, required: float) -> Verdict:
         where = "; ".join(f"{file}: {ranges(lines)}" for file, lines in share.missing.items())
@@ -143,63 +138,50 @@ class CoverageGate:
                 "required": required,
             },
         )
-        return Verdict(
-            check=self.name,
-            mode=self.mode,
-            passed=False,
-            findings=(finding,),
-            output=message,
-            coverage=self._counts(coverage),
-        )
+        return replace(self._verdict(message, finding), coverage=self._counts(coverage))
 
     def _unknown(self, trouble: str, *, needed: bool) -> Verdict:
         message = f"not known: {trouble}"
-        findings: tuple[Finding, ...] = ()
-        if self.strict and needed:
-            findings = (
-                Finding(
-                    source=self.name,
-                    category=UNKNOWN,
-                    message=message,
-                    fault=Fault.CHECK,
-                    location=Location(symbol=self.name),
-                ),
-            )
+        if not (self.strict and needed):
+            return self._verdict(message)
+        finding = Finding(
+            source=self.name,
+            category=UNKNOWN,
+            message=message,
+            fault=Fault.CHECK,
+            location=Location(symbol=self.name),
+        )
+        return self._verdict(message, finding)
+
+    def _verdict(self, output: str, *findings: Finding) -> Verdict:
         return Verdict(
             check=self.name,
             mode=self.mode,
             passed=not findings,
             findings=findings,
-            output=message,
+            output=output,
         )
 
     def _counts(self, coverage: Coverage) -> dict[str, tuple[int, int]]:
-        """The counts of what is judged, and of nothing else: there may be thousands of files."""
+        """Return the counts of the artifact, if any: there may be thousands of files."""
         wanted = self._rooted
         return {f: count for f, count in coverage.counts.items() if wanted is None or f == wanted}
 
 
 def is_source(file: str) -> bool:
-    """Whether a file is code that tests could run."""
+    """Return whether a file is code that tests could run."""
     return language_of(file) is not Language.OTHER and not is_test(file)
 
 
 def ranges(lines: Sequence[int]) -> str:
-    """Line numbers as people write them: `3-7, 12`."""
-    parts: list[str] = []
-    start = previous = None
-    for line in [*sorted(lines), None]:
-        if previous is not None and line == previous + 1:
-            previous = line
-            continue
-        if start is not None and previous is not None:
-            parts.append(str(start) if start == previous else f"{start}-{previous}")
-        start = previous = line
-    return ", ".join(parts)
+    """Return line numbers as people write them: `3-7, 12`."""
+    runs = groupby(enumerate(sorted(lines)), key=lambda pair: pair[1] - pair[0])
+    spans = [[line for _, line in run] for _, run in runs]
+    return ", ".join(f"{s[0]}-{s[-1]}" if len(s) > 1 else str(s[0]) for s in spans)
 
 
 def _before(trial: Trial, files: Sequence[str]) -> float | None:
-    """The coverage of files in the baseline, if it was measured there."""
+    """Return the coverage of files in the baseline, if it was measured there."""
     verdicts = trial.history.baseline if trial.history.attempts or trial.history.before else ()
     for verdict in verdicts:
         counts = [verdict.coverage[f] for f in files if verdict.coverage and f in verdict.coverage]
@@ -209,7 +191,7 @@ def _before(trial: Trial, files: Sequence[str]) -> float | None:
 
 
 def _share_of(coverage: Coverage, changed: Mapping[str, frozenset[int]], root: Path) -> Share:
-    """How much of some lines ran. Not a line did of a file that no test so much as loads."""
+    """Return how much of some lines ran; of a file that no test loads, none did."""
     languages = {language_of(file) for file in coverage.files}
     unseen = {
         file: lines & lines_with_code(root / file)

@@ -1,4 +1,4 @@
-"""Reports of scanners: bandit's own JSON, and SARIF, which those of any language can write."""
+"""Scanner reports: bandit's own JSON, and SARIF, which scanners of any language can write."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ import msgspec
 from runtrue.checks import relative
 from runtrue.loop import Workplace
 
-#: How bad an issue is, the worst last.
+#: The severities of issues, the worst last.
 RANKS: dict[str, int] = {"undefined": 0, "low": 1, "medium": 2, "high": 3}
 _LEVELS = {"error": "high", "warning": "medium", "note": "low"}
-#: From which score on, of ten, `security-severity` means what.
+#: The least score, of ten, in `security-severity` for each severity.
 _SCORES = ((7.0, "high"), (4.0, "medium"), (0.0, "low"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Issue:
-    """One thing that a scanner found, in lines of a file as seen from the workplace's root."""
+    """One issue of a scanner, in lines of a file relative to the workplace's root."""
 
     rule: str
     severity: str
@@ -92,7 +92,7 @@ class _Tool(msgspec.Struct):
     extensions: list[_Rules] = []
 
 
-class _Result(msgspec.Struct, rename="camel"):
+class _SarifResult(msgspec.Struct, rename="camel"):
     message: _Text
     rule_id: str = ""
     rule_index: int = -1
@@ -108,7 +108,7 @@ class _Invocation(msgspec.Struct, rename="camel"):
 
 class _Run(msgspec.Struct):
     tool: _Tool
-    results: list[_Result] | None = None
+    results: list[_SarifResult] | None = None
     invocations: list[_Invocation] = []
 
 
@@ -117,9 +117,9 @@ class _Sarif(msgspec.Struct):
 
 
 def read_report(text: str, workplace: Workplace) -> tuple[list[Issue], str | None]:
-    """All issues of a report, and what the scanner says that it could not look at.
+    """Return all issues of a report, and what the scanner could not look at.
 
-    Raises msgspec.MsgspecError for what is neither bandit's JSON nor SARIF.
+    Raises msgspec.MsgspecError if it is neither bandit's JSON nor SARIF.
     """
     data = msgspec.json.decode(text)
     if isinstance(data, dict) and "runs" in data:
@@ -173,8 +173,8 @@ def _of_sarif(run: _Run, workplace: Workplace) -> Iterator[Issue]:
             )
 
 
-def _severity(result: _Result, rule: _Rule | None) -> str | None:
-    """How bad it is, by the rule's score if it has one; None for what is no issue at all."""
+def _severity(result: _SarifResult, rule: _Rule | None) -> str | None:
+    """Return the severity, by the rule's score if it has one; None if it is no issue at all."""
     try:
         score = float(rule.properties["security-severity"]) if rule else None
     except (KeyError, TypeError, ValueError):
@@ -193,5 +193,5 @@ def _path(uri: str) -> str:
 
 
 def _rooted(file: str, workplace: Workplace) -> str:
-    """A file that the scanner named, as seen from the root; others never match a changed one."""
+    """Return a file relative to the root; one outside never matches a changed one."""
     return relative(file, workplace) or file

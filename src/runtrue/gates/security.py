@@ -1,4 +1,4 @@
-"""The gate `security`: what a scanner has against the lines that were changed."""
+"""The gate `security`: require that a scanner finds no issue on changed lines."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Severity = Literal["low", "medium", "high"]
 
 _FILES = "{files}"
 _KEEP = 16 * 1024 * 1024
-#: What is generated may not excuse itself with a comment.
+#: Generated code may not excuse itself with a comment.
 _BANDIT = ("-q", "-f", "json", "--ignore-nosec")
 
 
@@ -30,9 +30,9 @@ _BANDIT = ("-q", "-f", "json", "--ignore-nosec")
 class SecurityGate:
     """Runs a scanner on the files that differ from the base, and counts what is new.
 
-    Without a command of the user's, bandit looks at Python files, where it is installed; where
-    nothing can look, the verdict says so, and passes unless it is `strict`. `changed` gives the
-    changed lines of a candidate, by file as seen from the workplace's root.
+    Without a command of the user's, bandit scans Python files, if it is installed; if nothing can
+    scan, the verdict says so, and passes unless it is `strict`. `changed` returns the changed
+    lines of a candidate, by file relative to the workplace's root.
     """
 
     command: str | None
@@ -45,7 +45,7 @@ class SecurityGate:
     strict: bool = False
 
     async def judge(self, workplace: Workplace, trial: Trial) -> Verdict:
-        """Scan what was changed. Only the changed lines count, from `severity` on."""
+        """Scan the changed files. Only changed lines count, from `severity` on."""
         changed = {
             file: lines
             for file, lines in self.changed(trial.candidate).items()
@@ -66,7 +66,7 @@ class SecurityGate:
             return self._broken(why) if self.strict else self._passed(why)
         environment = dict(workplace.environment)
         if self.command is None:
-            # What the candidate has to import is not for the scanner to import.
+            # The scanner must not import what the candidate has to import.
             environment.pop("PYTHONPATH", None)
         try:
             ended = await process.run(
@@ -165,6 +165,6 @@ class SecurityGate:
 
 
 def _seen_from(workplace: Workplace, file: str) -> str:
-    """A changed file as the scanner is to be told it: it must not look like an option."""
+    """Return a changed file as an argument: it must not look like an option."""
     seen = os.path.relpath(workplace.root / file, workplace.directory)
     return f"./{seen}" if seen.startswith("-") else seen

@@ -1,6 +1,6 @@
-"""Secrets: where tokens, keys and passwords are kept, and how one is found by its name.
+"""Secrets: stores of tokens, keys and passwords, and the lookup of one by its name.
 
-Begin at `secret_of`. What is found in a store is known to every `Redactor` from then on.
+Begin at `secret_of`. Every `Redactor` knows what was found in a store from then on.
 """
 
 from runtrue.secrets.dotenv import secrets_of_project

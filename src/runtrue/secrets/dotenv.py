@@ -1,4 +1,4 @@
-"""The variables in a project's `.env` files: what its tests may read there, and print."""
+"""The variables in a project's `.env` files, which its tests may read, and print."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ _MOST = 20
 
 
 def secrets_of_project(directory: Path) -> tuple[dict[str, str], ...]:
-    """What is secret by its name in each `.env` file that lies in a directory, to be hidden.
+    """Return the secrets, by their names, in each `.env` file of a directory, to redact them.
 
-    They are looked at for nothing else: no secret is ever taken from a project.
+    They are used for nothing else: no secret is ever taken from a project.
     """
     try:
         files = sorted(directory.glob(".env*"))[:_MOST]

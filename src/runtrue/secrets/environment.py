@@ -1,4 +1,4 @@
-"""The environment as a store: what the user's shell has set."""
+"""The environment as a store: the variables that the user's shell has set."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ class EnvironmentStore:
         self._environment = environment
 
     def get(self, name: str) -> str | None:
-        """The value of the variable, if it is set."""
+        """Return the value of the variable, if it is set."""
         return self._environment.get(name)
 
     def names(self) -> tuple[str, ...]:
-        """The variables that are secrets by their name; any other can be asked for, too."""
+        """Return the variables that are secrets by their name; any other can be read, too."""
         return tuple(sorted(secrets_in(self._environment)))
 
     def set(self, name: str, value: str) -> None:

@@ -1,6 +1,6 @@
 """A file as a store: `secrets.json` in the user's own home of runtrue, readable by nobody else.
 
-It is never one of a project's: what is looked up there would be whatever a stranger wrote.
+It is never one of a project's: a stranger might have written that.
 """
 
 from __future__ import annotations
@@ -8,10 +8,9 @@ from __future__ import annotations
 import json
 import os
 import stat
-import tempfile
-from contextlib import suppress
 from pathlib import Path
 
+from runtrue.atomic_file import write_atomically
 from runtrue.secrets.store import StoreRefused, StoreUnavailable, problem_of_name, problem_of_value
 
 _FILE = "secrets.json"
@@ -29,7 +28,7 @@ class FileStore:
 
     @classmethod
     def of_user(cls) -> FileStore:
-        """The file in `$RUNTRUE_HOME`, or in `~/.runtrue`. Raises StoreUnavailable."""
+        """Return the file in `$RUNTRUE_HOME`, or in `~/.runtrue`. Raises StoreUnavailable."""
         named = os.environ.get("RUNTRUE_HOME")
         try:
             home = Path(named).expanduser() if named else Path.home() / ".runtrue"
@@ -38,7 +37,7 @@ class FileStore:
                 "there is no home directory to keep secrets in; set RUNTRUE_HOME to a directory"
             ) from error
         if not home.is_absolute():
-            # Else the directory one is in would say which secrets are used.
+            # Otherwise the current directory would decide which secrets are used.
             raise StoreUnavailable(
                 f"RUNTRUE_HOME is {str(home)!r}, which is another place in each directory; secrets "
                 "are only read from an absolute path"
@@ -46,21 +45,21 @@ class FileStore:
         return cls(home / _FILE)
 
     def get(self, name: str) -> str | None:
-        """The secret of that name, if the file has it."""
+        """Return the secret of that name, if the file has it."""
         return self._read().get(name)
 
     def names(self) -> tuple[str, ...]:
-        """The names in the file."""
+        """Return the names in the file."""
         return tuple(sorted(self._read()))
 
     def set(self, name: str, value: str) -> None:
-        """Write the file anew, with this secret in it."""
+        """Rewrite the file with this secret in it."""
         if problem := problem_of_name(name) or problem_of_value(value):
             raise StoreRefused(f"{name!r} cannot be kept: {problem}")
         self._write({**self._read(), name: value})
 
     def delete(self, name: str) -> bool:
-        """Write the file anew, without this secret."""
+        """Rewrite the file without this secret."""
         kept = self._read()
         if name not in kept:
             return False
@@ -72,7 +71,7 @@ class FileStore:
 
     def _read(self) -> dict[str, str]:
         try:
-            # Not through a link, and not waiting for whoever writes into a pipe.
+            # Not through a link, and not waiting for anyone who writes into a pipe.
             fd = os.open(self.path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
         except FileNotFoundError:
             return {}
@@ -81,7 +80,7 @@ class FileStore:
                 error.strerror or str(error), "make it a file of your own"
             ) from None
         try:
-            # Of what is open, not of what has this name by now.
+            # Of the open file, not of the one that has this name by now.
             self._require_own(os.fstat(fd))
             self._require_safe_directory()
             with os.fdopen(fd, "rb", closefd=False) as file:
@@ -95,7 +94,7 @@ class FileStore:
         try:
             kept = json.loads(data) if len(data) <= _LARGEST else None
         except (ValueError, RecursionError):
-            # The error would quote what it could not read.
+            # The error would quote the content.
             kept = None
         if not isinstance(kept, dict) or not all(isinstance(v, str) for v in kept.values()):
             raise self._refused("it is no JSON object of names and texts", remedy)
@@ -135,19 +134,9 @@ class FileStore:
         try:
             directory.mkdir(mode=0o700, parents=True, exist_ok=True)
             self._require_safe_directory()
-            # It is made with mode 0600, whatever the umask is.
-            fd, name = tempfile.mkstemp(prefix=".secrets-", dir=directory)
         except OSError as error:
             raise self._refused(error.strerror or str(error), "set RUNTRUE_HOME") from error
         try:
-            with os.fdopen(fd, "w", encoding="utf-8") as file:
-                file.write(f"{text}\n")
-                file.flush()
-                os.fsync(fd)
-            Path(name).replace(self.path)
-        except BaseException as error:
-            with suppress(OSError):
-                Path(name).unlink()
-            if isinstance(error, OSError):
-                raise self._refused(error.strerror or str(error), "nothing was changed") from error
-            raise
+            write_atomically(self.path, f"{text}\n".encode())
+        except OSError as error:
+            raise self._refused(error.strerror or str(error), "nothing was changed") from error

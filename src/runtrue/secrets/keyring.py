@@ -11,23 +11,23 @@ from runtrue.secrets.store import StoreRefused, StoreUnavailable, problem_of_nam
 
 INSTALL = "pip install 'runtrue[secrets]'"
 _SERVICE = "runtrue"
-#: Keyrings cannot be asked what they hold: the names are kept beside, in an entry of their own.
+#: Keyrings cannot list their names: they are in an entry of their own.
 _INDEX = "runtrue names"
 _T = TypeVar("_T")
 
 
 class KeyringStore:
-    """Keeps secrets where the desktop keeps passwords. The package is imported when it is used."""
+    """Stores secrets with the desktop's passwords. The package is imported when it is used."""
 
     origin = "keyring"
 
     def get(self, name: str) -> str | None:
-        """The secret of that name, if the keyring has it. Raises StoreUnavailable."""
+        """Return the secret of that name, if the keyring has it. Raises StoreUnavailable."""
         value: str | None = self._asked(lambda keyring: keyring.get_password(_SERVICE, name))
         return value
 
     def names(self) -> tuple[str, ...]:
-        """The names of what was kept by `set`."""
+        """Return the names that `set` has stored."""
         text = self._asked(lambda keyring: keyring.get_password(_INDEX, _INDEX))
         try:
             names = json.loads(text or "[]")
@@ -36,14 +36,14 @@ class KeyringStore:
         return tuple(sorted(str(name) for name in names)) if isinstance(names, list) else ()
 
     def set(self, name: str, value: str) -> None:
-        """Keep a secret in the keyring."""
+        """Store a secret in the keyring."""
         if problem := problem_of_name(name) or problem_of_value(value):
             raise StoreRefused(f"{name!r} cannot be kept: {problem}")
         self._asked(lambda keyring: keyring.set_password(_SERVICE, name, value))
         self._list((*self.names(), name))
 
     def delete(self, name: str) -> bool:
-        """Take a secret out of the keyring."""
+        """Remove a secret from the keyring."""
         there = self.get(name) is not None
         if there:
             self._asked(lambda keyring: keyring.delete_password(_SERVICE, name))

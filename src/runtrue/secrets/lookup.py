@@ -1,4 +1,4 @@
-"""Looking secrets up by name, in the stores that are configured and in their order."""
+"""Look up secrets by name, in the configured stores and in their order."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _MAKE: dict[str, Callable[[], SecretStore]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
-    """The name of a secret that a store has, and the word for that store."""
+    """The name of a secret that a store has, and the name of the store."""
 
     name: str
     origin: str
@@ -38,7 +38,7 @@ class Secrets:
 
     @classmethod
     def here(cls) -> Secrets:
-        """The user's own stores, as configured in the current directory."""
+        """Return the user's own stores, as configured in the current directory."""
         # Not before it is needed: models are opened without a configuration, too.
         from runtrue.config import load_config
 
@@ -52,11 +52,11 @@ class Secrets:
 
     @property
     def unavailable(self) -> tuple[str, ...]:
-        """Why some stores could not be used so far, each in a sentence."""
+        """The reasons why some stores could not be used so far, each in a sentence."""
         return tuple(dict.fromkeys(self._missing))
 
     def get(self, name: str) -> str | None:
-        """The secret of that name, from the first store that has it.
+        """Return the secret of that name, from the first store that has it.
 
         A store that is not there is passed over; one that must not be used raises StoreRefused.
         """
@@ -73,9 +73,9 @@ class Secrets:
         return None
 
     def found(self) -> tuple[Found, ...]:
-        """All that the stores have, in their order; no value is read for it.
+        """Return the names in all stores, in their order, without reading a value.
 
-        A name may be there several times: the first is the one that counts.
+        A name may occur several times: the first one counts.
         """
         found = []
         for store in self.stores:
@@ -87,9 +87,9 @@ class Secrets:
 
 
 def remember_kept() -> None:
-    """Have all that the user's file of secrets holds hidden from now on.
+    """Redact all of the user's file of secrets from now on.
 
-    A command that runs as the user, and is not kept from it, can read that file by itself.
+    A command that runs as the user, and is not confined, can read that file by itself.
     """
     with suppress(StoreRefused):
         store = FileStore.of_user()
@@ -98,14 +98,14 @@ def remember_kept() -> None:
 
 
 def secret_of(name: str, environment: Mapping[str, str]) -> str | None:
-    """The secret of that name: of the stores for the process's own environment.
+    """Return the secret of that name, from the stores if this is the process's own environment.
 
-    Any other environment stands for all that there is. Raises StoreRefused.
+    Any other environment is the only store. Raises StoreRefused.
     """
     return Secrets.here().get(name) if environment is os.environ else environment.get(name)
 
 
 def secrets_of(names: Iterable[str], environment: Mapping[str, str]) -> dict[str, str]:
-    """Those of the named secrets that there are. Raises StoreRefused."""
+    """Return those of the named secrets that exist. Raises StoreRefused."""
     found = {name: secret_of(name, environment) for name in dict.fromkeys(names)}
     return {name: value for name, value in found.items() if value is not None}

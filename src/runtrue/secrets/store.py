@@ -1,4 +1,4 @@
-"""Stores: the seam behind which secrets are kept."""
+"""Stores: the interface of everything that stores secrets."""
 
 from __future__ import annotations
 
@@ -13,40 +13,40 @@ _LONGEST = 65_536
 
 
 class StoreRefused(HostError):
-    """A store must not be used as it is: others can read it, or it cannot be understood."""
+    """A store must not be used as it is: others can read it, or its content is wrong."""
 
 
 class StoreUnavailable(StoreRefused):
-    """A store is not to be had here; the next one may do."""
+    """A store does not exist here; the next one may do."""
 
 
 class SecretStore(Protocol):
-    """Keeps secrets by name. Names are those of environment variables."""
+    """Stores secrets by name. Names are those of environment variables."""
 
     @property
     def origin(self) -> str:
-        """The word for it: `environment`, `keyring` or `file`."""
+        """Its name: `environment`, `keyring` or `file`."""
         ...
 
     def get(self, name: str) -> str | None:
-        """The secret of that name, if it is kept here. Raises StoreRefused."""
+        """Return the secret of that name, if it is stored here. Raises StoreRefused."""
         ...
 
     def names(self) -> tuple[str, ...]:
-        """The names of what is kept here. Raises StoreRefused."""
+        """Return the names of the secrets stored here. Raises StoreRefused."""
         ...
 
     def set(self, name: str, value: str) -> None:
-        """Keep a secret, in place of an earlier one of that name. Raises StoreRefused."""
+        """Store a secret, in place of an earlier one of that name. Raises StoreRefused."""
         ...
 
     def delete(self, name: str) -> bool:
-        """Forget a secret; whether there was one. Raises StoreRefused."""
+        """Remove a secret; return whether there was one. Raises StoreRefused."""
         ...
 
 
 def problem_of_name(name: str) -> str | None:
-    """Why no secret can have this name, if so."""
+    """Say why no secret can have this name; None if it can."""
     if _NAME.fullmatch(name):
         return None
     return (
@@ -56,7 +56,7 @@ def problem_of_name(name: str) -> str | None:
 
 
 def problem_of_value(value: str) -> str | None:
-    """Why this cannot be kept as a secret, if so. It says nothing of what the value is."""
+    """Say why this cannot be a secret, without showing it; None if it can."""
     if not value.strip():
         return "the value is empty"
     if "\0" in value:

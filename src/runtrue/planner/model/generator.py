@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from runtrue.models import ModelAnswer, BadOutput, Model, ModelError, Usage, fence
+from runtrue.models import BadOutput, Model, ModelAnswer, ModelError, Usage, fence
 from runtrue.planner import seams
 from runtrue.planner.fix import fix_workflow
 from runtrue.planner.model import answers, prompts
@@ -176,7 +176,9 @@ class ModelWorkflowGenerator:
             name=_name(said["name"]), description=description or plain, usage=answer.usage
         )
 
-    async def _ask(self, asked: str, form: dict[str, Any], *, seconds: float = _SHORT) -> ModelAnswer:
+    async def _ask(
+        self, asked: str, form: dict[str, Any], *, seconds: float = _SHORT
+    ) -> ModelAnswer:
         answer = await self._model.ask(asked, system=prompt("system"), schema=form, timeout=seconds)
         if _is_deep(answer.data):
             problem = f"it is nested deeper than {_DEEPEST} levels"
