@@ -97,7 +97,7 @@ class MemoryAnalyst:
         strategy, confidence = None, None
         for finding in findings[:5]:
             language = language_of_finding(finding)
-            ranked = self._context.memory.thinkable(finding, language, self._context.project)
+            ranked = self._context.memory.fixes_for(finding, language, self._context.project)
             usable = {one.fix.id for one in ranked}
             for fix in self._context.memory.lookup(finding.fingerprint):
                 names.setdefault(fix.name)

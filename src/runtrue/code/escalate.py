@@ -33,7 +33,7 @@ class ReportEscalator:
             sandbox=str(context.sandbox.directory),
             original_code=self._original(history),
             debug_memory=self._remembered(history),
-            hide=context.hide,
+            redact=context.hide,
         )
         report = report_on(escalation, history, subject)
         files = write_report(context.reports, report)

@@ -161,7 +161,8 @@ class _Acting:
     async def _act(self) -> ActorReply:
         """Ask; what fails for outside reasons is tried again, as often as the policy says."""
         request, sandbox = self.context.request, self.context.sandbox
-        actor = actor_of(self.inputs.step, request, self.context.hide, self.context.memory.edit_counts)
+        edits = self.context.memory.edit_counts
+        actor = actor_of(self.inputs.step, request, self.context.hide, edits)
         if reason := actor.unavailable():
             return ActorReply(description=reason, failure=reason, is_strategy=True)
         task = StepTask(
