@@ -744,8 +744,9 @@ HOSTILE = {
     "code": "import sys\n    t = sys.modules['test_shop']\n"
     "    t.test_total.__code__ = (lambda: None).__code__\n    return 9",
     "report": "import _pytest.reports as r\n    r.TestReport.failed = False\n    return 9",
-    "hook": "import runtrue_prover as r\n    j = r._prover.judge\n"
-    "    type(j).hear = lambda self, report: setattr(self, '_outcome', 'passed')\n    return 9",
+    "hook": "import runtrue_prover as r\n    j = r._prover.trial\n"
+    "    type(j).note_report = lambda self, report: setattr(self, '_outcome', 'passed')\n"
+    "    return 9",
     "equal": "import builtins\n    builtins.sum = builtins.len\n    return 3 if prices else 0",
 }
 

@@ -1,7 +1,7 @@
-"""What a failure has shown, while its frames are still there: values, keys, both sides.
+"""Evidence of a failure, while its frames still exist: values, keys, both sides.
 
-It runs inside the project's own Python. Whatever the objects of a program do when they are looked
-at, looking at them ends, and is never the reason why a test fails.
+It runs inside the project's own Python. Whatever the objects of a program do when they are
+inspected, that ends, and is never the reason why a test fails.
 """
 
 from __future__ import annotations  # any Python may be the project's
@@ -22,11 +22,11 @@ _HOLDING = (list, tuple, set, frozenset, dict)
 
 
 class _Enough(BaseException):
-    """Looking took too long."""
+    """Inspecting took too long."""
 
 
 def failure_of(test: str, error: BaseException, compared: Any, scope: Any) -> dict[str, Any]:
-    """Why a test fails, as data."""
+    """Return why a test fails, as data."""
     found: dict[str, Any] = {
         "test": test,
         "exception": type(error).__name__,
@@ -54,7 +54,7 @@ def _look(found: dict[str, Any], error: BaseException, compared: Any, scope: Any
     found["message"] = str(error)[:_LONGEST]
     doctest = _doctest(error)
     if doctest is not None:
-        inner = _of_doctest(found, doctest, scope)
+        inner = _note_doctest(found, doctest, scope)
         if inner is None:
             return
         error = inner
@@ -69,11 +69,11 @@ def _look(found: dict[str, Any], error: BaseException, compared: Any, scope: Any
         file = scope.file(frame.f_code.co_filename)
         if file is not None:
             frames.append((frame, entry.tb_lineno, file))
-            unittest = None  # only what was called by the test itself is of interest
+            unittest = None  # only what the test itself called matters
         elif frame.f_globals.get("__name__") == "unittest.case" and unittest is None:
             unittest = frame
         entry = entry.tb_next
-    # The places first: they matter most, and looking at values may take too long.
+    # The lines first: they matter most, and inspecting values may take too long.
     found["frames"] = [
         {"file": file, "line": line, "function": frame.f_code.co_name, "values": {}}
         for frame, line, file in frames[-_FRAMES:]
@@ -84,15 +84,15 @@ def _look(found: dict[str, Any], error: BaseException, compared: Any, scope: Any
             place = {"file": file, "line": error.lineno or 1, "function": "<module>", "values": {}}
             found["frames"].append(place)
     if last is not None:
-        _missed(found, error, *last)
+        _note_missing(found, error, *last)
     if isinstance(error, AssertionError):
-        _sides(found, compared, unittest)
+        _note_sides(found, compared, unittest)
     for (frame, _, _), place in zip(reversed(frames[-_FRAMES:]), reversed(found["frames"])):
         if frame.f_code.co_name != "<module>":
-            _locals(frame, place["values"])
+            _note_locals(frame, place["values"])
 
 
-def _locals(frame: Any, values: dict[str, Any]) -> None:
+def _note_locals(frame: Any, values: dict[str, Any]) -> None:
     for name, value in list(frame.f_locals.items())[:_VALUES]:
         if name.startswith("@"):  # pytest's own, of rewritten asserts
             continue
@@ -103,7 +103,7 @@ def _locals(frame: Any, values: dict[str, Any]) -> None:
 
 
 def value_of(value: Any, *, offers: bool = False) -> dict[str, Any]:
-    """What is known of one value. With `offers`, also what all values of its type have."""
+    """Return facts about a value. With `offers`, also the attributes of plain types."""
     found: dict[str, Any] = {"type": type(value).__name__}
     try:
         if _size(value) <= _LONGEST:
@@ -124,7 +124,7 @@ def value_of(value: Any, *, offers: bool = False) -> dict[str, Any]:
 
 
 def _size(value: Any, depth: int = 0) -> int:
-    """About how long the representation of a value is, found without making it."""
+    """Estimate the length of a value's representation without making it."""
     if isinstance(value, (str, bytes)):
         return len(value) + 2
     if isinstance(value, int):
@@ -144,10 +144,10 @@ def _size(value: Any, depth: int = 0) -> int:
     return 1
 
 
-# -- what was missed ----------------------------------------------------------------------------
+# -- what was missing ----------------------------------------------------------------------------
 
 
-def _missed(found: dict[str, Any], error: BaseException, frame: Any, line: int) -> None:
+def _note_missing(found: dict[str, Any], error: BaseException, frame: Any, line: int) -> None:
     message = str(error)
     if isinstance(error, AttributeError):
         name = getattr(error, "name", None) or _quoted(r"no attribute '(\w+)'", message)
@@ -180,7 +180,7 @@ def _quoted(pattern: str, message: str) -> str | None:
 
 
 def _mapping(frame: Any, line: int, key: Any) -> Any:
-    """The mapping that a line looked a key up in, where it can be told."""
+    """Return the mapping in which a line looked up a key, where that is known."""
     text = linecache.getline(frame.f_code.co_filename, line).strip()
     tree = None
     for attempt in (text, text + "\n pass", "(" + text.rstrip(",") + ")", text.rstrip("([{,")):
@@ -192,7 +192,7 @@ def _mapping(frame: Any, line: int, key: Any) -> Any:
     if tree is None:
         return None
     subscripts = [node for node in ast.walk(tree) if isinstance(node, ast.Subscript)]
-    # Of several on a line, the one with this very key is meant.
+    # Of several on a line, prefer the one with this very key.
     subscripts.sort(key=lambda node: _resolve(node.slice, frame) != key)
     holders = [node.value for node in subscripts]
     holders += [
@@ -243,7 +243,7 @@ _OPERATORS = {
 }
 
 
-def _sides(found: dict[str, Any], compared: Any, unittest: Any) -> None:
+def _note_sides(found: dict[str, Any], compared: Any, unittest: Any) -> None:
     if unittest is not None:
         values = unittest.f_locals
         for one, other in (
@@ -275,8 +275,8 @@ def _doctest(error: BaseException) -> Any:
     return error if hasattr(error, "example") and hasattr(error, "test") else None
 
 
-def _of_doctest(found: dict[str, Any], failure: Any, scope: Any) -> BaseException | None:
-    """Fill in what a doctest has shown; the exception, where it was one."""
+def _note_doctest(found: dict[str, Any], failure: Any, scope: Any) -> BaseException | None:
+    """Note what a doctest has shown; return its exception, if any."""
     file = scope.file(failure.test.filename or "<none>")
     line = (failure.test.lineno or 0) + failure.example.lineno + 1
     place = {"file": file, "line": line, "function": failure.test.name, "values": {}}

@@ -2,10 +2,10 @@
 
 It runs inside the project's own Python, where runtrue is not installed, so it imports nothing but
 pytest and the standard library. Before anything of the project is imported, the process stops and
-serves: a copy of it that goes on is pytest on a candidate, whatever the candidate changes. One copy
-goes on without a candidate, until the session has started, and serves from there candidates whose
-files are not imported yet. A copy of that goes on until all tests are collected, and serves from
-there: its copies only get other code for some functions.
+serves: a copy that goes on is pytest on a candidate, whatever the candidate changes. One copy goes
+on without a candidate, until the session has started, and serves candidates whose files are not
+imported yet. A copy of that goes on until all tests are collected, and serves from there: its
+copies only get other code for some functions.
 """
 
 from __future__ import annotations  # any Python may be the project's
@@ -24,7 +24,7 @@ _SETTINGS = os.environ.pop("RUNTRUE_PROVER", None)
 
 
 def _load(name: str) -> Any:
-    """A module beside this one, from its file: what is merely called so may be the project's."""
+    """Load a module beside this one from its file: its name may be one of the project's."""
     path = os.path.join(os.path.dirname(os.path.abspath(__file__)), name + ".py")
     spec = importlib.util.spec_from_file_location(name, path)
     module = importlib.util.module_from_spec(spec)  # type: ignore[arg-type]
@@ -34,20 +34,20 @@ def _load(name: str) -> Any:
 
 
 class _Prover:
-    """The state of this process: what it is, and, in a copy, what is to be done."""
+    """The state of this process and, in a copy, the request."""
 
     def __init__(self, settings: Any) -> None:
-        _load("runtrue_guarding")
+        _load("runtrue_watch")
         self.settings = settings
-        self.serving = _load("runtrue_serving")
+        self.server_module = _load("runtrue_server")
         self.evidence = _load("runtrue_evidence")
-        self.tracing = _load("runtrue_tracing")
-        self.loading = _load("runtrue_loading")
-        self.patching = _load("runtrue_patching")
-        self.judging = _load("runtrue_judging")
-        self.behaving = _load("runtrue_behaving")
-        self.scope = self.tracing.Scope(settings["root"])
-        self.judge: Any = None
+        self.tracer_module = _load("runtrue_tracer")
+        self.loader = _load("runtrue_loader")
+        self.patch_module = _load("runtrue_patch")
+        self.trial_module = _load("runtrue_trial")
+        self.behaviour = _load("runtrue_behaviour")
+        self.scope = self.tracer_module.ProjectFolder(settings["root"])
+        self.trial: Any = None
         self.live: Any = None
         self.tests: Any = None
         self.snapshot: Any = None
@@ -62,17 +62,17 @@ class _Prover:
 
     def serve_fresh(self, config: Any) -> None:
         """Stop here, and serve. Returns in copies."""
-        import unittest.case  # noqa: F401 - it judges, and must be there to be compared with
+        import unittest.case  # noqa: F401 - to be in the snapshot
 
         sys.settrace(None)
-        # Not before our own modules are loaded, which may as well be compiled once.
+        # After our own modules are loaded, which may be compiled once.
         sys.dont_write_bytecode = True
         os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
         self.config = config
         _quiet(config.known_args_namespace)
-        self.loading.install(self.settings["root"])
-        self.snapshot = self.judging.Snapshot()
-        server = self.serving.Server(self.settings, "fresh")
+        self.loader.install(self.settings["root"])
+        self.snapshot = self.trial_module.Snapshot()
+        server = self.server_module.Server(self.settings, "fresh")
         server.taken = self._take
         server.hello({"pytest": pytest.__version__, "python": list(sys.version_info[:3])})
         child = server.serve()
@@ -82,22 +82,22 @@ class _Prover:
         self.collecting = True
         self.began = time.perf_counter()
         if hasattr(sys, "monitoring"):
-            self.importing = self.tracing.tracer(self.scope)
+            self.importing = self.tracer_module.tracer(self.scope)
         if self.importing is None or not hasattr(self.importing, "ran"):
-            self.importing = self.tracing.Tracing(self.scope)
+            self.importing = self.tracer_module.LineTracer(self.scope)
         self.importing.begin()
 
     def _become(self, child: Any) -> None:
-        """In a copy: have the candidate loaded instead of what is on the disk."""
+        """In a copy: load the candidate instead of what is on the disk."""
         self.collecting = False
         for path, text in child.request["texts"].items():
-            self.loading.texts[path] = text
-        self.judge = self.judging.Judge(child, self.scope, self.snapshot)
+            self.loader.texts[path] = text
+        self.trial = self.trial_module.TrialRunner(child, self.scope, self.snapshot)
         self._check_texts()
 
     def conftests_loaded(self) -> None:
-        """What follows is pytest's own start, unless something of the project can take part."""
-        if self.collecting and not self.loading.plain and not self.loading.rewritten:
+        """Note that pytest starts now, unless something of the project can take part."""
+        if self.collecting and not self.loader.plain and not self.loader.rewritten:
             self._add_imported()
 
     def serve_started(self) -> None:
@@ -106,13 +106,13 @@ class _Prover:
             return
         self._add_imported()
         spent = time.perf_counter() - self.began
-        server = self.serving.Server(self.settings, "started")
+        server = self.server_module.Server(self.settings, "started")
         server.taken = self._take
-        loaded = [*self.loading.plain, *self.loading.rewritten]
+        loaded = [*self.loader.plain, *self.loader.rewritten]
         server.hello({"loaded": [self.scope.file(path) for path in loaded]})
         child = server.serve()
         if child is not None:
-            _capture_afresh(self.config)
+            _capture_apart(self.config)
             self._become(child)
             return
         self.began = time.perf_counter() - spent
@@ -126,31 +126,30 @@ class _Prover:
         import marshal
 
         with open(path, "rb") as file:
-            self.loading.take(marshal.load(file))  # noqa: S302 - we wrote it
+            self.loader.take(marshal.load(file))  # noqa: S302 - we wrote it
 
     def _check_texts(self) -> None:
-        """A candidate that does not compile need not be run."""
-        for path, text in self.judge.child.request["texts"].items():
+        """Leave if a candidate does not compile: it need not be run."""
+        for path, text in self.trial.child.request["texts"].items():
             try:
-                self.loading.code_of(text, path)
+                self.loader.code_of(text, path)
             except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-                detail = "%s: %s" % (type(error).__name__, error)
-                self.judge.child.leave({"end": "failed", "fixed": [], "detail": detail[:500]})
+                self.trial.child.leave({"end": "failed", "fixed": [], "detail": _text_of(error)})
 
     def conftest_failed(self, error: BaseException) -> None:
-        """A conftest.py cannot be imported: no test can be run."""
+        """Report a conftest.py that cannot be imported, so that no test can be run."""
         cause = getattr(error, "cause", None)
         if cause is None:  # before pytest 8 the wrapper held the exception otherwise
             held = getattr(error, "excinfo", None)
             cause = held[1] if held else error
         path = str(getattr(error, "path", "conftest.py"))
         test = self.scope.file(path) or path
-        if self.judge is not None:
-            self.judge.collect_failed(test, "%s: %s" % (type(cause).__name__, cause))
+        if self.trial is not None:
+            self.trial.collect_failed(test, _text_of(cause))
             return
         if self.collecting:
             self._broke(test, path, cause)
-            server = self.serving.Server(self.settings, "collected")
+            server = self.server_module.Server(self.settings, "collected")
             server.hello(self._collected([], alone=True))
             os._exit(0)
 
@@ -161,22 +160,21 @@ class _Prover:
         self.broken.append({"id": test, "file": self.scope.file(path), "failure": failure})
 
     def collect_failed(self, collector: Any, error: BaseException) -> None:
-        """A module of tests cannot be imported."""
+        """Report a module of tests that cannot be imported."""
         if isinstance(error, pytest.Collector.CollectError):
-            # What failed to import is the cause; the wrapper around it says nothing more.
+            # The cause is what failed to import; the wrapper says nothing more.
             error = error.__cause__ or error.__context__ or error
-        if self.judge is not None:
-            detail = "%s: %s" % (type(error).__name__, error)
-            self.judge.collect_failed(collector.nodeid, detail[:500])
+        if self.trial is not None:
+            self.trial.collect_failed(collector.nodeid, _text_of(error))
         elif self.collecting:
             path = getattr(collector, "path", None) or collector.fspath
             self._broke(collector.nodeid, str(path), error)
 
     def collected(self, session: Any) -> None:
-        """All tests are there: judge, or stop here, and serve. Never returns."""
-        if self.judge is None:
+        """Run the collected tests, or stop here, and serve. Never returns."""
+        if self.trial is None:
             self._serve_collected(session)
-        child = self.judge.child
+        child = self.trial.child
         given = getattr(session.config, "_tmp_path_factory", None)
         if given is not None:
             given._given_basetemp = type(session.config.rootpath)(child.directory, "pytest")
@@ -184,15 +182,17 @@ class _Prover:
         try:
             if what == "run":
                 trace = child.request["trace"]
-                tracer = self.tracing.tracer(self.scope, trace == "plainly") if trace else None
-                self.judge.run(session, tracer)
+                tracer = (
+                    self.tracer_module.tracer(self.scope, trace == "plainly") if trace else None
+                )
+                self.trial.run_baseline(session, tracer)
             elif what == "behave":
-                self.behaving.behave(session, self)
+                self.behaviour.behave(session, self)
             else:
-                self.judge.judge(self.tests or self.judging.Tests(session))
+                self.trial.run_candidate(self.tests or self.trial_module.CollectedTests(session))
         except BaseException as error:  # it must not get back into pytest
-            detail = "%s: %s" % (type(error).__name__, error)
-            child.leave({"end": "died", "at": child.slot.read()[3], "detail": detail[:500]})
+            at = child.slot.read()[3]
+            child.leave({"end": "died", "at": at, "detail": _text_of(error)})
         os._exit(1)
 
     def _serve_collected(self, session: Any) -> None:
@@ -201,18 +201,18 @@ class _Prover:
             self.importing.close()
         self.collecting = False
         self._keep()
-        server = self.serving.Server(self.settings, "collected")
+        server = self.server_module.Server(self.settings, "collected")
         hello = self._collected(session.items)
         hello["imported"] = {file: sorted(lines) for file, lines in self.imported.items()}
         server.hello(hello)
-        self.live = self.patching.Live(self.settings["root"] + os.sep, self.importing.ran)
+        self.live = self.patch_module.Live(self.settings["root"] + os.sep, self.importing.ran)
         server.prepare = self.live.prepare
-        self.tests = self.judging.Tests(session)
+        self.tests = self.trial_module.CollectedTests(session)
         for item in session.items:
             _ = item.location  # found once, here
         child: Any = server.serve()
-        self.judge = self.judging.Judge(child, self.scope, self.snapshot)
-        _capture_afresh(session.config)
+        self.trial = self.trial_module.TrialRunner(child, self.scope, self.snapshot)
+        _capture_apart(session.config)
         if child.request["do"] == "try":
             self.patch(child)
 
@@ -222,8 +222,7 @@ class _Prover:
             try:
                 why = self.live.patch(path, text)
             except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-                detail = "%s: %s" % (type(error).__name__, error)
-                child.leave({"end": "failed", "fixed": [], "detail": detail})
+                child.leave({"end": "failed", "fixed": [], "detail": _text_of(error)})
             if why is not None:
                 child.leave({"end": "fresh", "detail": why})
 
@@ -231,7 +230,7 @@ class _Prover:
         import marshal
 
         with open(self.settings["kept"] + ".new", "wb") as file:
-            marshal.dump(self.loading.keep(), file)
+            marshal.dump(self.loader.keep(), file)
         os.rename(self.settings["kept"] + ".new", self.settings["kept"])
 
     def _collected(self, items: Any, alone: bool = False) -> dict[str, Any]:
@@ -259,8 +258,12 @@ class _Prover:
         }
 
 
+def _text_of(error: BaseException) -> str:
+    return ("%s: %s" % (type(error).__name__, error))[:500]
+
+
 def _quiet(options: Any) -> None:
-    """Have nothing measured, distributed, stopped early or asked for."""
+    """Switch off measuring, distributing, stopping early and asking."""
     for name, value in (
         ("cov_source", []),
         ("no_cov", True),
@@ -276,8 +279,8 @@ def _quiet(options: Any) -> None:
             setattr(options, name, value)
 
 
-def _capture_afresh(config: Any) -> None:
-    """What is written goes to a file of this process's own, not to one of all copies."""
+def _capture_apart(config: Any) -> None:
+    """Capture output in a file of this process's own, not in one of all copies."""
     manager = config.pluginmanager.getplugin("capturemanager")
     capturing = getattr(manager, "_global_capturing", None)
     for name in ("out", "err"):
@@ -301,7 +304,7 @@ def _capture_afresh(config: Any) -> None:
             continue
 
 
-_prover = _Prover(json.loads(_SETTINGS)) if _SETTINGS else None
+_prover: Any = _Prover(json.loads(_SETTINGS)) if _SETTINGS else None
 
 
 @pytest.hookimpl(hookwrapper=True, tryfirst=True)
@@ -311,13 +314,13 @@ def pytest_load_initial_conftests(
     """Serve, before anything of the project is imported."""
     ours = _prover is not None and _prover.config is None
     if ours:
-        _prover.serve_fresh(early_config)  # type: ignore[union-attr]
+        _prover.serve_fresh(early_config)
     outcome = yield
     if ours and outcome.excinfo is None:
-        _prover.conftests_loaded()  # type: ignore[union-attr]
+        _prover.conftests_loaded()
     error = outcome.excinfo[1] if ours and outcome.excinfo is not None else None
     if error is not None and not isinstance(error, pytest.UsageError):
-        _prover.conftest_failed(error)  # type: ignore[union-attr]
+        _prover.conftest_failed(error)
 
 
 def _is_ours(config: Any) -> bool:
@@ -336,57 +339,57 @@ def pytest_cmdline_main(config: Any) -> Generator[None, Any, None]:
 def pytest_collection(session: Any) -> None:
     """Serve, before tests are collected."""
     if _is_ours(session.config):
-        _prover.serve_started()  # type: ignore[union-attr]
+        _prover.serve_started()
 
 
 @pytest.hookimpl(hookwrapper=True, tryfirst=True)
 def pytest_make_collect_report(collector: Any) -> Generator[None, Any, None]:
-    """Notice what cannot be collected."""
+    """Report what cannot be collected."""
     outcome = yield
     if not _is_ours(collector.config):
         return
     if outcome.excinfo is not None:
         # A module that exits when it is imported; pytest would give up with an internal error.
         if isinstance(outcome.excinfo[1], SystemExit):
-            _prover.collect_failed(collector, outcome.excinfo[1])  # type: ignore[union-attr]
+            _prover.collect_failed(collector, outcome.excinfo[1])
             outcome.force_result(pytest.CollectReport(collector.nodeid, "failed", "", []))
         return
     report = outcome.get_result()
     call = getattr(report, "call", None)
     if report.failed and call is not None and call.excinfo is not None:
-        _prover.collect_failed(collector, call.excinfo.value)  # type: ignore[union-attr]
+        _prover.collect_failed(collector, call.excinfo.value)
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtestloop(session: Any) -> Any:
-    """Judge, or serve. Never returns where it is ours."""
+    """Run the tests, or serve. Never returns where it is ours."""
     if _is_ours(session.config):
-        _prover.collected(session)  # type: ignore[union-attr]
+        _prover.collected(session)
 
 
 @pytest.hookimpl()
 def pytest_runtest_protocol(item: Any, nextitem: Any) -> Any:
-    """Run a test without a word about it."""
-    if _is_ours(item.config) and _prover.judge is not None:  # type: ignore[union-attr]
-        return _prover.judge.protocol(item, nextitem)  # type: ignore[union-attr]
+    """Run a test without any output about it."""
+    if _is_ours(item.config) and _prover.trial is not None:
+        return _prover.trial.protocol(item, nextitem)
     return None
 
 
 @pytest.hookimpl()
 def pytest_runtest_makereport(item: Any, call: Any) -> Any:
-    """Tell how a part of a test went."""
-    if _is_ours(item.config) and _prover.judge is not None:  # type: ignore[union-attr]
-        return _prover.judge.report(item, call)  # type: ignore[union-attr]
+    """Report the outcome of a phase of a test."""
+    if _is_ours(item.config) and _prover.trial is not None:
+        return _prover.trial.report(item, call)
     return None
 
 
 def pytest_runtest_logreport(report: Any) -> None:
-    """Hear of subtests, and of tests that a plugin runs in its own way."""
-    if _prover is not None and _prover.judge is not None:
-        _prover.judge.hear(report)
+    """Note subtests, and tests that a plugin runs in its own way."""
+    if _prover is not None and _prover.trial is not None:
+        _prover.trial.note_report(report)
 
 
 def pytest_assertrepr_compare(config: Any, op: str, left: Any, right: Any) -> None:
-    """See both sides of a comparison."""
-    if _is_ours(config) and _prover.judge is not None:  # type: ignore[union-attr]
-        _prover.judge.compare(op, left, right)  # type: ignore[union-attr]
+    """Note both sides of a comparison."""
+    if _is_ours(config) and _prover.trial is not None:
+        _prover.trial.compare(op, left, right)

@@ -73,7 +73,7 @@ if RATE > 1:
 
 one, two = total, lambda n: n + 1
 '''
-patching = load("runtrue_loading", "runtrue_patching")
+patch = load("runtrue_loader", "runtrue_patch")
 CHANGES = [
     ("result = 0", "result = 1"),
     ("result += price", "result -= price"),
@@ -143,7 +143,7 @@ def test_a_piece_compiles_to_what_it_is_in_the_whole(
         text = text.replace(before, after)
     text = (mark + text).replace("\n", ending)
     whole_before = compile(path.read_bytes(), str(path), "exec", dont_inherit=True)
-    original = patching.Original(str(path))
+    original = patch.Original(str(path))
     original.prepare(text)
     try:
         whole_after = compile(text.lstrip("\ufeff"), str(path), "exec", dont_inherit=True)
@@ -168,7 +168,7 @@ def left(whole: CodeType, piece: CodeType) -> list[Any]:
 def outside(before: CodeType, after: CodeType) -> Any:
     """What differs beside functions; and else the functions that do."""
     changes: list[tuple[CodeType, CodeType]] = []
-    why = patching._differences(before, after, changes)
+    why = patch._differences(before, after, changes)
     return why or [(old.co_qualname, new.co_qualname) for old, new in changes]
 
 
@@ -186,7 +186,7 @@ def test_no_more_is_compiled_than_the_piece_that_differs(
 ) -> None:
     path = tmp_path / "shop.py"
     path.write_text(MODULE)
-    original = patching.Original(str(path))
+    original = patch.Original(str(path))
     text = MODULE.replace(before, after)
     original.prepare(text)
     for code in original.beside(text):

@@ -1,4 +1,4 @@
-"""How a candidate gets into a process that has not imported it yet: as the text of its modules.
+"""Load a candidate into a process that has not imported it yet, from the text of its modules.
 
 It runs inside the project's own Python. Nothing of a candidate is written to the disk here.
 """
@@ -12,19 +12,18 @@ import os
 import sys
 from typing import Any
 
-#: The text of files, by path, that stand for what is on the disk.
+#: The text of files, by path, instead of what is on the disk.
 texts: dict[str, str] = {}
-#: The code of files that are as they were, by path; that of modules whose asserts are rewritten
-#: by themselves.
+#: The code of unchanged files, by path: plain, and of modules whose asserts are rewritten.
 plain: dict[str, Any] = {}
 rewritten: dict[str, Any] = {}
 _root = [""]
-#: What some editors write at the beginning of a file.
+#: The byte order mark.
 _MARK = "\ufeff"
 
 
 def install(root: str) -> None:
-    """Have modules below `root` loaded from `texts`, or from what was kept of their code."""
+    """Load modules below `root` from `texts`, or from code that was loaded before."""
     from _pytest.assertion import rewrite as rewriting
 
     rewrite: Any = rewriting
@@ -73,12 +72,12 @@ def install(root: str) -> None:
 
 
 def code_of(text: str, path: str) -> Any:
-    """The code of a module; what it says of its encoding counts only for bytes."""
+    """Return the code of a module; its encoding declaration counts only for bytes."""
     return compile(text.lstrip(_MARK), path, "exec", dont_inherit=True)
 
 
 def keep() -> dict[str, bytes]:
-    """The code that was loaded, and the modules that are not the project's, for another process."""
+    """Return the loaded code, and the modules that are not the project's, for another process."""
     outside = [
         name
         for name, module in list(sys.modules.items())
@@ -92,7 +91,7 @@ def keep() -> dict[str, bytes]:
 
 
 def take(kept: dict[str, bytes]) -> None:
-    """Have at hand what another process has loaded."""
+    """Load what another process has loaded."""
     plain.update(marshal.loads(kept["plain"]))  # noqa: S302
     rewritten.update(marshal.loads(kept["rewritten"]))  # noqa: S302
     for name in marshal.loads(kept["modules"]):  # noqa: S302
@@ -103,16 +102,16 @@ def take(kept: dict[str, bytes]) -> None:
             continue
         try:
             spec = importlib.util.find_spec(name)
-            # Only what is surely not the project's: to import that is what children are for.
+            # Only what is certainly not the project's, which only children import.
             if spec is None or not spec.origin or spec.origin.startswith(_root[0]):
                 continue
             __import__(name)
-        except BaseException:  # whatever it is, the children will see it themselves
+        except BaseException:  # the children will see it themselves
             continue
 
 
 def is_inside(module: Any) -> bool:
-    """Whether a module is the project's."""
+    """Return whether a module is the project's."""
     file = getattr(module, "__file__", None)
     if isinstance(file, str):
         installed = os.sep + "site-packages" + os.sep in file

@@ -8,13 +8,13 @@ import signal
 
 from tests.fixers.search.inside import load
 
-guarding = load("runtrue_guarding")
+watch = load("runtrue_watch")
 LIMITS = (1.0, 2.0)
 
 
 def test_a_server_never_sees_a_test_that_began_at_no_time() -> None:
-    region = mmap.mmap(-1, 2 * guarding.SLOT_SIZE)
-    slot = guarding.Slot(region, 1)
+    region = mmap.mmap(-1, 2 * watch.SLOT_SIZE)
+    slot = watch.Slot(region, 1)
     slot.clear(LIMITS[0])
     pid = os.fork()
     if pid == 0:

@@ -1,7 +1,7 @@
 """A server that forks: each request is run in a copy of this process, within limits.
 
-It runs inside the project's own Python. Requests and answers are lines of JSON on a socket; what a
-copy says comes through a pipe and counts only with the nonce that was made for it.
+It runs inside the project's own Python. Requests and answers are lines of JSON on a socket; the
+messages of a copy come through a pipe and count only with the nonce that was made for it.
 """
 
 from __future__ import annotations  # any Python may be the project's
@@ -20,17 +20,17 @@ import time
 import warnings
 from typing import Any
 
-_guarding: Any = sys.modules["runtrue_guarding"]
+_watch: Any = sys.modules["runtrue_watch"]
 
-#: How often is looked after processes whose pipe tells nothing.
+#: How often processes are looked after whose pipe is silent.
 _LOOK_SECONDS = 0.05
-#: How much longer than its limit a test may take that hardly gets to run, or that waits.
+#: How many times its limit a test may take that gets no processor time, or that waits.
 _PATIENCE = 4
 _TICKS = os.sysconf("SC_CLK_TCK")
 
 
 class Child:
-    """The process that a request is run in, seen from within."""
+    """The process that runs a request, seen from within."""
 
     def __init__(self, request: Any, plan: Any, slot: Any, pipe: int, nonce: str) -> None:
         self.request = request
@@ -42,14 +42,14 @@ class Child:
         self.watch: Any = None
 
     def send(self, message: dict[str, Any]) -> None:
-        """Say something to the server."""
+        """Send a message to the server."""
         message["nonce"] = self._nonce
         data = json.dumps(message).encode("utf-8", "replace") + b"\n"
         while data:
             data = data[os.write(self._pipe, data) :]
 
     def leave(self, message: dict[str, Any]) -> Any:
-        """Say how it ended, and end: without anything that was to be done at the end."""
+        """Send the result, and exit without any cleanup."""
         try:
             self.send(message)
         finally:
@@ -57,7 +57,7 @@ class Child:
 
 
 class _Running:
-    """The process that a request is run in, seen from the server."""
+    """The process that runs a request, seen from the server."""
 
     def __init__(self, number: int, pid: int, pipe: int, nonce: str, slot: int) -> None:
         self.number = number
@@ -74,16 +74,16 @@ class _Running:
 
 
 class Server:
-    """Takes requests one after another. `serve` returns in the copies, and only there."""
+    """Takes requests one after another. `serve` returns only in the copies."""
 
     def __init__(self, settings: Any, kind: str, socket_: Any = None) -> None:
         self._settings = settings
         self._kind = kind
         slots = 2 * settings["jobs"] + 4
-        self._region = mmap.mmap(-1, _guarding.SLOT_SIZE * slots)
+        self._region = mmap.mmap(-1, _watch.SLOT_SIZE * slots)
         self._free = list(range(slots))
         self._running: dict[int, _Running] = {}
-        #: Those that are ended and told of, and on their way out.
+        #: Those that have ended and been reported, but not yet reaped.
         self._leaving: list[_Running] = []
         self._plan: Any = {}
         self._buffer = b""
@@ -92,27 +92,25 @@ class Server:
         self._socket = socket_ or socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self._socket.connect(settings["socket"])
         self.taken: Any = None
-        #: Called with the texts of a candidate, for what can be done once for many copies.
+        #: Called with the texts of a candidate, to do once what serves many copies.
         self.prepare: Any = None
 
     def tell(self, message: dict[str, Any]) -> None:
-        """Say something to runtrue."""
+        """Send a message to runtrue."""
         try:
             self._socket.sendall(json.dumps(message).encode("utf-8", "replace") + b"\n")
         except OSError:
             self._stop()
 
     def hello(self, message: dict[str, Any]) -> None:
-        """Say who this is, and what it has."""
+        """Introduce this server."""
         who = {"hello": self._kind, "key": self._settings["key"], "pid": os.getpid()}
         self.tell({**who, **message})
 
     def serve(self) -> Child | None:
-        """Serve until told to stop; in a copy: what to do there. None: collect, as usual."""
-        _guarding.adopt()
-        gc.collect()
-        gc.freeze()
-        self._memory = _guarding.memory_in_use()
+        """Serve until the end; in a copy, return what to do there: None means collect, as usual."""
+        _watch.adopt()
+        self._freeze()
         while True:
             ready = self._wait()
             if self._socket.fileno() in ready:
@@ -129,6 +127,11 @@ class Server:
                 child = self._do(json.loads(line))
                 if child is not False:
                     return child  # type: ignore[no-any-return]
+
+    def _freeze(self) -> None:
+        gc.collect()
+        gc.freeze()
+        self._memory = _watch.memory_in_use()
 
     def _wait(self) -> set[int]:
         if b"\n" in self._buffer:
@@ -153,9 +156,7 @@ class Server:
         elif what == "take":
             if self.taken is not None:
                 self.taken(request["kept"])
-                gc.collect()
-                gc.freeze()
-                self._memory = _guarding.memory_in_use()
+                self._freeze()
         elif what == "collect":
             return self._start_collected()
         elif what == "stop":
@@ -178,7 +179,7 @@ class Server:
             self._leave_server()
             os.close(reading)
             os.setsid()
-            _guarding.die_with_parent(parent)
+            _watch.die_with_parent(parent)
             _silence()
             return None
         os.close(writing)
@@ -192,7 +193,7 @@ class Server:
             self._is_gone(self._leaving.pop(0), wait=True)
         slot = self._free.pop()
         nonce = os.urandom(8).hex()
-        shared = _guarding.Slot(self._region, slot)
+        shared = _watch.Slot(self._region, slot)
         shared.clear(self._plan.get("starting", 60.0) * request.get("patience", 1.0))
         directory = self._directory(slot)
         reading, writing = os.pipe()
@@ -214,7 +215,7 @@ class Server:
         return False
 
     def _directory(self, slot: int) -> str:
-        """A directory for what is temporary; it stays, as making one may take long."""
+        """Return a temporary directory, which is used again, as making one may take long."""
         path = os.path.join(self._settings["directory"], "%s%d" % (self._kind[0], slot))
         if not os.path.isdir(path):
             os.mkdir(path)
@@ -229,7 +230,7 @@ class Server:
                 os.unlink(path)
 
     def _leave_server(self) -> None:
-        """In a copy: nothing of the server's is to be had here."""
+        """In a copy: close what is the server's."""
         self._socket.close()
         for one in self._running.values():
             os.close(one.pipe)
@@ -240,29 +241,29 @@ class Server:
 
     def _confine(self, child: Child, parent: int) -> None:
         os.setsid()
-        _guarding.die_with_parent(parent)
+        _watch.die_with_parent(parent)
         settings, request = self._settings, child.request
         memory = self._memory + settings["memory"] if self._memory else 0
-        _guarding.confine(memory, request["total"])
+        _watch.confine(memory, request["total"])
         if self._kind == "fresh":
             _silence()
         os.environ["TMPDIR"] = tempfile.tempdir = child.directory
         learning = request["do"] == "run"
         places = (child.directory, *self._plan.get("places", ()))
-        child.watch = _guarding.Watch(
+        child.watch = _watch.Watch(
             child.slot, settings["root"], places, settings["processes"], learning
         )
         child.watch.is_alone = request.get("alone", False)
         child.watch.known = frozenset(request.get("known", ()))
         if request["do"] == "try":
-            # Who asked sees to it that nobody else sees what is written.
+            # runtrue then tries it alone, so that no other trial sees what is written.
             child.watch.write = lambda path: child.leave({"end": "writes", "path": path})
         child.watch.begin()
 
     # -- looking after ----------------------------------------------------------------------------
 
     def _look_after(self, one: _Running, ready: bool) -> None:
-        # Asked first: what it said before it ended is then in the pipe.
+        # Before reading: what it sent before it ended is then in the pipe.
         ended = not ready and _has_ended(one.pid)
         if ready or ended:
             over = self._listen(one) or ended
@@ -274,7 +275,7 @@ class Server:
             self._finish(one)
 
     def _listen(self, one: _Running) -> bool:
-        """Take what has come; whether nothing more will."""
+        """Read what has come; True if nothing more will."""
         while True:
             try:
                 chunk = os.read(one.pipe, 1 << 16)
@@ -304,25 +305,22 @@ class Server:
     def _is_late(self, one: _Running, now: float) -> bool:
         began: float
         limit: float
-        began, used, limit, _ = _guarding.Slot(self._region, one.slot).read()
+        began, used, limit, _ = _watch.Slot(self._region, one.slot).read()
         if now > one.latest:
             return True
         if now - began <= limit:
             return False
-        # On a busy machine it is its own time that counts.
+        # On a busy machine its own processor time counts.
         return now - began > _PATIENCE * limit or _processor_time(one.pid) > used + limit * 0.9
 
     def _finish(self, one: _Running) -> None:
-        shared = _guarding.Slot(self._region, one.slot)
+        shared = _watch.Slot(self._region, one.slot)
         test, starts = shared.read()[3], shared.starts
-        try:
-            os.killpg(one.pid, signal.SIGKILL)
-        except OSError:
-            _kill(one.pid)
+        _kill_group(one.pid)
         os.close(one.pipe)
         del self._running[one.number]
         if one.end is not None and not one.is_alone and not starts:
-            # Nobody waits until it is quite gone, which takes as long as half a trial.
+            # No need to wait until it is gone, which takes as long as half a trial.
             self._leaving.append(one)
         else:
             self._is_gone(one, wait=True)
@@ -336,7 +334,7 @@ class Server:
         self.tell({"id": one.number, **end})
 
     def _is_gone(self, one: _Running, wait: bool = False) -> bool:
-        """Whether an ended process is no more; its place is free then."""
+        """Reap an ended process; True if it is gone and its slot is free."""
         pid, one.status = os.waitpid(one.pid, 0 if wait else os.WNOHANG)
         if pid == 0:
             return False
@@ -345,7 +343,7 @@ class Server:
         return True
 
     def _sweep(self) -> None:
-        """End what a process has left that it had started: it is ours now."""
+        """End the processes that a process has left behind: they are ours now."""
         known = {one.pid for one in (*self._running.values(), *self._leaving)}
         if self._collected is not None:
             known.add(self._collected[0])
@@ -378,10 +376,7 @@ class Server:
 
     def _stop(self) -> None:
         for one in self._running.values():
-            try:
-                os.killpg(one.pid, signal.SIGKILL)
-            except OSError:
-                _kill(one.pid)
+            _kill_group(one.pid)
         if self._collected is not None:
             _kill(self._collected[0])
         os._exit(0)
@@ -400,6 +395,13 @@ def _silence() -> None:
     for stream in (0, 1, 2):
         os.dup2(nothing, stream)
     os.close(nothing)
+
+
+def _kill_group(pid: int) -> None:
+    try:
+        os.killpg(pid, signal.SIGKILL)
+    except OSError:
+        _kill(pid)
 
 
 def _kill(pid: int) -> None:
@@ -424,7 +426,7 @@ def _how(status: int) -> str:
 
 
 def _children() -> list[int]:
-    """The processes whose parent is this one. Only where there is /proc."""
+    """Return the child processes of this one, where there is /proc."""
     mine = os.getpid()
     found = []
     try:
@@ -445,7 +447,7 @@ def _processor_time(pid: int) -> float:
 
 
 def _stat(pid: int) -> list[bytes]:
-    """The fields of a process's state, from the third on."""
+    """Return the fields of a process's state, from the third on."""
     try:
         with open("/proc/%d/stat" % pid, "rb") as file:
             return file.read().rpartition(b")")[2].split()

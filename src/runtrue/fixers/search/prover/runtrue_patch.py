@@ -1,4 +1,4 @@
-"""How a candidate gets into a process that has imported it: functions get other code.
+"""Patch a candidate into a process that has imported it: functions get other code.
 
 It runs inside the project's own Python.
 """
@@ -14,11 +14,18 @@ import sys
 import types
 from typing import Any
 
-_loading: Any = sys.modules["runtrue_loading"]
+_loader: Any = sys.modules["runtrue_loader"]
+
+
+#: What two functions have in common that only differ in constants.
+_COMPARED = (
+    *("co_code", "co_names", "co_varnames", "co_freevars", "co_cellvars", "co_flags"),
+    *("co_argcount", "co_kwonlyargcount", "co_posonlyargcount", "co_exceptiontable"),
+)
 
 
 class Live:
-    """The functions that are in memory, found once, and how to give them other code."""
+    """The functions in memory, found once, to give them other code."""
 
     def __init__(self, root: str, ran: set[Any]) -> None:
         #: The functions that ran on import, as file, name and line.
@@ -27,12 +34,12 @@ class Live:
         self._originals: dict[str, Original] = {}
         for module in list(sys.modules.values()):
             path = getattr(module, "__file__", None)
-            if isinstance(path, str) and _loading.is_inside(module):
+            if isinstance(path, str) and _loader.is_inside(module):
                 try:  # now: later, a candidate may be in its place
                     self._originals[path] = Original(path)
                 except OSError:
                     continue
-        gc.unfreeze()  # what a server was copied with is not told of otherwise
+        gc.unfreeze()  # else what was frozen in the server is not found
         for thing in gc.get_objects():
             if type(thing) is types.FunctionType:
                 code = thing.__code__
@@ -46,10 +53,10 @@ class Live:
                 self._originals[path].prepare(text)
 
     def patch(self, path: str, text: str) -> str | None:
-        """Give the functions of a file the code of another text; why not, where it cannot be."""
+        """Give the functions of a file the code of another text; return why not, if so."""
         if path not in self._originals:
             return "it is not imported"
-        if path in _loading.rewritten:
+        if path in _loader.rewritten:
             return "its asserts are rewritten"
         changes: list[tuple[Any, Any]] = []
         why = _differences(*self._originals[path].beside(text), changes)
@@ -72,8 +79,8 @@ class Live:
 class Original:
     """A module as it was imported: its text, and its code, as a whole and in pieces.
 
-    A piece is a function or class of the module's level that compiles to the same by itself, after
-    a line with the names that the module imports: the compiler asks whether a name is one of these.
+    A piece is a module-level function or class that compiles to the same by itself, after a line
+    with the names that the module imports: the compiler asks whether a name is one of these.
     """
 
     def __init__(self, path: str) -> None:
@@ -83,13 +90,13 @@ class Original:
         self._text = ""
         self._flags = 0
         self._imports = ""
-        #: Where each piece begins and ends, and its first line, once they are known.
+        #: The start, end and first line of each piece, once they are known.
         self._pieces: list[tuple[int, int, int]] | None = None
-        #: The code of pieces by where they begin, and of the whole by None.
+        #: The code of pieces by their start, and of the whole by None.
         self._codes: dict[int | None, Any] = {}
 
     def prepare(self, text: str) -> None:
-        """Have the code at hand that another text will be compared with."""
+        """Compile the code that another text will be compared with."""
         try:
             if self._pieces is None:
                 self._find_pieces()
@@ -98,7 +105,7 @@ class Original:
             pass  # copies will see it themselves
 
     def beside(self, text: str) -> tuple[Any, Any]:
-        """The code of what differs in another text, before and after: one piece, or the whole."""
+        """Return the old and new code of what differs in another text: one piece, or the whole."""
         piece = self._piece_of(text)
         if piece is not None:
             begin, end, line = piece
@@ -106,8 +113,8 @@ class Original:
             try:
                 return self._code(piece), self._compile(changed, line)
             except SyntaxError:
-                pass  # of the whole, it is told better
-        return self._code(None), _loading.code_of(text, self._path)
+                pass  # the whole gives the better message
+        return self._code(None), _loader.code_of(text, self._path)
 
     def _find_pieces(self) -> None:
         self._pieces = []
@@ -133,7 +140,7 @@ class Original:
                     self._pieces.append(piece)
 
     def _piece_of(self, text: str) -> tuple[int, int, int] | None:
-        """The only piece in which another text differs."""
+        """Return the only piece in which another text differs."""
         if not self._pieces or "\r" in text:
             return None
         low, high = 0, len(self._pieces)
@@ -166,13 +173,13 @@ class Original:
 
 
 def functions_of(code: Any) -> dict[Any, Any]:
-    """The code of the functions and classes of a module's level."""
+    """Return the code of the module-level functions and classes."""
     found = [one for one in code.co_consts if isinstance(one, types.CodeType)]
     return {(one.co_name, one.co_firstlineno): one for one in found}
 
 
 def _imports_of(tree: ast.Module) -> str:
-    """A line that imports what a module does on its own level, by name."""
+    """Return a line that imports the names that a module imports on its top level."""
     names: set[str] = set()
     todo: list[ast.AST] = list(tree.body)
     while todo:
@@ -187,12 +194,12 @@ def _imports_of(tree: ast.Module) -> str:
 
 
 def mark_of(code: Any) -> Any:
-    """What a function's code is known by."""
+    """Return what a function's code is recognised by."""
     return code.co_filename, code.co_name, code.co_firstlineno
 
 
 def _differences(old: Any, new: Any, changes: list[tuple[Any, Any]]) -> str | None:
-    """Collect the functions in which two modules, or class bodies, differ; or what else differs."""
+    """Collect the functions in which two modules or classes differ; return what else differs."""
     if not _same_but_constants(old, new):
         return "more than functions differ"
     for before, after in zip(old.co_consts, new.co_consts):
@@ -228,30 +235,20 @@ def _signature(code: Any) -> Any:
 
 
 def _is_line(before: Any, after: Any, old: Any, new: Any) -> bool:
-    """Whether two constants are only the line that a class begins at, which classes know."""
+    """Return whether two constants are only the line at which a class begins."""
     return (before, after) == (old.co_firstlineno, new.co_firstlineno) and (
         "__firstlineno__" in old.co_names
     )
 
 
 def _same_but_constants(old: Any, new: Any) -> bool:
-    return (
-        old.co_code == new.co_code
-        and old.co_names == new.co_names
-        and old.co_varnames == new.co_varnames
-        and old.co_freevars == new.co_freevars
-        and old.co_cellvars == new.co_cellvars
-        and old.co_flags == new.co_flags
-        and old.co_argcount == new.co_argcount
-        and old.co_kwonlyargcount == new.co_kwonlyargcount
-        and old.co_posonlyargcount == new.co_posonlyargcount
-        and getattr(old, "co_exceptiontable", b"") == getattr(new, "co_exceptiontable", b"")
-        and len(old.co_consts) == len(new.co_consts)
+    return len(old.co_consts) == len(new.co_consts) and all(
+        getattr(old, name, b"") == getattr(new, name, b"") for name in _COMPARED
     )
 
 
 def _same_code(old: Any, new: Any) -> bool:
-    """Whether two functions do the same, wherever they are written."""
+    """Return whether two functions do the same, whatever their lines."""
     return _same_but_constants(old, new) and all(
         _same_code(before, after)
         if isinstance(before, types.CodeType) and isinstance(after, types.CodeType)

@@ -1,7 +1,8 @@
-"""How a program behaves on inputs like those of its tests. It runs inside the project's Python.
+"""The behaviour of a program on inputs like those of its tests.
 
-The calls that tests make into the project are noted, with copies of their arguments; then they are
-made again, first as they were and then with some arguments changed a little, by a seed.
+It runs inside the project's own Python. The calls that tests make into the project are recorded,
+with copies of their arguments; then they are made again, first as they were and then with some
+arguments changed a little, by a seed.
 """
 
 from __future__ import annotations  # any Python may be the project's
@@ -20,14 +21,14 @@ import types
 import zlib
 from typing import Any
 
-_judging: Any = sys.modules["runtrue_judging"]
+_trial: Any = sys.modules["runtrue_trial"]
 
 _CALLS, _CALLS_OF_ONE = 30, 6
-#: For one test, which has made its calls long before its end as a rule, and for all of them.
+#: Seconds for one test, which usually makes its calls long before its end, and for all.
 _RECORDING_ONE, _RECORDING_SECONDS = 0.25, 1.5
-#: For one input and for all of them, of processor time: on a busy machine they behave as ever.
+#: Seconds of processor time for one input and for all: the same on a busy machine.
 _SECONDS, _IN_ALL = 0.05, 1.0
-#: How many times longer they may take that wait.
+#: How many times longer they may wait.
 _WAITING = 4
 _LONGEST = 300
 _PLAIN = (bool, int, float, str, bytes, list, tuple, dict, set)
@@ -35,7 +36,7 @@ _ADDRESS = re.compile(r"0x[0-9a-fA-F]+")
 
 
 class _Call:
-    """One call that a test made: what was called, and with what."""
+    """One call that a test made, with its arguments."""
 
     def __init__(self, code: Any, args: list[Any], more: dict[str, Any]) -> None:
         self.code = code
@@ -47,8 +48,8 @@ class _Call:
         """All arguments."""
         return [*self.args, *self.more.values()]
 
-    def again(self) -> _Call:
-        """The same call, with arguments of its own."""
+    def copy(self) -> _Call:
+        """Return the same call, with arguments of its own."""
         args, more = copy.deepcopy((self.args, self.more))
         new = _Call(self.code, args, more)
         new.function = self.function
@@ -56,8 +57,8 @@ class _Call:
 
 
 def behave(session: Any, prover: Any) -> None:
-    """Say what the program gives for some inputs, as a text for each. Leaves."""
-    child = prover.judge.child
+    """Send the program's results for some inputs, a text for each. Leaves."""
+    child = prover.trial.child
     request = child.request
     calls = _Recording(session, prover).calls
     _find_functions(calls)
@@ -68,7 +69,7 @@ def behave(session: Any, prover: Any) -> None:
     if prover.live is not None:
         prover.patch(child)
     for number in (signal.SIGALRM, signal.SIGPROF):
-        signal.signal(number, _judging._time_up)
+        signal.signal(number, _trial._time_up)
     until = time.process_time() + _IN_ALL, time.monotonic() + _WAITING * _IN_ALL
     child.leave({"end": "behaved", "behaved": [_digest(one, until, child) for one in inputs]})
 
@@ -77,7 +78,7 @@ def behave(session: Any, prover: Any) -> None:
 
 
 class _Recording:
-    """Runs the tests and notes the calls that go from them into the project."""
+    """Runs the tests and records their calls into the project."""
 
     def __init__(self, session: Any, prover: Any) -> None:
         self.calls: list[_Call] = []
@@ -89,9 +90,9 @@ class _Recording:
             for item in session.items
             if type(item).__name__ != "DoctestItem"
         }
-        child = prover.judge.child
+        child = prover.trial.child
         until = time.monotonic() + _RECORDING_SECONDS
-        signal.signal(signal.SIGALRM, _judging._time_up)
+        signal.signal(signal.SIGALRM, _trial._time_up)
         for index, item in enumerate(session.items):
             if index in child.plan["touching"]:
                 continue
@@ -102,9 +103,9 @@ class _Recording:
             signal.setitimer(signal.ITIMER_REAL, min(left, _RECORDING_ONE))
             sys.setprofile(self._notice)
             try:
-                # Each for itself: what the next one needs is made anew.
-                prover.judge.run_one(item)
-            except BaseException:  # noqa: S110 - it is the calls that count
+                # Each by itself, with fixtures of its own.
+                prover.trial.run_one(item)
+            except BaseException:  # noqa: S110 - only the calls count
                 pass
             finally:
                 sys.setprofile(None)
@@ -162,7 +163,7 @@ def _arguments(frame: Any) -> tuple[list[Any], dict[str, Any]]:
 
 
 def _find_functions(calls: list[_Call]) -> None:
-    """The functions that have the code that was called; none where several have it."""
+    """Find the functions that were called; None where several have the same code."""
     wanted: dict[int, list[Any]] = {id(call.code): [] for call in calls}
     gc.unfreeze()
     for thing in gc.get_objects():
@@ -177,17 +178,17 @@ def _find_functions(calls: list[_Call]) -> None:
 
 
 def _inputs(calls: list[_Call], chance: random.Random, count: int) -> Any:
-    """The calls as they were, then with changes, each call in its turn."""
+    """Yield the calls as they were, then with changes, each call in its turn."""
     made = 0
     for call in calls[:count]:
-        yield call.again()
+        yield call.copy()
         made += 1
     if not any(_can_change(value) for call in calls for value in call.values()):
         return
     for call in itertools.cycle(calls):
         if made >= count:
             return
-        new = call.again()
+        new = call.copy()
         places: list[tuple[Any, Any]] = [
             (new.args, at) for at, value in enumerate(new.args) if _can_change(value)
         ]
@@ -204,7 +205,7 @@ def _inputs(calls: list[_Call], chance: random.Random, count: int) -> Any:
 
 
 def _borrowed(value: Any, at: Any, call: _Call, calls: list[_Call], chance: random.Random) -> Any:
-    """What another call of the same function has in the same place."""
+    """Return the same argument of another call of the function."""
     others = [other for other in calls if other.code is call.code]
     other = chance.choice(others)
     holder: Any = other.args if isinstance(at, int) else other.more
@@ -220,7 +221,7 @@ def _can_change(value: Any) -> bool:
 
 
 def _fields(value: Any) -> list[str]:
-    """The fields of an object that hold something plain: it can be another object of its class."""
+    """Return the fields of an object with plain values, which can be changed."""
     if isinstance(value, (type, types.ModuleType, types.FunctionType)):
         return []
     held = getattr(value, "__dict__", None)
@@ -228,7 +229,7 @@ def _fields(value: Any) -> list[str]:
 
 
 def _changed(value: Any, chance: random.Random, depth: int = 0) -> Any:
-    """A value of the same type that is a little different."""
+    """Return a value of the same type that is a little different."""
     kind = type(value)
     if kind is bool:
         return not value
@@ -249,7 +250,7 @@ def _changed(value: Any, chance: random.Random, depth: int = 0) -> Any:
     if fields:
         name = chance.choice(fields)
         new = _changed(vars(value)[name], chance, depth + 1)
-        object.__setattr__(value, name, new)  # what is frozen is a copy as well
+        object.__setattr__(value, name, new)  # even if frozen: it is a copy
     return value
 
 
@@ -285,7 +286,7 @@ def _changed_dict(value: dict[Any, Any], chance: random.Random, depth: int) -> d
     return value
 
 
-# -- what comes of them -------------------------------------------------------------------------
+# -- their results -------------------------------------------------------------------------
 
 
 def _digest(call: _Call, until: tuple[float, float], child: Any) -> str:
@@ -301,10 +302,10 @@ def _digest(call: _Call, until: tuple[float, float], child: Any) -> str:
         if isinstance(result, types.GeneratorType):
             result = list(itertools.islice(result, 50))
         text = show(result)
-        if result is None:  # then it is what it does to its arguments that counts
+        if result is None:  # then its effect on the arguments counts
             text = "None " + show([call.args, call.more])
         return text
-    except _judging.TimeUp:
+    except _trial.TimeUp:
         return "does not end"
     except BaseException as error:
         return "raises " + type(error).__name__
@@ -314,7 +315,7 @@ def _digest(call: _Call, until: tuple[float, float], child: Any) -> str:
 
 
 def show(value: Any, depth: int = 0) -> str:
-    """A value as a text that is the same for values that are alike, in each process."""
+    """Return a text that is the same for equal values in each process."""
     kind: Any = type(value)
     name: str = kind.__name__
     if depth > 5:
@@ -335,6 +336,6 @@ def show(value: Any, depth: int = 0) -> str:
         text = text if kind in (int, str, float, bool, type(None)) else name + " " + text
     if len(text) <= _LONGEST:
         return text
-    # Not Python's own hash, which is another in each process.
+    # Not Python's own hash, which differs between processes.
     rest = zlib.crc32(text.encode("utf-8", "replace"))
     return "%s… %d %08x" % (text[:_LONGEST], len(text), rest)

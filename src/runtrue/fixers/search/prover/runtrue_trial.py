@@ -1,4 +1,4 @@
-"""The judge of a candidate: runs the tests in this process, and says how they went.
+"""A trial of a candidate: runs the tests in this process, and reports the outcome.
 
 It runs inside the project's own Python.
 """
@@ -20,8 +20,8 @@ from _pytest.reports import TestReport
 
 _evidence: Any = sys.modules["runtrue_evidence"]
 
-#: Where it is decided whether a test has passed.
-_JUDGES = (
+#: The modules that decide whether a test has passed.
+_DECIDING = (
     "_pytest.runner",
     "_pytest.python",
     "_pytest.reports",
@@ -44,12 +44,12 @@ _JUDGES = (
     "os",
     "json",
     "builtins",
-    "runtrue_judging",
-    "runtrue_serving",
+    "runtrue_trial",
+    "runtrue_server",
     "runtrue_prover",
 )
 
-#: The plugins that run a test again which has failed.
+#: The plugins that run a failed test again.
 _FORGIVING = ("rerunfailures", "flaky", "flaky.flaky_pytest_plugin")
 #: How long the tests after one that did not end may take, at least.
 _IMPATIENT_SECONDS = 0.5
@@ -62,11 +62,11 @@ class TimeUp(BaseException):
 
 
 class Snapshot:
-    """What judges, as it was: functions, their code, the methods of classes."""
+    """The functions, their code and the methods that decide, as they were."""
 
     def __init__(self) -> None:
-        self._kept: list[tuple[Any, str, Any, Any]] = []
-        for name in _JUDGES:
+        self._things: list[tuple[Any, str, Any, Any]] = []
+        for name in _DECIDING:
             module = sys.modules.get(name)
             if module is not None:
                 self._keep(vars(module), name)
@@ -74,27 +74,27 @@ class Snapshot:
     def _keep(self, names: Any, module: str) -> None:
         for name, thing in list(names.items()):
             if isinstance(thing, types.FunctionType):
-                self._kept.append((names, name, thing, thing.__code__))
+                self._things.append((names, name, thing, thing.__code__))
             elif isinstance(thing, (types.BuiltinFunctionType, type, staticmethod, classmethod)):
-                self._kept.append((names, name, thing, None))
+                self._things.append((names, name, thing, None))
             if isinstance(thing, type) and thing.__module__ == module:
                 self._keep(thing.__dict__, "")
 
     def changed(self) -> list[int]:
-        """The numbers of what is not as it was."""
+        """Return the numbers of those that have changed."""
         return [
             index
-            for index, (names, name, thing, code) in enumerate(self._kept)
+            for index, (names, name, thing, code) in enumerate(self._things)
             if names.get(name) is not thing or (code is not None and thing.__code__ is not code)
         ]
 
     def name(self, index: int) -> str:
-        """What one of them is called."""
-        return self._kept[index][1]
+        """Return the name of one of them."""
+        return self._things[index][1]
 
 
-class Tests:
-    """The tests of a session as they were collected, and the functions that pytest runs one by."""
+class CollectedTests:
+    """The collected tests of a session, and the functions by which pytest runs one."""
 
     def __init__(self, session: Any) -> None:
         self.items = session.items
@@ -102,8 +102,8 @@ class Tests:
         self._config = session.config
         self._hooks = self._functions()
 
-    def are_run_as_before(self) -> bool:
-        """Whether nobody has put anything in between."""
+    def hooks_are_unchanged(self) -> bool:
+        """Return whether the hooks are those from the beginning."""
         return self._hooks == self._functions()
 
     def _functions(self) -> list[Any]:
@@ -115,14 +115,14 @@ class Tests:
         ]
 
 
-class Judge:
-    """Runs tests through pytest's own protocol and listens to what it says of them."""
+class TrialRunner:
+    """Runs tests through pytest's own protocol and notes its reports."""
 
     def __init__(self, child: Any, scope: Any, snapshot: Snapshot) -> None:
         self.child = child
         self._scope = scope
         self._snapshot = snapshot
-        self._looking = False
+        self._observes = False
         self._failure: dict[str, Any] | None = None
         self._outcome = ""
         self._detail = ""
@@ -133,16 +133,16 @@ class Judge:
     # -- what pytest calls ------------------------------------------------------------------------
 
     def protocol(self, item: Any, nextitem: Any) -> bool:
-        """Run one test, inside of all that plugins have put around it."""
-        if not self._looking:
-            # How the two sides differ is told at length, and nobody reads it.
+        """Run one test, inside of the hooks of other plugins."""
+        if not self._observes:
+            # A long text about how the two sides differ would not be read.
             util._reprcompare = None
         for report in runner.runtestprotocol(item, log=False, nextitem=nextitem):
-            self.hear(report)
+            self.note_report(report)
         return True
 
-    def hear(self, report: Any) -> None:
-        """Take note of how a part of a test went."""
+    def note_report(self, report: Any) -> None:
+        """Note the outcome of a phase of a test."""
         if report.nodeid != self._test:
             return  # of a pytest that a test runs in here
         if report.failed:
@@ -155,7 +155,7 @@ class Judge:
             self._outcome = "passed"
 
     def report(self, item: Any, call: Any) -> Any:
-        """What is to be known of a part of a test, without a text that nobody reads."""
+        """Return the report of a phase of a test, without a text, which would not be read."""
         outcome: Any = "passed"
         text: Any = None
         if call.excinfo is None:
@@ -165,7 +165,7 @@ class Judge:
         else:
             outcome, text = "failed", type(call.excinfo.value).__name__
             self._detail = text
-            if not self._looking:
+            if not self._observes:
                 self._end_early(item, call.excinfo.value)
             elif self._failure is None:
                 error = call.excinfo.value
@@ -183,21 +183,20 @@ class Judge:
         )
 
     def _end_early(self, item: Any, error: BaseException) -> None:
-        """Leave at the first failure, unless somebody may see it otherwise."""
+        """Leave at the first failure, unless a plugin or a mark may forgive it."""
         request = self.child.request
         if request["do"] != "try" or request.get("whole") or isinstance(error, XFailed):
             return
         manager = item.config.pluginmanager
         if any(manager.hasplugin(name) for name in _FORGIVING) or any(item.iter_markers("xfail")):
             return
-        fixed = self._fixed
         self.child.leave(
-            {"end": "failed", "killer": item.nodeid, "fixed": fixed, "detail": self._detail}
+            {"end": "failed", "killer": item.nodeid, "fixed": self._fixed, "detail": self._detail}
         )
 
     def compare(self, operator: str, left: Any, right: Any) -> None:
-        """Take note of a comparison that an assert failed at."""
-        if self._looking:
+        """Note a comparison that an assert failed at."""
+        if self._observes:
             self._compared = operator, left, right
 
     def _run(self, item: Any, nextitem: Any) -> str:
@@ -210,22 +209,22 @@ class Judge:
         return self._outcome or "skipped"
 
     def run_one(self, item: Any) -> str:
-        """Run one test for itself."""
+        """Run one test by itself."""
         return self._run(item, None)
 
     # -- the program as it is ---------------------------------------------------------------------
 
-    def run(self, session: Any, tracer: Any) -> None:
-        """Run some tests and tell of each how it went. Leaves."""
+    def run_baseline(self, session: Any, tracer: Any) -> None:
+        """Run some tests on the unchanged program and report each. Leaves."""
         request, send = self.child.request, self.child.send
-        self._looking = True
+        self._observes = True
         signal.signal(signal.SIGALRM, _time_up)
         items = [session.items[index] for index in request["tests"]]
         longest, slowest = float("inf"), 0.0
         watch, written, ran = self.child.watch, set(), False
         for at, item in enumerate(items):
             limit = min(request["limits"][at], longest)
-            # Time to look around as well; it is stopped from within, as a rule.
+            # Time to observe as well; usually it is stopped from within.
             self.child.slot.begin(request["tests"][at], limit + 2.0)
             signal.setitimer(signal.ITIMER_REAL, limit, 0.2)
             following = items[at + 1] if at + 1 < len(items) else None
@@ -244,7 +243,7 @@ class Judge:
                 signal.setitimer(signal.ITIMER_REAL, 0)
             lines = tracer.end() if tracer is not None else {}
             if self._failure is not None and self._failure["timed_out"]:
-                # One that waits for ever is waited for; the next need not be as well.
+                # One test that waits for ever is waited for; the next need not be.
                 longest = max(_IMPATIENT_SECONDS, 20 * slowest)
             else:
                 slowest = max(slowest, seconds)
@@ -273,7 +272,7 @@ class Judge:
     # -- a candidate ------------------------------------------------------------------------------
 
     def collect_failed(self, test: str, detail: str) -> None:
-        """A module of tests cannot be imported: the end, unless it is of no interest."""
+        """Leave because a module of tests cannot be imported, unless it does not count."""
         plan, only = self.child.plan, self.child.request.get("only")
         for index, known in enumerate(plan["tests"]):
             if known["id"] == test:
@@ -282,7 +281,7 @@ class Judge:
                 break
         self.child.leave({"end": "failed", "killer": test, "fixed": [], "detail": detail})
 
-    def judge(self, collected: Tests) -> None:
+    def run_candidate(self, collected: CollectedTests) -> None:
         """Run the tests on a candidate until one does not pass. Leaves."""
         request, plan = self.child.request, self.child.plan
         tests = plan["tests"]
@@ -313,10 +312,10 @@ class Judge:
                 killer, detail = item.nodeid, self._detail or outcome
             if not request.get("whole"):
                 break
-        if killer is not None and not fixed:  # nobody would rely on that
+        if killer is not None and not fixed:  # no need to look for tampering
             leave({"end": "failed", "killer": killer, "fixed": [], "detail": detail})
         changed = [i for i in self._snapshot.changed() if i not in plan["ignored"]]
-        if changed or not collected.are_run_as_before():
+        if changed or not collected.hooks_are_unchanged():
             what = self._snapshot.name(changed[0]) if changed else "the hooks of pytest"
             leave({"end": "tampered", "fixed": [], "detail": what + " was changed"})
         if killer is not None:
@@ -324,11 +323,11 @@ class Judge:
         leave({"end": "passed", "fixed": fixed})
 
 
-def _in_order(collected: Tests, request: Any, plan: Any) -> Iterator[tuple[int, Any]]:
-    """The tests to run, each with its number in the plan; None for one that is not there.
+def _in_order(collected: CollectedTests, request: Any, plan: Any) -> Iterator[tuple[int, Any]]:
+    """Yield the tests to run, each with its number in the plan; None for one that is gone.
 
-    One after another: as a rule the first is the last that is run, and to look at one of many in
-    a copied process means to copy the memory that it is in.
+    Lazily: usually the first is the last that is run, and to read one of many in a copied process
+    means to copy its memory.
     """
     tests, order, only = plan["tests"], plan["order"], request.get("only")
     if only is not None:
@@ -348,14 +347,14 @@ def _in_order(collected: Tests, request: Any, plan: Any) -> Iterator[tuple[int, 
         taken.update(item.nodeid for item in inside)
         yield from [(index, item) for item in inside] or [(index, None)]
     if only is None:
-        # What was not there before is to pass as well.
+        # New tests must pass as well.
         for item in collected.items:
             if item.nodeid not in taken:
                 yield order[-1], item
 
 
 def _is_in(test: str, module: Any, tests: Any) -> bool:
-    """Whether a test belongs to a module that could not be imported; to a conftest.py all do."""
+    """Return whether a test is in a module that could not be imported; all are in a conftest.py."""
     if os.path.basename(module["id"]) == "conftest.py":
         return not any(test == known["id"] for known in tests)
     return test.partition("::")[0] == module["id"] or test.startswith(module["id"] + "::")

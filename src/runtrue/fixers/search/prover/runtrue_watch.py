@@ -1,6 +1,6 @@
-"""What a candidate may not do: limits, and a hook that cannot be taken away again.
+"""A watch over candidates: limits, and an audit hook that cannot be removed again.
 
-It runs inside the project's own Python, in the processes that candidates run in.
+It runs inside the project's own Python, in the processes that run candidates.
 """
 
 from __future__ import annotations  # any Python may be the project's
@@ -13,8 +13,8 @@ import sys
 import time
 from typing import Any, Callable
 
-#: What a process shares with its server: when the test began, by the clock and in processor time,
-#: how long it may take, which one it is, and how many processes were started.
+#: Shared by a process and its server: when the test began, by the clock and in processor time, how
+#: long it may take, which one it is, and how many processes were started.
 _SLOT = struct.Struct("=dddii")
 SLOT_SIZE = 64
 _FORKS_AT = 28
@@ -26,9 +26,9 @@ _PDEATHSIG, _SUBREAPER = 1, 36
 _STARTING = frozenset(
     {"os.fork", "os.forkpty", "subprocess.Popen", "os.posix_spawn", "os.system", "os.exec"}
 )
-#: Those that make a copy of the process, which runs the candidate as this one does.
+#: Those that copy the process, which runs the candidate as this one does.
 _COPYING = frozenset({"os.fork", "os.forkpty"})
-#: Where the path, and the directory it is seen from, are among the arguments of the event.
+#: The indices of the path, and of the directory it is relative to, in the event's arguments.
 _CHANGING = {
     "os.remove": ((0, 1),),
     "os.rmdir": ((0, 1),),
@@ -46,22 +46,22 @@ _NOT_WRITTEN = ("__pycache__", ".pytest_cache", ".hypothesis", ".coverage")
 
 
 class Slot:
-    """A place in shared memory that one process writes and its server reads."""
+    """Shared memory that one process writes and its server reads."""
 
     def __init__(self, region: Any, index: int) -> None:
         self._region = region
         self._at = index * SLOT_SIZE
 
     def begin(self, test: int, limit: float) -> None:
-        """Say that a test begins now, and how long it may take."""
+        """Note that a test begins now, and how long it may take."""
         self._write(time.monotonic(), time.process_time(), limit, test, self.starts)
 
     def clear(self, limit: float) -> None:
-        """Make it as for a process that begins, and has processor time of its own."""
+        """Reset it for a process that begins, with processor time of its own."""
         self._write(time.monotonic(), 0.0, limit, -1, 0)
 
     def read(self) -> tuple[float, float, float, int]:
-        """When the test began, in both times, how long it may take, and which it is."""
+        """Return when the test began, in both times, how long it may take, and which it is."""
         seen = b""
         while True:  # not while it is written
             last, seen = seen, self._region[self._at : self._at + _SLOT.size]
@@ -70,23 +70,23 @@ class Slot:
                 return began, used, limit, test
 
     def _write(self, *values: Any) -> None:
-        # At a stroke: `pack_into` makes all zero first, which a server takes for long ago.
+        # At once: `pack_into` first writes zeros, which the server would read as long ago.
         self._region[self._at : self._at + _SLOT.size] = _SLOT.pack(*values)
 
     @property
     def starts(self) -> int:
-        """How many processes were started."""
+        """The number of processes that were started."""
         return int(_STARTS.unpack_from(self._region, self._at + _FORKS_AT)[0])
 
     def count_start(self) -> int:
-        """Count one more."""
+        """Count one more and return the number."""
         starts = self.starts + 1
         _STARTS.pack_into(self._region, self._at + _FORKS_AT, starts)
         return starts
 
 
 def _prctl() -> Callable[..., Any] | None:
-    """The system call that ties processes together; only Linux has it."""
+    """Return the system call that ties processes together, which only Linux has."""
     if not sys.platform.startswith("linux"):
         return None
     try:
@@ -101,13 +101,13 @@ _call = _prctl()
 
 
 def adopt() -> None:
-    """Become the parent of whatever loses its own below us, so that it can be found."""
+    """Become the parent of orphans below us, so that they can be found."""
     if _call is not None:
         _call(_SUBREAPER, 1, 0, 0, 0)
 
 
 def die_with_parent(parent: int) -> None:
-    """End when the parent ends, however it does."""
+    """End when the parent ends, in whatever way."""
     if _call is not None:
         _call(_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
         if os.getppid() != parent:
@@ -115,7 +115,7 @@ def die_with_parent(parent: int) -> None:
 
 
 def memory_in_use() -> int:
-    """The address space of this process, in bytes; 0 where that cannot be told."""
+    """Return the address space of this process, in bytes; 0 where that is not known."""
     try:
         with open("/proc/self/statm", "rb") as file:
             return int(file.read().split()[0]) * resource.getpagesize()
@@ -124,7 +124,7 @@ def memory_in_use() -> int:
 
 
 def confine(memory: int, seconds: float) -> None:
-    """Set the limits that the system keeps by itself."""
+    """Set the limits that the system enforces."""
     _limit(resource.RLIMIT_CORE, 0)
     _limit(resource.RLIMIT_FSIZE, _FILE_SIZE)
     _limit(resource.RLIMIT_CPU, int(seconds) + 2)
@@ -143,16 +143,16 @@ def _limit(what: int, value: int) -> None:
 
 
 def refuse(path: str) -> None:
-    """Have a program see that it may not write."""
+    """Raise what a program sees that may not write."""
     raise PermissionError("nothing may be written in here: " + (path or "a program might"))
 
 
 class Watch:
-    """Refuses what a candidate has no business with, and notes what tests do to the machine.
+    """Refuses what a candidate must not do, and notes what tests do to the machine.
 
-    With `learning` nothing is refused but too many processes: the program is the user's own.
-    Otherwise `write` is called before anything below the project is written, or a program is run;
-    when `is_alone`, not for what is new there, or in `known`: that can be made as it was.
+    With `learning` only too many processes are refused: the program is the user's own. Otherwise
+    `write` is called before anything below the project is written, or a program is run; when
+    `is_alone`, not for what is new there, or in `known`: that can be restored.
     """
 
     def __init__(
@@ -169,7 +169,7 @@ class Watch:
         self._learning = learning
         self._session = os.getsid(0)
         self._busy = False
-        #: What was written below the project, and elsewhere, and whether programs were run.
+        #: Files written below the project, directories written elsewhere, and if programs were run.
         self.written: set[str] = set()
         self.elsewhere: set[str] = set()
         self.ran = False
@@ -195,7 +195,7 @@ class Watch:
             if event not in _COPYING:
                 self.ran = True
                 if not self._learning and not self.is_alone:
-                    self.write("")  # what it writes is not seen
+                    self.write("")  # what that writes is not seen
             if self._slot.count_start() > self._processes:
                 os._exit(77)
         elif event == "os.kill" or event == "os.killpg":

@@ -1,7 +1,7 @@
-"""Which lines of the project run: on import, and in each test.
+"""Tracers: which lines of the project run, on import and in each test.
 
-It runs inside the project's own Python: with `sys.monitoring` where there is that, else with
-coverage.py's tracer where that can be had, else with a trace function.
+They run inside the project's own Python: with `sys.monitoring` where it exists, else with
+coverage.py's tracer if installed, else with a trace function.
 """
 
 from __future__ import annotations  # any Python may be the project's
@@ -19,15 +19,15 @@ _INSTALLED = tuple(
 )
 
 
-class Scope:
-    """The files that are the project's."""
+class ProjectFolder:
+    """The files that belong to the project."""
 
     def __init__(self, root: str) -> None:
         self._root = root + os.sep
         self._known: dict[str, str | None] = {}
 
     def file(self, name: str) -> str | None:
-        """A file as seen from the root; None where it is not the project's."""
+        """Return a file relative to the root; None where it is not the project's."""
         try:
             return self._known[name]
         except KeyError:
@@ -44,25 +44,25 @@ class Scope:
         return found
 
 
-def tracer(scope: Scope, plainly: bool = False) -> Any:
-    """What follows the lines of tests best, here; `plainly`: what does so without fail."""
+def tracer(scope: ProjectFolder, plainly: bool = False) -> Any:
+    """Return the best tracer here; with `plainly`, the one that never fails."""
     if plainly:
-        return Tracing(scope)
+        return LineTracer(scope)
     if hasattr(sys, "monitoring"):
         try:
-            return Monitoring(scope)
-        except ValueError:  # all places for tools are taken
-            return Tracing(scope)
+            return MonitoringTracer(scope)
+        except ValueError:  # all tool ids are taken
+            return LineTracer(scope)
     try:
-        return CoverageTracing(scope)
-    except Exception:  # there is none, or one that is built otherwise
-        return Tracing(scope)
+        return CoverageTracer(scope)
+    except Exception:  # not installed, or built in another way
+        return LineTracer(scope)
 
 
-class Tracing:
-    """Follows lines with a trace function. Also notes which functions were called."""
+class LineTracer:
+    """Traces lines and calls with a trace function."""
 
-    def __init__(self, scope: Scope) -> None:
+    def __init__(self, scope: ProjectFolder) -> None:
         self._scope = scope
         self._lines: dict[str, set[int]] = {}
         self._locals: dict[Any, Any] = {}
@@ -70,14 +70,14 @@ class Tracing:
         self.ran: set[Any] = set()
 
     def begin(self) -> None:
-        """Follow what runs from now on."""
+        """Start tracing."""
         self._lines = {}
         self._locals = {}
         threading.settrace(self._call)
         sys.settrace(self._call)
 
     def end(self) -> dict[str, set[int]]:
-        """Follow it no longer; the lines that ran, by file."""
+        """Stop tracing; return the lines that ran, by file."""
         sys.settrace(None)
         threading.settrace(None)
         return self._lines
@@ -103,10 +103,10 @@ class Tracing:
         return line
 
 
-class CoverageTracing:
-    """Follows lines with the tracer of coverage.py that is written in C."""
+class CoverageTracer:
+    """Traces lines with the C tracer of coverage.py."""
 
-    def __init__(self, scope: Scope) -> None:
+    def __init__(self, scope: ProjectFolder) -> None:
         module = _extension("coverage", "tracer")
         self._scope = scope
 
@@ -129,7 +129,7 @@ class CoverageTracing:
         self.end()
 
     def begin(self) -> None:
-        """Follow what runs from now on."""
+        """Start tracing."""
         self._data = {}
         threading.settrace(self._in_thread)
         self._start()
@@ -163,7 +163,7 @@ class CoverageTracing:
         return follow(frame, event, arg) if follow else None
 
     def end(self) -> dict[str, set[int]]:
-        """Follow it no longer; the lines that ran, by file."""
+        """Stop tracing; return the lines that ran, by file."""
         threading.settrace(None)
         for made in self._made[:1]:
             made.stop()
@@ -178,7 +178,7 @@ class CoverageTracing:
 
 
 def _extension(package: str, name: str) -> Any:
-    """One module, written in C, of a package that itself need not be imported, which takes time."""
+    """Load one C extension of a package without importing the package, which takes time."""
     spec = importlib.util.find_spec(package)
     places = (spec.submodule_search_locations if spec is not None else None) or ()
     for place in places:
@@ -194,10 +194,10 @@ def _extension(package: str, name: str) -> Any:
     raise ImportError(package)
 
 
-class Monitoring:
-    """Follows lines with `sys.monitoring`, each but once in a test."""
+class MonitoringTracer:
+    """Traces lines with `sys.monitoring`, each only once in a test."""
 
-    def __init__(self, scope: Scope) -> None:
+    def __init__(self, scope: ProjectFolder) -> None:
         self._scope = scope
         self._lines: dict[str, set[int]] = {}
         self.ran: set[Any] = set()
@@ -215,19 +215,19 @@ class Monitoring:
         monitoring.register_callback(self._tool, events.PY_START, self._start)
 
     def begin(self) -> None:
-        """Follow what runs from now on."""
+        """Start tracing."""
         self._lines = {}
         events = self._m.events
         self._m.set_events(self._tool, events.LINE | events.PY_START)
         self._m.restart_events()
 
     def end(self) -> dict[str, set[int]]:
-        """Follow it no longer; the lines that ran, by file."""
+        """Stop tracing; return the lines that ran, by file."""
         self._m.set_events(self._tool, 0)
         return self._lines
 
     def close(self) -> None:
-        """Make room for another tool."""
+        """Free the tool id."""
         self._m.free_tool_id(self._tool)
 
     def _line(self, code: Any, line: int) -> Any:
