@@ -133,7 +133,7 @@ def _imported_for(site: EditSite, node: ast.Call) -> Iterator[Edit]:
 
 
 def _orders(site: EditSite) -> list[str]:
-    """What things that have no order of their own may be sorted by, where that was missed."""
+    """Return what things without an order may be sorted by, where a test failed for that."""
     message = next((one.message for one in raised(site, "TypeError")), "")
     if not (found := _UNORDERED.search(message)):
         return []

@@ -20,6 +20,7 @@ from runtrue.fixers.search.operators.layout import (
     undefined,
     written,
 )
+from runtrue.fixers.search.operators.nodes import walk
 from runtrue.fixers.search.operators.seam import EditSite
 from runtrue.fixers.search.program import Function, Program
 
@@ -59,7 +60,7 @@ def augment(site: EditSite) -> Iterator[Edit]:
 
 
 def _gathered(program: Program, node: ast.Assign, aim: ast.Subscript) -> Iterator[Edit]:
-    """What each round puts under the same key, added to what is there: the last is not all."""
+    """Add what each round stores under the same key to what is there already."""
     owner, key = program.source(aim.value), program.source(aim.slice)
     value = written(program, node.value)
     ways = (
@@ -86,7 +87,7 @@ def copy_first(site: EditSite) -> Iterator[Edit]:
 
 
 def _copies(function: Function, name: str) -> list[tuple[str, float]]:
-    """How a variable can be copied, by what is changed of it."""
+    """Return ways to copy a variable, by what is changed of it."""
     kinds: set[str] = set()
     for one in ast.walk(function):
         match one:
@@ -134,7 +135,7 @@ def keep(site: EditSite) -> Iterator[Edit]:
 
 
 def in_place(site: EditSite) -> Iterator[Edit]:
-    """What works in place gives None: its result is not assigned and not returned."""
+    """Do not assign or return the None that a method working in place gives."""
     node, program = site.node, site.program
     if not isinstance(node, ast.Assign | ast.Return) or not isinstance(node.value, ast.Call):
         return
@@ -167,7 +168,7 @@ def count_on(site: EditSite) -> Iterator[Edit]:
     last = node.body[-1]
     if not free(program, last):
         return
-    asked = [one.id for one in ast.walk(node.test) if isinstance(one, ast.Name)]
+    asked = [one.id for one in walk(node.test, ast.Name)]
     for name in dict.fromkeys(asked):
         for n, text in enumerate((f"{name} += 1", f"{name} -= 1", f"{name} //= 2")):
             where = "at the end of the loop"
@@ -183,16 +184,11 @@ def declare(site: EditSite) -> Iterator[Edit]:
     function = program.function_of(node)
     if function is None or not free(program, first_of(function)):
         return
-    given = {one.arg for one in ast.walk(function.args) if isinstance(one, ast.arg)}
-    said = {
-        name
-        for one in ast.walk(function)
-        if isinstance(one, ast.Global | ast.Nonlocal)
-        for name in one.names
-    }
+    given = {one.arg for one in walk(function.args, ast.arg)}
+    said = {name for one in walk(function, ast.Global, ast.Nonlocal) for name in one.names}
     for aim in targets:
-        for one in ast.walk(aim):
-            if not isinstance(one, ast.Name) or one.id in given | said:
+        for one in walk(aim, ast.Name):
+            if one.id in given | said:
                 continue
             outer = program.function_of(function)
             first = first_of(function)
@@ -233,14 +229,11 @@ def begin(site: EditSite) -> Iterator[Edit]:
 
 
 def _begin_alike(program: Program, node: ast.Name, function: Function) -> Iterator[Edit]:
-    """As a variable of a similar name begins: `columns = …` behind `rows = …`."""
+    """Begin as a variable of a similar name does: `columns = …` behind `rows = …`."""
     begun = {
         one.targets[0].id: one
-        for one in ast.walk(function)
-        if isinstance(one, ast.Assign)
-        and isinstance(one.targets[0], ast.Name)
-        and len(one.targets) == 1
-        and free(program, one)
+        for one in walk(function, ast.Assign)
+        if isinstance(one.targets[0], ast.Name) and len(one.targets) == 1 and free(program, one)
     }
     for n, name in enumerate(closest(node.id, tuple(begun), 4)):
         value = program.source(begun[name].value)
@@ -262,15 +255,15 @@ def _outermost(program: Program, node: ast.AST) -> ast.stmt:
 
 
 def _first_with(function: Function, name: str) -> ast.Name | None:
-    found = (one for one in ast.walk(function) if isinstance(one, ast.Name) and one.id == name)
+    found = (one for one in walk(function, ast.Name) if one.id == name)
     return min(found, key=lambda one: (one.lineno, one.col_offset), default=None)
 
 
 def beginnings(program: Program, function: Function, name: str) -> list[str]:
-    """How a variable may begin, by what the function does with it; the likeliest first."""
+    """Return what a variable may begin as, by its uses in the function; likeliest first."""
     likely: list[str] = []
-    for one in ast.walk(function):
-        if not isinstance(one, ast.Name) or one.id != name:
+    for one in walk(function, ast.Name):
+        if one.id != name:
             continue
         parent = program.parents[one]
         if isinstance(parent, ast.Attribute):
@@ -319,10 +312,8 @@ def call_it(site: EditSite) -> Iterator[Edit]:
 def _methods(program: Program) -> frozenset[str]:
     own = frozenset(
         one.name
-        for one in ast.walk(program.tree)
-        if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef)
-        and isinstance(program.parents[one], ast.ClassDef)
-        and not one.decorator_list
+        for one in walk(program.tree, ast.FunctionDef, ast.AsyncFunctionDef)
+        if isinstance(program.parents[one], ast.ClassDef) and not one.decorator_list
     )
     return own | _OF_BUILTINS
 

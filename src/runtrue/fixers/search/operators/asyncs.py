@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from runtrue.fixers.search.edit import Edit, Splice
+from runtrue.fixers.search.operators.nodes import walk
 from runtrue.fixers.search.operators.seam import EditSite
 from runtrue.fixers.search.program import Program
 
@@ -38,7 +39,7 @@ def add_await(site: EditSite) -> Iterator[Edit]:
 
 
 def _may_wait(program: Program, node: ast.AST) -> bool:
-    """Whether the innermost function around a node is asynchronous; in a lambda nothing waits."""
+    """True if the innermost function around a node is asynchronous; a lambda never is."""
     for one in program.ancestors(node):
         if isinstance(one, ast.Lambda | ast.FunctionDef | ast.ClassDef | ast.GeneratorExp):
             return False
@@ -52,9 +53,11 @@ def _may_wait(program: Program, node: ast.AST) -> bool:
 
 @lru_cache(maxsize=16)
 def _promising(program: Program) -> frozenset[str]:
-    return frozenset(
-        one.name for one in ast.walk(program.tree) if isinstance(one, ast.AsyncFunctionDef)
-    ) | {"sleep", "gather", "wait_for"}
+    return frozenset(one.name for one in walk(program.tree, ast.AsyncFunctionDef)) | {
+        "sleep",
+        "gather",
+        "wait_for",
+    }
 
 
 def make_async(site: EditSite) -> Iterator[Edit]:

@@ -23,6 +23,7 @@ from runtrue.fixers.search.operators.layout import (
     rigid,
     undefined,
 )
+from runtrue.fixers.search.operators.nodes import walk
 from runtrue.fixers.search.operators.seam import EditSite
 from runtrue.fixers.search.program import Function, Program
 
@@ -51,7 +52,7 @@ def begin_together(site: EditSite) -> Iterator[Edit]:
 def _unbegun(program: Program, function: Function) -> list[str]:
     """The local variables that are read, as the text goes, before they are assigned."""
     read: dict[str, None] = {}
-    bound = {one.arg for one in ast.walk(function.args) if isinstance(one, ast.arg)}
+    bound = {one.arg for one in walk(function.args, ast.arg)}
     own = program.names_in(function)
     for node in _in_order(function):
         if isinstance(node, ast.Global | ast.Nonlocal):
@@ -91,7 +92,7 @@ def add_loop(site: EditSite) -> Iterator[Edit]:
     node, program = site.node, site.program
     if not isinstance(node, ast.stmt) or not undefined(program) or not free(program, node):
         return
-    used = [one for one in ast.walk(node) if isinstance(one, ast.Name)]
+    used = list(walk(node, ast.Name))
     lost = [one for one in used if one.id in undefined(program) and not is_known(program, one)]
     if not lost or rigid(node):
         return
@@ -116,7 +117,7 @@ def add_loop(site: EditSite) -> Iterator[Edit]:
 
 
 def _are_many(one: str, many: str) -> bool:
-    """Whether a name is the plural of another, as people write it."""
+    """True if a name is the plural of another, as people write it."""
     low, other = one.lower(), many.lower()
     plural = (f"{low}s", f"{low}es", f"{low[:-1]}ies", f"{low}_list", f"all_{low}s", f"{low}list")
     return other in plural

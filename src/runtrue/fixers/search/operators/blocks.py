@@ -22,6 +22,7 @@ from runtrue.fixers.search.operators.layout import (
     rigid,
     without,
 )
+from runtrue.fixers.search.operators.nodes import walk
 from runtrue.fixers.search.operators.seam import EditSite
 from runtrue.fixers.search.program import Program
 
@@ -284,15 +285,15 @@ def _last_blocks(program: Program, node: ast.stmt) -> Iterator[tuple[ast.stmt, l
 
 
 def _may_enter(node: ast.stmt, outer: ast.stmt) -> bool:
-    """Whether a statement can be in a block: in a function only if it uses a parameter of it."""
+    """True if a statement can be in a block; in a function only if it uses a parameter."""
     if not isinstance(outer, ast.FunctionDef | ast.AsyncFunctionDef):
         return True
-    given = {one.arg for one in ast.walk(outer.args) if isinstance(one, ast.arg)}
+    given = {one.arg for one in walk(outer.args, ast.arg)}
     return any(isinstance(one, ast.Name) and one.id in given for one in ast.walk(node))
 
 
 def _checks(node: ast.AST) -> bool:
-    """Whether a statement refuses something."""
+    """True if a statement refuses something."""
     return any(isinstance(one, ast.Raise | ast.Assert) for one in ast.walk(node)) or (
         isinstance(node, ast.If) and isinstance(node.body[-1], ast.Return)
     )

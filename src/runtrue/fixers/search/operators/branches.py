@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from runtrue.fixers.search.edit import Edit, Splice
 from runtrue.fixers.search.operators.facts import facts_at
 from runtrue.fixers.search.operators.names import candidates
-from runtrue.fixers.search.operators.precedence import Code, code, rewrite
+from runtrue.fixers.search.operators.precedence import Code, rewrite
 from runtrue.fixers.search.operators.rules import rewrites
 from runtrue.fixers.search.operators.seam import EditSite
 
@@ -17,12 +17,11 @@ Comprehension = ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp
 
 def branches(site: EditSite) -> Iterator[Edit]:
     """The branches of a conditional expression: swapped, or one taken; a default dropped."""
-    program, node = site.program, site.node
+    node = site.node
     if isinstance(node, ast.IfExp):
-        parts = {"a": node.body, "test": node.test, "b": node.orelse}
-        codes = {name: code(program, one) for name, one in parts.items()}
         ways = {"{b} if {test} else {a}": 1, "{a}": 2, "{b}": 2}
-        yield from rewrites(site, "branch", node, ways, 0.0, **codes)
+        parts = {"a": node.body, "test": node.test, "b": node.orelse}
+        yield from rewrites(site, "branch", node, ways, 0.0, **parts)
 
 
 def comprehended(site: EditSite) -> Iterator[Edit]:
@@ -61,7 +60,7 @@ def comprehended(site: EditSite) -> Iterator[Edit]:
 
 
 def _filtered(site: EditSite, node: Comprehension) -> Iterator[Edit]:
-    """What may be nothing left out: `x.y.z for x in xs` → `x.y.z for x in xs if x.y`."""
+    """Leave out what may be None: `x.y.z for x in xs` → `x.y.z for x in xs if x.y`."""
     program = site.program
     loop = node.generators[-1]
     if loop.ifs or not isinstance(loop.target, ast.Name):
@@ -94,7 +93,7 @@ def _begins(node: ast.expr) -> str | None:
 def _elements(
     site: EditSite, node: ast.ListComp | ast.SetComp | ast.GeneratorExp
 ) -> Iterator[Edit]:
-    """What a comprehension gives: the variable itself, or what is got by it."""
+    """Give the loop's variable itself, or what is looked up by it."""
     program = site.program
     loop = node.generators[0]
     if not isinstance(loop.target, ast.Name):

@@ -20,12 +20,12 @@ from runtrue.fixers.search.operators.precedence import (
     code,
     rewrite,
 )
-from runtrue.fixers.search.operators.rules import Ways, apply_rules, rewrites
+from runtrue.fixers.search.operators.rules import apply_rules, rewrites
 from runtrue.fixers.search.operators.seam import EditSite
 
 _METHODS = frozenset({"append", "extend", "add", "insert", "remove", "pop", "popleft"})
 #: The same family, where the arguments have to change with the name.
-_OTHER_WAYS: dict[str, Ways] = {
+_OTHER_WAYS: dict[str, dict[str, float]] = {
     "{x}.pop({i}, {*rest})": {"{x}.pop()": 1},
     "{x}.pop()": {"{x}.pop(0)": 1.2, "{x}.popleft()": 1.2},
     "{x}.append({y})": {"{x}.insert(0, {y})": 2},
@@ -92,7 +92,7 @@ def ranges(site: EditSite) -> Iterator[Edit]:
         case ast.Call(func=ast.Name(id="range"), args=args, keywords=[]) if args and not any(
             isinstance(one, ast.Starred) for one in args
         ):
-            parts = dict(zip("abc", (code(program, one) for one in args), strict=False))
+            parts: dict[str, ast.expr | Code | str] = dict(zip("abc", args, strict=False))
         case ast.For(iter=ast.Name() as over) | ast.comprehension(iter=ast.Name() as over):
             yield from _over(site, over)
             return
@@ -107,8 +107,8 @@ def ranges(site: EditSite) -> Iterator[Edit]:
                 ways["range(len({a}))"] = 1.5
         case [_, _]:
             ways |= {f"range({name}, {{b}})": 2 for name in _loop_names(site, node)}
-        case [_, _, _]:
-            step = parts["c"]
+        case [_, _, by]:
+            step = code(program, by)
             back = step.text[1:] if step.text.startswith("-") else f"-{at_least(step, UNARY)}"
             parts["back"] = Code(back, UNARY)
     yield from rewrites(site, "range", node, ways, 0.0, **parts)
@@ -134,7 +134,7 @@ def _over(site: EditSite, over: ast.Name) -> Iterator[Edit]:
         ways["range(len({a}))"] = 2
     if kind == "dict":
         ways |= {"{a}.values()": 1.5, "{a}.items()": 1.5}
-    yield from rewrites(site, "range", over, ways, 0.0, a=code(program, over))
+    yield from rewrites(site, "range", over, ways, a=over)
 
 
 def instead(site: EditSite) -> Iterator[Edit]:
@@ -154,7 +154,7 @@ def instead(site: EditSite) -> Iterator[Edit]:
     for place, (one, other) in enumerate(combinations(parts, 2)):
         yield from rewrites(site, "instead", node, _TWO, 0.5 * place, a=one, b=other)
     if len(parts) == 1:
-        yield from rewrites(site, "instead", node, _ONE, 0.0, a=parts[0])
+        yield from rewrites(site, "instead", node, _ONE, a=parts[0])
     yield from _methods_instead(site, node, parts)
 
 

@@ -16,6 +16,7 @@ from runtrue.fixers.search.operators.layout import (
     line_before,
     undefined,
 )
+from runtrue.fixers.search.operators.nodes import walk
 from runtrue.fixers.search.operators.seam import EditSite
 from runtrue.fixers.search.program import BUILTINS, Function, Program
 
@@ -61,11 +62,7 @@ def _plain(program: Program, node: ast.Attribute) -> Iterator[Edit]:
     yield program.replace("self", node, node.attr)
     text = program.source(node)
     function = program.function_of(node)
-    same = [
-        one
-        for one in ast.walk(function or node)
-        if isinstance(one, ast.Attribute) and program.source(one) == text
-    ]
+    same = [one for one in walk(function or node, ast.Attribute) if program.source(one) == text]
     if len(same) > 1:
         splices = (Splice(*program.span(one), node.attr) for one in same)
         says = f"`{text}` → `{node.attr}` everywhere"
@@ -73,7 +70,7 @@ def _plain(program: Program, node: ast.Attribute) -> Iterator[Edit]:
 
 
 def _me(program: Program, node: ast.AST) -> str | None:
-    """What the method around a node calls its object."""
+    """Return how the method around a node names its object."""
     for one in program.ancestors(node):
         if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef) and isinstance(
             program.parents[one], ast.ClassDef
@@ -277,7 +274,7 @@ def fresh_field(site: EditSite) -> Iterator[Edit]:
 
 
 def _dataclass(decorator: ast.expr) -> str | None:
-    """What stands before `dataclass` in a decorator that is one: nothing, or its module."""
+    """Return what precedes `dataclass` in a decorator: nothing or a module; else None."""
     match decorator.func if isinstance(decorator, ast.Call) else decorator:
         case ast.Name(id="dataclass"):
             return ""

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 
 from runtrue.fixers.search.edit import Edit, Splice
 from runtrue.fixers.search.operators.layout import loop_of
+from runtrue.fixers.search.operators.nodes import walk
 from runtrue.fixers.search.operators.seam import EditSite
 from runtrue.fixers.search.program import Function, Program
 
@@ -36,9 +37,9 @@ def bind(site: EditSite) -> Iterator[Edit]:
 
 
 def _bound(program: Program, node: Closure, loop: ast.stmt) -> list[Splice]:
-    """What a function is to be given as defaults: names that each round of the loop binds."""
+    """Return the defaults a function needs for names that each round of the loop binds."""
     spec = node.args
-    own = {one.arg for one in ast.walk(spec) if isinstance(one, ast.arg)}
+    own = {one.arg for one in walk(spec, ast.arg)}
     if spec.vararg or spec.kwarg or spec.kwonlyargs:
         return []
     body = node.body if isinstance(node.body, list) else [node.body]

@@ -41,7 +41,7 @@ def raised(site: EditSite, *exceptions: str) -> Iterator[Failure]:
 
 
 def value_of(failure: Failure, name: str) -> Value | None:
-    """What a local of the innermost frame was."""
+    """Return the value of a local of the innermost frame."""
     return failure.frames[-1].values.get(name) if failure.frames else None
 
 
@@ -51,7 +51,7 @@ def expected_types(site: EditSite) -> list[str]:
 
 
 def expected_reprs(site: EditSite) -> list[str]:
-    """What the failing tests expect, where it is short."""
+    """Return the short representations of what the failing tests expect."""
     seen = (one.expected.repr for one in site.failures if one.expected)
     return list(dict.fromkeys(text for text in seen if text and len(text) <= 20))
 
@@ -66,12 +66,12 @@ def literal_of(text: str | None) -> object:
 
 
 def is_number(value: object) -> TypeGuard[int | float]:
-    """Whether a value is a number that can be reckoned with."""
+    """True if a value is a number that is small enough to calculate with."""
     return isinstance(value, int | float) and type(value) is not bool and abs(value) < 10**12
 
 
 def defaults(site: EditSite, function: Function | None, most: int = 5) -> list[str]:
-    """What a function may give early: what it gives elsewhere, or nothing of the right type."""
+    """Return early results: what is returned elsewhere, or empty values of the right type."""
     found: dict[str, None] = {}
     if function is None:
         return []
@@ -104,7 +104,7 @@ def _is_plain(node: ast.expr | None) -> bool:
 
 @lru_cache(maxsize=1024)
 def closest(guess: str, names: tuple[str, ...], most: int = 8) -> tuple[str, ...]:
-    """Those of some names that a wrong one may have meant, the likeliest first."""
+    """Return the names that a wrong one may have meant, the likeliest first."""
     names = tuple(dict.fromkeys(name for name in names if name != guess))
     meant = {
         one.path: one.confidence for one in rank_names(guess, "", dict.fromkeys(names[:30], ""))

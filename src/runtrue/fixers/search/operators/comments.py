@@ -135,7 +135,7 @@ def _valid(program: Program, node: ast.stmt, change: Splice) -> Iterator[Edit]:
 
 
 def _is_code(text: str) -> bool:
-    """Whether a text is statements, and not words that could be read as some."""
+    """True if a text is statements, and not words that could be read as some."""
     try:
         body = ast.parse(text).body
     except (SyntaxError, ValueError):

@@ -7,13 +7,13 @@ from collections.abc import Iterator
 
 from runtrue.fixers.search.edit import Edit
 from runtrue.fixers.search.operators.facts import facts_at, gathered
+from runtrue.fixers.search.operators.nodes import walk
 from runtrue.fixers.search.operators.precedence import (
     COMPARE,
+    NOT,
     Code,
     code,
-    compared,
     joined,
-    negated,
     rewrite,
     sign_of,
 )
@@ -34,19 +34,18 @@ _COUNTED = {
 
 def chain(site: EditSite) -> Iterator[Edit]:
     """One side of a chained comparison."""
-    program, node = site.program, site.node
+    node = site.node
     if not isinstance(node, ast.Compare) or len(node.ops) < 2:
         return
     operands = [node.left, *node.comparators]
-    for place in range(len(node.ops)):
-        left, right = code(program, operands[place]), code(program, operands[place + 1])
-        one = compared(left, sign_of(node.ops[place]), right)
-        yield rewrite(program, "chain", node, one, unlikely=1.5)
+    for left, operator, right in zip(operands, node.ops, operands[1:], strict=False):
+        one = {f"{{a}} {sign_of(operator)} {{b}}": 1.5}
+        yield from rewrites(site, "chain", node, one, a=left, b=right)
     if len(node.ops) == 2:
-        a, b, c = (code(program, one) for one in operands)
         first, second = (sign_of(one) for one in node.ops)
-        either = fill(f"{{a}} {first} {{b}} or {{b}} {second} {{c}}", a=a, b=b, c=c)
-        yield rewrite(program, "chain", node, either, unlikely=3)
+        either = {f"{{a}} {first} {{b}} or {{b}} {second} {{c}}": 3.0}
+        a, b, c = operands
+        yield from rewrites(site, "chain", node, either, a=a, b=b, c=c)
 
 
 def bare(site: EditSite) -> Iterator[Edit]:
@@ -57,16 +56,16 @@ def bare(site: EditSite) -> Iterator[Edit]:
     if isinstance(node, ast.Compare) and len(node.ops) == 1:
         if not isinstance(node.left, ast.Constant):
             ways = {"{a}": 3.0, "not {a}": 4.0}
-            yield from rewrites(site, "condition", node, ways, 0.0, a=code(program, node.left))
+            yield from rewrites(site, "condition", node, ways, a=node.left)
     elif isinstance(node, ast.Name | ast.Attribute | ast.Subscript | ast.Call):
         kind = facts_at(program, node).type_of(node)
         if kind != "bool":
             ways = _COUNTED if kind in ("list", "dict", "str", "set") else _COMPARED
-            yield from rewrites(site, "condition", node, ways, 0.0, a=code(program, node))
+            yield from rewrites(site, "condition", node, ways, a=node)
 
 
 def _is_test(site: EditSite, node: ast.expr) -> bool:
-    """Whether a node is a condition, whole or a part of one."""
+    """True if a node is a condition, or a part of one."""
     parent = site.program.parents.get(node)
     match parent:
         case ast.If() | ast.While() | ast.IfExp() | ast.Assert():
@@ -101,11 +100,11 @@ def strengthened(site: EditSite) -> Iterator[Edit]:
         return
     facts = facts_at(program, node)
     here = code(program, node)
-    own = {ast.dump(one) for one in ast.walk(node) if isinstance(one, ast.expr)}
+    own = {ast.dump(one) for one in walk(node, ast.expr)}
     visible = set(gathered(program).visible(program, node))
     borrowed = []
     for one in facts.conditions:
-        names = {part.id for part in ast.walk(one) if isinstance(part, ast.Name)}
+        names = {part.id for part in walk(one, ast.Name)}
         if (
             ast.dump(one) not in own
             and names
@@ -118,7 +117,7 @@ def strengthened(site: EditSite) -> Iterator[Edit]:
     for place, (_, other) in enumerate(borrowed[:_MOST_BORROWED]):
         rare = 2.5 + 0.3 * place
         more = {"{a} and {b}": rare, "{a} or {b}": rare, "{a} and not {b}": rare + 1}
-        yield from rewrites(site, "condition_add", node, more, 0.0, a=here, b=other)
+        yield from rewrites(site, "condition_add", node, more, a=here, b=other)
         yield rewrite(program, "condition", node, other, unlikely=rare + 1)
     for place, (word, other, first) in enumerate(_built(site, node)):
         if place == 3 * _MOST_BUILT:
@@ -146,15 +145,15 @@ def _built(site: EditSite, node: ast.expr) -> Iterator[tuple[str, Code, bool]]:
                 yield "and", fill("{a} >= 0", a=at), True
                 yield "and", fill("{a} > 0", a=at), True
             elif not isinstance(part.slice, ast.Constant | ast.UnaryOp):
-                yield "and", compared(code(program, part.slice), "in", Code(base)), True
+                yield "and", fill("{a} in {b}", a=code(program, part.slice), b=base), True
             if not isinstance(part.value, ast.Subscript):
                 yield "and", Code(base), True
-                yield "or", negated(Code(base)), True
+                yield "or", Code(f"not {base}", NOT), True
         elif isinstance(part, ast.Attribute) and isinstance(part.value, ast.Name):
             base = part.value.id
             if base not in ("self", "cls"):
                 yield "and", Code(base), True
-                yield "or", negated(Code(base)), True
+                yield "or", Code(f"not {base}", NOT), True
                 yield "or", Code(f"{base} is None", COMPARE), True
     names = [
         name
@@ -163,7 +162,7 @@ def _built(site: EditSite, node: ast.expr) -> Iterator[tuple[str, Code, bool]]:
         and name not in ("self", "cls")
         and not known.is_function(program, node, name)
     ]
-    mentioned = {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}
+    mentioned = {one.id for one in walk(node, ast.Name)}
     names = sorted(names, key=lambda name: (name not in mentioned, -facts.uses[name]))
     for name in names[:4]:
         kind = facts.type_of_name(name)
@@ -176,14 +175,14 @@ def _built(site: EditSite, node: ast.expr) -> Iterator[tuple[str, Code, bool]]:
             yield "or", Code(f"{name} == 0", COMPARE), False
         else:
             yield "and", Code(name), kind is None
-            yield "and", negated(Code(name)), False
-            yield "or", negated(Code(name)), True
+            yield "and", Code(f"not {name}", NOT), False
+            yield "or", Code(f"not {name}", NOT), True
             yield "or", Code(name), False
 
 
 def only_none(site: EditSite) -> Iterator[Edit]:
     """A default for None alone: `b if a is None else a` for `a or b`, which 0 is not meant by."""
-    program, node = site.program, site.node
+    node = site.node
     match node:
         case ast.BoolOp(op=ast.Or(), values=[ast.Name() | ast.Attribute() as first, second]):
             pass
@@ -191,12 +190,12 @@ def only_none(site: EditSite) -> Iterator[Edit]:
             return
     if _is_test(site, node):
         return
-    parts = {"a": code(program, first), "b": code(program, second)}
-    yield from rewrites(site, "only_none", node, {"{b} if {a} is None else {a}": 1}, 0.0, **parts)
+    ways = {"{b} if {a} is None else {a}": 1.0}
+    yield from rewrites(site, "only_none", node, ways, a=first, b=second)
 
 
 def really_there(site: EditSite) -> Iterator[Edit]:
-    """Whether a key is there, asked of the mapping: what it holds may be None as well."""
+    """Ask the mapping whether a key is there: its value may be None as well."""
     program, node = site.program, site.node
     function = program.function_of(node)
     match node:
@@ -215,8 +214,8 @@ def really_there(site: EditSite) -> Iterator[Edit]:
                 value=ast.Call(func=ast.Attribute(value=owner, attr="get"), args=[key]),
             ) if target == name and one.lineno < node.lineno:
                 sign = "not in" if isinstance(operator, ast.Is) else "in"
-                made = compared(code(program, key), sign, code(program, owner))
-                yield rewrite(program, "condition", node, made, unlikely=1.2)
+                ways = {f"{{key}} {sign} {{owner}}": 1.2}
+                yield from rewrites(site, "condition", node, ways, key=key, owner=owner)
 
 
 def beyond(site: EditSite) -> Iterator[Edit]:
@@ -232,8 +231,7 @@ def beyond(site: EditSite) -> Iterator[Edit]:
         ):
             ways = {"{test} or {a} > {b}": 1.0, "{test} or {a} < {b}": 2.0}
             parts = {"test": node, "a": target, "b": limit}
-            codes = {name: code(program, one) for name, one in parts.items()}
-            yield from rewrites(site, "condition_add", node, ways, 0.0, **codes)
+            yield from rewrites(site, "condition_add", node, ways, 0.0, **parts)
 
 
 CONDITIONS = (chain, bare, strengthened, only_none, really_there, beyond)

@@ -11,6 +11,7 @@ from runtrue.fixers.search.evidence import Failure
 from runtrue.fixers.search.operators.clues import is_number, literal_of
 from runtrue.fixers.search.operators.facts import facts_at, gathered
 from runtrue.fixers.search.operators.likeness import by_likeness
+from runtrue.fixers.search.operators.nodes import walk
 from runtrue.fixers.search.operators.precedence import UNARY, Code, rewrite
 from runtrue.fixers.search.operators.seam import EditSite
 
@@ -75,7 +76,7 @@ def number(site: EditSite) -> Iterator[Edit]:
 
 
 def _is_extreme(site: EditSite, parent: ast.Assign) -> bool:
-    """Whether what is assigned is later compared by `min` or `max`."""
+    """True if what is assigned is later compared by `min` or `max`."""
     names = {one.id for one in parent.targets if isinstance(one, ast.Name)}
     for node in facts_at(site.program, parent).nodes:
         match node:
@@ -195,7 +196,7 @@ def string(site: EditSite) -> Iterator[Edit]:
 
 
 def _is_key(parent: ast.AST | None, node: ast.Constant) -> bool:
-    """Whether a text is what something is looked up or kept by."""
+    """True if something is looked up or stored by a text."""
     match parent:
         case ast.Subscript() | ast.Dict():
             return True
@@ -221,7 +222,7 @@ def _like(site: EditSite, value: str) -> Iterator[tuple[str, float]]:
 
 
 def _expected(failures: tuple[Failure, ...], value: str) -> Iterator[str]:
-    """How a failing test wants to see it: the part of what it expects that differs a little."""
+    """Yield the part of the expected text that differs a little from a constant."""
     for failure in failures:
         if not failure.expected or not failure.actual:
             continue
@@ -322,7 +323,7 @@ def interpolated(site: EditSite) -> Iterator[Edit]:
         return
     if not isinstance(tree, ast.JoinedStr):
         return
-    names = {one.id for one in ast.walk(tree) if isinstance(one, ast.Name)}
+    names = {one.id for one in walk(tree, ast.Name)}
     if names and names <= set(gathered(program).visible(program, node)):
         start, _ = program.span(node)
         says = f"`f` before {written if len(written) < 60 else 'the text'}"

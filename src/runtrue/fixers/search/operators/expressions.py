@@ -116,7 +116,7 @@ def expressions(site: EditSite) -> Iterator[Edit]:
 
 
 def _is_same(program: Program, edit: Edit) -> bool:
-    """Whether an edit only spells the program otherwise; looked at where it may be so."""
+    """True if an edit only writes the same program in another way."""
     for one in edit.splices:
         old = _SPELLING.sub("", program.text[one.start : one.end])
         if old != _SPELLING.sub("", one.text):
@@ -137,7 +137,7 @@ def _text_around(program: Program, node: ast.AST) -> ast.JoinedStr | None:
 
 
 def _is_placed(program: Program, node: ast.AST) -> bool:
-    """Whether the tree tells where a node is: inside an f-string, before 3.12, not always."""
+    """True if the tree has a node's position; in f-strings before 3.12 it may not."""
     try:
         tree = ast.parse(f"({program.source(node)})", mode="eval")
     except (SyntaxError, ValueError, AssertionError, IndexError):
@@ -146,7 +146,7 @@ def _is_placed(program: Program, node: ast.AST) -> bool:
 
 
 def _may_stand_in_text(edit: Edit, around: ast.JoinedStr, program: Program) -> bool:
-    """Whether what is written may be part of an f-string: before 3.12 no quotes, no backslash."""
+    """True if an f-string may contain the edit: before 3.12 no quotes or backslashes."""
     written = "".join(one.text for one in edit.splices)
     if sys.version_info < (3, 12) and any(sign in written for sign in "\\'\""):
         return False

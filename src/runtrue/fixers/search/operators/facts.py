@@ -9,6 +9,7 @@ from functools import cached_property
 from weakref import WeakKeyDictionary
 
 from runtrue.fixers.search.evidence import Failure
+from runtrue.fixers.search.operators.nodes import walk
 from runtrue.fixers.search.program import BUILTINS, Function, Program, own_nodes
 
 _ANNOTATED = {"List": "list", "Dict": "dict", "Set": "set", "Tuple": "tuple"}
@@ -46,7 +47,7 @@ _PLACED = (ast.expr, ast.stmt, ast.arg, ast.keyword, ast.excepthandler, ast.alia
 
 @dataclass(eq=False)
 class ScopeFacts:
-    """What one function (or, outside of any, the module) uses."""
+    """The names, numbers, conditions and likely types in one function, or in the module."""
 
     program: Program
     scope: ast.AST
@@ -61,7 +62,7 @@ class ScopeFacts:
 
     @cached_property
     def uses(self) -> Counter[str]:
-        """How often each name is read."""
+        """Count of reads by name."""
         return Counter(
             node.id
             for node in self.nodes
@@ -92,7 +93,7 @@ class ScopeFacts:
 
     @cached_property
     def returned(self) -> list[ast.expr]:
-        """What it returns."""
+        """The returned expressions."""
         return [n.value for n in self.nodes if isinstance(n, ast.Return) and n.value is not None]
 
     @cached_property
@@ -102,7 +103,7 @@ class ScopeFacts:
 
     @cached_property
     def _bindings(self) -> dict[str, list[ast.expr | str]]:
-        """What each name is bound to: an expression, or a type where that is known at once."""
+        """Bound expressions by name; the type instead where it is known at once."""
         found: dict[str, list[ast.expr | str]] = {}
         for node in self.nodes:
             match node:
@@ -134,7 +135,7 @@ class ScopeFacts:
         return found
 
     def type_of(self, node: ast.AST) -> str | None:
-        """What an expression is likely to be: `int`, `str`, …; None where that is not clear."""
+        """Return the likely type of an expression, `int` or `str`, or None if it is not clear."""
         match node:
             case ast.Constant(value=value):
                 return type(value).__name__
@@ -165,7 +166,7 @@ class ScopeFacts:
                 return _LITERAL.get(type(node))
 
     def type_of_name(self, name: str) -> str | None:
-        """What a name is likely to be bound to."""
+        """Return the likely type of what a name is bound to."""
         if name not in self.types:
             if name in self._guessing:
                 return None
@@ -181,7 +182,7 @@ class ScopeFacts:
 
 
 class Gathered:
-    """What is known of a whole program: facts by function, names by class, strings by use."""
+    """Facts by function, names by class and strings by use, of a whole program."""
 
     def __init__(self, program: Program) -> None:
         self._facts: dict[ast.AST, ScopeFacts] = {}
@@ -235,7 +236,7 @@ class Gathered:
         return self._visible[held]
 
     def is_function(self, program: Program, node: ast.AST, name: str) -> bool:
-        """Whether a name is that of a function where a node sees it."""
+        """True if a name is that of a function where a node sees it."""
         key = program.scope_of(node), name
         if key not in self._is_function:
             binding = (one for one in program.scopes_of(node) if name in program.names_in(one))
@@ -269,24 +270,24 @@ _gathered: WeakKeyDictionary[Program, Gathered] = WeakKeyDictionary()
 
 
 def gathered(program: Program) -> Gathered:
-    """What is known of a program."""
+    """Return the facts of a program, collected once."""
     if (found := _gathered.get(program)) is None:
         found = _gathered[program] = Gathered(program)
     return found
 
 
 def facts_at(program: Program, node: ast.AST) -> ScopeFacts:
-    """What is known around a node."""
+    """Return the facts of the function around a node."""
     return gathered(program).facts(program, node)
 
 
 def undefined(program: Program, node: ast.Name) -> bool:
-    """Whether nothing in the file binds a name where it is read."""
+    """True if nothing in the file binds a name where it is read."""
     return node.id not in BUILTINS and node.id not in gathered(program).bound(program, node)
 
 
 def is_property(function: Function) -> bool:
-    """Whether a method is read, or set, like a value."""
+    """True if a method is read, or set, like a value."""
     for one in function.decorator_list:
         match one:
             case ast.Name(id=name) | ast.Attribute(attr=name):
@@ -296,7 +297,7 @@ def is_property(function: Function) -> bool:
 
 
 def missed(failures: tuple[Failure, ...], name: str) -> bool:
-    """Whether a failing test says that a name, or an attribute, is not there."""
+    """True if a failing test says that a name, or an attribute, is not there."""
     return any(name in (failure.name, failure.attribute) for failure in failures)
 
 
@@ -307,8 +308,8 @@ def _unused(tree: ast.Module) -> list[str]:
         if isinstance(node, ast.ImportFrom) and node.module != "__future__"
         for one in node.names
     ]
-    used: set[object] = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
-    used |= {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant)}  # `__all__`
+    used: set[object] = {node.id for node in walk(tree, ast.Name)}
+    used |= {node.value for node in walk(tree, ast.Constant)}  # `__all__`
     return [name for name in imported if name not in used and name != "*"]
 
 

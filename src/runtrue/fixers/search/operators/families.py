@@ -98,7 +98,7 @@ _MODULES = (
 
 @cache
 def siblings(name: str) -> dict[str, float]:
-    """What may be meant by a name instead, and how unlikely: the same family, by nearness."""
+    """Return the other names of a name's families, with how unlikely each is."""
     found: dict[str, float] = {}
     for family in FAMILIES:
         names = family.split()

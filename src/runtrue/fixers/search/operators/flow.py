@@ -114,7 +114,7 @@ def _returning(program: Program, node: ast.stmt, value: ast.expr, unlikely: floa
 
 
 def _returned(program: Program, function: Function) -> list[str]:
-    """What a function returns, each once."""
+    """Return the texts that a function returns, each once."""
     found: dict[str, None] = {}
     for one in own_statements(function):
         if isinstance(one, ast.Return) and one.value is not None:
@@ -125,7 +125,7 @@ def _returned(program: Program, function: Function) -> list[str]:
 
 
 def _given(site: EditSite, function: Function) -> list[str]:
-    """What a function that ends without `return` may have to give, the likeliest first."""
+    """Return what a function that ends without `return` may have to give, likeliest first."""
     names = [
         (name, line)
         for name, line in site.program.names_in(function).items()
@@ -184,7 +184,7 @@ def keep_looking(site: EditSite) -> Iterator[Edit]:
 
 
 def finish(site: EditSite) -> Iterator[Edit]:
-    """What a context manager does behind its `yield`, also done when the block raises."""
+    """Do what follows a context manager's `yield` also when the block raises."""
     node, program = site.node, site.program
     if not isinstance(node, ast.stmt) or not isinstance(program.parents.get(node), _FUNCTIONS):
         return
@@ -206,7 +206,7 @@ def finish(site: EditSite) -> Iterator[Edit]:
 
 
 def leave_with(site: EditSite) -> Iterator[Edit]:
-    """What a program's `main` gives, as its exit code."""
+    """Use what a program's `main` returns as its exit code."""
     node, program = site.node, site.program
     if not isinstance(node, ast.Expr) or not isinstance(node.value, ast.Call):
         return
@@ -302,7 +302,7 @@ def _has_else(program: Program, node: ast.If) -> bool:
 
 
 def _else_of(program: Program, node: ast.If) -> tuple[Splice, str] | None:
-    """Where the `else` of an `if` is written, and its block as deep as the `if`."""
+    """Return the span of an `if`'s `else` and its block, dedented to the `if`."""
     block = node.orelse
     if not block or is_elif(program, block[0]) or rigid(node):
         return None
@@ -315,7 +315,7 @@ def _else_of(program: Program, node: ast.If) -> tuple[Splice, str] | None:
 
 
 def _drop_else(program: Program, node: ast.If) -> Iterator[Edit]:
-    """What the `else` does, done behind the `if` whatever it did; or not at all."""
+    """Do what the `else` does behind the `if`, always; or not at all."""
     if (found := _else_of(program, node)) is None:
         return
     place, text = found

@@ -13,6 +13,7 @@ from typing import TypeVar
 
 from runtrue.fixers.search.edit import Edit, Splice
 from runtrue.fixers.search.operators.layout import free, is_known, undefined
+from runtrue.fixers.search.operators.nodes import walk
 from runtrue.fixers.search.operators.seam import EditSite
 from runtrue.fixers.search.program import Program
 
@@ -191,8 +192,8 @@ def foreign_name(site: EditSite) -> Iterator[Edit]:
         return
     same = [
         one
-        for one in ast.walk(program.tree)
-        if isinstance(one, ast.Name) and one.id == node.id and isinstance(one.ctx, ast.Load)
+        for one in walk(program.tree, ast.Name)
+        if one.id == node.id and isinstance(one.ctx, ast.Load)
     ]
     for n, text in enumerate(_NAMES.get(node.id, ())):
         if text.islower() and text == "self" and program.class_of(node) is None:
@@ -296,7 +297,7 @@ def foreign_statement(site: EditSite) -> Iterator[Edit]:
 
 
 def _with_import(program: Program, node: ast.AST, text: str, unlikely: float) -> Edit:
-    """What Python says, with the module that it says it with."""
+    """Replace a node, and import the module that the new text needs."""
     start, end = program.span(node)
     splices = [Splice(start, end, text)]
     for module in _NEEDS:

@@ -50,7 +50,7 @@ def key_seen(site: EditSite) -> Iterator[Edit]:
 
 
 def _value_of(site: EditSite, owner: ast.expr) -> Value | None:
-    """What a variable, or a field of `self`, was in the innermost frame of its function."""
+    """Return the value of a variable, or field of `self`, in the innermost frame."""
     function = site.program.function_of(owner)
     if function is None or not isinstance(owner, ast.Name | ast.Attribute):
         return None

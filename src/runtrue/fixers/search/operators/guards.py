@@ -52,7 +52,7 @@ def guard_entry(site: EditSite) -> Iterator[Edit]:
 
 
 def guard_here(site: EditSite) -> Iterator[Edit]:
-    """What a statement failed at, asked for before it; or the statement only where it can be."""
+    """Check before a statement for what it failed at, or run it only if it can succeed."""
     node, program = site.node, site.program
     if not isinstance(node, ast.stmt) or not free(program, node):
         return
@@ -72,7 +72,7 @@ def guard_here(site: EditSite) -> Iterator[Edit]:
 
 
 def _cases(site: EditSite, node: ast.stmt) -> Iterator[tuple[str, str]]:
-    """What may have been wrong where a statement failed, as a condition and its contrary."""
+    """Yield what may be wrong where a statement failed, each with its contrary."""
     program = site.program
     parts = [one for one in _head_nodes(node) if isinstance(one, ast.expr)]
     for failure in raised(site):
@@ -138,7 +138,7 @@ def _head_nodes(node: ast.stmt) -> Iterator[ast.AST]:
 
 
 def base_case(site: EditSite) -> Iterator[Edit]:
-    """Where a recursion ends, if nothing ends it."""
+    """End a recursion that nothing ends."""
     function = entered(site.program, site.node)
     if function is None or not free(site.program, first := first_of(function)):
         return

@@ -55,7 +55,6 @@ def catch(site: EditSite) -> Iterator[Edit]:
 
 
 def _is_silent(handler: ast.ExceptHandler) -> bool:
-    """Whether a handler does nothing with what it caught."""
     return all(
         isinstance(one, ast.Pass | ast.Continue) or is_docstring(one) for one in handler.body
     )
@@ -77,7 +76,7 @@ def _reraise(site: EditSite) -> Iterator[Edit]:
 
 
 def guard_try(site: EditSite) -> Iterator[Edit]:
-    """What raises in a `try`, with a handler for what it raised."""
+    """Put what raises in a `try`, with a handler for what it raised."""
     node, program = site.node, site.program
     if not isinstance(node, ast.stmt) or not free(program, node) or rigid(node):
         return

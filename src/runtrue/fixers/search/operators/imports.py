@@ -93,7 +93,7 @@ def _from_own(site: EditSite, node: ast.Name) -> Iterator[Edit]:
 
 
 def _is_of(program: Program, node: ast.ImportFrom, path: PurePosixPath) -> bool:
-    """Whether what is imported from is the module that a file is."""
+    """True if an import is from the module of a file."""
     inside = tuple((node.module or "").split(".")) if node.module else ()
     if node.level:
         folders = PurePosixPath(program.file).parts[: -node.level]
@@ -218,7 +218,7 @@ def _lines_for(name: str, owned: str | None) -> list[str]:
 
 
 def place_of_imports(program: Program) -> int:
-    """Where an import is written: behind those of `__future__` and what a file says of itself."""
+    """Return the offset for a new import: behind the docstring and `__future__`."""
     body = program.tree.body
     last = None
     for n, one in enumerate(body):
@@ -235,7 +235,7 @@ def place_of_imports(program: Program) -> int:
 
 
 def _meant(site: EditSite, module: str) -> tuple[str, ...]:
-    """What a module may have been a slip of the pen for, if the project's Python misses it.
+    """Return modules that a missing one may be a misspelling of.
 
     One that is merely not installed is like none of ours, and no edit of a program helps with it.
     """

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
 from runtrue.fixers.search.edit import Edit, Splice
+from runtrue.fixers.search.operators.nodes import walk
 from runtrue.fixers.search.program import BUILTINS, Function, Program
 
 LOOPS = (ast.For, ast.AsyncFor, ast.While)
@@ -17,24 +18,24 @@ _SIMPLE = (ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Expr, ast.Delete, ast.P
 
 
 def is_elif(program: Program, node: ast.stmt) -> bool:
-    """Whether an `if` is written as the `elif` of another."""
+    """True if an `if` is written as the `elif` of another."""
     return isinstance(node, ast.If) and program.text.startswith("elif", program.span(node)[0])
 
 
 def free(program: Program, node: ast.AST) -> bool:
-    """Whether something can be written on the lines before and behind a statement."""
+    """True if lines can be written before and behind a statement."""
     if not isinstance(node, ast.stmt) or is_elif(program, node) or not program.alone(node):
         return False
     return not program.text[: program.span(node)[0]].endswith("\\\n")
 
 
 def is_simple(node: ast.AST) -> bool:
-    """Whether a statement has no block of its own and binds nothing but variables."""
+    """True if a statement has no block of its own and binds nothing but variables."""
     return isinstance(node, _SIMPLE)
 
 
 def is_docstring(node: ast.AST) -> bool:
-    """Whether a statement is a string that does nothing."""
+    """True if a statement is a string that does nothing."""
     return (
         isinstance(node, ast.Expr)
         and isinstance(node.value, ast.Constant)
@@ -144,7 +145,7 @@ def written(program: Program, node: ast.expr) -> str:
 
 
 def rigid(node: ast.AST) -> bool:
-    """Whether a statement has a string over several lines, which cannot be reindented."""
+    """True if a statement has a string over several lines, which cannot be reindented."""
     return any(
         isinstance(one, ast.Constant | ast.JoinedStr) and one.lineno != one.end_lineno
         for one in ast.walk(node)
@@ -177,7 +178,7 @@ def loop_of(program: Program, node: ast.AST) -> ast.stmt | None:
 
 
 def jumps_out(node: ast.AST) -> bool:
-    """Whether a statement has a `break` or `continue` for a loop around it."""
+    """True if a statement has a `break` or `continue` for a loop around it."""
     if isinstance(node, ast.Break | ast.Continue):
         return True
     if isinstance(node, (*_FUNCTIONS, ast.ClassDef)):
@@ -228,7 +229,7 @@ def _starred(program: Program) -> bool:
 
 
 def is_known(program: Program, node: ast.Name) -> bool:
-    """Whether a name is bound somewhere that it can be seen from, or built in.
+    """True if a name is built in, or bound somewhere that it can be seen from.
 
     A name that is only ever added to (`x += 1`) is not bound by that.
     """
@@ -251,23 +252,15 @@ def _bound(program: Program, scope: ast.AST) -> frozenset[str]:
     names = set(program.names_in(scope))
     if not isinstance(scope, ast.Lambda):
         only_added = {
-            one.target.id
-            for one in ast.walk(scope)
-            if isinstance(one, ast.AugAssign) and isinstance(one.target, ast.Name)
+            one.target.id for one in walk(scope, ast.AugAssign) if isinstance(one.target, ast.Name)
         }
         stored = {
             one.id
-            for one in ast.walk(scope)
-            if isinstance(one, ast.Name)
-            and isinstance(one.ctx, ast.Store)
+            for one in walk(scope, ast.Name)
+            if isinstance(one.ctx, ast.Store)
             and not isinstance(program.parents[one], ast.AugAssign)
         }
-        declared = {
-            name
-            for one in ast.walk(scope)
-            if isinstance(one, ast.Global | ast.Nonlocal)
-            for name in one.names
-        }
+        declared = {name for one in walk(scope, ast.Global, ast.Nonlocal) for name in one.names}
         others = {
             one.arg if isinstance(one, ast.arg) else getattr(one, "name", "")
             for one in ast.walk(scope)

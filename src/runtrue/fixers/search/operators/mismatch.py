@@ -10,6 +10,7 @@ from runtrue.fixers.search.edit import Edit, Splice
 from runtrue.fixers.search.evidence import Failure
 from runtrue.fixers.search.operators.clues import closest, raised
 from runtrue.fixers.search.operators.layout import parameters
+from runtrue.fixers.search.operators.nodes import walk
 from runtrue.fixers.search.operators.seam import EditSite
 from runtrue.fixers.search.program import Function, Program
 
@@ -30,7 +31,7 @@ _ATOMS = (ast.Name, ast.Call, ast.Attribute, ast.Subscript, ast.List, ast.Dict, 
 
 
 def convert_result(site: EditSite) -> Iterator[Edit]:
-    """What a function returns, made to be of the type that the test expects."""
+    """Convert what a function returns to the type that the test expects."""
     node, program = site.node, site.program
     if not isinstance(node, ast.Return) or node.value is None:
         return
@@ -93,7 +94,7 @@ def convert_operand(site: EditSite) -> Iterator[Edit]:
 
 
 def _forms(message: str, node: ast.expr, parent: ast.AST) -> list[str]:
-    """How an expression may be converted, by what a TypeError says."""
+    """Return ways to convert an expression, by what a TypeError says."""
     is_operand = isinstance(parent, ast.BinOp | ast.AugAssign | ast.Compare) and not (
         isinstance(parent, ast.AugAssign) and parent.target is node
     )
@@ -259,7 +260,7 @@ def _parameter(program: Program, node: ast.Call) -> Iterator[Edit]:
     last = spec.defaults[-1] if spec.defaults else spec.args[-1]
     place = program.span(last)[1]
     own = set(program.names_in(function)) | set(program.names_in(program.tree))
-    free = [one.id for one in ast.walk(function) if isinstance(one, ast.Name) and one.id not in own]
+    free = [one.id for one in walk(function, ast.Name) if one.id not in own]
     for name in dict.fromkeys(free):
         text = f", {name}=None" if spec.defaults else f", {name}"
         at = Splice(place, place, text)

@@ -10,6 +10,7 @@ from runtrue.fixers.search.operators.classes import members
 from runtrue.fixers.search.operators.clues import closest, raised
 from runtrue.fixers.search.operators.layout import is_known, parameters, undefined
 from runtrue.fixers.search.operators.missing_names import missed_attribute
+from runtrue.fixers.search.operators.nodes import walk
 from runtrue.fixers.search.operators.seam import EditSite
 from runtrue.fixers.search.program import BUILTINS, Function, Program
 
@@ -98,11 +99,7 @@ def absent(site: EditSite) -> Iterator[Edit]:
     plain = [n for n in BUILTINS if n.islower() and not n.startswith("_")]
     for n, one in enumerate(closest(called, tuple(sorted(plain)), 3)):
         yield program.replace("absent", node, f"{one}({inside})", unlikely=1.5 + n / 3)
-    functions = [
-        one
-        for one in ast.walk(program.tree)
-        if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef)
-    ]
+    functions = list(walk(program.tree, ast.FunctionDef, ast.AsyncFunctionDef))
     fitting = {one.name: one for one in functions if len(parameters(one)) == len(given)}
     for n, one in enumerate(closest(called, tuple(fitting), 4)):
         yield program.replace(

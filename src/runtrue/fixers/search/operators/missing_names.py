@@ -10,6 +10,7 @@ from runtrue.fixers.search.evidence import Failure
 from runtrue.fixers.search.operators.classes import members
 from runtrue.fixers.search.operators.clues import closest, raised
 from runtrue.fixers.search.operators.layout import is_known, undefined
+from runtrue.fixers.search.operators.nodes import walk
 from runtrue.fixers.search.operators.seam import EditSite
 from runtrue.fixers.search.program import BUILTINS, Program
 
@@ -58,14 +59,12 @@ def attribute(site: EditSite) -> Iterator[Edit]:
 def _everywhere_attribute(
     program: Program, node: ast.Attribute, names: tuple[str, ...]
 ) -> Iterator[Edit]:
-    """The same wrong attribute wherever the file has it on the same object."""
+    """Replace a wrong attribute wherever the file has it on the same object."""
     owner = program.source(node.value)
     same = [
         one
-        for one in ast.walk(program.tree)
-        if isinstance(one, ast.Attribute)
-        and one.attr == node.attr
-        and program.source(one.value) == owner
+        for one in walk(program.tree, ast.Attribute)
+        if one.attr == node.attr and program.source(one.value) == owner
     ]
     if len(same) < 2:
         return
@@ -77,7 +76,7 @@ def _everywhere_attribute(
 
 
 def missed_attribute(failure: Failure) -> str | None:
-    """What an AttributeError missed."""
+    """Return the attribute that an AttributeError missed."""
     return failure.attribute or (failure.message.rpartition("attribute '")[2].partition("'")[0])
 
 
@@ -135,13 +134,13 @@ def name(site: EditSite) -> Iterator[Edit]:
         yield program.replace("name", node, one, unlikely=1.0 + n / 5)
     yield from _in_its_place(program, node)
     scope: ast.AST = program.function_of(node) or program.tree
-    same = [one for one in ast.walk(scope) if isinstance(one, ast.Name) and one.id == node.id]
+    same = [one for one in walk(scope, ast.Name) if one.id == node.id]
     if len(same) > 1 and isinstance(node.ctx, ast.Load):
         for n, one in enumerate(likely[:12]):
             splices = (Splice(*program.span(x), one) for x in same)
             says = f"`{node.id}` → `{one}` everywhere"
             yield program.edit("name", node, says, *splices, unlikely=1.2 + n / 5)
-    everywhere = [x for x in ast.walk(program.tree) if isinstance(x, ast.Name) and x.id == node.id]
+    everywhere = [x for x in walk(program.tree, ast.Name) if x.id == node.id]
     if len(everywhere) > len(same):
         for n, one in enumerate(likely[:4]):
             splices = (Splice(*program.span(x), one) for x in everywhere)
@@ -155,8 +154,8 @@ def _in_its_place(program: Program, node: ast.Name) -> Iterator[Edit]:
     if function is None or not isinstance(node.ctx, ast.Load):
         return
     texts: dict[str, float] = {}
-    for one in ast.walk(function):
-        if not isinstance(one, ast.expr) or isinstance(program.parents[one], ast.arg):
+    for one in walk(function, ast.expr):
+        if isinstance(program.parents[one], ast.arg):
             continue
         small = isinstance(one, ast.Subscript | ast.Attribute | ast.BinOp | ast.Call)
         text = program.source(one)
@@ -178,10 +177,10 @@ def _in_its_place(program: Program, node: ast.Name) -> Iterator[Edit]:
 
 
 def _is_read(program: Program, node: ast.expr) -> bool:
-    """Whether an expression is one that is read, all of whose names are there."""
+    """True if an expression is read, and all of its names are there."""
     if not isinstance(getattr(node, "ctx", ast.Load()), ast.Load):
         return False
-    names = [one for one in ast.walk(node) if isinstance(one, ast.Name)]
+    names = list(walk(node, ast.Name))
     return bool(names) and not any(one.id in undefined(program) for one in names)
 
 
@@ -196,12 +195,10 @@ def annotation(site: EditSite) -> Iterator[Edit]:
         for note in (getattr(one, "annotation", None), getattr(one, "returns", None))
         if note is not None
     ]
-    wrong = [
-        x for note in notes for x in ast.walk(note) if isinstance(x, ast.Name) and x.id == node.id
-    ]
+    wrong = [x for note in notes for x in walk(note, ast.Name) if x.id == node.id]
     if node not in wrong:
         return
-    known = [x.id for note in notes for x in ast.walk(note) if isinstance(x, ast.Name)]
+    known = [x.id for note in notes for x in walk(note, ast.Name)]
     visible = [n for n in program.names_in(program.tree) if n[:1].isupper()]
     usual = ["list", "dict", "str", "int", "object"]
     good = [n for n in dict.fromkeys([*visible, *known, *usual]) if n not in undefined(program)]

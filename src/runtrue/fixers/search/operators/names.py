@@ -78,14 +78,14 @@ def candidates(site: EditSite, node: ast.Name) -> list[tuple[str, float]]:
 
 
 def _paired(one: str, other: str) -> bool:
-    """Whether two names are of a kind that is written side by side: `i` and `j`, `x1` and `x2`."""
+    """True if two names are often written side by side: `i` and `j`, `x1` and `x2`."""
     if len(one) == 1 and len(other) == 1:
         return True
     return one[:-1] == other[:-1] or one.rstrip("0123456789") == other.rstrip("0123456789")
 
 
 def _same_operand(parent: ast.Compare | ast.BinOp, name: str) -> bool:
-    """Whether the other operand is that name already: `a < a` is never meant."""
+    """True if the other operand is that name already: `a < a` is never meant."""
     sides = (
         [parent.left, *parent.comparators]
         if isinstance(parent, ast.Compare)
@@ -99,7 +99,7 @@ def _same_operand(parent: ast.Compare | ast.BinOp, name: str) -> bool:
 
 
 def _for_undefined(site: EditSite, node: ast.Name) -> Iterator[Edit]:
-    """What a name that is nowhere may have meant: what is alike, what is used, what is built in."""
+    """Replace a name that nothing binds: by a similar, a used or a built-in one."""
     program = site.program
     known = gathered(program)
     facts = facts_at(program, node)
@@ -203,7 +203,7 @@ def attribute(site: EditSite) -> Iterator[Edit]:
 
 
 def _is_inside_property(program: Program, node: ast.Attribute) -> bool:
-    """Whether a property asks, or sets, itself: what is meant is the field behind it."""
+    """True if a property reads or sets itself, and not the field behind it."""
     function = program.function_of(node)
     return function is not None and function.name == node.attr and is_property(function)
 
@@ -250,7 +250,7 @@ def chained(site: EditSite) -> Iterator[Edit]:
 
 
 def _is_note(site: EditSite, node: ast.AST) -> bool:
-    """Whether a node is only an annotation."""
+    """True if a node is only an annotation."""
     for parent in site.program.ancestors(node):
         match parent:
             case ast.arg() | ast.AnnAssign() if getattr(parent, "annotation", None) is node:
@@ -264,7 +264,7 @@ def _is_note(site: EditSite, node: ast.AST) -> bool:
 
 
 def nothing_to_say(site: EditSite) -> bool:
-    """Whether a node is a place where no value is worked out: an annotation, part of a text."""
+    """True if a node is never evaluated: an annotation, or part of a text."""
     program, node = site.program, site.node
     if not isinstance(node, ast.expr):
         return False

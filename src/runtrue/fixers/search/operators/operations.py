@@ -8,17 +8,14 @@ from collections.abc import Iterator
 from runtrue.fixers.search.edit import Edit, Splice
 from runtrue.fixers.search.operators.facts import facts_at
 from runtrue.fixers.search.operators.precedence import (
-    Code,
-    binary,
     code,
     joined,
-    minus,
-    negated,
     operator_between,
     resign,
     rewrite,
     sign_of,
 )
+from runtrue.fixers.search.operators.rules import fill, rewrites
 from runtrue.fixers.search.operators.seam import EditSite
 from runtrue.fixers.search.program import Program
 
@@ -75,7 +72,6 @@ def comparison(site: EditSite) -> Iterator[Edit]:
 
 
 def _is_number(program: Program, node: ast.AST, sides: tuple[ast.expr, ast.expr]) -> bool:
-    """Whether one of two sides is known to be a number."""
     facts = facts_at(program, node)
     return any(facts.type_of(one) in ("int", "float") for one in sides)
 
@@ -115,19 +111,18 @@ def negation(site: EditSite) -> Iterator[Edit]:
             return  # another number will do
         yield rewrite(program, "negation", node, code(program, node.operand))
         if isinstance(node.op, ast.Invert):
-            operand = code(program, node.operand)
-            yield rewrite(program, "negation", node, negated(operand), unlikely=2)
-            yield rewrite(program, "negation", node, minus(operand), unlikely=2)
+            ways = {"not {a}": 2.0, "-{a}": 2.0}
+            yield from rewrites(site, "negation", node, ways, a=node.operand)
     elif isinstance(node, ast.expr) and _asked(site):
         # A single comparison is turned round by its operator already.
         if isinstance(node, ast.Compare) and len(node.ops) == 1:
             return
         rare = 1.0 if not isinstance(node, ast.BoolOp) else 1.5
-        yield rewrite(program, "negation", node, negated(code(program, node)), unlikely=rare)
+        yield from rewrites(site, "negation", node, {"not {a}": rare}, a=node)
 
 
 def _asked(site: EditSite) -> bool:
-    """Whether a node is a condition, or may well be one."""
+    """True if a node is a condition, or may well be one."""
     node, parent = site.node, site.program.parents.get(site.node)
     match parent:
         case ast.If() | ast.While() | ast.IfExp() | ast.Assert():
@@ -154,7 +149,6 @@ def sign(site: EditSite) -> Iterator[Edit]:
     kind = facts_at(program, node).type_of(node)
     if kind not in (None, "int", "float") or (kind is None and isinstance(node, ast.Call)):
         return
-    one = minus(code(program, node))
     match parent:
         case ast.Return() | ast.keyword() | ast.Call() | ast.Tuple() | ast.List() | ast.Lambda():
             if isinstance(parent, ast.Call) and (node is parent.func or len(parent.args) > 3):
@@ -163,15 +157,16 @@ def sign(site: EditSite) -> Iterator[Edit]:
             of_a_key = isinstance(parent, ast.Tuple) and isinstance(
                 program.parents.get(parent), ast.Lambda
             )
-            yield rewrite(program, "sign", node, one, unlikely=1 if of_a_key else 3 if kind else 4)
+            rare = 1 if of_a_key else 3 if kind else 4
+            yield from rewrites(site, "sign", node, {"-{a}": rare}, a=node)
         case ast.Compare(ops=[ast.Lt() | ast.LtE() | ast.Gt() | ast.GtE()]):
             if node is parent.comparators[0]:
-                yield rewrite(program, "sign", node, one, unlikely=4)
+                yield from rewrites(site, "sign", node, {"-{a}": 4}, a=node)
         case ast.Compare(ops=[ast.In() | ast.NotIn() | ast.Eq() | ast.NotEq()]):
             if node is parent.left and not isinstance(parent.comparators[0], ast.Constant):
-                yield rewrite(program, "sign", node, one, unlikely=3)
+                yield from rewrites(site, "sign", node, {"-{a}": 3}, a=node)
         case ast.Subscript() if node is parent.slice:
-            yield rewrite(program, "sign", node, one, unlikely=2.5)
+            yield from rewrites(site, "sign", node, {"-{a}": 2.5}, a=node)
 
 
 def arithmetic(site: EditSite) -> Iterator[Edit]:
@@ -188,7 +183,7 @@ def arithmetic(site: EditSite) -> Iterator[Edit]:
     for other, unlikely in _ARITHMETIC[sign_of(node.op)].items():
         if text and other != "*" and sign_of(node.op) == "+":
             continue
-        meant = binary(left, other, right)
+        meant = fill(f"{{a}} {other} {{b}}", a=left, b=right)
         edit = rewrite(program, "arithmetic", node, meant, unlikely=unlikely)
         plain = at and resign(program, "arithmetic", node, at, other, unlikely=unlikely)
         if not plain or at is None:
@@ -201,7 +196,7 @@ def arithmetic(site: EditSite) -> Iterator[Edit]:
 
 
 def _alike(site: EditSite, node: ast.BinOp, edit: Edit, plain: Edit) -> bool:
-    """Whether writing another sign and nothing else groups as before."""
+    """True if writing another sign and nothing else groups as before."""
     start, end = site.program.span(node)
     around = site.program.parents.get(node)
     if isinstance(around, ast.expr) and hasattr(around, "lineno"):
@@ -242,7 +237,7 @@ def augmented(site: EditSite) -> Iterator[Edit]:
 
 def off_by_one(site: EditSite) -> Iterator[Edit]:
     """One more, or one less, where something is counted."""
-    program, node = site.program, site.node
+    node = site.node
     if not isinstance(node, ast.Name | ast.Call | ast.Attribute | ast.Subscript | ast.BinOp):
         return
     if not isinstance(getattr(node, "ctx", ast.Load()), ast.Load):
@@ -255,20 +250,16 @@ def off_by_one(site: EditSite) -> Iterator[Edit]:
             return
         if isinstance(node.right, ast.Constant) and isinstance(node.op, ast.Add | ast.Sub):
             return  # the constant is changed instead
-    one = code(program, node)
-    for other in ("-", "+"):
-        edit = binary(one, other, Code("1"))
-        yield rewrite(program, "off_by_one", node, edit, unlikely=unlikely)
+    ways = {"{a} - 1": unlikely, "{a} + 1": unlikely}
+    yield from rewrites(site, "off_by_one", node, ways, a=node)
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.FloorDiv | ast.Mult):
-        for other in ("-", "+"):
-            left = binary(code(program, node.left), other, Code("1"))
-            right = code(program, node.right)
-            edit = binary(left, sign_of(node.op), right)
-            yield rewrite(program, "off_by_one", node, edit, unlikely=unlikely + 1)
+        sign = sign_of(node.op)
+        ways = {f"({{a}} {more} 1) {sign} {{b}}": unlikely + 1 for more in ("-", "+")}
+        yield from rewrites(site, "off_by_one", node, ways, a=node.left, b=node.right)
 
 
 def _counted(site: EditSite, node: ast.expr) -> float | None:
-    """How unlikely it is that a node counts, where it may."""
+    """Return how unlikely it is that a node counts something; None if it does not."""
     program = site.program
     parent = program.parents.get(node)
     facts = facts_at(program, node)

@@ -55,14 +55,14 @@ class Code(NamedTuple):
 
 
 def sign_of(operator: ast.operator | ast.cmpop) -> str:
-    """How an operator is written."""
+    """Return the text of an operator."""
     if isinstance(operator, ast.cmpop):
         return _COMPARE[type(operator)]
     return _BINARY[type(operator)][0]
 
 
 def level_of(node: ast.AST) -> int:
-    """How tightly an expression binds."""
+    """Return how tightly an expression binds."""
     match node:
         case ast.NamedExpr():
             return NAMED
@@ -99,7 +99,7 @@ def code(program: Program, node: ast.expr) -> Code:
 
 
 def _is_enclosed(text: str) -> bool:
-    """Whether the bracket that opens a text closes at its end; of doubt, not."""
+    """True if the bracket that opens a text closes at its end; if in doubt, false."""
     depth = 0
     for place, sign in enumerate(text):
         depth += {"(": 1, ")": -1}.get(sign, 0)
@@ -113,32 +113,10 @@ def at_least(one: Code, level: int) -> str:
     return f"({one.text})" if one.level < level or "\n" in one.text else one.text
 
 
-def binary(left: Code, sign: str, right: Code) -> Code:
-    """Two operands with an operator between."""
-    level = _BY_SIGN[sign]
-    over, under = (ATOM, UNARY) if sign == "**" else (level, level + 1)
-    return Code(f"{at_least(left, over)} {sign} {at_least(right, under)}", level)
-
-
-def compared(left: Code, sign: str, right: Code) -> Code:
-    """A comparison."""
-    return Code(f"{at_least(left, COMPARE + 1)} {sign} {at_least(right, COMPARE + 1)}", COMPARE)
-
-
 def joined(word: str, *parts: Code) -> Code:
     """Operands of `and` or `or`."""
     level = AND if word == "and" else OR
     return Code(f" {word} ".join(at_least(part, level + 1) for part in parts), level)
-
-
-def negated(one: Code) -> Code:
-    """`not` before a condition."""
-    return Code(f"not {at_least(one, NOT)}", NOT)
-
-
-def minus(one: Code) -> Code:
-    """A minus before a number."""
-    return Code(f"-{at_least(one, UNARY)}", UNARY)
 
 
 def called(function: str, *arguments: Code) -> Code:
@@ -185,7 +163,7 @@ def level_needed(parent: ast.AST | None, node: ast.AST) -> int:
 
 
 def in_brackets(program: Program, node: ast.AST) -> bool:
-    """Whether a node has parentheses of its own around it."""
+    """True if a node has parentheses of its own around it."""
     if isinstance(program.parents.get(node), ast.Call | ast.ClassDef):
         return False
     start, end = program.span(node)
@@ -194,7 +172,7 @@ def in_brackets(program: Program, node: ast.AST) -> bool:
 
 
 def fitted(program: Program, node: ast.AST, one: Code) -> str:
-    """How an expression is written in a node's place."""
+    """Return the text of an expression in a node's place."""
     if one.level >= level_needed(program.parents.get(node), node) and "\n" not in one.text:
         number = isinstance(program.parents.get(node), ast.Attribute) and one.text.isdigit()
         return f"({one.text})" if number else one.text

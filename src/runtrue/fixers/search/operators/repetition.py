@@ -9,7 +9,9 @@ from weakref import WeakKeyDictionary
 
 from runtrue.fixers.search.edit import Edit, Splice
 from runtrue.fixers.search.operators.facts import ScopeFacts, facts_at, undefined
-from runtrue.fixers.search.operators.precedence import Code, binary, code, fitted, level_of
+from runtrue.fixers.search.operators.nodes import walk
+from runtrue.fixers.search.operators.precedence import Code, code, fitted, level_of
+from runtrue.fixers.search.operators.rules import fill
 from runtrue.fixers.search.operators.seam import EditSite
 from runtrue.fixers.search.program import Program
 
@@ -57,7 +59,7 @@ def _places(site: EditSite, node: ast.expr, *, anywhere: bool) -> list[ast.expr]
     """The expressions that are written as a node is, and used as it is; found once a function."""
     program = site.program
     if anywhere and isinstance(node, ast.Name):  # what is nowhere is missed in all functions
-        names = (one for one in ast.walk(program.tree) if isinstance(one, ast.Name))
+        names = (one for one in walk(program.tree, ast.Name))
         return [one for one in names if one.id == node.id and undefined(program, one)]
     facts = facts_at(program, node)
     if (groups := _known.get(facts)) is None:
@@ -69,7 +71,7 @@ def _places(site: EditSite, node: ast.expr, *, anywhere: bool) -> list[ast.expr]
 
 
 def _key(program: Program, node: ast.expr) -> tuple[str, ...]:
-    """What has to be the same: how it is written, and what it is an index of or is called with."""
+    """Return what has to be the same: the text, and what it is an index or function of."""
     parent = program.parents.get(node)
     role = type(getattr(node, "ctx", None)).__name__
     match parent:
@@ -102,7 +104,7 @@ def shifted(site: EditSite) -> Iterator[Edit]:
         return
     for sign in ("-", "+"):
         splices = [
-            Splice(*program.span(place), binary(code(program, place), sign, Code("1")).text)
+            Splice(*program.span(place), fill(f"{{a}} {sign} 1", a=code(program, place)).text)
             for place in places
         ]
         names = ", ".join(f"`{name}`" for name in found)

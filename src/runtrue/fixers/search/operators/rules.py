@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
+from typing import NamedTuple
 
 from runtrue.fixers.search.edit import Edit
 from runtrue.fixers.search.operators.precedence import (
+    ATOM,
     NAMED,
     Code,
     at_least,
@@ -25,8 +27,15 @@ from runtrue.fixers.search.operators.seam import EditSite
 
 _HOLE = re.compile(r"\{(\*?)(\w+)\}")
 _NAME = re.compile(r"_hole_(\w+)")
-#: Templates of what is written instead, each with how unlikely it is.
-Ways = Mapping[str, float] | Iterable[tuple[str, float]]
+
+
+class _Part(NamedTuple):
+    """A part of a template: a hole, or texts and the parts between them."""
+
+    hole: str = ""
+    level: int = ATOM
+    #: Texts; and parts, each with the level it needs (None: never brackets), and if `.` follows.
+    pieces: tuple[str | tuple[_Part, int | None, bool], ...] = ()
 
 
 @cache
@@ -35,28 +44,48 @@ def _tree(template: str) -> tuple[str, ast.expr]:
     return text, ast.parse(text, mode="eval").body
 
 
-def fill(template: str, **parts: Code | str) -> Code:
-    """Write a template with an expression in each hole; a plain string binds as an atom."""
-    text, tree = _tree(template)
-    return _rendered(text, tree, parts)
+@cache
+def _compiled(template: str) -> _Part:
+    return _part(*_tree(template))
 
 
-def _rendered(text: str, node: ast.expr, parts: Mapping[str, Code | str]) -> Code:
+def _part(text: str, node: ast.expr) -> _Part:
     if isinstance(node, ast.Name) and (hole := _NAME.fullmatch(node.id)):
-        part = parts[hole[1]]
-        return Code(part) if isinstance(part, str) else part
-    at, written = node.col_offset, ""
+        return _Part(hole[1])
+    at = node.col_offset
+    pieces: list[str | tuple[_Part, int | None, bool]] = []
     for child in _children(node):
         start, end = child.col_offset, child.end_col_offset or 0
-        one = _rendered(text, child, parts)
         if not isinstance(node, ast.Call) and text[start - 1 : start] + text[end : end + 1] == "()":
             start, end = start - 1, end + 1  # brackets only say what belongs together
-        if not isinstance(child, ast.Slice):
-            number = isinstance(node, ast.Attribute) and one.text.isdigit()
-            one = Code(f"({one.text})" if number else at_least(one, _needed(node, child)))
-        written += text[at:start] + one.text
+        is_owner = isinstance(node, ast.Attribute)
+        pieces += [text[at:start], (_part(text, child), _needed(node, child), is_owner)]
         at = end
-    return Code(written + text[at : node.end_col_offset], level_of(node))
+    return _Part("", level_of(node), (*pieces, text[at : node.end_col_offset]))
+
+
+def fill(template: str, **parts: Code | str) -> Code:
+    """Write a template with an expression in each hole; a plain string binds as an atom."""
+    return _filled(_compiled(template), parts)
+
+
+def _filled(part: _Part, parts: Mapping[str, Code | str]) -> Code:
+    if part.hole:
+        filler = parts[part.hole]
+        return Code(filler) if isinstance(filler, str) else filler
+    written = ""
+    for piece in part.pieces:
+        if isinstance(piece, str):
+            written += piece
+            continue
+        inner, level, is_owner = piece
+        one = _filled(inner, parts)
+        if level is None:
+            written += one.text
+        else:
+            number = is_owner and one.text.isdigit()
+            written += f"({one.text})" if number else at_least(one, level)
+    return Code(written, part.level)
 
 
 def _children(node: ast.AST) -> list[ast.expr]:
@@ -66,14 +95,14 @@ def _children(node: ast.AST) -> list[ast.expr]:
     return sorted(found, key=lambda one: one.col_offset)
 
 
-def _needed(parent: ast.expr, child: ast.expr) -> int:
-    if isinstance(parent, ast.Call | ast.Subscript) and child is not _base(parent):
-        return NAMED
-    return level_needed(parent, child)
-
-
-def _base(node: ast.Call | ast.Subscript) -> ast.expr:
-    return node.func if isinstance(node, ast.Call) else node.value
+def _needed(parent: ast.expr, child: ast.expr) -> int | None:
+    """Return how tightly a part has to bind; None for what never needs brackets."""
+    base = getattr(parent, "func" if isinstance(parent, ast.Call) else "value", None)
+    if isinstance(parent, ast.Call | ast.Subscript) and child is not base:
+        return None if isinstance(child, ast.Slice) else NAMED
+    level = level_needed(parent, child)
+    is_chain = isinstance(child, ast.Attribute | ast.Subscript | ast.Call)
+    return None if is_chain and level == ATOM else level
 
 
 def matched(pattern: str, node: ast.AST) -> dict[str, ast.expr] | None:
@@ -107,19 +136,28 @@ def _matches(pattern: object, node: object, found: dict[str, ast.expr]) -> bool:
 
 
 def rewrites(
-    site: EditSite, kind: str, node: ast.expr, ways: Ways, more: float = 0.0, **parts: Code | str
+    site: EditSite,
+    kind: str,
+    node: ast.expr,
+    ways: Mapping[str, float],
+    more: float = 0.0,
+    **parts: ast.expr | Code | str,
 ) -> Iterator[Edit]:
     """Propose each way to write a node, where `more` is how much rarer all of them are."""
-    for template, unlikely in ways.items() if isinstance(ways, Mapping) else ways:
-        made = fill(template, **parts)
-        yield rewrite(site.program, kind, node, made, unlikely=unlikely + more)
+    program = site.program
+    codes = {
+        name: code(program, part) if isinstance(part, ast.expr) else part
+        for name, part in parts.items()
+    }
+    for template, unlikely in ways.items():
+        made = fill(template, **codes)
+        yield rewrite(program, kind, node, made, unlikely=unlikely + more)
 
 
 def apply_rules(
-    site: EditSite, kind: str, node: ast.expr, rules: Mapping[str, Ways]
+    site: EditSite, kind: str, node: ast.expr, rules: Mapping[str, Mapping[str, float]]
 ) -> Iterator[Edit]:
     """Propose all ways of the rules whose pattern a node matches."""
     for pattern, ways in rules.items():
         if (found := matched(pattern, node)) is not None:
-            parts = {name: code(site.program, one) for name, one in found.items()}
-            yield from rewrites(site, kind, node, ways, 0.0, **parts)
+            yield from rewrites(site, kind, node, ways, 0.0, **found)

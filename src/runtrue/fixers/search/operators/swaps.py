@@ -61,8 +61,7 @@ def swapped(site: EditSite) -> Iterator[Edit]:
 def _turned(
     site: EditSite, node: ast.expr, a: ast.expr, sign: str, b: ast.expr, unlikely: float
 ) -> Iterator[Edit]:
-    parts = {"a": code(site.program, a), "b": code(site.program, b)}
-    yield from rewrites(site, "operand_swap", node, {f"{{b}} {sign} {{a}}": unlikely}, 0.0, **parts)
+    yield from rewrites(site, "operand_swap", node, {f"{{b}} {sign} {{a}}": unlikely}, a=a, b=b)
 
 
 def _pairs(nodes: list[ast.expr]) -> list[tuple[ast.expr, ast.expr]]:

@@ -10,13 +10,14 @@ from collections.abc import Iterator
 from runtrue.fixers.search.edit import Edit
 from runtrue.fixers.search.operators.clues import is_number, literal_of
 from runtrue.fixers.search.operators.facts import ScopeFacts, facts_at, gathered
+from runtrue.fixers.search.operators.nodes import walk
 from runtrue.fixers.search.operators.precedence import (
     code,
     joined,
     rewrite,
     sign_of,
 )
-from runtrue.fixers.search.operators.rules import fill, rewrites
+from runtrue.fixers.search.operators.rules import rewrites
 from runtrue.fixers.search.operators.seam import EditSite
 
 _MOST_TERMS = 4
@@ -66,19 +67,18 @@ def added_term(site: EditSite) -> Iterator[Edit]:
         return
     if facts.type_of(node) is None and isinstance(node, ast.Call):
         return
-    one = code(program, node)
-    mentioned = {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}
+    mentioned = {part.id for part in walk(node, ast.Name)}
     number = [name for name in _numbers(site, facts) if name not in mentioned][:_MOST_TERMS]
     for place, name in enumerate(number):
         for sign, base in (("+", 2.5), ("-", 2.5), ("*", 3.5))[: 3 if place < 2 else 2]:
-            made = fill(f"{{a}} {sign} {name}", a=one)
-            yield rewrite(program, "term_add", node, made, unlikely=base + rare + 0.4 * place)
+            way = {f"{{a}} {sign} {name}": base + rare + 0.4 * place}
+            yield from rewrites(site, "term_add", node, way, a=node)
     if isinstance(parent, ast.Return | ast.Assign):
         twos = {"{a} * 2": 4, "{a} // 2": 4, "{a} % 2": 4}
-        yield from rewrites(site, "term_add", node, twos, rare, a=one)
+        yield from rewrites(site, "term_add", node, twos, rare, a=node)
         for name in gathered(program).visible(program, node):
             if name.isupper() and name not in mentioned and facts.type_of_name(name) != "str":
-                yield from rewrites(site, "term_add", node, {f"{{a}} % {name}": 2}, 0.0, a=one)
+                yield from rewrites(site, "term_add", node, {f"{{a}} % {name}": 2}, a=node)
 
 
 def _numbers(site: EditSite, facts: ScopeFacts) -> list[str]:
@@ -118,8 +118,7 @@ def regrouped(site: EditSite) -> Iterator[Edit]:
             return
         case _:
             return
-    parts = {name: code(program, one) for name, one in (("a", a), ("b", b), ("c", c))}
-    yield from rewrites(site, "grouping", node, {made: 1}, 0.0, **parts)
+    yield from rewrites(site, "grouping", node, {made: 1}, a=a, b=b, c=c)
 
 
 def scaled(site: EditSite) -> Iterator[Edit]:
@@ -143,7 +142,7 @@ def scaled(site: EditSite) -> Iterator[Edit]:
         return
     if facts_at(program, node).type_of(node) not in (None, "int", "float"):
         return
-    seen = {part.value for part in ast.walk(node) if isinstance(part, ast.Constant)}
+    seen = {part.value for part in walk(node, ast.Constant)}
     ratios = set(_ratios(site))
     for place, factor in enumerate(_FACTORS):
         for sign, ratio in (("/", 1 / factor), ("*", float(factor))):
@@ -152,12 +151,12 @@ def scaled(site: EditSite) -> Iterator[Edit]:
                 continue
             unlikely = 0.5 if is_ratio else 2.5 + rare + 0.3 * place
             ways = {f"{{a}} {sign} {factor}": unlikely}
-            yield from rewrites(site, "scale", node, ways, 0.0, a=code(program, node))
+            yield from rewrites(site, "scale", node, ways, a=node)
 
 
 def rounded_up(site: EditSite) -> Iterator[Edit]:
     """A division that leaves the last, smaller part out: `(a + b - 1) // b` for `a // b`."""
-    program, node = site.program, site.node
+    node = site.node
     match node:
         case ast.BinOp(left=left, op=ast.FloorDiv(), right=right):
             rare = 1.0 if isinstance(right, ast.Name | ast.Attribute) else 2.0
@@ -165,8 +164,8 @@ def rounded_up(site: EditSite) -> Iterator[Edit]:
             left, right, rare = inner.left, inner.right, 1.5
         case _:
             return
-    parts = {"a": code(program, left), "b": code(program, right)}
-    yield from rewrites(site, "round_up", node, {"({a} + {b} - 1) // {b}": rare}, 0.0, **parts)
+    ways = {"({a} + {b} - 1) // {b}": rare}
+    yield from rewrites(site, "round_up", node, ways, a=left, b=right)
 
 
 def around(site: EditSite) -> Iterator[Edit]:
@@ -181,17 +180,17 @@ def around(site: EditSite) -> Iterator[Edit]:
         return
     numbers = Counter(
         one.value
-        for one in ast.walk(program.tree)
-        if isinstance(one, ast.Constant) and type(one.value) is int and one.value > 1
+        for one in walk(program.tree, ast.Constant)
+        if type(one.value) is int and one.value > 1
     )
     sizes = [f"len({name})" for name in _indexed(site)]
     for n, size in enumerate([*(str(one) for one, _ in numbers.most_common(3)), *sizes[:2]]):
-        made = fill(f"{{a}} % {size}", a=code(program, node))
-        yield rewrite(program, "term_add", node, made, unlikely=2.0 + 0.4 * n)
+        ways = {f"{{a}} % {size}": 2.0 + 0.4 * n}
+        yield from rewrites(site, "term_add", node, ways, a=node)
 
 
 def _indexed(site: EditSite) -> list[str]:
-    """What is indexed around a node."""
+    """Return the sequences that are indexed around a node."""
     return [
         site.program.source(one.value)
         for one in site.program.ancestors(site.node)
@@ -212,9 +211,8 @@ def whole_divisor(site: EditSite) -> Iterator[Edit]:
             start = program.source(owner)
             others = [
                 program.source(one)
-                for one in ast.walk(function)
-                if isinstance(one, ast.Attribute)
-                and program.source(one.value) == start
+                for one in walk(function, ast.Attribute)
+                if program.source(one.value) == start
                 and not isinstance(program.parents.get(one), ast.Call)
             ]
         case ast.Name():
@@ -224,12 +222,12 @@ def whole_divisor(site: EditSite) -> Iterator[Edit]:
     others = [one for one in dict.fromkeys(others) if one != program.source(node)]
     for n, other in enumerate(others[:_MOST_TERMS]):
         for m, sign in enumerate(("+", "-")):
-            made = fill(f"{{a}} {sign} {other}", a=code(program, node))
-            yield rewrite(program, "term_add", node, made, unlikely=1.5 + (n + m) / 2)
+            ways = {f"{{a}} {sign} {{b}}": 1.5 + (n + m) / 2}
+            yield from rewrites(site, "term_add", node, ways, a=node, b=other)
 
 
 def _ratios(site: EditSite) -> Iterator[float]:
-    """How much more the failing tests expect than there is."""
+    """Yield how many times more the failing tests expect than they get."""
     for failure in site.failures:
         if not failure.expected or not failure.actual:
             continue

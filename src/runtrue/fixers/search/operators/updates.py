@@ -18,6 +18,7 @@ from runtrue.fixers.search.operators.layout import (
     rigid,
     without,
 )
+from runtrue.fixers.search.operators.nodes import walk
 from runtrue.fixers.search.operators.seam import EditSite
 from runtrue.fixers.search.program import Function, Program
 
@@ -41,11 +42,9 @@ def take_over(site: EditSite) -> Iterator[Edit]:
         *(_stored(one) for one in owner.body if getattr(one, "name", "") != "__init__")
     )
     found: dict[tuple[str, str], None] = {}
-    for one in ast.walk(node):
-        if not isinstance(one, ast.BinOp | ast.Compare):
-            continue
+    for one in walk(node, ast.BinOp, ast.Compare):
         attributes = _own_attributes(one)
-        names = [part.id for part in ast.walk(one) if isinstance(part, ast.Name)]
+        names = [part.id for part in walk(one, ast.Name)]
         found |= {(a, n): None for a in attributes for n in names if n in own}
     places = [node, program.block_of(node)[-1]]
     for attribute, name in list(found)[:_MOST_UPDATES]:
@@ -59,7 +58,7 @@ def take_over(site: EditSite) -> Iterator[Edit]:
 
 
 def as_the_other_branch(site: EditSite) -> Iterator[Edit]:
-    """What one branch counts on, set back in the other: `column = 1` where a line ends."""
+    """Reset in one branch what the other counts: `column = 1` where a line ends."""
     node, program = site.node, site.program
     if not isinstance(node, ast.If) or not node.orelse or is_elif(program, node.orelse[0]):
         return  # the branches of an `elif` are looked at by themselves
@@ -110,7 +109,7 @@ def turned(site: EditSite) -> Iterator[Edit]:
 
 
 def flush(site: EditSite) -> Iterator[Edit]:
-    """What a loop has gathered and not yet given, given behind the loop."""
+    """Give what a loop has gathered and not yet given, behind the loop."""
     node, program = site.node, site.program
     if not isinstance(node, LOOPS) or not free(program, node) or node.orelse:
         return
@@ -118,13 +117,12 @@ def flush(site: EditSite) -> Iterator[Edit]:
         part.id
         for one in ast.walk(node)
         if isinstance(one, ast.Assign | ast.AugAssign | ast.Expr)
-        for part in ast.walk(one)
-        if isinstance(part, ast.Name)
+        for part in walk(one, ast.Name)
     }
-    for one in ast.walk(node):
-        if not isinstance(one, ast.Expr) or not _gives(one) or rigid(one):
+    for one in walk(node, ast.Expr):
+        if not _gives(one) or rigid(one):
             continue
-        inside = [part.id for part in ast.walk(one) if isinstance(part, ast.Name)]
+        inside = [part.id for part in walk(one, ast.Name)]
         gathered = [name for name in dict.fromkeys(inside) if name in assigned]
         given, step = program.source(one), program.step
         if not gathered or "\n" in given:
@@ -178,7 +176,7 @@ def _gathered_in(loop: ast.stmt) -> set[str]:
 
 
 def _can_follow(program: Program, node: ast.stmt) -> bool:
-    """Whether another statement can be written behind a simple one."""
+    """True if another statement can be written behind a simple one."""
     simple = isinstance(node, ast.Assign | ast.AugAssign | ast.AnnAssign | ast.Expr)
     return simple and free(program, node)
 
@@ -197,9 +195,8 @@ def _stored(function: ast.AST) -> set[str]:
     """The attributes of its own object that a method binds."""
     return {
         one.attr
-        for one in ast.walk(function)
-        if isinstance(one, ast.Attribute)
-        and isinstance(one.ctx, ast.Store)
+        for one in walk(function, ast.Attribute)
+        if isinstance(one.ctx, ast.Store)
         and isinstance(one.value, ast.Name)
         and one.value.id == "self"
     }
@@ -216,7 +213,7 @@ def _bindings(function: Function) -> Iterator[tuple[str, ast.expr | None]]:
             case ast.AugAssign(target=ast.Name(id=name)):
                 yield name, None
             case ast.For(target=target) | ast.AsyncFor(target=target):
-                yield from ((one.id, None) for one in ast.walk(target) if isinstance(one, ast.Name))
+                yield from ((one.id, None) for one in walk(target, ast.Name))
             case ast.Assign(targets=targets):
                 for one in (part for target in targets for part in ast.walk(target)):
                     if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store):
@@ -224,15 +221,14 @@ def _bindings(function: Function) -> Iterator[tuple[str, ast.expr | None]]:
 
 
 def _begun(program: Program, function: Function, target: str) -> list[str]:
-    """What a variable, or an attribute of the object, begins with."""
+    """Return what a variable, or an attribute of the object, begins with."""
     scope: ast.AST = function
     if target.startswith("self.") and (owner := program.class_of(function)) is not None:
         scope = owner
     found = [
         program.source(one.value)
-        for one in ast.walk(scope)
-        if isinstance(one, ast.Assign)
-        and isinstance(one.value, ast.Constant)
+        for one in walk(scope, ast.Assign)
+        if isinstance(one.value, ast.Constant)
         and any(program.source(aim) == target for aim in one.targets)
     ]
     return list(dict.fromkeys([*found, "0"]))
@@ -242,8 +238,8 @@ def _factors(function: Function) -> Iterator[str]:
     """The variables that others are multiplied into, or that begin as 1 or -1 for that."""
     multiplied = {
         part.id
-        for one in ast.walk(function)
-        if isinstance(one, ast.BinOp) and isinstance(one.op, ast.Mult)
+        for one in walk(function, ast.BinOp)
+        if isinstance(one.op, ast.Mult)
         for part in (one.left, one.right)
         if isinstance(part, ast.Name)
     }

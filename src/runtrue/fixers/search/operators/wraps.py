@@ -7,18 +7,9 @@ from collections.abc import Iterator
 
 from runtrue.fixers.search.edit import Edit
 from runtrue.fixers.search.operators.facts import facts_at
-from runtrue.fixers.search.operators.precedence import (
-    NAMED,
-    Code,
-    at_least,
-    behind,
-    binary,
-    called,
-    code,
-    compared,
-    rewrite,
-    sign_of,
-)
+from runtrue.fixers.search.operators.nodes import walk
+from runtrue.fixers.search.operators.precedence import NAMED, Code, at_least, code, rewrite, sign_of
+from runtrue.fixers.search.operators.rules import fill, rewrites
 from runtrue.fixers.search.operators.seam import EditSite
 
 _UNARY_CALLS = (
@@ -29,7 +20,7 @@ _UNARY_CALLS = (
 
 
 def _table(rows: dict[str | None, str]) -> dict[str | None, dict[str, float]]:
-    """What is put around or behind an expression of a type, and how unlikely that is."""
+    """Parse rows of `text cost | …`, by the type of the expression that is wrapped."""
     pairs = {kind: [one.rsplit(" ", 1) for one in row.split(" | ")] for kind, row in rows.items()}
     return {kind: {text: float(cost) for text, cost in row} for kind, row in pairs.items()}
 
@@ -84,7 +75,7 @@ def unwrapped(site: EditSite) -> Iterator[Edit]:
 
 
 def _is_place(site: EditSite, base: ast.Name) -> bool:
-    """Whether a name is only where functions are got from: a module, or the object itself."""
+    """True if a name is only where functions come from: a module, or the object."""
     return base.id in ("self", "cls") or any(
         (alias.asname or alias.name) == base.id
         for node in site.program.tree.body
@@ -103,7 +94,6 @@ def wrapped(site: EditSite) -> Iterator[Edit]:
     if kind in ("function", "NoneType") or kind not in _AROUND:
         kind = None
     parent = program.parents.get(node)
-    one = code(program, node)
     rare = 0.0 if isinstance(node, ast.Name | ast.Attribute | ast.Subscript | ast.Call) else 0.5
     if kind is None and isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Slice):
         kind = "list"
@@ -117,15 +107,15 @@ def wrapped(site: EditSite) -> Iterator[Edit]:
             outer.id == name or (outer.id == "range" and name != "len")
         ):
             continue
-        yield rewrite(program, "wrap", node, called(name, one), unlikely=unlikely + rare)
+        yield from rewrites(site, "wrap", node, {f"{name}({{a}})": unlikely}, rare, a=node)
     if isinstance(node, ast.BinOp | ast.Compare | ast.BoolOp) and kind is None:
         return
-    for text, unlikely in _BEHIND.get(kind, {}).items():
-        yield rewrite(program, "wrap", node, behind(one, text), unlikely=unlikely + rare)
+    behind = {f"{{a}}{text}": unlikely for text, unlikely in _BEHIND.get(kind, {}).items()}
+    yield from rewrites(site, "wrap", node, behind, rare, a=node)
 
 
 def _may_wrap(site: EditSite) -> bool:
-    """Whether a value is handed on at a node: returned, assigned, compared, given to a call."""
+    """True if a value is passed on: returned, assigned, compared, given to a call."""
     program, node = site.program, site.node
     if not isinstance(
         node,
@@ -174,7 +164,7 @@ def clamped(site: EditSite) -> Iterator[Edit]:
     program, node = site.program, site.node
     if isinstance(node, ast.AugAssign) and isinstance(node.op, ast.Sub):
         left = program.source(node.target)
-        less = binary(code(program, node.target), "-", code(program, node.value))
+        less = fill("{a} - {b}", a=code(program, node.target), b=code(program, node.value))
         yield program.replace("clamp", node, f"{left} = max(0, {less.text})", unlikely=1.5)
     if not isinstance(node, ast.BinOp | ast.Name | ast.Call | ast.Subscript):
         return
@@ -191,25 +181,22 @@ def clamped(site: EditSite) -> Iterator[Edit]:
     if facts.type_of(node) not in (None, "int", "float"):
         return
     sure = 0 if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Sub) else 1.5
-    one = code(program, node)
-    yield rewrite(program, "clamp", node, called("max", Code("0"), one), unlikely=1.5 + sure)
+    yield from rewrites(site, "clamp", node, {"max(0, {a})": 1.5}, sure, a=node)
     function = program.function_of(node)
     if isinstance(parent, ast.Return) and function is not None:
         # A limit is given to a function, as a rule.
         given = [arg.arg for arg in function.args.args if arg.arg not in ("self", "cls")]
         for limit in given if len(given) > 1 else ():
             if not _mentions(node, limit, site):
-                for name in ("min", "max"):
-                    made = called(name, one, Code(limit))
-                    yield rewrite(program, "clamp", node, made, unlikely=3)
+                ways = {"min({a}, {b})": 3.0, "max({a}, {b})": 3.0}
+                yield from rewrites(site, "clamp", node, ways, a=node, b=limit)
     if isinstance(parent, ast.Assign) and len(parent.targets) == 1:
         target = parent.targets[0]
         if isinstance(target, ast.Name | ast.Subscript | ast.Attribute) and not _mentions(
             node, program.source(target), site
         ):
-            for name in ("max", "min"):
-                held = Code(program.source(target))
-                yield rewrite(program, "clamp", node, called(name, held, one), unlikely=2)
+            ways = {"max({b}, {a})": 2.0, "min({b}, {a})": 2.0}
+            yield from rewrites(site, "clamp", node, ways, a=node, b=program.source(target))
 
 
 def alike(site: EditSite) -> Iterator[Edit]:
@@ -228,9 +215,9 @@ def alike(site: EditSite) -> Iterator[Edit]:
     function = program.function_of(node)
     says = (ast.get_docstring(function) or "").lower() if function is not None else ""
     for n, (method, word) in enumerate(((".lower()", "case"), (".strip()", "space"))):
-        parts = [behind(code(program, one), method) for one in sides]
-        made = compared(parts[0], sign_of(node.ops[0]), parts[1])
-        yield rewrite(program, "wrap", node, made, unlikely=0.3 if word in says else 1.5 + n)
+        way = f"{{a}}{method} {sign_of(node.ops[0])} {{b}}{method}"
+        ways = {way: 0.3 if word in says else 1.5 + n}
+        yield from rewrites(site, "wrap", node, ways, a=sides[0], b=sides[1])
 
 
 def further(site: EditSite) -> Iterator[Edit]:
@@ -247,15 +234,13 @@ def further(site: EditSite) -> Iterator[Edit]:
     visible = set(program.visible(node))
     others = dict.fromkeys(
         one.value.id
-        for one in ast.walk(function)
-        if isinstance(one, ast.Attribute)
-        and isinstance(one.value, ast.Name)
-        and one.value.id in visible - {owner, "self", "cls"}
+        for one in walk(function, ast.Attribute)
+        if isinstance(one.value, ast.Name) and one.value.id in visible - {owner, "self", "cls"}
     )
     for n, other in enumerate(list(others)[:3]):
         for m, name in enumerate(("max", "min")):
-            made = called(name, Code(f"{other}.{node.attr}"), code(program, node))
-            yield rewrite(program, "clamp", node, made, unlikely=1.0 + (n + m) / 2)
+            ways = {f"{name}({other}.{node.attr}, {{a}})": 1.0 + (n + m) / 2}
+            yield from rewrites(site, "clamp", node, ways, a=node)
 
 
 def _mentions(node: ast.AST, text: str, site: EditSite) -> bool:

@@ -143,7 +143,7 @@ def unopened(damage: Damage) -> Iterator[Patch]:
 
 
 def _seams(damage: Damage, token: Lexeme) -> Iterator[int]:
-    """Where a word is two words of the program that lost what parted them."""
+    """Yield where a word is two words of the program run together."""
     if token.kind == "name" and len(token.text) > 1:
         for cut in range(1, len(token.text)):
             one, other = token.text[:cut], token.text[cut:]

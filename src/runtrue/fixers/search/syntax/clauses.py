@@ -47,7 +47,7 @@ def part(damage: Damage, word: str) -> Iterator[Patch]:
                 break
             splices = shifted(damage, above, line - 1, step)
             says = f"lines {above} to {line - 1} indented"
-            yield Patch(splices=splices, cost=0.9 + 0.1 * nth, kind="indentation", says=says)
+            yield Patch(splices, 0.9 + 0.1 * nth, "indentation", says)
         above = damage.before(above)
     if word in ("else", "elif"):
         start = damage.start(line) + width
@@ -77,8 +77,7 @@ def untried(damage: Damage) -> Iterator[Patch]:
             if own != width:
                 yield from moves(damage, below, width - own, cost=1.0, whole=1.2, alone=1.1)
                 splices = shifted(damage, head, below - 1, own - width)
-                says = f"lines {head} to {below - 1} moved"
-                yield Patch(splices=splices, cost=0.9, kind="indentation", says=says)
+                yield Patch(splices, 0.9, "indentation", f"lines {head} to {below - 1} moved")
             break
         below = damage.after(below)
     indent = damage.lines[head - 1][:width]
@@ -91,8 +90,7 @@ def untried(damage: Damage) -> Iterator[Patch]:
     inner = [
         one for one in shifted(damage, head + 1, line - 1, -len(damage.unit)) if one.start >= end
     ]
-    says = "`try:` dropped"
-    yield Patch(splices=(Splice(start, end, ""), *inner), cost=1.6, kind="header", says=says)
+    yield Patch((Splice(start, end, ""), *inner), 1.6, "header", "`try:` dropped")
 
 
 def _try(damage: Damage) -> Iterator[Patch]:
@@ -109,14 +107,12 @@ def _try(damage: Damage) -> Iterator[Patch]:
             moved = () if deeper else shifted(damage, above, line - 1, len(damage.unit))
             rest = [one for one in moved if one.start != start]
             head = Splice(start, start, f"{indent}try:\n" + ("" if deeper else damage.unit))
-            yield Patch(
-                splices=(head, *rest), cost=1.2 + 0.1 * nth, kind="header", says="`try:` put in"
-            )
+            yield Patch((head, *rest), 1.2 + 0.1 * nth, "header", "`try:` put in")
         above = damage.before(above)
 
 
 def outside(damage: Damage) -> Iterator[Patch]:
-    """What belongs in a function or a loop, moved into the one above it."""
+    """Move what belongs in a function or a loop into the one above it."""
     line, width = damage.line, damage.width(damage.line)
     looping = "loop" in damage.message
     pattern = r"\s*(for|while|async for)\b" if looping else r"\s*(async\s+def|def)\b"
@@ -165,4 +161,4 @@ def _gathered(damage: Damage, head: int, width: int, far: float) -> Iterator[Pat
             splices = shifted(damage, first, end, width)
             says = f"lines {first} to {end} indented" if first != end else f"line {end} indented"
             price = cost + (0.0 if end == ends[-1] else 0.1)
-            yield Patch(splices=splices, cost=price, kind="indentation", says=says)
+            yield Patch(splices, price, "indentation", says)

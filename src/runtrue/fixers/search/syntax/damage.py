@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import builtins
 import re
 import warnings
 from bisect import bisect_right
@@ -13,6 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from runtrue.fixers.search.edit import Splice, parsed
+from runtrue.fixers.search.program import BUILTINS
 from runtrue.fixers.search.syntax.tokens import CLOSING, HEADERS, OPENING, Lexeme, tokens
 
 _UNFINISHED = re.compile(r"unterminated|EOL while|EOF while scanning")
@@ -20,12 +20,12 @@ _BRACKETS = re.compile(r"was never closed|unmatched|does not match opening|unexp
 
 
 def parses(text: str) -> SyntaxError | None:
-    """Why a text is not a Python program; None if it is one."""
+    """Return why a text is not a Python program; None if it is one."""
     return judged(text)[0]
 
 
 def judged(text: str) -> tuple[SyntaxError | None, ast.Module | None]:
-    """Why a text is not a Python program, and its tree, which may be had even so."""
+    """Return why a text is not a Python program, and its tree, if there is one even so."""
     tree = None
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # odd escapes and the like are no reason
@@ -39,7 +39,7 @@ def judged(text: str) -> tuple[SyntaxError | None, ast.Module | None]:
     return None, tree
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Patch:
     """One proposed change of a damaged text: what it costs to believe in it, from about 0.5 up."""
 
@@ -78,7 +78,7 @@ class Damage:
 
     @cached_property
     def phase(self) -> int:
-        """What could be judged: strings first, then brackets, then all else, at last scopes."""
+        """Stage that the check reached: 0 strings, 1 brackets, 2 grammar, 3 scopes."""
         if self._has_tree:
             return 3
         if _UNFINISHED.search(self.message):
@@ -87,17 +87,17 @@ class Damage:
 
     @property
     def left(self) -> int:
-        """How much of the text was not reached."""
+        """Length of the text that was not reached."""
         return len(self.text) - self.at
 
     # -- lines ----------------------------------------------------------------------------------
 
     def start(self, line: int) -> int:
-        """Where a line starts."""
+        """Return where a line starts."""
         return self._starts[line - 1]
 
     def end(self, line: int) -> int:
-        """Where a line ends, without the line's end."""
+        """Return where a line ends, without its line break."""
         return self._starts[line - 1] + len(self.lines[line - 1])
 
     def line_of(self, position: int) -> int:
@@ -109,7 +109,7 @@ class Damage:
         return self.lines[line - 1].strip()
 
     def width(self, line: int) -> int:
-        """How far a line is indented, in characters."""
+        """Return how far a line is indented, in characters."""
         content = self.lines[line - 1]
         return len(content) - len(content.lstrip())
 
@@ -126,7 +126,7 @@ class Damage:
         return common[0] if common else "    "
 
     def heads(self, line: int) -> bool:
-        """Whether a line is the head of a block, to judge by how it begins and ends."""
+        """True if a line looks like the head of a block, by how it begins and ends."""
         code = [token for token in self.on(line) if token.kind != "comment"]
         return bool(code) and (
             code[-1].text == ":" or (code[0].text in HEADERS and ":" in self.lines[line - 1])
@@ -203,7 +203,7 @@ class Damage:
     def names(self) -> set[str]:
         """All words of the text that are not in strings or comments, and Python's own names."""
         used = {token.text for token in self.tokens if token.kind == "name"}
-        return used | set(dir(builtins))
+        return used | BUILTINS
 
     @cached_property
     def region(self) -> tuple[int, int]:
@@ -219,10 +219,10 @@ class Damage:
     def put(self, kind: str, position: int, text: str, cost: float) -> Patch:
         """A step that inserts something."""
         says = f"`{text.strip() or text}` put in"
-        return Patch(splices=(Splice(position, position, text),), cost=cost, kind=kind, says=says)
+        return Patch((Splice(position, position, text),), cost, kind, says)
 
     def swap(self, kind: str, start: int, end: int, text: str, cost: float) -> Patch:
         """A step that writes something else in the place of something."""
         old = " ".join(self.text[start:end].split())
         says = f"`{old[:60]}` → `{text.strip()[:60]}`" if text.strip() else f"`{old[:60]}` dropped"
-        return Patch(splices=(Splice(start, end, text),), cost=cost, kind=kind, says=says)
+        return Patch((Splice(start, end, text),), cost, kind, says)

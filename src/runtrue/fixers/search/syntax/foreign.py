@@ -57,7 +57,7 @@ def operators(damage: Damage) -> Iterator[Patch]:
             if (ends := re.search(r"(;+)\s*(?:#.*)?$", damage.lines[line - 1]))
         )
         if splices:
-            yield Patch(splices=splices, cost=0.8, kind="mark ;", says="`;` dropped at line ends")
+            yield Patch(splices, 0.8, "mark ;", "`;` dropped at line ends")
 
 
 _SHAPES = (
@@ -165,25 +165,20 @@ def _marked(
     ]
     dropped = [*marks, drops] if drops else marks
     yield Patch(
-        splices=tuple(dropped),
-        cost=(0.9 if spaced or not alone else 1.0) + common + far,
-        kind=kind,
-        says=f"`{opening}` → `#`",
+        tuple(dropped),
+        (0.9 if spaced or not alone else 1.0) + common + far,
+        kind,
+        f"`{opening}` → `#`",
     )
     if alone:
         held = (Splice(place, place + size, "pass  #"), *dropped[1:])
-        yield Patch(
-            splices=held, cost=1.6 + common + far, kind=kind, says=f"`{opening}` → `pass  #`"
-        )
+        yield Patch(held, 1.6 + common + far, kind, f"`{opening}` → `pass  #`")
     # As code that the marks do not belong to.
     bare = re.match(r"\s*", rest)
     width = size + (bare.end() if bare and alone else 0)
     stripped = (Splice(place, place + width, ""), *((drops,) if drops else ()))
     yield Patch(
-        splices=stripped,
-        cost=(1.3 if spaced else 0.9) + common + far + 0.05,
-        kind=kind,
-        says=f"`{opening}` dropped",
+        stripped, (1.3 if spaced else 0.9) + common + far + 0.05, kind, f"`{opening}` dropped"
     )
     # Not there at all.
     end = close + len(ending)
@@ -243,7 +238,7 @@ def braces(damage: Damage) -> Iterator[Patch]:
             splices.append(Splice(start + tail.start(1), start + tail.end(1), ""))
     if any(one.text == ":" for one in splices):
         says = "blocks in braces as indented blocks"
-        yield Patch(splices=tuple(sorted(set(splices))), cost=0.6, kind="braces", says=says)
+        yield Patch(tuple(sorted(set(splices))), 0.6, "braces", says)
     for token in damage.on(damage.line):
         if token.text in "{}":
             yield damage.swap(

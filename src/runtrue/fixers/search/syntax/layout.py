@@ -66,8 +66,7 @@ def _body(damage: Damage) -> Iterator[Patch]:
         body = damage.after(part)
         end = run(damage, body)[-1] if body is not None else part
         splices = shifted(damage, line, end, width)
-        says = f"lines {line} to {end} indented"
-        yield Patch(splices=splices, cost=1.1, kind="indentation", says=says)
+        yield Patch(splices, 1.1, "indentation", f"lines {line} to {end} indented")
         part = damage.after(end)
 
 
@@ -116,8 +115,7 @@ def _too_far(damage: Damage) -> Iterator[Patch]:
             good = earlier is not None and damage.width(earlier) == width
             cost = 0.8 if good else 1.4 + 0.1 * nth
             splices = shifted(damage, above, line - 1, width - damage.width(before))
-            says = f"line {above} indented"
-            yield Patch(splices=splices, cost=cost, kind="indentation", says=says)
+            yield Patch(splices, cost, "indentation", f"line {above} indented")
         if damage.heads(above):
             break
         above = damage.before(above)
@@ -134,8 +132,7 @@ def _too_far(damage: Damage) -> Iterator[Patch]:
                 Splice(start, start, f"{keyword} "),
                 Splice(damage.end(before), damage.end(before), ":"),
             )
-            says = f"`{keyword}` and a colon put in"
-            yield Patch(splices=splices, cost=2.2, kind="header", says=says)
+            yield Patch(splices, 2.2, "header", f"`{keyword}` and a colon put in")
 
 
 def _levels(damage: Damage, line: int) -> list[int]:
@@ -172,8 +169,7 @@ def _between(damage: Damage) -> Iterator[Patch]:
             break
         if damage.width(above) < width:
             splices = shifted(damage, above, above, width - damage.width(above))
-            says = f"line {above} indented"
-            yield Patch(splices=splices, cost=0.9, kind="indentation", says=says)
+            yield Patch(splices, 0.9, "indentation", f"line {above} indented")
             break
         above = damage.before(above)
     # All above may be what is off: the lines of the block before, back to its head.
@@ -186,8 +182,7 @@ def _between(damage: Damage) -> Iterator[Patch]:
         head = damage.before(first)
         if head is not None and damage.width(head) < width:
             splices = shifted(damage, first, line - 1, width - off)
-            says = f"lines {first} to {line - 1} dedented"
-            yield Patch(splices=splices, cost=1.1, kind="indentation", says=says)
+            yield Patch(splices, 1.1, "indentation", f"lines {first} to {line - 1} dedented")
 
 
 def _tabs(damage: Damage, *, everywhere: bool = True) -> Iterator[Patch]:
@@ -203,4 +198,4 @@ def _tabs(damage: Damage, *, everywhere: bool = True) -> Iterator[Patch]:
         if splices:
             says = f"tabs as {size} spaces"
             cost = 0.5 + 0.1 * (size != 8) + 0.1 * (size == 2)
-            yield Patch(splices=tuple(splices), cost=cost, kind="tabs", says=says)
+            yield Patch(tuple(splices), cost, "tabs", says)

@@ -68,7 +68,7 @@ def equals(damage: Damage) -> Iterator[Patch]:
     chosen = single if tests else single[1:]
     if len(chosen) > 1:
         splices = tuple(Splice(token.start, token.end, "==") for token in chosen)
-        yield Patch(splices=splices, cost=0.6, kind="= for ==", says="`=` → `==`")
+        yield Patch(splices, 0.6, "= for ==", "`=` → `==`")
     for token in code:
         if token.text == "==":
             yield damage.swap("== for =", token.start, token.end, "=", 1.1)
@@ -175,7 +175,7 @@ def _above(damage: Damage, index: int) -> Lexeme | None:
 
 
 def _joins(token: Lexeme) -> bool:
-    """Whether a token is a word that goes on with an expression: `and`, `for`, `if`."""
+    """True if a token is a word that continues an expression: `and`, `for`, `if`."""
     plain = ("None", "True", "False", "not", "lambda", "await", "yield")
     return keyword.iskeyword(token.text) and token.text not in plain
 

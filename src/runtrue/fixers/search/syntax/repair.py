@@ -121,7 +121,7 @@ def search(text: str, *, limit: int, seconds: float) -> Iterator[SyntaxFix]:
 
 
 class _Frontier:
-    """What was tried and what is to be tried."""
+    """The texts that were tried, and those that wait to be."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -135,7 +135,7 @@ class _Frontier:
         self._waiting: dict[str, list[_Rest]] = {}
 
     def ready(self, cost: float | None) -> Iterator[SyntaxFix]:
-        """What parses and is not beaten by anything that costs so much or more."""
+        """Yield what parses and cannot be beaten by anything that costs so much or more."""
         base = self._least or 0.0
         while self._done and (cost is None or self._done[0][0] - base <= cost):
             yield heapq.heappop(self._done)[2]
@@ -209,8 +209,7 @@ class _Frontier:
         heapq.heappush(self._done, (one.cost + odd, one.order, repair))
         names = words.foreign_names(new, sense.unbound(tree))
         if names:
-            says = "names as Python has them"
-            step = Patch(splices=names, cost=-0.2, kind="foreign names", says=says)
+            step = Patch(names, -0.2, "foreign names", "names as Python has them")
             self._put(one.cost - 0.2, (*one.path, _Applied(step, 0)), text=splice(new, names))
         # Those that wait have the same damage left, for which there is a remedy now.
         for key, first in one.keys[1:]:
@@ -222,7 +221,7 @@ class _Frontier:
 
 
 def _further(before: Damage, after: Damage, step: Patch) -> bool:
-    """Whether Python comes further after a step."""
+    """True if Python comes further after a step."""
     if after.phase != before.phase and 3 in (after.phase, before.phase):
         return after.phase == 3
     below = _below(before, after, step)
@@ -240,7 +239,7 @@ def _further(before: Damage, after: Damage, step: Patch) -> bool:
 
 
 def _below(before: Damage, after: Damage, step: Patch) -> bool:
-    """Whether what is wrong after a step lies on a line below all that it changed."""
+    """True if what is wrong after a step is on a line below all that it changed."""
     edited = before.line_of(max(one.end for one in step.splices))
     return after.left < len(before.text) - before.end(max(edited, before.line))
 

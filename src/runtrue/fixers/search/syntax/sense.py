@@ -7,10 +7,11 @@ uses, statements that nothing reaches, methods without `self`.
 from __future__ import annotations
 
 import ast
-import builtins
 from collections.abc import Iterable, Iterator
 
-_BUILTINS = frozenset(dir(builtins)) | {"__file__", "__path__", "__class__", "__module__"}
+from runtrue.fixers.search.program import BUILTINS
+
+_BUILTINS = BUILTINS | {"__file__", "__path__", "__class__", "__module__"}
 _FUNCTION = (ast.FunctionDef, ast.AsyncFunctionDef)
 _SCOPES = (*_FUNCTION, ast.Lambda, ast.ClassDef)
 _ENDS = (ast.Return, ast.Raise, ast.Break, ast.Continue)
@@ -22,7 +23,7 @@ _MISFIT = 0.8
 
 
 def oddity(tree: ast.Module) -> float:
-    """How much in a program makes no sense; 0 for most programs that people keep."""
+    """Return how much of a program makes no sense; 0 for most real programs."""
     return _UNBOUND * len(unbound(tree)) + sum(_oddities(tree))
 
 
@@ -61,7 +62,7 @@ def unbound(tree: ast.Module) -> set[str]:
     if any(isinstance(n, ast.ImportFrom) and n.names[0].name == "*" for n in ast.walk(tree)):
         return set()
     missing: set[str] = set()
-    _look(tree, frozenset(_BUILTINS), missing)
+    _look(tree, _BUILTINS, missing)
     return missing
 
 

@@ -55,8 +55,8 @@ def moves(
         says = f"line {line} {way}" if end == line else f"lines {line} to {end} {way}"
         splices = shifted(damage, line, end, width)
         if splices:
-            yield Patch(splices=splices, cost=price, kind="indentation", says=says)
+            yield Patch(splices, price, "indentation", says)
     if ends[0] != line:
         splices = shifted(damage, line, line, width)
         if splices:
-            yield Patch(splices=splices, cost=alone, kind="indentation", says=f"line {line} {way}")
+            yield Patch(splices, alone, "indentation", f"line {line} {way}")

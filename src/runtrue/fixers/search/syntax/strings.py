@@ -61,7 +61,7 @@ def quotes(damage: Damage) -> Iterator[Patch]:
 
 
 def _place(text: str, at: int, opener: int) -> float:
-    """How odd a place for a quote is: best before what closes, and at the edge of words."""
+    """Return how odd a place for a quote is; best are closing brackets and word edges."""
     if at > opener:
         if _TAIL.match(text, at):
             # Before all of the closing tail is better than within it, but only just.
@@ -73,7 +73,7 @@ def _place(text: str, at: int, opener: int) -> float:
 
 
 def _code(damage: Damage, content: str) -> bool:
-    """Whether what a string holds reads like code of this program, or is nothing at all."""
+    """True if what a string holds reads like code of this program, or is empty."""
     if _TAIL.match(content):
         return True
     names = [token.text for token in tokens(content) if token.kind == "name"]
@@ -92,7 +92,7 @@ def _open_before(text: str) -> str:
 
 
 def _triples(damage: Damage, weight: float = 0.0) -> Iterator[Patch]:
-    """Where a long string should have ended. The one that lacks its end may be an earlier one."""
+    """End a long string earlier; the one that lacks its end may be an earlier one."""
     above = [
         mark
         for mark in re.finditer(r"\"\"\"|'''", damage.text)
@@ -108,7 +108,7 @@ def _triples(damage: Damage, weight: float = 0.0) -> Iterator[Patch]:
 
 
 def _opens(damage: Damage, mark: re.Match[str]) -> bool:
-    """Whether a long string begins here, by its looks: first on its line, below a head."""
+    """True if a long string seems to begin here: first on its line, below a head."""
     line = damage.line_of(mark.start())
     above = line - 1
     while above > 0 and not damage.content(above):
@@ -170,7 +170,7 @@ def odd_characters(damage: Damage) -> Iterator[Patch]:
             Splice(found.start(), found.end(), plain[found.group()]) for found in chosen
         )
         says = f"plain characters for typographic ones {where}"
-        yield Patch(splices=splices, cost=cost, kind="odd characters", says=says)
+        yield Patch(splices, cost, "odd characters", says)
 
 
 def backslashes(damage: Damage) -> Iterator[Patch]:

@@ -29,14 +29,14 @@ def fences(damage: Damage) -> Iterator[Patch]:
             Splice(0, min(first.end() + 1, len(damage.text)), ""),
             Splice(last.start(), len(damage.text), ""),
         )
-        yield Patch(splices=outside, cost=0.5, kind="fence", says="only what the fence holds")
+        yield Patch(outside, 0.5, "fence", "only what the fence holds")
     lines = tuple(Splice(mark.start(), min(mark.end() + 1, len(damage.text)), "") for mark in marks)
-    yield Patch(splices=lines, cost=0.4, kind="fence", says="the fences dropped")
+    yield Patch(lines, 0.4, "fence", "the fences dropped")
     if len(marks) == 1:
         rest = (Splice(0, min(marks[0].end() + 1, len(damage.text)), ""),)
-        yield Patch(splices=rest, cost=0.6, kind="fence", says="only what follows the fence")
+        yield Patch(rest, 0.6, "fence", "only what follows the fence")
         above = (Splice(marks[0].start(), len(damage.text), ""),)
-        yield Patch(splices=above, cost=0.7, kind="fence", says="only what precedes the fence")
+        yield Patch(above, 0.7, "fence", "only what precedes the fence")
 
 
 def conflicts(damage: Damage) -> Iterator[Patch]:
@@ -48,24 +48,24 @@ def conflicts(damage: Damage) -> Iterator[Patch]:
         )
         if marks:
             lines = tuple(Splice(mark.start(), mark.end(), "") for mark in marks)
-            yield Patch(splices=lines, cost=0.6, kind="merge", says="the marks of a merge dropped")
+            yield Patch(lines, 0.6, "merge", "the marks of a merge dropped")
         return
     for nth, (side, says) in enumerate((("ours", "this side"), ("theirs", "the other side"))):
         splices = tuple(Splice(one.start(), one.end(), one.group(side)) for one in found)
         kept = f"{says} of the merge kept"
-        yield Patch(splices=splices, cost=0.4 + 0.05 * nth, kind="merge", says=kept)
+        yield Patch(splices, 0.4 + 0.05 * nth, "merge", kept)
         if len(found) > 1:
             one = found[0]
             splices = (Splice(one.start(), one.end(), one.group(side)),)
-            yield Patch(splices=splices, cost=0.5 + 0.05 * nth, kind="merge", says=kept)
+            yield Patch(splices, 0.5 + 0.05 * nth, "merge", kept)
     both = tuple(
         Splice(one.start(), one.end(), one.group("ours") + one.group("theirs")) for one in found
     )
-    yield Patch(splices=both, cost=0.7, kind="merge", says="both sides of the merge kept")
+    yield Patch(both, 0.7, "merge", "both sides of the merge kept")
 
 
 def margins(damage: Damage) -> Iterator[Patch]:
-    """What stands before the code of each line: the marks of a diff, a prompt, line numbers."""
+    """Drop what precedes the code of each line: diff marks, prompts, line numbers."""
     lines = damage.lines
     marked = [line for line, text in enumerate(lines, 1) if re.match(r"[+-](?![+-]{2})", text)]
     if (marked and damage.lines[damage.line - 1][:1] in ("+", "-", "@")) or any(
@@ -79,17 +79,15 @@ def margins(damage: Damage) -> Iterator[Patch]:
                 splices.append(Splice(start, end, ""))
             elif text.startswith("+") or (full and text.startswith(" ")):
                 splices.append(Splice(start, start + 1, ""))
-        yield Patch(
-            splices=tuple(splices), cost=0.7, kind="diff", says="the marks of a diff dropped"
-        )
+        yield Patch(tuple(splices), 0.7, "diff", "the marks of a diff dropped")
         spaced = tuple(Splice(damage.start(line), damage.start(line) + 1, " ") for line in marked)
-        yield Patch(splices=spaced, cost=1.0, kind="diff", says="the marks of a diff as spaces")
+        yield Patch(spaced, 1.0, "diff", "the marks of a diff as spaces")
     for pattern, what in ((_PROMPT, "prompts"), (_NUMBER, "line numbers")):
         if pattern.match(lines[damage.line - 1]):
             found = tuple(
                 Splice(one.start(), one.end(), "") for one in pattern.finditer(damage.text)
             )
-            yield Patch(splices=found, cost=0.7, kind="margin", says=f"{what} dropped")
+            yield Patch(found, 0.7, "margin", f"{what} dropped")
 
 
 def prologue(damage: Damage) -> Iterator[Patch]:
@@ -104,14 +102,14 @@ def prologue(damage: Damage) -> Iterator[Patch]:
     if first and damage.line < first:
         before = Splice(0, damage.start(first), "")
         cost = 0.8 if _wordy(damage.text[: before.end]) else 3.0
-        yield Patch(splices=(before,), cost=cost, kind="prose", says="the prose before it dropped")
+        yield Patch((before,), cost, "prose", "the prose before it dropped")
     if damage.before(damage.line):
         after = Splice(damage.start(damage.line), len(damage.text), "")
         cost = 1.0 if _wordy(damage.text[after.start :]) else 4.0
-        yield Patch(splices=(after,), cost=cost, kind="prose", says="what follows it dropped")
+        yield Patch((after,), cost, "prose", "what follows it dropped")
 
 
 def _wordy(text: str) -> bool:
-    """Whether a text is sentences rather than code."""
+    """True if a text is sentences rather than code."""
     words = re.findall(r"[^\W\d_]+", text)
     return len(words) > 2 and len(re.findall(r"[=()\[\]{}<>+*/_]", text)) < len(words) / 4

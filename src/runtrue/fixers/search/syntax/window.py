@@ -97,7 +97,7 @@ def _narrower(lines: list[str], first: int, last: int, lead: str) -> list[tuple[
 
 
 def _methods(lines: list[str]) -> re.Pattern[str]:
-    """What the methods of a class begin with, whose body is given: not those within them."""
+    """Return the pattern of how the methods begin in a class with the given body."""
     for line in lines:
         if found := re.match(rf"([ \t]+){_METHOD}", line):
             return re.compile(re.escape(found.group(1)) + _METHOD)

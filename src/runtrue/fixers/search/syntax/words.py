@@ -150,7 +150,7 @@ def _name(damage: Damage, token: Lexeme, far: float) -> Iterator[Patch]:
     if 1 < len(spots) <= 40:
         splices = tuple(Splice(found.start(), found.end(), f"{token.text}_") for found in spots)
         says = f"`{token.text}` → `{token.text}_` where it is a name"
-        yield Patch(splices=splices, cost=1.5 + far, kind="reserved word", says=says)
+        yield Patch(splices, 1.5 + far, "reserved word", says)
 
 
 def _missing(damage: Damage, row: list[Lexeme], line: int, far: float) -> Iterator[Patch]:
@@ -189,7 +189,7 @@ def _missing(damage: Damage, row: list[Lexeme], line: int, far: float) -> Iterat
     if texts[0] == "raise" and "," in texts and len(code) > 3:
         comma = code[texts.index(",")]
         splices = (Splice(comma.start, comma.end, "("), Splice(code[-1].end, code[-1].end, ")"))
-        yield Patch(splices=splices, cost=0.7 + far, kind="raise", says="the message in brackets")
+        yield Patch(splices, 0.7 + far, "raise", "the message in brackets")
     if "if" in texts and texts[0] != "if":
         yield damage.put("missing else", code[-1].end, " else None", 1.9 + far)
 
@@ -212,7 +212,7 @@ def foreign_names(text: str, names: set[str]) -> tuple[Splice, ...]:
 
 
 def _distance(one: str, other: str) -> int:
-    """How many letters lie between two words; a swap of neighbours counts as one."""
+    """Return the edit distance of two words; a swap of neighbours counts as one."""
     if abs(len(one) - len(other)) > 2:
         return 9
     before: list[int] = []
