@@ -417,8 +417,8 @@ class TestFilesApart:
         (apart.work / "tests").mkdir()
         (apart.work / "tests" / "t").write_text("theirs")
         harm = "echo >mine; echo >tests/t; rm -rf tests; mv tests x; chmod 0 tests; echo >tests/new"
-        apart.run("sh", "-c", harm, kept=(apart.work / "tests", apart.work / "file"))
-        apart.run("sh", "-c", "echo mine >file; rm -f file", kept=(apart.work / "file",))
+        apart.run("sh", "-c", harm, read_only=(apart.work / "tests", apart.work / "file"))
+        apart.run("sh", "-c", "echo mine >file; rm -f file", read_only=(apart.work / "file",))
         assert (apart.work / "tests" / "t").read_text() == "theirs"
         assert [path.name for path in (apart.work / "tests").iterdir()] == ["t"]
         assert (apart.work / "file").read_text() == "theirs\n"
@@ -429,7 +429,7 @@ class TestFilesApart:
     ) -> None:
         for place in make_place("together", user):
             with pytest.raises(OSError, match="could be changed: install bubblewrap"):
-                place.run("sh", "-c", "echo mine >file", kept=(place.work / "file",))
+                place.run("sh", "-c", "echo mine >file", read_only=(place.work / "file",))
             assert (place.work / "file").read_text() == "theirs\n"
 
     def test_the_root_shows_only_what_there_is_for_it(self, apart: Place) -> None:
@@ -924,7 +924,7 @@ class TestView:
             tools=(),
             read=(),
             write=(place.work,),
-            kept=(),
+            read_only=(),
             hidden=(),
             limits=ResourceLimits(),
         )

@@ -26,6 +26,7 @@ from runtrue.sandbox.git import STAGE, Tree, remove
 _MOVER = Path(_mover.__file__)
 #: The mover's exit code when it failed and has undone what it did.
 _UNDONE = 1
+_UNCHANGED = "not applied, and nothing is changed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +85,7 @@ class Applier:
             temporary.replace(self._intent)
             sync(str(self.home))
         except (OSError, SandboxError) as error:
-            raise _refused(reason(error)) from error
+            raise _error(_UNCHANGED, reason(error)) from error
 
     def _stage(
         self, stage: Path, users: Tree, candidate: str, before: Mapping[str, str | None]
@@ -135,10 +136,12 @@ class Applier:
             printed, _ = mover.communicate()
         report: MoveReport = json.loads(printed) if printed else {}
         if mover.returncode not in (0, _UNDONE):
-            ended = f"the process that moves files ended ({mover.returncode})"
-            raise _stuck(report.get("error", ended), back=back)
+            why = report.get("error", f"the process that moves files ended ({mover.returncode})")
+            if back:
+                raise _error("what was applied of the patch could not be undone", why, "try again")
+            raise _error("not all of the patch could be applied", why)
         if "error" in report:
-            raise _refused(report["error"])
+            raise _error(_UNCHANGED, report["error"])
         return report.get("conflicts", [])
 
     def _clear(self) -> None:
@@ -159,22 +162,8 @@ class Applier:
         return self.home / "stage"
 
 
-def _refused(reason: str) -> SandboxError:
-    return SandboxError(
-        f"not applied, and nothing is changed: {reason}; fix that, then finish with "
-        "`runtrue runs resume`"
-    )
-
-
-def _stuck(reason: str, *, back: bool) -> SandboxError:
-    if back:
-        return SandboxError(
-            f"what was applied of the patch could not be undone: {reason}; fix that, then try again"
-        )
-    return SandboxError(
-        f"not all of the patch could be applied: {reason}; fix that, then finish with "
-        "`runtrue runs resume`"
-    )
+def _error(what: str, why: str, then: str = "finish with `runtrue runs resume`") -> SandboxError:
+    return SandboxError(f"{what}: {why}; fix that, then {then}")
 
 
 def _directories(top: Path, files: Iterable[str]) -> dict[str, int]:

@@ -61,11 +61,6 @@ class Violation:
     kind: str
     message: str
 
-    @classmethod
-    def of_git(cls, file: str) -> Violation:
-        """Return the violation by one of git's own files, however its name is written."""
-        return cls(file=file, kind="git", message=_GITS_OWN)
-
     @property
     def finding(self) -> Finding:
         """The violation as a finding of the source `apply`."""
@@ -100,12 +95,16 @@ class RefusedFiles(SandboxError):
 
 
 def candidate_violations(
-    users: Tree, base: str, candidate: str, sandbox: Path
+    users: Tree, base: str, candidate: str, sandbox: Path, disguised: Iterable[str]
 ) -> tuple[Violation, ...]:
-    """Return what must not be applied of a candidate, whose files are in `sandbox`."""
+    """Return what must not be applied of a candidate, whose files are in `sandbox`.
+
+    `disguised` are further files there that are git's own on some systems.
+    """
+    others = tuple(Violation(file=file, kind="git", message=_GITS_OWN) for file in disguised)
     changes = users.changes(base, candidate)
     if not changes:
-        return ()
+        return others
     entries = users.entries(candidate)
     modes = {mode for _, mode, _ in changes.values()}
     # Where the others lead matters only to one that may lead there.
@@ -126,7 +125,8 @@ def candidate_violations(
                 names=names,
             )
         )
-    return violations(changed, files=entries, links=links, hooks=_hooks(users))
+    found = violations(changed, files=entries, links=links, hooks=_hooks(users))
+    return (*found, *others)
 
 
 def _hooks(users: Tree) -> str | None:

@@ -6,6 +6,7 @@ import glob
 import hashlib
 import os
 from abc import ABC, abstractmethod
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from runtrue.confinement import Confinement
 from runtrue.errors import SandboxError
 from runtrue.loop import Workplace
 from runtrue.process import MARK, kill_marked
-from runtrue.sandbox.environment import allowed, search_path
+from runtrue.sandbox.environment import allowed, find_behind_shims, imports, search_path
 from runtrue.sandbox.extras import Extras
 from runtrue.sandbox.git import Tree, mark_of, remove, run_git
 from runtrue.sandbox.isolation import Isolation
@@ -152,15 +153,17 @@ class TreeSandbox(ABC):
 
     def content(self, file: str, candidate: str) -> bytes | None:
         """Return the content of a file of the project in a candidate, if it is there."""
-        file = self.rooted(file)
-        if file not in self._tree.files(candidate):
-            return None
-        return self._tree.content(file, candidate)
+        return self._content(self.rooted(file), candidate)
 
     def original(self, file: str) -> bytes | None:
         """Return the first content of a file, named from the root, if it was there."""
-        base = self._info.base
-        return self._tree.content(file, base) if file in self._tree.files(base) else None
+        return self._content(file, self.base)
+
+    def _content(self, file: str, candidate: str) -> bytes | None:
+        return self._tree.content(file, candidate) if self._has(file, candidate) else None
+
+    def _has(self, file: str, candidate: str) -> bool:
+        return file in self._tree.files(candidate)
 
     def content_hash(self, file: str, candidate: str) -> str | None:
         """Return the SHA-256 of a file of the project in a candidate, if it is there."""
@@ -169,7 +172,7 @@ class TreeSandbox(ABC):
 
     def may_add(self, file: str, candidate: str) -> bool:
         """Return whether a file is a test that a candidate does not have."""
-        return is_test(file) and file not in self._tree.files(candidate)
+        return is_test(file) and not self._has(file, candidate)
 
     def changed_lines(self, candidate: str) -> dict[str, frozenset[int]]:
         """Return the lines by file that a candidate adds to the user's tree."""
@@ -270,8 +273,29 @@ class TreeSandbox(ABC):
         (git_dir / "info" / "attributes").write_text("* -text -filter -ident\n")
         return git_dir
 
-    def _keep(self, info: SandboxInfo) -> None:
-        _write(self._info_file, msgspec.json.encode(info))
+    def _finish_open(
+        self, users: Tree, base: str, files: Path, extras: Extras, shown: Iterable[str]
+    ) -> str:
+        """Find out what commands on `files` need to see, and store how the sandbox was made."""
+        top = users.directory
+        behind_shims = find_behind_shims(self._project, self._environment(top))
+        found = imports(top, files, self._environment(top, behind_shims))
+        info = SandboxInfo(
+            top=str(top),
+            git_dir=str(users.git_dir),
+            base=base,
+            extras=extras,
+            python_path=found.path,
+            behind_shims=behind_shims,
+            shown=(*found.outside, *shown),
+        )
+        self._store(info)
+        return base
+
+    def _store(self, info: SandboxInfo) -> None:
+        temporary = self._info_file.with_suffix(".new")
+        temporary.write_bytes(msgspec.json.encode(info))
+        temporary.replace(self._info_file)
         self._opened = info
 
     @property
@@ -293,9 +317,3 @@ class TreeSandbox(ABC):
     @abstractmethod
     def _tree(self) -> Tree:
         """The files of the present candidate as a git tree."""
-
-
-def _write(path: Path, data: bytes) -> None:
-    temporary = path.with_suffix(".new")
-    temporary.write_bytes(data)
-    temporary.replace(path)

@@ -23,8 +23,8 @@ _LIMIT = 50 * 1024 * 1024
 class Extras:
     """The names of files, links and whole directories, and of empty directories."""
 
-    files: tuple[str, ...]
-    empty: tuple[str, ...]
+    files: tuple[str, ...] = ()
+    empty: tuple[str, ...] = ()
 
 
 def copy_extras(users: Tree, sandbox: Path, copies: Path) -> Extras:

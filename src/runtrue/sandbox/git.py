@@ -38,6 +38,13 @@ _KEPT_KINDS = (stat.S_IFREG, stat.S_IFLNK)
 #: Where a hunk of a patch begins, and its lines in the new file.
 _HUNK = re.compile(r"^@@ -\S+ \+(\d+)(?:,(\d+))? @@", re.MULTILINE)
 
+#: Options for a patch from which lines are counted.
+LINE_OPTIONS = (
+    *("--no-color", "--no-ext-diff", "--no-textconv", "--no-renames", "--no-relative"),
+    # Neither may a setting join hunks, nor an attribute call a program binary.
+    *("--unified=0", "--inter-hunk-context=0", "--text"),
+)
+
 _QUIET = {
     # Hooks, signing, fsmonitor daemons and pagers are the user's; none may act on our behalf.
     "core.hooksPath": os.devnull,
@@ -186,17 +193,9 @@ class Tree:
 
     def changed_lines(self, old: str, new: str) -> dict[str, frozenset[int]]:
         """Return the lines of `new` by file that `old` does not have."""
-        options = (
-            *("--no-color", "--no-ext-diff", "--no-textconv", "--no-renames", "--no-relative"),
-            # Neither may a setting join hunks, nor an attribute call a program binary.
-            *("--unified=0", "--inter-hunk-context=0", "--text"),
-        )
-        lines: dict[str, frozenset[int]] = {}
-        for file in self.changed(old, new):
-            # One file at a time: the names in a patch of several may be quoted in any way.
-            patch = self.git("--literal-pathspecs", "diff", *options, old, new, "--", file)
-            lines[file] = changed_lines_in(patch)
-        return lines
+        # One file at a time: the names in a patch of several may be quoted in any way.
+        command = ("--literal-pathspecs", "diff", *LINE_OPTIONS, old, new, "--")
+        return {f: changed_lines_in(self.git(*command, f)) for f in self.changed(old, new)}
 
     def count_lines(self, old: str, new: str) -> tuple[int, int]:
         """Return how many lines were added and removed, in binary files as well."""

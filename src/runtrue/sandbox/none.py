@@ -7,8 +7,7 @@ from pathlib import Path
 
 from runtrue.confinement import Confinement
 from runtrue.errors import SandboxError
-from runtrue.sandbox.base import SandboxInfo, TreeSandbox
-from runtrue.sandbox.environment import find_behind_shims, imports
+from runtrue.sandbox.base import TreeSandbox
 from runtrue.sandbox.extras import Extras
 from runtrue.sandbox.git import INSTALLED, Tree, run_git
 from runtrue.sandbox.isolation import environment_paths, git_paths
@@ -38,20 +37,7 @@ class UsersTree(TreeSandbox):
             known = [entry for entry in entries if not entry.startswith(_SUBMODULE)]
             users.begin_with_entries("\0".join(known))
         base = users.snapshot()
-        behind_shims = find_behind_shims(self._project, self._environment(top))
-        found = imports(top, top, self._environment(top, behind_shims))
-        self._keep(
-            SandboxInfo(
-                top=str(top),
-                git_dir=str(git_dir),
-                base=base,
-                extras=Extras(files=(), empty=()),
-                python_path=found.path,
-                behind_shims=behind_shims,
-                shown=(*found.outside, *self._environments()),
-            )
-        )
-        return base
+        return self._finish_open(users, base, top, Extras(), self._environments())
 
     def _environments(self) -> Iterator[str]:
         """Return the targets of the project's virtual environments, while they are the user's."""
@@ -104,11 +90,11 @@ class UsersTree(TreeSandbox):
 
     def _box(self) -> Confinement:
         # What the user's own git and editor run must not be changed here, nor what is recorded.
-        git, kept = git_paths(self.top)
+        git, read_only = git_paths(self.top)
         return self._isolation.box(
             write=(self.top, *git, self._scratch),
             read=map(Path, self._info.shown),
-            kept=kept,
+            read_only=read_only,
             hidden=(self._home.parent.parent,) if self._home.is_relative_to(self.top) else (),
             private=self._private,
         )

@@ -7,7 +7,7 @@ import shutil
 from pathlib import Path
 
 from runtrue.errors import SandboxError, UsageError
-from runtrue.sandbox.git import changed_lines_in, run_git
+from runtrue.sandbox.git import LINE_OPTIONS, changed_lines_in, run_git
 
 #: A file with more lines was not written by hand.
 _LONGEST = 100_000
@@ -87,17 +87,13 @@ def head_of(project: Path, revision: str = "HEAD") -> str:
 
 def changes_since(top: Path, commit: str) -> dict[str, tuple[int, ...]]:
     """Return the lines by file, from the top, that are new or changed since a commit."""
-    options = (
-        *("--no-color", "--no-ext-diff", "--no-textconv", "--no-renames"),
-        *("--unified=0", "--inter-hunk-context=0", "--text"),
-    )
     names = run_git("diff", "--name-only", "-z", "--no-renames", commit, cwd=top)
     changed: dict[str, tuple[int, ...]] = {}
     for file in filter(None, names.split("\0")):
         if not (top / file).is_file():
             changed[file] = ()
             continue
-        patch = run_git("--literal-pathspecs", "diff", *options, commit, "--", file, cwd=top)
+        patch = run_git("--literal-pathspecs", "diff", *LINE_OPTIONS, commit, "--", file, cwd=top)
         changed[file] = tuple(sorted(changed_lines_in(patch)))
     new = run_git("ls-files", "--others", "--exclude-standard", "-z", cwd=top)
     for file in filter(None, new.split("\0")):

@@ -9,9 +9,8 @@ from pathlib import Path
 from runtrue.errors import SandboxError
 from runtrue.sandbox._mover import signature
 from runtrue.sandbox.apply import Applier
-from runtrue.sandbox.apply_rules import RefusedFiles, Violation, candidate_violations
-from runtrue.sandbox.base import DEFAULT_ISOLATION, SandboxInfo, TreeSandbox
-from runtrue.sandbox.environment import find_behind_shims, imports
+from runtrue.sandbox.apply_rules import RefusedFiles, candidate_violations
+from runtrue.sandbox.base import DEFAULT_ISOLATION, TreeSandbox
 from runtrue.sandbox.extras import Extras, copy_extras, restore_extras
 from runtrue.sandbox.git import Tree, make_readable, remove, remove_special, run_git
 from runtrue.sandbox.isolation import Isolation, environment_paths
@@ -84,20 +83,9 @@ class GitSandbox(TreeSandbox):
         sandbox.begin_with(base)
         sandbox.git("checkout-index", "--all", "--force")
         extras = copy_extras(users, self._files, self._copies)
-        behind_shims = find_behind_shims(self._project, self._environment(top))
-        found = imports(top, self._files, self._environment(top, behind_shims))
-        info = SandboxInfo(
-            top=str(top),
-            git_dir=str(git_dir),
-            base=base,
-            extras=extras,
-            python_path=found.path,
-            behind_shims=behind_shims,
-            shown=(*found.outside, *self._linked(extras), str(git_dir / "objects")),
-        )
-        self._keep(info)
         self._untouched = base
-        return base
+        shown = (*self._linked(extras), str(git_dir / "objects"))
+        return self._finish_open(users, base, self._files, extras, shown)
 
     def _linked(self, extras: Extras) -> Iterator[str]:
         """Return the targets of extras that are links, with the base of virtual environments."""
@@ -198,19 +186,18 @@ class GitSandbox(TreeSandbox):
         soon as what it started has ended. If the user has changed these files meanwhile, nothing is
         written. Applying again, as after a crash, does what is left to do. Raises RefusedFiles.
         """
-        info, applier = self._info, self._applier
-        users = self._users_tree(Path(info.top), Path(info.git_dir), "apply-index")
-        files = users.changed(info.base, candidate)
+        applier, users, base = self._applier, self._users, self.base
+        files = users.changed(base, candidate)
         self.demand_leaving(candidate)
         with applier.locked() as lock:
             if begun := applier.pending:
                 self._move(lock, back=begun != candidate)
             # Before the snapshot: what is changed after it was taken will not be as it was here.
-            before = {file: signature(info.top, file) for file in files}
-            users.begin_with(info.base)
+            before = {file: signature(str(self.top), file) for file in files}
+            users.begin_with(base)
             now = users.snapshot()
             pending = set(files) & set(users.changed(now, candidate))
-            conflicts = sorted(pending & set(users.changed(info.base, now)))
+            conflicts = sorted(pending & set(users.changed(base, now)))
             if conflicts:
                 raise self._conflict(conflicts)
             if pending:
@@ -221,10 +208,8 @@ class GitSandbox(TreeSandbox):
 
     def demand_leaving(self, candidate: str) -> None:
         """Raise RefusedFiles, with a finding for each, for files that must not be applied."""
-        info = self._info
-        users = self._users_tree(Path(info.top), Path(info.git_dir), "apply-index")
-        disguised = (Violation.of_git(file) for file in self._tree.disguised())
-        if found := (*candidate_violations(users, info.base, candidate, self._files), *disguised):
+        disguised = self._tree.disguised()
+        if found := candidate_violations(self._users, self.base, candidate, self._files, disguised):
             raise RefusedFiles(found)
 
     def renew(self, base: str, candidate: str) -> tuple[str, str] | None:
@@ -235,8 +220,7 @@ class GitSandbox(TreeSandbox):
         """
         if self.pending_apply():
             return None
-        info = self._info
-        users = self._users_tree(Path(info.top), Path(info.git_dir), "apply-index")
+        users = self._users
         users.begin_with(base)
         now = users.snapshot()
         own, theirs = users.changes(base, candidate), set(users.changed(base, now))
@@ -252,7 +236,7 @@ class GitSandbox(TreeSandbox):
         users.begin_with(now)
         users.begin_with_entries("".join(f"{line}\0" for line in lines))
         merged = users.git("write-tree").strip()
-        self._keep(replace(info, base=now))
+        self._store(replace(self._info, base=now))
         return now, merged
 
     def pending_apply(self) -> bool:
@@ -268,6 +252,10 @@ class GitSandbox(TreeSandbox):
             f"not applied: {', '.join(files)} changed in {self._info.top} since the run began; "
             "put the changes aside or merge the patch by hand"
         )
+
+    @property
+    def _users(self) -> Tree:
+        return self._users_tree(self.top, Path(self._info.git_dir), "apply-index")
 
     @property
     def _copies(self) -> Path:

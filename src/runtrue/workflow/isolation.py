@@ -31,7 +31,7 @@ def confinement_for(context: Context, *places: Path) -> Confinement:
     repositories = [git_paths(place) for place in write]
     return isolation.box(
         write=[*write, *(place for own, _ in repositories for place in own)],
-        kept=[place for _, kept in repositories for place in kept],
+        read_only=[path for _, paths in repositories for path in paths],
         private=context.private(),
         hidden=_hidden(write, context.surroundings.registry.home.path),
     )

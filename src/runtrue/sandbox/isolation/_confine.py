@@ -72,7 +72,7 @@ def confine(spec: dict[str, Any], apart: bool) -> tuple[dict[str, str], list[str
                 return f"{error.filename}: {error.strerror}"
         elif not spec["open_network"] and spec["filter_together"] is None:
             raise OSError(0, "neither namespaces nor a filter for this machine", "network")
-        elif spec["kept"]:
+        elif spec["read_only"]:
             # A right to a directory is one to all that is in it.
             raise OSError(
                 0, "without namespaces they could be changed: install bubblewrap", "hooks"
@@ -153,7 +153,7 @@ def _build(spec: dict[str, Any], root: str) -> None:
         *((place, place, _READ_ONLY) for place in spec["read"]),
         *((source, place, 0) for source, place in spec["binds"]),
         *((place, place, 0) for place in spec["write"]),
-        *((place, place, _READ_ONLY) for place in spec["kept"]),
+        *((place, place, _READ_ONLY) for place in spec["read_only"]),
     ]
     held = [(_hold(source), place, flags) for source, place, flags in shown]
     hidden = [(_hold("/dev/null"), place, None) for place in spec["hidden"]]

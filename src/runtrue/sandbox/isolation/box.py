@@ -1,4 +1,4 @@
-"""Boxes: what one command sees of the machine, and how it is started in there."""
+"""Isolation: the policy for commands, the box that follows from it, and one command's view."""
 
 from __future__ import annotations
 
@@ -11,17 +11,28 @@ from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from runtrue.config import IsolationConfig
 from runtrue.confinement import ResourceLimits, Start
 from runtrue.errors import IsolationError
-from runtrue.sandbox.isolation.level import Level
-from runtrue.sandbox.isolation.visible_paths import SYSTEM, is_visible, is_within, tools
+from runtrue.sandbox.isolation.level import Level, choose
+from runtrue.sandbox.isolation.visible_paths import (
+    SYSTEM,
+    is_visible,
+    is_visible_in,
+    is_within,
+    tools,
+)
 
-_LIMITS = ResourceLimits()
+#: Overrides the configured level, but not the minimum.
+LEVEL = "RUNTRUE_ISOLATION"
+#: Names further paths that may be written.
+WRITE = "RUNTRUE_ISOLATION_WRITE"
+_CONFIG, _LIMITS = IsolationConfig(), ResourceLimits()
 #: Tests make commits, for which git wants to know by whom: not by the user.
 _GITCONFIG = "[user]\n\tname = runtrue\n\temail = runtrue@localhost\n"
-#: Variables that lead to places in the home directory, where there is nothing of that kind.
+#: Variables that lead to paths in the home directory, where there is nothing of that kind.
 _OF_THE_HOME = ("XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_RUNTIME_DIR", "GOCACHE")
-#: Variables that name a place for temporary files, which may be one that is not there.
+#: Variables that name a path for temporary files, which may be one that is not there.
 _TEMPORARY = ("TMPDIR", "TEMP", "TMP")
 
 
@@ -42,11 +53,11 @@ class View:
     read: tuple[Path, ...]
     write: tuple[Path, ...]
     #: Paths in `write` that must not be written.
-    kept: tuple[Path, ...]
+    read_only: tuple[Path, ...]
     #: Paths in all of these that must not be seen.
     hidden: tuple[Path, ...]
     limits: ResourceLimits
-    #: Use the user's own network in place of none.
+    #: Use the user's own network in path of none.
     open_network: bool = False
 
 
@@ -63,7 +74,7 @@ class Box:
     limits: ResourceLimits = _LIMITS
     write: tuple[Path, ...] = ()
     read: tuple[Path, ...] = ()
-    kept: tuple[Path, ...] = ()
+    read_only: tuple[Path, ...] = ()
     hidden: tuple[Path, ...] = ()
     network: tuple[str, ...] | None = ()
     private: Path | None = None
@@ -103,7 +114,7 @@ class Box:
             )
         async with AsyncExitStack() as stack:
             # Missing paths cannot be protected from being made, so they are removed afterwards.
-            absent = [place for place in self.kept if not is_visible(place)]
+            absent = [path for path in self.read_only if not is_visible(path)]
             stack.callback(_remove, absent)
             if self.private is not None:
                 self.private.mkdir(parents=True, exist_ok=True)
@@ -127,7 +138,7 @@ class Box:
         environment = {name: value for name, value in env.items() if name not in _OF_THE_HOME}
         if not _is_somebodys(environment.get("HOME", "")):
             environment["HOME"] = "/tmp"  # noqa: S108 - it is the command's own
-        write = [place.resolve() for place in self.write if is_visible(place)]
+        write = [path.resolve() for path in self.write if is_visible(path)]
         for name in _TEMPORARY:
             wanted = Path(environment.get(name) or "/")
             if not is_within(wanted, write):
@@ -143,9 +154,9 @@ class Box:
         is_shown = is_within(program, write) or is_within(program.resolve(), map(Path, SYSTEM))
         own = () if is_shown else (program,)
         read = [
-            place
-            for place in (place.resolve() for place in (*self.read, *own) if is_visible(place))
-            if not _is_within(place, write, users)
+            path
+            for path in (path.resolve() for path in (*self.read, *own) if is_visible(path))
+            if not is_visible_in(path, write, users)
         ]
         return View(
             directory=cwd,
@@ -155,19 +166,73 @@ class Box:
             tools=tools(env, write),
             read=tuple(dict.fromkeys(read)),
             write=tuple(dict.fromkeys(write)),
-            kept=tuple(place for place in self.kept if is_visible(place)),
-            hidden=tuple(place for place in self.hidden if is_visible(place)),
+            read_only=tuple(path for path in self.read_only if is_visible(path)),
+            hidden=tuple(path for path in self.hidden if is_visible(path)),
             limits=self.limits,
             open_network=self.network is None,
         )
 
 
-def _remove(places: Iterable[Path]) -> None:
-    for place in places:
-        if place.is_dir() and not place.is_symlink():
-            shutil.rmtree(place, ignore_errors=True)
+@dataclass(frozen=True, slots=True)
+class Isolation:
+    """The configured confinement of commands; it is tried out when it is needed."""
+
+    config: IsolationConfig = _CONFIG
+
+    @classmethod
+    def of(cls, config: IsolationConfig, environment: Mapping[str, str] = os.environ) -> Isolation:
+        """Return the isolation that configuration and environment ask for.
+
+        Raises IsolationError if no level that works here is as strong as the minimum.
+        """
+        level = choose(config, environment.get(LEVEL) or None)
+        write = filter(None, environment.get(WRITE, "").split(os.pathsep))
+        return cls(replace(config, level=level.value, write=(*config.write, *write)))
+
+    @property
+    def level(self) -> Level:
+        """The level that commands run at. Raises IsolationError."""
+        return choose(self.config)
+
+    def box(
+        self,
+        *,
+        write: Iterable[Path] = (),
+        read: Iterable[Path] = (),
+        read_only: Iterable[Path] = (),
+        hidden: Iterable[Path] = (),
+        private: Path | None = None,
+    ) -> Box:
+        """Return a confinement for commands that work on some paths. Raises IsolationError."""
+        config = self.config
+        return Box(
+            level=self.level,
+            limits=config.limits,
+            write=(*write, *map(_expanded, config.write)),
+            read=(*read, *map(_expanded, config.read)),
+            read_only=tuple(read_only),
+            hidden=tuple(hidden),
+            network=config.network,
+            private=private,
+            image=config.image,
+        )
+
+    @property
+    def record(self) -> dict[str, object]:
+        """The record of it in a run."""
+        return {"level": self.config.level, "network": list(self.config.network)}
+
+
+def _expanded(path: str) -> Path:
+    return Path(path).expanduser()
+
+
+def _remove(paths: Iterable[Path]) -> None:
+    for path in paths:
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path, ignore_errors=True)
         else:
-            place.unlink(missing_ok=True)
+            path.unlink(missing_ok=True)
 
 
 def _start(box: Box, argv: Sequence[str], view: View) -> AbstractAsyncContextManager[Start]:
@@ -184,34 +249,29 @@ def _start(box: Box, argv: Sequence[str], view: View) -> AbstractAsyncContextMan
     return landlock.starting(box.level.value, argv, view)
 
 
-def _is_within(place: Path, others: Iterable[Path], home: Path) -> bool:
-    """Return whether a path is visible within others anyway; not in the home: that is empty."""
-    return any(
-        place.is_relative_to(other)
-        and (other.is_relative_to(home) or not place.is_relative_to(home))
-        for other in others
-    )
-
-
 def _is_somebodys(home: str) -> bool:
     """Return whether a home can be replaced: that of a service may be the root, or none."""
     return Path(home).is_absolute() and not any(
-        Path(place).is_relative_to(home) for place in (*SYSTEM, tempfile.gettempdir())
+        Path(path).is_relative_to(home) for path in (*SYSTEM, tempfile.gettempdir())
     )
 
 
 def require_program(program: str, cwd: Path, env: Mapping[str, str]) -> Path:
     """Return the path of a program; raise the OSError that starting it would raise."""
     if not cwd.is_dir():
-        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(cwd))
+        raise _error(errno.ENOENT, str(cwd))
     if "/" in program:
         path = cwd / program
         if not path.exists():
-            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), program)
+            raise _error(errno.ENOENT, program)
         if path.is_dir() or not os.access(path, os.X_OK):
-            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), program)
+            raise _error(errno.EACCES, program)
         return path
     found = shutil.which(program, path=env.get("PATH", os.defpath))
     if found is None:
-        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), program)
+        raise _error(errno.ENOENT, program)
     return cwd / found
+
+
+def _error(number: int, file: str) -> OSError:
+    return OSError(number, os.strerror(number), file)

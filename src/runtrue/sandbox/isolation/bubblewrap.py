@@ -103,15 +103,12 @@ def _mounts(view: View) -> Iterator[str]:
     """Return the mounts from the outside to the inside: paths within others come later."""
     home = Path(view.environment["HOME"])
     ways = [
-        *((Path(place), ("--bind", str(view.temporary), place)) for place in _TEMPORARY),
+        *((Path(path), ("--bind", str(view.temporary), path)) for path in _TEMPORARY),
         (home, ("--bind", str(view.home), str(home))),
-        *(
-            (place, ("--ro-bind-try", str(place), str(place)))
-            for place in (*view.tools, *view.read)
-        ),
-        *((place, ("--bind", str(place), str(place))) for place in view.write),
-        *((place, ("--ro-bind-try", str(place), str(place))) for place in view.kept),
-        *((place, _hide(place)) for place in view.hidden),
+        *((path, ("--ro-bind-try", str(path), str(path))) for path in (*view.tools, *view.read)),
+        *((path, ("--bind", str(path), str(path))) for path in view.write),
+        *((path, ("--ro-bind-try", str(path), str(path))) for path in view.read_only),
+        *((path, _hide(path)) for path in view.hidden),
     ]
     for _, way in sorted(ways, key=lambda one: len(one[0].parts)):
         yield from way
@@ -121,21 +118,21 @@ def _mounts(view: View) -> Iterator[str]:
 def _system() -> tuple[str, ...]:
     """Return mounts for the system's directories and links, without their private parts."""
     shown: list[str] = []
-    for place in map(Path, SYSTEM):
-        if place.is_symlink():
-            shown += ("--symlink", str(place.readlink()), str(place))
-        elif place.is_dir():
-            shown += ("--ro-bind", str(place), str(place))
-    for place in map(Path, PRIVATE):
-        if place.exists():
-            shown += _hide(place)
+    for path in map(Path, SYSTEM):
+        if path.is_symlink():
+            shown += ("--symlink", str(path.readlink()), str(path))
+        elif path.is_dir():
+            shown += ("--ro-bind", str(path), str(path))
+    for path in map(Path, PRIVATE):
+        if path.exists():
+            shown += _hide(path)
     return tuple(shown)
 
 
-def _hide(place: Path) -> tuple[str, ...]:
-    if place.is_dir():
-        return ("--tmpfs", str(place), "--remount-ro", str(place))
-    return ("--ro-bind", "/dev/null", str(place))
+def _hide(path: Path) -> tuple[str, ...]:
+    if path.is_dir():
+        return ("--tmpfs", str(path), "--remount-ro", str(path))
+    return ("--ro-bind", "/dev/null", str(path))
 
 
 def _limited(limits: ResourceLimits, argv: Sequence[str]) -> tuple[str, ...]:

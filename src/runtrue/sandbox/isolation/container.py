@@ -70,9 +70,9 @@ def _options(engine: str, view: View) -> Iterator[str]:
     yield from ("--ulimit", f"cpu={max(1, int(limits.cpu))}")
     yield from ("--volume", f"{view.temporary}:/tmp", "--volume", f"{view.home}:/home/runtrue")
     yield from ("--env", "HOME=/home/runtrue", "--workdir", str(view.directory))
-    for place in view.write:
-        yield from ("--volume", f"{place}:{place}")
-    for place in (*view.read, *view.kept):
-        yield from ("--volume", f"{place}:{place}:ro")
+    for path in view.write:
+        yield from ("--volume", f"{path}:{path}")
+    for path in (*view.read, *view.read_only):
+        yield from ("--volume", f"{path}:{path}:ro")
     for name in view.environment.keys() - _OF_THE_IMAGE:
         yield from ("--env", name)

@@ -48,9 +48,9 @@ _RESOLVER = Path("/etc/resolv.conf")
 class Cell:
     """The rights of one command, with the machine's own paths.
 
-    It may see `read` and change `write`, except for `kept`, and must not see `hidden`. `binds` are
-    writable directories, each with the path where the command sees it; without namespaces that is
-    its own path, and `environment_together` leads there.
+    It may see `read` and change `write`, except for `read_only`, and must not see `hidden`. `binds`
+    are writable directories, each with the path where the command sees it; without namespaces that
+    is its own path, and `environment_together` leads there.
     """
 
     level: str
@@ -59,7 +59,7 @@ class Cell:
     limits: ResourceLimits = field(default_factory=ResourceLimits)
     read: tuple[Path, ...] = ()
     write: tuple[Path, ...] = ()
-    kept: tuple[Path, ...] = ()
+    read_only: tuple[Path, ...] = ()
     hidden: tuple[Path, ...] = ()
     binds: tuple[tuple[Path, Path], ...] = ()
     #: Further variables, with namespaces and without.
@@ -89,7 +89,7 @@ class Cell:
             limits=view.limits,
             read=tuple(read),
             write=view.write,
-            kept=view.kept,
+            read_only=view.read_only,
             hidden=(*map(Path, PRIVATE), *view.hidden),
             binds=((view.home, home), *((view.temporary, place) for place in _TEMPORARY)),
             environment_apart={"TMPDIR": str(_TEMPORARY[0])},
@@ -119,7 +119,7 @@ class Cell:
             "read": list(dict.fromkeys(str(place.resolve()) for place in shown)),
             "links": [[str(link), str(target)] for link, target in links.items()],
             "write": list(map(str, self.write)),
-            "kept": list(map(str, self.kept)),
+            "read_only": list(map(str, self.read_only)),
             "hidden": list(map(str, self.hidden)),
             "binds": [[str(source), str(place)] for source, place in self.binds],
             "home": None if self.home is None else list(map(str, self.home)),

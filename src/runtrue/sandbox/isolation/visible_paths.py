@@ -55,23 +55,23 @@ def tools(environment: Mapping[str, str], write: Sequence[Path] = ()) -> tuple[P
     variables = {name: environment[name] for name in ("HOME",) if name in environment}
     inside: list[Path] = []
     for name in ("PATH", "NODE_PATH", "PYTHONPATH", *_VARIABLES):
-        places = environment.get(name, "").split(os.pathsep)
-        within = [place for place in places if place and is_within(Path(place), write)]
-        variables[name] = os.pathsep.join(place for place in places if place not in within)
+        paths = environment.get(name, "").split(os.pathsep)
+        within = [path for path in paths if path and is_within(Path(path), write)]
+        variables[name] = os.pathsep.join(path for path in paths if path not in within)
         inside += map(Path, within if name == "PATH" else ())
     return (*_tools(tuple(variables.items())), *_environments(inside))
 
 
-def is_within(place: Path, places: Iterable[Path]) -> bool:
+def is_within(path: Path, paths: Iterable[Path]) -> bool:
     """Return whether a path is one of some paths, or below one."""
-    return any(place.is_relative_to(other) for other in places)
+    return any(path.is_relative_to(other) for other in paths)
 
 
 def _environments(programs: Iterable[Path]) -> Iterator[Path]:
     """Return the environments of some directories of programs, except links."""
-    for place in (directory.parent for directory in programs):
-        if any(is_visible(place / sign) for sign in _ENVIRONMENTS) and place.resolve() == place:
-            yield place
+    for path in (directory.parent for directory in programs):
+        if any(is_visible(path / sign) for sign in _ENVIRONMENTS) and path.resolve() == path:
+            yield path
 
 
 @lru_cache(maxsize=64)
@@ -88,22 +88,25 @@ def _tools(variables: tuple[tuple[str, str], ...]) -> tuple[Path, ...]:
     for directory in filter(None, environment.get("PATH", "").split(os.pathsep)):
         found += _of_programs(Path(directory))
     hidden = {home, home.parent, Path(home.anchor)}
-    every = [place for place in dict.fromkeys(found) if place not in hidden and is_visible(place)]
-    return tuple(place for place in every if not _is_shown(place, every, home))
+    every = [path for path in dict.fromkeys(found) if path not in hidden and is_visible(path)]
+    return tuple(path for path in every if not _is_shown(path, every, home))
 
 
-def _is_shown(place: Path, places: Iterable[Path], home: Path) -> bool:
+def _is_shown(path: Path, paths: Iterable[Path], home: Path) -> bool:
     """Return whether a path is visible within the system, or within another path, anyway.
 
     One in the home is so only within another path in there: the home itself is replaced.
     """
-    if any(place.is_relative_to(other) for other in SYSTEM):
-        return not place.is_relative_to(home)
+    if any(path.is_relative_to(other) for other in SYSTEM):
+        return not path.is_relative_to(home)
+    return is_visible_in(path, (other for other in paths if other != path), home)
+
+
+def is_visible_in(path: Path, others: Iterable[Path], home: Path) -> bool:
+    """Return whether a path is visible within others anyway; not in the home: that is empty."""
     return any(
-        place != other
-        and place.is_relative_to(other)
-        and (other.is_relative_to(home) or not place.is_relative_to(home))
-        for other in places
+        path.is_relative_to(other) and (other.is_relative_to(home) or not path.is_relative_to(home))
+        for other in others
     )
 
 
@@ -128,9 +131,9 @@ def environment_paths(environment: Path) -> Iterator[Path]:
             yield program.resolve().parent.parent
 
 
-def is_visible(place: Path) -> bool:
+def is_visible(path: Path) -> bool:
     """Return whether a path exists; False where `Path.exists` would raise."""
-    return os.path.exists(place)  # noqa: PTH110
+    return os.path.exists(path)  # noqa: PTH110
 
 
 def git_paths(directory: Path) -> tuple[tuple[Path, ...], tuple[Path, ...]]:
