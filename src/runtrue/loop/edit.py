@@ -114,25 +114,18 @@ def guard_edit(
         after = sandbox.snapshot()
     edited = sandbox.changed(before, after)
     checked = written if rules.secrets_in_restored else after
-    if reason := _written_secret(sandbox, before, checked, rules.redactor):
-        sandbox.restore(before)
-        return EditResult(
-            candidate=before,
-            edited=edited,
-            restored=restored,
-            refused=Refused.SECRET,
-            reason=reason,
-        )
-    violation = bounds_violation(rules.bounds, sandbox, before, after, rules.origin)
-    refused, reason = violation.refused, violation.reason
+    secret = _written_secret(sandbox, before, checked, rules.redactor)
+    bounds = None if secret else rules.bounds
+    violation = bounds_violation(bounds, sandbox, before, after, rules.origin)
+    refused = Refused.SECRET if secret else violation.refused
+    reason = secret or violation.reason
     if refused is None and after in rules.tried:
         refused, reason = Refused.REPEATED, "it was tried before"
     if refused is not None:
         # The rest of a change of which a part is missing would prove nothing.
         sandbox.restore(before)
-        after = before
     return EditResult(
-        candidate=after,
+        candidate=after if refused is None else before,
         edited=edited,
         restored=restored,
         outside=violation.outside,
