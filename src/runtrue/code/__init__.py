@@ -15,7 +15,7 @@ from runtrue.code.events import (
 )
 from runtrue.code.gate import judged, lets_go, may_matter, signs_of
 from runtrue.code.generate import mentions
-from runtrue.code.loop import prepare_run, start_run
+from runtrue.code.loop import prepare_run, request_of, start_run
 from runtrue.code.metrics import Facts, Metric, Period, metrics_of, periods_of
 from runtrue.code.record import Phase, Record, Status, schema
 from runtrue.code.report import report_of
@@ -58,6 +58,7 @@ __all__ = [
     "plan_task",
     "prepare_run",
     "report_of",
+    "request_of",
     "run_code_loop",
     "schema",
     "signs_of",

@@ -21,6 +21,7 @@ from runtrue.code.write import write_code, write_tests
 from runtrue.flow import Journal, Outcome, Run, RunRow, Segment
 from runtrue.home import Home
 from runtrue.loop import Action, repair
+from runtrue.run_context import recorded_request
 
 
 async def fix(run: Run, context: CodeContext, state: CodeState) -> None:
@@ -63,9 +64,14 @@ def start_run(journal: Journal, request: CodeRequest) -> str:
     return journal.create(request.kind, title, msgspec.to_builtins(request))
 
 
+def request_of(run: RunRow) -> CodeRequest:
+    """Return what a run was asked to do. Raises FlowChanged for one of another version."""
+    return recorded_request(run, CodeRequest)
+
+
 def prepare_run(run: RunRow, home: Home) -> Segment:
     """Return the work of a recorded run, ready to go on from wherever it is."""
-    request = msgspec.convert(run.input, CodeRequest)
+    request = request_of(run)
     context = CodeContext.of(run, request, home)
     state = CodeState(run_id=run.id, request=request, started_at=run.created_at)
     loop = fix if request.task is None else code

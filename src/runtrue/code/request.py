@@ -47,6 +47,7 @@ from runtrue.loop import (
     Response,
     Trigger,
 )
+from runtrue.run_context import RECORD_FORMAT
 from runtrue.sandbox import Isolation, judges_of_command, search_path
 
 #: Seconds for a test command that nobody gave a limit to, and what a limit may be.
@@ -119,6 +120,8 @@ class CodeRequest:
     #: What kind of change it is, where that was said, and who waits for the verdict.
     code_type: CodeType | None = None
     stop: Stop | None = None
+    #: The form in which the steps are recorded.
+    record_format: int = RECORD_FORMAT
 
     @property
     def tests(self) -> CommandCheck:

@@ -11,7 +11,6 @@ from functools import partial
 
 import msgspec
 
-from runtrue.errors import FlowError
 from runtrue.flow import Journal, Outcome, Run, RunRow, RunState, Segment
 from runtrue.home import Home
 from runtrue.plan.context import PlanContext, PlanRun
@@ -26,6 +25,7 @@ from runtrue.plan.states import Happening, PlanState
 from runtrue.plan.strategists import strategist_of
 from runtrue.plan.strategize import make_strategy
 from runtrue.plan.workshop import workshop_of
+from runtrue.run_context import recorded_request
 
 #: How much of an instruction is shown in lists of runs.
 _SHOWN_TITLE = 80
@@ -108,13 +108,8 @@ def start_plan(journal: Journal, request: PlanRequest) -> str:
 
 
 def request_of(run: RunRow) -> PlanRequest:
-    """Return what was asked for. Raises FlowError for a plan that another version has recorded."""
-    try:
-        return msgspec.convert(run.input, PlanRequest)
-    except msgspec.ValidationError as error:
-        raise FlowError(
-            f"plan {run.id} was recorded by another version of runtrue ({error}); make a new one"
-        ) from error
+    """Return what a plan was asked to do. Raises FlowChanged for one of another version."""
+    return recorded_request(run, PlanRequest)
 
 
 def prepare_plan(run: RunRow, home: Home) -> Segment:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from runtrue.config import AgentConfig, IsolationConfig, SearchConfig, Validation, ValidationKind
 from runtrue.loop import AutomationProfile, Limits
 from runtrue.plan.strategy import Strategy
+from runtrue.run_context import RECORD_FORMAT
 
 __all__ = ["KIND", "PlanRequest", "Validation", "ValidationKind"]
 
@@ -53,6 +54,8 @@ class PlanRequest:
     search: SearchConfig = _SEARCH
     #: With the level that was found to be the strongest here.
     isolation: IsolationConfig = _ISOLATION
+    #: The form in which the steps are recorded.
+    record_format: int = RECORD_FORMAT
 
     @property
     def retry_limit(self) -> int:

@@ -26,6 +26,7 @@ from runtrue.code import (
     Recalled,
     prepare_run,
     report_of,
+    request_of,
 )
 from runtrue.errors import UsageError
 from runtrue.flow import Event, Journal, Question, RunRow, Segment, replay
@@ -170,6 +171,8 @@ class CodeKind(RunKind):
 
         A person who edited the candidate need say nothing; one who is asked yes or no must.
         """
+        # What is said to a run that cannot go on would be lost.
+        request_of(run)
         if said is not None:
             return said
         question = journal.open_question(run.id)

@@ -1,0 +1,112 @@
+"""Runs that wait, recorded by released versions: they go on, or are refused in one sentence."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from runtrue.cli.drive import report_of_run
+from runtrue.flow import Journal, RunState, replay
+from runtrue.home import Home
+from runtrue.run_context import RECORD_FORMAT
+from tests.journals.record import HERE, RUNS
+from tests.journals.rows import write_rows
+from tests.plan.driving import make_project
+from tests.test_killed_loops import FILES, LOOPS, _go_on
+
+FORMATS = sorted(int(file.stem.removeprefix("format-")) for file in HERE.glob("format-*.json"))
+Make = Callable[[int], Home]
+
+
+@pytest.fixture
+def recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Make:
+    """The journal of a version, with the projects that its runs are about."""
+    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}:/usr/bin:/bin")
+    monkeypatch.setenv("RUNTRUE_HOME", str(tmp_path / "home"))
+    monkeypatch.chdir(tmp_path)
+
+    def make(version: int) -> Home:
+        home = Home(tmp_path / "home")
+        write_rows((HERE / f"format-{version}.json").read_text(), home.journal, tmp_path)
+        for number in range(len(RUNS)):
+            make_project(tmp_path / f"project-{number}", FILES)
+        return home
+
+    return make
+
+
+def _runtrue(*words: str) -> tuple[int, str]:
+    ended = subprocess.run(
+        [sys.executable, "-m", "runtrue", *words],
+        check=False,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    return ended.returncode, ended.stdout + ended.stderr
+
+
+def test_there_is_a_journal_of_this_version() -> None:
+    assert FORMATS[-1] == RECORD_FORMAT, "run python -m tests.journals.record"
+
+
+@pytest.mark.parametrize("version", [n for n in FORMATS if n < RECORD_FORMAT])
+def test_runs_of_earlier_versions_are_refused_in_one_sentence_and_lose_no_answer(
+    version: int, recorded: Make
+) -> None:
+    home = recorded(version)
+    with Journal(home.journal) as journal:
+        runs = journal.runs()
+    assert {run.kind for run in runs} == {"code", "plan"}
+    for run in runs:
+        commands = [["runs", "show", run.id], ["runs", "resume", run.id, "--answer", "yes"]]
+        if run.kind == "plan":
+            commands += [["plan", "status", run.id], ["plan", "execute", run.id]]
+        for command in commands:
+            code, said = _runtrue(*command)
+            assert code == 1, (command, said)
+            assert re.search(
+                rf"run {run.id} was recorded by another version of runtrue, and this one cannot go "
+                rf"on with it: start a new run, and clear this one away with "
+                rf"`runtrue runs cancel {run.id}`\n$",
+                said,
+            ), said
+        with Journal(home.journal) as journal:
+            assert journal.find(run.id).state is RunState.WAITING
+        assert _runtrue("runs", "cancel", run.id)[0] == 0
+    assert _runtrue("runs", "list")[0] == 0
+
+
+@pytest.mark.parametrize("version", [n for n in FORMATS if n == RECORD_FORMAT])
+def test_every_recorded_step_is_read_again(version: int, recorded: Make) -> None:
+    home = recorded(version)
+    with Journal(home.journal) as journal:
+        runs = list(reversed(journal.runs()))
+        assert len(runs) == len(RUNS)
+        for run, (loop, _) in zip(runs, RUNS.values(), strict=True):
+            segment = LOOPS[loop].prepare(run, home)
+            steps = journal.load(run.id)
+            assert steps
+            asyncio.run(replay(segment.work, steps))
+            question = journal.open_question(run.id)
+            assert question is not None
+            assert question.seq == len(steps)
+            report: dict[str, Any] = report_of_run(journal, home, run)
+            assert report["status"] == ("waiting" if loop == "fix" else report["status"])
+
+
+@pytest.mark.parametrize("version", [n for n in FORMATS if n == RECORD_FORMAT])
+def test_a_queued_plan_goes_on_to_its_end(version: int, recorded: Make, tmp_path: Path) -> None:
+    home = recorded(version)
+    with Journal(home.journal) as journal:
+        queued = next(run for run in journal.runs(kind="plan") if len(journal.load(run.id)) == 1)
+        run = _go_on(journal, home, queued.id, LOOPS["plan"])
+    assert (run.state, run.result and run.result["applied"]) == (RunState.PASSED, True)
+    assert (Path(run.input["project"]) / "state.txt").read_text() == "yes\n"
