@@ -10,54 +10,54 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runtrue.addresses import Allowed, Entry, Kind, RefusedAddress, kind_of, plain, resolve
+from runtrue.addresses import AddressType, Allowed, Entry, RefusedAddress, kind_of, plain, resolve
 
 METADATA = "169.254.169.254"
 #: All zeros, which is not bound to here.
 NONE = str(IPv4Address(0))
 
 KINDS = [
-    ("127.0.0.1", Kind.LOOPBACK),
-    ("127.255.255.254", Kind.LOOPBACK),
-    ("::1", Kind.LOOPBACK),
-    ("::ffff:127.0.0.1", Kind.LOOPBACK),
-    ("10.0.0.5", Kind.PRIVATE),
-    ("172.16.0.1", Kind.PRIVATE),
-    ("172.31.255.255", Kind.PRIVATE),
-    ("192.168.1.1", Kind.PRIVATE),
-    ("100.64.0.1", Kind.PRIVATE),
-    ("198.18.0.1", Kind.PRIVATE),
-    ("fd12:3456::1", Kind.PRIVATE),
-    ("fc00::1", Kind.PRIVATE),
-    ("fec0::1", Kind.PRIVATE),
-    ("64:ff9b:1::808:808", Kind.PRIVATE),
-    (METADATA, Kind.LINK_LOCAL),
-    ("169.254.0.1", Kind.LINK_LOCAL),
-    ("::ffff:169.254.169.254", Kind.LINK_LOCAL),
-    ("fe80::1", Kind.LINK_LOCAL),
-    ("fe80::1%lo", Kind.LINK_LOCAL),
-    ("febf::1", Kind.LINK_LOCAL),
-    ("fd00:ec2::254", Kind.METADATA),
-    ("fd20:ce::254", Kind.METADATA),
-    ("100.100.100.200", Kind.METADATA),
-    ("192.0.0.192", Kind.METADATA),
-    ("168.63.129.16", Kind.METADATA),
-    (NONE, Kind.UNSPECIFIED),
-    ("0.1.2.3", Kind.UNSPECIFIED),
-    ("::", Kind.UNSPECIFIED),
-    ("224.0.0.1", Kind.MULTICAST),
-    ("ff02::1", Kind.MULTICAST),
-    ("255.255.255.255", Kind.BROADCAST),
-    ("240.0.0.1", Kind.RESERVED),
-    ("192.0.0.1", Kind.RESERVED),
-    ("192.0.2.1", Kind.RESERVED),
-    ("198.51.100.7", Kind.RESERVED),
-    ("203.0.113.9", Kind.RESERVED),
-    ("2001:db8::1", Kind.RESERVED),
-    ("100::1", Kind.RESERVED),
-    ("::127.0.0.1", Kind.RESERVED),
-    ("::ffff:0:127.0.0.1", Kind.RESERVED),
-    ("2001:0:a9fe:a9fe::", Kind.RESERVED),
+    ("127.0.0.1", AddressType.LOOPBACK),
+    ("127.255.255.254", AddressType.LOOPBACK),
+    ("::1", AddressType.LOOPBACK),
+    ("::ffff:127.0.0.1", AddressType.LOOPBACK),
+    ("10.0.0.5", AddressType.PRIVATE),
+    ("172.16.0.1", AddressType.PRIVATE),
+    ("172.31.255.255", AddressType.PRIVATE),
+    ("192.168.1.1", AddressType.PRIVATE),
+    ("100.64.0.1", AddressType.PRIVATE),
+    ("198.18.0.1", AddressType.PRIVATE),
+    ("fd12:3456::1", AddressType.PRIVATE),
+    ("fc00::1", AddressType.PRIVATE),
+    ("fec0::1", AddressType.PRIVATE),
+    ("64:ff9b:1::808:808", AddressType.PRIVATE),
+    (METADATA, AddressType.LINK_LOCAL),
+    ("169.254.0.1", AddressType.LINK_LOCAL),
+    ("::ffff:169.254.169.254", AddressType.LINK_LOCAL),
+    ("fe80::1", AddressType.LINK_LOCAL),
+    ("fe80::1%lo", AddressType.LINK_LOCAL),
+    ("febf::1", AddressType.LINK_LOCAL),
+    ("fd00:ec2::254", AddressType.METADATA),
+    ("fd20:ce::254", AddressType.METADATA),
+    ("100.100.100.200", AddressType.METADATA),
+    ("192.0.0.192", AddressType.METADATA),
+    ("168.63.129.16", AddressType.METADATA),
+    (NONE, AddressType.UNSPECIFIED),
+    ("0.1.2.3", AddressType.UNSPECIFIED),
+    ("::", AddressType.UNSPECIFIED),
+    ("224.0.0.1", AddressType.MULTICAST),
+    ("ff02::1", AddressType.MULTICAST),
+    ("255.255.255.255", AddressType.BROADCAST),
+    ("240.0.0.1", AddressType.RESERVED),
+    ("192.0.0.1", AddressType.RESERVED),
+    ("192.0.2.1", AddressType.RESERVED),
+    ("198.51.100.7", AddressType.RESERVED),
+    ("203.0.113.9", AddressType.RESERVED),
+    ("2001:db8::1", AddressType.RESERVED),
+    ("100::1", AddressType.RESERVED),
+    ("::127.0.0.1", AddressType.RESERVED),
+    ("::ffff:0:127.0.0.1", AddressType.RESERVED),
+    ("2001:0:a9fe:a9fe::", AddressType.RESERVED),
     ("93.184.216.34", None),
     ("172.15.0.1", None),
     ("172.32.0.1", None),
@@ -70,11 +70,13 @@ KINDS = [
 
 
 @pytest.mark.parametrize(("text", "kind"), KINDS)
-def test_what_an_address_is(text: str, kind: Kind | None) -> None:
+def test_what_an_address_is(text: str, kind: AddressType | None) -> None:
     assert kind_of(plain(text)) is kind
 
 
-def refusal(allowed: Allowed, address: str, *, host: str = "x.example", port: int = 80) -> Kind:
+def refusal(
+    allowed: Allowed, address: str, *, host: str = "x.example", port: int = 80
+) -> AddressType:
     with pytest.raises(RefusedAddress) as caught:
         allowed.check(host, [address], port)
     return caught.value.kind
@@ -85,7 +87,9 @@ def allowing(*texts: str, loopback: bool = False) -> Allowed:
 
 
 @pytest.mark.parametrize(("text", "kind"), KINDS)
-def test_by_default_only_what_anybody_may_have_is_reached(text: str, kind: Kind | None) -> None:
+def test_by_default_only_what_anybody_may_have_is_reached(
+    text: str, kind: AddressType | None
+) -> None:
     if kind is None:
         Allowed().check("x.example", [text], 80)
     else:
@@ -95,17 +99,17 @@ def test_by_default_only_what_anybody_may_have_is_reached(text: str, kind: Kind 
 @pytest.mark.parametrize(
     ("text", "kind"),
     [
-        ("64:ff9b::a9fe:a9fe", Kind.LINK_LOCAL),
-        ("64:ff9b::127.0.0.1", Kind.LOOPBACK),
-        ("64:ff9b:1::a00:5", Kind.PRIVATE),
-        ("2002:a9fe:a9fe::", Kind.LINK_LOCAL),
-        ("2002:7f00:1::1", Kind.LOOPBACK),
-        ("2002:a00:5:1::2", Kind.PRIVATE),
-        ("2606:2800::5efe:a9fe:a9fe", Kind.LINK_LOCAL),
-        ("2606:2800::200:5efe:10.0.0.5", Kind.PRIVATE),
+        ("64:ff9b::a9fe:a9fe", AddressType.LINK_LOCAL),
+        ("64:ff9b::127.0.0.1", AddressType.LOOPBACK),
+        ("64:ff9b:1::a00:5", AddressType.PRIVATE),
+        ("2002:a9fe:a9fe::", AddressType.LINK_LOCAL),
+        ("2002:7f00:1::1", AddressType.LOOPBACK),
+        ("2002:a00:5:1::2", AddressType.PRIVATE),
+        ("2606:2800::5efe:a9fe:a9fe", AddressType.LINK_LOCAL),
+        ("2606:2800::200:5efe:10.0.0.5", AddressType.PRIVATE),
     ],
 )
-def test_an_address_that_stands_for_another_is_judged_by_that(text: str, kind: Kind) -> None:
+def test_an_address_that_stands_for_another_is_judged_by_that(text: str, kind: AddressType) -> None:
     assert refusal(Allowed(), text) is kind
     assert refusal(allowing("10.0.0.5", loopback=True), text) is kind
     allowing(text).check("x.example", [text], 80)
@@ -116,7 +120,7 @@ class TestWhatAUserAllows:
         allowed = Allowed(loopback=True)
         allowed.check("localhost", ["127.0.0.1", "::1", "::ffff:127.0.0.1"], 80)
         for text, kind in KINDS:
-            if kind not in (None, Kind.LOOPBACK):
+            if kind not in (None, AddressType.LOOPBACK):
                 assert refusal(allowed, text) is kind
 
     @pytest.mark.parametrize(
@@ -153,7 +157,7 @@ class TestWhatAUserAllows:
     def test_a_network_opens_private_addresses_only(self, network: str) -> None:
         for text, kind in KINDS:
             address = plain(text)
-            if kind is Kind.PRIVATE and address in ip_network(network):
+            if kind is AddressType.PRIVATE and address in ip_network(network):
                 allowing(network).check("x.example", [text], 80)
             elif kind is not None:
                 assert refusal(allowing(network), text) is kind
@@ -194,7 +198,9 @@ class TestWhatAUserAllows:
 
 class TestWhatARefusalSays:
     def test_a_name(self) -> None:
-        error = RefusedAddress(host="example.com", address=METADATA, port=80, kind=Kind.LINK_LOCAL)
+        error = RefusedAddress(
+            host="example.com", address=METADATA, port=80, kind=AddressType.LINK_LOCAL
+        )
         assert error.message == (
             f"example.com leads to {METADATA}, a link-local address, which workflows may not reach"
         )
@@ -206,7 +212,7 @@ class TestWhatARefusalSays:
         }
 
     def test_an_address_by_itself(self) -> None:
-        error = RefusedAddress(host=NONE, address=NONE, port=1, kind=Kind.UNSPECIFIED)
+        error = RefusedAddress(host=NONE, address=NONE, port=1, kind=AddressType.UNSPECIFIED)
         assert str(error) == f"{NONE} is an unspecified address, which workflows may not reach"
 
     def test_an_address_that_stands_for_another(self) -> None:
@@ -219,13 +225,13 @@ class TestWhatARefusalSays:
     @pytest.mark.parametrize(
         ("address", "kind", "setting"),
         [
-            ("127.0.0.1", Kind.LOOPBACK, "RUNTRUE_ALLOW_LOOPBACK=1"),
-            ("10.0.0.5", Kind.PRIVATE, "RUNTRUE_ALLOW_PRIVATE=10.0.0.5:8080"),
-            ("fd12::5", Kind.PRIVATE, "RUNTRUE_ALLOW_PRIVATE=[fd12::5]:8080"),
+            ("127.0.0.1", AddressType.LOOPBACK, "RUNTRUE_ALLOW_LOOPBACK=1"),
+            ("10.0.0.5", AddressType.PRIVATE, "RUNTRUE_ALLOW_PRIVATE=10.0.0.5:8080"),
+            ("fd12::5", AddressType.PRIVATE, "RUNTRUE_ALLOW_PRIVATE=[fd12::5]:8080"),
         ],
     )
     def test_what_can_be_allowed_is_told_with_what_allows_it(
-        self, address: str, kind: Kind, setting: str
+        self, address: str, kind: AddressType, setting: str
     ) -> None:
         error = RefusedAddress(host="x.example", address=address, port=8080, kind=kind)
         assert f"; to allow it, set {setting}, or allow_" in error.message

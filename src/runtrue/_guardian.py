@@ -1,9 +1,9 @@
-"""The guardian: a small process that clears away what a dead runtrue has left.
+"""The guardian: a small process that removes what a dead runtrue has left.
 
 It is run as a script, by itself, and imports nothing of runtrue. Its standard input is a pipe from
-the process it guards, which numbers the commands that it runs and says of each: that it is about to
-start, with its mark (`+1 name=value`), its process group (`@1 4711`), that it has ended (`-1`). It
-also says which directories are to be gone in the end (`/2 /tmp/some`), and when they are (`-2`).
+the process it guards, which numbers its commands and writes of each: that it is about to start,
+with its mark (`+1 name=value`), its process group (`@1 4711`), that it has ended (`-1`). It also
+writes which directories must be gone in the end (`/2 /tmp/some`), and when they are (`-2`).
 The pipe closes when that process ends, however it ends.
 """
 

@@ -1,6 +1,6 @@
-"""Addresses: what a host leads to, and whether workflows may connect there.
+"""Addresses: resolve a host, and decide whether workflows may connect to it.
 
-What a workflow asks for is judged by the address that is connected to, never by how it is spelled.
+The decision depends on the address of the connection, never on how the host is spelled.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ Address: TypeAlias = IPv4Address | IPv6Address
 Network: TypeAlias = IPv4Network | IPv6Network
 
 
-class Kind(StrEnum):
-    """What an address is that not everybody can be reached at."""
+class AddressType(StrEnum):
+    """The type of an address that is not public."""
 
     LOOPBACK = "loopback"
     PRIVATE = "private"
@@ -39,44 +39,47 @@ class Kind(StrEnum):
     RESERVED = "reserved"
 
 
-def _table(rows: Sequence[tuple[Kind, str]]) -> tuple[tuple[Network, Kind], ...]:
+def _table(rows: Sequence[tuple[AddressType, str]]) -> tuple[tuple[Network, AddressType], ...]:
     return tuple((ip_network(text), kind) for kind, row in rows for text in row.split())
 
 
-#: Of several that an address is in, the first counts.
-_KINDS = {
+#: Of several networks that an address is in, the first counts.
+_TYPES = {
     4: _table(
         [
             # Alibaba's, Oracle's and Azure's; most others are link-local.
-            (Kind.METADATA, "100.100.100.200 192.0.0.192 168.63.129.16"),
-            (Kind.UNSPECIFIED, "0.0.0.0/8"),
-            (Kind.LOOPBACK, "127.0.0.0/8"),
-            (Kind.LINK_LOCAL, "169.254.0.0/16"),
+            (AddressType.METADATA, "100.100.100.200 192.0.0.192 168.63.129.16"),
+            (AddressType.UNSPECIFIED, "0.0.0.0/8"),
+            (AddressType.LOOPBACK, "127.0.0.0/8"),
+            (AddressType.LINK_LOCAL, "169.254.0.0/16"),
             # The last is for benchmarks; proxies that make up addresses take them from there.
-            (Kind.PRIVATE, "10.0.0.0/8 172.16.0.0/12 192.168.0.0/16 100.64.0.0/10 198.18.0.0/15"),
-            (Kind.BROADCAST, "255.255.255.255"),
-            (Kind.MULTICAST, "224.0.0.0/4"),
-            (Kind.RESERVED, "192.0.0.0/24 192.0.2.0/24 192.88.99.0/24 198.51.100.0/24"),
-            (Kind.RESERVED, "203.0.113.0/24 240.0.0.0/4"),
+            (
+                AddressType.PRIVATE,
+                "10.0.0.0/8 172.16.0.0/12 192.168.0.0/16 100.64.0.0/10 198.18.0.0/15",
+            ),
+            (AddressType.BROADCAST, "255.255.255.255"),
+            (AddressType.MULTICAST, "224.0.0.0/4"),
+            (AddressType.RESERVED, "192.0.0.0/24 192.0.2.0/24 192.88.99.0/24 198.51.100.0/24"),
+            (AddressType.RESERVED, "203.0.113.0/24 240.0.0.0/4"),
         ]
     ),
     6: _table(
         [
-            (Kind.METADATA, "fd00:ec2::/32 fd20:ce::254 fd00:42::42"),
-            (Kind.UNSPECIFIED, "::"),
-            (Kind.LOOPBACK, "::1"),
-            (Kind.LINK_LOCAL, "fe80::/10"),
-            (Kind.PRIVATE, "fc00::/7 fec0::/10 64:ff9b:1::/48"),
-            (Kind.MULTICAST, "ff00::/8"),
-            (Kind.RESERVED, "2001::/23 2001:db8::/32 3fff::/20"),
+            (AddressType.METADATA, "fd00:ec2::/32 fd20:ce::254 fd00:42::42"),
+            (AddressType.UNSPECIFIED, "::"),
+            (AddressType.LOOPBACK, "::1"),
+            (AddressType.LINK_LOCAL, "fe80::/10"),
+            (AddressType.PRIVATE, "fc00::/7 fec0::/10 64:ff9b:1::/48"),
+            (AddressType.MULTICAST, "ff00::/8"),
+            (AddressType.RESERVED, "2001::/23 2001:db8::/32 3fff::/20"),
         ]
     ),
 }
-#: All that is given to anybody, and what stands for IPv4 where there is none.
-_GIVEN = (IPv6Network("2000::/3"), IPv6Network("64:ff9b::/96"))
+#: The public networks, and the one that stands for IPv4.
+_PUBLIC = (IPv6Network("2000::/3"), IPv6Network("64:ff9b::/96"))
 
-#: Where IPv6 addresses hold one of IPv4: the prefix, and how many bits come after what is held.
-#: (Teredo's, and those of IPv4 that are only written in another way, are reserved altogether.)
+#: IPv6 networks that embed an IPv4 address: the prefix, and the number of bits after it.
+#: (Teredo's, and other spellings of IPv4, are reserved altogether.)
 _EMBEDDING = (
     (IPv6Network("64:ff9b::/96"), 0),
     (IPv6Network("64:ff9b:1::/48"), 0),
@@ -87,35 +90,33 @@ _ISATAP = (0x00005EFE, 0x02005EFE)
 
 
 def plain(text: str) -> Address:
-    """An address without its scope; one of IPv4 that is written as one of IPv6 is that of IPv4."""
+    """Return an address without its scope; IPv4 written as IPv6 becomes IPv4."""
     address = ip_address(text)
     if isinstance(address, IPv4Address):
         return address
     return address.ipv4_mapped or IPv6Address(int(address))
 
 
-def kind_of(address: Address) -> Kind | None:
-    """What an address is by itself; None for one that anybody may have."""
-    for network, kind in _KINDS[address.version]:
+def kind_of(address: Address) -> AddressType | None:
+    """Return the type of an address by itself; None for a public one."""
+    for network, kind in _TYPES[address.version]:
         if address in network:
             return kind
-    if isinstance(address, IPv6Address) and not any(address in network for network in _GIVEN):
-        return Kind.RESERVED
+    if isinstance(address, IPv6Address) and not any(address in network for network in _PUBLIC):
+        return AddressType.RESERVED
     return None
 
 
-def held_by(address: Address) -> tuple[IPv4Address, ...]:
-    """The addresses of IPv4 that one of IPv6 leads to, through some gateway or tunnel."""
+def embedded_in(address: Address) -> tuple[IPv4Address, ...]:
+    """Return the IPv4 addresses that an IPv6 address leads to, through a gateway or tunnel."""
     if isinstance(address, IPv4Address):
         return ()
     bits = int(address)
-    held = [bits >> after for network, after in _EMBEDDING if address in network]
+    embedded = [bits >> after for network, after in _EMBEDDING if address in network]
     if bits >> 32 & 0xFFFFFFFF in _ISATAP:
-        held.append(bits)
-    return tuple(IPv4Address(one & 0xFFFFFFFF) for one in held)
+        embedded.append(bits)
+    return tuple(IPv4Address(one & 0xFFFFFFFF) for one in embedded)
 
-
-# -- what is allowed ----------------------------------------------------------------------------
 
 _NAME = re.compile(r"(?:[a-z0-9_](?:[a-z0-9_-]*[a-z0-9_])?\.)*[a-z0-9_](?:[a-z0-9_-]*[a-z0-9_])?")
 #: The last part of what a system takes for an address, in one of its odd spellings.
@@ -125,7 +126,7 @@ _LAST_PORT = 65535
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """What a user allows: one address, a network, or a name; at any port unless one is said."""
+    """One address, network or name that a user allows, at any port unless one is given."""
 
     what: Address | Network | str
     port: int | None = None
@@ -147,17 +148,17 @@ class Entry:
             host, port = text, ""
         return cls(what=_what(text, host), port=_port(text, port[1:]) if port else None)
 
-    def covers(self, host: str, address: Address, port: int, kind: Kind) -> bool:
-        """Whether this lets `host` lead to an address of a kind.
+    def covers(self, host: str, address: Address, port: int, kind: AddressType) -> bool:
+        """Return whether this lets `host` lead to an address of a type.
 
-        Networks and names open private addresses only: what else there is has to be meant.
+        Networks and names allow private addresses only: any other must be named itself.
         """
         if self.port not in (None, port):
             return False
         if isinstance(self.what, str):
-            return kind is Kind.PRIVATE and self.what == _folded(host)
+            return kind is AddressType.PRIVATE and self.what == _folded(host)
         if isinstance(self.what, IPv4Network | IPv6Network):
-            return kind is Kind.PRIVATE and address in self.what
+            return kind is AddressType.PRIVATE and address in self.what
         return address == self.what
 
 
@@ -187,38 +188,38 @@ def _folded(name: str) -> str:
     return name.lower().removesuffix(".")
 
 
-#: What one exact entry can open, since there is something to be had there.
-_CAN_BE_MEANT = frozenset({Kind.LOOPBACK, Kind.PRIVATE, Kind.LINK_LOCAL, Kind.METADATA})
+#: The types of addresses that an exact entry can allow.
+_ALLOWABLE = frozenset(
+    {AddressType.LOOPBACK, AddressType.PRIVATE, AddressType.LINK_LOCAL, AddressType.METADATA}
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Allowed:
-    """What a user lets workflows reach besides what anybody can reach."""
+    """The addresses that workflows may reach besides public ones."""
 
     loopback: bool = False
     entries: tuple[Entry, ...] = ()
 
     def check(self, host: str, addresses: Iterable[str], port: int) -> None:
-        """Raise RefusedAddress when any of the addresses that a host leads to is not allowed."""
+        """Raise RefusedAddress if any of the addresses that a host leads to is not allowed."""
         for text in addresses:
             address = plain(text)
             kind = kind_of(address)
-            own = kind is Kind.LOOPBACK and self.loopback
+            own = kind is AddressType.LOOPBACK and self.loopback
             if kind and not own and not self._covers(host, address, port, kind):
                 raise RefusedAddress(host=host, address=text, port=port, kind=kind)
-            for held in held_by(address):
-                kind = kind_of(held)
-                # The entry has to be of the whole: where it leads is up to a gateway.
+            for inner in embedded_in(address):
+                kind = kind_of(inner)
+                # The entry has to name the whole: where it leads is up to a gateway.
                 if kind and not self._covers(host, address, port, kind):
-                    raise RefusedAddress(host=host, address=text, port=port, kind=kind, held=held)
+                    raise RefusedAddress(host=host, address=text, port=port, kind=kind, inner=inner)
 
-    def _covers(self, host: str, address: Address, port: int, kind: Kind) -> bool:
-        return kind in _CAN_BE_MEANT and any(
+    def _covers(self, host: str, address: Address, port: int, kind: AddressType) -> bool:
+        return kind in _ALLOWABLE and any(
             entry.covers(host, address, port, kind) for entry in self.entries
         )
 
-
-# -- refusals -----------------------------------------------------------------------------------
 
 _AN = frozenset("aeiou")
 
@@ -227,7 +228,13 @@ class RefusedAddress(Exception):
     """A host leads to an address that workflows may not reach; nothing was sent there."""
 
     def __init__(
-        self, *, host: str, address: str, port: int, kind: Kind, held: IPv4Address | None = None
+        self,
+        *,
+        host: str,
+        address: str,
+        port: int,
+        kind: AddressType,
+        inner: IPv4Address | None = None,
     ) -> None:
         self.host = host
         self.address = address
@@ -235,34 +242,35 @@ class RefusedAddress(Exception):
         self.kind = kind
         what = f"{'an' if kind[0] in _AN else 'a'} {kind} address"
         leads = f"{host} is {what}" if host == address else f"{host} leads to {address}, {what}"
-        if held is not None:
+        if inner is not None:
             through = "" if host == address else f" through {address}"
-            leads = f"{host} leads to {held}{through}, {what}"
+            leads = f"{host} leads to {inner}{through}, {what}"
         self.reason = f"{leads}, which workflows may not reach"
         super().__init__(self.message)
 
     @property
     def remedy(self) -> str:
-        """What the user can do to allow it, as the end of a sentence; empty where it is never."""
+        """The way to allow it, as the end of a sentence; empty if there is none."""
         file = "under [workflows] of your own ~/.runtrue/runtrue.toml"
         match self.kind:
-            case Kind.LOOPBACK:
+            case AddressType.LOOPBACK:
                 return f"set RUNTRUE_ALLOW_LOOPBACK=1, or allow_loopback = true {file}"
-            case Kind.PRIVATE:
+            case AddressType.PRIVATE:
                 shown = f"[{self.address}]" if ":" in self.address else self.address
-                place = f"{shown}:{self.port}"
-                return f'set RUNTRUE_ALLOW_PRIVATE={place}, or allow_private = ["{place}"] {file}'
+                target = f"{shown}:{self.port}"
+                entry = f'allow_private = ["{target}"]'
+                return f"set RUNTRUE_ALLOW_PRIVATE={target}, or {entry} {file}"
             case _:
                 return ""
 
     @property
     def message(self) -> str:
-        """What a person is told, in one sentence."""
+        """The message for people, in one sentence."""
         return f"{self.reason}; to allow it, {self.remedy}" if self.remedy else self.reason
 
     @property
     def data(self) -> dict[str, str | int]:
-        """The same for machines."""
+        """The facts for machines."""
         return {
             "host": self.host,
             "address": self.address,
@@ -271,14 +279,10 @@ class RefusedAddress(Exception):
         }
 
 
-# -- names --------------------------------------------------------------------------------------
-
-
 async def resolve(host: str, port: int) -> list[str]:
-    """The addresses that a host leads to, in the order in which to try them.
+    """Return the addresses that a host leads to, in the order in which to try them.
 
-    Raises OSError when it leads nowhere. Odd spellings of addresses are understood as the system
-    understands them.
+    Raises OSError if it leads nowhere. Odd spellings of addresses are read as the system does.
     """
     try:
         return [str(ip_address(host))]
@@ -288,6 +292,6 @@ async def resolve(host: str, port: int) -> list[str]:
     try:
         found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except UnicodeError as error:
-        # Of names that no server can have: too long, or with an empty part.
+        # A name that no server can have: too long, or with an empty part.
         raise socket.gaierror(socket.EAI_NONAME, "not the name of a host") from error
-    return list(dict.fromkeys(str(place[4][0]) for place in found))
+    return list(dict.fromkeys(str(entry[4][0]) for entry in found))

@@ -1,4 +1,4 @@
-"""Confinement: what a command may reach and use up, whoever sees to it.
+"""Confinement: what a command may reach and use up.
 
 `runtrue.process` starts every command within a confinement; `runtrue.sandbox.isolation` makes them.
 """
@@ -16,7 +16,7 @@ from msgspec import Meta
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResourceLimits:
-    """What one command may use up, with all that it starts: `[isolation.limits]`."""
+    """The limits of one command, with all that it starts: `[isolation.limits]`."""
 
     #: Seconds of processor time of all its processes together.
     cpu: Annotated[float, Meta(gt=0, le=604_800)] = 1800.0
@@ -28,7 +28,7 @@ class ResourceLimits:
     open_files: Annotated[int, Meta(ge=32, le=1_048_576)] = 4096
     #: MiB of one file.
     file_size: Annotated[int, Meta(ge=1, le=16_777_216)] = 1024
-    #: MiB that it adds to the places it may write to.
+    #: MiB that it adds to the directories it may write to.
     disk: Annotated[int, Meta(ge=1, le=16_777_216)] = 4096
     #: MiB of output.
     output: Annotated[int, Meta(ge=1, le=1_048_576)] = 256
@@ -44,13 +44,13 @@ class Exceeded:
 
     @property
     def message(self) -> str:
-        """What a person is told."""
+        """The message for people."""
         what, unit = _WORDS[self.limit]
         return f"{what}: {self.used:.6g}{unit} where {self.allowed:.6g}{unit} are allowed"
 
     @property
     def data(self) -> dict[str, float | str]:
-        """The same for machines."""
+        """The facts for machines."""
         return {"limit": self.limit, "allowed": self.allowed, "used": self.used}
 
 
@@ -67,53 +67,48 @@ _WORDS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Start:
-    """How a confined command is to be started. `exit_code` says what its own exit code was."""
+    """The way to start a confined command. `exit_code` returns its own exit code."""
 
     argv: tuple[str, ...]
     env: dict[str, str]
     pass_fds: tuple[int, ...] = ()
-    #: A launcher between us and the command tells of signals as shells do: 128 and the number.
+    #: A launcher between us and the command reports signals as shells do: 128 and the number.
     tells_signals: bool = False
-    #: Whether a command that ended by itself was started at all, asked once before the block ends:
-    #: what its launcher could not do is nothing that the command did.
+    #: Returns whether a command that ended by itself was started at all, asked once before the
+    #: block ends: a failure of its launcher is not one of the command.
     began: Callable[[], bool] = lambda: True
 
     def exit_code(self, code: int) -> int:
-        """The command's own exit code, negative for a signal."""
+        """Return the command's own exit code, negative for a signal."""
         return 128 - code if self.tells_signals and 128 < code < 128 + 65 else code
 
 
 class Confinement(Protocol):
-    """What one command, or several, are confined to."""
+    """The confinement of one command, or of several."""
 
     @property
     def level(self) -> str:
-        """How strong it is: `bubblewrap`, `landlock`, `process`, `docker` or `podman`."""
-        ...
+        """Its strength: `bubblewrap`, `landlock`, `process`, `docker` or `podman`."""
 
     @property
     def ends_as_one(self) -> bool:
-        """Whether the kernel ends all that a command started as soon as its launcher ends."""
-        ...
+        """True if the kernel ends all that a command started as soon as its launcher ends."""
 
     @property
     def limits(self) -> ResourceLimits:
-        """What may be used up."""
-        ...
+        """The limits of each command."""
 
     @property
     def written(self) -> tuple[Path, ...]:
-        """The places whose growth counts as disk that is used up."""
-        ...
+        """The directories whose growth counts as used disk."""
 
     def starting(
         self, argv: Sequence[str], *, cwd: Path, env: Mapping[str, str]
     ) -> AbstractAsyncContextManager[Start]:
-        """Make ready to start a command; what was made for it is gone when the block ends.
+        """Prepare the start of a command; what was made for it is gone when the block ends.
 
-        Raises OSError when the command cannot be started, as one that is not confined would.
+        Raises OSError if the command cannot be started, as one that is not confined would.
         """
-        ...
 
     def also(
         self,
@@ -122,5 +117,4 @@ class Confinement(Protocol):
         read: Iterable[Path] = (),
         network: Iterable[str] | None = (),
     ) -> Confinement:
-        """The same with more places, and more to connect to as `host:port`; None is anything."""
-        ...
+        """Return it with more directories, and more hosts as `host:port`; None allows any."""

@@ -1,7 +1,7 @@
 """Encoding: the text of a source file and its bytes, as the file itself says (PEP 263).
 
 That is UTF-8 for all files but those of Python that name another encoding in their first two lines.
-Text and bytes name the same one, so that what was read is written as it was.
+Text and bytes name the same one, so that a file is written in the encoding it was read in.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ _ASCII = bytes(range(128))
 
 
 def decoded(content: bytes) -> str:
-    """The text of a file. Raises UnicodeDecodeError."""
+    """Return the text of a file. Raises UnicodeDecodeError."""
     return content.decode(_encoding(content))
 
 
 def encoded(text: str) -> bytes:
-    """The bytes of a file; what its encoding does not have is escaped as in Python's strings."""
+    """Return the bytes of a file; characters that its encoding lacks are escaped."""
     return text.encode(_encoding(text.encode("utf-8", "replace")), "backslashreplace")
 
 
@@ -35,7 +35,7 @@ def _encoding(content: bytes) -> str:
 
 
 def _known(name: str) -> str:
-    """An encoding of text by its name; UTF-8 where Python would take no program in it."""
+    """Return the encoding of a name; UTF-8 if Python would take no program in it."""
     try:
         keeps_ascii = _ASCII.decode(name) == _ASCII.decode()
         found = codecs.lookup(name)

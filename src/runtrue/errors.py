@@ -6,7 +6,7 @@
     │   ├── InvalidWorkflow       a workflow has problems, each with its place
     │   ├── PlanError             a plan cannot be made, or is not where this could be done to it
     │   └── UnknownRun            no run has that id
-    ├── HostError                 the machine refused: disk, permissions, a program that is missing
+    ├── HostError                 an operating system error: disk, permissions, a missing program
     │   ├── JournalError          the journal cannot be opened, read or written
     │   ├── SandboxError          a sandbox cannot be made, read or applied
     │   ├── IsolationError        commands cannot be confined as the policy demands
@@ -15,9 +15,9 @@
     │   ├── NoSuccessor           an action leads nowhere and the node is not terminal
     │   └── FlowChanged           a run was recorded by a flow that has been edited since
     ├── NodeFailed                a node of a workflow failed, and nothing handles that
-    │   └── RuntimeValidationError what ran was not as the workflow assumed: mend the workflow
-    └── RunError                  this run cannot be driven now, by this process
-        ├── RunBusy               another living process drives it
+    │   └── RuntimeValidationError a response was not as the workflow assumed: fix the workflow
+    └── RunError                  this process cannot run it now
+        ├── RunBusy               another living process runs it
         ├── FenceLost             another process has taken it over since
         ├── RunCancelled          somebody cancelled it
         ├── RunWaiting            it waits for an answer
@@ -51,14 +51,14 @@ class ConfigError(UsageError):
 
 
 class PlanError(UsageError):
-    """A plan is wrong, or what is asked of it cannot be done where it stands."""
+    """A plan is wrong, or its state does not allow what is asked."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Problem:
-    """One thing that is wrong with a workflow, found without running it.
+    """One problem of a workflow, found without running it.
 
-    `pointer` is the JSON pointer of the place, `line` its line where the workflow is a file.
+    `pointer` is its JSON pointer, `line` its line if the workflow is a file.
     """
 
     pointer: str
@@ -67,12 +67,11 @@ class Problem:
     available: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        place = self.pointer or "the workflow"
-        return f"{place}: {self.message}"
+        return f"{self.pointer or 'the workflow'}: {self.message}"
 
 
 class InvalidWorkflow(UsageError):
-    """A workflow cannot be run as it is written; `problems` holds everything that is wrong."""
+    """A workflow cannot be run as it is written; `problems` lists everything that is wrong."""
 
     def __init__(self, name: str, problems: Iterable[Problem]) -> None:
         self.name = name
@@ -86,7 +85,7 @@ class UnknownRun(UsageError):
 
 
 class HostError(RuntrueError):
-    """The machine refused: a full disk, a missing permission, a missing program."""
+    """An operating system error: a full disk, a missing permission, a missing program."""
 
 
 class JournalError(HostError):
@@ -157,18 +156,18 @@ class NodeFailed(RuntrueError):
 
 
 class RuntimeValidationError(NodeFailed):
-    """What ran was not as the workflow assumed: a path is missing, an argument is not known.
+    """A response was not as the workflow assumed: a path is missing, an argument is unknown.
 
-    No `error` edge handles it, since it is the workflow that has to be mended.
+    No `error` edge handles it, since the workflow itself has to be fixed.
     """
 
 
 class RunError(RuntrueError):
-    """This run cannot be driven now, by this process."""
+    """This process cannot run it now."""
 
 
 class RunBusy(RunError):
-    """Another living process drives the run."""
+    """Another living process runs it."""
 
 
 class FenceLost(RunError):
@@ -176,7 +175,7 @@ class FenceLost(RunError):
 
 
 class RunCancelled(RunError):
-    """The run was cancelled while it was being driven."""
+    """The run was cancelled while it was going on."""
 
 
 class RunWaiting(RunError):

@@ -1,4 +1,4 @@
-"""Home: where runtrue keeps its journal, sandboxes and patches."""
+"""Home: the directory of runtrue's journal, sandboxes and patches."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from runtrue.errors import HostError
 
 @dataclass(frozen=True, slots=True)
 class Home:
-    """A directory of runtrue's. Nothing is made in it before it is needed."""
+    """A directory of runtrue's, in which nothing is made before it is needed."""
 
     path: Path
 
     @classmethod
     def find(cls, start: Path) -> Home:
-        """`$RUNTRUE_HOME`; else the nearest `.runtrue` above `start`; else `~/.runtrue`.
+        """Return `$RUNTRUE_HOME`; else the nearest `.runtrue` above `start`; else `~/.runtrue`.
 
-        By way of no link: confined commands see places only where they really are.
+        Links are resolved: confined commands see directories only where they really are.
         """
         try:
             if named := os.environ.get("RUNTRUE_HOME"):
@@ -41,9 +41,9 @@ class Home:
         return self.path / "journal.db"
 
     def sandbox(self, run_id: str) -> Path:
-        """The directory of one run's sandbox."""
+        """Return the directory of one run's sandbox."""
         return self.path / "sandboxes" / run_id
 
     def patch(self, run_id: str) -> Path:
-        """The file of one run's resulting patch."""
+        """Return the file of one run's resulting patch."""
         return self.path / "patches" / f"{run_id}.patch"

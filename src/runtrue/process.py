@@ -1,9 +1,9 @@
-"""Processes: run one command to its end, with all it started, within bounds of time and memory.
+"""Processes: run one command to its end, with all it started, within limits of time and memory.
 
-Whatever a command prints, only the head and the tail of it are kept. However it ends, and however
-this process ends, what it started ends with it: each command leads a process group that is
-killed with it, a guardian process kills the groups when this process dies, and a mark in the
-environment, another for each command, finds those that left their group.
+Only the head and the tail of a command's output are kept. However it ends, and however this process
+ends, what it started ends with it: each command leads a process group that is killed with it, a
+guardian process kills the groups when this process dies, and a mark in the environment, another for
+each command, finds those that left their group.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ __all__ = [
 #: The variable that marks every process of a run with the run's id.
 MARK = "RUNTRUE_RUN"
 #: The variable that marks every process of one command. A run's mark would not do here: its next
-#: command, or its next driver's first, may already be running when this one is cleared away.
+#: command may already be running when this one is cleared away.
 _COMMAND = "RUNTRUE_COMMAND"
 
 _GUARDIAN = Path(__file__).with_name("_guardian.py")
@@ -56,26 +56,26 @@ _DISMISSAL_SECONDS = 5.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ended:
-    """How a command ended. `exit_code` is negative for a signal and None for a time-out."""
+    """The end of a command. `exit_code` is negative for a signal and None for a time-out."""
 
     exit_code: int | None
     stdout: Captured
     stderr: Captured
     seconds: float
-    #: How long it might have taken.
+    #: The seconds that it was allowed.
     timeout: float | None = None
     #: The limit that it hit, if it was stopped for that.
     exceeded: Exceeded | None = None
 
     @property
     def timed_out(self) -> bool:
-        """Whether it was stopped because its time was up."""
+        """True if it was stopped because its time was up."""
         return self.exit_code is None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Captured:
-    """What was kept of one output stream: all of it, or its head and tail."""
+    """One output stream: all of it, or its head and tail."""
 
     head: bytes
     tail: bytes
@@ -83,7 +83,7 @@ class Captured:
 
     @property
     def text(self) -> str:
-        """What was kept as text, with a line that says how much is missing."""
+        """The output as text, with a line that says how much is missing."""
         if not self.dropped:
             return (self.head + self.tail).decode(errors="replace")
         head, tail = (part.decode(errors="replace") for part in (self.head, self.tail))
@@ -109,7 +109,7 @@ async def run(
     mark = f"{_COMMAND}={name}"
     stdout, stderr = _HeadAndTail(keep), _HeadAndTail(keep)
     async with confined(confinement, argv, cwd, {**env, _COMMAND: name}) as start:
-        # The guardian is told before there is anything to guard: this process may die any moment.
+        # The guardian hears of it before it starts: this process may die at any moment.
         with _Guardian.instance().watching(mark) as started_as:
             with _as_input(stdin) as source:
                 process = subprocess.Popen(
@@ -127,7 +127,7 @@ async def run(
             readers = asyncio.gather(
                 stdout.read(process.stdout), stderr.read(process.stderr), return_exceptions=True
             )
-            # That they are cancelled is nobody's business.
+            # Otherwise asyncio complains that nobody saw the exception.
             readers.add_done_callback(lambda done: done.cancelled() or done.exception())
             watch = _watch(confinement, process.pid, lambda: stdout.total + stderr.total)
             try:
@@ -157,7 +157,7 @@ async def run(
 async def confined(
     confinement: Confinement | None, argv: Sequence[str], cwd: Path, env: dict[str, str]
 ) -> AsyncIterator[Start]:
-    """How to start a command within a confinement, as long as the block lasts; or without one."""
+    """Prepare the start of a command within a confinement, if any, until the block ends."""
     if confinement is None:
         yield Start(argv=tuple(argv), env=env)
         return
@@ -176,7 +176,7 @@ def _watch(
 async def _exceeded(
     confinement: Confinement | None, watch: asyncio.Future[Exceeded], exit_code: int | None
 ) -> Exceeded | None:
-    """The limit that was seen to be hit, or that the kernel says was."""
+    """Return the limit that was seen to be hit, or that the kernel says was."""
     if confinement is None:
         return None
     if watch.done() and not watch.cancelled():
@@ -190,10 +190,10 @@ async def _exceeded(
 
 @contextlib.contextmanager
 def watch_group() -> Iterator[tuple[dict[str, str], Callable[[int], None]]]:
-    """Let one process, which the caller starts and ends itself, not outlive the block or us.
+    """Kill a process that the caller starts itself, should it outlive the block or us.
 
-    Gives the variables that it must be started with, and what to tell its id: it has to lead a
-    process group. Whatever is left of it when the block ends, or when this process dies, is killed.
+    Yields the variables that it must be started with, and a function to call with its id: it has
+    to lead a process group.
     """
     name = uuid.uuid4().hex
     mark = f"{_COMMAND}={name}"
@@ -214,7 +214,7 @@ def watch_group() -> Iterator[tuple[dict[str, str], Callable[[int], None]]]:
 
 @contextlib.contextmanager
 def temporary_directory(prefix: str) -> Iterator[Path]:
-    """A directory that is gone when the block ends, or when this process does, however it ends."""
+    """Make a directory that is gone when the block ends, or when this process does."""
     directory = Path(tempfile.mkdtemp(prefix=prefix))
     with _Guardian.instance().clearing(directory):
         try:
@@ -226,7 +226,7 @@ def temporary_directory(prefix: str) -> Iterator[Path]:
 async def _end(
     process: subprocess.Popen[bytes], mark: str, timeout: float, watch: asyncio.Future[Exceeded]
 ) -> int | None:
-    """Wait for the end of a command, or bring it about; what it started ends with it."""
+    """Wait for the end of a command, or end it, with all that it started."""
     # Not asyncio's own subprocess: its `wait` also waits for the pipes, which a process that was
     # left in the background may hold open.
     # Seen, not reaped: until its group is killed, nobody else may get its number.
@@ -250,7 +250,7 @@ async def _end(
 
 
 def _see_end(process: subprocess.Popen[bytes]) -> None:
-    """Wait for the end of a child without reaping it, where there is a way to."""
+    """Wait for the end of a child without reaping it, if the system can."""
     if hasattr(os, "waitid"):
         os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
     else:
@@ -259,7 +259,7 @@ def _see_end(process: subprocess.Popen[bytes]) -> None:
 
 @contextlib.contextmanager
 def _as_input(data: bytes | None) -> Iterator[IO[bytes] | int]:
-    """`data` as a file to read from: a command that reads none of it cannot block anyone."""
+    """Open `data` as a file: a command that reads none of it cannot block anyone."""
     if data is None:
         yield subprocess.DEVNULL
         return
@@ -318,7 +318,7 @@ class _Guardian:
             start_new_session=True,
             env={},
         )
-        self._commands = 0
+        self._entries = 0
         atexit.register(self._dismiss)
 
     @classmethod
@@ -329,33 +329,31 @@ class _Guardian:
 
     @contextlib.contextmanager
     def watching(self, mark: str) -> Iterator[Callable[[int], None]]:
-        """Have a command watched that is about to start; call what this gives with its group."""
-        self._commands += 1
-        command = self._commands
-        self._tell(f"+{command} {mark}")
-        try:
-            yield lambda group: self._tell(f"@{command} {group}")
-        finally:
-            self._tell(f"-{command}")
+        """Watch a command that is about to start; call the result with its group."""
+        with self._entry("+", mark) as number:
+            yield lambda group: self._send(f"@{number} {group}")
+
+    def clearing(self, directory: Path) -> contextlib.AbstractContextManager[int]:
+        """Remove a directory if this process ends within the block."""
+        return self._entry("/", directory)
 
     @contextlib.contextmanager
-    def clearing(self, directory: Path) -> Iterator[None]:
-        """Have a directory removed if this process ends within the block."""
-        self._commands += 1
-        number = self._commands
-        self._tell(f"/{number} {directory}")
+    def _entry(self, sign: str, value: object) -> Iterator[int]:
+        self._entries += 1
+        number = self._entries
+        self._send(f"{sign}{number} {value}")
         try:
-            yield
+            yield number
         finally:
-            self._tell(f"-{number}")
+            self._send(f"-{number}")
 
-    def _tell(self, line: str) -> None:
+    def _send(self, line: str) -> None:
         # A guardian that somebody killed is no reason to fail: the groups are killed here too.
         with contextlib.suppress(OSError):
             os.write(self._process.stdin.fileno(), f"{line}\n".encode())  # type: ignore[union-attr]
 
     def _dismiss(self) -> None:
-        """Let it end, which the closed pipe tells it to; nobody waits for one that does not."""
+        """Close the pipe, which ends it; kill one that does not end."""
         with contextlib.suppress(OSError):
             self._process.stdin.close()  # type: ignore[union-attr]
         try:

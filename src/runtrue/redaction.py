@@ -1,7 +1,7 @@
-"""Redaction: what must not be kept, shown or sent, taken out of texts.
+"""Redaction: remove from texts what must not be stored, shown or sent.
 
-There is one way for all: the values of variables that are known to be somebody's own, those that
-were read from a store of secrets, and whatever looks like a key, a token or a password.
+That is: the values of variables that are known to be secret, those that were read from a store of
+secrets, and everything that looks like a key, a token or a password.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from collections.abc import Iterator, Mapping
 from pathlib import PurePosixPath
 from urllib.parse import quote, quote_plus, unquote
 
-#: What every mark begins with that stands for something hidden.
+#: The beginning of every mark that stands for something redacted.
 MARK = "[redacted"
 REDACTED = f"{MARK}]"
 
 #: Shorter values are words that every text is full of: `1`, `true`, `8080`.
 _SHORTEST = 6
-#: Of a value with several lines, each that is as long as this is hidden by itself, too.
+#: Of a value with several lines, each line of this length is redacted by itself, too.
 _LONG_LINE = 20
 #: Base64 of a value within something longer is looked for from this many signs on.
 _SHORTEST_CORE = 8
@@ -31,12 +31,12 @@ _MOST_CUT = 400
 _SECRET_NAME = re.compile(
     r"(?:KEYS?|TOKENS?|SECRETS?|PASS(?:WORD|WD|PHRASE)|CREDENTIALS?|COOKIE|JWT|WEBHOOK(?:_URL)?"
     r"|(?<=_)(?:PASS|PWD|PW|PAT|AUTH|DSN)|CONNECTION_?STRING|AUTH_CONFIG)"
-    # What is told of it afterwards leaves it a secret: `API_KEY_2`, `TOKEN_BASE64`.
+    # With such an ending it is still a secret: `API_KEY_2`, `TOKEN_BASE64`.
     r"(?:_?[0-9]+|_(?:BASE64|B64|RAW|OLD|NEW|PROD|DEV|TEST|STAGING))*$",
     re.IGNORECASE,
 )
 _URL_PASSWORD = re.compile(r"[a-z][a-z0-9+.-]*://[^\s/:@]*:(?P<password>[^\s/@]+)@", re.IGNORECASE)
-#: What a terminal takes as commands, and signs that make a text look like another one.
+#: Commands of a terminal, and characters that make a text look like another one.
 _CONTROL = re.compile(
     r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b.?"
     r"|[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]"
@@ -50,12 +50,12 @@ _SECRET_FILE = re.compile(
     r"|\.?git-credentials|\.vault-token|service[-_]?account.*\.json|secrets?\.(?:json|ya?ml|toml|ini)",
     re.IGNORECASE,
 )
-#: `credentials.py` is code; what it holds is looked through as all text is.
+#: `credentials.py` is code, and redacted as all text is.
 _CREDENTIALS = re.compile(
     r"\.?credentials(?!.*\.(?:pyi?|pyw|[mc]?[jt]s|[jt]sx|go|rs|java|rb|php|cs|kt)$).*",
     re.IGNORECASE,
 )
-_SECRET_PLACES = frozenset({".ssh", ".aws", ".gnupg", ".kube", ".docker", ".azure", ".gcloud"})
+_SECRET_DIRECTORIES = frozenset({".ssh", ".aws", ".gnupg", ".kube", ".docker", ".azure", ".gcloud"})
 
 #: Names whose value is a secret, at the end of a longer name or alone.
 _NAMES = (
@@ -64,7 +64,7 @@ _NAMES = (
 )
 #: One of these is in each of the names; to look for them first is many times as fast.
 _PARTS = ("pass", "pwd", "secret", "token", "credential", "authorization", "cookie", "jwt", "key")
-#: Forms that stand for themselves: the keys of known services, private keys, passwords in URLs.
+#: Forms that are secret by themselves: keys of known services, private keys, web tokens.
 _FORMS = (
     r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)"
     r"|\b(?:gh[pousr]_|github_pat_|glpat-|xox[abposr]-|sk-|sk_live_|rk_live_|pypi-|npm_|hf_|AIza)"
@@ -89,23 +89,22 @@ _BARE = re.compile(
 _ROW = re.compile(
     r"(?<![\w/+-])(?=[\w+/-]*\d)(?=[\w+/-]*[a-z])(?=[\w+/-]*[A-Z])(?:[A-Za-z0-9+/_-]){32,}={0,2}"
 )
-#: How often, for a letter, the next one is of another kind: at random six times in ten, in words
-#: three times.
+#: Characters whose next one is of another class: at random six in ten, in words three.
 _TURNS = re.compile(r"(?=[a-z][A-Z0-9]|[A-Z][a-z0-9]|[0-9][A-Za-z])")
 _AT_RANDOM = 0.4
 
 
-#: What was read from stores of secrets by this process: values, with the names they go by.
+#: Values that this process has read from stores of secrets, with their names.
 _REMEMBERED: dict[str, str] = {}
 
 
 def remember(name: str, value: str) -> None:
-    """Have every redactor of this process hide a value from now on, those that there are, too."""
+    """Have every redactor of this process, also existing ones, redact a value from now on."""
     _REMEMBERED[value] = name
 
 
 class Redactor:
-    """Takes out the values of some variables, and what looks like a secret.
+    """Redacts the values of some variables, and what looks like a secret.
 
     There may be several environments: a variable can have another value for each command. Values
     are found as they are, escaped, percent-encoded, in hexadecimal and in base64, also in the
@@ -120,7 +119,7 @@ class Redactor:
         self._learn((name, value) for one in environments for name, value in one.items())
 
     def __call__(self, text: str) -> str:
-        """The text without either."""
+        """Return the text without either."""
         text = _WHOLE.sub(REDACTED, self.values(text))
         text = _IN_URL.sub(REDACTED, text)
         text = _SCHEME.sub(rf"\1{REDACTED}", text)
@@ -131,12 +130,12 @@ class Redactor:
         return _ROW.sub(lambda match: REDACTED if _is_random(match[0]) else match[0], text)
 
     def values(self, text: str) -> str:
-        """The text without the values alone: for names, by which things are found again."""
+        """Return the text without the values alone: for names, by which things are found again."""
         if len(_REMEMBERED) > self._seen:
             known = list(_REMEMBERED.items())
             self._learn((name, value) for value, name in known[self._seen :])
             self._seen = len(known)
-        # Hundreds of spellings in one pattern would be tried at every sign of a long text.
+        # Hundreds of spellings in one pattern would be tried at every character of a long text.
         there = [spelling for spelling in self._spelled if spelling in text]
         if there:
             pattern = re.compile("|".join(map(re.escape, there)))
@@ -147,9 +146,9 @@ class Redactor:
         return text
 
     def secrets(self, text: str) -> tuple[str, ...]:
-        """The names of the secrets whose values a text holds.
+        """Return the names of the secrets whose values are in a text.
 
-        Not of all that is hidden: settings that are let through to commands are words of code.
+        Not all that is redacted: settings that are let through to commands are words of code.
         """
         self.values("")  # what was remembered meanwhile is known from now on
         names = {self._names[spelling] for spelling in self._spelled if spelling in text}
@@ -160,7 +159,7 @@ class Redactor:
         return f"{MARK}: {self._names[spelling]}]"
 
     def _without_end(self, head: str) -> str:
-        """The text before a cut without the first half of a value."""
+        """Redact the first half of a value before a cut."""
         end = head[-_MOST_CUT:]
         for spelling in self._spelled:
             for size in range(min(len(spelling) - 1, len(end)), self._shortest - 1, -1):
@@ -169,7 +168,7 @@ class Redactor:
         return head
 
     def _without_begin(self, tail: str) -> str:
-        """The text after a cut without the second half of a value."""
+        """Redact the second half of a value after a cut."""
         for spelling in self._spelled:
             for size in range(min(len(spelling) - 1, _MOST_CUT), self._shortest - 1, -1):
                 if tail.startswith(spelling[-size:]):
@@ -180,12 +179,12 @@ class Redactor:
         for name, value in values:
             for spelling in _spellings(value.strip(), self._shortest):
                 self._names.setdefault(spelling, name)
-        # A value that holds another one goes first.
+        # A value that contains another one goes first.
         self._spelled = sorted(self._names, key=len, reverse=True)
 
 
 def secrets_in(environment: Mapping[str, str]) -> dict[str, str]:
-    """The variables whose names say that they are secret; of a URL with a password, that."""
+    """Return the variables that are secret by their names; of a URL, its password."""
     found = {}
     for name, value in environment.items():
         if _SECRET_NAME.search(name):
@@ -196,20 +195,20 @@ def secrets_in(environment: Mapping[str, str]) -> dict[str, str]:
 
 
 def is_secret_file(path: str) -> bool:
-    """Whether a file is likely to hold a secret, by its name: `.env`, `id_rsa`, `server.pem`."""
-    *places, name = PurePosixPath(path.casefold()).parts or ("",)
-    if not _SECRET_PLACES.isdisjoint(places):
+    """Return whether a file is likely to contain a secret: `.env`, `id_rsa`, `server.pem`."""
+    *parents, name = PurePosixPath(path.casefold()).parts or ("",)
+    if not _SECRET_DIRECTORIES.isdisjoint(parents):
         return True
     return bool(_SECRET_FILE.fullmatch(name) or _CREDENTIALS.fullmatch(name))
 
 
 def plain(text: str) -> str:
-    """A text of nothing but what can be read."""
+    """Return a text without control characters."""
     return _CONTROL.sub("", text).encode("utf-8", "replace").decode()
 
 
 def _spellings(value: str, shortest: int) -> Iterator[str]:
-    """A value as it is, as it can be read, and as programs write it when they encode it."""
+    """Yield a value as it is, as people read it, and as programs encode it."""
     for text in {value, plain(value)}:
         if len(text) < shortest:
             continue
@@ -220,7 +219,7 @@ def _spellings(value: str, shortest: int) -> Iterator[str]:
 
 
 def _escaped(text: str) -> Iterator[str]:
-    """As it stands in JSON, in what Python prints, in a URL, in HTML and in a shell."""
+    """Yield a text as it is written in JSON, in Python, in a URL, in HTML and in a shell."""
     for ascii_only in (True, False):
         once = json.dumps(text, ensure_ascii=ascii_only)[1:-1]
         yield once

@@ -1,4 +1,4 @@
-"""Usage: what a command and all its descendants use up, seen from outside while they run."""
+"""Usage: the resources of a command and its descendants, seen from outside while they run."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from pathlib import Path
 from runtrue.confinement import Confinement, Exceeded, ResourceLimits
 
 _MIB = 1024 * 1024
-#: How often is looked: a bomb gets no further than this, and looking costs a fraction of it.
+#: The seconds between two looks: a bomb gets no further, and a look costs a fraction of it.
 _SECONDS = 0.1
 _TICKS = os.sysconf("SC_CLK_TCK")
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 
 
 def _memory_device() -> int | None:
-    """The device of files that are memory and have no name."""
+    """Return the device of files that are memory and have no name."""
     try:
         descriptor = os.memfd_create("runtrue")
     except (AttributeError, OSError):
@@ -57,11 +57,10 @@ async def exceeded(
     limits: ResourceLimits | None = None,
     began: float | None = None,
 ) -> Exceeded:
-    """Wait until the processes below `pid`, with it, use more than they may; say what.
+    """Wait until `pid` and the processes below it exceed a limit, and return that.
 
-    `printed` is how many bytes of output there are by now, and `limits` hold in place of those of
-    the confinement. What happens then is the caller's business; without Linux's /proc only the
-    output and the disk are seen.
+    `printed` returns the bytes of output so far; `limits` override those of the confinement.
+    Without Linux's /proc only the output and the disk are seen.
     """
     limits = limits or confinement.limits
     disk = _Disk(confinement.written, began or time.time())
@@ -84,11 +83,8 @@ async def exceeded(
             return Exceeded(limit="disk", allowed=limits.disk, used=grown)
 
 
-# -- processes ------------------------------------------------------------------------------------
-
-
 def _descendants(root: int, enough: int) -> Iterator[_Seen]:
-    """A process and those below it; no more than tells that there are too many."""
+    """Yield a process and those below it, until there are enough threads."""
     waiting, threads = [(root, 0)], 0
     while waiting and threads <= enough:
         pid, depth = waiting.pop()
@@ -120,7 +116,7 @@ def _children(pid: int) -> Iterator[int]:
 class _Time:
     """The time of processes, with that of those that are gone.
 
-    A process that nobody waits for takes its time with it, so that their sum becomes less.
+    A process that nobody waits for takes its time with it, so that their sum drops.
     """
 
     def __init__(self) -> None:
@@ -128,7 +124,7 @@ class _Time:
         self._lost = 0.0
 
     def of(self, seen: Iterable[_Seen]) -> float:
-        """The seconds that have been used by now."""
+        """Return the seconds that have been used so far."""
         now = {one.pid: one.seconds for one in seen}
         # One that changes its parent may have been missed this time.
         missed = [p for p in self._seen.keys() - now.keys() if os.path.exists(f"/proc/{p}")]
@@ -141,15 +137,15 @@ class _Time:
 class _Shared:
     """The memory of processes, with that of files without a name, which is no process's.
 
-    What they share is only counted apart where it matters: when their memory, and all that the
-    machine's shared memory has grown by, may be too much.
+    Shared memory is only counted exactly where it matters: if their memory, and the growth of the
+    machine's shared memory, may be too much.
     """
 
     def __init__(self) -> None:
         self._before = _shared_memory()
 
     def memory(self, seen: Iterable[_Seen], allowed: int) -> int:
-        """The bytes that are used, exactly where that may be more than is allowed."""
+        """Return the bytes in use, exactly if they may be more than allowed."""
         seen = list(seen)
         resident = sum(one.memory for one in seen)
         if resident + max(0, _shared_memory() - self._before) <= allowed:
@@ -165,7 +161,7 @@ class _Shared:
 
 
 def _shared_memory() -> int:
-    """The bytes of shared memory that the whole machine has."""
+    """Return the bytes of shared memory of the whole machine."""
     with suppress(OSError, StopIteration), open("/proc/meminfo", "rb") as file:
         found = next(line for line in file if line.startswith(b"Shmem:"))
         return int(found.split()[1]) * 1024
@@ -173,7 +169,7 @@ def _shared_memory() -> int:
 
 
 def _proportional(one: _Seen) -> tuple[int, int]:
-    """The bytes of a process alone, and of what it shares, each in its part."""
+    """Return the bytes of a process alone, and its part of shared memory."""
     try:
         with open(f"/proc/{one.pid}/smaps_rollup", "rb") as file:
             found = {
@@ -185,37 +181,34 @@ def _proportional(one: _Seen) -> tuple[int, int]:
         return one.memory, 0
 
 
-# -- disk -----------------------------------------------------------------------------------------
-
-
 class _Disk:
-    """What was written to some places since a moment.
+    """The bytes that were written to some directories since a moment.
 
-    Going through them is dear, so that it is done only when as much space as that is gone.
+    Walking them is slow, so it is done only if as much space is gone.
     """
 
-    def __init__(self, places: Iterable[Path], began: float) -> None:
-        self._places = tuple(places)
+    def __init__(self, directories: Iterable[Path], began: float) -> None:
+        self._directories = tuple(directories)
         self._began = began
         self._free = self._left()
 
     def _left(self) -> dict[int, int]:
-        """The bytes that are free, by device."""
+        """Return the free bytes by device."""
         left = {}
-        for place in self._places:
+        for directory in self._directories:
             with suppress(OSError):
-                system = os.statvfs(place)
-                left[os.stat(place).st_dev] = system.f_bfree * system.f_frsize
+                system = os.statvfs(directory)
+                left[os.stat(directory).st_dev] = system.f_bfree * system.f_frsize
         return left
 
     def grown(self, allowed: int, seen: Iterable[_Seen]) -> int:
-        """The bytes that were written, where that may be more than is allowed, else 0."""
+        """Return the bytes that were written, if they may be more than allowed, else 0."""
         now = self._left()
         gone = max((before - now.get(d, before) for d, before in self._free.items()), default=0)
         if gone <= allowed:
             return 0
         if any(map(_hides, seen)):
-            # It may have any number of files without a name: then it answers for all that is gone.
+            # It may have any number of files without a name: then all that is gone counts.
             return gone
         files = {
             (status.st_dev, status.st_ino): status.st_blocks * 512
@@ -226,15 +219,15 @@ class _Disk:
         return sum(files.values())
 
     def _written(self) -> Iterator[os.stat_result]:
-        for place in self._places:
-            for directory, _, names in os.walk(place):
+        for top in self._directories:
+            for directory, _, names in os.walk(top):
                 for name in names:
                     with suppress(OSError):
                         yield os.lstat(os.path.join(directory, name))
 
 
 def _open_files(one: _Seen) -> int:
-    """How many files a process has open, where the kernel says so (since Linux 6.2)."""
+    """Return the number of open files of a process, if known (since Linux 6.2)."""
     try:
         return os.stat(f"/proc/{one.pid}/fd").st_size
     except OSError:
@@ -242,13 +235,13 @@ def _open_files(one: _Seen) -> int:
 
 
 def _hides(one: _Seen) -> bool:
-    """Whether a process of the command's does not let us see what it has open."""
-    place = f"/proc/{one.pid}/fd"
-    return one.depth > 1 and os.path.exists(place) and not os.access(place, os.R_OK | os.X_OK)
+    """True if a process of the command does not let us see its open files."""
+    files = f"/proc/{one.pid}/fd"
+    return one.depth > 1 and os.path.exists(files) and not os.access(files, os.R_OK | os.X_OK)
 
 
 def _unlinked(seen: Iterable[_Seen]) -> Iterator[os.stat_result]:
-    """Files that processes have open and that have no name any more."""
+    """Yield the open files of processes that have no name any more."""
     for one in seen:
         with suppress(OSError):
             for descriptor in os.listdir(f"/proc/{one.pid}/fd"):

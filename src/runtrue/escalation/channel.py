@@ -30,7 +30,6 @@ class Sender(Protocol):
 
     async def send(self, message: Message) -> Delivery:
         """Deliver a message, or say why it cannot be delivered."""
-        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,7 +12,7 @@ from itertools import takewhile
 
 from runtrue.memory.patch import ChangedLines
 from runtrue.memory.template import FileTemplate, FixTemplate
-from runtrue.memory.tokens import CodeToken, TokenType, read_line
+from runtrue.memory.tokens import CodeToken, CodeTokenType, read_line
 
 #: A template that matches more often than this matches nowhere.
 _MOST_MATCHES = 200
@@ -220,7 +220,7 @@ def _bound(
     for mine, its in zip(wanted, tokens, strict=True):
         if mine.kind is not its.kind:
             return None
-        if mine.kind in (TokenType.SIGN, TokenType.KEYWORD) or mine.text not in holes:
+        if mine.kind in (CodeTokenType.SIGN, CodeTokenType.KEYWORD) or mine.text not in holes:
             if mine.text != its.text:
                 return None
         elif bindings.setdefault(mine.text, its.text) != its.text:
@@ -230,7 +230,7 @@ def _bound(
 
 
 def _weight(token: CodeToken) -> int:
-    if token.kind in (TokenType.KEYWORD, TokenType.SIGN):
+    if token.kind in (CodeTokenType.KEYWORD, CodeTokenType.SIGN):
         return 0 if token.text in _STRUCTURE else 1
     return 3
 

@@ -16,7 +16,7 @@ import msgspec
 
 from runtrue.memory.patch import ChangedLines, read_patch
 from runtrue.memory.store import storable
-from runtrue.memory.tokens import TokenType, read_line
+from runtrue.memory.tokens import CodeTokenType, read_line
 from runtrue.redaction import MARK, Redactor
 from runtrue.sandbox import is_judge
 
@@ -54,7 +54,7 @@ class FixTemplate:
                 for line in map(read_line, lines):
                     parts.append(f"{mark}{line.indent}")
                     for token in line.tokens:
-                        is_hole = token.kind is not TokenType.SIGN and token.text in self.holes
+                        is_hole = token.kind is not CodeTokenType.SIGN and token.text in self.holes
                         number = numbers.setdefault(token.text, len(numbers)) if is_hole else 0
                         parts.append(f"{token.kind}{number}" if is_hole else token.text)
         text = "\0".join(parts).encode(errors="backslashreplace")
@@ -140,7 +140,7 @@ def _holes(template: FixTemplate) -> set[str]:
 
 
 def _names(lines: tuple[str, ...]) -> set[str]:
-    varying = (TokenType.WORD, TokenType.NUMBER, TokenType.STRING)
+    varying = (CodeTokenType.WORD, CodeTokenType.NUMBER, CodeTokenType.STRING)
     return {t.text for line in lines for t in read_line(line).tokens if t.kind in varying}
 
 

@@ -8,7 +8,7 @@ from enum import StrEnum
 from functools import lru_cache
 
 
-class TokenType(StrEnum):
+class CodeTokenType(StrEnum):
     """The type of a token."""
 
     WORD = "word"
@@ -22,7 +22,7 @@ class TokenType(StrEnum):
 class CodeToken:
     """One token, with the blanks before it."""
 
-    kind: TokenType
+    kind: CodeTokenType
     text: str
     space: str = ""
 
@@ -71,6 +71,6 @@ def read_line(line: str) -> CodeLine:
         end = match.end()
         group, text = str(match.lastgroup), match[match.lastgroup or 0]
         is_keyword = group == "word" and text in KEYWORDS
-        token_type = TokenType.KEYWORD if is_keyword else TokenType(group)
+        token_type = CodeTokenType.KEYWORD if is_keyword else CodeTokenType(group)
         tokens.append(CodeToken(token_type, text, match["space"]))
     return CodeLine(indent, tuple(tokens), stripped[end:])

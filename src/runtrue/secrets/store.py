@@ -26,23 +26,18 @@ class SecretStore(Protocol):
     @property
     def origin(self) -> str:
         """Its name: `environment`, `keyring` or `file`."""
-        ...
 
     def get(self, name: str) -> str | None:
         """Return the secret of that name, if it is stored here. Raises StoreRefused."""
-        ...
 
     def names(self) -> tuple[str, ...]:
         """Return the names of the secrets stored here. Raises StoreRefused."""
-        ...
 
     def set(self, name: str, value: str) -> None:
         """Store a secret, in place of an earlier one of that name. Raises StoreRefused."""
-        ...
 
     def delete(self, name: str) -> bool:
         """Remove a secret; return whether there was one. Raises StoreRefused."""
-        ...
 
 
 def problem_of_name(name: str) -> str | None:
