@@ -34,7 +34,7 @@ from typing import Any, NoReturn, TextIO
 
 _ROOT = Path(__file__).parent.parent.parent
 #: What commands import late, because most of them do without it.
-_LATE = ("asyncio", "httpx", "mcp", "rich.console", "rich.live", "runtrue.models", "sqlite3")
+_LATE = ("rich.console", "rich.progress", "rich.table", "rich.text")
 #: Meant to be run on their own, or in the projects' Python.
 _NO_MODULES = {"__main__", "calling", "prover", "pytest_plugin", "python_start"}
 
