@@ -9,6 +9,10 @@ from typing import Any
 import pytest
 
 from runtrue.cli.plan_text import last_verdicts, next_commands, not_applied, patch_stat
+from runtrue.loop import Mode
+from runtrue.plan import PlanAttempt, PlanReport, PlanState, PlanVerdict
+from runtrue.plan.report import PlanDetails
+from runtrue.plan.states import Phase
 
 
 def test_the_lines_of_a_patch_are_counted_as_git_counts_them(tmp_path: Path) -> None:
@@ -46,17 +50,14 @@ def test_that_a_plan_was_not_applied_is_said_once() -> None:
     assert not_applied("not applied, and nothing is changed: x").count("not applied") == 1
 
 
-def report(state: str, question: dict[str, Any] | None = None, **more: Any) -> dict[str, Any]:
-    applied = state == "applied"
+def report(state: str, question: dict[str, Any] | None = None, **more: Any) -> PlanReport:
     usual: dict[str, Any] = {
-        "run_id": "abc",
-        "state": state,
-        "phase": "execute",
+        "phase": Phase.EXECUTE,
         "question": question,
-        "needed": [],
-        "applied": applied,
+        "applied": state == "applied",
+        "plan": PlanDetails(id="abc"),
     }
-    return {**usual, **more}
+    return PlanReport(status="", run_id="abc", state=PlanState(state), **{**usual, **more})
 
 
 @pytest.mark.parametrize(
@@ -66,18 +67,18 @@ def report(state: str, question: dict[str, Any] | None = None, **more: Any) -> d
         (report("complete", {"offer": True}), ["apply abc", "diff abc"]),
         (report("waiting", {"approve": "strategy"}), ["prompt abc yes", 'prompt abc "GUIDANCE"']),
         (
-            report("waiting", {"why": "out_of_bounds"}, needed=["a b.py"]),
+            report("waiting", {"why": "out_of_bounds"}, needed=("a b.py",)),
             ["prompt abc \"GUIDANCE\" --allow 'a b.py'", "explain abc"],
         ),
         (report("processing"), ["execute abc"]),
-        (report("processing", phase="apply"), ["apply abc"]),
+        (report("processing", phase=Phase.APPLY), ["apply abc"]),
         (report("failed"), ["explain abc"]),
         (report("cancelled"), ["explain abc"]),
         (report("applied"), []),
     ],
 )
 def test_wherever_a_plan_stands_the_next_command_is_named(
-    told: dict[str, Any], commands: list[str]
+    told: PlanReport, commands: list[str]
 ) -> None:
     assert next_commands(told) == [f"runtrue plan {command}" for command in commands]
 
@@ -87,11 +88,14 @@ def test_nobody_need_go_on_with_what_somebody_is_at_work_on() -> None:
 
 
 def test_what_was_said_of_the_candidate_that_stands_prevails_over_what_was_tried_since() -> None:
-    def attempt(candidate: str, passed: bool) -> dict[str, Any]:
-        return {"candidate": candidate, "verdicts": [{"validation": "v", "passed": passed}]}
+    def attempt(candidate: str, passed: bool) -> PlanAttempt:
+        verdict = PlanVerdict(validation="v", mode=Mode.REQUIRED, passed=passed)
+        return PlanAttempt(
+            step=None, number=1, candidate=candidate, passed=passed, verdicts=(verdict,)
+        )
 
-    attempts = [attempt("kept", False), attempt("tried", True)]
-    stands = {"attempts": attempts, "candidate": "kept"}
-    assert last_verdicts(stands)["v"]["passed"] is False
-    elsewhere = {"attempts": attempts, "candidate": "other"}
-    assert last_verdicts(elsewhere)["v"]["passed"] is True
+    attempts = (attempt("kept", False), attempt("tried", True))
+    stands = report("complete", attempts=attempts, candidate="kept")
+    assert last_verdicts(stands)["v"].passed is False
+    elsewhere = report("complete", attempts=attempts, candidate="other")
+    assert last_verdicts(elsewhere)["v"].passed is True

@@ -154,7 +154,8 @@ def stages(home: Home) -> list[dict[str, Any]]:
     async def replayed(count: int) -> dict[str, Any]:
         segment = prepare_run(run, home)
         await replay(segment.work, steps[:count])
-        record: dict[str, Any] = report_of(segment.state, RunState.RUNNING)["record"]
+        record = report_of(segment.state, RunState.RUNNING).record
+        assert record
         return record
 
     with Journal(home.journal) as journal:

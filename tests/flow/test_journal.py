@@ -6,12 +6,21 @@ import sqlite3
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from runtrue.errors import FenceLost, RunBusy, RunCancelled, RunError, RunWaiting, UnknownRun
+from runtrue.errors import (
+    FenceLost,
+    FlowChanged,
+    RunBusy,
+    RunCancelled,
+    RunError,
+    RunWaiting,
+    UnknownRun,
+)
 from runtrue.flow import Claim, Journal, Owner, RunState, UnknownEvent
 from tests.flow.child import Child, Refused
 from tests.flow.nodes import new_claim
@@ -517,3 +526,33 @@ def test_readers_are_not_kept_waiting_by_a_writer(journal: Journal) -> None:
         assert journal.find(run_id).title == "not yet"
     finally:
         writer.close()
+
+
+# -- results ------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Report:
+    status: str
+    added_later: tuple[str, ...] = ()
+
+
+def test_a_result_is_read_back_as_the_dataclass_that_it_was_written_from(journal: Journal) -> None:
+    claim = new_claim(journal)
+    journal.finish(claim, RunState.PASSED, Report("passed", ("x",)))
+    assert journal.find(claim.run_id).result_as(Report) == Report("passed", ("x",))
+
+
+def test_of_what_another_version_wrote_the_missing_is_filled_in_and_the_rest_is_left_out(
+    journal: Journal,
+) -> None:
+    claim = new_claim(journal)
+    journal.finish(claim, RunState.PASSED, {"status": "passed", "gone_since": 1})
+    assert journal.find(claim.run_id).result_as(Report) == Report("passed")
+
+
+def test_a_result_that_cannot_be_read_says_so(journal: Journal) -> None:
+    claim = new_claim(journal)
+    journal.finish(claim, RunState.PASSED, {"status": 1})
+    with pytest.raises(FlowChanged, match="another version of runtrue"):
+        journal.find(claim.run_id).result_as(Report)

@@ -8,7 +8,7 @@ import pytest
 
 from runtrue.config import IsolationConfig
 from runtrue.errors import IsolationError
-from runtrue.sandbox.isolation import Isolation, Level, choose, level
+from runtrue.sandbox.isolation import Isolation, IsolationRecord, Level, choose, level
 
 CONFIG = IsolationConfig()
 
@@ -64,7 +64,7 @@ def test_where_nothing_can_be_had_that_is_said(machine: dict[Level, str | None])
 
 def test_the_level_is_settled_once_and_kept(machine: dict[Level, str | None]) -> None:
     settled = Isolation.of(CONFIG, {"RUNTRUE_ISOLATION": "landlock"})
-    assert settled.record == {"level": "landlock", "network": []}
+    assert settled.record == IsolationRecord("landlock", ())
     machine[Level.LANDLOCK] = "this kernel has no Landlock"
     with pytest.raises(IsolationError, match="cannot be had here"):
         Isolation(settled.config).box()

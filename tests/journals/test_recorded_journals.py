@@ -8,7 +8,6 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -98,8 +97,8 @@ def test_every_recorded_step_is_read_again(version: int, recorded: Make) -> None
             question = journal.open_question(run.id)
             assert question is not None
             assert question.seq == len(steps)
-            report: dict[str, Any] = report_of_run(journal, home, run)
-            assert report["status"] == ("waiting" if loop == "fix" else report["status"])
+            report = report_of_run(journal, home, run)
+            assert report.status == ("waiting" if loop == "fix" else report.status)
 
 
 @pytest.mark.parametrize("version", [n for n in FORMATS if n == RECORD_FORMAT])

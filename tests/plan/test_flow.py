@@ -302,7 +302,7 @@ class TestApply:
         one.execute()
         one.journal.answer(one.run_id, "apply")  # and then whoever said so was killed
         standing = standing_of(one.journal, one.home, one.journal.find(one.run_id))
-        assert (standing.report["phase"], standing.report["state"]) == ("apply", "processing")
+        assert (standing.report.phase, standing.report.state) == ("apply", "processing")
         must_be_complete(standing)
         with pytest.raises(PlanError, match=f"runtrue plan apply {one.run_id}"):
             must_not_be_applied(standing)

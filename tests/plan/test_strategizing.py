@@ -129,8 +129,7 @@ def test_nobody_answers_and_the_plan_has_failed(
 def test_what_is_said_of_a_strategy_opens_a_fresh_budget(one: Driven) -> None:
     def seconds() -> float:
         standing = standing_of(one.journal, one.home, one.journal.find(one.run_id))
-        used: float = standing.report["plan"]["budget"]["seconds"]
-        return used
+        return standing.report.plan.budget.seconds
 
     use(one, "review")
     assert seconds() > 0

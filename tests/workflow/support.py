@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
+import msgspec
+
 from runtrue.errors import (
     ConfigError,
     HostError,
@@ -355,7 +357,10 @@ class Durable(Bench):
         return asyncio.run(dispatcher.run(run_id, force=force))
 
     def report(self, run_id: str) -> dict[str, Any]:
-        return report_so_far(self.journal, self.journal.find(run_id))
+        document: dict[str, Any] = msgspec.to_builtins(
+            report_so_far(self.journal, self.journal.find(run_id))
+        )
+        return document
 
     def written(self) -> bytes:
         """Everything that is in the home, as bytes."""

@@ -18,7 +18,7 @@ from runtrue.cli.show import print_json
 from runtrue.errors import PlanError
 from runtrue.flow import Journal, RunRow
 from runtrue.home import Home
-from runtrue.plan import KIND, Standing, standing_of
+from runtrue.plan import KIND, PlanReport, Standing, standing_of
 
 any_plan = click.argument("plan_id", metavar="[ID]", required=False, shell_complete=completes(KIND))
 a_plan = click.argument("plan_id", metavar="ID", shell_complete=completes(KIND))
@@ -33,10 +33,11 @@ class ChosenPlan:
     standing: Standing
 
     @property
-    def report(self) -> dict[str, Any]:
+    def report(self) -> PlanReport:
         """Its report, with what can be done next."""
         run = self.standing.run
-        return kind_of(run).stopped(run, self.home, self.standing.report)
+        report: PlanReport = kind_of(run).stopped(run, self.home, self.standing.report)
+        return report
 
     def answer(self, value: Any) -> None:
         """Answer the question that was open when this command looked, and no later one."""

@@ -6,11 +6,12 @@ import asyncio
 import signal
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
+from dataclasses import replace
 from types import FrameType
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
-import msgspec
+from msgspec import UNSET
 
 from runtrue.cli.kinds import KINDS, RunKind, kind_of
 from runtrue.cli.main import INTERRUPTED
@@ -26,8 +27,11 @@ from runtrue.errors import (
 )
 from runtrue.flow import Journal, LocalDispatcher, RunRow, RunState
 from runtrue.home import Home
-from runtrue.sandbox import RefusedFiles
+from runtrue.sandbox import IsolationRecord, RefusedFiles
 from runtrue.workflow import Isolated
+
+if TYPE_CHECKING:
+    from runtrue.cli.kinds import Report
 
 #: The exit code of a run that failed, or was cancelled.
 _FAILED = 1
@@ -88,10 +92,10 @@ def _drive(
             if not as_json and not isinstance(error, SandboxError):
                 raise
             report = report_of_run(journal, home, journal.find(run_id))
-            said = _said(error, report)
+            said = _said(error, kind.unapplied_patch(report))
             click.echo(f"runtrue: {said}", err=True)
             if as_json:
-                _print_whole({**report, "error": said, **_refused(error, report)})
+                _print_whole(_broken(report, error, said))
             return error.exit_code
         if run.is_over:
             break
@@ -110,7 +114,7 @@ def _drive_segment(
     journal: Journal,
     home: Home,
     run: RunRow,
-    kind: RunKind,
+    kind: RunKind[Any],
     *,
     plain: bool,
     force: bool,
@@ -162,7 +166,7 @@ def _heed_nothing() -> None:
         signal.signal(stop, lambda *_: None)
 
 
-def _print_whole(report: dict[str, Any]) -> None:
+def _print_whole(report: Report) -> None:
     """Print the one document, of which half would be worse than none, and a second no better."""
     _heed_nothing()
     print_json(report)
@@ -174,24 +178,23 @@ def _tell_interrupted(journal: Journal, home: Home, run: RunRow, *, as_json: boo
     is_cancelled = run.state is RunState.CANCELLED
     click.echo(f"run {run.id} was cancelled" if is_cancelled else how, err=True)
     if as_json:
-        print_json({**report_of_run(journal, home, run), "interrupted": True})
+        print_json(replace(report_of_run(journal, home, run), interrupted=True))
     return _FAILED if is_cancelled else INTERRUPTED
 
 
-def _refused(error: Exception, report: Mapping[str, Any]) -> dict[str, Any]:
-    """What a report says otherwise where files of a candidate may not leave its sandbox."""
-    if not isinstance(error, RefusedFiles):
-        return {}
-    found = msgspec.to_builtins(error.findings)
-    return {"status": "failed", "findings": [*report.get("findings", ()), *found]}
+def _broken(report: Report, error: Exception, said: str) -> Report:
+    """Return a report with the error that stopped the run, and the files that were refused."""
+    if isinstance(error, RefusedFiles):
+        findings = (*report.findings, *error.findings)
+        report = replace(report, status="failed", findings=findings)
+    return replace(report, error=said)
 
 
-def _said(error: Exception, report: Mapping[str, Any]) -> str:
-    """What stopped a run; where that was applying its patch, with the file to apply by hand."""
+def _said(error: Exception, patch: str | None) -> str:
+    """Return what stopped a run; where that was applying its patch, with the file to apply."""
     # What was refused is not to be applied by hand either.
     may_be = isinstance(error, SandboxError) and not isinstance(error, RefusedFiles)
-    is_left = may_be and report.get("patch") and not report["applied"]
-    return f"{error}; the patch: {report['patch']}" if is_left else str(error)
+    return f"{error}; the patch: {patch}" if may_be and patch else str(error)
 
 
 def look_at(journal: Journal, home: Home, run: RunRow) -> RunRow:
@@ -208,18 +211,20 @@ def look_at(journal: Journal, home: Home, run: RunRow) -> RunRow:
     return journal.find(run.id)
 
 
-def report_of_run(journal: Journal, home: Home, run: RunRow) -> dict[str, Any]:
+def report_of_run(journal: Journal, home: Home, run: RunRow) -> Report:
     """The report of a run: as it was recorded at its end, or as far as it has come.
 
     How strongly its commands are confined is known beforehand, or where one was.
     """
-    report = run.result
-    if report is None:
-        report = kind_of(run).report(journal, home, run)
-    if "isolation" in report:
+    kind, is_recorded = kind_of(run), run.result is not None
+    report: Report = (
+        run.result_as(kind.report_type) if is_recorded else kind.report(journal, home, run)
+    )
+    if report.isolation is not UNSET:
         return report
-    isolated = journal.latest_event(run.id, Isolated)
-    return {**report, "isolation": isolated.payload if isolated else None}
+    event = journal.latest_event(run.id, Isolated)
+    isolation = IsolationRecord(event.level, tuple(event.network)) if event else None
+    return replace(report, isolation=isolation)
 
 
 def _ask_here(journal: Journal, home: Home, run: RunRow, *, as_json: bool) -> bool:

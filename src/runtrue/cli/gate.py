@@ -105,7 +105,7 @@ def gate(
     if as_json:
         with whoever_listens():
             print_json(report)
-    return 0 if report["ready"] else NOT_READY
+    return 0 if report.ready else NOT_READY
 
 
 def _interrupted(*, as_json: bool) -> int:

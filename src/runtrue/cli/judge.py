@@ -7,10 +7,9 @@ import os
 import subprocess
 import sys
 from contextlib import AbstractContextManager, closing, nullcontext, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
-from typing import Any
 
 import click
 
@@ -20,6 +19,7 @@ from runtrue.cli.kinds import kind_of
 from runtrue.cli.progress import Display, open_display
 from runtrue.cli.verdict import whoever_listens
 from runtrue.code import (
+    CodeReport,
     CodeRequest,
     CodeState,
     CodeType,
@@ -218,7 +218,7 @@ def _git_of_hook(top: Path, *args: str) -> list[str]:
 
 def judge(
     journal: Journal, home: Home, request: CodeRequest, *, silent: bool = False
-) -> dict[str, Any]:
+) -> CodeReport:
     """The report on a change.
 
     A gate that does not come to its end leaves nothing to go on with: it is undone, and run anew.
@@ -238,19 +238,20 @@ def judge(
     except BaseException:
         _undo(journal, home, run_id)
         raise
-    return run.result or {}
+    return run.result_as(CodeReport)
 
 
-def skip_judging(journal: Journal, request: CodeRequest, reason: str) -> dict[str, Any]:
+def skip_judging(journal: Journal, request: CodeRequest, reason: str) -> CodeReport:
     """The report on a change that is let through unjudged, recorded with its reason."""
     run_id = start_run(journal, request)
-    report = report_of(CodeState(run_id=run_id, request=request), RunState.ABORTED) | {
-        "why": "skipped",
-        "skipped": reason,
-        "ready": True,
+    report = replace(
+        report_of(CodeState(run_id=run_id, request=request), RunState.ABORTED),
+        why="skipped",
+        skipped=reason,
+        ready=True,
         # It tells nothing about how well anything was done.
-        "metrics": None,
-    }
+        metrics=None,
+    )
     journal.finish(journal.claim(run_id, Owner.this_process()), RunState.ABORTED, report)
     return report
 

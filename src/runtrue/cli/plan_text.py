@@ -3,16 +3,31 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import click
+import msgspec
 
 from runtrue.cli.repair import WHY, print_findings, print_fix, print_verdict
 from runtrue.cli.show import counted, print_diff, printable
-from runtrue.loop import as_pattern
-from runtrue.plan import STEP, PlanState, Wanted, wanted_by
+from runtrue.loop import Bounds, as_pattern
+from runtrue.plan import (
+    STEP,
+    FixEntry,
+    PlanAttempt,
+    PlanReport,
+    PlanState,
+    PlanVerdict,
+    QuestionReport,
+    Step,
+    StepResult,
+    Strategizing,
+    Wanted,
+    wanted_by,
+)
 
 _COLOURS = {"applied": "green", "complete": "green", "failed": "red", "cancelled": "red"}
 _MARKS = {"done": ("✓", "green"), "failed": ("✗", "red"), "processing": ("▸", "yellow")}
@@ -28,12 +43,12 @@ _WHY = {
 }
 
 
-def next_commands(report: dict[str, Any], is_driven: bool = False) -> list[str]:
+def next_commands(report: PlanReport, is_driven: bool = False) -> list[str]:
     """What a person can do next, the likeliest first."""
-    plan = f"runtrue plan {{}} {report['run_id']}"
+    plan = f"runtrue plan {{}} {report.run_id}"
     if _is_lost(report):
         return [] if is_driven else [plan.format("cancel")]
-    match wanted_by(report["question"]):
+    match wanted_by(report.question):
         case Wanted.BEGIN:
             return [plan.format("execute")]
         case Wanted.APPLY:
@@ -41,19 +56,19 @@ def next_commands(report: dict[str, Any], is_driven: bool = False) -> list[str]:
         case Wanted.APPROVAL:
             return [f"{plan.format('prompt')} yes", f'{plan.format("prompt")} "GUIDANCE"']
         case Wanted.GUIDANCE:
-            inside = (file for file in report["needed"] if not file.startswith("../"))
+            inside = (file for file in report.needed if not file.startswith("../"))
             allowed = "".join(f" --allow {shlex.quote(as_pattern(file))}" for file in inside)
             return [f'{plan.format("prompt")} "GUIDANCE"{allowed}', plan.format("explain")]
-    if PlanState(report["state"]).is_terminal:
-        return [] if report["applied"] else [plan.format("explain")]
-    command = "apply" if report["phase"] == "apply" else "execute"
+    if report.state.is_terminal:
+        return [] if report.applied else [plan.format("explain")]
+    command = "apply" if report.phase == "apply" else "execute"
     return [] if is_driven else [plan.format(command)]
 
 
-def _is_lost(report: dict[str, Any]) -> bool:
+def _is_lost(report: PlanReport) -> bool:
     """Whether a plan that is not over has lost its sandbox, with all that was recorded of it."""
-    sandbox = report.get("sandbox")
-    if not sandbox or PlanState(report["state"]).is_terminal:
+    sandbox = report.sandbox
+    if not sandbox or report.state.is_terminal:
         return False
     return not Path(sandbox).parent.exists()
 
@@ -61,33 +76,33 @@ def _is_lost(report: dict[str, Any]) -> bool:
 # -- where a plan stands ------------------------------------------------------------------------
 
 
-def print_standing(report: dict[str, Any]) -> None:
+def print_standing(report: PlanReport) -> None:
     """The state and why, the strategy, the validations, and what can be done next."""
     print_head(report)
     print_tree(report)
     print_validations(report)
-    if report["findings"]:
+    if report.findings:
         print_findings(report)
     print_asked(report)
     print_next(report)
 
 
-def print_head(report: dict[str, Any]) -> None:
+def print_head(report: PlanReport) -> None:
     """One line: which plan, its state, its phase and why."""
-    state = click.style(report["state"], fg=_COLOURS.get(report["state"], "yellow"), bold=True)
-    click.echo(f"plan {report['run_id']}: {state} ({report['phase']}): {_summary(report)}")
+    state = click.style(report.state, fg=_COLOURS.get(report.state, "yellow"), bold=True)
+    click.echo(f"plan {report.run_id}: {state} ({report.phase}): {_summary(report)}")
 
 
-def _summary(report: dict[str, Any]) -> str:
-    if report["error"]:
-        return printable(f"stopped by: {report['error']}")
-    match PlanState(report["state"]):
+def _summary(report: PlanReport) -> str:
+    if report.error:
+        return printable(f"stopped by: {report.error}")
+    match report.state:
         case PlanState.QUEUED:
             return "not begun"
-        case PlanState.PROCESSING if report.get("driven"):
+        case PlanState.PROCESSING if report.driven:
             return "at work"
         case PlanState.PROCESSING:
-            is_applying = report["phase"] == "apply"
+            is_applying = report.phase == "apply"
             return "interrupted while it was applied" if is_applying else "not at work"
         case PlanState.COMPLETE if _has_none(report):
             return "every required validation passes; the changes are in your files already"
@@ -96,103 +111,103 @@ def _summary(report: dict[str, Any]) -> str:
         case PlanState.COMPLETE:
             return "every required validation passes; nothing is applied yet"
         case PlanState.APPLIED:
-            return f"applied to {report['project']}"
+            return f"applied to {report.project}"
         case PlanState.CANCELLED:
             return "ended by a person"
-    why = report["why"]
-    if why == "out_of_bounds" and not report["needed"]:
+    why = report.why
+    if why == "out_of_bounds" and not report.needed:
         return "a step cannot be done as the strategy says"
     return _WHY.get(why, why) if why else "a person is to say something"
 
 
-def _has_none(report: dict[str, Any]) -> bool:
+def _has_none(report: PlanReport) -> bool:
     """Whether a plan works on the user's own files."""
-    return bool(report["plan"].get("sandbox") == "none")
+    return report.plan.sandbox == "none"
 
 
-def print_tree(report: dict[str, Any]) -> None:
+def print_tree(report: PlanReport) -> None:
     """The strategy: every step with its state, its actor and its bounds."""
-    strategy = report["plan"]["strategy"]
+    strategy = report.plan.strategy
     if strategy is None:
         click.echo("  there is no strategy yet")
         return
-    if bounds := _bounds(strategy["bounds"]):
+    if bounds := _bounds(strategy.bounds):
         click.echo(printable(f"  bounds: {bounds}"))
-    states = {step["id"]: step["state"] for step in report["plan"]["steps"]}
-    for depth, step in _steps(strategy["steps"]):
-        mark, colour = _MARKS.get(states[step["id"]], ("·", None))
+    states = {step.id: step.state for step in report.plan.steps}
+    for depth, step in _steps(strategy.steps):
+        mark, colour = _MARKS.get(states[step.id], ("·", None))
         click.secho(f"  {'  ' * depth}{mark} {_step(step)}", fg=colour)
 
 
-def _steps(steps: list[dict[str, Any]], depth: int = 0) -> Iterator[tuple[int, dict[str, Any]]]:
+def _steps(steps: Iterable[Step], depth: int = 0) -> Iterator[tuple[int, Step]]:
     for step in steps:
         yield depth, step
-        yield from _steps(step["steps"], depth + 1)
+        yield from _steps(step.steps, depth + 1)
 
 
-def _step(step: dict[str, Any]) -> str:
+def _step(step: Step) -> str:
     facts = []
-    if not step["steps"]:
-        command = f": {step['command']}" if step["command"] else ""
-        facts.append(f"{step['actor']}{command}")
-    facts += filter(None, [_bounds(step["bounds"])])
-    if step["network"]:
+    if not step.steps:
+        command = f": {step.command}" if step.command else ""
+        facts.append(f"{step.actor}{command}")
+    facts += filter(None, [_bounds(step.bounds)])
+    if step.network:
         facts.append("needs the network")
     about = f" ({'; '.join(facts)})" if facts else ""
-    return printable(f"{step['id']} {step['description']}{about}")
+    return printable(f"{step.id} {step.description}{about}")
 
 
-def _bounds(bounds: dict[str, Any]) -> str:
+def _bounds(bounds: Bounds) -> str:
     parts = []
-    if bounds["paths"] is not None:
-        parts.append(f"only {', '.join(bounds['paths']) or 'nothing'}")
-    if bounds["commands"] is not None:
-        parts.append(f"commands: {', '.join(bounds['commands']) or 'none'}")
-    for key, noun in (("max_files", "file"), ("max_lines", "line")):
-        if bounds[key] is not None:
-            parts.append(f"at most {counted(bounds[key], noun)}")
-    if not bounds["deletes"]:
+    if bounds.paths is not None:
+        parts.append(f"only {', '.join(bounds.paths) or 'nothing'}")
+    if bounds.commands is not None:
+        parts.append(f"commands: {', '.join(bounds.commands) or 'none'}")
+    for most, noun in ((bounds.max_files, "file"), (bounds.max_lines, "line")):
+        if most is not None:
+            parts.append(f"at most {counted(most, noun)}")
+    if not bounds.deletes:
         parts.append("no deletions")
     return "; ".join(parts)
 
 
-def print_validations(report: dict[str, Any]) -> None:
+def print_validations(report: PlanReport) -> None:
     """What each validation last said, and how many fixes were tried for it."""
-    budget = report["plan"]["budget"]
+    budget = report.plan.budget
     last = last_verdicts(report)
-    for validation in report["plan"]["validations"]:
-        name, verdict = validation["name"], last.get(validation["name"])
+    for validation in report.plan.validations:
+        name, verdict = validation.name, last.get(validation.name)
         word, colour = ("not run", None)
         if verdict is not None:
-            word, colour = ("passed", "green") if verdict["passed"] else ("failed", "red")
+            word, colour = ("passed", "green") if verdict.passed else ("failed", "red")
         facts = []
-        if validation["mode"] == "informational":
+        if validation.mode == "informational":
             facts.append("informational")
             colour = "yellow" if colour == "red" else colour
-        elif tried := budget["fixes"].get(name):
-            facts.append(f"{tried} of {budget['validation_retry_limit']} retries used")
-        if verdict is not None and verdict["wrote"]:
+        elif tried := budget.fixes.get(name):
+            facts.append(f"{tried} of {budget.validation_retry_limit} retries used")
+        if verdict is not None and verdict.wrote:
             what = "which stays there" if _has_none(report) else "which was put back"
-            facts.append(f"wrote {', '.join(verdict['wrote'])}, {what}")
+            facts.append(f"wrote {', '.join(verdict.wrote)}, {what}")
         about = f" ({', '.join(facts)})" if facts else ""
         click.secho(printable(f"  {name}: {word}{about}"), fg=colour)
 
 
-def last_verdicts(report: dict[str, Any]) -> dict[str, dict[str, Any]]:
+def last_verdicts(report: PlanReport) -> dict[str, PlanVerdict]:
     """What each validation said of the candidate that stands, or else what it said last."""
     # What was tried and not kept comes first, so that the rest prevails.
-    attempts = sorted(report["attempts"], key=lambda a: a["candidate"] == report["candidate"])
-    return {v["validation"]: v for attempt in attempts for v in attempt["verdicts"]}
+    attempts = sorted(report.attempts, key=lambda a: a.candidate == report.candidate)
+    return {v.validation: v for attempt in attempts for v in attempt.verdicts}
 
 
-def print_asked(report: dict[str, Any]) -> None:
+def print_asked(report: PlanReport) -> None:
     """What a plan asks a person, if it does."""
-    question = report["question"] or {}
+    question = report.question or {}
     if question.get("approve") == "strategy":
         click.echo("  asks: is this strategy right?")
     elif question.get("approve") == "revision":
         click.echo(f"  asks: may step {question['before']['id']} be replaced by this?")
-        for depth, step in _steps(question["steps"]):
+        for depth, step in _steps(msgspec.convert(question["steps"], list[Step])):
             click.echo(f"    {'  ' * depth}{_step(step)}")
     elif question.get("approve") == "edits":
         what = question["more"] or f"{', '.join(question['outside'])}, not allowed by the strategy"
@@ -200,23 +215,23 @@ def print_asked(report: dict[str, Any]) -> None:
         click.echo("  `yes` approves that; anything else has the sandbox looked at again")
     elif question.get("guide"):
         click.echo(printable(f"  asks for guidance: no strategy was made: {question['why']}"))
-    elif wanted_by(report["question"]) is Wanted.APPROVAL:
+    elif wanted_by(report.question) is Wanted.APPROVAL:
         click.echo("  asks: may this be done? `yes` approves exactly that")
-    elif wanted_by(report["question"]) is Wanted.GUIDANCE:
+    elif wanted_by(report.question) is Wanted.GUIDANCE:
         where = "where they are" if _has_none(report) else "in the sandbox"
         click.echo(f"  asks for guidance; the files can be edited as well, {where}")
-    if report["needed"] and question:
-        click.echo(printable(f"  needed, and not allowed: {', '.join(report['needed'])}"))
+    if report.needed and question:
+        click.echo(printable(f"  needed, and not allowed: {', '.join(report.needed)}"))
 
 
-def print_next(report: dict[str, Any]) -> None:
+def print_next(report: PlanReport) -> None:
     """Why it was not applied, where the work is kept, and the commands that lead on."""
-    if report["refused"] and not report["applied"]:
-        click.echo(printable(f"  {not_applied(report['refused'])}"))
-    if report["sandbox"]:
+    if report.refused and not report.applied:
+        click.echo(printable(f"  {not_applied(report.refused)}"))
+    if report.sandbox:
         name = "no sandbox: it works on" if _has_none(report) else "sandbox:"
-        click.echo(f"  {name} {report['sandbox']}")
-    for command in next_commands(report, bool(report.get("driven"))):
+        click.echo(f"  {name} {report.sandbox}")
+    for command in next_commands(report, bool(report.driven)):
         click.echo(f"  next: {command}")
 
 
@@ -228,80 +243,80 @@ def not_applied(why: str) -> str:
 # -- what has happened --------------------------------------------------------------------------
 
 
-def print_history(report: dict[str, Any]) -> None:
+def print_history(report: PlanReport) -> None:
     """How the plan came to where it is: strategies, steps, validations, fixes, what was said."""
-    plan = report["plan"]
-    click.echo(printable(f"instruction: {plan['instruction']}"))
-    for made in plan["strategies"]:
+    plan = report.plan
+    click.echo(printable(f"instruction: {plan.instruction}"))
+    for made in plan.strategies:
         _print_strategizing(made)
-    for deed in plan["deeds"]:
-        _print_deed(deed)
-    for attempt in report["attempts"]:
+    for result in plan.deeds:
+        _print_result(result)
+    for attempt in report.attempts:
         _print_attempt(attempt)
-    for fix in plan["metadata"]["validation_fix_history"]:
+    for fix in plan.metadata.validation_fix_history:
         _print_fix_result(fix)
-    for rejected in report["rejected"][-1:]:
+    for rejected in report.rejected[-1:]:
         # Who else could have been asked, and why they were not.
-        print_fix({**rejected["fix"], "parts": []})
-    for asked in report.get("questions", ()):
+        print_fix(replace(rejected.fix, parts=()))
+    for asked in report.questions or ():
         _print_answered(asked)
 
 
-def _print_strategizing(made: dict[str, Any]) -> None:
-    what = f"step {made['step']} revised" if made["step"] else "strategy"
-    told = ", as a person said" if made["told"] else ""
-    failed = f": failed: {made['failure']}" if made["failure"] else ""
-    is_said = made["description"] and made["description"] != made["by"] and not failed
-    about = f": {made['description']}" if is_said else ""
-    click.secho(printable(f"{what} by {made['by']}{told}{about}{failed}"), bold=True)
-    if made["needed"]:
-        click.echo(printable(f"  needed: {', '.join(made['needed'])}"))
-    for finding in made["findings"]:
+def _print_strategizing(made: Strategizing) -> None:
+    what = f"step {made.step} revised" if made.step else "strategy"
+    told = ", as a person said" if made.told else ""
+    failed = f": failed: {made.failure}" if made.failure else ""
+    is_said = made.description and made.description != made.by and not failed
+    about = f": {made.description}" if is_said else ""
+    click.secho(printable(f"{what} by {made.by}{told}{about}{failed}"), bold=True)
+    if made.needed:
+        click.echo(printable(f"  needed: {', '.join(made.needed)}"))
+    for finding in made.findings:
         click.echo(printable(f"  because: {finding.strip().splitlines()[0] if finding else ''}"))
 
 
-def _print_deed(deed: dict[str, Any]) -> None:
-    what = deed["refused"] or f"changed {', '.join(deed['files']) or 'nothing'}"
-    kept = "nothing of it was kept: " if deed["refused"] else ""
-    click.echo(printable(f"step {deed['step']} by {deed['actor']}: {kept}{what}"))
+def _print_result(result: StepResult) -> None:
+    what = result.refused or f"changed {', '.join(result.files) or 'nothing'}"
+    kept = "nothing of it was kept: " if result.refused else ""
+    click.echo(printable(f"step {result.step} by {result.actor}: {kept}{what}"))
 
 
-def _print_attempt(attempt: dict[str, Any]) -> None:
-    where = f"step {attempt['step']}" if attempt["step"] else "the whole"
-    again = " again" if attempt["fix"] else ""
+def _print_attempt(attempt: PlanAttempt) -> None:
+    where = f"step {attempt.step}" if attempt.step else "the whole"
+    again = " again" if attempt.fix else ""
     # A step that could not be done has nothing to validate.
-    is_refused = [verdict["validation"] for verdict in attempt["verdicts"]] == [STEP]
+    is_refused = [verdict.validation for verdict in attempt.verdicts] == [STEP]
     click.secho(f"{where} {'refused' if is_refused else 'validated'}{again}", bold=True)
-    for verdict in attempt["verdicts"]:
-        print_verdict(verdict["validation"], verdict)
-        if not verdict["passed"] and verdict["data"]:
-            click.echo(printable(f"    data: {_data(verdict['data'])}"))
-    if attempt["diagnosis"]:
-        click.echo(printable(f"  diagnosis: {attempt['diagnosis']}"))
+    for verdict in attempt.verdicts:
+        print_verdict(verdict.validation, verdict)
+        if not verdict.passed and verdict.data:
+            click.echo(printable(f"    data: {_data(verdict.data)}"))
+    if attempt.diagnosis:
+        click.echo(printable(f"  diagnosis: {attempt.diagnosis}"))
 
 
 def _data(data: dict[str, Any]) -> str:
     return ", ".join(f"{key}: {value}" for key, value in data.items() if value not in ([], None))
 
 
-def _print_fix_result(fix: dict[str, Any]) -> None:
-    files = ", ".join(fix["files"] or fix["outside"]) or "nothing"
-    result = fix["result"].replace("_", " ")
-    by = fix["fixer"] or "nobody"
-    click.secho(printable(f"fix for {fix['validation']} by {by}: {result} ({files})"), bold=True)
-    if fix["diff"]:
-        print_diff(fix["diff"])
+def _print_fix_result(fix: FixEntry) -> None:
+    files = ", ".join(fix.files or fix.outside) or "nothing"
+    result = fix.result.replace("_", " ")
+    by = fix.fixer or "nobody"
+    click.secho(printable(f"fix for {fix.validation} by {by}: {result} ({files})"), bold=True)
+    if fix.diff:
+        print_diff(fix.diff)
 
 
-def _print_answered(asked: dict[str, Any]) -> None:
-    said = asked["answer"]
+def _print_answered(asked: QuestionReport) -> None:
+    said = asked.answer
     text = said.get("text") if isinstance(said, dict) else said
     if isinstance(said, dict) and said.get("expired"):
         text = "nobody answered in time"
     allowed = said.get("allow") if isinstance(said, dict) else None
     more = f" (allowed: {', '.join(allowed)})" if allowed else ""
-    answer = f"{text}{more}" if asked["answered"] else "not answered yet"
-    click.echo(printable(f"asked ({asked['wanted']}): {answer}"))
+    answer = f"{text}{more}" if asked.answered else "not answered yet"
+    click.echo(printable(f"asked ({asked.wanted}): {answer}"))
 
 
 # -- patches ------------------------------------------------------------------------------------

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,14 @@ from runtrue.cli.show import print_diff, print_json, printable
 from runtrue.errors import FlowError
 from runtrue.flow import Journal, RunRow
 from runtrue.home import Home
-from runtrue.plan import PlanState, standing_of, wanted_by
+from runtrue.plan import (
+    PlanReport,
+    PlanState,
+    QuestionReport,
+    recorded_report,
+    standing_of,
+    wanted_by,
+)
 
 
 @click.command("list")
@@ -67,7 +75,7 @@ def status(plan_id: str | None, as_json: bool) -> int:
     """Where a plan stands: state, steps, validations, retries, and what to do next."""
     with opened(plan_id) as at:
         if as_json:
-            print_json({**at.report, "last_verdicts": last_verdicts(at.report)})
+            print_json(replace(at.report, last_verdicts=last_verdicts(at.report)))
         else:
             print_standing(at.report)
     return 0
@@ -80,9 +88,8 @@ def tree(plan_id: str | None, as_json: bool) -> int:
     """The strategy: its steps with their states, actors and bounds."""
     with opened(plan_id) as at:
         if as_json:
-            parts = {key: at.report["plan"][key] for key in ("strategy", "steps")}
-            head = {key: at.report[key] for key in ("status", "run_id", "state", "phase")}
-            print_json({**head, **parts})
+            plan = at.report.plan
+            print_json({**_head(at.report), "strategy": plan.strategy, "steps": plan.steps})
         else:
             print_head(at.report)
             print_tree(at.report)
@@ -101,10 +108,9 @@ def diff(plan_id: str | None, stat: bool, as_json: bool) -> int:
     files = patch_stat(readable)
     if as_json:
         rows = [{"file": name, "added": plus, "removed": minus} for name, plus, minus in files]
-        head = {key: at.report[key] for key in ("status", "run_id", "state", "phase")}
-        print_json({**head, "diff": readable, "files": rows})
+        print_json({**_head(at.report), "diff": readable, "files": rows})
     elif not patch:
-        click.echo(f"plan {at.report['run_id']} has changed nothing so far", err=True)
+        click.echo(f"plan {at.report.run_id} has changed nothing so far", err=True)
     elif stat:
         for name, added, removed in files:
             click.echo(printable(f"{name}  +{added} -{removed}"))
@@ -122,16 +128,16 @@ def diff(plan_id: str | None, stat: bool, as_json: bool) -> int:
 def explain(plan_id: str | None, as_json: bool) -> int:
     """Why a plan is where it is: what was found, tried, decided, asked and said."""
     with opened(plan_id) as at:
-        questions = [
-            {
-                "wanted": wanted_by(question.question),
-                "asked_at": question.asked_at,
-                "answered": question.answered,
-                "answer": question.answer,
-            }
+        questions = tuple(
+            QuestionReport(
+                wanted=wanted_by(question.question),
+                asked_at=question.asked_at,
+                answered=question.answered,
+                answer=question.answer,
+            )
             for question in at.journal.questions(at.standing.run.id)
-        ]
-        report = {**at.report, "questions": questions}
+        )
+        report = replace(at.report, questions=questions)
     if as_json:
         print_json(report)
     else:
@@ -140,13 +146,22 @@ def explain(plan_id: str | None, as_json: bool) -> int:
     return 0
 
 
+def _head(report: PlanReport) -> dict[str, Any]:
+    return {
+        "status": report.status,
+        "run_id": report.run_id,
+        "state": report.state,
+        "phase": report.phase,
+    }
+
+
 def _row(journal: Journal, home: Home, run: RunRow) -> dict[str, Any]:
     try:
-        report = run.result or standing_of(journal, home, run).report
-        state, phase = report["state"], report["phase"]
+        report = recorded_report(run) or standing_of(journal, home, run).report
+        state, phase = str(report.state), str(report.phase)
     except FlowError:
         # Of another version; `plan status` tells.
-        state, phase = run.state, ""
+        state, phase = str(run.state), ""
     return {
         "plan_id": run.id,
         "state": state,

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import click
-import msgspec
 
 from runtrue.cli.progress import Narrator
 from runtrue.cli.show import counted, finding_line
@@ -17,10 +16,16 @@ from runtrue.loop import (
     CheckFinished,
     CheckRepeated,
     CheckStarted,
+    Fault,
+    Fix,
     FixerFinished,
     FixerStarted,
     Mode,
 )
+
+if TYPE_CHECKING:
+    from runtrue.code import CodeReport, FixReport, VerdictReport
+    from runtrue.plan import PlanReport, PlanVerdict
 
 _MOST_FINDINGS = 20
 
@@ -41,45 +46,45 @@ WHY = {
 }
 
 
-def print_findings(report: dict[str, Any]) -> None:
+def print_findings(report: CodeReport | PlanReport) -> None:
     """What is left to be mended, and what may help with it."""
-    findings = report["findings"]
+    findings = report.findings
     for finding in findings[:_MOST_FINDINGS]:
         click.echo(finding_line(finding))
-        if finding["fault"] != "candidate":
-            for line in (finding["sample"] or "").strip().splitlines()[-3:]:
+        if finding.fault is not Fault.CANDIDATE:
+            for line in (finding.sample or "").strip().splitlines()[-3:]:
                 click.echo(f"    {line}")
-            if finding["available"]:
-                names = ", ".join(finding["available"])
-                is_bound = finding["fault"] == "strategy"
+            if finding.available:
+                names = ", ".join(finding.available)
+                is_bound = finding.fault is Fault.STRATEGY
                 click.echo(
                     f"    allowed is: {names}" if is_bound else f"    did you mean: {names}?"
                 )
     more = len(findings) - _MOST_FINDINGS
     if more > 0:
-        click.echo(f"… and {more} more (runtrue runs show {report['run_id']} --json)")
+        click.echo(f"… and {more} more (runtrue runs show {report.run_id} --json)")
 
 
-def print_fix(fix: dict[str, Any]) -> None:
+def print_fix(fix: Fix | FixReport) -> None:
     """What each fixer did, and why others did nothing."""
-    for part in fix["parts"]:
-        files = ", ".join(part["files"]) or "nothing"
-        failed = f"; failed itself: {part['failure']}" if part["failure"] else ""
-        restored = f"; put back: {', '.join(part['restored'])}" if part["restored"] else ""
-        click.echo(f"  fix by {part['fixer']}: changed {files}{restored}{failed}")
-        if part["trace"]:
-            click.echo(f"    {part['description']}")
-    for skip in fix["skipped"]:
-        click.echo(f"  {skip['fixer']} skipped: {skip['reason']}")
+    for part in fix.parts:
+        files = ", ".join(part.files) or "nothing"
+        failed = f"; failed itself: {part.failure}" if part.failure else ""
+        restored = f"; put back: {', '.join(part.restored)}" if part.restored else ""
+        click.echo(f"  fix by {part.fixer}: changed {files}{restored}{failed}")
+        if part.trace:
+            click.echo(f"    {part.description}")
+    for skip in fix.skipped:
+        click.echo(f"  {skip.fixer} skipped: {skip.reason}")
 
 
-def print_verdict(name: str, verdict: dict[str, Any]) -> None:
+def print_verdict(name: str, verdict: PlanVerdict | VerdictReport) -> None:
     """What a check said."""
-    word = "passed" if verdict["passed"] else "failed"
-    cases = ", ".join(f"{count} {outcome}" for outcome, count in verdict["cases"].items())
-    facts = ", ".join(filter(None, [cases, f"{verdict['seconds']:.1f} s"]))
+    word = "passed" if verdict.passed else "failed"
+    cases = ", ".join(f"{count} {outcome}" for outcome, count in verdict.cases.items())
+    facts = ", ".join(filter(None, [cases, f"{verdict.seconds:.1f} s"]))
     click.echo(f"  {name}: {word} ({facts})")
-    for finding in verdict["findings"][:_MOST_FINDINGS]:
+    for finding in verdict.findings[:_MOST_FINDINGS]:
         click.echo(f"    {finding_line(finding, with_source=False)}")
 
 
@@ -130,7 +135,7 @@ class RepairNarrator(Narrator):
             facts.append(f"{event.known} known before")
         facts.append(f"{event.seconds:.1f} s")
         self.display.line(f"  {event.check}: {word} ({', '.join(facts)})", style)
-        for finding in msgspec.to_builtins(event.shown):
+        for finding in event.shown:
             self.display.line(f"    {finding_line(finding, with_source=False)}")
         more = event.findings - len(event.shown)
         if more > 0:

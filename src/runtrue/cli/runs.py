@@ -7,6 +7,7 @@ import signal
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -83,15 +84,15 @@ def show(run_id: str | None, as_json: bool) -> int:
     home = Home.find(Path.cwd())
     with _journal(home) as journal:
         run = look_at(journal, home, _find(journal, run_id))
-        report = {**report_of_run(journal, home, run), "driven": run.is_driven}
+        report = replace(report_of_run(journal, home, run), driven=run.is_driven)
         question = journal.open_question(run.id)
     if as_json:
         print_json(report)
         return 0
     click.echo(f"run {run.id}: {run.kind} {run.title} ({_state(run)})")
-    if isolation := report["isolation"]:
-        network = ", ".join(isolation["network"]) or "none"
-        click.echo(f"isolation: {isolation['level']} (network: {network})")
+    if isolation := report.isolation:
+        network = ", ".join(isolation.network) or "none"
+        click.echo(f"isolation: {isolation.level} (network: {network})")
     kind = kind_of(run)
     kind.print_details(report)
     kind.print_report(report)

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from runtrue.errors import Problem
+
+if TYPE_CHECKING:
+    from runtrue.loop import Finding
 
 
 def counted(number: int, noun: str) -> str:
@@ -16,17 +19,17 @@ def counted(number: int, noun: str) -> str:
     return f"{number} {noun}{'' if number == 1 else ending}"
 
 
-def finding_line(finding: dict[str, Any], *, with_source: bool = True) -> str:
+def finding_line(finding: Finding, *, with_source: bool = True) -> str:
     """A finding on one line: which check, where, what, says what."""
-    location = finding["location"]
-    places = [str(location[part]) for part in ("file", "line", "column") if location[part]]
+    location = finding.location
+    places = [str(part) for part in (location.file, location.line, location.column) if part]
     where = ":".join(places)
-    symbol = location["symbol"] or ""
-    named = f" [{symbol}]" if symbol and symbol != finding["source"] else ""
-    message = finding["message"].strip().splitlines() or [""]
-    source = f"{finding['source']}: " if with_source else ""
+    symbol = location.symbol or ""
+    named = f" [{symbol}]" if symbol and symbol != finding.source else ""
+    message = finding.message.strip().splitlines() or [""]
+    source = f"{finding.source}: " if with_source else ""
     place = f"{where} " if where else ""
-    return f"{source}{place}{finding['category']} {message[0][:160]}{named}"
+    return f"{source}{place}{finding.category} {message[0][:160]}{named}"
 
 
 def printable(text: str) -> str:

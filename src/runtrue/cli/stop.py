@@ -15,7 +15,7 @@ import msgspec
 from runtrue.cli.judge import Asked, Obstructed, change_of, judge, judging_config, plan
 from runtrue.cli.project import find_project
 from runtrue.cli.verdict import print_let_go, print_verdict, whoever_listens
-from runtrue.code import CodeRequest, Kind, Stop, lets_go, signs_of
+from runtrue.code import CodeReport, CodeRequest, Kind, Stop, lets_go, signs_of
 from runtrue.errors import RuntrueError, UsageError
 from runtrue.flow import Journal
 from runtrue.home import Home
@@ -66,9 +66,9 @@ def answer_stop(path: Path | None, asked: Asked) -> int:
         with whoever_listens():
             click.echo(f"runtrue gate: {error}", err=True)
         return _COMPLAIN
-    if report["ready"]:
+    if report.ready:
         return 0
-    found = signs_of(report["findings"])
+    found = signs_of(report.findings)
     if stop.again and lets_go(found, told):
         with whoever_listens():
             print_let_go(report)
@@ -121,9 +121,9 @@ def _told(journal: Journal, request: CodeRequest) -> list[frozenset[str]]:
     session = request.stop.session if request.stop else None
     for run in journal.runs(kind=Kind.GATE, title=request.project):
         before = run.input.get("stop")
-        if not before or before["session"] != session or run.result is None:
+        if not before or before.session != session or run.result is None:
             continue
-        told.append(signs_of(run.result["findings"]))
-        if not before["again"]:
+        told.append(signs_of(run.result_as(CodeReport).findings))
+        if not before.again:
             break
     return told

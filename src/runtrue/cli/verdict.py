@@ -5,16 +5,14 @@ from __future__ import annotations
 import os
 import sys
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
 
 import click
-import msgspec
 
 from runtrue.cli.show import counted, print_json, printable
-from runtrue.code import cause_in_words, strategy_for
+from runtrue.code import CodeReport, cause_in_words, strategy_for
 from runtrue.loop import COVERAGE_UNMET, SECURITY_ISSUE, TESTS_MISSING, Fault, Finding, Outcome
 
 _MOST = 20
@@ -36,32 +34,32 @@ def whoever_listens() -> Iterator[None]:
                 os.dup2(nowhere.fileno(), stream.fileno())
 
 
-def print_verdict(report: dict[str, Any]) -> None:
+def print_verdict(report: CodeReport) -> None:
     """Say whether the change is ready and, where it is not, what is to be done."""
-    if report["skipped"]:
-        _say(f"not judged: {report['skipped']} (run {report['run_id']})")
+    if report.skipped:
+        _say(f"not judged: {report.skipped} (run {report.run_id})")
         return
-    findings = [msgspec.convert(finding, Finding) for finding in report["findings"]]
+    findings = report.findings
     count = counted(len(findings), "finding")
-    if report["ready"] and not findings:
+    if report.ready and not findings:
         _say(f"ready: {', '.join(_passed(report))}")
-    elif report["ready"]:
+    elif report.ready:
         _say(f"ready, with {count}: the loop around does not require passing tests.")
         _print_findings(findings, report)
     else:
         _say(f"{count}, the change is not ready. Mend all of it, then run the gate again.")
         _print_findings(findings, report)
-    if trouble := (report.get("memory") or {}).get("trouble"):
-        _say(f"what was found is not remembered: {trouble}")
+    if report.memory is not None and report.memory.trouble:
+        _say(f"what was found is not remembered: {report.memory.trouble}")
 
 
-def print_let_go(report: dict[str, Any]) -> None:
+def print_let_go(report: CodeReport) -> None:
     """Tell the person, through Claude Code, that the agent stops although it is not ready."""
-    count = counted(len(report["findings"]), "finding")
+    count = counted(len(report.findings), "finding")
     print_json(
         {
             "systemMessage": "runtrue gate: the change is NOT ready; the agent was told of "
-            f"{count} and has not mended it all: runtrue runs show {report['run_id']}"
+            f"{count} and has not mended it all: runtrue runs show {report.run_id}"
         }
     )
 
@@ -70,16 +68,16 @@ def _say(text: str) -> None:
     click.echo(f"runtrue gate: {printable(text)}", err=True)
 
 
-def _passed(report: dict[str, Any]) -> Iterator[str]:
-    for verdict in report["attempts"][-1]["verdicts"]:
-        passed = verdict["cases"].get(Outcome.PASSED, 0)
-        facts = f"{passed} passed" if passed else verdict["output"] if not verdict["cases"] else ""
+def _passed(report: CodeReport) -> Iterator[str]:
+    for verdict in report.attempts[-1].verdicts:
+        passed = verdict.cases.get(Outcome.PASSED, 0)
+        facts = f"{passed} passed" if passed else verdict.output if not verdict.cases else ""
         said = " ".join(facts.split())[:_WIDTH]
-        word = "passes" if verdict["passed"] else "fails (informational)"
-        yield f"{verdict['check']} {word}{f' ({said})' if said else ''}"
+        word = "passes" if verdict.passed else "fails (informational)"
+        yield f"{verdict.check} {word}{f' ({said})' if said else ''}"
 
 
-def _print_findings(findings: list[Finding], report: dict[str, Any]) -> None:
+def _print_findings(findings: Sequence[Finding], report: CodeReport) -> None:
     for number, finding in enumerate(findings[:_MOST], start=1):
         indent = " " * (len(str(number)) + 2)
         head, *details = _lines(finding)
@@ -89,13 +87,13 @@ def _print_findings(findings: list[Finding], report: dict[str, Any]) -> None:
     click.echo(err=True)
     more = len(findings) - _MOST
     every = f"… and {more} more, all of them" if more > 0 else "what ran"
-    analysis = report["attempts"][-1]["analysis"] or {}
-    if analysis.get("confidence") is not None:
+    analysis = report.attempts[-1].analysis
+    if analysis is not None and analysis.confidence is not None:
         # Only a remembered fix that held says how sure it is.
-        click.echo(f"known: {analysis['fix_strategy']}", err=True)
-    elif analysis.get("patterns_matched"):
-        click.echo(f"seen before: {', '.join(analysis['patterns_matched'])}", err=True)
-    click.echo(f"{every}: runtrue runs show {report['run_id']}", err=True)
+        click.echo(f"known: {analysis.fix_strategy}", err=True)
+    elif analysis is not None and analysis.patterns_matched:
+        click.echo(f"seen before: {', '.join(analysis.patterns_matched)}", err=True)
+    click.echo(f"{every}: runtrue runs show {report.run_id}", err=True)
 
 
 def _lines(finding: Finding) -> Iterator[str]:

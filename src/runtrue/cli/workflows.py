@@ -118,12 +118,14 @@ def save(
 
 def _made_in(home: Home, run_id: str) -> tuple[Workflow, str]:
     """The workflow that a run of `runtrue do` came to, and its proposed name."""
+    from runtrue.planner import TaskReport
+
     with Journal(home.journal) as journal:
         run = journal.find(run_id)
-    report = run.result or {}
     if run.kind != "do" or run.state is not RunState.PASSED:
         raise UsageError(f"run {run.id} is no task that was done: there is nothing to save of it")
-    return Workflow(report["workflow"]), str(report["name"])
+    report = run.result_as(TaskReport)
+    return Workflow(report.workflow or {}), str(report.name)
 
 
 @click.command()

@@ -18,7 +18,7 @@ from runtrue.code.generate import mentions
 from runtrue.code.loop import prepare_run, request_of, start_run
 from runtrue.code.metrics import Facts, Metric, Period, metrics_of, periods_of
 from runtrue.code.record import Phase, Record, Status, schema
-from runtrue.code.report import report_of
+from runtrue.code.report import CodeReport, FixReport, VerdictReport, report_of
 from runtrue.code.request import Apply, CodeRequest, Kind, plan_code, plan_fix, plan_gate
 from runtrue.code.run_code_loop import run_code_loop
 from runtrue.code.task import AgentType, CodeTask, Iteration, Stop, plan_task
@@ -28,11 +28,13 @@ __all__ = [
     "AgentType",
     "Apply",
     "BeforeStarted",
+    "CodeReport",
     "CodeRequest",
     "CodeState",
     "CodeTask",
     "CodeType",
     "Facts",
+    "FixReport",
     "GenerationFailed",
     "GenerationFinished",
     "GenerationStarted",
@@ -45,6 +47,7 @@ __all__ = [
     "Record",
     "Status",
     "Stop",
+    "VerdictReport",
     "cause_in_words",
     "judged",
     "lets_go",

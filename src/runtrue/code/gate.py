@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import PurePosixPath
-from typing import Any
 
 from runtrue.checks import Language, language_of
 from runtrue.code.request import CodeRequest
@@ -79,10 +78,10 @@ def is_excused(request: CodeRequest, finding: Finding) -> bool:
     return any(check.cover and check.name == finding.source for check in request.checks)
 
 
-def signs_of(findings: Sequence[Mapping[str, Any]]) -> frozenset[str]:
+def signs_of(findings: Sequence[Finding]) -> frozenset[str]:
     """What reported findings are known again by, and with them that somebody got on with them."""
     # A fingerprint does not change with numbers; which lines are left to be covered does matter.
-    return frozenset(f"{f['fingerprint']} {f['data'].get('missing', '')}" for f in findings)
+    return frozenset(f"{f.fingerprint} {f.data.get('missing', '')}" for f in findings)
 
 
 def lets_go(found: frozenset[str], told: Sequence[frozenset[str]]) -> bool:

@@ -1,98 +1,222 @@
-"""Reports: what a run of the code loop tells, as the data that `--json` prints."""
+"""Reports of the code loop: a dataclass whose JSON is what `--json` prints."""
 
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-import msgspec
+from msgspec import UNSET, UnsetType
 
-from runtrue.code.context import CodeState
+from runtrue.code.context import CodeState, Learned, Written
 from runtrue.code.gate import is_ready
-from runtrue.code.metrics import facts_of
+from runtrue.code.metrics import Facts, facts_of
 from runtrue.code.record import Phase, Record
 from runtrue.code.request import CodeRequest, Kind
 from runtrue.code.sessions import session_ref
+from runtrue.code.task import CodeTask
 from runtrue.flow import RunState
-from runtrue.loop import Action, Attempt, Budget, Decision, Fix, History, Verdict
-from runtrue.sandbox import Isolation
+from runtrue.loop import (
+    Action,
+    Analysis,
+    Attempt,
+    Budget,
+    Condition,
+    Decision,
+    Finding,
+    Fix,
+    FixPart,
+    History,
+    Mode,
+    Notice,
+    Reason,
+    Response,
+    Skip,
+    Verdict,
+)
+from runtrue.sandbox import Isolation, IsolationRecord
 
 
-def report_of(state: CodeState, status: RunState) -> dict[str, Any]:
-    """The report of a run from its shared store, finished or not."""
-    history: History = state.history
-    decision: Decision | None = state.decision
-    request: CodeRequest = state.request
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FixReport:
+    """A fix: what it changed, and who did it."""
+
+    files: tuple[str, ...] = ()
+    added: int = 0
+    removed: int = 0
+    parts: tuple[FixPart, ...] = ()
+    skipped: tuple[Skip, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VerdictReport:
+    """What a check said of a candidate."""
+
+    check: str
+    mode: Mode
+    passed: bool
+    exit_code: int | None = None
+    seconds: float = 0.0
+    #: How many of the check's own cases ended how.
+    cases: dict[str, int] = field(default_factory=dict)
+    findings: tuple[Finding, ...] = ()
+    flaky: tuple[Finding, ...] = ()
+    known: tuple[Finding, ...] = ()
+    output: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AttemptReport:
+    """One run of the checks, and the fix that led to it."""
+
+    number: int
+    limit: int
+    candidate: str
+    passed: bool
+    recheck: bool = False
+    fix: FixReport | None = None
+    verdicts: tuple[VerdictReport, ...] = ()
+    findings: tuple[Finding, ...] = ()
+    analysis: Analysis | None = None
+    regressions: tuple[str, ...] = ()
+    flaky: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RejectedFix:
+    """A fix that was proposed after attempt `after` and not run."""
+
+    after: int
+    reason: Reason
+    fix: FixReport
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EscalationReport:
+    """A trigger of the policy that fired after so many attempts."""
+
+    condition: Condition
+    action: Response
+    after: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CodeReport:
+    """The report of `runtrue fix`, `code` and `gate`. What a kind of run lacks is left out."""
+
+    status: str
+    run_id: str
+    workflow_id: str = ""
+    kind: str = ""
+    project: str = ""
+    why: str | None = None
+    attempts: tuple[AttemptReport, ...] = ()
+    rejected: tuple[RejectedFix, ...] = ()
+    answers: tuple[str, ...] = ()
+    escalations: tuple[EscalationReport, ...] = ()
+    notices: tuple[Notice, ...] = ()
+    flags: tuple[str, ...] = ()
+    flaky: tuple[str, ...] = ()
+    findings: tuple[Finding, ...] = ()
+    regressions: tuple[str, ...] = ()
+    budget: Budget | None = None
+    max_attempts: int = 0
+    diff: str = ""
+    patch: str | None = None
+    patch_root: str | None = None
+    applied: bool = False
+    sandbox: str | None = None
+    isolation: IsolationRecord | None = None
+    seconds: float = 0.0
+    metrics: Facts | None = None
+    memory: Learned | None = None
+    # Of `code` and `gate`.
+    task: CodeTask | UnsetType | None = UNSET
+    written: tuple[Written, ...] | UnsetType = UNSET
+    lessons: tuple[str, ...] | UnsetType = UNSET
+    progress: float | UnsetType | None = UNSET
+    record: dict[str, Any] | UnsetType = UNSET
+    # Of `gate`.
+    ready: bool | UnsetType = UNSET
+    skipped: str | UnsetType | None = UNSET
+    changed: tuple[str, ...] | UnsetType = UNSET
+    against: str | UnsetType | None = UNSET
+    # Of a run that is not over, or of a command that looks at it.
+    error: str | UnsetType | None = UNSET
+    interrupted: bool | UnsetType = UNSET
+    driven: bool | UnsetType = UNSET
+
+
+def report_of(state: CodeState, status: RunState) -> CodeReport:
+    """Return the report of a run from its state store, finished or not."""
+    history = state.history
+    decision = state.decision
+    request = state.request
     if status is RunState.FAILED and decision is not None and decision.action is Action.ACCEPT:
         # What is proven stays so where it could not be applied: that is in `applied` and `error`.
         status = RunState.PASSED
-    report = {
-        "status": status,
-        "run_id": state.run_id,
-        "workflow_id": request.workflow_id,
-        "kind": request.kind,
-        "project": request.project,
-        "why": decision.why if decision else None,
-        "attempts": [
+    remaining = _remaining(history, decision, status)
+    report = CodeReport(
+        status=status,
+        run_id=state.run_id,
+        workflow_id=request.workflow_id,
+        kind=request.kind,
+        project=request.project,
+        why=decision.why if decision else None,
+        attempts=tuple(
             _attempt(history, attempt, _limit(request, history, index))
             for index, attempt in enumerate(history.attempts)
-        ],
-        "rejected": [
-            {"after": r.after, "reason": r.reason, "fix": _fix(r.fix)} for r in history.rejections
-        ],
-        "answers": [answer.text for answer in history.answers],
-        "escalations": [
-            {
-                "condition": one.trigger.condition,
-                "action": one.trigger.action,
-                "after": one.attempts,
-            }
+        ),
+        rejected=tuple(
+            RejectedFix(after=r.after, reason=r.reason, fix=_fix(r.fix)) for r in history.rejections
+        ),
+        answers=tuple(answer.text for answer in history.answers),
+        escalations=tuple(
+            EscalationReport(
+                condition=one.trigger.condition, action=one.trigger.action, after=one.attempts
+            )
             for one in history.escalations
-        ],
-        "notices": _plain(state.notices),
-        "flags": list(decision.flags) if decision else [],
-        "flaky": sorted({name for a in history.attempts for name in _flaky(a)}),
-        "findings": _plain(_remaining(history, decision, status)),
-        "regressions": list(decision.regressions) if decision else [],
-        "budget": _plain(Budget.left(request.policy, history)),
-        "max_attempts": request.policy.max_attempts,
-        "diff": state.diff,
-        "patch": state.patch,
-        "patch_root": state.patch_root,
-        "applied": state.applied,
-        "sandbox": state.sandbox,
-        "isolation": Isolation(request.isolation).record,
-        "seconds": round(history.seconds, 3),
-        "metrics": _plain(facts_of(history, decision, repairs=request.kind is not Kind.GATE)),
-        "memory": _plain(state.learned),
-    }
+        ),
+        notices=tuple(state.notices),
+        flags=tuple(decision.flags) if decision else (),
+        flaky=tuple(sorted({name for a in history.attempts for name in _flaky(a)})),
+        findings=remaining,
+        regressions=tuple(decision.regressions) if decision else (),
+        budget=Budget.left(request.policy, history),
+        max_attempts=request.policy.max_attempts,
+        diff=state.diff,
+        patch=state.patch,
+        patch_root=state.patch_root,
+        applied=state.applied,
+        sandbox=state.sandbox,
+        isolation=Isolation(request.isolation).record,
+        seconds=round(history.seconds, 3),
+        metrics=facts_of(history, decision, repairs=request.kind is not Kind.GATE),
+        memory=state.learned,
+    )
     if request.kind is not Kind.FIX:
-        report |= _of_task(state, request, status)
+        record = record_of(state, status)
+        report = replace(
+            report,
+            task=request.task,
+            written=tuple(state.written),
+            lessons=tuple(state.lessons),
+            progress=record.progress,
+            record=record.to_dict(),
+        )
     if request.kind is Kind.GATE:
-        found = _remaining(history, decision, status)
-        report |= {
-            "ready": is_ready(request, status, found),
-            "skipped": None,
-            "changed": sorted(request.changes or ()),
-            "against": request.against,
-        }
+        report = replace(
+            report,
+            ready=is_ready(request, status, remaining),
+            skipped=None,
+            changed=tuple(sorted(request.changes or ())),
+            against=request.against,
+        )
     return report
 
 
-def _of_task(state: CodeState, request: CodeRequest, status: RunState) -> dict[str, Any]:
-    record = record_of(state, status)
-    return {
-        "task": _plain(request.task),
-        "written": _plain(state.written),
-        "lessons": list(state.lessons),
-        "progress": record.progress,
-        "record": record.to_dict(),
-    }
-
-
 def record_of(state: CodeState, status: RunState) -> Record:
-    """The record of a run from its shared store."""
+    """The record of a run from its state store."""
     request: CodeRequest = state.request
     history: History = state.history
     written, learned = state.written, state.learned
@@ -139,7 +263,9 @@ def _phase(state: CodeState) -> Phase:
     return Phase.ANALYZE_FAILURES if decision is None else ran
 
 
-def _remaining(history: History, decision: Decision | None, status: RunState) -> Any:
+def _remaining(
+    history: History, decision: Decision | None, status: RunState
+) -> tuple[Finding, ...]:
     if not history.attempts:
         return ()
     if status is RunState.PASSED:
@@ -164,52 +290,44 @@ def _limit(request: CodeRequest, history: History, index: int) -> int:
     return max(number, Budget.last_attempt(request.policy, before))
 
 
-def _attempt(history: History, attempt: Attempt, limit: int) -> dict[str, Any]:
-    return {
-        "number": attempt.number,
-        "limit": limit,
-        "candidate": attempt.candidate,
-        "passed": attempt.passed,
-        "recheck": attempt.recheck,
-        "fix": _fix(attempt.fix) if attempt.fix else None,
-        "verdicts": [_verdict(verdict) for verdict in attempt.verdicts],
-        "findings": _plain(attempt.blocking),
-        "analysis": _plain(attempt.analysis),
-        "regressions": list(history.regressions(attempt)),
-        "flaky": _flaky(attempt),
-    }
+def _attempt(history: History, attempt: Attempt, limit: int) -> AttemptReport:
+    return AttemptReport(
+        number=attempt.number,
+        limit=limit,
+        candidate=attempt.candidate,
+        passed=attempt.passed,
+        recheck=attempt.recheck,
+        fix=_fix(attempt.fix) if attempt.fix else None,
+        verdicts=tuple(_verdict(verdict) for verdict in attempt.verdicts),
+        findings=attempt.blocking,
+        analysis=attempt.analysis,
+        regressions=tuple(history.regressions(attempt)),
+        flaky=_flaky(attempt),
+    )
 
 
-def _flaky(attempt: Attempt) -> list[str]:
-    return [f.location.symbol or f.source for v in attempt.verdicts for f in v.flaky]
+def _flaky(attempt: Attempt) -> tuple[str, ...]:
+    return tuple(f.location.symbol or f.source for v in attempt.verdicts for f in v.flaky)
 
 
-def _fix(fix: Fix) -> dict[str, Any]:
-    return {
-        "files": list(fix.files),
-        "added": fix.added,
-        "removed": fix.removed,
-        "parts": _plain(fix.parts),
-        "skipped": _plain(fix.skipped),
-    }
+def _fix(fix: Fix) -> FixReport:
+    return FixReport(
+        files=fix.files, added=fix.added, removed=fix.removed, parts=fix.parts, skipped=fix.skipped
+    )
 
 
-def _verdict(verdict: Verdict) -> dict[str, Any]:
+def _verdict(verdict: Verdict) -> VerdictReport:
     # A check without cases of its own has one, of its own name, to tell regressions by.
     outcomes = Counter(o for case, o in verdict.cases.items() if case != verdict.check)
-    return {
-        "check": verdict.check,
-        "mode": verdict.mode,
-        "passed": verdict.passed,
-        "exit_code": verdict.exit_code,
-        "seconds": round(verdict.seconds, 3),
-        "cases": dict(sorted(outcomes.items())),
-        "findings": _plain(verdict.findings),
-        "flaky": _plain(verdict.flaky),
-        "known": _plain(verdict.known),
-        "output": verdict.output,
-    }
-
-
-def _plain(value: Any) -> Any:
-    return msgspec.to_builtins(value)
+    return VerdictReport(
+        check=verdict.check,
+        mode=verdict.mode,
+        passed=verdict.passed,
+        exit_code=verdict.exit_code,
+        seconds=round(verdict.seconds, 3),
+        cases=dict(sorted(outcomes.items())),
+        findings=verdict.findings,
+        flaky=verdict.flaky,
+        known=verdict.known,
+        output=verdict.output,
+    )

@@ -15,7 +15,7 @@ from runtrue.flow.rows import RunRow, RunState
 from runtrue.flow.run import Parked, Run
 
 #: How a run ended: its state, and its report.
-Outcome = tuple[RunState, dict[str, Any]]
+Outcome = tuple[RunState, Any]
 
 
 @dataclass(frozen=True, slots=True)

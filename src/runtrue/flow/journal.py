@@ -195,8 +195,8 @@ class Journal:
                 (claim.run_id, claim.fence),
             )
 
-    def finish(self, claim: Claim, state: RunState, result: dict[str, Any]) -> None:
-        """End a run with its outcome."""
+    def finish(self, claim: Claim, state: RunState, result: Any) -> None:
+        """End a run with its outcome; `result` is recorded as JSON."""
         self._end(claim, state, result=to_json(result), error=None)
 
     def fail(self, claim: Claim, error: str) -> None:

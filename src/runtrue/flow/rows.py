@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
+from runtrue.errors import FlowChanged
 from runtrue.flow.owner import Owner
+
+T = TypeVar("T")
 
 
 class RunState(StrEnum):
@@ -48,6 +51,16 @@ class RunRow:
     def is_over(self) -> bool:
         """Whether it came to its end. A run that broke on an exception is not over."""
         return self.result is not None or self.state is RunState.CANCELLED
+
+    def result_as(self, report: type[T]) -> T:
+        """Return the result as a dataclass; fields that an older version lacks get defaults."""
+        try:
+            return msgspec.convert(self.result, report)
+        except msgspec.ValidationError as error:
+            raise FlowChanged(
+                f"run {self.id} ended under another version of runtrue, whose report this one "
+                f"cannot read: {error}"
+            ) from error
 
 
 @dataclass(frozen=True, slots=True)

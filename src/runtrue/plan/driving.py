@@ -16,7 +16,16 @@ from runtrue.home import Home
 from runtrue.loop import EXPIRED, PERSON, Why, guard_edit
 from runtrue.plan.context import PlanContext, PlanRun
 from runtrue.plan.loop import prepare_plan, request_of
-from runtrue.plan.report import fix_diffs, report_of, tried_fixes
+from runtrue.plan.progress import StepState
+from runtrue.plan.report import (
+    PlanReport,
+    StepReport,
+    fix_diffs,
+    recorded_report,
+    report_of,
+    tried_fixes,
+)
+from runtrue.plan.states import Phase, PlanState
 
 
 class Wanted(StrEnum):
@@ -52,7 +61,7 @@ class Standing:
     """A plan as it stands: its report, the open question, and where its candidates are."""
 
     run: RunRow
-    report: dict[str, Any]
+    report: PlanReport
     question: Question | None
     place: PlanContext
     #: The candidate that it has come to; none before the sandbox is made.
@@ -68,7 +77,7 @@ class Standing:
     @property
     def is_applying(self) -> bool:
         """Whether it was told to apply, and has not come to the end of that."""
-        return (self.report["phase"], self.report["state"]) == ("apply", "processing")
+        return (self.report.phase, self.report.state) == (Phase.APPLY, PlanState.PROCESSING)
 
     def edited(self) -> str | None:
         """The candidate that somebody has made of the sandbox since it was left, if so.
@@ -85,8 +94,8 @@ class Standing:
 
         Of a plan that is being driven, to what was last recorded: its files are in other hands.
         """
-        if self.report["applied"] or self.candidate is None:
-            return str(self.report["diff"])
+        if self.report.applied or self.candidate is None:
+            return self.report.diff
         sandbox = self.place.sandbox
         is_driven = self.run.is_driven
         return sandbox.diff(self.candidate if is_driven else sandbox.found(self.candidate))
@@ -104,7 +113,8 @@ def standing_of(journal: Journal, home: Home, run: RunRow) -> Standing:
         # Only a plan that has come to an end has them on record.
         with suppress(SandboxError):
             plan.fix_diffs = fix_diffs(place.sandbox, tried_fixes(plan), place.hide)
-    report = run.result or report_of(plan, run.state, question=question, error=run.error)
+    report = recorded_report(run)
+    report = report or report_of(plan, run.state, question=question, error=run.error)
     return Standing(run, report, question, place, plan.candidate or None)
 
 
@@ -121,7 +131,7 @@ def answer_for(standing: Standing, text: str, allow: tuple[str, ...] = ()) -> di
     for path in allow:
         if problem := problem_of_pattern(path):
             raise PlanError(f"--allow: {problem}")
-    if allow and standing.report["phase"] == "strategize":
+    if allow and standing.report.phase is Phase.STRATEGIZE:
         raise PlanError(
             "--allow widens the bounds of a step, and there is no strategy yet; say in the "
             "guidance which files may be changed"
@@ -136,7 +146,7 @@ def answer_for(standing: Standing, text: str, allow: tuple[str, ...] = ()) -> di
 
 
 def _place(standing: Standing) -> str:
-    run_id, state = standing.run.id, standing.report["state"]
+    run_id, state = standing.run.id, standing.report.state
     match standing.wanted:
         case Wanted.BEGIN:
             return f"queued; execute it with `runtrue plan execute {run_id}`"
@@ -173,15 +183,15 @@ def must_be_complete(standing: Standing) -> None:
         what = f"waiting for a person; see `runtrue plan status {run_id}`"
     else:
         what = _place(standing)
-    left = [f"step {step['id']}" for step in report["plan"]["steps"] if _is_left(step)]
+    left = [f"step {step.id}" for step in report.plan.steps if _is_left(step)]
     missing = f" (still to do: {', '.join(left)})" if left and not standing.run.is_over else ""
     raise PlanError(
         f"plan {run_id} is not complete, so that nothing was applied: it is {what}{missing}"
     )
 
 
-def _is_left(step: dict[str, Any]) -> bool:
-    return step["actor"] is not None and step["state"] != "done"
+def _is_left(step: StepReport) -> bool:
+    return step.actor is not None and step.state is not StepState.DONE
 
 
 def is_expired(run: RunRow, question: Question | None) -> bool:

@@ -21,21 +21,25 @@ from runtrue.planner.events import (
 from runtrue.planner.flow import (
     create_planner_flow,
     prepare_task,
-    report_of,
     save_task,
     start_task,
 )
+from runtrue.planner.report import MissingInput, TaskReport, report_of
+from runtrue.planner.seams import Doubt
 
 __all__ = [
     "AttemptFinished",
+    "Doubt",
     "FindingSummary",
     "FixProposed",
     "FixRejected",
     "FoundExisting",
     "InvalidWorkflowMade",
     "MemoryTrouble",
+    "MissingInput",
     "PlannerContext",
     "PlanningStarted",
+    "TaskReport",
     "WorkflowEvent",
     "WorkflowMade",
     "create_planner_flow",

@@ -15,25 +15,21 @@ Every way that leads nowhere ends at the result, which says why.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
 from runtrue.errors import UsageError
 from runtrue.flow import Event, Flow, Journal, Outcome, Run, RunRow, RunState, Segment
 from runtrue.home import Home
-from runtrue.loop import Attempt, Finding, History
-from runtrue.models import Usage
 from runtrue.planner import nodes
 from runtrue.planner.context import PlannerContext, Shared
+from runtrue.planner.report import KIND, TaskReport, report_of
 from runtrue.planner.task import LONGEST_TASK
-from runtrue.workflow import Calls, Registry, WorkflowStore, redact_by_name
+from runtrue.workflow import Calls, Registry, WorkflowStore
 
-KIND = "do"
 _SHOWN_TITLE = 60
 
 
@@ -114,12 +110,13 @@ def start_task(
     return journal.create(KIND, title, msgspec.to_builtins(request))
 
 
-def save_task(run: RunRow, home: Home, report: dict[str, Any]) -> str | None:
+def save_task(run: RunRow, home: Home, report: TaskReport) -> str | None:
     """Save the generated workflow under the name that was asked for, and return that name."""
     request = msgspec.convert(run.input, TaskRequest)
-    if request.save is None or report["status"] != RunState.PASSED or report["found"]:
+    is_new = report.status == RunState.PASSED and not report.found
+    if request.save is None or not is_new or report.workflow is None:
         return None
-    WorkflowStore(home).save(request.save, report["workflow"], replace=request.replace)
+    WorkflowStore(home).save(request.save, report.workflow, replace=request.replace)
     return request.save
 
 
@@ -147,73 +144,3 @@ def prepare_task(
         return status, report_of(run, shared, status)
 
     return Segment(work, state=shared)
-
-
-def report_of(run: RunRow, shared: Shared, status: RunState) -> dict[str, Any]:
-    """Return the report of a run from its shared store, finished or not."""
-    history: History = shared.get("history", History())
-    output = shared.get("planner_output", {})
-    metadata = shared.get("workflow_metadata") or {}
-    passed = status is RunState.PASSED
-    findings: tuple[Finding, ...] = () if passed else shared.get("runtime_findings", ())
-    return {
-        "status": status,
-        "run_id": run.id,
-        "kind": KIND,
-        "task": shared["task"],
-        "workflow": output.get("workflow_ir", shared.get("generated_workflow")),
-        "name": shared.get("found_workflow") or metadata.get("name"),
-        "found": "found_workflow" in shared,
-        "parameters": redact_by_name(
-            output.get("execution_params", shared.get("execution_params", {}))
-        ),
-        "missing": list(shared.get("missing_params", ())),
-        "attempts": [_attempt(a, shared.get("changes", {})) for a in history.attempts],
-        "rejected": list(shared.get("rejected", ())),
-        "findings": _plain(findings),
-        "candidates": [] if passed else _plain(shared.get("doubts", ())),
-        "notes": list(shared.get("notes", ())),
-        "silent_servers": list(shared.get("silent_servers", ())),
-        "generation_attempts": shared.get("generation_attempts", 0),
-        "runtime_attempts": shared.get("runtime_attempts", 0),
-        "done": list(shared.get("done", ())),
-        "result": output.get("result"),
-        "cost": _cost(shared.get("usage", ())),
-        "error": shared.get("planner_error") if not passed else None,
-        "resumable": False,
-        "seconds": round((run.ended_at or time.time()) - run.created_at, 3),
-    }
-
-
-def _attempt(attempt: Attempt, changes: dict[int, Any]) -> dict[str, Any]:
-    fix = attempt.fix
-    return {
-        "number": attempt.number,
-        "candidate": attempt.candidate,
-        "passed": attempt.passed,
-        "fix": None if fix is None else _plain(fix.parts[0]),
-        "changes": changes.get(attempt.number, []),
-        "verdicts": [
-            {"check": v.check, "passed": v.passed, "seconds": round(v.seconds, 3)}
-            for v in attempt.verdicts
-        ],
-        "findings": _plain(attempt.blocking),
-    }
-
-
-def _cost(usages: Iterable[Usage]) -> dict[str, Any]:
-    """Sum up what models used. The price is unknown as soon as that of one answer is."""
-    used = tuple(usages)
-    prices = [usage.cost for usage in used]
-    known = [price for price in prices if price is not None]
-    return {
-        "models": sorted({usage.model for usage in used}),
-        "requests": sum(usage.requests for usage in used),
-        "input_tokens": sum(usage.input_tokens for usage in used),
-        "output_tokens": sum(usage.output_tokens for usage in used),
-        "cost": sum(known) if len(known) == len(prices) else None,
-    }
-
-
-def _plain(value: Any) -> Any:
-    return msgspec.to_builtins(value)

@@ -3,7 +3,14 @@
 from runtrue.sandbox.apply_rules import RefusedFiles, is_git, leads_outside
 from runtrue.sandbox.base import TreeSandbox
 from runtrue.sandbox.environment import allowed, search_path, secret_variables
-from runtrue.sandbox.isolation import Isolation, Level, git_paths, missing, unavailable
+from runtrue.sandbox.isolation import (
+    Isolation,
+    IsolationRecord,
+    Level,
+    git_paths,
+    missing,
+    unavailable,
+)
 from runtrue.sandbox.judges import is_judge, is_test, judges_of_command
 from runtrue.sandbox.none import UsersTree
 from runtrue.sandbox.repository import (
@@ -19,6 +26,7 @@ from runtrue.sandbox.sandbox import GitSandbox
 __all__ = [
     "GitSandbox",
     "Isolation",
+    "IsolationRecord",
     "Level",
     "RefusedFiles",
     "TreeSandbox",

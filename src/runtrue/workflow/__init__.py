@@ -24,7 +24,7 @@ from runtrue.workflow.node import Interface, Result, WorkflowNode, describe_type
 from runtrue.workflow.paths import Missing, Path, PathSyntaxError, opened, parse_path
 from runtrue.workflow.references import Reference
 from runtrue.workflow.registry import Registry
-from runtrue.workflow.report import finding_of
+from runtrue.workflow.report import WorkflowReport, finding_of
 from runtrue.workflow.run import (
     KIND,
     Started,
@@ -70,6 +70,7 @@ __all__ = [
     "Unresolved",
     "Workflow",
     "WorkflowNode",
+    "WorkflowReport",
     "WorkflowResult",
     "WorkflowStore",
     "add_server",

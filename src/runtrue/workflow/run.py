@@ -7,7 +7,7 @@ the first failure that no edge handles, with everything that came before it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +26,7 @@ from runtrue.workflow.load import load_workflow
 from runtrue.workflow.outputs import outputs_of
 from runtrue.workflow.recorded_secrets import redact_workflow, restore_secrets, secret_texts
 from runtrue.workflow.registry import Registry
-from runtrue.workflow.report import recorded_outputs, report_of, unfinished_report
+from runtrue.workflow.report import WorkflowReport, recorded_outputs, report_of, unfinished_report
 from runtrue.workflow.secrets import SecretRedactor
 from runtrue.workflow.validate import validate_workflow
 
@@ -200,7 +200,7 @@ def prepare_workflow(
     return Segment(work, state=store)
 
 
-def report_so_far(journal: Journal, run: RunRow) -> dict[str, Any]:
+def report_so_far(journal: Journal, run: RunRow) -> WorkflowReport:
     """Return the report of a run that is not over: finished nodes, and what it stopped at."""
     request = msgspec.convert(run.input, WorkflowRequest)
     # Only the latest, and only while it stands: a run that was resumed has left it behind, and
@@ -213,7 +213,7 @@ def report_so_far(journal: Journal, run: RunRow) -> dict[str, Any]:
     report = unfinished_report(run, request.name, ir, recorded, run.state, failure)
     # Where the workflow itself is wrong, going on would only fail again.
     can_go_on = run.state is RunState.FAILED and not (failure and failure["fixable"])
-    return {**report, "resumable": can_go_on}
+    return replace(report, resumable=can_go_on)
 
 
 def checked(ir: Mapping[str, Any], registry: Registry) -> tuple[Workflow, WorkflowIR]:

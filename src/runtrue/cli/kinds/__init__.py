@@ -4,12 +4,22 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from runtrue.cli.progress import Narrator
 from runtrue.errors import UsageError
 from runtrue.flow import Journal, Question, RunRow, RunState, Segment
 from runtrue.home import Home
+
+if TYPE_CHECKING:
+    from runtrue.code import CodeReport
+    from runtrue.plan import PlanReport
+    from runtrue.planner import TaskReport
+    from runtrue.workflow import WorkflowReport
+
+    Report = CodeReport | PlanReport | TaskReport | WorkflowReport
+
+R = TypeVar("R")
 
 #: Every kind, by the name that is in the journal; imported when it is needed.
 KINDS = {
@@ -22,9 +32,11 @@ KINDS = {
 _EXIT_CODES = {RunState.PASSED: 0, RunState.WAITING: 3}
 
 
-class RunKind:
+class RunKind(Generic[R]):
     """What a surface needs to know of a kind of run. By default a run asks nothing."""
 
+    #: The report of such a run, as data.
+    report_type: type[R]
     #: Shows the progress of such a run.
     narrator: type[Narrator] = Narrator
 
@@ -37,17 +49,21 @@ class RunKind:
         """
         raise NotImplementedError
 
-    def report(self, journal: Journal, home: Home, run: RunRow) -> dict[str, Any]:
+    def report(self, journal: Journal, home: Home, run: RunRow) -> R:
         """Return the report of a run that is not over."""
         raise NotImplementedError
 
-    def stopped(self, run: RunRow, home: Home, report: dict[str, Any]) -> dict[str, Any]:
+    def stopped(self, run: RunRow, home: Home, report: R) -> R:
         """Do what is left to do when a run has stopped, and return the report with it."""
         return report
 
-    def exit_code(self, run: RunRow, report: dict[str, Any]) -> int:
+    def exit_code(self, run: RunRow, report: R) -> int:
         """Return 0 for what passed, 3 for what waits for a person, 1 for the rest."""
         return _EXIT_CODES.get(run.state, 1)
+
+    def unapplied_patch(self, report: R) -> str | None:
+        """Return the file with the patch that could not be applied, if there is one."""
+        return None
 
     def expire(self, journal: Journal, run: RunRow) -> bool:
         """Give up on a person who has not answered in time, and return whether there was one.
@@ -65,30 +81,30 @@ class RunKind:
         """
         return said
 
-    def conclude(self, home: Home, report: dict[str, Any]) -> None:
+    def conclude(self, home: Home, report: R) -> None:
         """Print what comes after the report, or ask."""
 
-    def print_report(self, report: dict[str, Any], *, asked: bool = False) -> None:
+    def print_report(self, report: R, *, asked: bool = False) -> None:
         """Print the outcome of a run; `asked` when a person has just seen what it is about."""
         raise NotImplementedError
 
-    def print_details(self, report: dict[str, Any]) -> None:
+    def print_details(self, report: R) -> None:
         """Print what happened in a run, step by step."""
         raise NotImplementedError
 
     def print_question(self, run_id: str, question: Question | None) -> None:
         """Print what a waiting run wants."""
 
-    def print_offer(self, report: dict[str, Any], question: Question) -> None:
+    def print_offer(self, report: R, question: Question) -> None:
         """Print what a yes or no is about, before it is asked for."""
 
 
-def kind_of(run: RunRow) -> RunKind:
+def kind_of(run: RunRow) -> RunKind[Any]:
     """Return the kind of a run."""
     if run.kind not in KINDS:
         raise UsageError(
             f"run {run.id} is of the kind {run.kind!r}, which this runtrue has not got"
         )
     module, _, name = KINDS[run.kind].partition(":")
-    kind: RunKind = getattr(importlib.import_module(module), name)()
+    kind: RunKind[Any] = getattr(importlib.import_module(module), name)()
     return kind

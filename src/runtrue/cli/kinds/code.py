@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import shlex
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import click
@@ -20,6 +21,7 @@ from runtrue.cli.repair import (
 from runtrue.cli.show import counted, print_diff
 from runtrue.code import (
     BeforeStarted,
+    CodeReport,
     GenerationFailed,
     GenerationFinished,
     GenerationStarted,
@@ -31,95 +33,95 @@ from runtrue.code import (
 from runtrue.errors import UsageError
 from runtrue.flow import Event, Journal, Question, RunRow, Segment, replay
 from runtrue.home import Home
+from runtrue.loop import FixPart
 
 #: Checks that say something also when they pass.
 _GATES = ("coverage", "test_kinds", "security")
 _COLOURS = {"passed": "green", "waiting": "yellow", "running": "yellow"}
 
 
-def _reason(report: dict[str, Any]) -> list[str]:
-    return [f"because: {report['skipped']}"] if report.get("skipped") else []
+def _reason(report: CodeReport) -> list[str]:
+    return [f"because: {report.skipped}"] if report.skipped else []
 
 
-def _regressions(report: dict[str, Any]) -> list[str]:
-    return [f"broken by the fix: {case}" for case in report["regressions"]]
+def _regressions(report: CodeReport) -> list[str]:
+    return [f"broken by the fix: {case}" for case in report.regressions]
 
 
-def _proof(report: dict[str, Any]) -> list[str]:
-    if report["why"] not in ("passed", "flagged", "allowed"):
+def _proof(report: CodeReport) -> list[str]:
+    if report.why not in ("passed", "flagged", "allowed"):
         return []
-    first, last = report["attempts"][0], report["attempts"][-1]
+    first, last = report.attempts[0], report.attempts[-1]
     lines = []
-    for verdict in last["verdicts"]:
-        before = next((v for v in first["verdicts"] if v["check"] == verdict["check"]), None)
-        passed = verdict["cases"].get("passed", 0)
+    for verdict in last.verdicts:
+        before = next((v for v in first.verdicts if v.check == verdict.check), None)
+        passed = verdict.cases.get("passed", 0)
         tests = f", {passed} passed" if passed else ""
-        if verdict["known"]:
-            tests += f", {len(verdict['known'])} failed before and still"
-        mended = len(before["findings"]) if before else 0
+        if verdict.known:
+            tests += f", {len(verdict.known)} failed before and still"
+        mended = len(before.findings) if before else 0
         change = f", {counted(mended, 'finding')} repaired" if mended else ""
-        informational = verdict["mode"] == "informational"
-        bad = "fails (informational)" if informational else f"fails ({report['why']})"
-        word = "passes" if verdict["passed"] else bad
-        said = f" ({verdict['output']})" if verdict["check"] in _GATES and verdict["output"] else ""
-        lines.append(f"{verdict['check']} {word}{tests}{change if verdict['passed'] else ''}{said}")
-    lines += [f"flaky: {case} failed and passed unchanged" for case in report["flaky"]]
+        informational = verdict.mode == "informational"
+        bad = "fails (informational)" if informational else f"fails ({report.why})"
+        word = "passes" if verdict.passed else bad
+        said = f" ({verdict.output})" if verdict.check in _GATES and verdict.output else ""
+        lines.append(f"{verdict.check} {word}{tests}{change if verdict.passed else ''}{said}")
+    lines += [f"flaky: {case} failed and passed unchanged" for case in report.flaky]
     return lines
 
 
-def _escalations(report: dict[str, Any]) -> list[str]:
-    lines = [f"flagged: {flag.replace('_', ' ')}" for flag in report["flags"]]
-    for notice in report["notices"]:
-        told = "told" if notice["delivered"] else "could not be told"
-        detail = f": {notice['detail']}" if notice["detail"] else ""
-        lines.append(f"escalation report: {notice['report']}")
-        if notice["channel"] != "cli":
-            lines.append(f"{told} by {notice['channel'].replace('_', ' ')}{detail}")
+def _escalations(report: CodeReport) -> list[str]:
+    lines = [f"flagged: {flag.replace('_', ' ')}" for flag in report.flags]
+    for notice in report.notices:
+        told = "told" if notice.delivered else "could not be told"
+        detail = f": {notice.detail}" if notice.detail else ""
+        lines.append(f"escalation report: {notice.report}")
+        if notice.channel != "cli":
+            lines.append(f"{told} by {notice.channel.replace('_', ' ')}{detail}")
     return lines
 
 
-def _memory(report: dict[str, Any]) -> list[str]:
-    memory = report["memory"] or {}
-    if memory.get("trouble"):
-        return [memory["trouble"]]
-    reused = ", ".join(memory.get("reused", ()))
-    return [f"mended from memory: {reused}"] if reused else []
-
-
-def _in_vain(part: dict[str, Any]) -> str:
-    """What a fixer that changed nothing says, where it says what it tried."""
-    return part["description"] if part["trace"] else "changed nothing"
-
-
-def _absent_fixers(report: dict[str, Any]) -> list[str]:
-    """Why nobody took the findings on: the reason of each fixer of the ladder."""
-    if report["why"] != "no_fixer" or not report["rejected"]:
+def _memory(report: CodeReport) -> list[str]:
+    memory = report.memory
+    if memory is None or not (memory.trouble or memory.reused):
         return []
-    fix = report["rejected"][-1]["fix"]
-    tried = [f"{part['fixer']}: {_in_vain(part)}" for part in fix["parts"]]
-    return [*tried, *(f"{skip['fixer']}: {skip['reason']}" for skip in fix["skipped"])]
+    return [memory.trouble or f"mended from memory: {', '.join(memory.reused)}"]
 
 
-def _next(report: dict[str, Any]) -> list[str]:
-    go_on = f"continue: runtrue runs resume {report['run_id']}"
-    if report.get("error"):
-        patch = [f"the patch: {report['patch']}"] if report["patch"] else []
-        return [f"stopped by: {report['error']}", *patch, go_on]
-    if report["status"] == "passed":
-        if report["applied"]:
-            return [f"applied to {report['project']}"]
-        if not report["patch"]:
+def _in_vain(part: FixPart) -> str:
+    """What a fixer that changed nothing says, where it says what it tried."""
+    return part.description if part.trace else "changed nothing"
+
+
+def _absent_fixers(report: CodeReport) -> list[str]:
+    """Why nobody took the findings on: the reason of each fixer of the ladder."""
+    if report.why != "no_fixer" or not report.rejected:
+        return []
+    fix = report.rejected[-1].fix
+    tried = [f"{part.fixer}: {_in_vain(part)}" for part in fix.parts]
+    return [*tried, *(f"{skip.fixer}: {skip.reason}" for skip in fix.skipped)]
+
+
+def _next(report: CodeReport) -> list[str]:
+    go_on = f"continue: runtrue runs resume {report.run_id}"
+    if report.error:
+        patch = [f"the patch: {report.patch}"] if report.patch else []
+        return [f"stopped by: {report.error}", *patch, go_on]
+    if report.status == "passed":
+        if report.applied:
+            return [f"applied to {report.project}"]
+        if not report.patch:
             return ["nothing had to be changed"]
-        command = shlex.join(["git", "-C", report["patch_root"], "apply", report["patch"]])
+        command = shlex.join(["git", "-C", report.patch_root or ".", "apply", report.patch])
         return [f"not applied; to apply: {command}"]
     lines = []
-    if report["sandbox"]:
-        lines.append(f"your files are as they were; the best candidate: {report['sandbox']}")
-    if report["status"] == "running":
+    if report.sandbox:
+        lines.append(f"your files are as they were; the best candidate: {report.sandbox}")
+    if report.status == "running":
         # Somebody who is at work on it needs nobody to go on.
-        return lines if report.get("driven") else [*lines, go_on]
-    if report["status"] != "waiting":
-        lines.append(f"every attempt: runtrue runs show {report['run_id']}")
+        return lines if report.driven else [*lines, go_on]
+    if report.status != "waiting":
+        lines.append(f"every attempt: runtrue runs show {report.run_id}")
     return lines
 
 
@@ -147,9 +149,10 @@ class CodeNarrator(RepairNarrator):
                 super().__call__(event)
 
 
-class CodeKind(RunKind):
+class CodeKind(RunKind[CodeReport]):
     """Runs of `runtrue fix`, `code` and `gate`."""
 
+    report_type = CodeReport
     narrator = CodeNarrator
 
     def prepare(
@@ -158,11 +161,11 @@ class CodeKind(RunKind):
         """The flow of a run. It is given no secrets."""
         return prepare_run(run, home)
 
-    def report(self, journal: Journal, home: Home, run: RunRow) -> dict[str, Any]:
+    def report(self, journal: Journal, home: Home, run: RunRow) -> CodeReport:
         """The report of a run that is not over, out of its replayed steps."""
         segment = prepare_run(run, home)
         asyncio.run(replay(segment.work, journal.load(run.id)))
-        return {**report_of(segment.state, run.state), "error": run.error}
+        return replace(report_of(segment.state, run.state), error=run.error)
 
     def answer(
         self, journal: Journal, home: Home, run: RunRow, said: str | None, *, can_ask: bool
@@ -184,40 +187,44 @@ class CodeKind(RunKind):
             )
         return None
 
-    def print_report(self, report: dict[str, Any], *, asked: bool = False) -> None:
+    def unapplied_patch(self, report: CodeReport) -> str | None:
+        """Return the patch, unless it was applied."""
+        return None if report.applied else report.patch
+
+    def print_report(self, report: CodeReport, *, asked: bool = False) -> None:
         """What a run came to: the diff, what remains, what was proven, what to do next."""
-        if not asked and report["diff"] and report["status"] == "passed" and not report["applied"]:
-            print_diff(report["diff"])
-        if report["findings"]:
+        if not asked and report.diff and report.status == "passed" and not report.applied:
+            print_diff(report.diff)
+        if report.findings:
             print_findings(report)
-        status = report["status"]
-        summary = WHY.get(report["why"], report["why"]) if report["why"] else ""
-        attempts = sum(not attempt["recheck"] for attempt in report["attempts"])
-        spent = f"{counted(attempts, 'attempt')}, {report['seconds']:.1f} s"
+        status = report.status
+        summary = WHY.get(report.why, report.why) if report.why else ""
+        attempts = sum(not attempt.recheck for attempt in report.attempts)
+        spent = f"{counted(attempts, 'attempt')}, {report.seconds:.1f} s"
         head = click.style(status, fg=_COLOURS.get(status, "red"), bold=True)
         click.echo(f"{head}: {summary} ({spent})" if summary else f"{head} ({spent})")
         told = (_reason, _regressions, _proof, _escalations, _memory, _absent_fixers, _next)
         for line in (line for tell in told for line in tell(report)):
             click.echo(f"  {line}")
 
-    def print_details(self, report: dict[str, Any]) -> None:
+    def print_details(self, report: CodeReport) -> None:
         """Every attempt with its fix and verdicts, and what was rejected in between."""
-        for written in report.get("written", ()):
-            what = written["skipped"] or f"changed {', '.join(written['files']) or 'nothing'}"
-            click.echo(f"written by {written['by']}: {what}")
-        for attempt in report["attempts"]:
-            again = " (again)" if attempt["recheck"] else ""
-            click.secho(f"attempt {attempt['number']} of {attempt['limit']}{again}", bold=True)
-            if attempt["fix"]:
-                print_fix(attempt["fix"])
-            for verdict in attempt["verdicts"]:
-                print_verdict(verdict["check"], verdict)
-            if attempt["analysis"]:
-                click.echo(f"  cause: {attempt['analysis']['root_cause']}")
-            for rejected in report["rejected"]:
-                if rejected["after"] == attempt["number"]:
-                    click.echo(f"  not run: {rejected['reason'].replace('_', ' ')}")
-                    print_fix(rejected["fix"])
+        for written in report.written or ():
+            what = written.skipped or f"changed {', '.join(written.files) or 'nothing'}"
+            click.echo(f"written by {written.by}: {what}")
+        for attempt in report.attempts:
+            again = " (again)" if attempt.recheck else ""
+            click.secho(f"attempt {attempt.number} of {attempt.limit}{again}", bold=True)
+            if attempt.fix:
+                print_fix(attempt.fix)
+            for verdict in attempt.verdicts:
+                print_verdict(verdict.check, verdict)
+            if attempt.analysis:
+                click.echo(f"  cause: {attempt.analysis.root_cause}")
+            for rejected in report.rejected:
+                if rejected.after == attempt.number:
+                    click.echo(f"  not run: {rejected.reason.replace('_', ' ')}")
+                    print_fix(rejected.fix)
 
     def print_question(self, run_id: str, question: Question | None) -> None:
         """What a waiting run wants, and how to answer."""
@@ -230,7 +237,7 @@ class CodeKind(RunKind):
         if asked.get("acceptable"):
             click.echo(f"  or take it as it is: runtrue runs resume {run_id} --answer accept")
 
-    def print_offer(self, report: dict[str, Any], question: Question) -> None:
+    def print_offer(self, report: CodeReport, question: Question) -> None:
         """The diff that may be applied, and what the checks said of it."""
         print_diff(question.question["diff"])
         for line in _proof(report):

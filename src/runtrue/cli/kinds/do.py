@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import shlex
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import click
@@ -21,13 +22,16 @@ from runtrue.home import Home
 from runtrue.loop import AttemptStarted
 from runtrue.planner import (
     AttemptFinished,
+    Doubt,
     FindingSummary,
     FixProposed,
     FixRejected,
     FoundExisting,
     InvalidWorkflowMade,
     MemoryTrouble,
+    MissingInput,
     PlanningStarted,
+    TaskReport,
     WorkflowEvent,
     WorkflowMade,
     prepare_task,
@@ -52,15 +56,15 @@ def _events(journal: Journal, run: RunRow) -> list[Event]:
     return [event for _, event in journal.events(run.id)]
 
 
-def _offered(home: Home, report: dict[str, Any]) -> str | None:
+def _offered(home: Home, report: TaskReport) -> str | None:
     """Offer to save the workflow to the person at the terminal; the name, if it was accepted."""
-    if not is_terminal() or report["save_error"]:
+    if not is_terminal() or report.save_error:
         return None
-    name = free_name(home, report["name"])
+    name = free_name(home, report.name)
     try:
         if not click.confirm(f"Save this workflow as {name!r}?", default=True, err=True):
             return None
-        WorkflowStore(home).save(name, report["workflow"])
+        WorkflowStore(home).save(name, report.workflow or {})
     except click.Abort:
         click.echo(err=True)
         return None
@@ -92,40 +96,40 @@ def _say(text: str) -> None:
     click.echo(printable(text), err=True)
 
 
-def _about(missing: dict[str, Any]) -> str:
-    parts = [part for part in (missing["type"], missing["description"]) if part]
+def _about(missing: MissingInput) -> str:
+    parts = [part for part in (missing.type, missing.description) if part]
     return f" ({', '.join(parts)})" if parts else ""
 
 
-def _print_candidates(doubt: dict[str, Any]) -> None:
-    told = [one for one in doubt["candidates"] if one["confidence"] >= _LEAST_CONFIDENCE]
+def _print_candidates(doubt: Doubt) -> None:
+    told = [one for one in doubt.candidates if one.confidence >= _LEAST_CONFIDENCE]
     candidates = told[:_MOST_CANDIDATES]
     if not candidates:
-        _say(f"  {doubt['node_id']}: nothing that came back resembles {doubt['attempted']}")
+        _say(f"  {doubt.node_id}: nothing that came back resembles {doubt.attempted}")
         return
-    _say(f"  {doubt['node_id']}: {doubt['attempted']} could be:")
-    width = max(len(candidate["text"]) for candidate in candidates)
+    _say(f"  {doubt.node_id}: {doubt.attempted} could be:")
+    width = max(len(candidate.text) for candidate in candidates)
     for candidate in candidates:
-        sample = f"  {candidate['sample']}" if candidate["sample"] else ""
-        _say(f"    {candidate['text']:<{width}}  {candidate['confidence']:4.0%}{sample}")
+        sample = f"  {candidate.sample}" if candidate.sample else ""
+        _say(f"    {candidate.text:<{width}}  {candidate.confidence:4.0%}{sample}")
 
 
-def _summary(report: dict[str, Any]) -> str:
-    runs = len(report["attempts"])
-    cost = report["cost"]
-    spent = [f"{report['seconds']:.1f} s"]
+def _summary(report: TaskReport) -> str:
+    runs = len(report.attempts)
+    cost = report.cost
+    spent = [f"{report.seconds:.1f} s"]
     if runs:
         spent.insert(0, "run once" if runs == 1 else f"run {runs} times")
-    if cost["requests"]:
-        asked = f"{counted(cost['requests'], 'question')} to {', '.join(cost['models'])}"
-        price = "" if cost["cost"] is None else f", ${cost['cost']:.4f}"
+    if cost.requests:
+        asked = f"{counted(cost.requests, 'question')} to {', '.join(cost.models)}"
+        price = "" if cost.cost is None else f", ${cost.cost:.4f}"
         spent.append(f"{asked}{price}")
-    fixes = sum(attempt["fix"] is not None for attempt in report["attempts"])
+    fixes = sum(attempt.fix is not None for attempt in report.attempts)
     mended = f" after {counted(fixes, 'fix')}" if fixes else ""
-    what = f"the saved workflow {report['name']}" if report["found"] else "the task"
-    done = "is done" if report["status"] == "passed" else "is not done"
-    if report["found"]:
-        done = "has run" if report["status"] == "passed" else "has failed"
+    what = f"the saved workflow {report.name}" if report.found else "the task"
+    done = "is done" if report.status == "passed" else "is not done"
+    if report.found:
+        done = "has run" if report.status == "passed" else "has failed"
     return f"{what} {done}{mended} ({', '.join(spent)})"
 
 
@@ -182,9 +186,10 @@ def _finding_text(finding: FindingSummary) -> str:
     return f"{where}{finding.category.replace('_', ' ')}{about}"
 
 
-class TaskKind(RunKind):
+class TaskKind(RunKind[TaskReport]):
     """Runs of `runtrue do`."""
 
+    report_type = TaskReport
     narrator = TaskNarrator
 
     def prepare(
@@ -194,81 +199,79 @@ class TaskKind(RunKind):
         with Journal(home.journal) as journal:
             return prepare_task(run, home, _events(journal, run), force=force)
 
-    def report(self, journal: Journal, home: Home, run: RunRow) -> dict[str, Any]:
+    def report(self, journal: Journal, home: Home, run: RunRow) -> TaskReport:
         """The report of a run that is not over, out of its replayed steps."""
         segment = prepare_task(run, home, _events(journal, run))
         asyncio.run(replay(segment.work, journal.load(run.id)))
         told = report_of(run, segment.state, run.state)
         can_go_on = run.state is RunState.FAILED
-        return {**told, "error": told["error"] or run.error, "resumable": can_go_on}
+        return replace(told, error=told.error or run.error, resumable=can_go_on)
 
-    def stopped(self, run: RunRow, home: Home, report: dict[str, Any]) -> dict[str, Any]:
+    def stopped(self, run: RunRow, home: Home, report: TaskReport) -> TaskReport:
         """Save the workflow, if that was asked for. A result is not lost because that fails."""
         try:
-            return {**report, "saved": save_task(run, home, report), "save_error": None}
+            return replace(report, saved=save_task(run, home, report), save_error=None)
         except RuntrueError as error:
-            return {**report, "saved": None, "save_error": str(error)}
+            return replace(report, saved=None, save_error=str(error))
 
-    def exit_code(self, run: RunRow, report: dict[str, Any]) -> int:
+    def exit_code(self, run: RunRow, report: TaskReport) -> int:
         """The usual one, unless the workflow was to be saved and could not be."""
-        return 1 if report.get("save_error") else super().exit_code(run, report)
+        return 1 if report.save_error else super().exit_code(run, report)
 
-    def conclude(self, home: Home, report: dict[str, Any]) -> None:
+    def conclude(self, home: Home, report: TaskReport) -> None:
         """How to run the workflow again, or to keep it; a person at a terminal is asked."""
-        if report["status"] != "passed":
+        if report.status != "passed":
             return
-        if report["save_error"]:
-            _say(f"not saved: {report['save_error']}")
-        if report["saved"]:
-            _say(f"  saved as {report['saved']}")
-        name = report["saved"] or (report["name"] if report["found"] else None)
+        if report.save_error:
+            _say(f"not saved: {report.save_error}")
+        if report.saved:
+            _say(f"  saved as {report.saved}")
+        name = report.saved or (report.name if report.found else None)
         name = name or _offered(home, report)
         if name is None:
-            free = free_name(home, report["name"])
-            _say(f"  keep it: runtrue save --run {report['run_id']} --name {free}")
+            free = free_name(home, report.name)
+            _say(f"  keep it: runtrue save --run {report.run_id} --name {free}")
             return
-        given = report["parameters"].items()
+        given = report.parameters.items()
         values = "".join(f" {shlex.quote(f'{key}={_typed(value)}')}" for key, value in given)
         _say(f"  run it again: runtrue run {name}{values}")
 
-    def print_report(self, report: dict[str, Any], *, asked: bool = False) -> None:
+    def print_report(self, report: TaskReport, *, asked: bool = False) -> None:
         """The result on stdout, so that it can be piped; everything about the run on stderr."""
-        status = report["status"]
+        status = report.status
         if status == "passed":
-            print_value(report["result"])
-        for finding in report["findings"]:
+            print_value(report.result)
+        for finding in report.findings:
             print_finding(finding)
-        for doubt in report["candidates"]:
+        for doubt in report.candidates:
             _print_candidates(doubt)
-        for missing in report["missing"]:
-            _say(f"missing: {missing['name']}{_about(missing)}")
-        if report["missing"]:
+        for missing in report.missing:
+            _say(f"missing: {missing.name}{_about(missing)}")
+        if report.missing:
             _say("  say it in the task and try again")
-        if report["error"]:
-            _say(report["error"])
-        for note in report["notes"]:
+        if report.error:
+            _say(report.error)
+        for note in report.notes:
             _say(f"  note: {note}")
-        for server in report["silent_servers"]:
+        for server in report.silent_servers:
             _say(f"  the MCP server {server!r} could not be asked for its tools: runtrue mcp tools")
         head = click.style(status, fg=_COLOURS.get(status, "red"), bold=True)
         click.echo(f"{head}: {_summary(report)}", err=True)
-        if report["done"] and status != "passed":
-            _say(f"  already done: {', '.join(report['done'])}; a new run does it again")
-        if status in ("failed", "running") and report["resumable"]:
-            _say(f"  continue: runtrue runs resume {report['run_id']}")
+        if report.done and status != "passed":
+            _say(f"  already done: {', '.join(report.done)}; a new run does it again")
+        if status in ("failed", "running") and report.resumable:
+            _say(f"  continue: runtrue runs resume {report.run_id}")
 
-    def print_details(self, report: dict[str, Any]) -> None:
+    def print_details(self, report: TaskReport) -> None:
         """Every attempt: what was changed before it, and what was wrong."""
-        for attempt in report["attempts"]:
-            click.secho(f"run {attempt['number']}", bold=True)
-            if attempt["fix"]:
-                click.echo(
-                    f"  changed by {attempt['fix']['fixer']}: {attempt['fix']['description']}"
-                )
-            if attempt["passed"]:
+        for attempt in report.attempts:
+            click.secho(f"run {attempt.number}", bold=True)
+            if attempt.fix:
+                click.echo(f"  changed by {attempt.fix.fixer}: {attempt.fix.description}")
+            if attempt.passed:
                 click.secho("  ✓ nothing was wrong", fg="green")
-            for finding in attempt["findings"]:
-                where = finding["location"]["symbol"]
-                click.secho(f"  ✗ {where}: {finding['message']}", fg="red")
-        for reason in report["rejected"]:
+            for finding in attempt.findings:
+                where = finding.location.symbol
+                click.secho(f"  ✗ {where}: {finding.message}", fg="red")
+        for reason in report.rejected:
             click.echo(f"  not run: {reason}")

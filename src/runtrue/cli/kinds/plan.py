@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from runtrue.cli.kinds import RunKind
@@ -17,6 +18,7 @@ from runtrue.plan import (
     ApplyRenewed,
     FixSucceeded,
     PlanApplied,
+    PlanReport,
     PlanState,
     StepDone,
     StepFailed,
@@ -104,9 +106,10 @@ def _step_text(event: StepDone) -> str:
     return text
 
 
-class PlanKind(RunKind):
+class PlanKind(RunKind[PlanReport]):
     """Runs of plans."""
 
+    report_type = PlanReport
     narrator = PlanNarrator
 
     def prepare(
@@ -115,19 +118,20 @@ class PlanKind(RunKind):
         """The flow of a plan. It is given no secrets."""
         return prepare_plan(run, home)
 
-    def report(self, journal: Journal, home: Home, run: RunRow) -> dict[str, Any]:
+    def report(self, journal: Journal, home: Home, run: RunRow) -> PlanReport:
         """The report of a plan that is not over, out of its replayed steps."""
         return standing_of(journal, home, run).report
 
-    def stopped(self, run: RunRow, home: Home, report: dict[str, Any]) -> dict[str, Any]:
+    def stopped(self, run: RunRow, home: Home, report: PlanReport) -> PlanReport:
         """Nothing is left to do; what a person can do next is added to the report."""
-        return {**report, "driven": run.is_driven, "next": next_commands(report, run.is_driven)}
+        commands = tuple(next_commands(report, run.is_driven))
+        return replace(report, driven=run.is_driven, next=commands)
 
-    def exit_code(self, run: RunRow, report: dict[str, Any]) -> int:
+    def exit_code(self, run: RunRow, report: PlanReport) -> int:
         """Waiting for `plan execute` or `plan apply` is no trouble; not being applied is."""
-        if report["refused"] and not report["applied"]:
+        if report.refused and not report.applied:
             return 1
-        return _EXIT_CODES.get(PlanState(report["state"]), 1)
+        return _EXIT_CODES.get(report.state, 1)
 
     def expire(self, journal: Journal, run: RunRow) -> bool:
         """A plan waits for a person as long as its profile says."""
@@ -143,12 +147,16 @@ class PlanKind(RunKind):
         if standing.wanted is Wanted.BEGIN:
             return "go"
         commands = " or ".join(f"`{c}`" for c in next_commands(standing.report, run.is_driven))
-        raise PlanError(f"plan {run.id} is {standing.report['state']}: go on with {commands}")
+        raise PlanError(f"plan {run.id} is {standing.report.state}: go on with {commands}")
 
-    def print_report(self, report: dict[str, Any], *, asked: bool = False) -> None:
+    def unapplied_patch(self, report: PlanReport) -> str | None:
+        """Return the patch, unless it was applied."""
+        return None if report.applied else report.patch
+
+    def print_report(self, report: PlanReport, *, asked: bool = False) -> None:
         """Where the plan stands, and what can be done next."""
         print_standing(report)
 
-    def print_details(self, report: dict[str, Any]) -> None:
+    def print_details(self, report: PlanReport) -> None:
         """What happened, step by step."""
         print_history(report)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import click
@@ -23,12 +24,14 @@ from runtrue.flow import (
     Segment,
 )
 from runtrue.home import Home
+from runtrue.loop import Finding
 from runtrue.workflow import (
     CallReplayed,
     ItemFinished,
     NodeFailure,
     NodeHandled,
     NodeRetried,
+    WorkflowReport,
     prepare_workflow,
     report_so_far,
 )
@@ -37,18 +40,18 @@ _MOST_AVAILABLE, _LONGEST_SAID = 20, 200
 _MARKS = {"passed": ("✓", "green"), "failed": ("✗", "red"), "handled": ("!", "yellow")}
 
 
-def print_finding(finding: dict[str, Any]) -> None:
+def print_finding(finding: Finding) -> None:
     """What was wrong at a node, and what there was instead, on stderr."""
-    where = finding["location"]["symbol"]
+    where = finding.location.symbol
     place = f"{where}: " if where else ""
-    click.echo(printable(f"{place}{finding['message']}"), err=True)
-    if "status" in finding["data"] and finding["sample"]:
-        said = " ".join(finding["sample"].split())
+    click.echo(printable(f"{place}{finding.message}"), err=True)
+    if "status" in finding.data and finding.sample:
+        said = " ".join(finding.sample.split())
         cut = "…" if len(said) > _LONGEST_SAID else ""
         click.echo(printable(f"  it said: {said[:_LONGEST_SAID]}{cut}"), err=True)
-    available = finding["available"]
+    available = finding.available
     # Most messages name the nearest of what there is by themselves.
-    if available and not set(available) & set(re.findall(r"[\w.-]+", finding["message"])):
+    if available and not set(available) & set(re.findall(r"[\w.-]+", finding.message)):
         more = len(available) - _MOST_AVAILABLE
         rest = f" … and {more} more" if more > 0 else ""
         names = ", ".join(available[:_MOST_AVAILABLE])
@@ -108,9 +111,10 @@ class WorkflowNarrator(Narrator):
         self._done = None
 
 
-class WorkflowKind(RunKind):
+class WorkflowKind(RunKind[WorkflowReport]):
     """Runs of workflows."""
 
+    report_type = WorkflowReport
     narrator = WorkflowNarrator
 
     def prepare(
@@ -119,41 +123,41 @@ class WorkflowKind(RunKind):
         """The flow of a run."""
         return prepare_workflow(run, home, secrets)
 
-    def report(self, journal: Journal, home: Home, run: RunRow) -> dict[str, Any]:
+    def report(self, journal: Journal, home: Home, run: RunRow) -> WorkflowReport:
         """The report of a run that is not over: its finished nodes, and what it stopped at.
 
         `begun` is a node with a side effect that may have happened: going on there takes `--force`.
         """
         begun = next((step.node for step in journal.load(run.id) if step.result is None), None)
-        return {**report_so_far(journal, run), "begun": begun}
+        return replace(report_so_far(journal, run), begun=begun)
 
-    def print_report(self, report: dict[str, Any], *, asked: bool = False) -> None:
+    def print_report(self, report: WorkflowReport, *, asked: bool = False) -> None:
         """The result on stdout, so that it can be piped; everything about the run on stderr."""
-        status = report["status"]
+        status = report.status
         if status == "passed":
-            print_value(report["result"])
-        for finding in report["findings"]:
+            print_value(report.result)
+        for finding in report.findings:
             print_finding(finding)
-        handled = [node for node in report["nodes"] if node["status"] == "handled"]
+        handled = [node for node in report.nodes if node.status == "handled"]
         colour = {"passed": "green", "running": "yellow"}.get(status, "red")
         head = click.style(
             status, fg="yellow" if handled and status == "passed" else colour, bold=True
         )
-        finished = sum(node["status"] in ("passed", "handled") for node in report["nodes"])
-        click.echo(f"{head}: {finished} of {len(report['nodes'])} nodes finished", err=True)
+        finished = sum(node.status in ("passed", "handled") for node in report.nodes)
+        click.echo(f"{head}: {finished} of {len(report.nodes)} nodes finished", err=True)
         for node in handled:
-            click.echo(f"  {node['id']} failed, and the run went on: {node['error']}", err=True)
-        is_interrupted = status == "running" and not report.get("driven")
-        if report["resumable"] or is_interrupted:
-            begun = report.get("begun")
+            click.echo(f"  {node.id} failed, and the run went on: {node.error}", err=True)
+        is_interrupted = status == "running" and not report.driven
+        if report.resumable or is_interrupted:
+            begun = report.begun
             force = f" --force (which fires {begun} again)" if begun else ""
-            click.echo(f"  continue: runtrue runs resume {report['run_id']}{force}", err=True)
+            click.echo(f"  continue: runtrue runs resume {report.run_id}{force}", err=True)
         elif status == "failed":
             click.echo("  the workflow is to be mended: nothing was changed in it", err=True)
 
-    def print_details(self, report: dict[str, Any]) -> None:
+    def print_details(self, report: WorkflowReport) -> None:
         """Every node and how it ended."""
-        for node in report["nodes"]:
-            mark, colour = _MARKS.get(node["status"], ("·", "bright_black"))
-            error = f"  {node['error']}" if node["error"] else ""
-            click.secho(f"  {mark} {node['id']} ({node['type']}){error}", fg=colour)
+        for node in report.nodes:
+            mark, colour = _MARKS.get(node.status, ("·", "bright_black"))
+            error = f"  {node.error}" if node.error else ""
+            click.secho(f"  {mark} {node.id} ({node.type}){error}", fg=colour)

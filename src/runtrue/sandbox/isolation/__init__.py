@@ -4,7 +4,7 @@
 `bubblewrap`, `landlock` and `container` start it, each in its own way.
 """
 
-from runtrue.sandbox.isolation.box import LEVEL, WRITE, Box, Isolation
+from runtrue.sandbox.isolation.box import LEVEL, WRITE, Box, Isolation, IsolationRecord
 from runtrue.sandbox.isolation.level import Level, choose, missing, unavailable
 from runtrue.sandbox.isolation.visible_paths import environment_paths, git_paths
 
@@ -13,6 +13,7 @@ __all__ = [
     "WRITE",
     "Box",
     "Isolation",
+    "IsolationRecord",
     "Level",
     "choose",
     "environment_paths",

@@ -174,6 +174,14 @@ class Box:
 
 
 @dataclass(frozen=True, slots=True)
+class IsolationRecord:
+    """How strongly a run's commands are confined, and the hosts that they may reach."""
+
+    level: str | None = None
+    network: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Isolation:
     """The configured confinement of commands; it is tried out when it is needed."""
 
@@ -218,9 +226,9 @@ class Isolation:
         )
 
     @property
-    def record(self) -> dict[str, object]:
+    def record(self) -> IsolationRecord:
         """The record of it in a run."""
-        return {"level": self.config.level, "network": list(self.config.network)}
+        return IsolationRecord(self.config.level, tuple(self.config.network))
 
 
 def _expanded(path: str) -> Path:
