@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -9,10 +10,12 @@ import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields
 from pathlib import Path
+from typing import Any
 
 import click
 
 from runtrue.cli.main import cli
+from runtrue.cli.schema import report_schemas
 from runtrue.loop import PROFILES, AutomationProfile
 from runtrue.workflow.registry import BUILT_IN
 from tests.isolation.table import table
@@ -125,6 +128,52 @@ def _flag(value: bool | float | None) -> str:
     return f"{value:g}"
 
 
+#: Which commands print a report, and the file with its schema.
+REPORTS = {
+    "CodeReport": ("`fix`, `code` and `gate`", "code.json"),
+    "PlanReport": ("`plan`", "plan.json"),
+    "TaskReport": ("`do`", "do.json"),
+    "WorkflowReport": ("`run`", "run.json"),
+}
+SCHEMAS = DOCS / "reference" / "schemas"
+
+
+def schema_files() -> dict[Path, str]:
+    """The files with the schemas of the reports, and what they hold."""
+    return {
+        SCHEMAS / REPORTS[name][1]: json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
+        for name, schema in report_schemas().items()
+    }
+
+
+def _reports() -> str:
+    """The keys of every report."""
+    schemas = report_schemas()
+    sections = []
+    for name, (commands, file) in REPORTS.items():
+        report = schemas[name]["$defs"][name]
+        rows = [
+            f"| `{key}` | {_type(value)} | {'always' if key in report['required'] else ''} |\n"
+            for key, value in report["properties"].items()
+        ]
+        sections.append(
+            f"## {commands}\n\n{report['description'].splitlines()[0]} "
+            f"Schema: [{file}](schemas/{file}).\n\n"
+            f"| key | type | |\n| --- | --- | --- |\n{''.join(rows)}"
+        )
+    return "\n" + "\n".join(sections) + "\n"
+
+
+def _type(value: dict[str, Any]) -> str:
+    if "anyOf" in value:
+        return " or ".join(map(_type, value["anyOf"]))
+    if "$ref" in value:
+        return f"`{value['$ref'].rpartition('/')[2]}`"
+    if value.get("type") == "array" and value.get("items"):
+        return f"array of {_type(value['items'])}"
+    return str(value.get("type", "any"))
+
+
 SESSION_PARTS = [
     _session(README, "task"),
     _session(README, "shop"),
@@ -144,4 +193,5 @@ OTHER_PARTS = [
     Part(DOCS / "reference" / "nodes.md", "nodes", _node_types),
     Part(DOCS / "reference" / "profiles.md", "profiles", _profiles),
     Part(DOCS / "reference" / "isolation.md", "attacks", table),
+    Part(DOCS / "reference" / "reports.md", "reports", _reports),
 ]

@@ -34,7 +34,7 @@ from runtrue.confinement import ResourceLimits
 from runtrue.loop import CodeType, Item, Limits, Notification, Requirement, Requirements, Trigger
 from runtrue.loop.notification import PLACEHOLDERS
 
-from .generate import OTHER_PARTS, Part, command_paths
+from .generate import OTHER_PARTS, SCHEMAS, Part, command_paths, schema_files
 from .pages import DOCS
 
 TABLES = {
@@ -69,6 +69,11 @@ PAGE = (DOCS / "reference" / "config.md").read_text()
 @pytest.mark.parametrize("part", OTHER_PARTS, ids=lambda part: part.name)
 def test_generated_parts_are_current(part: Part) -> None:
     assert part.shown() == part.produce(), "run scripts/docs"
+
+
+def test_the_schemas_of_the_reports_are_current() -> None:
+    shown = {file: file.read_text(encoding="utf-8") for file in SCHEMAS.iterdir()}
+    assert shown == schema_files(), "run scripts/docs"
 
 
 def test_every_command_has_its_help() -> None:
