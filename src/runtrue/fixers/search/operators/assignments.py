@@ -21,6 +21,7 @@ from runtrue.fixers.search.operators.layout import (
     written,
 )
 from runtrue.fixers.search.operators.nodes import walk
+from runtrue.fixers.search.operators.rules import replacements
 from runtrue.fixers.search.operators.seam import EditSite
 from runtrue.fixers.search.program import Function, Program
 
@@ -35,6 +36,21 @@ _IN_PLACE = frozenset(
 #: Give something new, and leave what they are called on as it was.
 _RETURN_NEW = (frozenset(dir(str)) | frozenset(dir(frozenset))) - frozenset(dir(object))
 _BUILDERS = ("sorted", "reversed", "list", "set", "str", "int", "float", "abs", "tuple", "dict")
+#: What may be meant by `x = y`; in a loop by `xs[key] = y`; and rarely.
+_AUGMENTED = {
+    **{"{x} += {y}": 1.0, "{x} -= {y}": 1.5, "{x} *= {y}": 2.0, "{x} |= {y}": 2.5},
+    "{x}.append({y})": 3.0,
+}
+_GATHERED = {
+    "{xs}[{key}] = {xs}.get({key}, 0) + {y}": 1.0,
+    "{xs}.setdefault({key}, []).append({y})": 2.0,
+}
+_EXTREME = {"{x} = max({x}, {y})": 3.0, "{x} = min({x}, {y})": 3.5}
+#: What a value may be made, and assigned again, that is only written.
+_CONVERTED = {
+    f"{{x}} = {name}({{x}})": 2 + n / 4
+    for n, name in enumerate(("str", "list", "int", "sorted", "set"))
+}
 #: How a variable may begin, by what is done with it.
 _BEGINNINGS = ("0", "[]", "{}", '""', "None", "False", "set()", "1", "True", 'float("inf")')
 
@@ -50,25 +66,12 @@ def augment(site: EditSite) -> Iterator[Edit]:
         if not isinstance(aim, _TARGETS):
             return
         target, value = program.source(aim), written(program, node.value)
-        for n, sign in enumerate(("+", "-", "*", "|")):
-            yield program.replace("augment", node, f"{target} {sign}= {value}", unlikely=1 + n / 2)
-        yield program.replace("augment", node, f"{target}.append({value})", unlikely=3.0)
+        yield from replacements(site, "augment", node, _AUGMENTED, x=target, y=value)
         if isinstance(aim, ast.Subscript) and loop_of(program, node) is not None:
-            yield from _gathered(program, node, aim)
-        yield program.replace("augment", node, f"{target} = max({target}, {value})", unlikely=3.0)
-        yield program.replace("augment", node, f"{target} = min({target}, {value})", unlikely=3.5)
-
-
-def _gathered(program: Program, node: ast.Assign, aim: ast.Subscript) -> Iterator[Edit]:
-    """Add what each round stores under the same key to what is there already."""
-    owner, key = program.source(aim.value), program.source(aim.slice)
-    value = written(program, node.value)
-    ways = (
-        f"{owner}[{key}] = {owner}.get({key}, 0) + {value}",
-        f"{owner}.setdefault({key}, []).append({value})",
-    )
-    for n, text in enumerate(ways):
-        yield program.replace("augment", node, text, unlikely=1.0 + n)
+            # The last value under a key is not all of them: add to what is there.
+            parts = {"xs": program.source(aim.value), "key": program.source(aim.slice)}
+            yield from replacements(site, "augment", node, _GATHERED, y=value, **parts)
+        yield from replacements(site, "augment", node, _EXTREME, x=target, y=value)
 
 
 def copy_first(site: EditSite) -> Iterator[Edit]:
@@ -127,8 +130,7 @@ def keep(site: EditSite) -> Iterator[Edit]:
                 made = Splice(start, end, between.replace("==", "=", 1))
                 yield program.edit("keep", node, "`==` → `=`", made)
     elif isinstance(value, ast.Name):
-        for n, name in enumerate(("str", "list", "int", "sorted", "set")):
-            yield program.replace("keep", node, f"{text} = {name}({text})", unlikely=2 + n / 4)
+        yield from replacements(site, "keep", node, _CONVERTED, x=text)
     elif isinstance(value, ast.BinOp) and isinstance(value.left, _TARGETS):
         aim = program.source(value.left)
         yield program.replace("keep", node, f"{aim} = {text}", unlikely=1.5)

@@ -13,6 +13,7 @@ from runtrue.fixers.search.operators.facts import facts_at, gathered
 from runtrue.fixers.search.operators.likeness import by_likeness
 from runtrue.fixers.search.operators.nodes import walk
 from runtrue.fixers.search.operators.precedence import UNARY, Code, rewrite
+from runtrue.fixers.search.operators.rules import replacements
 from runtrue.fixers.search.operators.seam import EditSite
 
 _MOST_STRINGS = 6
@@ -20,6 +21,17 @@ _MOST_NUMBERS = 6
 #: Names that the tests use in place of one, and how much alike they have to be.
 _MOST_STRINGS_OF_TESTS, _ALIKE = 4, 0.5
 _NAME = re.compile(r"[\w.:-]+")
+#: What may be meant in place of True or False, of None, and of an empty value.
+_FOR_TRUTH = {"None": 3.0, "0": 5.0, "-1": 5.0, "[]": 5.0, '""': 5.0}
+_FOR_NONE = {
+    **{"0": 1.5, "False": 1.5, "[]": 1.5, '""': 2, "{{}}": 2, "True": 2, "-1": 2.5, "1": 3},
+    "set()": 4,
+}
+_FOR_EMPTY = {
+    **{"[]": 1.0, "{}": 1.0, "set()": 1.0, "dict()": 4.0, "0": 1.5, '""': 1.5, "()": 3.0},
+    **{"None": 2, "[0]": 2, "[1]": 3, "[[]]": 2.5, "[-1]": 3},
+}
+_EMPTY = ("[]", "{}", "set()", "dict()", "list()", "0", '""', "''", "()", "tuple()")
 
 
 def number(site: EditSite) -> Iterator[Edit]:
@@ -113,22 +125,9 @@ def truth(site: EditSite) -> Iterator[Edit]:
         return
     if isinstance(node.value, bool):
         yield program.replace("constant", node, str(not node.value))
-        yield program.replace("constant", node, "None", unlikely=3)
-        for text in ("0", "-1", "[]", '""'):
-            yield program.replace("constant", node, text, unlikely=5)
+        yield from replacements(site, "constant", node, _FOR_TRUTH)
     elif node.value is None:
-        for text, unlikely in (
-            ("0", 1.5),
-            ("False", 1.5),
-            ("[]", 1.5),
-            ('""', 2),
-            ("{}", 2),
-            ("True", 2),
-            ("-1", 2.5),
-            ("1", 3),
-            ("set()", 4),
-        ):
-            yield program.replace("constant", node, text, unlikely=unlikely)
+        yield from replacements(site, "constant", node, _FOR_NONE)
 
 
 def empty(site: EditSite) -> Iterator[Edit]:
@@ -140,10 +139,9 @@ def empty(site: EditSite) -> Iterator[Edit]:
     if isinstance(parent, ast.Call) and not (node in parent.args and len(parent.args) > 1):
         return
     written = program.source(node) if isinstance(node, ast.expr) else ""
-    ways = {"[]": 1.0, "{}": 1.0, "set()": 1.0, "dict()": 4.0, "0": 1.5, '""': 1.5, "()": 3.0}
-    if written not in ("[]", "{}", "set()", "dict()", "list()", "0", '""', "''", "()", "tuple()"):
+    if written not in _EMPTY:
         return
-    for text, unlikely in (ways | {"None": 2, "[0]": 2, "[1]": 3, "[[]]": 2.5, "[-1]": 3}).items():
+    for text, unlikely in _FOR_EMPTY.items():
         if text != written and (text, written) != ('""', "''"):
             rare = 2.0 if isinstance(parent, ast.Return) else 1.0
             yield program.replace("constant", node, text, unlikely=unlikely + rare)

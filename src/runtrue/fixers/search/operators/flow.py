@@ -25,6 +25,7 @@ from runtrue.fixers.search.operators.layout import (
     rigid,
     written,
 )
+from runtrue.fixers.search.operators.rules import replacements
 from runtrue.fixers.search.operators.seam import EditSite
 from runtrue.fixers.search.program import Function, Program
 
@@ -225,30 +226,22 @@ def generate(site: EditSite) -> Iterator[Edit]:
     function = program.function_of(node)
     if function is None:
         return
-    if isinstance(node, ast.Return) and node.value is not None:
-        value = written(program, node.value)
-        yields = any(isinstance(one, ast.Yield | ast.YieldFrom) for one in ast.walk(function))
-        yield program.replace("yield", node, f"yield {value}", unlikely=1.5 if yields else 4.0)
-        if yields and isinstance(function, ast.FunctionDef):
-            yield program.replace("yield", node, f"yield from {value}", unlikely=2.0)
-    if isinstance(node, ast.Expr) and isinstance(node.value, ast.Yield) and node.value.value:
-        value = written(program, node.value.value)
-        if isinstance(function, ast.FunctionDef):
-            yield program.replace("yield", node, f"yield from {value}", unlikely=1.5)
-            yield program.replace("yield", node, f"return {value}", unlikely=2.5)
-    if isinstance(node, ast.Expr) and isinstance(node.value, ast.YieldFrom):
-        value = written(program, node.value.value)
-        yield program.replace("yield", node, f"yield {value}", unlikely=1.5)
-    if (
-        isinstance(node, ast.Expr)
-        and isinstance(node.value, ast.Call)
-        and (
-            isinstance(function, ast.FunctionDef)
-            and program.source(node.value.func).endswith(function.name)
-        )
-    ):
-        value = written(program, node.value)
-        yield program.replace("yield", node, f"yield from {value}", unlikely=2.0)
+    plain = isinstance(function, ast.FunctionDef)  # only there `yield from` may be
+    match node:
+        case ast.Return(value=ast.expr() as value):
+            yields = any(isinstance(one, ast.Yield | ast.YieldFrom) for one in ast.walk(function))
+            ways = {"yield {x}": 1.5 if yields else 4.0}
+            ways |= {"yield from {x}": 2.0} if yields and plain else {}
+        case ast.Expr(value=ast.Yield(value=ast.expr() as value)) if plain:
+            ways = {"yield from {x}": 1.5, "return {x}": 2.5}
+        case ast.Expr(value=ast.YieldFrom(value=value)):
+            ways = {"yield {x}": 1.5}
+        case ast.Expr(value=ast.Call(func=func) as value) if plain:
+            recurs = program.source(func).endswith(function.name)
+            ways = {"yield from {x}": 2.0} if recurs else {}
+        case _:
+            return
+    yield from replacements(site, "yield", node, ways, x=written(program, value))
 
 
 def add_raise(site: EditSite) -> Iterator[Edit]:

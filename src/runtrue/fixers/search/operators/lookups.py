@@ -11,6 +11,8 @@ from runtrue.fixers.search.operators.layout import before, free
 from runtrue.fixers.search.operators.seam import EditSite
 
 _SIGNS = {ast.Sub: "-", ast.Mult: "*", ast.BitOr: "|", ast.BitXor: "^", ast.BitAnd: "&"}
+_COUNTED: tuple[str, ...] = ("0", "[]", '""', "1")
+_BEGINS: tuple[str, ...] = ("[]", "{}", "set()")
 _ABSENT = ("", ", 0", ", []", ', ""', ", {}", ", False")
 
 
@@ -35,7 +37,7 @@ def get(site: EditSite) -> Iterator[Edit]:
         likely = (1.0 if missed else 4.0) + n / 4
         yield program.replace("get", node, f"{owner}.get({key}{absent})", unlikely=likely)
     if is_owner:
-        for n, absent in enumerate(("[]", "{}", "set()")):
+        for n, absent in enumerate(_BEGINS):
             text = f"{owner}.setdefault({key}, {absent})"
             yield program.replace("get", node, text, unlikely=(1.0 if missed else 4.0) + n / 4)
 
@@ -48,47 +50,28 @@ def first_time(site: EditSite) -> Iterator[Edit]:
     missed = any(raised(site, "KeyError"))
     if not missed and site.failures:
         return
-    aims: list[ast.Subscript] = []
-    if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Subscript):
-        aims.append(node.target)
-    if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
-        func = node.value.func
-        if isinstance(func, ast.Attribute) and isinstance(func.value, ast.Subscript):
-            aims.append(func.value)
-    if (
-        isinstance(node, ast.Assign)
-        and isinstance(node.targets[0], ast.Subscript)
-        and isinstance(node.targets[0].value, ast.Subscript)
-    ):
-        aims.append(node.targets[0].value)
-    for aim in aims:
-        if isinstance(aim.slice, ast.Slice) or not (missed or isinstance(node, ast.AugAssign)):
-            continue
-        owner, key = program.source(aim.value), program.source(aim.slice)
-        if isinstance(node, ast.AugAssign):
-            text = f"{owner}[{key}] = {owner}.get({key}, 0) {_SIGNS.get(type(node.op), '+')} "
-            yield program.replace(
-                "get",
-                node,
-                text + _bracketed(program.source(node.value), node.value),
-                unlikely=1.0 if missed else 4.0,
-            )
-        begins = (
-            ("0", "[]", '""', "1") if isinstance(node, ast.AugAssign) else ("[]", "{}", "set()")
-        )
-        for n, begin in enumerate(begins):
-            yield program.edit(
-                "get",
-                node,
-                f"`{owner}[{key}] = {begin}` at first",
-                before(
-                    program,
-                    node,
-                    f"if {key} not in {owner}:",
-                    f"{program.step}{owner}[{key}] = {begin}",
-                ),
-                unlikely=(1.2 if missed else 5.0) + n / 4,
-            )
+    match node:
+        case ast.AugAssign(target=ast.Subscript() as aim):
+            begins = _COUNTED
+        case (
+            ast.Expr(value=ast.Call(func=ast.Attribute(value=ast.Subscript() as aim)))
+            | ast.Assign(targets=[ast.Subscript(value=ast.Subscript() as aim), *_])
+        ) if missed:  # fmt: skip
+            begins = _BEGINS
+        case _:
+            return
+    if isinstance(aim.slice, ast.Slice):
+        return
+    owner, key = program.source(aim.value), program.source(aim.slice)
+    if isinstance(node, ast.AugAssign):
+        text = f"{owner}[{key}] = {owner}.get({key}, 0) {_SIGNS.get(type(node.op), '+')} "
+        text += _bracketed(program.source(node.value), node.value)
+        yield program.replace("get", node, text, unlikely=1.0 if missed else 4.0)
+    for n, begin in enumerate(begins):
+        line = f"{owner}[{key}] = {begin}"
+        lines = before(program, node, f"if {key} not in {owner}:", f"{program.step}{line}")
+        rare = (1.2 if missed else 5.0) + n / 4
+        yield program.edit("get", node, f"`{line}` at first", lines, unlikely=rare)
 
 
 def _bracketed(text: str, node: ast.expr) -> str:

@@ -11,6 +11,7 @@ from runtrue.fixers.search.evidence import Failure
 from runtrue.fixers.search.operators.clues import closest, raised
 from runtrue.fixers.search.operators.layout import parameters
 from runtrue.fixers.search.operators.nodes import walk
+from runtrue.fixers.search.operators.rules import replacements
 from runtrue.fixers.search.operators.seam import EditSite
 from runtrue.fixers.search.program import Function, Program
 
@@ -154,10 +155,8 @@ def use(site: EditSite) -> Iterator[Edit]:
     if isinstance(node, ast.Call) and any("not callable" in one for one in messages):
         owner = program.source(node.func)
         inside = ", ".join(program.source(one) for one in node.args)
-        yield program.replace("use", node, f"{owner}[{inside}]" if inside else owner)
-        if inside:
-            yield program.replace("use", node, owner, unlikely=2.0)
-            yield program.replace("use", node, f"{owner} * ({inside})", unlikely=2.5)
+        ways = {"{x}[{i}]": 1.0, "{x}": 2.0, "{x} * ({i})": 2.5} if inside else {"{x}": 1.0}
+        yield from replacements(site, "use", node, ways, x=owner, i=inside)
     if (
         isinstance(node, ast.Subscript)
         and isinstance(node.ctx, ast.Load)

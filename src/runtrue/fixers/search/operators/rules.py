@@ -154,6 +154,14 @@ def rewrites(
         yield rewrite(program, kind, node, made, unlikely=unlikely + more)
 
 
+def replacements(
+    site: EditSite, kind: str, node: ast.AST, ways: Mapping[str, float], **parts: str
+) -> Iterator[Edit]:
+    """Propose each text in a node's place; what fills a hole gets no brackets."""
+    for template, unlikely in ways.items():
+        yield site.program.replace(kind, node, template.format(**parts), unlikely=unlikely)
+
+
 def apply_rules(
     site: EditSite, kind: str, node: ast.expr, rules: Mapping[str, Mapping[str, float]]
 ) -> Iterator[Edit]:
