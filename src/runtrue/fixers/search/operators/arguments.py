@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from runtrue.fixers.search.edit import Edit, Splice
 from runtrue.fixers.search.operators.clues import raised
-from runtrue.fixers.search.operators.facts import gathered
+from runtrue.fixers.search.operators.facts import program_facts
 from runtrue.fixers.search.operators.names import candidates
 from runtrue.fixers.search.operators.seam import EditSite
 
@@ -103,36 +103,35 @@ def added_argument(site: EditSite) -> Iterator[Edit]:
     for argument, unlikely in _OFTEN.get((name, len(node.args)), {}).items():
         keyword, named, _ = argument.partition("=")
         if (named and keyword not in given) or (not named and not given):
-            yield _with(site, node, argument, unlikely)
+            yield _with_argument(site, node, argument, unlikely)
     if name in ("sorted", "sort", "min", "max") and "key" not in given:
-        for n, key in enumerate(_orders(site)):
-            yield _with(site, node, f"key=lambda one: {key}", 1.0 + n / 2)
-    yield from _imported_for(site, node)
-    yield from _as_elsewhere(site, node, name)
-    yield from _asked_for(site, node, name)
+        for n, key in enumerate(_sort_keys(site)):
+            yield _with_argument(site, node, f"key=lambda one: {key}", 1.0 + n / 2)
+    yield from _unused_imports(site, node)
+    yield from _keywords_of_other_calls(site, node, name)
+    yield from _missing_arguments(site, node, name)
 
 
-def _as_elsewhere(site: EditSite, node: ast.Call, name: str) -> Iterator[Edit]:
-    """A keyword that other calls of the same function have, and this one has not."""
+def _keywords_of_other_calls(site: EditSite, node: ast.Call, name: str) -> Iterator[Edit]:
     given = {one.arg for one in node.keywords}
     found: Counter[str] = Counter()
-    for call in gathered(site.program).calls.get(name, ()):
+    for call in program_facts(site.program).calls.get(name, ()):
         for one in call.keywords if call is not node else ():
             if one.arg not in (None, *given) and isinstance(one.value, _PLAIN):
                 found[site.program.source(one)] += 1
     for n, (text, _) in enumerate(found.most_common(_MOST_ELSEWHERE)):
-        yield _with(site, node, text, 1.5 + 0.3 * n)
+        yield _with_argument(site, node, text, 1.5 + 0.3 * n)
 
 
-def _imported_for(site: EditSite, node: ast.Call) -> Iterator[Edit]:
+def _unused_imports(site: EditSite, node: ast.Call) -> Iterator[Edit]:
     """A constant or class that is imported, and used nowhere: perhaps it was forgotten here."""
     if node.args and not node.keywords:
-        for name in gathered(site.program).unused:
+        for name in program_facts(site.program).unused:
             if name[:1].isupper():
-                yield _with(site, node, name, 1.5)
+                yield _with_argument(site, node, name, 1.5)
 
 
-def _orders(site: EditSite) -> list[str]:
+def _sort_keys(site: EditSite) -> list[str]:
     """Return what things without an order may be sorted by, where a test failed for that."""
     message = next((one.message for one in raised(site, "TypeError")), "")
     if not (found := _UNORDERED.search(message)):
@@ -144,13 +143,13 @@ def _orders(site: EditSite) -> list[str]:
                 case ast.Subscript(slice=ast.Constant(value=str(text))) if kind == "dict":
                     keys.append(f"one[{text!r}]")
                 case ast.ClassDef(name=name) if name == kind:
-                    known = gathered(program)
+                    known = program_facts(program)
                     fields = [one for one in known.members[node] if one not in known.defined(node)]
                     keys += [f"one.{field}" for field in fields if not field.startswith("_")]
     return list(dict.fromkeys(keys))[:_MOST_ORDERS]
 
 
-def _with(site: EditSite, node: ast.Call, text: str, unlikely: float) -> Edit:
+def _with_argument(site: EditSite, node: ast.Call, text: str, unlikely: float) -> Edit:
     """A call with one more argument at its end."""
     program = site.program
     given: list[ast.expr | ast.keyword] = [*node.args, *node.keywords]
@@ -173,10 +172,10 @@ def _with(site: EditSite, node: ast.Call, text: str, unlikely: float) -> Edit:
     return program.edit("argument_add", node, says, splice, unlikely=unlikely)
 
 
-def _asked_for(site: EditSite, node: ast.Call, name: str) -> Iterator[Edit]:
+def _missing_arguments(site: EditSite, node: ast.Call, name: str) -> Iterator[Edit]:
     """Arguments that the function in this file still takes: names in scope, likeliest first."""
     program = site.program
-    function = gathered(program).functions.get(name)
+    function = program_facts(program).functions.get(name)
     if function is None:
         return
     wanted = [one.arg for one in [*function.args.posonlyargs, *function.args.args]]
@@ -193,7 +192,7 @@ def _asked_for(site: EditSite, node: ast.Call, name: str) -> Iterator[Edit]:
     program.parents[likely] = node
     try:
         names = [other for other, _ in candidates(site, likely)]
-        if target in gathered(program).visible(program, node):
+        if target in program_facts(program).visible(node):
             names.insert(0, target)
     finally:
         del program.parents[likely]
@@ -201,7 +200,7 @@ def _asked_for(site: EditSite, node: ast.Call, name: str) -> Iterator[Edit]:
     for place, text in enumerate(values):
         written = text if not given and len(missing) == len(wanted) - len(node.args) else None
         argument = written or f"{target}={text}"
-        yield _with(site, node, argument, rare + 0.3 * place)
+        yield _with_argument(site, node, argument, rare + 0.3 * place)
         if written and node.args and text.isidentifier() and place < 3 and needed:
             at = program.span(node.args[0])[0]
             says = f"`{text}` added before the arguments of `{name}`"
@@ -222,7 +221,7 @@ def starred(site: EditSite) -> Iterator[Edit]:
         text = program.source(last.value)
         yield program.replace("star", last, text, unlikely=1.5)
         return
-    own = gathered(program).functions.get(name)
+    own = program_facts(program).functions.get(name)
     takes_many = name in _TAKE_MANY or (own is not None and own.args.vararg is not None)
     refused = any(raised(site, "TypeError"))
     if isinstance(last, _MAY_BE_MANY) and (takes_many or refused):

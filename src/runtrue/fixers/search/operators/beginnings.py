@@ -36,7 +36,7 @@ def begin_together(site: EditSite) -> Iterator[Edit]:
     function = entered(site.program, site.node)
     if function is None or not free(site.program, first := first_of(function)):
         return
-    names = _unbegun(site.program, function)
+    names = _read_before_assigned(site.program, function)
     if not 2 <= len(names) <= 3:
         return
     choices = [beginnings(site.program, function, name)[:3] for name in names]
@@ -49,12 +49,11 @@ def begin_together(site: EditSite) -> Iterator[Edit]:
         yield site.program.edit("begin", first, says, made, unlikely=1.5 + 0.2 * n)
 
 
-def _unbegun(program: Program, function: Function) -> list[str]:
-    """The local variables that are read, as the text goes, before they are assigned."""
+def _read_before_assigned(program: Program, function: Function) -> list[str]:
     read: dict[str, None] = {}
     bound = {one.arg for one in walk(function.args, ast.arg)}
     own = program.names_in(function)
-    for node in _in_order(function):
+    for node in _in_evaluation_order(function):
         if isinstance(node, ast.Global | ast.Nonlocal):
             bound.update(node.names)
         if not isinstance(node, ast.Name):
@@ -66,7 +65,7 @@ def _unbegun(program: Program, function: Function) -> list[str]:
     return list(read)
 
 
-def _in_order(node: ast.AST) -> Iterator[ast.AST]:
+def _in_evaluation_order(node: ast.AST) -> Iterator[ast.AST]:
     """Nodes in the order they are worked out: values before targets, loops before elements."""
     yield node
     if isinstance(node, ast.Lambda | ast.ClassDef):
@@ -84,7 +83,7 @@ def _in_order(node: ast.AST) -> Iterator[ast.AST]:
         parts = [node.iter, node.target, *node.ifs]
     for one in parts:
         if not isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef):
-            yield from _in_order(one)
+            yield from _in_evaluation_order(one)
 
 
 def add_loop(site: EditSite) -> Iterator[Edit]:
@@ -97,7 +96,7 @@ def add_loop(site: EditSite) -> Iterator[Edit]:
     if not lost or rigid(node):
         return
     name = lost[0].id
-    many = [one for one in program.visible(node) if _are_many(name, one)]
+    many = [one for one in program.visible(node) if _is_plural(name, one)]
     block = program.block_of(node)
     at = block.index(node)
     run = [
@@ -116,8 +115,7 @@ def add_loop(site: EditSite) -> Iterator[Edit]:
             yield around(program, "loop", node, says, head, last=last, unlikely=rare)
 
 
-def _are_many(one: str, many: str) -> bool:
-    """True if a name is the plural of another, as people write it."""
+def _is_plural(one: str, many: str) -> bool:
     low, other = one.lower(), many.lower()
     plural = (f"{low}s", f"{low}es", f"{low[:-1]}ies", f"{low}_list", f"all_{low}s", f"{low}list")
     return other in plural
@@ -129,7 +127,7 @@ def sort_first(site: EditSite) -> Iterator[Edit]:
     function = entered(program, node)
     if function is not None and free(program, first := first_of(function)):
         for n, name in enumerate(parameters(function)[:3]):
-            if _is_gone_through(function, name):
+            if _is_iterated(function, name):
                 for m, form in enumerate(_SORTS):
                     line, rare = form.format(name), 3.0 + 0.5 * (n + m)
                     yield line_before(program, "sort", first, "first", line, unlikely=rare)
@@ -137,13 +135,13 @@ def sort_first(site: EditSite) -> Iterator[Edit]:
     if isinstance(node, ast.Assign) and inside is not None and free(program, node):
         aim = node.targets[0]
         fits = isinstance(node.value, ast.ListComp | ast.Call)
-        if fits and isinstance(aim, ast.Name) and _is_gone_through(inside, aim.id):
+        if fits and isinstance(aim, ast.Name) and _is_iterated(inside, aim.id):
             for m, form in enumerate(_SORTS):
                 line = form.format(aim.id)
                 yield line_after(program, "sort", node, "behind it", line, unlikely=2.5 + m)
 
 
-def _is_gone_through(function: Function, name: str) -> bool:
+def _is_iterated(function: Function, name: str) -> bool:
     for one in ast.walk(function):
         if isinstance(one, (*LOOPS[:2], ast.comprehension)) and _mentions(one.iter, name):
             return True

@@ -39,7 +39,7 @@ def delete(site: EditSite) -> Iterator[Edit]:
         return
     if is_docstring(node) or is_elif(program, node):
         return
-    doubt = "it drops a check" if _checks(node) else None
+    doubt = "it drops a check" if _refuses(node) else None
     unlikely = 2.0 if is_simple(node) else 4.0
     says = f"without `{_head(program, node)}`"
     if isinstance(node, ast.Return):
@@ -67,7 +67,7 @@ def unwrap(site: EditSite) -> Iterator[Edit]:
         if depth == indent:
             continue
         text = indented(lines_of(program, block[0], block[-1]), depth, indent)
-        doubt = "it drops a check" if _checks(node) or isinstance(node, ast.If) else None
+        doubt = "it drops a check" if _refuses(node) or isinstance(node, ast.If) else None
         yield program.edit(
             "unconditional",
             node,
@@ -292,8 +292,7 @@ def _may_enter(node: ast.stmt, outer: ast.stmt) -> bool:
     return any(isinstance(one, ast.Name) and one.id in given for one in ast.walk(node))
 
 
-def _checks(node: ast.AST) -> bool:
-    """True if a statement refuses something."""
+def _refuses(node: ast.AST) -> bool:
     return any(isinstance(one, ast.Raise | ast.Assert) for one in ast.walk(node)) or (
         isinstance(node, ast.If) and isinstance(node.body[-1], ast.Return)
     )

@@ -70,7 +70,7 @@ def _filtered(site: EditSite, node: Comprehension) -> Iterator[Edit]:
     holders = {
         program.source(one.value)
         for one in used
-        if isinstance(one, ast.Attribute | ast.Subscript) and _begins(one) == loop.target.id
+        if isinstance(one, ast.Attribute | ast.Subscript) and _root_name(one) == loop.target.id
     }
     end = program.span(loop.iter)[1]
     # What stands in brackets ends behind them.
@@ -83,8 +83,7 @@ def _filtered(site: EditSite, node: Comprehension) -> Iterator[Edit]:
             yield program.edit("comprehension", node, says, made, unlikely=2)
 
 
-def _begins(node: ast.expr) -> str | None:
-    """The name that a chain of attributes and subscripts begins with."""
+def _root_name(node: ast.expr) -> str | None:
     while isinstance(node, ast.Attribute | ast.Subscript):
         node = node.value
     return node.id if isinstance(node, ast.Name) else None

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from itertools import combinations
 
 from runtrue.fixers.search.edit import Edit, Splice
-from runtrue.fixers.search.operators.facts import facts_at, gathered, missed, undefined
+from runtrue.fixers.search.operators.facts import facts_at, missed, program_facts, undefined
 from runtrue.fixers.search.operators.families import COMMON, PART_OF, methods, offered, siblings
 from runtrue.fixers.search.operators.likeness import by_likeness
 from runtrue.fixers.search.operators.precedence import (
@@ -115,7 +115,6 @@ def ranges(site: EditSite) -> Iterator[Edit]:
 
 
 def _loop_names(site: EditSite, node: ast.Call) -> list[str]:
-    """The variables of the loops around."""
     return [
         one.target.id
         for one in site.program.ancestors(node)
@@ -172,7 +171,7 @@ def _methods_instead(site: EditSite, node: ast.Call, parts: list[Code]) -> Itera
     facts = facts_at(program, node)
     held = [
         other
-        for other in gathered(program).visible(program, node)
+        for other in program_facts(program).visible(node)
         if facts.type_of_name(other) in ("list", "str", "dict", "tuple")
     ]
     for other in held[:4]:
@@ -195,7 +194,7 @@ def _is_missing(site: EditSite, function: ast.expr) -> bool:
         case ast.Attribute(value=ast.Name(id="self" | "cls"), attr=name):
             cls = program.class_of(function)
             inherits = cls is not None and bool(cls.bases)
-            known = gathered(program).members.get(cls, {}) if cls is not None else {}
+            known = program_facts(program).members.get(cls, {}) if cls is not None else {}
             return missed(site.failures, name) or (name not in known and not inherits)
         case ast.Attribute(value=value, attr=name):
             whole = offered(program.source(value))

@@ -31,7 +31,7 @@ def through_self(site: EditSite) -> Iterator[Edit]:
         return
     if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
         names = members(program, owner)
-        me = _me(program, node)
+        me = _self_name(program, node)
         if me and node.id in names and node.id != me:
             known = is_known(program, node)
             yield program.replace("self", node, f"{me}.{node.id}", unlikely=3.0 if known else 1.0)
@@ -40,7 +40,7 @@ def through_self(site: EditSite) -> Iterator[Edit]:
         elif node.id in names and not is_known(program, node):
             yield program.replace("self", node, f"{owner.name}.{node.id}", unlikely=1.5)
     if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-        names, me = members(program, owner), _me(program, node)
+        names, me = members(program, owner), _self_name(program, node)
         if (
             me
             and node.id in names
@@ -54,10 +54,10 @@ def through_self(site: EditSite) -> Iterator[Edit]:
         and node.attr not in members(program, owner)
         and (node.attr in BUILTINS or node.attr in program.visible(node))
     ):
-        yield from _plain(program, node)
+        yield from _without_self(program, node)
 
 
-def _plain(program: Program, node: ast.Attribute) -> Iterator[Edit]:
+def _without_self(program: Program, node: ast.Attribute) -> Iterator[Edit]:
     """`self.x` as `x`: here, and everywhere in the function."""
     yield program.replace("self", node, node.attr)
     text = program.source(node)
@@ -69,8 +69,7 @@ def _plain(program: Program, node: ast.Attribute) -> Iterator[Edit]:
         yield program.edit("self", node, says, *splices, unlikely=1.2)
 
 
-def _me(program: Program, node: ast.AST) -> str | None:
-    """Return how the method around a node names its object."""
+def _self_name(program: Program, node: ast.AST) -> str | None:
     for one in program.ancestors(node):
         if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef) and isinstance(
             program.parents[one], ast.ClassDef
@@ -163,7 +162,7 @@ def ordered(site: EditSite) -> Iterator[Edit]:
         else:
             continue
         for mark in node.decorator_list:
-            if _dataclass(mark) is None:
+            if _dataclass_prefix(mark) is None:
                 continue
             named = mark.func if isinstance(mark, ast.Call) else mark
             given = [program.source(one) for one in getattr(mark, "keywords", [])]
@@ -242,7 +241,7 @@ def fresh_field(site: EditSite) -> Iterator[Edit]:
     owner = program.parents.get(node)
     if not isinstance(node, ast.AnnAssign) or not isinstance(owner, ast.ClassDef):
         return
-    made = [one for one in map(_dataclass, owner.decorator_list) if one is not None]
+    made = [one for one in map(_dataclass_prefix, owner.decorator_list) if one is not None]
     if not made or node.value is None:
         return
     text = program.source(node.value)
@@ -273,7 +272,7 @@ def fresh_field(site: EditSite) -> Iterator[Edit]:
     yield program.edit("default", node, f"`{text}` made for each object", *splices)
 
 
-def _dataclass(decorator: ast.expr) -> str | None:
+def _dataclass_prefix(decorator: ast.expr) -> str | None:
     """Return what precedes `dataclass` in a decorator: nothing or a module; else None."""
     match decorator.func if isinstance(decorator, ast.Call) else decorator:
         case ast.Name(id="dataclass"):

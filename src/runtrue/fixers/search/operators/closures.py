@@ -22,12 +22,12 @@ def bind(site: EditSite) -> Iterator[Edit]:
     loop = loop_of(program, node)
     if loop is None:
         return
-    here = _bound(program, node, loop)
+    here = _default_splices(program, node, loop)
     every = [
         made
         for one in ast.walk(loop)
         if isinstance(one, Closure) and loop_of(program, one) is loop
-        for made in _bound(program, one, loop)
+        for made in _default_splices(program, one, loop)
     ]
     for n, splices in enumerate(dict.fromkeys([tuple(every), tuple(here)])):
         if splices:
@@ -36,7 +36,7 @@ def bind(site: EditSite) -> Iterator[Edit]:
             yield program.edit("bind", node, says, *splices, unlikely=1.0 + n / 2)
 
 
-def _bound(program: Program, node: Closure, loop: ast.stmt) -> list[Splice]:
+def _default_splices(program: Program, node: Closure, loop: ast.stmt) -> list[Splice]:
     """Return the defaults a function needs for names that each round of the loop binds."""
     spec = node.args
     own = {one.arg for one in walk(spec, ast.arg)}
@@ -44,7 +44,7 @@ def _bound(program: Program, node: Closure, loop: ast.stmt) -> list[Splice]:
         return []
     body = node.body if isinstance(node.body, list) else [node.body]
     inside = [one for part in body for one in ast.walk(part)]
-    wanted = _of_round(program, node, loop) - own - _stored(inside)
+    wanted = _bound_by_round(program, node, loop) - own - _stored(inside)
     names = [one.id for one in inside if isinstance(one, ast.Name) and one.id in wanted]
     if not names:
         return []
@@ -60,7 +60,7 @@ def _bound(program: Program, node: Closure, loop: ast.stmt) -> list[Splice]:
     return [Splice(at, at, text)]
 
 
-def _of_round(program: Program, node: Closure, loop: ast.stmt) -> set[str]:
+def _bound_by_round(program: Program, node: Closure, loop: ast.stmt) -> set[str]:
     """The names that a round of a loop binds, or one of a loop around it, but not the function."""
     within = set(ast.walk(node))
     found = _stored(one for one in ast.walk(loop) if one not in within)

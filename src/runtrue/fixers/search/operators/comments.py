@@ -24,15 +24,18 @@ def uncomment(site: EditSite) -> Iterator[Edit]:
     if not isinstance(node, ast.stmt) or not program.alone(node):
         return
     yield from _trailing(program, node)
-    noted = _noted(program)
-    for first in ((node.end_lineno or node.lineno) + 1, _begin(noted, node.lineno - 1)):
+    noted = _comment_lines(program)
+    for first in (
+        (node.end_lineno or node.lineno) + 1,
+        _first_of_run(noted, node.lineno - 1),
+    ):
         run: list[int] = []
         line = first
         while line in noted and len(run) < _LONGEST_RUN:
             run.append(line)
             line += 1
         if run:
-            yield from _run(program, node, run)
+            yield from _comment_run(program, node, run)
 
 
 def unquote(site: EditSite) -> Iterator[Edit]:
@@ -66,7 +69,7 @@ def _as_code(program: Program, node: ast.stmt, code: str, start: int, end: int) 
     depth = program.indent_of(node.lineno)
     if _is_code(code):
         text = indent(code.rstrip() + "\n", depth)
-        yield from _valid(program, node, Splice(start, end, text))
+        yield from _if_it_parses(program, node, Splice(start, end, text))
     elif code.rstrip().endswith(":"):
         head = indent(code.rstrip() + "\n", depth)
         if not _is_code(code.rstrip() + " pass"):
@@ -80,12 +83,12 @@ def _as_code(program: Program, node: ast.stmt, code: str, start: int, end: int) 
             inner = indented(lines_of(program, rest[0], last), depth, depth + program.step)
             between = program.text[end : program.line_span(rest[0])[0]]
             stop = program.line_span(last)[1]
-            yield from _valid(program, node, Splice(start, stop, head + between + inner))
+            yield from _if_it_parses(program, node, Splice(start, stop, head + between + inner))
 
 
-def _run(program: Program, node: ast.stmt, run: list[int]) -> Iterator[Edit]:
+def _comment_run(program: Program, node: ast.stmt, run: list[int]) -> Iterator[Edit]:
     """Lines of comments one below the other: all of them, those from one on, each alone."""
-    noted = _noted(program)
+    noted = _comment_lines(program)
     depth = program.indent_of(node.lineno)
     choices = [
         run,
@@ -106,7 +109,7 @@ def _run(program: Program, node: ast.stmt, run: list[int]) -> Iterator[Edit]:
                     yield from _as_code(program, behind[0], code, start, end)
             continue
         own = indent(code + "\n", depth)
-        yield from _valid(program, node, Splice(start, end, own))
+        yield from _if_it_parses(program, node, Splice(start, end, own))
 
 
 def _trailing(program: Program, node: ast.stmt) -> Iterator[Edit]:
@@ -117,13 +120,13 @@ def _trailing(program: Program, node: ast.stmt) -> Iterator[Edit]:
     if "#" not in rest or not said:
         return
     stop = start + len(rest)
-    yield from _valid(program, node, Splice(start, stop, " " + said))
+    yield from _if_it_parses(program, node, Splice(start, stop, " " + said))
     if _is_code(said):
         depth = program.indent_of(node.lineno)
-        yield from _valid(program, node, Splice(start, stop, f"\n{depth}{said}"))
+        yield from _if_it_parses(program, node, Splice(start, stop, f"\n{depth}{said}"))
 
 
-def _valid(program: Program, node: ast.stmt, change: Splice) -> Iterator[Edit]:
+def _if_it_parses(program: Program, node: ast.stmt, change: Splice) -> Iterator[Edit]:
     """The edit, if the file can be parsed with it and is another one."""
     text = splice(program.text, [change])
     try:
@@ -148,7 +151,7 @@ def _is_code(text: str) -> bool:
 
 
 @lru_cache(maxsize=16)
-def _noted(program: Program) -> dict[int, str]:
+def _comment_lines(program: Program) -> dict[int, str]:
     """The lines that are nothing but a comment, without the sign, by number."""
     found = {}
     try:
@@ -161,8 +164,7 @@ def _noted(program: Program) -> dict[int, str]:
     return found
 
 
-def _begin(noted: dict[int, str], line: int) -> int:
-    """The first line of the comments that end at a line."""
+def _first_of_run(noted: dict[int, str], line: int) -> int:
     while line - 1 in noted and line in noted:
         line -= 1
     return line

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from runtrue.fixers.search.edit import Edit
-from runtrue.fixers.search.operators.facts import facts_at, gathered
+from runtrue.fixers.search.operators.facts import facts_at, program_facts
 from runtrue.fixers.search.operators.nodes import walk
 from runtrue.fixers.search.operators.precedence import (
     COMPARE,
@@ -101,7 +101,7 @@ def strengthened(site: EditSite) -> Iterator[Edit]:
     facts = facts_at(program, node)
     here = code(program, node)
     own = {ast.dump(one) for one in walk(node, ast.expr)}
-    visible = set(gathered(program).visible(program, node))
+    visible = set(program_facts(program).visible(node))
     borrowed = []
     for one in facts.conditions:
         names = {part.id for part in walk(one, ast.Name)}
@@ -119,7 +119,7 @@ def strengthened(site: EditSite) -> Iterator[Edit]:
         more = {"{a} and {b}": rare, "{a} or {b}": rare, "{a} and not {b}": rare + 1}
         yield from rewrites(site, "condition_add", node, more, a=here, b=other)
         yield rewrite(program, "condition", node, other, unlikely=rare + 1)
-    for place, (word, other, first) in enumerate(_built(site, node)):
+    for place, (word, other, first) in enumerate(_new_conditions(site, node)):
         if place == 3 * _MOST_BUILT:
             break
         whole = joined(word, other, here) if first else joined(word, here, other)
@@ -127,11 +127,11 @@ def strengthened(site: EditSite) -> Iterator[Edit]:
         yield rewrite(program, "condition_add", node, whole, unlikely=rare)
 
 
-def _built(site: EditSite, node: ast.expr) -> Iterator[tuple[str, Code, bool]]:
+def _new_conditions(site: EditSite, node: ast.expr) -> Iterator[tuple[str, Code, bool]]:
     """Conditions made of what is in scope; the last says whether it has to be asked first."""
     program = site.program
     facts = facts_at(program, node)
-    known = gathered(program)
+    known = program_facts(program)
     # An index that may be past the end, and what is looked into while it may be empty.
     for part in ast.walk(node):
         if isinstance(part, ast.Subscript) and not isinstance(part.slice, ast.Slice):
@@ -157,10 +157,8 @@ def _built(site: EditSite, node: ast.expr) -> Iterator[tuple[str, Code, bool]]:
                 yield "or", Code(f"{base} is None", COMPARE), True
     names = [
         name
-        for name in known.visible(program, node)
-        if facts.uses[name]
-        and name not in ("self", "cls")
-        and not known.is_function(program, node, name)
+        for name in known.visible(node)
+        if facts.uses[name] and name not in ("self", "cls") and not known.is_function(node, name)
     ]
     mentioned = {one.id for one in walk(node, ast.Name)}
     names = sorted(names, key=lambda name: (name not in mentioned, -facts.uses[name]))
@@ -194,7 +192,7 @@ def only_none(site: EditSite) -> Iterator[Edit]:
     yield from rewrites(site, "only_none", node, ways, a=first, b=second)
 
 
-def really_there(site: EditSite) -> Iterator[Edit]:
+def key_in_mapping(site: EditSite) -> Iterator[Edit]:
     """Ask the mapping whether a key is there: its value may be None as well."""
     program, node = site.program, site.node
     function = program.function_of(node)
@@ -218,7 +216,7 @@ def really_there(site: EditSite) -> Iterator[Edit]:
                 yield from rewrites(site, "condition", node, ways, key=key, owner=owner)
 
 
-def beyond(site: EditSite) -> Iterator[Edit]:
+def exceeded_limit(site: EditSite) -> Iterator[Edit]:
     """A limit that is set in some case, set as well where it is exceeded."""
     program, node = site.program, site.node
     parent = program.parents.get(node)
@@ -234,4 +232,4 @@ def beyond(site: EditSite) -> Iterator[Edit]:
             yield from rewrites(site, "condition_add", node, ways, 0.0, **parts)
 
 
-CONDITIONS = (chain, bare, strengthened, only_none, really_there, beyond)
+CONDITIONS = (chain, bare, strengthened, only_none, key_in_mapping, exceeded_limit)

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from runtrue.fixers.search.edit import Edit, Splice
 from runtrue.fixers.search.evidence import Failure
 from runtrue.fixers.search.operators.clues import is_number, literal_of
-from runtrue.fixers.search.operators.facts import facts_at, gathered
+from runtrue.fixers.search.operators.facts import facts_at, program_facts
 from runtrue.fixers.search.operators.likeness import by_likeness
 from runtrue.fixers.search.operators.nodes import walk
 from runtrue.fixers.search.operators.precedence import UNARY, Code, rewrite
@@ -75,7 +75,7 @@ def number(site: EditSite) -> Iterator[Edit]:
     for other, unlikely in meant.items():
         # The answer itself is seldom what was forgotten.
         is_answer = function is not None and abs(other - value) > 1 and other in answers
-        one = Code(_written(program.text[slice(*program.span(node))], other))
+        one = Code(_in_style_of(program.text[slice(*program.span(node))], other))
         if other < 0:
             one = Code(one.text, UNARY)
         rare = unlikely * (3 if is_answer else 1)
@@ -109,7 +109,7 @@ def _numbers_nearby(site: EditSite) -> list[int | float]:
     return found[:4]
 
 
-def _written(old: str, value: int | float) -> str:
+def _in_style_of(old: str, value: int | float) -> str:
     """A number as the one before it was written: with its base, its underscores."""
     if isinstance(value, int) and old[:2].lower() in ("0x", "0b", "0o"):
         return f"{value:#{old[1].lower()}}"
@@ -180,7 +180,7 @@ def string(site: EditSite) -> Iterator[Edit]:
     if len(value) <= 2:
         for other in ("", " ", ",", ", ", "\n", "0", "1"):
             add(other, 2.5 if not value.strip() or not value.isalnum() else 4)
-    for other, unlikely in _like(site, value):
+    for other, unlikely in _similar_strings(site, value):
         add(other, unlikely)
     for other in _expected(site.failures, value):
         add(other, 1.5)
@@ -208,9 +208,8 @@ def _is_key(parent: ast.AST | None, node: ast.Constant) -> bool:
             return False
 
 
-def _like(site: EditSite, value: str) -> Iterator[tuple[str, float]]:
-    """Texts that are used elsewhere in the file, those like this one first."""
-    known = gathered(site.program).strings
+def _similar_strings(site: EditSite, value: str) -> Iterator[tuple[str, float]]:
+    known = program_facts(site.program).strings
     if len(value) == 1:
         letters = [other for other in known if len(other) == 1][:_MOST_STRINGS]
         yield from ((other, 2.0) for other in letters)
@@ -322,7 +321,7 @@ def interpolated(site: EditSite) -> Iterator[Edit]:
     if not isinstance(tree, ast.JoinedStr):
         return
     names = {one.id for one in walk(tree, ast.Name)}
-    if names and names <= set(gathered(program).visible(program, node)):
+    if names and names <= set(program_facts(program).visible(node)):
         start, _ = program.span(node)
         says = f"`f` before {written if len(written) < 60 else 'the text'}"
         yield program.edit("interpolation", node, says, Splice(start, start, "f"))

@@ -14,7 +14,7 @@ from runtrue.fixers.search.operators.calls import CALLS
 from runtrue.fixers.search.operators.conditions import CONDITIONS
 from runtrue.fixers.search.operators.constants import CONSTANTS
 from runtrue.fixers.search.operators.frame_values import SEEN
-from runtrue.fixers.search.operators.names import NAMES, nothing_to_say
+from runtrue.fixers.search.operators.names import NAMES, is_never_evaluated
 from runtrue.fixers.search.operators.operations import OPERATIONS
 from runtrue.fixers.search.operators.patterns import pattern
 from runtrue.fixers.search.operators.repetition import REPEATED, repeated
@@ -97,26 +97,25 @@ _ALL: tuple[Operator, ...] = (
 def expressions(site: EditSite) -> Iterator[Edit]:
     """All edits of expressions at a node, each once."""
     program, node = site.program, site.node
-    if nothing_to_say(site):
+    if is_never_evaluated(site):
         return
-    around = _text_around(program, node)
+    around = _fstring_around(program, node)
     if around is not None and not _is_placed(program, node):
         return
     seen: set[object] = set()
     for operator in _ALL:
         for edit in operator(site):
-            if edit.splices in seen or _is_same(program, edit):
+            if edit.splices in seen or _changes_nothing(program, edit):
                 continue
             seen.add(edit.splices)
-            if around is not None and not _may_stand_in_text(edit, around, program):
+            if around is not None and not _fits_in_fstring(edit, around, program):
                 continue
             yield edit
             if around is None and (again := repeated(site, edit)) is not None:
                 yield again
 
 
-def _is_same(program: Program, edit: Edit) -> bool:
-    """True if an edit only writes the same program in another way."""
+def _changes_nothing(program: Program, edit: Edit) -> bool:
     for one in edit.splices:
         old = _SPELLING.sub("", program.text[one.start : one.end])
         if old != _SPELLING.sub("", one.text):
@@ -124,8 +123,7 @@ def _is_same(program: Program, edit: Edit) -> bool:
     return ast.dump(parsed(edit.applied(program.text))) == ast.dump(program.tree)
 
 
-def _text_around(program: Program, node: ast.AST) -> ast.JoinedStr | None:
-    """The f-string that a node is in."""
+def _fstring_around(program: Program, node: ast.AST) -> ast.JoinedStr | None:
     if not isinstance(node, ast.expr):
         return None
     for one in program.ancestors(node):
@@ -145,7 +143,7 @@ def _is_placed(program: Program, node: ast.AST) -> bool:
     return ast.dump(tree.body) == ast.dump(node)
 
 
-def _may_stand_in_text(edit: Edit, around: ast.JoinedStr, program: Program) -> bool:
+def _fits_in_fstring(edit: Edit, around: ast.JoinedStr, program: Program) -> bool:
     """True if an f-string may contain the edit: before 3.12 no quotes or backslashes."""
     written = "".join(one.text for one in edit.splices)
     if sys.version_info < (3, 12) and any(sign in written for sign in "\\'\""):

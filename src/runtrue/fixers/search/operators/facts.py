@@ -1,12 +1,11 @@
-"""ScopeFacts: what the function around a node uses, gathered once, and guesses of what is what."""
+"""Facts: names, numbers and likely types of a function, collected once; names by class."""
 
 from __future__ import annotations
 
 import ast
 from collections import Counter
 from dataclasses import dataclass, field
-from functools import cached_property
-from weakref import WeakKeyDictionary
+from functools import cached_property, lru_cache
 
 from runtrue.fixers.search.evidence import Failure
 from runtrue.fixers.search.operators.nodes import walk
@@ -114,9 +113,9 @@ class ScopeFacts:
                         if isinstance(target, ast.Name):
                             found.setdefault(target.id, []).append(value)
                 case ast.AnnAssign(target=ast.Name(id=name), annotation=note):
-                    found.setdefault(name, []).append(_noted(note) or note)
+                    found.setdefault(name, []).append(_annotated_type(note) or note)
                 case ast.arg(arg=name, annotation=ast.expr() as note):
-                    found.setdefault(name, []).append(_noted(note) or note)
+                    found.setdefault(name, []).append(_annotated_type(note) or note)
                 case ast.For(target=target, iter=ast.Call(func=ast.Name(id="range"))) if isinstance(
                     target, ast.Name
                 ):
@@ -181,10 +180,11 @@ class ScopeFacts:
         return self.types[name]
 
 
-class Gathered:
+class ProgramFacts:
     """Facts by function, names by class and strings by use, of a whole program."""
 
     def __init__(self, program: Program) -> None:
+        self.program = program
         self._facts: dict[ast.AST, ScopeFacts] = {}
         self._visible: dict[ast.AST, list[str]] = {}
         self._bound: dict[ast.AST, frozenset[str]] = {}
@@ -214,33 +214,32 @@ class Gathered:
                 case ast.Constant(value=str(text)) if node not in docstrings and len(text) < 60:
                     self.strings[text] += 1
 
-    def facts(self, program: Program, node: ast.AST) -> ScopeFacts:
+    def facts(self, node: ast.AST) -> ScopeFacts:
         """The facts of the outermost function around a node that is not a method's class."""
-        scope: ast.AST = program.tree
-        for one in program.ancestors(node):
+        scope: ast.AST = self.program.tree
+        for one in self.program.ancestors(node):
             if isinstance(one, ast.ClassDef):
                 break
             if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef):
                 scope = one
         if scope not in self._facts:
-            self._facts[scope] = ScopeFacts(program, scope)
+            self._facts[scope] = ScopeFacts(self.program, scope)
         return self._facts[scope]
 
-    def visible(self, program: Program, node: ast.AST) -> list[str]:
+    def visible(self, node: ast.AST) -> list[str]:
         """The names that can be used at a node, gathered once for each of its scopes and lines."""
-        key = program.statement_of(node)
-        scope = program.scope_of(node)
-        held = scope if isinstance(scope, ast.Lambda) else key
-        if held not in self._visible:
-            self._visible[held] = program.visible(node)
-        return self._visible[held]
+        scope = self.program.scope_of(node)
+        key = scope if isinstance(scope, ast.Lambda) else self.program.statement_of(node)
+        if key not in self._visible:
+            self._visible[key] = self.program.visible(node)
+        return self._visible[key]
 
-    def is_function(self, program: Program, node: ast.AST, name: str) -> bool:
+    def is_function(self, node: ast.AST, name: str) -> bool:
         """True if a name is that of a function where a node sees it."""
-        key = program.scope_of(node), name
+        key = self.program.scope_of(node), name
         if key not in self._is_function:
-            binding = (one for one in program.scopes_of(node) if name in program.names_in(one))
-            scope = next(binding, None)
+            scopes = self.program.scopes_of(node)
+            scope = next((one for one in scopes if name in self.program.names_in(one)), None)
             self._is_function[key] = scope is not None and name in self.defined(scope)
         return self._is_function[key]
 
@@ -255,35 +254,29 @@ class Gathered:
             )
         return self._defined[scope]
 
-    def bound(self, program: Program, node: ast.AST) -> frozenset[str]:
+    def bound(self, node: ast.AST) -> frozenset[str]:
         """The names that a scope around a node binds, wherever it does."""
-        scope = program.scope_of(node)
+        scope = self.program.scope_of(node)
         if scope not in self._bound:
-            names = frozenset(program.names_in(scope)) | _ALWAYS
-            self._bound[scope] = (
-                names if scope is program.tree else names | self.bound(program, scope)
-            )
+            names = frozenset(self.program.names_in(scope)) | _ALWAYS
+            self._bound[scope] = names if scope is self.program.tree else names | self.bound(scope)
         return self._bound[scope]
 
 
-_gathered: WeakKeyDictionary[Program, Gathered] = WeakKeyDictionary()
-
-
-def gathered(program: Program) -> Gathered:
+@lru_cache(maxsize=256)
+def program_facts(program: Program) -> ProgramFacts:
     """Return the facts of a program, collected once."""
-    if (found := _gathered.get(program)) is None:
-        found = _gathered[program] = Gathered(program)
-    return found
+    return ProgramFacts(program)
 
 
 def facts_at(program: Program, node: ast.AST) -> ScopeFacts:
     """Return the facts of the function around a node."""
-    return gathered(program).facts(program, node)
+    return program_facts(program).facts(node)
 
 
 def undefined(program: Program, node: ast.Name) -> bool:
     """True if nothing in the file binds a name where it is read."""
-    return node.id not in BUILTINS and node.id not in gathered(program).bound(program, node)
+    return node.id not in BUILTINS and node.id not in program_facts(program).bound(node)
 
 
 def is_property(function: Function) -> bool:
@@ -330,8 +323,7 @@ def _members(node: ast.ClassDef) -> dict[str, None]:
     return found
 
 
-def _noted(note: ast.expr) -> str | None:
-    """The type that an annotation names."""
+def _annotated_type(note: ast.expr) -> str | None:
     match note:
         case ast.Name(id=name) | ast.Subscript(value=ast.Name(id=name)):
             return _ANNOTATED.get(name, name)

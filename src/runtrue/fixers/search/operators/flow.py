@@ -66,7 +66,7 @@ def end_block(site: EditSite) -> Iterator[Edit]:
         if parent is loop_of(program, node):
             words.pop()
     if function is not None:
-        returned = _returned(program, function)
+        returned = _returned_texts(program, function)
         words += [(f"return {text}", 2.5) for text in returned[:4]]
         words += [
             (f"return {text}", 3.0) for text in defaults(site, function) if text not in returned
@@ -95,7 +95,7 @@ def add_return(site: EditSite) -> Iterator[Edit]:
     if not isinstance(node, ast.stmt) or function is None:
         return
     if isinstance(node, ast.Return) and node.value is None:
-        for n, text in enumerate(_given(site, function)):
+        for n, text in enumerate(_likely_results(site, function)):
             yield program.replace("return", node, f"return {text}", unlikely=1.0 + 0.3 * n)
     last = function.body[-1]
     around = {node, *program.ancestors(node)}
@@ -105,7 +105,7 @@ def add_return(site: EditSite) -> Iterator[Edit]:
         return
     if any(isinstance(one, ast.Yield | ast.YieldFrom) for one in ast.walk(function)):
         return
-    for n, text in enumerate(_given(site, function)):
+    for n, text in enumerate(_likely_results(site, function)):
         line, rare = f"return {text}", 1.0 + 0.3 * n
         yield line_after(program, "return", last, "at the end", line, unlikely=rare)
 
@@ -114,8 +114,7 @@ def _returning(program: Program, node: ast.stmt, value: ast.expr, unlikely: floa
     return program.replace("return", node, f"return {written(program, value)}", unlikely=unlikely)
 
 
-def _returned(program: Program, function: Function) -> list[str]:
-    """Return the texts that a function returns, each once."""
+def _returned_texts(program: Program, function: Function) -> list[str]:
     found: dict[str, None] = {}
     for one in own_statements(function):
         if isinstance(one, ast.Return) and one.value is not None:
@@ -125,7 +124,7 @@ def _returned(program: Program, function: Function) -> list[str]:
     return list(found)
 
 
-def _given(site: EditSite, function: Function) -> list[str]:
+def _likely_results(site: EditSite, function: Function) -> list[str]:
     """Return what a function that ends without `return` may have to give, likeliest first."""
     names = [
         (name, line)

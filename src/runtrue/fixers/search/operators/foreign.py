@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from typing import TypeVar
 
 from runtrue.fixers.search.edit import Edit, Splice
+from runtrue.fixers.search.operators.imports import place_of_imports
 from runtrue.fixers.search.operators.layout import free, is_known, undefined
 from runtrue.fixers.search.operators.nodes import walk
 from runtrue.fixers.search.operators.seam import EditSite
@@ -302,13 +303,7 @@ def _with_import(program: Program, node: ast.AST, text: str, unlikely: float) ->
     splices = [Splice(start, end, text)]
     for module in _NEEDS:
         if f"{module}." in text and module not in program.names_in(program.tree):
-            at = _top(program)
+            at = place_of_imports(program)
             splices.append(Splice(at, at, f"import {module}\n"))
     says = f"`{program.source(node)}` is `{text}`"
     return program.edit("foreign", node, says[:120], *splices, unlikely=unlikely)
-
-
-def _top(program: Program) -> int:
-    from runtrue.fixers.search.operators.imports import place_of_imports
-
-    return place_of_imports(program)

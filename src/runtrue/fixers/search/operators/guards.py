@@ -56,7 +56,7 @@ def guard_here(site: EditSite) -> Iterator[Edit]:
     node, program = site.node, site.program
     if not isinstance(node, ast.stmt) or not free(program, node):
         return
-    if not (cases := list(_cases(site, node))):
+    if not (cases := list(_failing_cases(site, node))):
         return
     function = program.function_of(node)
     ways = [*(("continue", "break") if loop_of(program, node) else ())]
@@ -71,7 +71,7 @@ def guard_here(site: EditSite) -> Iterator[Edit]:
         yield around(program, "guard", node, says, f"if {good}:", unlikely=rare)
 
 
-def _cases(site: EditSite, node: ast.stmt) -> Iterator[tuple[str, str]]:
+def _failing_cases(site: EditSite, node: ast.stmt) -> Iterator[tuple[str, str]]:
     """Yield what may be wrong where a statement failed, each with its contrary."""
     program = site.program
     parts = [one for one in _head_nodes(node) if isinstance(one, ast.expr)]

@@ -61,7 +61,6 @@ def _is_silent(handler: ast.ExceptHandler) -> bool:
 
 
 def _reraise(site: EditSite) -> Iterator[Edit]:
-    """`raise` in a handler that swallows what it caught."""
     node, program = site.node, site.program
     if not isinstance(node, ast.ExceptHandler):
         return

@@ -11,7 +11,7 @@ from pathlib import PurePosixPath
 
 from runtrue.fixers.search.edit import Edit, Splice
 from runtrue.fixers.search.operators.clues import closest, raised
-from runtrue.fixers.search.operators.facts import gathered
+from runtrue.fixers.search.operators.facts import program_facts
 from runtrue.fixers.search.operators.layout import is_docstring, is_known, undefined
 from runtrue.fixers.search.operators.likeness import likeness
 from runtrue.fixers.search.operators.seam import EditSite
@@ -59,7 +59,7 @@ def add_import(site: EditSite) -> Iterator[Edit]:
     yield from _from_own(site, node)
     parent = program.parents.get(node)
     owned = parent.attr if isinstance(parent, ast.Attribute) else None
-    for n, line in enumerate(_lines_for(node.id, owned)):
+    for n, line in enumerate(_import_lines(node.id, owned)):
         place = place_of_imports(program)
         yield program.edit(
             "import", node, f"`{line}`", Splice(place, place, line + "\n"), unlikely=1.0 + n / 2
@@ -78,7 +78,7 @@ def _from_own(site: EditSite, node: ast.Name) -> Iterator[Edit]:
         dotted = ".".join(path.with_suffix("").parts[path.parts[0] == "src" :])
         if node.id in other.names_in(other.tree):
             line = f"from {f'.{path.stem}' if relative else dotted} import {node.id}"
-            same = [one for one in imports if _is_of(program, one, path)]
+            same = [one for one in imports if _is_from_file(program, one, path)]
             if same and not program.source(same[-1]).endswith(")"):
                 end = program.span(same[-1])[1]
                 yield program.edit("import", node, f"`{line}`", Splice(end, end, f", {node.id}"))
@@ -92,8 +92,7 @@ def _from_own(site: EditSite, node: ast.Name) -> Iterator[Edit]:
         yield program.edit("import", node, f"`{line}`", Splice(place, place, line + "\n"))
 
 
-def _is_of(program: Program, node: ast.ImportFrom, path: PurePosixPath) -> bool:
-    """True if an import is from the module of a file."""
+def _is_from_file(program: Program, node: ast.ImportFrom, path: PurePosixPath) -> bool:
     inside = tuple((node.module or "").split(".")) if node.module else ()
     if node.level:
         folders = PurePosixPath(program.file).parts[: -node.level]
@@ -110,16 +109,16 @@ def from_where(site: EditSite) -> Iterator[Edit]:
         yield from _from(site, node, node.module)
     if isinstance(node, ast.Import) and len(node.names) == 1 and node.names[0].asname is None:
         name = node.names[0].name
-        if "." not in name and name in _names(name):
+        if "." not in name and name in _public_names(name):
             yield program.replace("import", node, f"from {name} import {name}", unlikely=1.5)
-        for n, near in enumerate(_meant(site, name)):
-            if _read_from(program, name) <= _names(near):
+        for n, near in enumerate(_similar_modules(site, name)):
+            if _attributes_read(program, name) <= _public_names(near):
                 yield program.replace("import", node, f"import {near} as {name}", unlikely=2 + n)
     if (
         isinstance(node, ast.Name)
         and isinstance(node.ctx, ast.Load)
         and _is_imported(program, node.id)
-        and node.id in _names(node.id)
+        and node.id in _public_names(node.id)
         and not isinstance(program.parents[node], ast.Attribute)
     ):
         yield program.replace("import", node, f"{node.id}.{node.id}", unlikely=1.2)
@@ -129,10 +128,10 @@ def _from(site: EditSite, node: ast.ImportFrom, module: str) -> Iterator[Edit]:
     program = site.program
     if module == node.names[0].name and len(node.names) == 1:
         yield program.replace("import", node, f"import {module}", unlikely=1.5)
-    own = set(_names(module))
+    own = set(_public_names(module))
     wrong = [one for one in node.names if own and one.name not in own and one.name != "*"]
-    for n, near in enumerate(_meant(site, module)):
-        if all(one.name in _names(near) for one in node.names):
+    for n, near in enumerate(_similar_modules(site, module)):
+        if all(one.name in _public_names(near) for one in node.names):
             start = program.span(node)[0] + len("from ")
             at = Splice(start, start + len(module), near)
             yield program.edit("import", node, f"from `{near}`", at, unlikely=1.0 + n / 4)
@@ -142,7 +141,7 @@ def _from(site: EditSite, node: ast.ImportFrom, module: str) -> Iterator[Edit]:
     lines = [f"from {module} import {_listed(rest)}"] if rest else []
     found = []
     for one in wrong:
-        homes = _homes().get(one.name, [])
+        homes = _modules_by_name().get(one.name, [])
         alike = closest(one.name, tuple(own), 1) if own else ()
         if homes:
             found.append(f"from {homes[0]} import {_listed([one])}")
@@ -162,11 +161,11 @@ def _through(site: EditSite, node: ast.Attribute, owner: ast.Name) -> Iterator[E
     program = site.program
     module = owner.id
     imported, taken = _is_imported(program, module), _is_taken(program, module)
-    names = _names(module)
+    names = _public_names(module)
     if imported and names and node.attr not in names:
         if module in names:
             yield program.replace("import", node.value, f"{module}.{module}")
-        for n, home in enumerate(_homes().get(node.attr, [])[:2]):
+        for n, home in enumerate(_modules_by_name().get(node.attr, [])[:2]):
             place = place_of_imports(program)
             line = f"import {home}\n"
             yield program.edit(
@@ -204,16 +203,16 @@ def _is_taken(program: Program, name: str) -> bool:
     )
 
 
-def _lines_for(name: str, owned: str | None) -> list[str]:
+def _import_lines(name: str, owned: str | None) -> list[str]:
     lines = []
     if name in _RENAMED:
         lines.append(f"import {_RENAMED[name]} as {name}")
     if name in sys.stdlib_module_names and not name.startswith("_"):
-        if owned is None or owned in _names(name) or not _names(name):
+        if owned is None or owned in _public_names(name) or not _public_names(name):
             lines.append(f"import {name}")
-        if owned is not None and name in _names(name):
+        if owned is not None and name in _public_names(name):
             lines.append(f"from {name} import {name}")
-    lines += [f"from {home} import {name}" for home in _homes().get(name, [])[:2]]
+    lines += [f"from {home} import {name}" for home in _modules_by_name().get(name, [])[:2]]
     return list(dict.fromkeys(lines))[:_MOST]
 
 
@@ -234,7 +233,7 @@ def place_of_imports(program: Program) -> int:
     return program.begin if last is None else program.span(last)[0]
 
 
-def _meant(site: EditSite, module: str) -> tuple[str, ...]:
+def _similar_modules(site: EditSite, module: str) -> tuple[str, ...]:
     """Return modules that a missing one may be a misspelling of.
 
     One that is merely not installed is like none of ours, and no edit of a program helps with it.
@@ -246,13 +245,12 @@ def _meant(site: EditSite, module: str) -> tuple[str, ...]:
     return tuple(one for one in near if likeness(module, one) >= _A_SLIP)
 
 
-def _read_from(program: Program, name: str) -> frozenset[str]:
-    """The attributes of a name that a program asks for."""
-    return frozenset(gathered(program).attributes.get(name, ()))
+def _attributes_read(program: Program, name: str) -> frozenset[str]:
+    return frozenset(program_facts(program).attributes.get(name, ()))
 
 
 @lru_cache(maxsize=256)
-def _names(module: str) -> frozenset[str]:
+def _public_names(module: str) -> frozenset[str]:
     """The public names of a module of the standard library; none for any other."""
     if module not in _MODULES:
         return frozenset()
@@ -263,7 +261,7 @@ def _names(module: str) -> frozenset[str]:
 
 
 @lru_cache(maxsize=1)
-def _homes() -> dict[str, list[str]]:
+def _modules_by_name() -> dict[str, list[str]]:
     """The modules of the standard library that have a name as their own, by that name."""
     found: dict[str, list[str]] = {}
     for module in _MODULES:

@@ -235,16 +235,7 @@ def is_known(program: Program, node: ast.Name) -> bool:
     """
     if node.id in BUILTINS or node.id.startswith("__") or _starred(program):
         return True
-    scopes = [one for one in program.ancestors(node) if _is_scope(one)]
-    return any(
-        node.id in _bound(program, scope)
-        for n, scope in enumerate(scopes)
-        if n == 0 or not isinstance(scope, ast.ClassDef)
-    )
-
-
-def _is_scope(node: ast.AST) -> bool:
-    return isinstance(node, (*_FUNCTIONS, ast.Lambda, ast.ClassDef, ast.Module))
+    return any(node.id in _bound(program, scope) for scope in program.scopes_of(node))
 
 
 @lru_cache(maxsize=2048)

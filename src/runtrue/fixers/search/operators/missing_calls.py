@@ -103,7 +103,7 @@ def absent(site: EditSite) -> Iterator[Edit]:
     fitting = {one.name: one for one in functions if len(parameters(one)) == len(given)}
     for n, one in enumerate(closest(called, tuple(fitting), 4)):
         yield program.replace(
-            "absent", node, f"{_path(program, fitting[one])}({inside})", unlikely=1.2 + n / 3
+            "absent", node, f"{_path_of(program, fitting[one])}({inside})", unlikely=1.2 + n / 3
         )
 
 
@@ -125,7 +125,7 @@ def _as_statement(
             yield program.replace("absent", node, text, unlikely=2.0 + n / 4)
 
 
-def _path(program: Program, function: Function) -> str:
+def _path_of(program: Program, function: Function) -> str:
     inside = isinstance(program.parents[function], ast.ClassDef)
     return f"self.{function.name}" if inside else function.name
 

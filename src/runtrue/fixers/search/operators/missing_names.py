@@ -132,7 +132,7 @@ def name(site: EditSite) -> Iterator[Edit]:
     built = closest(node.id, tuple(sorted(n for n in BUILTINS if n.islower())), 3)
     for n, one in enumerate((*likely[:6], *built)):
         yield program.replace("name", node, one, unlikely=1.0 + n / 5)
-    yield from _in_its_place(program, node)
+    yield from _nearby_expressions(program, node)
     scope: ast.AST = program.function_of(node) or program.tree
     same = [one for one in walk(scope, ast.Name) if one.id == node.id]
     if len(same) > 1 and isinstance(node.ctx, ast.Load):
@@ -148,7 +148,7 @@ def name(site: EditSite) -> Iterator[Edit]:
             yield program.edit("name", node, says, *splices, unlikely=1.5 + n / 3)
 
 
-def _in_its_place(program: Program, node: ast.Name) -> Iterator[Edit]:
+def _nearby_expressions(program: Program, node: ast.Name) -> Iterator[Edit]:
     """A small expression of the same function, or one next to a variable of it."""
     function = program.function_of(node)
     if function is None or not isinstance(node.ctx, ast.Load):

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from runtrue.fixers.search.edit import Edit
 from runtrue.fixers.search.operators.facts import (
     facts_at,
-    gathered,
     is_property,
     missed,
+    program_facts,
     undefined,
 )
 from runtrue.fixers.search.operators.families import COMMON, methods, offered, siblings
@@ -49,16 +49,16 @@ def candidates(site: EditSite, node: ast.Name) -> list[tuple[str, float]]:
     """The names that may be meant, the likeliest first: of the same type, alike, near, used."""
     program = site.program
     facts = facts_at(program, node)
-    known = gathered(program)
+    known = program_facts(program)
     own = facts.type_of_name(node.id)
     parent = program.parents.get(node)
     is_called = isinstance(parent, ast.Call) and node is parent.func
     inside = set(program.names_in(facts.scope)) if facts.scope is not program.tree else None
     ranked: list[tuple[float, str, float]] = []
-    for other in known.visible(program, node):
+    for other in known.visible(node):
         if other in (node.id, "self", "cls", "_") or (other.startswith("__")):
             continue
-        if is_called != known.is_function(program, node, other):
+        if is_called != known.is_function(node, other):
             continue
         local = inside is None or other in inside or is_called or other in facts.uses
         if not local and not other.isupper():
@@ -101,7 +101,7 @@ def _same_operand(parent: ast.Compare | ast.BinOp, name: str) -> bool:
 def _for_undefined(site: EditSite, node: ast.Name) -> Iterator[Edit]:
     """Replace a name that nothing binds: by a similar, a used or a built-in one."""
     program = site.program
-    known = gathered(program)
+    known = program_facts(program)
     facts = facts_at(program, node)
     parent = program.parents.get(node)
     is_called = isinstance(parent, ast.Call) and node is parent.func
@@ -110,10 +110,10 @@ def _for_undefined(site: EditSite, node: ast.Name) -> Iterator[Edit]:
     found: dict[str, float] = {}
     if node.id in members:
         found[f"self.{node.id}"] = 1.0
-    visible = [name for name in known.visible(program, node) if name != "self"]
+    visible = [name for name in known.visible(node) if name != "self"]
     for other, alike in by_likeness(node.id, visible):
         used = 0.05 * min(facts.uses[other], 6)
-        fits = 0.0 if is_called == known.is_function(program, node, other) else 1.5
+        fits = 0.0 if is_called == known.is_function(node, other) else 1.5
         found.setdefault(other, 1.0 + 2.0 * (1 - alike) - used + fits)
     for other, alike in by_likeness(node.id, members):
         found.setdefault(f"self.{other}", 1.5 + 3.0 * (1 - alike))
@@ -123,12 +123,12 @@ def _for_undefined(site: EditSite, node: ast.Name) -> Iterator[Edit]:
     if is_called:
         for other in COMMON:
             found.setdefault(other, 3.5)
-    if _is_note(site, node):
+    if _is_annotation(site, node):
         for place, other in enumerate(("list", "dict", "str", "int", "set", "tuple", "object")):
             found.setdefault(other, 2.0 + 0.1 * place)
     for text, rank in sorted(found.items(), key=lambda pair: pair[1])[:_MOST_UNDEFINED]:
         yield program.replace("undefined", node, text, unlikely=max(rank, 1.0))
-    if is_called or isinstance(parent, ast.Attribute) or _is_note(site, node):
+    if is_called or isinstance(parent, ast.Attribute) or _is_annotation(site, node):
         return
     if isinstance(parent, ast.Subscript):
         if node is parent.slice:
@@ -151,7 +151,7 @@ def attribute(site: EditSite) -> Iterator[Edit]:
     if program.text[start : start + len(node.attr)] != node.attr:
         return
     base = program.source(node.value)
-    known = gathered(program)
+    known = program_facts(program)
     cls = program.class_of(node)
     others: dict[str, float] = {}
     parent = program.parents.get(node)
@@ -166,7 +166,7 @@ def attribute(site: EditSite) -> Iterator[Edit]:
         if _is_inside_property(program, node):
             others[f"_{node.attr}"] = 1.0
         function = program.function_of(node)
-        if isinstance(node.ctx, ast.Load) and node.attr in known.visible(program, node):
+        if isinstance(node.ctx, ast.Load) and node.attr in known.visible(node):
             unlikely = 1.0 if node.attr not in members else 2.0
             yield program.replace("attribute", node, node.attr, unlikely=unlikely)
         elif node.attr not in members and function is not None and is_called:
@@ -175,7 +175,7 @@ def attribute(site: EditSite) -> Iterator[Edit]:
             for other in COMMON:
                 yield program.replace("attribute", node, other, unlikely=3.5)
         elif node.attr not in members and function is not None and isinstance(node.ctx, ast.Load):
-            names = [name for name in known.visible(program, node) if name != base]
+            names = [name for name in known.visible(node) if name != base]
             for other, alike in by_likeness(node.attr, names)[:6]:
                 yield program.replace("attribute", node, other, unlikely=1.5 + 2 * (1 - alike))
     else:
@@ -222,7 +222,7 @@ def belonging(site: EditSite) -> Iterator[Edit]:
     function = program.function_of(node)
     if cls is None or function is None or not function.args.args:
         return
-    if function.args.args[0].arg == "self" and node.id in gathered(program).members[cls]:
+    if function.args.args[0].arg == "self" and node.id in program_facts(program).members[cls]:
         yield program.replace("attribute", node, f"self.{node.id}", unlikely=1.5)
 
 
@@ -241,7 +241,7 @@ def chained(site: EditSite) -> Iterator[Edit]:
             isinstance(parent, ast.Call) and node is parent.func
         ):
             return
-        known = gathered(program).attributes.get(node.id, {})
+        known = program_facts(program).attributes.get(node.id, {})
         read = [one for one in known if one not in methods() and one not in offered(node.id)]
         if node.id in ("self", "cls"):
             return
@@ -249,8 +249,7 @@ def chained(site: EditSite) -> Iterator[Edit]:
             yield program.replace("attribute", node, f"{node.id}.{other}", unlikely=2)
 
 
-def _is_note(site: EditSite, node: ast.AST) -> bool:
-    """True if a node is only an annotation."""
+def _is_annotation(site: EditSite, node: ast.AST) -> bool:
     for parent in site.program.ancestors(node):
         match parent:
             case ast.arg() | ast.AnnAssign() if getattr(parent, "annotation", None) is node:
@@ -263,7 +262,7 @@ def _is_note(site: EditSite, node: ast.AST) -> bool:
     return False
 
 
-def nothing_to_say(site: EditSite) -> bool:
+def is_never_evaluated(site: EditSite) -> bool:
     """True if a node is never evaluated: an annotation, or part of a text."""
     program, node = site.program, site.node
     if not isinstance(node, ast.expr):
@@ -272,7 +271,7 @@ def nothing_to_say(site: EditSite) -> bool:
         return True
     if isinstance(node, ast.Name) and undefined(program, node):
         return False  # an annotation is worked out when the function is defined
-    return _is_note(site, node)
+    return _is_annotation(site, node)
 
 
 NAMES = (variable, attribute, belonging, chained)

@@ -113,7 +113,7 @@ def negation(site: EditSite) -> Iterator[Edit]:
         if isinstance(node.op, ast.Invert):
             ways = {"not {a}": 2.0, "-{a}": 2.0}
             yield from rewrites(site, "negation", node, ways, a=node.operand)
-    elif isinstance(node, ast.expr) and _asked(site):
+    elif isinstance(node, ast.expr) and _is_condition(site):
         # A single comparison is turned round by its operator already.
         if isinstance(node, ast.Compare) and len(node.ops) == 1:
             return
@@ -121,7 +121,7 @@ def negation(site: EditSite) -> Iterator[Edit]:
         yield from rewrites(site, "negation", node, {"not {a}": rare}, a=node)
 
 
-def _asked(site: EditSite) -> bool:
+def _is_condition(site: EditSite) -> bool:
     """True if a node is a condition, or may well be one."""
     node, parent = site.node, site.program.parents.get(site.node)
     match parent:
@@ -201,12 +201,12 @@ def _alike(site: EditSite, node: ast.BinOp, edit: Edit, plain: Edit) -> bool:
     around = site.program.parents.get(node)
     if isinstance(around, ast.expr) and hasattr(around, "lineno"):
         start, end = site.program.span(around)
-    left = _cut(site, start, end, edit)
-    right = _cut(site, start, end, plain)
+    left = _with_edit(site, start, end, edit)
+    right = _with_edit(site, start, end, plain)
     return left is not None and left == right
 
 
-def _cut(site: EditSite, start: int, end: int, edit: Edit) -> str | None:
+def _with_edit(site: EditSite, start: int, end: int, edit: Edit) -> str | None:
     text = site.program.text
     one = edit.splices[0]
     try:

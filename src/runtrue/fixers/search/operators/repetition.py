@@ -89,7 +89,7 @@ def _nested(splices: list[Splice]) -> bool:
     return any(b.start < a.end for a, b in pairwise(ordered))
 
 
-def shifted(site: EditSite) -> Iterator[Edit]:
+def shift_indexes(site: EditSite) -> Iterator[Edit]:
     """All places that a statement's line looks at, moved by one: `a[i] == b[j]`, each from 1."""
     program, node = site.program, site.node
     if not isinstance(node, ast.Compare | ast.BinOp | ast.Assign | ast.Return | ast.Call):
@@ -112,4 +112,4 @@ def shifted(site: EditSite) -> Iterator[Edit]:
         yield program.edit("off_by_one", node, says, *splices, unlikely=2.0)
 
 
-REPEATED = (shifted,)
+REPEATED = (shift_indexes,)

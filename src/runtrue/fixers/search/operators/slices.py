@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from runtrue.fixers.search.edit import Edit
-from runtrue.fixers.search.operators.facts import facts_at, gathered
+from runtrue.fixers.search.operators.facts import facts_at, program_facts
 from runtrue.fixers.search.operators.precedence import (
     LAMBDA,
     NAMED,
@@ -129,17 +129,17 @@ def subscripted(site: EditSite) -> Iterator[Edit]:
     )
     held = kind in ("list", "str", "tuple", "dict") or subscripted_elsewhere
     if held:
-        names = _indexes(site)
+        names = _index_names(site)
         for place, name in enumerate(names[:_MOST_INDEXES]):
             one = Code(f"{text}[{name}]")
             yield rewrite(program, "subscript", node, one, unlikely=1.5 + rare + 0.4 * place)
     if isinstance(node, ast.Name) and kind in (None, "int") and not held:
-        for place, name in enumerate(_sequences(site)[:4]):
+        for place, name in enumerate(_sequence_names(site)[:4]):
             one = Code(f"{name}[{text}]")
             yield rewrite(program, "subscript", node, one, unlikely=1.5 + rare + 0.4 * place)
 
 
-def _indexes(site: EditSite) -> list[str]:
+def _index_names(site: EditSite) -> list[str]:
     """The names in scope that something is indexed with, the most used first."""
     program = site.program
     facts = facts_at(program, site.node)
@@ -149,12 +149,12 @@ def _indexes(site: EditSite) -> list[str]:
             for one in ast.walk(node.slice):
                 if isinstance(one, ast.Name):
                     used[one.id] = used.get(one.id, 0) + 1
-    visible = gathered(program).visible(program, site.node)
+    visible = program_facts(program).visible(site.node)
     found = [n for n in visible if n in used or facts.type_of_name(n) == "int"]
     return sorted(found, key=lambda name: -used.get(name, 0))
 
 
-def _sequences(site: EditSite) -> list[str]:
+def _sequence_names(site: EditSite) -> list[str]:
     """The things in scope that are subscripted somewhere, the most often first."""
     program = site.program
     facts = facts_at(program, site.node)
@@ -163,7 +163,7 @@ def _sequences(site: EditSite) -> list[str]:
         if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name | ast.Attribute):
             text = program.source(node.value)
             used[text] = used.get(text, 0) + 1
-    visible = gathered(program).visible(program, site.node)
+    visible = program_facts(program).visible(site.node)
     found = [name for name in used if name.split(".")[0] in visible]
     found += [n for n in visible if facts.type_of_name(n) in ("list", "str") and n not in used]
     return sorted(found, key=lambda name: -used.get(name, 0))

@@ -105,6 +105,6 @@ STATEMENTS: tuple[Operator, ...] = (
     *(comments.uncomment, comments.unquote),
     *(blocks.delete, blocks.unwrap, blocks.swap, blocks.move_out, blocks.move_in, blocks.borrow),
     closures.bind,
-    *(updates.take_over, updates.as_the_other_branch, updates.never_changed, updates.turned),
+    *(updates.remember, updates.reset_in_other_branch, updates.never_changed, updates.flip_sign),
     *(updates.flush, updates.begin_each_round),
 )

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from runtrue.fixers.search.edit import Edit
 from runtrue.fixers.search.operators.clues import is_number, literal_of
-from runtrue.fixers.search.operators.facts import ScopeFacts, facts_at, gathered
+from runtrue.fixers.search.operators.facts import ScopeFacts, facts_at, program_facts
 from runtrue.fixers.search.operators.nodes import walk
 from runtrue.fixers.search.operators.precedence import (
     code,
@@ -68,7 +68,7 @@ def added_term(site: EditSite) -> Iterator[Edit]:
     if facts.type_of(node) is None and isinstance(node, ast.Call):
         return
     mentioned = {part.id for part in walk(node, ast.Name)}
-    number = [name for name in _numbers(site, facts) if name not in mentioned][:_MOST_TERMS]
+    number = [name for name in _number_names(site, facts) if name not in mentioned][:_MOST_TERMS]
     for place, name in enumerate(number):
         for sign, base in (("+", 2.5), ("-", 2.5), ("*", 3.5))[: 3 if place < 2 else 2]:
             way = {f"{{a}} {sign} {name}": base + rare + 0.4 * place}
@@ -76,20 +76,20 @@ def added_term(site: EditSite) -> Iterator[Edit]:
     if isinstance(parent, ast.Return | ast.Assign):
         twos = {"{a} * 2": 4, "{a} // 2": 4, "{a} % 2": 4}
         yield from rewrites(site, "term_add", node, twos, rare, a=node)
-        for name in gathered(program).visible(program, node):
+        for name in program_facts(program).visible(node):
             if name.isupper() and name not in mentioned and facts.type_of_name(name) != "str":
                 yield from rewrites(site, "term_add", node, {f"{{a}} % {name}": 2}, a=node)
 
 
-def _numbers(site: EditSite, facts: ScopeFacts) -> list[str]:
+def _number_names(site: EditSite, facts: ScopeFacts) -> list[str]:
     """The names in scope that hold a number, or may, the most used first."""
-    known = gathered(site.program)
+    known = program_facts(site.program)
     names = [
         name
-        for name in known.visible(site.program, site.node)
+        for name in known.visible(site.node)
         if facts.uses[name]
         and name not in ("self", "cls")
-        and not known.is_function(site.program, site.node, name)
+        and not known.is_function(site.node, name)
     ]
     names = [name for name in names if facts.type_of_name(name) in (None, "int", "float")]
     sure = [name for name in names if facts.type_of_name(name)]
@@ -168,7 +168,7 @@ def rounded_up(site: EditSite) -> Iterator[Edit]:
     yield from rewrites(site, "round_up", node, ways, a=left, b=right)
 
 
-def around(site: EditSite) -> Iterator[Edit]:
+def wrapped_around(site: EditSite) -> Iterator[Edit]:
     """A difference or sum that wraps around: `(day - start) % 7`."""
     program, node = site.program, site.node
     if not isinstance(node, ast.BinOp) or not isinstance(node.op, ast.Add | ast.Sub):
@@ -183,14 +183,13 @@ def around(site: EditSite) -> Iterator[Edit]:
         for one in walk(program.tree, ast.Constant)
         if type(one.value) is int and one.value > 1
     )
-    sizes = [f"len({name})" for name in _indexed(site)]
+    sizes = [f"len({name})" for name in _indexed_sequences(site)]
     for n, size in enumerate([*(str(one) for one, _ in numbers.most_common(3)), *sizes[:2]]):
         ways = {f"{{a}} % {size}": 2.0 + 0.4 * n}
         yield from rewrites(site, "term_add", node, ways, a=node)
 
 
-def _indexed(site: EditSite) -> list[str]:
-    """Return the sequences that are indexed around a node."""
+def _indexed_sequences(site: EditSite) -> list[str]:
     return [
         site.program.source(one.value)
         for one in site.program.ancestors(site.node)
@@ -216,7 +215,7 @@ def whole_divisor(site: EditSite) -> Iterator[Edit]:
                 and not isinstance(program.parents.get(one), ast.Call)
             ]
         case ast.Name():
-            others = _numbers(site, facts_at(program, node))
+            others = _number_names(site, facts_at(program, node))
         case _:
             return
     others = [one for one in dict.fromkeys(others) if one != program.source(node)]
@@ -236,4 +235,4 @@ def _ratios(site: EditSite) -> Iterator[float]:
             yield wanted / had
 
 
-TERMS = (dropped_term, added_term, regrouped, scaled, rounded_up, around, whole_divisor)
+TERMS = (dropped_term, added_term, regrouped, scaled, rounded_up, wrapped_around, whole_divisor)

@@ -27,7 +27,7 @@ _MOST_UPDATES = 4
 _NEXT = {"0": "+= 1", "1": "+= 1", "False": "= True", "True": "= False"}
 
 
-def take_over(site: EditSite) -> Iterator[Edit]:
+def remember(site: EditSite) -> Iterator[Edit]:
     """A value of this call kept for the next: `self.last = now` behind `now - self.last`."""
     node, program = site.node, site.program
     function = program.function_of(node)
@@ -37,13 +37,13 @@ def take_over(site: EditSite) -> Iterator[Edit]:
     if not isinstance(owner, ast.ClassDef) or function.name == "__init__":
         return
     own = set(program.names_in(function)) - {"self", "cls"}
-    changed = _stored(function)
+    changed = _attributes_bound(function)
     elsewhere = set().union(
-        *(_stored(one) for one in owner.body if getattr(one, "name", "") != "__init__")
+        *(_attributes_bound(one) for one in owner.body if getattr(one, "name", "") != "__init__")
     )
     found: dict[tuple[str, str], None] = {}
     for one in walk(node, ast.BinOp, ast.Compare):
-        attributes = _own_attributes(one)
+        attributes = _attributes_read(one)
         names = [part.id for part in walk(one, ast.Name)]
         found |= {(a, n): None for a in attributes for n in names if n in own}
     places = [node, program.block_of(node)[-1]]
@@ -57,7 +57,7 @@ def take_over(site: EditSite) -> Iterator[Edit]:
                 yield line_after(program, "update", place, "behind it", text, unlikely=rare + n / 4)
 
 
-def as_the_other_branch(site: EditSite) -> Iterator[Edit]:
+def reset_in_other_branch(site: EditSite) -> Iterator[Edit]:
     """Reset in one branch what the other counts: `column = 1` where a line ends."""
     node, program = site.node, site.program
     if not isinstance(node, ast.If) or not node.orelse or is_elif(program, node.orelse[0]):
@@ -73,7 +73,7 @@ def as_the_other_branch(site: EditSite) -> Iterator[Edit]:
             target = program.source(one.target)
             if ast.dump(one.target) in done or not _can_follow(program, other[-1]):
                 continue
-            for n, value in enumerate(_begun(program, function, target)[:2]):
+            for n, value in enumerate(_initial_values(program, function, target)[:2]):
                 text = f"{target} = {value}"
                 where = "in the other branch"
                 yield line_after(program, "update", other[-1], where, text, unlikely=1.5 + n)
@@ -95,7 +95,7 @@ def never_changed(site: EditSite) -> Iterator[Edit]:
             yield line_after(program, "update", node, "behind it", text, unlikely=2.0)
 
 
-def turned(site: EditSite) -> Iterator[Edit]:
+def flip_sign(site: EditSite) -> Iterator[Edit]:
     """The sign of a product that is turned round: `sign = -sign`."""
     node, program = site.node, site.program
     function = program.function_of(node)
@@ -154,15 +154,14 @@ def begin_each_round(site: EditSite) -> Iterator[Edit]:
     loops = [one for one in block[block.index(node) + 1 :] if isinstance(one, LOOPS)]
     for loop in loops:
         first = loop.body[0]
-        if name in _gathered_in(loop) and free(program, loop) and free(program, first):
+        if name in _names_added_to(loop) and free(program, loop) and free(program, first):
             text = program.source(node)
             says = f"`{text}` in each round of the loop"
             made = (without(program, node), before(program, first, text))
             yield program.edit("move_in", node, says, *made, unlikely=1.2)
 
 
-def _gathered_in(loop: ast.stmt) -> set[str]:
-    """The names that a loop adds to."""
+def _names_added_to(loop: ast.stmt) -> set[str]:
     found = set()
     for one in ast.walk(loop):
         match one:
@@ -181,8 +180,7 @@ def _can_follow(program: Program, node: ast.stmt) -> bool:
     return simple and free(program, node)
 
 
-def _own_attributes(node: ast.AST) -> list[str]:
-    """The attributes of its own object that a method asks for."""
+def _attributes_read(node: ast.AST) -> list[str]:
     found = []
     for one in ast.walk(node):
         match one:
@@ -191,8 +189,7 @@ def _own_attributes(node: ast.AST) -> list[str]:
     return found
 
 
-def _stored(function: ast.AST) -> set[str]:
-    """The attributes of its own object that a method binds."""
+def _attributes_bound(function: ast.AST) -> set[str]:
     return {
         one.attr
         for one in walk(function, ast.Attribute)
@@ -220,7 +217,7 @@ def _bindings(function: Function) -> Iterator[tuple[str, ast.expr | None]]:
                         yield one.id, None
 
 
-def _begun(program: Program, function: Function, target: str) -> list[str]:
+def _initial_values(program: Program, function: Function, target: str) -> list[str]:
     """Return what a variable, or an attribute of the object, begins with."""
     scope: ast.AST = function
     if target.startswith("self.") and (owner := program.class_of(function)) is not None:

@@ -69,12 +69,12 @@ def unwrapped(site: EditSite) -> Iterator[Edit]:
         yield rewrite(program, "unwrap", node, code(program, one), unlikely=unlikely)
     if isinstance(node.func, ast.Attribute) and not isinstance(node.func.value, ast.Constant):
         base = node.func.value
-        if not (isinstance(base, ast.Name) and _is_place(site, base)):
+        if not (isinstance(base, ast.Name) and _is_namespace(site, base)):
             rare = 1.5 if not node.args else 2.5
             yield rewrite(program, "unwrap", node, code(program, base), unlikely=rare)
 
 
-def _is_place(site: EditSite, base: ast.Name) -> bool:
+def _is_namespace(site: EditSite, base: ast.Name) -> bool:
     """True if a name is only where functions come from: a module, or the object."""
     return base.id in ("self", "cls") or any(
         (alias.asname or alias.name) == base.id
@@ -199,7 +199,7 @@ def clamped(site: EditSite) -> Iterator[Edit]:
             yield from rewrites(site, "clamp", node, ways, a=node, b=program.source(target))
 
 
-def alike(site: EditSite) -> Iterator[Edit]:
+def ignoring_case(site: EditSite) -> Iterator[Edit]:
     """Both sides of a comparison without what does not count: case, or white space."""
     program, node = site.program, site.node
     if not isinstance(node, ast.Compare) or len(node.ops) != 1:
@@ -220,7 +220,7 @@ def alike(site: EditSite) -> Iterator[Edit]:
         yield from rewrites(site, "wrap", node, ways, a=sides[0], b=sides[1])
 
 
-def further(site: EditSite) -> Iterator[Edit]:
+def larger_of_two(site: EditSite) -> Iterator[Edit]:
     """The larger, or smaller, of the same attribute of two things: `max(a.end, b.end)`."""
     program, node = site.program, site.node
     parent, function = program.parents.get(node), program.function_of(node)
@@ -280,4 +280,4 @@ def listed(site: EditSite) -> Iterator[Edit]:
         yield rewrite(program, "wrap", node, Code(f"[{inner}]"), unlikely=3)
 
 
-WRAPS = (unwrapped, wrapped, clamped, listed, alike, further)
+WRAPS = (unwrapped, wrapped, clamped, listed, ignoring_case, larger_of_two)

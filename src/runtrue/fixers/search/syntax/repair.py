@@ -196,7 +196,7 @@ class _Frontier:
             self._finish(new, tree, one)
         elif wrong is not None and one.parent is not None and len(one.path) < _DEPTH:
             damage = Damage(new, wrong, has_tree=tree is not None)
-            if _further(one.parent, damage, step):
+            if _comes_further(one.parent, damage, step):
                 price = one.cost - one.spent
                 if _below(one.parent, damage, step):
                     price *= _BELOW
@@ -220,8 +220,7 @@ class _Frontier:
                     self._put(cost, path, text=rest.head + new[len(first.head) :])
 
 
-def _further(before: Damage, after: Damage, step: Patch) -> bool:
-    """True if Python comes further after a step."""
+def _comes_further(before: Damage, after: Damage, step: Patch) -> bool:
     if after.phase != before.phase and 3 in (after.phase, before.phase):
         return after.phase == 3
     below = _below(before, after, step)

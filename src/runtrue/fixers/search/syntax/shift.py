@@ -29,13 +29,12 @@ def run(damage: Damage, line: int) -> list[int]:
     while current is not None and damage.width(current) >= width:
         if damage.width(current) == width:
             ends.append(end)
-        end = _last(damage, current)
+        end = _last_line(damage, current)
         current = damage.after(current)
-    return [*ends, max(end, _last(damage, line))]
+    return [*ends, max(end, _last_line(damage, line))]
 
 
-def _last(damage: Damage, line: int) -> int:
-    """The last line of the statement that begins on a line."""
+def _last_line(damage: Damage, line: int) -> int:
     after = damage.after(line)
     last = after - 1 if after else len(damage.lines)
     while last > line and not damage.content(last):

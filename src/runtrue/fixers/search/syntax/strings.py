@@ -34,7 +34,7 @@ def quotes(damage: Damage) -> Iterator[Patch]:
     for mark in marks:
         other = "'" if text[mark] == '"' else '"'
         near = 0.0 if mark == opener else 0.3
-        drop = 1.3 - 0.6 * (mark == opener and _code(damage, text[mark + 1 :]))
+        drop = 1.3 - 0.6 * (mark == opener and _looks_like_code(damage, text[mark + 1 :]))
         yield damage.swap(
             "superfluous quote", start + mark, start + mark + 1, "", weight + near + drop
         )
@@ -43,7 +43,7 @@ def quotes(damage: Damage) -> Iterator[Patch]:
     for found in _PIECE.finditer(text):
         for quote in kinds:
             if found.start() > damage.width(line):
-                cost = weight + _place(text, found.start(), opener)
+                cost = weight + _oddity_of_place(text, found.start(), opener)
                 yield damage.put("missing quote", start + found.start(), quote, cost)
     if damage.phase != 0 or opener >= len(text):
         return
@@ -60,7 +60,7 @@ def quotes(damage: Damage) -> Iterator[Patch]:
         yield damage.swap("broken string", damage.end(line), damage.end(line) + 1, "\\n", 1.8)
 
 
-def _place(text: str, at: int, opener: int) -> float:
+def _oddity_of_place(text: str, at: int, opener: int) -> float:
     """Return how odd a place for a quote is; best are closing brackets and word edges."""
     if at > opener:
         if _TAIL.match(text, at):
@@ -72,7 +72,7 @@ def _place(text: str, at: int, opener: int) -> float:
     return 1.1 if text[at - 1] in "([{=,: " and not text[at].isspace() else 1.7
 
 
-def _code(damage: Damage, content: str) -> bool:
+def _looks_like_code(damage: Damage, content: str) -> bool:
     """True if what a string holds reads like code of this program, or is empty."""
     if _TAIL.match(content):
         return True
@@ -98,7 +98,7 @@ def _triples(damage: Damage, weight: float = 0.0) -> Iterator[Patch]:
         for mark in re.finditer(r"\"\"\"|'''", damage.text)
         if mark.start() <= max(damage.at, damage.end(damage.line))
     ]
-    opens = [_opens(damage, mark) for mark in above]
+    opens = [_seems_to_open(damage, mark) for mark in above]
     # One that begins where the one before it has not ended tells where the damage is.
     broken = [n for n, this in enumerate(opens) if this and all(opens[n + 1 : n + 2])]
     order = dict.fromkeys([*broken[:1], *reversed(range(max(0, len(above) - 8), len(above)))])
@@ -107,7 +107,7 @@ def _triples(damage: Damage, weight: float = 0.0) -> Iterator[Patch]:
         yield from _ended(damage, above[index], limit, weight + 0.15 * nth)
 
 
-def _opens(damage: Damage, mark: re.Match[str]) -> bool:
+def _seems_to_open(damage: Damage, mark: re.Match[str]) -> bool:
     """True if a long string seems to begin here: first on its line, below a head."""
     line = damage.line_of(mark.start())
     above = line - 1

@@ -82,13 +82,12 @@ def _damaged(lines: list[str], lead: str) -> list[tuple[int, int, str]]:
                 if parses(lead + "".join(lines[starts[end] : starts[end + 1]])) is None:
                     break
                 end += 1
-            found += _narrower(lines, starts[at], starts[end], lead)
+            found += _within_class(lines, starts[at], starts[end], lead)
         at = end
     return found
 
 
-def _narrower(lines: list[str], first: int, last: int, lead: str) -> list[tuple[int, int, str]]:
-    """Of a large class the methods that are damaged."""
+def _within_class(lines: list[str], first: int, last: int, lead: str) -> list[tuple[int, int, str]]:
     if not lead and last - first > _SMALL and re.match(r"class\b.*:\s*(#.*)?$", lines[first]):
         inner = _damaged(lines[first + 1 : last], _CLASS)
         if inner and all(end - begin < last - first - 10 for begin, end, _ in inner):

@@ -55,7 +55,7 @@ def keywords(damage: Damage) -> Iterator[Patch]:
         for index, token in enumerate(row[:40]):
             if token.kind == "name":
                 yield from _word(damage, row, index, far)
-        yield from _missing(damage, row, line, far)
+        yield from _missing_keyword(damage, row, line, far)
 
 
 def _lines(damage: Damage) -> Iterator[tuple[int, float]]:
@@ -106,7 +106,7 @@ def _word(damage: Damage, row: list[Lexeme], index: int, far: float) -> Iterator
     if following and following.text == word:
         yield dropped("doubled word", 0.5)
     if keyword.iskeyword(word) and word not in ("None", "True", "False"):
-        yield from _name(damage, token, far)
+        yield from _reserved_word(damage, token, far)
         yield dropped("keyword", 2.3 if first else 1.8)
     for near in _KEYWORDS:
         distance = _distance(word, near)
@@ -137,7 +137,7 @@ def _word(damage: Damage, row: list[Lexeme], index: int, far: float) -> Iterator
             yield damage.swap("import", damage.start(line), damage.end(line), new, 0.5)
 
 
-def _name(damage: Damage, token: Lexeme, far: float) -> Iterator[Patch]:
+def _reserved_word(damage: Damage, token: Lexeme, far: float) -> Iterator[Patch]:
     """A reserved word that was meant as a name: all of them that do not look like keywords."""
     for text in (f"{token.text}_", f"{token.text[0]}_{token.text[1:]}"):
         yield damage.swap("reserved word", token.start, token.end, text, 1.7 + far)
@@ -153,7 +153,7 @@ def _name(damage: Damage, token: Lexeme, far: float) -> Iterator[Patch]:
         yield Patch(splices, 1.5 + far, "reserved word", says)
 
 
-def _missing(damage: Damage, row: list[Lexeme], line: int, far: float) -> Iterator[Patch]:
+def _missing_keyword(damage: Damage, row: list[Lexeme], line: int, far: float) -> Iterator[Patch]:
     """A keyword put in, where a head, an import or a comparison lacks one."""
     code = [token for token in row if token.kind != "comment"]
     if not code:
