@@ -9,7 +9,7 @@ from operator import mul
 from runtrue.fields.body import Spot
 from runtrue.fields.query import WRAPPERS, Query, Term, types_of, weigh
 from runtrue.fields.shapes import ValueType
-from runtrue.fields.thesaurus import likeness, spans_of, terms_of
+from runtrue.fields.thesaurus import Span, likeness, spans_of, terms_of
 from runtrue.fields.words import stem, word_set
 
 #: Names that stand for what they are in, as `priority.name` for the priority: the type of their
@@ -74,7 +74,7 @@ class TermGroup:
 
     terms: tuple[str, ...]
     weights: tuple[float, ...]
-    spans: tuple[tuple[int, int, str], ...]
+    spans: tuple[Span, ...]
     units: tuple[str, ...]
     total: float
 
@@ -267,9 +267,7 @@ class Comparison:
         return found
 
 
-def _met(
-    terms: Sequence[str], spans: Sequence[tuple[int, int, str]], units: Sequence[str]
-) -> list[float]:
+def _met(terms: Sequence[str], spans: Sequence[Span], units: Sequence[str]) -> list[float]:
     """Return how far each of the terms is met by the nearest of the units."""
     met = [max([likeness(term, unit) for unit in units], default=0.0) for term in terms]
     for begin, end, phrase in spans:

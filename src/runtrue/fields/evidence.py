@@ -21,10 +21,7 @@ _FROM_PARENT = 0.85
 #: What counts for the guess's other names where it has none.
 _NO_PARENTS = 0.8
 #: Types that a name has for certain when it says so.
-_CERTAIN = {
-    *(ValueType.COUNT, ValueType.DATE, ValueType.FLAG),
-    *(ValueType.URL, ValueType.ID, ValueType.EMAIL),
-}
+_CERTAIN = {ValueType[name] for name in ("COUNT", "DATE", "FLAG", "URL", "ID", "EMAIL")}
 
 
 def evidence_of_name(comparison: Comparison, own: Name, hits: Hits) -> Evidence:

@@ -11,6 +11,9 @@ from pathlib import Path
 from runtrue.fields.vectors import cosine, is_word
 from runtrue.fields.words import root, stem, words_of
 
+#: A phrase within a name: (begin, end, phrase).
+Span = tuple[int, int, str]
+
 _FILE = Path(__file__).with_name("thesaurus.txt")
 #: The likeness of two words by how they are related, from 0 for unlike to 1 for the same word.
 SAME_FAMILY, SAME_MEANING, RELATED, SHORTENED, MISSPELT = 0.9, 0.78, 0.6, 0.75, 0.75
@@ -62,7 +65,7 @@ def _term(known: Thesaurus, word: str) -> str:
 
 
 @lru_cache(maxsize=16384)
-def terms_of(text: str) -> tuple[tuple[str, ...], tuple[tuple[int, int, str], ...]]:
+def terms_of(text: str) -> tuple[tuple[str, ...], tuple[Span, ...]]:
     """Return the terms of a name, and the phrases in it as (begin, end, phrase)."""
     known = thesaurus()
     terms: list[str] = []
@@ -98,14 +101,14 @@ _NUMBERS = frozenset(("num", "number", "no", "nr", "nbr", "n"))
 
 def _counted(words: list[str]) -> list[str]:
     """Say `count` for a `number` that begins a name or is "of" something."""
-    counts = [
-        word in _NUMBERS and (at == 0 or words[at + 1] == "of")
-        for at, word in enumerate(words[:-1])
-    ]
-    return ["count" if c else word for c, word in zip((*counts, False), words, strict=False)]
+
+    def counts(at: int) -> bool:
+        return words[at] in _NUMBERS and (at == 0 or words[at + 1] == "of")
+
+    return ["count" if counts(at) else word for at, word in enumerate(words[:-1])] + words[-1:]
 
 
-def spans_of(terms: Sequence[str]) -> tuple[tuple[int, int, str], ...]:
+def spans_of(terms: Sequence[str]) -> tuple[Span, ...]:
     """Return the phrases among some terms, as (begin, end, phrase)."""
     phrases = thesaurus().phrases
     spans = []

@@ -83,10 +83,7 @@ def change_as_data(change: WorkflowChange) -> dict[str, Any]:
 
 
 def violations(
-    before: Object,
-    after: Object,
-    registry: Registry,
-    done: Collection[str] = (),
+    before: Object, after: Object, registry: Registry, done: Collection[str] = ()
 ) -> tuple[str, ...]:
     """Return a sentence for each thing that a runtime fix may not do and `after` does.
 

@@ -6,46 +6,33 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from runtrue.planner.words import word_set
+
 #: The keys under which error formats put the name of a field, or the path to it: RFC 9457,
 #: JSON:API, and the validators of the usual web frameworks.
-_NAMING = frozenset(
-    {
-        *("field", "fields", "fieldname", "param", "params", "parameter", "property", "attribute"),
-        *("argument", "loc", "pointer", "instancepath", "propertypath"),
-    }
+_NAMING = word_set(
+    "field fields fieldname param params parameter property attribute argument loc pointer "
+    "instancepath propertypath"
 )
 #: These name a field in an entry of a list of errors, and elsewhere often something else: the path
 #: of the request, for one.
-_NAMING_IN_LISTS = frozenset({"path", "key", "name"})
+_NAMING_IN_LISTS = word_set("path key name")
 #: Objects under these keys have the names of fields for keys.
-_BY_NAME = frozenset(
-    {
-        *("errors", "fielderrors", "field_errors", "validation_errors", "validationerrors"),
-        *("invalid_params", "invalidparams", "invalid_fields", "violations", "fieldviolations"),
-    }
+_BY_NAME = word_set(
+    "errors fielderrors field_errors validation_errors validationerrors invalid_params "
+    "invalidparams invalid_fields violations fieldviolations"
 )
 #: Names there that are of no field, or of all fields.
-_NO_FIELDS = (
-    _BY_NAME
-    | _NAMING
-    | {
-        *("error", "message", "messages", "detail", "details", "warnings", "non_field_errors"),
-        *("nonfielderrors", "__all__"),
-    }
-)
+_NO_FIELDS = word_set("error message messages detail details warnings non_field_errors __all__")
+_NO_FIELDS |= _BY_NAME | _NAMING | {"nonfielderrors"}
 _MOST_LOOKED_AT, _MOST_NAMED, _DEEPEST = 500, 20, 8
 _NAME = re.compile(r"[A-Za-z_][\w -]{0,60}")
 
 
 def named_fields(body: Any) -> tuple[str, ...]:
     """Return the fields that an error's body complains of, each once, in its order."""
-    names: dict[str, None] = {}
-    budget = [_MOST_LOOKED_AT]
-    for name in (*_keyed(body), *_walk(body, budget, 0, in_list=False)):
-        names[name] = None
-        if len(names) >= _MOST_NAMED:
-            break
-    return tuple(names)
+    names = (*_keyed(body), *_walk(body, [_MOST_LOOKED_AT], 0, in_list=False))
+    return tuple(dict.fromkeys(names))[:_MOST_NAMED]
 
 
 def _keyed(body: Any) -> Iterator[str]:
@@ -74,11 +61,8 @@ def _walk(value: Any, budget: list[int], depth: int, *, in_list: bool) -> Iterat
             yield from _named(inner)
         elif folded in _BY_NAME and isinstance(inner, Mapping):
             # `{"errors": {"title": ["is missing"]}}`, and not `{"errors": {"message": "…"}}`.
-            yield from (
-                str(name)
-                for name, messages in inner.items()
-                if isinstance(messages, list) and _NAME.fullmatch(str(name))
-            )
+            names = (str(name) for name, messages in inner.items() if isinstance(messages, list))
+            yield from filter(_NAME.fullmatch, names)
         yield from _walk(inner, budget, depth + 1, in_list=False)
 
 

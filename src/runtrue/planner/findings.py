@@ -34,6 +34,8 @@ _GONE = (404, 410)
 _READ_METHODS = ("GET", "HEAD", "OPTIONS")
 _REFUSED_ARGUMENTS = (400, 422)
 _INVALID_PARAMS = -32602
+#: The parts of an HTTP request that are sent by name.
+SENT = ("json", "body", "params")
 
 Object = Mapping[str, Any]
 
@@ -211,7 +213,7 @@ def _host_and_path(url: str) -> str:
 
 def _sent_names(node: Object) -> tuple[str, ...]:
     params = node.get("params", {})
-    parts = (params.get(part) for part in ("json", "body", "params"))
+    parts = (params.get(part) for part in SENT)
     return tuple(dict.fromkeys(n for part in parts if isinstance(part, Mapping) for n in part))
 
 
@@ -222,9 +224,8 @@ def _missing_references(
     workflow: Object, store: Object, failed: set[str], registry: Registry
 ) -> Iterator[Finding]:
     """Find each `${node.field}` whose node ran well and has nothing there."""
-    nodes = _nodes(workflow)
-    finished = {node["id"] for node in nodes if node["id"] in store} - failed
-    for owner, source, value in _templated(workflow, nodes, registry):
+    finished = {node["id"] for node in _nodes(workflow) if node["id"] in store} - failed
+    for owner, source, value in _templated(workflow, registry):
         for reference in references_in(value):
             if reference.root not in finished:
                 continue
@@ -244,11 +245,9 @@ def _missing_references(
                 )
 
 
-def _templated(
-    workflow: Object, nodes: list[Object], registry: Registry
-) -> Iterator[tuple[str, str, Any]]:
+def _templated(workflow: Object, registry: Registry) -> Iterator[tuple[str, str, Any]]:
     """Yield every value that may hold references, with its owner and the owner's type."""
-    for node in nodes:
+    for node in _nodes(workflow):
         type_ = str(node.get("type"))
         found = registry.node(type_)
         verbatim = found.verbatim if found is not None else frozenset()

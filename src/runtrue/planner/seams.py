@@ -131,10 +131,7 @@ class FixedWorkflow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NoFix:
-    """The reason why nothing is proposed, and what each finding could have meant.
-
-    If `transient`, asking again later may help.
-    """
+    """The reason why nothing is proposed; if `transient`, asking again later may help."""
 
     reason: str
     transient: bool = False

@@ -37,9 +37,7 @@ _ASKING = word_set(
     "why when where who which whether"
 )
 #: Names of headers that need no word "header".
-_HEADER_NAME = re.compile(
-    r"authorization|cookie|accept|content-type|user-agent|x-.+", re.IGNORECASE
-)
+_HEADER_NAME = re.compile(r"(?i)authorization|cookie|accept|content-type|user-agent|x-.+")
 #: A header as it is written, name and value.
 HEADER_TEXT = re.compile(r"([A-Za-z][\w-]*):\s*(\S.*)")
 _TIMES = word_set("day hour minute second week month year morning night evening time")

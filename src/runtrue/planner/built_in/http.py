@@ -30,7 +30,7 @@ def fetch(roles: Roles, draft: Draft, *, described: bool) -> None:
     names: list[str] = []
     for token in roles.urls:
         address = read_url(token.value, draft)
-        node = _request(roles.method or "GET", address, roles, draft, name="fetch")
+        node = _request(roles.method or "GET", address, roles, draft)
         names += _answered(node, address, token.value, draft)
     words = [token for token in roles.what if token.word not in FILLERS]
     if words and (described or (roles.verb in FETCH and _describes(roles.what, draft))):
@@ -50,15 +50,13 @@ def send(roles: Roles, draft: Draft) -> None:
     url = roles.urls[0].value
     address = read_url(url, draft)
     content = _content_of(roles, draft)
-    node = _request(roles.method, address, roles, draft, name=roles.method.lower())
+    node = _request(roles.method, address, roles, draft)
     headers = content.pop("headers", {}) | node["params"].get("headers", {})
     node["params"] |= content | ({"headers": headers} if headers else {})
     _answered(node, address, url, draft)
 
 
-def _request(
-    method: str, address: Address, roles: Roles, draft: Draft, *, name: str
-) -> dict[str, Any]:
+def _request(method: str, address: Address, roles: Roles, draft: Draft) -> dict[str, Any]:
     params: dict[str, Any] = {"url": address.url}
     if method != "GET":
         params["method"] = method
@@ -77,7 +75,7 @@ def _request(
             f"{str(roles.clause)!r} authenticates itself in more than one way, by token, key or "
             "password: a request has one"
         )
-    return draft.node(name, "http", params | used)
+    return draft.node("fetch" if method in _SAFE else method.lower(), "http", params | used)
 
 
 def _basic(method: str, given: dict[str, Any], draft: Draft) -> dict[str, Any]:

@@ -52,8 +52,12 @@ class Operation:
     values: dict[str, Any]
 
 
-def read_operations(verb: str, tokens: list[TaskToken], form: DataForm) -> list[Operation] | None:
-    """Return what to do to the topic; None when the words are about something else."""
+#: What to do, one after the other; None when the words are about something else.
+Operations = list[Operation] | None
+
+
+def read_operations(verb: str, tokens: list[TaskToken], form: DataForm) -> Operations:
+    """Read what to do to the topic."""
     if verb in {"what", "how"}:
         tokens = tokens[1:] if tokens and tokens[0].word in {"is", "are"} else tokens
     words = [token for token in tokens if token.word not in _OVER]
@@ -112,7 +116,7 @@ def _table(name: str, code: str, form: DataForm = DataForm.TABLE, /, **values: A
     return Operation(name=name, code=code, form=form, values=values)
 
 
-def _count(words: list[TaskToken], form: DataForm) -> list[Operation] | None:
+def _count(words: list[TaskToken], form: DataForm) -> Operations:
     if not words or (unit := _UNITS.get(words[0].word)) is None:
         return None
     if len(words) > 1:
@@ -123,9 +127,7 @@ def _count(words: list[TaskToken], form: DataForm) -> list[Operation] | None:
     return [_line({"line": "count", "word": "words", "character": "characters"}[unit])]
 
 
-def _filter(
-    words: list[TaskToken], form: DataForm, how: str = "containing"
-) -> list[Operation] | None:
+def _filter(words: list[TaskToken], form: DataForm, how: str = "containing") -> Operations:
     """Read `lines containing TODO`; what begins with "where" has been read already."""
     if len(words) != 3 or _UNITS.get(words[0].word) != "line" or form is not DataForm.TEXT:
         return None
@@ -134,7 +136,7 @@ def _filter(
     return [_line(how, part=_spelled(words[2]))]
 
 
-def _exclude(words: list[TaskToken], form: DataForm) -> list[Operation] | None:
+def _exclude(words: list[TaskToken], form: DataForm) -> Operations:
     """Read what is not wanted: `duplicates`, `lines containing TODO`."""
     if any(token.word in {"duplicate", "duplicates"} for token in words):
         return _unique(words, form)
@@ -154,7 +156,7 @@ def _condition(tokens: list[TaskToken]) -> dict[str, Any] | None:
     return None
 
 
-def _sort(words: list[TaskToken], form: DataForm) -> list[Operation] | None:
+def _sort(words: list[TaskToken], form: DataForm) -> Operations:
     descending = any(token.word in _DESCENDING for token in words)
     plain = _DESCENDING | _ASCENDING | {"in", "order", "it", "them", "values"}
     rest = [token for token in words if token.word not in plain]
@@ -167,29 +169,27 @@ def _sort(words: list[TaskToken], form: DataForm) -> list[Operation] | None:
     return None
 
 
-def _aggregate(how: str, words: list[TaskToken], form: DataForm) -> list[Operation] | None:
+def _aggregate(how: str, words: list[TaskToken], form: DataForm) -> Operations:
     name = _column(words)
     if name is None or form is DataForm.TEXT:
         return None
     return [_table(how, snippets.AGGREGATE, DataForm.VALUE, name=name, how=how)]
 
 
-def _unique(words: list[TaskToken], form: DataForm) -> list[Operation] | None:
+def _unique(words: list[TaskToken], form: DataForm) -> Operations:
     return _whole("unique", {"duplicate", "duplicates", "lines", "line", "it"}, words, form)
 
 
-def _reverse(words: list[TaskToken], form: DataForm) -> list[Operation] | None:
+def _reverse(words: list[TaskToken], form: DataForm) -> Operations:
     return _whole("reverse", {"lines", "line", "it", "order"}, words, form)
 
 
-def _whole(
-    name: str, plain: set[str], words: list[TaskToken], form: DataForm
-) -> list[Operation] | None:
+def _whole(name: str, plain: set[str], words: list[TaskToken], form: DataForm) -> Operations:
     is_plain = form is DataForm.TEXT and all(token.word in plain for token in words)
     return [_line(name)] if is_plain else None
 
 
-def _convert(words: list[TaskToken], form: DataForm) -> list[Operation] | None:
+def _convert(words: list[TaskToken], form: DataForm) -> Operations:
     said = [w for w in (token.word for token in words) if w not in {"it", "from", "into", "them"}]
     case = [w for w in said if w not in {"to", "text", "case"}]
     if len(case) == 1 and case[0] in _TEXT_ONLY and form is DataForm.TEXT:
@@ -202,7 +202,7 @@ def _convert(words: list[TaskToken], form: DataForm) -> list[Operation] | None:
     return None
 
 
-def _others(words: list[TaskToken], form: DataForm) -> list[Operation] | None:
+def _others(words: list[TaskToken], form: DataForm) -> Operations:
     """Read operations that nouns name: `first 5 lines`, `unique lines`, `column price`."""
     if not words:
         return None
@@ -227,7 +227,7 @@ def _others(words: list[TaskToken], form: DataForm) -> list[Operation] | None:
     return _filter(words, form)
 
 
-def _ends(which: str, number: int, unit: str, form: DataForm) -> list[Operation] | None:
+def _ends(which: str, number: int, unit: str, form: DataForm) -> Operations:
     if unit == "line" and form is DataForm.TEXT:
         return [_line("last" if which == "last" else "first", count=number)]
     if unit in ("row", "line") and form in (DataForm.TABLE, DataForm.DATA):
@@ -249,7 +249,7 @@ def columns(tokens: list[TaskToken]) -> Operation:
     return _table("column", snippets.EACH, name=made[0].values["names"][0])
 
 
-def _columns(words: list[TaskToken]) -> list[Operation] | None:
+def _columns(words: list[TaskToken]) -> Operations:
     names = [_column([token]) for token in words if token.word not in {",", "and"}]
     if not names or None in names:
         return None
@@ -271,7 +271,7 @@ def _spelled(token: TaskToken) -> Any:
     return token.text if token.type is TokenType.WORD else token.value
 
 
-_VERBS: dict[str, Callable[[list[TaskToken], DataForm], list[Operation] | None]] = {
+_VERBS: dict[str, Callable[[list[TaskToken], DataForm], Operations]] = {
     **{"count": _count, "sort": _sort, "reverse": _reverse, "convert": _convert},
     **{"turn": _convert, "change": _convert, "filter": _filter},
     **{"deduplicate": _unique, **dict.fromkeys(_EXCLUDING, _exclude)},

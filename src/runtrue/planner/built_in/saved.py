@@ -35,9 +35,8 @@ def choose(task: Task, saved: tuple[SavedWorkflow, ...]) -> WorkflowChoice:
     enough = [name for share, name in scored if share >= _ENOUGH]
     if len(enough) == 1:
         return WorkflowChoice(workflow=enough[0], reason="its words are those of the task")
-    if enough:
-        return WorkflowChoice(workflow=None, reason=f"it could be any of: {', '.join(enough)}")
-    return WorkflowChoice(workflow=None)
+    reason = f"it could be any of: {', '.join(enough)}" if enough else ""
+    return WorkflowChoice(workflow=None, reason=reason)
 
 
 def fill(task: Task, inputs: dict[str, dict[str, Any]]) -> dict[str, Any]:
@@ -96,15 +95,12 @@ def _has_urls(task: Task, workflow: SavedWorkflow) -> bool:
 def _is_like(text: str, template: str, workflow: SavedWorkflow) -> bool:
     """True if a text is a template with values for its `{name}`s."""
     pieces = re.split(r"\{([A-Za-z_][\w-]*)\}", template)
-    pattern = "".join(
-        re.escape(piece) if at % 2 == 0 else _hole(piece, workflow.inputs)
-        for at, piece in enumerate(pieces)
-    )
-    return re.fullmatch(pattern, text, re.IGNORECASE) is not None
-
-
-def _hole(name: str, inputs: Mapping[str, Any]) -> str:
-    return r"[^\s/?&=]+" if name in inputs else re.escape(f"{{{name}}}")
+    pieces[::2] = map(re.escape, pieces[::2])
+    pieces[1::2] = [
+        r"[^\s/?&=]+" if name in workflow.inputs else re.escape(f"{{{name}}}")
+        for name in pieces[1::2]
+    ]
+    return re.fullmatch("".join(pieces), text, re.IGNORECASE) is not None
 
 
 def _share(task: Task, workflow: SavedWorkflow) -> float:
@@ -203,11 +199,10 @@ def _of_request(params: dict[str, Any]) -> list[str]:
 
 def _host(url: str) -> list[str]:
     try:
-        host = urlsplit(url).hostname or ""
+        parts = (urlsplit(url).hostname or "").split(".")
     except ValueError:
         return []
-    parts = [part for part in host.split(".") if part.isalpha() and part not in {"www", "api"}]
-    return parts[:1]
+    return [part for part in parts if part.isalpha() and part not in {"www", "api"}][:1]
 
 
 def _stem(task: Task) -> list[str]:

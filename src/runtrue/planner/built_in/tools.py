@@ -149,11 +149,9 @@ def _match(clause: Clause, tool: Interface) -> _Match:
 def _arguments(tool: Interface) -> list[Argument]:
     # Not every server declares its arguments as it should.
     params: dict[str, Any] = dict(tool.params)
-    schemas = {name: schema if isinstance(schema, dict) else {} for name, schema in params.items()}
-    return [
-        Argument(name=name, schema=schema, required=name in tool.required)
-        for name, schema in schemas.items()
-    ]
+    schemas = {name: one if isinstance(one, dict) else {} for name, one in params.items()}
+    needed = tool.required
+    return [Argument(name=n, schema=one, required=n in needed) for n, one in schemas.items()]
 
 
 def _own_name(tool: Interface) -> str:

@@ -1,12 +1,10 @@
 """Runtime fixes without a model: the paths and arguments that were meant, by what is really there.
 
 `fix_workflow` proposes a workflow if it is sure of every correction, and else reports ranked
-suggestions. `learn` remembers what a run with the corrections has proven.
+suggestions. `lessons` remembers what a run with the corrections has proven.
 """
 
 from runtrue.planner.fix.fix_workflow import fix_workflow
-from runtrue.planner.fix.lessons import learn
 from runtrue.planner.fix.references import redirect
-from runtrue.planner.fix.requests import scope_of_node
 
-__all__ = ["fix_workflow", "learn", "redirect", "scope_of_node"]
+__all__ = ["fix_workflow", "redirect"]

@@ -11,18 +11,14 @@ from typing import Any
 from runtrue.fields import SURE, Ranked, rank_names
 from runtrue.loop import Finding
 from runtrue.memory import OperationScope
-from runtrue.planner.findings import Object, as_object
+from runtrue.planner.findings import SENT, Object, as_object
 from runtrue.planner.fix.draft import SHOWN, Correction, FixDraft, params_of, suggestions
 from runtrue.planner.fix.paths import assign
-from runtrue.planner.fix.requests import SENT
 from runtrue.planner.seams import Doubt, Suggestion
 from runtrue.workflow import TemplateSyntaxError, Unresolved, compile_template, opened
 
 #: More names are not compared with one another: all with all would take for ever.
 _MOST_NAMES, _MOST_PROPERTIES = 50, 500
-
-
-# -- tools --------------------------------------------------------------------------------------
 
 
 def fix_arguments(finding: Finding, draft: FixDraft) -> Correction | None:
@@ -85,11 +81,9 @@ class _Names:
 
     def rename(self, given: dict[str, Any], schema: Object) -> tuple[dict[str, Any], list[str]]:
         """Return the arguments under the names that the schema knows."""
-        properties: Object = schema["properties"]
-        unknown = [name for name in given if name not in properties]
-        free = {
-            name: resolved(one, schema) for name, one in properties.items() if name not in given
-        }
+        taken: Object = schema["properties"]
+        unknown = [name for name in given if name not in taken]
+        free = {name: resolved(one, schema) for name, one in taken.items() if name not in given}
         needed = [name for name in schema.get("required", ()) if name in free]
         if not needed and schema.get("additionalProperties", True) is not False:
             # They may be unknown and welcome all the same.
@@ -136,7 +130,7 @@ class _Names:
         for name, options in ranked.items():
             if name not in assigned:
                 shown = tuple(map(_unranked, islice(free, _MOST_NAMES)))
-                self._doubt(name, suggestions(options[:SHOWN]) or shown)
+                self._doubt(name, suggestions(options) or shown)
         return assigned
 
     def _doubt(self, attempted: str, found: tuple[Suggestion, ...] = ()) -> None:
@@ -165,9 +159,6 @@ def _refers(value: Any) -> bool:
         return bool(compile_template(value).references)
     except TemplateSyntaxError:
         return True
-
-
-# -- requests -----------------------------------------------------------------------------------
 
 
 def fix_sent_names(finding: Finding, draft: FixDraft) -> Correction | None:
@@ -207,7 +198,7 @@ def fix_sent_names(finding: Finding, draft: FixDraft) -> Correction | None:
         Doubt(
             node_id=node["id"],
             attempted=name,
-            candidates=suggestions(options[:SHOWN]) or tuple(map(_unranked, free[:SHOWN])),
+            candidates=suggestions(options) or tuple(map(_unranked, free[:SHOWN])),
         )
         for name, options in ranked.items()
         if name not in assigned

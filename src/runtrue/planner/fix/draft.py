@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +12,7 @@ from runtrue.fields import Ranked
 from runtrue.loop import Finding
 from runtrue.memory import Memory, OperationScope
 from runtrue.planner.findings import Object
-from runtrue.planner.fix.requests import scope_of_node
+from runtrue.planner.lessons import scope_of_node
 from runtrue.planner.seams import Doubt, FixRequest, Suggestion
 from runtrue.workflow import sample_text
 
@@ -117,7 +117,7 @@ def _spelled(words: tuple[str, ...]) -> re.Pattern[str]:
     return re.compile(rf"(?<!\w){joined}(?!\w)" if joined else r"(?!)", re.IGNORECASE)
 
 
-def suggestions(ranked: Iterable[Ranked], prefix: str = "") -> tuple[Suggestion, ...]:
+def suggestions(ranked: Sequence[Ranked], prefix: str = "") -> tuple[Suggestion, ...]:
     """Return what could be meant, for people: `prefix` replaces the `$` of a path."""
     return tuple(
         Suggestion(
@@ -125,7 +125,7 @@ def suggestions(ranked: Iterable[Ranked], prefix: str = "") -> tuple[Suggestion,
             confidence=round(one.confidence, 3),
             sample=_sample(one.path, one.value),
         )
-        for one in ranked
+        for one in ranked[:SHOWN]
     )
 
 

@@ -8,16 +8,9 @@ from typing import Any
 from runtrue.fields import SURE, Ranked, rank_paths
 from runtrue.loop import Finding
 from runtrue.planner.findings import Object, as_object, batch_result, references_in
-from runtrue.planner.fix.draft import (
-    SHOWN,
-    Correction,
-    FixDraft,
-    Intents,
-    params_of,
-    suggestions,
-)
+from runtrue.planner.fix.draft import Correction, FixDraft, Intents, params_of, suggestions
 from runtrue.planner.fix.references import redirect
-from runtrue.planner.fix.requests import in_answer, url_of
+from runtrue.planner.lessons import in_answer, url_of
 from runtrue.planner.seams import Doubt
 from runtrue.workflow import (
     Missing,
@@ -32,9 +25,6 @@ from runtrue.workflow import (
 
 #: How many missed paths are ranked at once: nobody reads more suggestions.
 _MOST_RANKED = 50
-
-
-# -- extraction ---------------------------------------------------------------------------------
 
 
 def fix_extraction(finding: Finding, draft: FixDraft) -> Correction | None:
@@ -70,7 +60,7 @@ def fix_extraction(finding: Finding, draft: FixDraft) -> Correction | None:
     found |= assigned
     extract.update(found)
     doubts = tuple(
-        Doubt(node_id=node["id"], attempted=guesses[name], candidates=suggestions(options[:SHOWN]))
+        Doubt(node_id=node["id"], attempted=guesses[name], candidates=suggestions(options))
         for name, options in ranked.items()
         if name not in assigned
     )
@@ -81,10 +71,9 @@ def fix_extraction(finding: Finding, draft: FixDraft) -> Correction | None:
 def assign(
     guesses: Mapping[str, str], ranked: Mapping[str, list[Ranked]], taken: Iterable[str] = ()
 ) -> dict[str, str]:
-    """Return a path for each name with a sure answer.
+    """Return a path for each name with a sure answer, the most confident name first.
 
-    Two names get one path only where the same was guessed for both: elsewhere the more confident
-    one gets it, and the other one has to be as sure of another.
+    Two names get one path only where the same was guessed for both.
     """
     assigned: dict[str, str] = {}
     gone = set(taken)
@@ -105,9 +94,6 @@ def _answer(node: Object, store: Object, finding: Finding) -> tuple[Object, Any]
         return outputs, None
     result = batch_result(outputs, finding.data.get("index", 0))
     return result, result.get("item")
-
-
-# -- references ---------------------------------------------------------------------------------
 
 
 def fix_reference(finding: Finding, draft: FixDraft) -> Correction | None:
@@ -139,7 +125,7 @@ def fix_reference(finding: Finding, draft: FixDraft) -> Correction | None:
             doubt = Doubt(
                 node_id=finding.location.symbol or "",
                 attempted=str(reference),
-                candidates=suggestions(ranked[:SHOWN], prefix),
+                candidates=suggestions(ranked, prefix),
             )
             return Correction(doubts=(doubt,))
         path, fixer = ranked[0].path, "fields"

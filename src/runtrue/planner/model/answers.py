@@ -15,9 +15,8 @@ from runtrue.workflow import InputError, prepare_inputs, schema
 #: What is left of the published schema: providers refuse some of the rest, and a workflow is
 #: checked against all of it later, with better words and tries of its own.
 _KEYWORDS = ("type", "description", "enum", "required")
-_NOT_ASKED_FOR = {
-    *("$schema", "ir_version", "name", "enable_namespacing", "template_resolution_mode", "stdin"),
-}
+_NOT_ASKED_FOR = {"$schema", "ir_version", "name", "enable_namespacing", "stdin"}
+_NOT_ASKED_FOR |= {"template_resolution_mode"}
 _TEXT = {"type": "string"}
 _OPEN = {"type": "object", "additionalProperties": True}
 _TYPES = ("string", "number", "integer", "boolean", "object", "array")
@@ -71,9 +70,8 @@ def selection_form(types: Iterable[str]) -> dict[str, Any]:
 
 def values_form(inputs: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     """Ask for a value or null for each input. Types are checked later: `"5"` can be read as 5."""
-    values = {
-        name: {"description": str(spec.get("description", ""))} for name, spec in inputs.items()
-    }
+    about = {name: str(spec.get("description", "")) for name, spec in inputs.items()}
+    values = {name: {"description": text} for name, text in about.items()}
     return _object({"values": _object(values), "said": _SAID}, required=("values",))
 
 
@@ -148,16 +146,10 @@ def given_values(
 
 def _says(task: str, value: Any) -> bool:
     """True if the task says all of a value. Yes and no are said in too many ways to check."""
-    words = set(_WORD.findall(task.casefold()))
-    return all(
-        leaf.strip() and (leaf in task.casefold() or _all_in(leaf, words))
-        for leaf in _leaves(value)
-    )
-
-
-def _all_in(text: str, words: set[str]) -> bool:
-    own = _WORD.findall(text)
-    return bool(own) and words.issuperset(own)
+    said = task.casefold()
+    words = set(_WORD.findall(said))
+    leaves = [(leaf, set(_WORD.findall(leaf))) for leaf in _leaves(value)]
+    return all(leaf.strip() and (leaf in said or (own and own <= words)) for leaf, own in leaves)
 
 
 def _leaves(value: Any) -> Iterator[str]:

@@ -8,16 +8,9 @@ from typing import TYPE_CHECKING, Any
 from runtrue.models import BadOutput, Model, ModelAnswer, ModelError, Usage, fence
 from runtrue.planner import seams
 from runtrue.planner.fix import fix_workflow
-from runtrue.planner.model import answers, prompts
+from runtrue.planner.model import answers, prompts, redaction
 from runtrue.planner.model.edits import EditTargets, ImpossibleEdit, edit_targets
 from runtrue.planner.model.prompts import prompt, quoted
-from runtrue.planner.model.redaction import (
-    as_json,
-    fenced,
-    fenced_workflow,
-    redact_defaults,
-    restored,
-)
 from runtrue.workflow import Interface, propose_name
 
 if TYPE_CHECKING:
@@ -52,9 +45,7 @@ class ModelWorkflowGenerator:
         """Choose the saved workflow that does the whole task, if one surely does."""
         if not saved:
             return seams.WorkflowChoice(workflow=None, reason="nothing is saved")
-        listed = prompts.nearest(
-            task, saved, lambda one: f"{one.name} {one.description}", _MOST_LISTED
-        )
+        listed = prompts.nearest(task, saved, _about_saved, _MOST_LISTED)
         try:
             answer = await self._ask(
                 prompt("choose", task=quoted(task), saved=prompts.saved_text(listed)),
@@ -73,7 +64,9 @@ class ModelWorkflowGenerator:
         """Read the values of declared inputs out of the task. Raises ModelError."""
         if not inputs:
             return seams.Values(values={})
-        asked = prompt("fill", task=quoted(task), inputs=as_json(redact_defaults(inputs)))
+        asked = prompt(
+            "fill", task=quoted(task), inputs=redaction.as_json(redaction.redact_defaults(inputs))
+        )
         answer = await self._ask(asked, answers.values_form(inputs))
         said = _data(answer)
         values, _ = answers.given_values(task, inputs, said["values"], said.get("said", {}))
@@ -85,14 +78,14 @@ class ModelWorkflowGenerator:
             return seams.Selection(types=tuple(one.type for one in components))
         own = [one.type for one in components if one.server is None]
         tools = [one for one in components if one.server is not None]
-        listed = prompts.nearest(task, tools, _words_of, _MOST_LISTED)
+        listed = prompts.nearest(task, tools, _about_type, _MOST_LISTED)
         asked = prompt(
             "select", task=quoted(task), components=prompts.brief_text(listed), most=str(_FEW)
         )
         try:
             answer = await self._ask(asked, answers.selection_form(one.type for one in listed))
         except ModelError as error:
-            chosen = [one.type for one in prompts.nearest(task, tools, _words_of, _FEW)]
+            chosen = [one.type for one in prompts.nearest(task, tools, _about_type, _FEW)]
             return seams.Selection(types=(*own, *chosen), usage=error.usage)
         chosen = list(dict.fromkeys(_data(answer)["types"]))
         return seams.Selection(types=(*own, *chosen), usage=answer.usage)
@@ -107,7 +100,7 @@ class ModelWorkflowGenerator:
         workflow = said.get("workflow", {"nodes": []})
         if not workflow["nodes"] and said.get("cannot"):
             return seams.NoPlan(reason=_sentence(said["cannot"]), usage=answer.usage)
-        workflow = restored(workflow, request.previous)
+        workflow = redaction.restored(workflow, request.previous)
         params, notes = answers.given_values(
             request.task, workflow.get("inputs", {}), said.get("params", {}), said.get("said", {})
         )
@@ -164,7 +157,7 @@ class ModelWorkflowGenerator:
 
     async def describe(self, task: str, workflow: dict[str, Any]) -> seams.Metadata:
         """Ask for a name and a description; the task itself has to do when there are none."""
-        asked = prompt("describe", task=quoted(task), workflow=fenced_workflow(workflow))
+        asked = prompt("describe", task=quoted(task), workflow=redaction.fenced_workflow(workflow))
         plain = " ".join(task.split())[:_LONGEST_DESCRIPTION]
         try:
             answer = await self._ask(asked, answers.metadata_form())
@@ -197,19 +190,17 @@ def _plan_prompt(request: seams.GenerationRequest) -> str:
     if request.previous is not None:
         previous = prompt(
             "previous",
-            workflow=fenced_workflow(request.previous),
+            workflow=redaction.fenced_workflow(request.previous),
             problems=fence("\n".join(request.problems), limit=_PROBLEMS),
         )
-    saved = prompts.nearest(
-        request.task, request.saved, lambda one: f"{one.name} {one.description}", _FEW
-    )
+    saved = prompts.nearest(request.task, request.saved, _about_saved, _FEW)
     return prompt(
         "generate",
         task=quoted(request.task),
         format=prompt("format"),
         components=prompts.components_text(request.components),
         saved=prompts.saved_text(saved),
-        named=fenced(request.named, limit=_REASONS) if request.named else "Nothing.",
+        named=redaction.fenced(request.named, limit=_REASONS) if request.named else "Nothing.",
         previous=previous,
     )
 
@@ -219,8 +210,8 @@ def _fix_prompt(request: seams.FixRequest, targets: EditTargets, suggestions: st
     return prompt(
         "fix",
         task=quoted(request.task),
-        workflow=fenced_workflow(request.workflow),
-        params=fenced(request.params, limit=_REASONS),
+        workflow=redaction.fenced_workflow(request.workflow),
+        params=redaction.fenced(request.params, limit=_REASONS),
         findings=prompts.findings_text(request.findings, request.store),
         structures=prompts.structures_text(request),
         resembling=suggestions,
@@ -235,7 +226,7 @@ def _edited(said: dict[str, Any], targets: EditTargets) -> dict[str, Any] | None
         return targets.apply(said["edits"])
     # Nobody asked for a whole workflow, but some models give one: its bounds are checked anyway.
     whole = said.get("workflow")
-    return dict(restored(whole, targets.workflow)) if isinstance(whole, dict) else None
+    return dict(redaction.restored(whole, targets.workflow)) if isinstance(whole, dict) else None
 
 
 def _data(answer: ModelAnswer) -> dict[str, Any]:
@@ -254,8 +245,12 @@ def _is_deep(value: Any) -> bool:
     return bool(level)
 
 
-def _words_of(one: Interface) -> str:
+def _about_type(one: Interface) -> str:
     return f"{one.type} {one.description}"
+
+
+def _about_saved(one: seams.SavedWorkflow) -> str:
+    return f"{one.name} {one.description}"
 
 
 def _sentence(text: str) -> str:

@@ -53,13 +53,11 @@ def _text(name: str) -> str:
 
 def components_text(components: Sequence[Interface]) -> str:
     """Describe what each node type takes and gives."""
-    own = [_component(one) for one in components if one.server is None]
-    tools = [_component(one) for one in components if one.server is not None]
-    parts = ["\n".join(own)] if own else []
-    if tools:
-        parts += ["Tools of MCP servers, as the servers describe them:"]
-        parts += [fence("\n".join(tools), limit=_FENCED)]
-    return "\n\n".join(parts) or "None."
+    own = "\n".join(_component(one) for one in components if one.server is None)
+    tools = "\n".join(_component(one) for one in components if one.server is not None)
+    title = "Tools of MCP servers, as the servers describe them:"
+    fenced = f"{title}\n\n{fence(tools, limit=_FENCED)}" if tools else ""
+    return "\n\n".join(filter(None, (own, fenced))) or "None."
 
 
 def brief_text(components: Iterable[Interface]) -> str:

@@ -84,8 +84,8 @@ def _same(entry: Any, at: int, before: Any) -> Any:
     """Return the entry of a list that another one replaces: nodes by id, others by position."""
     old = before if isinstance(before, list) else []
     if isinstance(entry, dict) and "id" in entry:
-        ids = (one for one in old if isinstance(one, dict) and one.get("id") == entry["id"])
-        return next(ids, None)
+        old = [one for one in old if isinstance(one, dict) and one.get("id") == entry["id"]]
+        at = 0
     return old[at] if at < len(old) else None
 
 
@@ -119,9 +119,8 @@ def _lines(value: Any, root: str) -> Iterator[str]:
             here = inner
         yield f"{path} ({_type(here)}){_shown(here, secret)}"
         if len(steps) < _DEEPEST:
-            waiting.extend(
-                ((*steps, step), inner, off) for step, inner, off in _within(here, secret)
-            )
+            within = _within(here, secret)
+            waiting.extend(((*steps, step), inner, off) for step, inner, off in within)
 
 
 def _within(value: Any, secret: bool) -> Iterator[tuple[str | int, Any, bool]]:

@@ -127,10 +127,7 @@ class WorkflowGeneratorNode(PlannerNode):
         return GeneratorResult(reason=reason, doubts=doubts, rejected=rejected, usage=used)
 
     def _objections(
-        self,
-        before: dict[str, Any],
-        after: dict[str, Any],
-        tried: tuple[dict[str, Any], ...],
+        self, before: dict[str, Any], after: dict[str, Any], tried: tuple[dict[str, Any], ...]
     ) -> tuple[str, ...]:
         if not changes_between(before, after):
             return ("the proposal leaves the workflow as it was",)

@@ -27,7 +27,7 @@ from runtrue.loop import (
 from runtrue.planner.context import MOST_FIXES, PlannerContext, PlannerNode, Shared
 from runtrue.planner.events import AttemptFinished, FindingSummary, MemoryTrouble, WorkflowEvent
 from runtrue.planner.findings import findings_of, runtime_error
-from runtrue.planner.fix import learn
+from runtrue.planner.lessons import learn
 from runtrue.planner.nodes.generator import GeneratorResult
 from runtrue.workflow import Interface, NodeHandled, try_workflow
 
@@ -147,9 +147,6 @@ class WorkflowRunNode(PlannerNode):
             _store_findings(shared, ran)
 
 
-# -- running ------------------------------------------------------------------------------------
-
-
 async def _run(context: PlannerContext, inputs: RunInputs, *, seconds: float | None) -> TrialResult:
     handled: dict[str, dict[str, Any]] = {}
     report = bound_emit()
@@ -191,9 +188,6 @@ def _store_outputs(shared: Shared, ran: TrialResult) -> None:
 def _store_findings(shared: Shared, ran: TrialResult) -> None:
     shared["runtime_errors"] = [runtime_error(finding) for finding in ran.findings]
     shared["runtime_findings"] = ran.findings
-
-
-# -- history ------------------------------------------------------------------------------------
 
 
 def _policy(history: History, fixes: int) -> Policy:

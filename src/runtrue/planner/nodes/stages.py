@@ -171,14 +171,12 @@ class ParameterMappingNode(PlannerNode):
         if mapped.failure is not None:
             shared["planner_error"] = mapped.failure
             return "params_incomplete"
-        declared = inputs.inputs
-        shared["execution_params"] = {
-            name: value for name, value in mapped.values.items() if name in declared
-        }
+        declared, values = inputs.inputs, mapped.values
+        shared["execution_params"] = {name: values[name] for name in values if name in declared}
         missing = [
             {"name": name, "description": spec.get("description", ""), "type": spec.get("type")}
             for name, spec in declared.items()
-            if name not in mapped.values and spec.get("required", True) and "default" not in spec
+            if name not in values and spec.get("required", True) and "default" not in spec
         ]
         if missing:
             shared["missing_params"] = missing

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from runtrue.memory import Memory, OperationScope, scope_of
-from runtrue.planner.fix import learn, scope_of_node
+from runtrue.planner.lessons import learn, scope_of_node
 from runtrue.workflow import Interface
 from tests.planner.support import fetch
 
