@@ -86,30 +86,21 @@ _WANTED_BY_TERM = _stemmed(
 )
 #: "the number of guests" is a count, "the flight number of the booking" is not.
 _NUMBER_OF = re.compile(r"(?:(?<=\bthe )|(?<=total )|(?<=^)|(?<=and )|(?<=get ))[Nn]umber of\b")
-_OPENINGS: tuple[tuple[re.Pattern[str], ValueType], ...] = tuple(
-    (re.compile(pattern), wanted)
-    for pattern, wanted in (
-        (rf"\bhow many\b|{_NUMBER_OF.pattern}|\bhow often\b|\bcount of\b", ValueType.COUNT),
-        (r"\bhow (?!many|often|do|does|did|is|was|are|were|can)\w+", ValueType.NUMBER),
-        (r"\bwhen\b|\bwhat (date|day|time)\b|\b(date|day|time) (of|the|when|on)\b", ValueType.DATE),
-        (
-            r"\bsince when\b|\buntil when\b|\bby when\b|\bwhich (day|date|month|year)\b",
-            ValueType.DATE,
-        ),
-        (
-            r"^\W*(and )?(is|are|was|were|did|does|do|has|have|had|can|may|must|should|will)\b"
-            r"|\bwhether\b",
-            ValueType.FLAG,
-        ),
-        (
-            r"\bwho\b|\bwhose\b|\bwhom\b|\bwhoever\b|\bwhich (person|user|member)\b",
-            ValueType.PERSON,
-        ),
-        (r"\b(link|url|web ?page|website|homepage)\b", ValueType.URL),
-        (r"\be-?mail\b", ValueType.EMAIL),
-        (r"\b(phone|telephone)\b", ValueType.PHONE),
-        (r"\bid (of|that)\b|\bidentifier\b", ValueType.ID),
-        (r"\bname\b|\btitle\b|\btext\b|\bdescri\w+\b|\bwhat kind\b|\bwhich\b", ValueType.TEXT),
+_OPENINGS = tuple(
+    (re.compile(pattern), ValueType[name])
+    for name, pattern in (
+        ("COUNT", rf"\bhow many\b|{_NUMBER_OF.pattern}|\bhow often\b|\bcount of\b"),
+        ("NUMBER", r"\bhow (?!many|often|do|does|did|is|was|are|were|can)\w+"),
+        ("DATE", r"\bwhen\b|\bwhat (date|day|time)\b|\b(date|day|time) (of|the|when|on)\b"),
+        ("DATE", r"\bsince when\b|\buntil when\b|\bby when\b|\bwhich (day|date|month|year)\b"),
+        ("FLAG", r"^\W*(and )?(is|are|was|were|did|does|do|has|have|had|can|may|must|should)\b"),
+        ("FLAG", r"^\W*(and )?will\b|\bwhether\b"),
+        ("PERSON", r"\bwho\b|\bwhose\b|\bwhom\b|\bwhoever\b|\bwhich (person|user|member)\b"),
+        ("URL", r"\b(link|url|web ?page|website|homepage)\b"),
+        ("EMAIL", r"\be-?mail\b"),
+        ("PHONE", r"\b(phone|telephone)\b"),
+        ("ID", r"\bid (of|that)\b|\bidentifier\b"),
+        ("TEXT", r"\bname\b|\btitle\b|\btext\b|\bdescri\w+\b|\bwhat kind\b|\bwhich\b"),
     )
 )
 _COUNTS = {stem(word) for word in ("count", "total", "number")}
@@ -241,19 +232,17 @@ def _read_intent(
     """Return the words asked for, those said besides, and the values that the sentence names."""
     text = _NUMBER_OF.sub("count of", intent.replace("’", "'"))
     said: set[str] = set()
-    kept: list[str] = []
+    words: list[str] = []
     for n, word in enumerate(text.split()):
-        bare = word.strip('.,;:!?"()')
-        plain = bare.removesuffix("'s")
+        plain = word.strip('.,;:!?"()').removesuffix("'s")
         proper = n > 0 and plain[:1].isupper() and not plain.isupper()
         is_value = any(c.isdigit() for c in plain) or "/" in plain or (proper and "-" in plain)
         if is_value or (proper and plain.lower() in named) or _is_value(plain, named):
             said.add(plain.lower())
             said.update(plain.lower().split("/"))
-            continue
-        kept.append(word)
-    sentence = " ".join(kept)
-    lowered = sentence.lower()
+        else:
+            words.append(word)
+    lowered = " ".join(words).lower()
     pieces = [piece for piece in _BREAK.split(lowered) if _content(piece)]
     own = re.match(r"(.*?\w)'s\b(.*)", lowered)
     if own and _content(own[1]) and _content(own[2]):
@@ -310,7 +299,7 @@ def _guessed(leaf: tuple[Term, ...]) -> frozenset[ValueType]:
 def _wanted(leaf: tuple[Term, ...], intent: str) -> frozenset[ValueType]:
     wanted = set(_guessed(leaf))
     lowered = intent.lower()
-    wanted |= {kind for pattern, kind in _OPENINGS if pattern.search(lowered)}
+    wanted |= {type_ for pattern, type_ in _OPENINGS if pattern.search(lowered)}
     if ValueType.FLAG in wanted and " or " in lowered:
         return frozenset((*wanted, ValueType.TEXT))
     if _HOW.search(lowered) and ValueType.NUMBER not in types_of(term.text for term in leaf):

@@ -50,9 +50,6 @@ GENERIC = word_set(
     "contents data json answer body page document text reply info information details file "
     "everything value values one ones"
 )
-#: Words for one entry of a list.
-ENTRIES = word_set("item entry element result record one row object")
-ORDINALS = {"first": 0, "second": 1, "third": 2, "fourth": 3, "fifth": 4, "last": -1}
 
 _IRREGULAR = {"people": "person", "children": "child", "men": "man", "women": "woman"}
 _INVARIABLE = word_set("series news status address data species always this its")

@@ -177,16 +177,16 @@ def _plan_url(roles: Roles, following: tuple[Clause, ...], draft: Draft) -> None
         described = roles.verb in FETCH and _is_wanted_later(following)
         http.fetch(roles, draft, described=described)
         if roles.verb == "download" and not following:
-            _keep_download(roles, draft)
+            _save_download(roles, draft)
     _finish(roles, draft)
 
 
-def _keep_download(roles: Roles, draft: Draft) -> None:
+def _save_download(roles: Roles, draft: Draft) -> None:
     """Write a download to the file that the URL names when the task names none."""
     name = str(roles.urls[0].value).partition("?")[0].rpartition("/")[2]
     if roles.destination is None and len(roles.urls) == 1 and looks_like_file(name):
         roles.destination = TaskToken(TokenType.FILE, name, name)
-        draft.notes.append(f"the download is kept as {name}, which its URL calls it")
+        draft.notes.append(f"the download is saved as {name}, the name in its URL")
 
 
 def _is_wanted_later(following: tuple[Clause, ...]) -> bool:

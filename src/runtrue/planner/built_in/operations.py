@@ -14,9 +14,8 @@ from runtrue.planner.task import TaskToken, TokenType
 from runtrue.planner.words import DETERMINERS, name_of, word_set
 
 _UNITS = {
-    **{"line": "line", "lines": "line"},
-    **{"word": "word", "words": "word"},
-    **{"character": "character", "characters": "character", "letters": "character"},
+    **{"line": "line", "lines": "line", "word": "word", "words": "word"},
+    **dict.fromkeys(("character", "characters", "letters"), "character"),
     **dict.fromkeys(("row", "rows", "record", "records", "entry", "entries"), "row"),
     **dict.fromkeys(("item", "items", "objects", "elements"), "row"),
 }

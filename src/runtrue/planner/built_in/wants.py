@@ -8,17 +8,11 @@ from itertools import groupby
 
 from runtrue.planner.built_in.draft import CannotPlan
 from runtrue.planner.task import TaskToken, TokenType
-from runtrue.planner.words import (
-    DETERMINERS,
-    ENTRIES,
-    GENERIC,
-    ORDINALS,
-    name_of,
-    plural,
-    singular,
-    word_set,
-)
+from runtrue.planner.words import DETERMINERS, GENERIC, name_of, plural, singular, word_set
 
+#: Words for one entry of a list.
+_ENTRIES = word_set("item entry element result record one row object")
+_ORDINALS = {"first": 0, "second": 1, "third": 2, "fourth": 3, "fifth": 4, "last": -1}
 #: More words than this are no name of a field.
 _MOST_WORDS = 4
 _LEADING = DETERMINERS | {"only", "just", "value", "values", "field", "fields", "key", "keys"}
@@ -75,7 +69,7 @@ def _want(item: list[TaskToken], nouns: frozenset[str], collection: bool) -> Wan
     count, words = _begin(_lead(words), _COUNTS)
     each, words = _begin(_lead(words), _LISTS)
     words = _lead(words)
-    if not each and words and words[0] not in ORDINALS:
+    if not each and words and words[0] not in _ORDINALS:
         each, words = _of_each(words)
     owners, words = _owners(words)
     sole = words[-1] if len(words) == 1 and not owners and not alias else ""
@@ -85,7 +79,7 @@ def _want(item: list[TaskToken], nouns: frozenset[str], collection: bool) -> Wan
     usual = all(_USUAL.fullmatch(word) for word in words)
     if not usual or set(words) & NO_NAME or len(words) > _MOST_WORDS:
         raise CannotPlan(f"{said!r} is not clear as the name of something in a response")
-    if count and collection and len(words) == 1 and singular(words[0]) in nouns | ENTRIES:
+    if count and collection and len(words) == 1 and singular(words[0]) in nouns | _ENTRIES:
         return Want(name=alias or "count", path="$", count=True, whole=True)
     if each:
         field = [*words[:-1], singular(words[-1])]
@@ -93,7 +87,7 @@ def _want(item: list[TaskToken], nouns: frozenset[str], collection: bool) -> Wan
         return Want(name=name, path=name_of(field), each=True)
     path, names = "$", []
     for part in (*owners, words):
-        if part[0] in ORDINALS:
+        if part[0] in _ORDINALS:
             path += _entry(part, nouns, collection and path == "$")
         elif part is words or len(part) > 1 or part[0] not in nouns | GENERIC:
             path += f".{name_of(part)}"
@@ -103,8 +97,8 @@ def _want(item: list[TaskToken], nouns: frozenset[str], collection: bool) -> Wan
 
 def _entry(words: list[str], nouns: frozenset[str], is_list: bool) -> str:
     """Return the path of an entry of a list, such as "first item"."""
-    index, noun = ORDINALS[words[0]], words[1:] or ["item"]
-    if is_list and len(noun) == 1 and singular(noun[0]) in nouns | ENTRIES:
+    index, noun = _ORDINALS[words[0]], words[1:] or ["item"]
+    if is_list and len(noun) == 1 and singular(noun[0]) in nouns | _ENTRIES:
         return f"[{index}]"
     return f".{name_of([*noun[:-1], plural(noun[-1])])}[{index}]"
 
