@@ -7,7 +7,6 @@ error is not fixed by leaving out what led to it, nor by giving a secret to one 
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import zip_longest
@@ -242,15 +241,14 @@ def _param_violations(type_: str, old: Object, new: Object, registry: Registry) 
     verbatim = frozenset() if node is None else node.verbatim
     if node is not None and (reason := node.same_purpose(old, new)) is not None:
         yield f"would be for something else: {reason}"
-    before, after = _Given.of(old, verbatim), _Given.of(new, verbatim)
-    yield from (f"would no longer use {name!r}" for name in before.roots if name not in after.roots)
-    new_secrets = (name for name in after.secrets if name not in before.secrets)
-    yield from (f"would get the secret {n!r}, which it did not need before" for n in new_secrets)
-    if after.values < before.values:
-        yield (
-            f"would be given {after.values} values, and was given {before.values}: "
-            "what is wanted cannot be left out"
-        )
+    had, old_roots, old_secrets = _contents(old, verbatim)
+    has, new_roots, new_secrets = _contents(new, verbatim)
+    yield from (f"would no longer use {name!r}" for name in old_roots if name not in new_roots)
+    for name in new_secrets:
+        if name not in old_secrets:
+            yield f"would get the secret {name!r}, which it did not need before"
+    if has < had:
+        yield f"would be given {has} values, and was given {had}: what is wanted cannot be left out"
 
 
 def _sends_otherwise(type_: str, old: Object, new: Object, registry: Registry) -> bool:
@@ -261,29 +259,21 @@ def _sends_otherwise(type_: str, old: Object, new: Object, registry: Registry) -
     return next(_differences(*asked), None) is not None
 
 
-@dataclass(frozen=True, slots=True)
-class _Given:
-    """The number of values in params, and what these refer to."""
-
-    values: int
-    roots: Counter[str]
-    secrets: Counter[str]
-
-    @classmethod
-    def of(cls, params: Object, verbatim: frozenset[str]) -> _Given:
-        values, roots, secrets = 0, Counter[str](), Counter[str]()
-        waiting: list[tuple[Any, bool]] = [(v, name in verbatim) for name, v in params.items()]
-        while waiting:
-            value, is_verbatim = waiting.pop()
-            inner = value.values() if isinstance(value, Mapping) else value
-            if isinstance(value, Mapping | list) and inner:
-                waiting.extend((one, is_verbatim) for one in inner)
-                continue
-            values += 1
-            for reference in () if is_verbatim else references_in(value):
-                named = secrets if reference.secret else roots
-                named[str(reference.steps[0]) if reference.secret else reference.root] += 1
-        return cls(values, roots, secrets)
+def _contents(params: Object, verbatim: frozenset[str]) -> tuple[int, list[str], list[str]]:
+    """Count the values in params; return also the roots and the secrets that they refer to."""
+    values, roots, secrets = 0, list[str](), list[str]()
+    waiting: list[tuple[Any, bool]] = [(v, name in verbatim) for name, v in params.items()]
+    while waiting:
+        value, is_verbatim = waiting.pop()
+        inner = value.values() if isinstance(value, Mapping) else value
+        if isinstance(value, Mapping | list) and inner:
+            waiting.extend((one, is_verbatim) for one in inner)
+            continue
+        values += 1
+        references = () if is_verbatim else references_in(value)
+        roots += [one.root for one in references if not one.secret]
+        secrets += [str(one.steps[0]) for one in references if one.secret]
+    return values, roots, secrets
 
 
 # -- showing ------------------------------------------------------------------------------------

@@ -143,8 +143,8 @@ def _unranked(name: str) -> Suggestion:
 
 def _takes(schema: Object, value: Any) -> bool:
     """True if an argument of this schema could be given that value, as it is or converted."""
-    types = types_of(schema)
-    return not types or _refers(value) or takes_type(types, type_of(fitted(value, schema)))
+    types = _types_of(schema)
+    return not types or _refers(value) or _takes_type(types, _type_of(fitted(value, schema)))
 
 
 def _filled(value: Any, store: Object) -> Any:
@@ -229,11 +229,11 @@ def resolved(schema: Any, whole: Object) -> dict[str, Any]:
 
 def fitted(value: Any, schema: Object) -> Any:
     """Return the value as the schema wants it; itself if that is not sure, or it fits already."""
-    types = types_of(schema)
+    types = _types_of(schema)
     options = schema.get("enum")
     if isinstance(options, list):
         return _option(value, options)
-    if not types or takes_type(types, type_of(value)):
+    if not types or _takes_type(types, _type_of(value)):
         return value
     converted = _converted(value, types)
     if "array" in types and converted is value and isinstance(value, str | int | float):
@@ -251,24 +251,23 @@ def zone(value: Any, name: str, schema: Object) -> Any:
     return named[0] if len(named) == 1 else value
 
 
-def types_of(schema: Object) -> frozenset[str]:
+def _types_of(schema: Object) -> frozenset[str]:
     """Return the types that a schema takes; none when it does not say."""
     type_ = schema.get("type")
     if isinstance(type_, str | list):
         return frozenset({type_} if isinstance(type_, str) else map(str, type_))
     branches = schema.get("anyOf", schema.get("oneOf"))
     listed = branches if isinstance(branches, list) else []
-    found = [types_of(one) for one in listed if isinstance(one, Mapping)]
+    found = [_types_of(one) for one in listed if isinstance(one, Mapping)]
     return frozenset().union(*found) if found and all(found) else frozenset()
 
 
-def takes_type(types: frozenset[str], type_: str) -> bool:
-    """True if one of the types takes values of another: an integer is a number."""
+def _takes_type(types: frozenset[str], type_: str) -> bool:
+    # An integer is a number.
     return type_ in types or ("number" in types and type_ == "integer")
 
 
-def type_of(value: Any) -> str:
-    """Return the type of a value, as schemas call it."""
+def _type_of(value: Any) -> str:
     names = {bool: "boolean", int: "integer", float: "number", str: "string", list: "array"}
     return "null" if value is None else names.get(type(value), "object")
 
@@ -283,7 +282,7 @@ def _converted(value: Any, types: frozenset[str]) -> Any:
         if "boolean" in types and text.casefold() in _BOOLEANS:
             return _BOOLEANS[text.casefold()]
         inner = opened(value)
-        return inner if type_of(inner) in types else value
+        return inner if _type_of(inner) in types else value
     if "integer" in types and isinstance(value, float) and value.is_integer():
         return int(value)
     if "string" in types and isinstance(value, int) and not isinstance(value, bool):
