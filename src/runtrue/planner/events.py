@@ -38,7 +38,7 @@ class InvalidWorkflowMade(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FindingSummary:
-    """What a display needs of a finding."""
+    """The parts of a finding that a display needs."""
 
     node_id: str | None
     category: str
