@@ -48,7 +48,7 @@ class RunInputs:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TrialResult:
+class WorkflowTrial:
     """The outputs of a run, its final store, and everything that was wrong."""
 
     outputs: dict[str, Any]
@@ -80,7 +80,7 @@ class RuntimeValidationNode(PlannerNode):
             components=tuple(shared.get("components", ())),
         )
 
-    async def exec(self, inputs: RunInputs) -> TrialResult:
+    async def exec(self, inputs: RunInputs) -> WorkflowTrial:
         """Run it once with a fresh store, within the time limit, and learn from a pass."""
         emit(AttemptStarted(number=inputs.number, limit=MOST_FIXES + 1))
         ran = await _run(self.context, inputs, seconds=self.context.seconds)
@@ -100,7 +100,7 @@ class RuntimeValidationNode(PlannerNode):
                 emit(MemoryTrouble(message=memory.trouble))
         return ran
 
-    def post(self, shared: Shared, inputs: RunInputs, ran: TrialResult) -> str:
+    def post(self, shared: Shared, inputs: RunInputs, ran: WorkflowTrial) -> str:
         """Add the attempt to the history, and go where `decide` says."""
         fixes = shared.setdefault("runtime_attempts", 0)
         history = _with_attempt(shared, inputs, ran)
@@ -135,11 +135,11 @@ class WorkflowRunNode(PlannerNode):
             params=shared.get("execution_params", {}),
         )
 
-    async def exec(self, inputs: RunInputs) -> TrialResult:
+    async def exec(self, inputs: RunInputs) -> WorkflowTrial:
         """Run it without a time limit."""
         return await _run(self.context, inputs, seconds=None)
 
-    def post(self, shared: Shared, inputs: RunInputs, ran: TrialResult) -> None:
+    def post(self, shared: Shared, inputs: RunInputs, ran: WorkflowTrial) -> None:
         """Store its outputs and what was wrong."""
         shared["history"] = _with_attempt(shared, inputs, ran)
         _store_outputs(shared, ran)
@@ -147,7 +147,9 @@ class WorkflowRunNode(PlannerNode):
             _store_findings(shared, ran)
 
 
-async def _run(context: PlannerContext, inputs: RunInputs, *, seconds: float | None) -> TrialResult:
+async def _run(
+    context: PlannerContext, inputs: RunInputs, *, seconds: float | None
+) -> WorkflowTrial:
     handled: dict[str, dict[str, Any]] = {}
     report = bound_emit()
 
@@ -171,7 +173,7 @@ async def _run(context: PlannerContext, inputs: RunInputs, *, seconds: float | N
     findings = findings_of(
         inputs.workflow, result, handled=handled, registry=context.registry, task=inputs.task
     )
-    return TrialResult(
+    return WorkflowTrial(
         outputs=result.outputs,
         store=result.store,
         findings=findings,
@@ -180,12 +182,12 @@ async def _run(context: PlannerContext, inputs: RunInputs, *, seconds: float | N
     )
 
 
-def _store_outputs(shared: Shared, ran: TrialResult) -> None:
+def _store_outputs(shared: Shared, ran: WorkflowTrial) -> None:
     shared["result"], shared["runtime_store"] = ran.outputs, ran.store
     shared["done"] = ran.done
 
 
-def _store_findings(shared: Shared, ran: TrialResult) -> None:
+def _store_findings(shared: Shared, ran: WorkflowTrial) -> None:
     shared["runtime_errors"] = [runtime_error(finding) for finding in ran.findings]
     shared["runtime_findings"] = ran.findings
 
@@ -200,7 +202,7 @@ def _policy(history: History, fixes: int) -> Policy:
     )
 
 
-def _with_attempt(shared: Shared, inputs: RunInputs, ran: TrialResult) -> History:
+def _with_attempt(shared: Shared, inputs: RunInputs, ran: WorkflowTrial) -> History:
     history: History = shared.get("history", History())
     verdict = Verdict(
         check=_CHECK,
