@@ -62,7 +62,9 @@ def learn(
             memory.remember(scope, wanted, found, fixer=by, kind=kind)
 
 
-def _of_extraction(memory: Memory, scope: OperationScope, before: Object, after: Object) -> Iterator[Lesson]:
+def _of_extraction(
+    memory: Memory, scope: OperationScope, before: Object, after: Object
+) -> Iterator[Lesson]:
     guessed = _params(before, "extract")
     for name, path in _params(after, "extract").items():
         guess = guessed.get(name)
