@@ -212,6 +212,14 @@ def watch_group() -> Iterator[tuple[dict[str, str], Callable[[int], None]]]:
             kill_marked(mark)
 
 
+def signal_name(number: int) -> str:
+    """Return the name of a signal, such as `SIGKILL`."""
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
+
+
 @contextlib.contextmanager
 def temporary_directory(prefix: str) -> Iterator[Path]:
     """Make a directory that is gone when the block ends, or when this process does."""

@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from runtrue.redaction import REDACTED
 from runtrue.workflow.secrets import (
-    REDACTED,
     EnvironmentName,
     MissingSecret,
     SecretRedactor,

@@ -7,7 +7,6 @@ The plain reader, for any command at all, knows only the exit code.
 from __future__ import annotations
 
 import json
-import signal
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -26,7 +25,7 @@ from runtrue.loop import (
     Outcome,
     Workplace,
 )
-from runtrue.process import Ended
+from runtrue.process import Ended, signal_name
 
 #: The characters of a tool's output that a finding or verdict keeps, at each end.
 _SAMPLE = 2_000
@@ -118,7 +117,7 @@ class Reader:
             message = f"did not end within {allowed:.6g} s"
             return self.finding(TIMEOUT, message, sample=sample, data=used)
         if code < 0:
-            return self.finding("signal", f"was killed by {_signal_name(-code)}", sample=sample)
+            return self.finding("signal", f"was killed by {signal_name(-code)}", sample=sample)
         if self.is_shell and code in (126, 127):
             # The shell's own codes for a program that cannot be run or found.
             return self.finding(
@@ -185,10 +184,3 @@ def json_lines(text: str) -> list[dict[str, Any]]:
             except ValueError:
                 continue
     return items
-
-
-def _signal_name(number: int) -> str:
-    try:
-        return signal.Signals(number).name
-    except ValueError:
-        return f"signal {number}"

@@ -4,7 +4,6 @@ Every mistake is one sentence with file, line and key, and with what would have 
 `sections` and `plans` define what can be set, `rules` what no type can express, `load` reads it.
 """
 
-from runtrue.config.isolation import IsolationConfig
 from runtrue.config.load import load_config
 from runtrue.config.plans import (
     PlansConfig,
@@ -17,7 +16,6 @@ from runtrue.config.plans import (
     fill_profile,
 )
 from runtrue.config.rules import problem_of_profile, problems_of_validation
-from runtrue.config.secrets import SecretsConfig, StoreKind
 from runtrue.config.sections import (
     RUNGS,
     AgentConfig,
@@ -26,15 +24,18 @@ from runtrue.config.sections import (
     EscalationConfig,
     FixersConfig,
     GateConfig,
+    IsolationConfig,
     MemoryConfig,
     ModelConfig,
     RalphConfig,
     SandboxConfig,
     SearchConfig,
+    SecretsConfig,
     SecurityConfig,
+    StoreKind,
+    WorkflowsConfig,
 )
 from runtrue.config.user import allowed_addresses
-from runtrue.config.workflows import WorkflowsConfig
 
 __all__ = [
     "RUNGS",

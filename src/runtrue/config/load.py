@@ -33,7 +33,6 @@ def load_config(project: Path) -> Config:
 
 
 def _with_search_time(config: Config, said: str | None) -> Config:
-    """The configuration with the time for searching that the environment gives it."""
     if not said:
         return config
     try:

@@ -8,8 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from runtrue.config.plans import PlansConfig, ValidationConfig, ValidationKind
-from runtrue.config.sections import RUNGS, CheckConfig, Config, EscalationConfig
-from runtrue.config.workflows import WorkflowsConfig
+from runtrue.config.sections import RUNGS, CheckConfig, Config, EscalationConfig, WorkflowsConfig
 from runtrue.documents import (
     KeyProblem,
     Pointer,
@@ -163,7 +162,6 @@ def _problems_of_escalation(escalation: EscalationConfig) -> Iterator[KeyProblem
 
 
 def _commands(config: Config) -> Iterator[tuple[Pointer, str]]:
-    """Yield each command that will be started, with its keys."""
     for name, check in config.checks.items():
         yield ("checks", name, "command"), check.command
         if check.fix is not None:

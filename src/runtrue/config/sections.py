@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import Annotated, Literal
 
 from msgspec import Meta
 
-from runtrue.config.isolation import IsolationConfig, Route
 from runtrue.config.plans import PlansConfig, Seconds
-from runtrue.config.secrets import SecretsConfig
-from runtrue.config.workflows import WorkflowsConfig
+from runtrue.confinement import ResourceLimits
 from runtrue.loop import Limits, Mode, Notification, Policy, Requirements, Trigger
+
+#: The levels that need nothing but the machine, weakest first, and those that need an engine.
+LevelName = Literal["process", "landlock", "bubblewrap", "docker", "podman"]
+_PORT = r"(?:[1-5]?\d{1,4}|6[0-4]\d{3}|65[0-4]\d\d|655[0-2]\d|6553[0-5])"
+#: `host:port`; a host may begin with `*.`, and an address of IPv6 is in brackets.
+Route = Annotated[str, Meta(pattern=rf"^(?:[^\s:/@\[\]]+|\[[0-9A-Fa-f:.]+\]):{_PORT}$")]
 
 #: All rungs of the ladder, cheapest first. `human` is only climbed to when it is asked for.
 RUNGS = ("memory", "tool", "search", "model", "agent", "human")
@@ -162,6 +167,53 @@ class ModelConfig:
 
     #: `provider:name`; RUNTRUE_MODEL overrides it.
     name: str | None = None
+
+
+_RESOURCE_LIMITS = ResourceLimits()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IsolationConfig:
+    """`[isolation]`."""
+
+    #: Where nothing as strong as this can be had, commands are not run.
+    minimum: Literal["process", "landlock", "bubblewrap"] = "landlock"
+    #: None: the strongest that can be had. RUNTRUE_ISOLATION overrides it.
+    level: LevelName | None = None
+    #: What checks and candidates may connect to.
+    network: tuple[Route, ...] = ()
+    #: Further places that they may read, and write.
+    read: tuple[str, ...] = ()
+    write: tuple[str, ...] = ()
+    #: The image of a container, for `docker` and `podman`.
+    image: str | None = None
+    limits: ResourceLimits = _RESOURCE_LIMITS
+
+
+class StoreKind(StrEnum):
+    """A place where secrets are kept."""
+
+    ENVIRONMENT = "environment"
+    KEYRING = "keyring"
+    FILE = "file"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SecretsConfig:
+    """`[secrets]`."""
+
+    #: Where a secret is looked up by its name, in this order.
+    stores: tuple[StoreKind, ...] = tuple(StoreKind)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkflowsConfig:
+    """`[workflows]`. It is heard in the user's own file only: a project must not open doors."""
+
+    #: This machine itself. RUNTRUE_ALLOW_LOOPBACK overrides it.
+    allow_loopback: bool = False
+    #: Addresses, networks and names, with a port or without. RUNTRUE_ALLOW_PRIVATE overrides it.
+    allow_private: tuple[str, ...] = ()
 
 
 _ISOLATION = IsolationConfig()

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from runtrue.addresses import Allowed, Entry
-from runtrue.config.workflows import WorkflowsConfig
+from runtrue.config.sections import WorkflowsConfig
 from runtrue.documents import KeyProblem, Source, read_data, read_toml
 from runtrue.errors import ConfigError, UsageError
 
@@ -47,7 +47,7 @@ def allowed_addresses() -> Allowed:
 
 
 def _read() -> WorkflowsConfig:
-    """`[workflows]` of `runtrue.toml` in `$RUNTRUE_HOME`, else in `~/.runtrue`.
+    """Read `[workflows]` of `runtrue.toml` in `$RUNTRUE_HOME`, else in `~/.runtrue`.
 
     Not of the nearest `.runtrue`: that one may have come with the project.
     """

@@ -107,7 +107,6 @@ def _any_of(names: str, types: dict[str, str]) -> str:
 
 
 def _below(data: Any, hint: Any, at: Pointer) -> Iterator[tuple[Any, Any, Pointer]]:
-    """Yield the type, the value and the pointer of each member or item."""
     if dataclasses.is_dataclass(hint) and isinstance(data, dict):
         hints = _hints(typing.cast(Hashable, hint))
         for key in (key for key in data if key in hints):

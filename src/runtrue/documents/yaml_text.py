@@ -194,7 +194,6 @@ def _name(key: Node) -> str:
 
 
 def _sources(node: Node) -> list[MappingNode]:
-    """Return the mappings that `<<` names."""
     named = node.value if isinstance(node, SequenceNode) else [node]
     sources = [one for one in named if isinstance(one, MappingNode)]
     if len(sources) < len(named):

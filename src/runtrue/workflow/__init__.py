@@ -6,12 +6,12 @@
 that is still to be proven, perhaps more than once; `store` where saved ones are.
 """
 
+from runtrue.redaction import REDACTED
 from runtrue.workflow.calls import CallReplayed, Calls
-from runtrue.workflow.compile import compile_workflow
+from runtrue.workflow.compile import checked, compile_workflow
 from runtrue.workflow.events import Isolated, ItemFinished, NodeFailure, NodeHandled, NodeRetried
 from runtrue.workflow.inputs import InputError, prepare_inputs
 from runtrue.workflow.ir import Workflow, schema
-from runtrue.workflow.load import load_workflow
 from runtrue.workflow.mcp import (
     HttpServer,
     StdioServer,
@@ -29,16 +29,15 @@ from runtrue.workflow.run import (
     KIND,
     Started,
     WorkflowResult,
-    checked,
     execute_workflow,
     prepare_workflow,
     report_so_far,
     run_workflow,
     start_workflow,
 )
-from runtrue.workflow.secrets import REDACTED, redact_by_name, sample_text
+from runtrue.workflow.secrets import redact_by_name, sample_text
 from runtrue.workflow.step import as_data
-from runtrue.workflow.store import WorkflowStore, propose_name
+from runtrue.workflow.store import WorkflowStore, load_workflow, propose_name
 from runtrue.workflow.templates import TemplateSyntaxError, Unresolved, compile_template
 from runtrue.workflow.trial import try_workflow
 from runtrue.workflow.validate import validate_workflow

@@ -136,7 +136,11 @@ class Calls:
             raise _interrupted(step.name, run_id)
         if step.side_effect:
             if place in self._done:
-                raise _already_done()
+                raise NodeFailed(
+                    "has been done by an earlier attempt, and is not done again with other inputs",
+                    category="already_done",
+                    fault=Fault.HUMAN,
+                )
             self._begun.add(key)
             self._open[key] = step, place
             self._emit(CallBegun(key=key, node=step.name))
@@ -145,17 +149,20 @@ class Calls:
         except NodeFailed as error:
             self._open.pop(key, None)
             if step.side_effect or step.goes_on_after(error):
-                failed = NodeOutcome({}, failed=True, failure=as_data(error))
-                self._record(key, step, place, failed)
+                self._record(key, step, place, _failed(error))
             raise
         self._open.pop(key, None)
         return _ended(self._record(key, step, place, done))
 
     def settle(self) -> None:
         """Record the calls that the end of the attempt cut off."""
+        cut_off = NodeFailed(
+            "was cut off while it was running, and may have happened",
+            category="cut_off",
+            fault=Fault.ENVIRONMENT,
+        )
         for key, (step, place) in self._open.items():
-            failed = NodeOutcome({}, failed=True, failure=as_data(_cut_off()))
-            self._record(key, step, place, failed)
+            self._record(key, step, place, _failed(cut_off))
         self._open.clear()
 
     def done(self) -> frozenset[str]:
@@ -181,8 +188,7 @@ class Calls:
         try:
             _encode(done)
         except (TypeError, ValueError, RecursionError) as error:
-            failure = as_data(_unrecordable("gave", error))
-            done = NodeOutcome({}, failed=True, failure=failure)
+            done = _failed(_unrecordable("gave", error))
         event = CallMade(
             key=key,
             node=step.name,
@@ -216,6 +222,10 @@ class Calls:
             self._keep(event)
 
 
+def _failed(error: NodeFailed) -> NodeOutcome:
+    return NodeOutcome({}, failed=True, failure=as_data(error))
+
+
 def _ended(made: _Made) -> NodeOutcome:
     if made.done.failure is not None:
         raise failure_of(made.done.failure)
@@ -228,22 +238,6 @@ def _interrupted(node: str, run_id: str) -> SideEffectInterrupted:
     return SideEffectInterrupted(
         f"{run} stopped inside {node!r}, which has a side effect that may already have happened; "
         f"look, then fire it again with {again}"
-    )
-
-
-def _already_done() -> NodeFailed:
-    return NodeFailed(
-        "has been done by an earlier attempt, and is not done again with other inputs",
-        category="already_done",
-        fault=Fault.HUMAN,
-    )
-
-
-def _cut_off() -> NodeFailed:
-    return NodeFailed(
-        "was cut off while it was running, and may have happened",
-        category="cut_off",
-        fault=Fault.ENVIRONMENT,
     )
 
 

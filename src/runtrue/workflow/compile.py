@@ -1,4 +1,4 @@
-"""Compiling: a workflow becomes a flow of the kernel, one kernel node for each of its nodes."""
+"""Compile a workflow into a flow of the kernel, one kernel node for each of its nodes."""
 
 from __future__ import annotations
 
@@ -38,13 +38,19 @@ def compile_workflow(ir: Mapping[str, Any], *, registry: Registry | None = None)
 
     `run_workflow` is the shorter way: it also checks the inputs, and reads the outputs.
     """
-    workflow = Workflow.of(ir)
     registry = registry or Registry.here()
+    workflow, parsed = checked(ir, registry)
+    base = workflow.path.parent if workflow.path else registry.directory
+    return assemble(parsed, Surroundings(registry, base))
+
+
+def checked(ir: Mapping[str, Any], registry: Registry) -> tuple[Workflow, WorkflowIR]:
+    """Return a workflow as it is and as typed data. Raises `InvalidWorkflow`."""
+    workflow = Workflow.of(ir)
     problems = validate_workflow(workflow, registry=registry)
     if problems:
         raise InvalidWorkflow(workflow.name, problems)
-    base = workflow.path.parent if workflow.path else registry.directory
-    return assemble(parse_ir(workflow), Surroundings(registry, base))
+    return workflow, parse_ir(workflow)
 
 
 def assemble(ir: WorkflowIR, surroundings: Surroundings) -> Flow:

@@ -181,8 +181,6 @@ def translated_errors() -> Iterator[None]:
 
 
 class _GuardedBody(httpx2.AsyncByteStream):
-    """The body of a response."""
-
     def __init__(self, stream: Any) -> None:
         self._stream = stream
 

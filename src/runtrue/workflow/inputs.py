@@ -21,7 +21,7 @@ from typing import Any
 
 from runtrue.documents import DocumentError, closest, find_flaw, parse_document
 from runtrue.errors import UsageError
-from runtrue.workflow.secrets import redact_by_name
+from runtrue.workflow.secrets import is_secret_name
 
 _NAMES = {"str": "string", "float": "number", "int": "integer", "bool": "boolean"}
 _NAMES |= {"dict": "object", "list": "array"}
@@ -53,8 +53,6 @@ class InputError(UsageError):
 
 
 class _Unfit(Exception):
-    """A value is not what is wanted."""
-
     def __init__(self, wanted: str, why: str = "") -> None:
         super().__init__(wanted)
         self.wanted = wanted
@@ -211,7 +209,7 @@ def _unknown(declared: Mapping[str, Any], given: Mapping[str, Any]) -> Iterator[
 
 
 def _wrong(name: str, value: object, error: _Unfit) -> str:
-    hidden = _looks_secret(name) or find_flaw(value)
+    hidden = is_secret_name(name) or find_flaw(value)
     given = "" if hidden else f", not {_shown(value)}"
     why = f"; {error.why}" if error.why else ""
     return f"input {name!r} must be {error.wanted}{given}{why}"
@@ -222,10 +220,6 @@ def _shown(value: object) -> str:
         return _a("object" if isinstance(value, dict) else "array")
     text = repr(value) if isinstance(value, str) else json.dumps(value)
     return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 1]}…"
-
-
-def _looks_secret(name: str) -> bool:
-    return bool(redact_by_name({name: ""})[name])
 
 
 def _a(noun: str) -> str:

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 import msgspec
 
-from runtrue.errors import RuntimeValidationError
+from runtrue.errors import NodeFailed, RuntimeValidationError
+from runtrue.loop import Fault
 from runtrue.workflow.purpose import same_text
 from runtrue.workflow.references import Place
 
@@ -31,6 +32,7 @@ __all__ = [
     "Result",
     "WorkflowNode",
     "describe_type",
+    "failure",
     "kind_of",
     "object_schema",
 ]
@@ -200,6 +202,33 @@ class Interface:
     def required(self) -> tuple[str, ...]:
         """The params that must be given."""
         return tuple(self.params_schema.get("required", ()))
+
+
+def failure(
+    message: str,
+    category: str,
+    outputs: Mapping[str, Any] | None = None,
+    *,
+    error_type: type[NodeFailed] = NodeFailed,
+    fault: str = Fault.CANDIDATE,
+    attempted: Iterable[str] = (),
+    available: Iterable[str] = (),
+    sample: str | None = None,
+    data: Mapping[str, Any] | None = None,
+    transient: bool = False,
+) -> NodeFailed:
+    """Return a failure whose message is an output as well: `error`."""
+    return error_type(
+        message,
+        category=category,
+        fault=fault,
+        attempted=attempted,
+        available=available,
+        sample=sample,
+        data=data,
+        outputs={**(outputs or {}), "error": message},
+        transient=transient,
+    )
 
 
 def object_schema(declared: type) -> dict[str, Any]:

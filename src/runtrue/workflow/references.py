@@ -11,12 +11,10 @@ import msgspec
 from runtrue.workflow.path_syntax import (
     LARGEST_INDEX,
     PathSyntaxError,
-    caret,
     read_name,
     read_steps,
     skip_blanks,
     spell_step,
-    where,
 )
 from runtrue.workflow.paths import Missing, Path, missing
 from runtrue.workflow.secrets import EnvironmentName, SecretText
@@ -31,20 +29,12 @@ ENVIRONMENT = "env"
 DEEPEST_REFERENCE = 10
 
 
-class TemplateSyntaxError(ValueError):
+class TemplateSyntaxError(PathSyntaxError):
     """A string is no template. `place` leads to it; `position` is the offending character."""
 
     def __init__(self, problem: str, text: str, position: int, place: Place) -> None:
-        super().__init__(f"{problem} ({where(text, position)})")
-        self.problem = problem
-        self.text = text
-        self.position = position
+        super().__init__(problem, text, position)
         self.place = place
-
-    @property
-    def caret(self) -> str:
-        """Two lines: the text, and a caret below the offending character."""
-        return caret(self.text, self.position)
 
 
 class Unresolved(Exception):
@@ -94,7 +84,6 @@ class Reference:
         return found
 
     def _located(self, store: Store) -> Path:
-        """Return the path within the store, with its nested references resolved."""
         steps: list[str | int] = [self.root]
         for step in self.steps:
             value = step.resolve(store) if isinstance(step, Reference) else step

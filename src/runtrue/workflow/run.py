@@ -13,22 +13,21 @@ from typing import Any
 
 import msgspec
 
-from runtrue.errors import InvalidWorkflow, NodeFailed, UsageError
+from runtrue.errors import NodeFailed, UsageError
 from runtrue.flow import Flow, Journal, Listener, Outcome, Run, RunRow, RunState, Segment
 from runtrue.home import Home
-from runtrue.workflow.compile import assemble
+from runtrue.workflow.compile import assemble, checked
 from runtrue.workflow.context import Context, Surroundings, entered, opened
 from runtrue.workflow.event_loop import run_to_end
 from runtrue.workflow.events import NodeFailure
 from runtrue.workflow.inputs import prepare_inputs
-from runtrue.workflow.ir import Workflow, WorkflowIR, parse_ir
-from runtrue.workflow.load import load_workflow
+from runtrue.workflow.ir import WorkflowIR, parse_ir
 from runtrue.workflow.outputs import outputs_of
 from runtrue.workflow.recorded_secrets import redact_workflow, restore_secrets, secret_texts
 from runtrue.workflow.registry import Registry
 from runtrue.workflow.report import WorkflowReport, recorded_outputs, report_of, unfinished_report
 from runtrue.workflow.secrets import SecretRedactor
-from runtrue.workflow.validate import validate_workflow
+from runtrue.workflow.store import load_workflow
 
 KIND = "workflow"
 
@@ -151,7 +150,7 @@ def start_workflow(
     stdin: str | None = None,
     from_text: bool = False,
 ) -> Started:
-    """Record a new run of a valid workflow with inputs that fit, to be driven by a dispatcher.
+    """Record a new run of a valid workflow with inputs that fit, for a dispatcher to run.
 
     With `from_text` the inputs are what a person typed, and are read by their declared types.
     """
@@ -214,15 +213,6 @@ def report_so_far(journal: Journal, run: RunRow) -> WorkflowReport:
     # Where the workflow itself is wrong, going on would only fail again.
     can_go_on = run.state is RunState.FAILED and not (failure and failure["fixable"])
     return replace(report, resumable=can_go_on)
-
-
-def checked(ir: Mapping[str, Any], registry: Registry) -> tuple[Workflow, WorkflowIR]:
-    """Return a workflow as it is and as typed data. Raises `InvalidWorkflow`."""
-    workflow = Workflow.of(ir)
-    problems = validate_workflow(workflow, registry=registry)
-    if problems:
-        raise InvalidWorkflow(workflow.name, problems)
-    return workflow, parse_ir(workflow)
 
 
 def surroundings_of(

@@ -37,7 +37,7 @@ def spellings(secret: str) -> Iterator[str]:
 
 
 def _patterns(text: str, tail: str = "") -> Iterator[str]:
-    """One pattern for each way in which the first character may be written.
+    """Yield one pattern for each way in which the first character may be written.
 
     Patterns that begin with a plain character let `re` pass quickly over what cannot match.
     """
@@ -55,7 +55,7 @@ def _patterns(text: str, tail: str = "") -> Iterator[str]:
 
 
 def _anyhow(unit: str) -> str:
-    """A pattern of a character, or a row of backslashes, within a secret."""
+    """Return a pattern of a character, or of a row of backslashes, within a secret."""
     if unit.startswith("\\"):
         # A row gives none back: there would be too many ways to share them with what follows.
         return f"{_SLASH}{{{len(unit)},{len(unit) * _MOST}}}+"

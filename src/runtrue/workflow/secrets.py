@@ -10,13 +10,11 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from runtrue.redaction import Redactor, secrets_in
+from runtrue.redaction import REDACTED, Redactor, secrets_in
 from runtrue.secrets import secret_of
 from runtrue.workflow.paths import opened
 from runtrue.workflow.secret_spellings import spellings
 
-#: What stands where a secret was.
-REDACTED = "[redacted]"
 #: Secrets shorter than this are not looked for inside of text: half of it would match.
 SHORTEST = 4
 #: The same for variables that nothing refers to, and that are secrets by their name alone.
@@ -210,6 +208,11 @@ def _redacted(value: Any, hidden: tuple[type, ...]) -> Any:
     if isinstance(value, list | tuple):
         return [_redacted(inner, hidden) for inner in value]
     return REDACTED if isinstance(value, hidden) and not isinstance(value, bool) else value
+
+
+def is_secret_name(name: str) -> bool:
+    """True if a name says that its value is a secret."""
+    return bool(_hidden_by(name))
 
 
 def _hidden_by(name: str) -> tuple[type, ...]:

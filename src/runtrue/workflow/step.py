@@ -72,7 +72,7 @@ class WorkflowStep(Node):
 
     def prep(self, shared: Store) -> Any:
         """Return the params, filled in. Secrets are still only named."""
-        with self._failing(shared):
+        with _Failing(self, shared):
             self._count_visit()
             return self._resolved(shared)
 
@@ -193,7 +193,7 @@ class WorkflowStep(Node):
 
     def post(self, shared: Store, inputs: Any, result: NodeOutcome) -> str:
         """Put the outputs into the store and follow the action."""
-        with self._failing(shared):
+        with _Failing(self, shared):
             done = self._settled(inputs, result)
             self._write(shared, done.outputs)
             return self._leading(done.action)
@@ -233,9 +233,6 @@ class WorkflowStep(Node):
                 available=known,
             )
         return action
-
-    def _failing(self, shared: Store) -> _Failing:
-        return _Failing(self, shared)
 
     def _reported(self, error: NodeFailed) -> NodeFailed:
         """Report the failure, with its node's id, to listeners and the journal."""
@@ -329,7 +326,6 @@ def _unforeseen(error: Exception) -> NodeFailed:
 
 
 def _redacted_failure(error: Exception, context: Context) -> NodeFailed:
-    """Return what a node raised as a failure without secrets."""
     failure = error if isinstance(error, NodeFailed) else _unforeseen(error)
     _redact(failure, context)
     return failure

@@ -21,8 +21,10 @@ from runtrue.documents import (
     read_document,
     suggestion,
 )
-from runtrue.errors import HostError, UsageError
+from runtrue.errors import HostError, InvalidWorkflow, Problem, UsageError
 from runtrue.home import Home
+from runtrue.workflow.ir import Workflow
+from runtrue.workflow.node import kind_of
 
 MAX_NAME = 64
 
@@ -236,7 +238,7 @@ def _refuse_way_out(path: Path, directory: Path) -> None:
 
 
 def _put_if_free(temporary: Path, path: Path) -> None:
-    """Give a file its name unless another has it, also when two do this at once."""
+    """Give a file its name unless another has it, safely if two do this at once."""
     try:
         path.hardlink_to(temporary)
     except FileExistsError:
@@ -254,3 +256,32 @@ def _sync_directory(directory: Path) -> None:
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
+
+
+# -- loading --------------------------------------------------------------------------------------
+
+
+def load_workflow(source: str | Path, *, home: Home | None = None) -> Workflow:
+    """Read a workflow from a file, or by the name it is saved under. It is not validated yet.
+
+    A name with a suffix or a slash in it is a path, and so is one that a file has.
+    """
+    text = str(source)
+    is_path = isinstance(source, Path) or "/" in text or text.endswith(SUFFIXES)
+    if is_path or Path(text).is_file():
+        return as_workflow(read_document(Path(source)), path=Path(source).absolute())
+    return load_saved(text, home or Home.find(Path.cwd()))
+
+
+def load_saved(name: str, home: Home) -> Workflow:
+    """Read the workflow that is saved under a name, whatever files there are."""
+    store = WorkflowStore(home)
+    return as_workflow(store.load(name), name=name, path=store.find(name))
+
+
+def as_workflow(document: Document, *, path: Path | None, name: str | None = None) -> Workflow:
+    """Return a document as a workflow. Raises InvalidWorkflow if it is no object."""
+    if not isinstance(document.data, dict):
+        problem = f"a workflow is an object with `nodes`, and this is {kind_of(document.data)}"
+        raise InvalidWorkflow(document.name, [Problem(pointer="", message=problem, line=1)])
+    return Workflow(document.data, name=name or document.name, path=path, line=document.line)

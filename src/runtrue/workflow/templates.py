@@ -31,6 +31,7 @@ __all__ = [
     "Unresolved",
     "compile_template",
     "escape",
+    "has_reference",
 ]
 
 Render = Callable[[Store], Any]
@@ -75,6 +76,14 @@ def compile_template(value: Any) -> Template:
     references = []
     render = _compile(value, (), references)
     return Template(tuple(references), render or _constant(value))
+
+
+def has_reference(value: Any) -> bool:
+    """True if a value contains a reference, or one that is malformed."""
+    try:
+        return bool(compile_template(value).references)
+    except TemplateSyntaxError:
+        return True
 
 
 def escape(text: str) -> str:

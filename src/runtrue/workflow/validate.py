@@ -19,7 +19,12 @@ from runtrue.workflow.node import Place, WorkflowNode
 from runtrue.workflow.outputs import source_template
 from runtrue.workflow.registry import Registry
 from runtrue.workflow.shape import close_to, schema_problems
-from runtrue.workflow.templates import Reference, TemplateSyntaxError, compile_template
+from runtrue.workflow.templates import (
+    Reference,
+    TemplateSyntaxError,
+    compile_template,
+    has_reference,
+)
 
 #: What a batch node gives instead of the outputs of its type.
 BATCH_OUTPUTS = ("results", "count", "success_count", "error_count", "errors")
@@ -224,7 +229,7 @@ class _Validation:
         loose = {**interface.params_schema, "required": [], "additionalProperties": True}
         for inner, message in schema_problems(given, loose):
             # Where a reference stands, only the run will tell what is there.
-            if not _has_reference(_value_at(params, inner)):
+            if not has_reference(_value_at(params, inner)):
                 yield (*within, *inner), message, ()
         yield from (((*within, *inner), message, ()) for inner, message in kind.check(params))
         deeper = kind.check_in(params, self.workflow, self.registry)
@@ -319,10 +324,3 @@ def _value_at(value: Any, place: Place) -> Any:
     for part in place:
         value = value[part]
     return value
-
-
-def _has_reference(value: Any) -> bool:
-    try:
-        return bool(compile_template(value).references)
-    except TemplateSyntaxError:
-        return True  # reported elsewhere

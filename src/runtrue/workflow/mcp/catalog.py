@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
-import tempfile
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -13,6 +11,7 @@ import msgspec
 
 from runtrue.home import Home
 from runtrue.workflow.event_loop import run_to_end
+from runtrue.workflow.mcp.files import replace_file
 from runtrue.workflow.mcp.servers import Server
 from runtrue.workflow.mcp.sessions import Sessions
 from runtrue.workflow.mcp.tools import ToolError, ToolInfo
@@ -101,11 +100,7 @@ class Catalog:
         listing = _Listing(self._digest(server), list(tools.values()))
         # A listing that cannot be kept is asked for again.
         with suppress(OSError):
-            self._folder.mkdir(parents=True, exist_ok=True)
-            handle, name = tempfile.mkstemp(dir=self._folder)
-            with os.fdopen(handle, "wb") as file:
-                file.write(msgspec.json.encode(listing))
-            Path(name).replace(self._file(server))
+            replace_file(self._file(server), msgspec.json.encode(listing))
 
     def _file(self, server: str) -> Path:
         return self._folder / f"{server}.json"

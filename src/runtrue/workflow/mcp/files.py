@@ -6,7 +6,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import re
 import tempfile
@@ -208,7 +207,7 @@ class _Entry:
 
 
 def _entries(file: Path) -> tuple[dict[str, Any], dict[str, Any]]:
-    """All that a file holds, and within it the servers; new ones where there is no file."""
+    """Return a file's data, and the servers within it; new ones where there is no file."""
     if not os.path.lexists(file):
         data: dict[str, Any] = {"mcpServers": {}}
         return data, data["mcpServers"]
@@ -230,21 +229,24 @@ def _entry(server: Server) -> Mapping[str, Any]:
 
 
 def _write(file: Path, data: Mapping[str, Any]) -> None:
-    """Replace a file at once, readable by its owner only: it may hold secrets."""
-    # A link to a file kept elsewhere stays one.
+    # A link to a file in another directory stays one.
     file = file.resolve()
+    content = dump_document(data, "json").encode()
     try:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        descriptor, temporary = tempfile.mkstemp(dir=file.parent, prefix=".mcp-")
-        try:
-            with os.fdopen(descriptor, "w", encoding="utf-8") as out:
-                out.write(dump_document(data, "json"))
-                out.flush()
-                os.fsync(out.fileno())
-            Path(temporary).replace(file)
-        except BaseException:
-            with contextlib.suppress(OSError):
-                Path(temporary).unlink()
-            raise
+        replace_file(file, content)
     except OSError as error:
         raise HostError(f"{file} cannot be written: {error.strerror}") from error
+
+
+def replace_file(file: Path, content: bytes) -> None:
+    """Replace a file at once by one that only its owner can read: it may hold secrets."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    descriptor, name = tempfile.mkstemp(dir=file.parent, prefix=".mcp-")
+    try:
+        with os.fdopen(descriptor, "wb") as out:
+            out.write(content)
+            out.flush()
+            os.fsync(out.fileno())
+        Path(name).replace(file)
+    finally:
+        Path(name).unlink(missing_ok=True)

@@ -94,8 +94,6 @@ class HttpConnection:
 
 
 class _Client(httpx2.AsyncClient):
-    """Sends a connection's requests."""
-
     def __init__(self, connection: HttpConnection, **options: Any) -> None:
         super().__init__(**options)
         self._connection = connection

@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from runtrue.loop import Fault
-from runtrue.workflow.mcp.schemas import Mismatch, mismatches, shorten
 from runtrue.workflow.mcp.tools import Category, ToolError, ToolInfo, ToolResult
 from runtrue.workflow.paths import opened
 
-_SHOWN_TEXT = 2000
+_SHOWN_LINE, _SHOWN_TEXT = 300, 2000
 _SHOWN_MISMATCHES = 5
 #: JSON-RPC's own code for arguments that do not fit.
 _INVALID_PARAMS = -32602
@@ -128,7 +127,7 @@ def _convert(tool: ToolInfo, answer: ToolAnswer) -> ToolResult:
 
 
 def _of_block(block: Mapping[str, Any]) -> Any:
-    """A text, or what it holds as JSON; anything else flat, with what its type says it has."""
+    """Return a text, or the JSON that it holds; other blocks flat, with their own fields."""
     if block["type"] == "text":
         # Only objects and lists: a text must not change its type because it looks like a number.
         return opened(block["text"])
@@ -138,3 +137,44 @@ def _of_block(block: Mapping[str, Any]) -> Any:
     if "blob" in flat:
         flat["data"] = flat.pop("blob")
     return flat
+
+
+# -- schemas --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Mismatch:
+    """One place where a value is not as its schema wants it; `path` leads there."""
+
+    path: tuple[str | int, ...]
+    message: str
+
+    def __str__(self) -> str:
+        place = ".".join(str(part) for part in self.path)
+        return f"{place}: {self.message}" if place else self.message
+
+
+def mismatches(schema: dict[str, Any], value: Any) -> list[Mismatch]:
+    """Return everything in a value that breaks a schema.
+
+    A schema that is itself broken, or that refers to something outside of it, says nothing.
+    """
+    from jsonschema import Draft202012Validator, SchemaError
+    from jsonschema.validators import validator_for
+    from referencing import Registry
+    from referencing.exceptions import Unresolvable
+
+    kind = validator_for(schema, default=Draft202012Validator)
+    try:
+        kind.check_schema(schema)
+        # With a registry of its own, nothing is fetched from anywhere.
+        errors = list(kind(schema, registry=Registry()).iter_errors(value))
+    except (SchemaError, Unresolvable):
+        return []
+    return [Mismatch(tuple(error.absolute_path), shorten(error.message)) for error in errors]
+
+
+def shorten(text: str, limit: int = _SHOWN_LINE) -> str:
+    """Return a text on one line, cut where it is too long for a message."""
+    text = " ".join(text.split())
+    return text if len(text) <= limit else f"{text[:limit]}…"

@@ -27,8 +27,7 @@ from pydantic import TypeAdapter, ValidationError
 from runtrue import __version__
 from runtrue.loop import Fault, fault_of_status
 from runtrue.workflow.mcp.http import HttpConnection, HttpFailure
-from runtrue.workflow.mcp.results import ToolAnswer, ToolRefusal, result_of
-from runtrue.workflow.mcp.schemas import shorten
+from runtrue.workflow.mcp.results import ToolAnswer, ToolRefusal, result_of, shorten
 from runtrue.workflow.mcp.servers import Server, StdioServer
 from runtrue.workflow.mcp.stdio import StdioConnection
 from runtrue.workflow.mcp.tools import (
@@ -260,24 +259,15 @@ class ServerSession:
         )
 
     def _error_of(
-        self,
-        category: Category,
-        what: str,
-        tool: ToolInfo | None,
-        *,
-        code: int | None = None,
-        transient: bool = False,
-        attempted: tuple[str, ...] = (),
+        self, category: Category, what: str, tool: ToolInfo | None, **details: Any
     ) -> ToolError:
         return ToolError(
             f"server {self._server.name!r} {what}",
             category=category,
             server=self._server.name,
             tool=tool.name if tool else None,
-            code=code,
-            transient=transient,
-            attempted=attempted,
             stderr=self.printed,
+            **details,
         )
 
     def _quoted(self) -> str:

@@ -6,12 +6,11 @@ import asyncio
 import os
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from runtrue.documents import suggestion
 from runtrue.workflow.mcp.servers import MissingVariables, Server
-from runtrue.workflow.mcp.tools import ToolError, ToolInfo, ToolResult
+from runtrue.workflow.mcp.tools import Category, ToolError, ToolInfo, ToolResult
 
 if TYPE_CHECKING:
     from runtrue.workflow.mcp.session import ServerSession
@@ -43,12 +42,7 @@ class Sessions:
     async def __aenter__(self) -> Sessions:
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self.close()
 
     async def tools(
@@ -102,7 +96,8 @@ class Sessions:
         if tool not in session.tools:
             await session.refresh()
         if tool not in session.tools:
-            raise _unknown_tool(server, tool, tuple(session.tools))
+            what = f"server {server!r} has no tool {tool!r}"
+            raise _unknown(what, "unknown_tool", tuple(session.tools), server, tool)
         return await session.call(session.tools[tool], arguments)
 
     async def _session(self, name: str) -> ServerSession:
@@ -120,7 +115,8 @@ class Sessions:
         if self._is_closed:
             raise RuntimeError("the sessions of this run are closed")
         if name not in self._servers:
-            raise _unknown_server(name, tuple(self._servers))
+            what = f"there is no MCP server {name!r}"
+            raise _unknown(what, "unknown_server", tuple(self._servers), name)
         try:
             resolved = self._servers[name].resolve(self._environment)
         except MissingVariables as error:
@@ -155,28 +151,17 @@ class Sessions:
             ) from error
 
 
-def _unknown_tool(server: str, tool: str, names: tuple[str, ...]) -> ToolError:
-    return ToolError(
-        f"server {server!r} has no tool {tool!r}{_instead(tool, names)}",
-        category="unknown_tool",
-        server=server,
-        tool=tool,
-        attempted=(tool,),
-        available=names,
-    )
-
-
-def _unknown_server(server: str, names: tuple[str, ...]) -> ToolError:
-    return ToolError(
-        f"there is no MCP server {server!r}{_instead(server, names)}",
-        category="unknown_server",
-        server=server,
-        attempted=(server,),
-        available=names,
-    )
-
-
-def _instead(name: str, names: tuple[str, ...]) -> str:
+def _unknown(
+    what: str, category: Category, names: tuple[str, ...], server: str, tool: str | None = None
+) -> ToolError:
+    name = tool or server
     listed = ", ".join(names[:_LISTED]) or "none"
     more = f" and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
-    return f"{suggestion(name, names)}; there are: {listed}{more}"
+    return ToolError(
+        f"{what}{suggestion(name, names)}; there are: {listed}{more}",
+        category=category,
+        server=server,
+        tool=tool,
+        attempted=(name,),
+        available=names,
+    )

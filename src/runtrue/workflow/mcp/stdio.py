@@ -238,6 +238,6 @@ async def _writer(pipe: IO[bytes] | None, pipes: contextlib.ExitStack) -> asynci
 
 
 def _abort(transport: asyncio.WriteTransport) -> None:
-    """Close a pipe that is written to; what was not written yet is for nobody any more."""
+    """Close a pipe at once: nobody reads what was not written yet."""
     if not transport.is_closing():
         transport.abort()

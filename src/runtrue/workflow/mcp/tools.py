@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal, TypeAlias
 
 from runtrue.loop import Fault
@@ -99,6 +99,7 @@ class ToolResult:
     structured: bool
 
 
+@dataclass(eq=False)
 class ToolError(Exception):
     """A tool could not be called, or its call failed. The message is one sentence.
 
@@ -109,34 +110,23 @@ class ToolError(Exception):
     `stderr` is the end of what the server printed, `result` what it answered all the same.
     """
 
-    def __init__(
-        self,
-        message: str,
-        *,
-        category: Category,
-        server: str,
-        tool: str | None = None,
-        fault: Fault | None = None,
-        transient: bool = False,
-        attempted: tuple[str, ...] = (),
-        available: tuple[str, ...] = (),
-        problems: tuple[str, ...] = (),
-        schema: dict[str, Any] | None = None,
-        code: int | None = None,
-        stderr: str = "",
-        result: Any = None,
-    ) -> None:
-        super().__init__(message)
-        self.message = message
-        self.category = category
-        self.server = server
-        self.tool = tool
-        self.fault = fault or _FAULTS.get(category, Fault.CANDIDATE)
-        self.transient = transient
-        self.attempted = attempted
-        self.available = available
-        self.problems = problems
-        self.schema = schema
-        self.code = code
-        self.stderr = stderr
-        self.result = result
+    message: str
+    _: KW_ONLY
+    category: Category
+    server: str
+    tool: str | None = None
+    fault: Fault = None  # type: ignore[assignment]  # by its category
+    transient: bool = False
+    attempted: tuple[str, ...] = ()
+    available: tuple[str, ...] = ()
+    problems: tuple[str, ...] = ()
+    schema: dict[str, Any] | None = None
+    code: int | None = None
+    stderr: str = ""
+    result: Any = None
+
+    def __post_init__(self) -> None:
+        self.fault = self.fault or _FAULTS.get(self.category, Fault.CANDIDATE)
+
+    def __str__(self) -> str:
+        return self.message

@@ -7,6 +7,7 @@ from typing import Any
 
 from runtrue.errors import NodeFailed, RuntimeValidationError
 from runtrue.loop import Fault
+from runtrue.workflow.node import failure
 from runtrue.workflow.paths import Missing, Path, PathSyntaxError, opened, parse_path, sentences
 from runtrue.workflow.secrets import sample_text
 
@@ -55,12 +56,12 @@ def _path(name: str, text: str, outputs: Mapping[str, Any]) -> Path:
     try:
         return parse_path(text)
     except PathSyntaxError as error:
-        message = f"the path for {name!r} cannot be read: {error}"
-        raise RuntimeValidationError(
-            message,
-            category="bad_path",
+        raise failure(
+            f"the path for {name!r} cannot be read: {error}",
+            "bad_path",
+            outputs,
+            error_type=RuntimeValidationError,
             attempted=(text,),
-            outputs={**outputs, "error": message},
         ) from error
 
 
@@ -69,13 +70,14 @@ def _missing(
     wanted: Mapping[str, str],
     response: Any,
     outputs: Mapping[str, Any],
-) -> RuntimeValidationError:
+) -> NodeFailed:
     paths = ", ".join(repr(wanted[name]) for name in missing)
     reasons = dict.fromkeys(sentences(missing.values()))
-    message = f"the response has nothing at {paths}: {'; '.join(reasons)}"
-    return RuntimeValidationError(
-        message,
-        category="missing_extract_path",
+    return failure(
+        f"the response has nothing at {paths}: {'; '.join(reasons)}",
+        "missing_extract_path",
+        outputs,
+        error_type=RuntimeValidationError,
         attempted=[wanted[name] for name in missing],
         available=list(top_level(response))[:_MOST_AVAILABLE],
         sample=sample_text(response),
@@ -90,7 +92,6 @@ def _missing(
                 for name, one in missing.items()
             ]
         },
-        outputs={**outputs, "error": message},
     )
 
 
@@ -98,14 +99,13 @@ def _not_json(wanted: Mapping[str, str], outputs: Mapping[str, Any]) -> NodeFail
     declared = outputs["response_headers"].get("content-type", "")
     kind = declared.partition(";")[0] or "of no declared type"
     what = f"is {kind} and not JSON" if outputs["response"] else "is empty"
-    message = f"the response {what}, so that nothing can be extracted from it"
-    return NodeFailed(
-        message,
-        category="not_json",
+    return failure(
+        f"the response {what}, so that nothing can be extracted from it",
+        "not_json",
+        outputs,
         # Nothing in the workflow is known to be wrong: the server did not answer with data.
         fault=Fault.ENVIRONMENT,
         attempted=wanted.values(),
         sample=None if outputs["response_is_binary"] else sample_text(outputs["response"]),
         data={"content_type": declared},
-        outputs={**outputs, "error": message},
     )

@@ -21,7 +21,7 @@ from msgspec import Meta
 from runtrue.documents import closest
 from runtrue.errors import NodeFailed, RuntimeValidationError
 from runtrue.loop import Fault, fault_of_exception
-from runtrue.workflow.node import Place, Result, WorkflowNode
+from runtrue.workflow.node import Place, Result, WorkflowNode, failure
 
 if TYPE_CHECKING:
     from runtrue.workflow.context import Context
@@ -238,7 +238,7 @@ def _append(path: Path, data: bytes) -> None:
 
 
 def _replace(path: Path, data: bytes) -> None:
-    """Put a complete file in the place of another one, which it is like but for its content."""
+    """Replace a file at once by one of the same owner and mode."""
     before = None
     with contextlib.suppress(FileNotFoundError):
         before = path.stat()
@@ -287,22 +287,8 @@ def _refused(done: str, path: Path, error: OSError) -> NodeFailed:
     return _failed(message, category, path, fault=fault)
 
 
-def _failed(
-    message: str,
-    category: str,
-    path: Path,
-    *,
-    fault: Fault = Fault.CANDIDATE,
-    available: Iterable[str] = (),
-) -> NodeFailed:
-    return NodeFailed(
-        message,
-        category=category,
-        fault=fault,
-        attempted=(str(path),),
-        available=available,
-        outputs={"error": message},
-    )
+def _failed(message: str, category: str, path: Path, **details: Any) -> NodeFailed:
+    return failure(message, category, attempted=(str(path),), **details)
 
 
 def _check_encoding(params: Mapping[str, Any]) -> Iterable[tuple[Place, str]]:

@@ -17,7 +17,7 @@ from runtrue.addresses import Allowed
 from runtrue.config import allowed_addresses
 from runtrue.errors import NodeFailed, UsageError
 from runtrue.loop import Fault, fault_of_status
-from runtrue.workflow.node import Place, Result, WorkflowNode
+from runtrue.workflow.node import Place, Result, WorkflowNode, failure
 from runtrue.workflow.nodes.extract import extract, path_problems
 from runtrue.workflow.nodes.http_exchange import ExchangeLimits, HttpAnswer, exchange
 from runtrue.workflow.nodes.http_params import (
@@ -25,7 +25,6 @@ from runtrue.workflow.nodes.http_params import (
     SAFE,
     HttpParams,
     is_secret_header,
-    is_secret_name,
     written_problems,
 )
 from runtrue.workflow.nodes.http_request import (
@@ -36,7 +35,7 @@ from runtrue.workflow.nodes.http_request import (
 )
 from runtrue.workflow.nodes.http_response import read_body, read_headers
 from runtrue.workflow.purpose import origin_of, same_text
-from runtrue.workflow.secrets import SecretRedactor, sample_text
+from runtrue.workflow.secrets import SecretRedactor, is_secret_name, sample_text
 
 if TYPE_CHECKING:
     import httpx2
@@ -173,13 +172,11 @@ def make_client(*, verify: bool = True) -> httpx2.AsyncClient:
             cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
         )
     except (ImportError, ValueError, OSError, httpx2.InvalidURL):
-        message = f"no request can be sent, since one of {', '.join(_SETTINGS)} cannot be used"
-        raise NodeFailed(
-            message,
-            category="http_settings",
+        raise failure(
+            f"no request can be sent, since one of {', '.join(_SETTINGS)} cannot be used",
+            "http_settings",
             fault=Fault.ENVIRONMENT,
             available=_SETTINGS,
-            outputs={"error": message},
         ) from None
 
 
@@ -189,9 +186,7 @@ def _allowed() -> Allowed:
     except UsageError as error:
         # Who may be talked to is not known, and no other workflow would help.
         message = f"no request can be sent: {error}"
-        raise NodeFailed(
-            message, category="http_settings", fault=Fault.HUMAN, outputs={"error": message}
-        ) from error
+        raise failure(message, "http_settings", fault=Fault.HUMAN) from error
 
 
 def _holds_secret(body: bytes, redactor: SecretRedactor) -> bool:
@@ -254,9 +249,5 @@ def _too_large(answer: HttpAnswer, outputs: dict[str, Any], bounds: ExchangeLimi
         "raise max_bytes to accept them"
     )
     kept = {name: outputs[name] for name in ("status_code", "response_headers", "response_time")}
-    return NodeFailed(
-        message,
-        category="response_too_large",
-        data={"status": answer.status, "method": answer.method, "url": url},
-        outputs={**kept, "error": message},
-    )
+    data = {"status": answer.status, "method": answer.method, "url": url}
+    return failure(message, "response_too_large", kept, data=data)

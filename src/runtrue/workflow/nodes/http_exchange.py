@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from runtrue.addresses import RefusedAddress
 from runtrue.errors import NodeFailed
 from runtrue.loop import Fault
+from runtrue.workflow.node import failure
 from runtrue.workflow.nodes.http_params import IDEMPOTENT, url_problem
 from runtrue.workflow.nodes.http_request import Request, show_url
 
@@ -72,14 +73,12 @@ async def exchange(
             return await _attempt(client, request, limits, started)
     except TimeoutError:
         what = f"was not answered within {limits.timeout:g} s"
-        url = str(request.url)
-        raise _failed(request.method, url, what, category="timeout", transient=True) from None
+        raise _failed(request, what, "timeout", transient=True) from None
 
 
 async def _attempt(
     client: httpx2.AsyncClient, request: Request, limits: ExchangeLimits, started: float
 ) -> HttpAnswer:
-    """Send a request once, through all its redirects."""
     import httpx2
 
     message = client.build_request(
@@ -109,26 +108,18 @@ async def _attempt(
             redirects.check(response, following)
             message = following
     except RefusedAddress as refused:
+        what = f"was not sent: {refused.message}"
         raise _failed(
-            message.method,
-            str(message.url),
-            f"was not sent: {refused.message}",
-            category="refused_address",
-            fault=Fault.HUMAN,
-            data=refused.data,
+            message, what, "refused_address", fault=Fault.HUMAN, data=refused.data
         ) from None
     except (httpx2.RequestError, httpx2.InvalidURL) as error:
         from runtrue.workflow.nodes.http_failures import failure_of
 
-        failure = failure_of(error)
+        why = failure_of(error)
+        data = {"exception": type(error).__name__}
         # Not chained: it would carry the request along, credentials and all.
         raise _failed(
-            message.method,
-            str(message.url),
-            f"failed: {failure.what}",
-            category=failure.category,
-            transient=failure.transient,
-            data={"exception": type(error).__name__},
+            message, f"failed: {why.what}", why.category, transient=why.transient, data=data
         ) from None
 
 
@@ -188,8 +179,7 @@ class _Redirects:
     def _refused(self, following: httpx2.Request, why: str) -> NodeFailed:
         location = show_url(str(following.url))
         what = f"was redirected to {location}: {why}"
-        method, url = self._request.method, str(self._request.url)
-        return _failed(method, url, what, category="redirect", data={"location": location})
+        return _failed(self._request, what, "redirect", data={"location": location})
 
 
 def _is_same_party(one: httpx2.URL, other: httpx2.URL) -> bool:
@@ -201,22 +191,15 @@ def _is_same_party(one: httpx2.URL, other: httpx2.URL) -> bool:
 
 
 def _failed(
-    method: str,
-    url: str,
+    sent: Request | httpx2.Request,
     what: str,
-    *,
     category: str,
+    *,
     fault: Fault = Fault.ENVIRONMENT,
     transient: bool = False,
     data: Mapping[str, str | int] | None = None,
 ) -> NodeFailed:
-    shown = show_url(url)
-    message = f"{method} {shown} {what}"
-    return NodeFailed(
-        message,
-        category=category,
-        fault=fault,
-        data={"method": method, "url": shown, **(data or {})},
-        outputs={"error": message},
-        transient=transient,
-    )
+    url = show_url(str(sent.url))
+    data = {"method": sent.method, "url": url, **(data or {})}
+    message = f"{sent.method} {url} {what}"
+    return failure(message, category, fault=fault, data=data, transient=transient)

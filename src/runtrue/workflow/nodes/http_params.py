@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 from msgspec import UNSET, Meta, UnsetType
 
 from runtrue.workflow.node import Place
-from runtrue.workflow.secrets import redact_by_name
+from runtrue.workflow.secrets import is_secret_name
 
 METHODS = ("GET", "POST", "PUT", "DELETE", "PATCH", "HEAD", "OPTIONS")
 #: Methods that only look.
@@ -204,11 +204,6 @@ def header_problem(name: str, value: str) -> str | None:
     if _CONTROL.search(value.strip()):
         return f"the header {name!r} has a control character or line break in its value"
     return None
-
-
-def is_secret_name(name: str) -> bool:
-    """True if a name says that its value is a secret."""
-    return bool(redact_by_name({name: ""})[name])
 
 
 def is_secret_header(name: str) -> bool:

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from runtrue.documents import MAX_DEPTH
-from runtrue.workflow.secrets import REDACTED
+from runtrue.redaction import REDACTED
 
 _BINARY = ("image/", "audio/", "video/", "font/")
 _BINARY_TYPES = frozenset(

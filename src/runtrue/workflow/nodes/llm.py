@@ -9,10 +9,9 @@ from typing import Annotated, Any
 from msgspec import Meta
 
 from runtrue.config import load_config
-from runtrue.errors import NodeFailed
 from runtrue.models import ModelError, model_name, open_model
 from runtrue.workflow.context import Context
-from runtrue.workflow.node import Place, Result, WorkflowNode
+from runtrue.workflow.node import Place, Result, WorkflowNode, failure
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,12 +79,8 @@ class LlmNode(WorkflowNode[LlmParams]):
                 timeout=params.timeout,
             )
         except ModelError as error:
-            raise NodeFailed(
-                str(error),
-                category=error.category,
-                fault=error.fault,
-                transient=error.transient,
-                outputs={"error": str(error)},
+            raise failure(
+                str(error), error.category, fault=error.fault, transient=error.transient
             ) from error
         response = answer.text if params.schema is None else answer.data
         return Result({"response": response, "llm_usage": asdict(answer.usage)})

@@ -9,7 +9,7 @@ from typing import Any
 from runtrue.errors import NodeFailed, RuntimeValidationError
 from runtrue.workflow.context import Context
 from runtrue.workflow.mcp import Catalog, ToolError, ToolInfo
-from runtrue.workflow.node import Interface, Output, Result, WorkflowNode, describe_type
+from runtrue.workflow.node import Interface, Output, Result, WorkflowNode, describe_type, failure
 
 #: A call may take so many seconds, the start of its server included.
 CALL_SECONDS = 120.0
@@ -92,17 +92,14 @@ def _is_schema(schema: object) -> bool:
 
 
 def _failure(error: ToolError) -> NodeFailed:
-    kind = RuntimeValidationError if error.category in _MISMATCHES else NodeFailed
-    outputs = {"error": error.message}
-    if error.result is not None:
-        outputs["result"] = error.result
-    return kind(
+    return failure(
         error.message,
-        category=error.category,
+        error.category,
+        None if error.result is None else {"result": error.result},
+        error_type=RuntimeValidationError if error.category in _MISMATCHES else NodeFailed,
         fault=error.fault,
         attempted=error.attempted,
         available=error.available,
-        outputs=outputs,
         transient=error.transient,
         data={
             "server": error.server,

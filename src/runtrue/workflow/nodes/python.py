@@ -18,7 +18,7 @@ from msgspec import Meta
 from runtrue import process
 from runtrue.errors import NodeFailed, RuntimeValidationError
 from runtrue.loop import RESOURCE_LIMIT, Fault, fault_of_exception
-from runtrue.workflow.node import Place, Result, WorkflowNode
+from runtrue.workflow.node import Place, Result, WorkflowNode, failure
 from runtrue.workflow.nodes import _python_runner
 from runtrue.workflow.templates import TemplateSyntaxError, compile_template
 
@@ -153,8 +153,6 @@ def _environment(work: str, context: Context) -> dict[str, str]:
 
 
 class _RunnerError(msgspec.Struct, frozen=True):
-    """An exception, as the runner reports it."""
-
     type: str
     mro: list[str]
     errno: int | None
@@ -166,8 +164,6 @@ class _RunnerError(msgspec.Struct, frozen=True):
 
 
 class _RunnerFlaw(msgspec.Struct, frozen=True):
-    """A part of the result that is not JSON data."""
-
     path: str
     problem: str
 
@@ -182,54 +178,47 @@ class _RunnerAnswer(msgspec.Struct, frozen=True):
 
 
 def _result(ended: process.Ended, answered: bytes, timeout: float) -> Result:
-    stdout = ended.stdout.text
+    printed = {"stdout": ended.stdout.text}
     if ended.exceeded is not None:
         message = f"the code {ended.exceeded.message}"
-        raise _failed(message, RESOURCE_LIMIT, stdout, data=ended.exceeded.data)
+        raise failure(message, RESOURCE_LIMIT, printed, data=ended.exceeded.data)
     if ended.timed_out:
-        raise _failed(f"the code did not end within {timeout:g} seconds", "timeout", stdout)
+        raise failure(f"the code did not end within {timeout:g} seconds", "timeout", printed)
     if len(answered) > LARGEST_ANSWER:
         message = f"the result is larger than {LARGEST_ANSWER // 1024**2} MB"
-        raise _failed(message, "output_limit", stdout)
+        raise failure(message, "output_limit", printed)
     try:
         answer = msgspec.json.decode(answered, type=_RunnerAnswer)
     except msgspec.DecodeError:
         raise _unanswered(ended) from None
     if answer.flaw is not None:
-        message = f"the result is not JSON data: {answer.flaw.path} {answer.flaw.problem}"
-        raise RuntimeValidationError(
-            message,
-            category="not_json",
+        raise failure(
+            f"the result is not JSON data: {answer.flaw.path} {answer.flaw.problem}",
+            "not_json",
+            printed,
+            error_type=RuntimeValidationError,
             attempted=(answer.flaw.path,),
-            outputs={"stdout": stdout, "error": message},
         )
     if answer.error is not None:
-        raise _raised(answer.error, stdout)
-    return Result({"result": answer.result, "stdout": stdout}, answer.action)
+        raise _raised(answer.error, printed)
+    return Result({"result": answer.result, **printed}, answer.action)
 
 
 def _unanswered(ended: process.Ended) -> NodeFailed:
-    """The process ended in the middle of the code."""
+    """Explain why the process ended in the middle of the code."""
     code = ended.exit_code or 0
     sample = ended.stderr.text[-2_000:] or None
-    data = {"exit_code": code}
+    data, printed = {"exit_code": code}, {"stdout": ended.stdout.text}
     if code >= 0:
         message = f"the code ended its process with exit code {code} instead of returning"
-        return _failed(message, "exit", ended.stdout.text, sample=sample, data=data)
+        return failure(message, "exit", printed, sample=sample, data=data)
     # Out of memory, as a rule, when nobody says why.
     fault = Fault.ENVIRONMENT if -code == signal.SIGKILL else Fault.CANDIDATE
-    message = f"the process of the code was killed by {_signal_name(-code)}"
-    return _failed(message, "killed", ended.stdout.text, fault=fault, sample=sample, data=data)
+    message = f"the process of the code was killed by {process.signal_name(-code)}"
+    return failure(message, "killed", printed, fault=fault, sample=sample, data=data)
 
 
-def _signal_name(number: int) -> str:
-    try:
-        return signal.Signals(number).name
-    except ValueError:
-        return f"signal {number}"
-
-
-def _raised(error: _RunnerError, stdout: str) -> NodeFailed:
+def _raised(error: _RunnerError, printed: Mapping[str, str]) -> NodeFailed:
     where = f" (line {error.line} of the code)" if error.line else ""
     if error.exit:
         category, what = "exit", f"the code called sys.exit({error.message}) instead of returning"
@@ -237,30 +226,11 @@ def _raised(error: _RunnerError, stdout: str) -> NodeFailed:
         category = error.type
         said = " ".join(error.message.split())[:LONGEST_MESSAGE]
         what = f"{error.type}: {said}" if said else error.type
-    return _failed(
+    return failure(
         f"{what}{where}",
         category,
-        stdout,
+        printed,
         fault=fault_of_exception(error.mro, error_number=error.errno),
         sample=error.source,
         data={"line": error.line, "traceback": error.traceback},
-    )
-
-
-def _failed(
-    message: str,
-    category: str,
-    stdout: str,
-    *,
-    fault: Fault = Fault.CANDIDATE,
-    sample: str | None = None,
-    data: Mapping[str, Any] | None = None,
-) -> NodeFailed:
-    return NodeFailed(
-        message,
-        category=category,
-        fault=fault,
-        sample=sample,
-        data=data,
-        outputs={"stdout": stdout, "error": message},
     )

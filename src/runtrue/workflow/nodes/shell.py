@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import errno
 import re
-import signal
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
@@ -16,10 +15,9 @@ import msgspec
 from msgspec import Meta
 
 from runtrue import process
-from runtrue.confinement import Exceeded
 from runtrue.errors import NodeFailed, RuntimeValidationError
 from runtrue.loop import RESOURCE_LIMIT, Fault
-from runtrue.workflow.node import Place, Result, WorkflowNode
+from runtrue.workflow.node import Place, Result, WorkflowNode, failure
 from runtrue.workflow.nodes.files import locate, names_in
 from runtrue.workflow.nodes.shell_text import PREFIX, Placed, place
 from runtrue.workflow.secrets import SecretText
@@ -234,27 +232,21 @@ def _directory(cwd: str | None, context: Context) -> Path:
         return context.directory
     directory = locate(cwd, context)
     if not directory.is_dir():
-        message = f"there is no directory {directory} to run the command in"
-        raise NodeFailed(
-            message,
-            category="directory_not_found",
+        raise failure(
+            f"there is no directory {directory} to run the command in",
+            "directory_not_found",
             attempted=(str(directory),),
             available=names_in(directory.parent, directory.name),
-            outputs={"error": message},
         )
     return directory
 
 
-def _allowed(environment: Mapping[str, str]) -> dict[str, str]:
+def _environment(command: Command, context: Context) -> dict[str, str]:
     from runtrue.sandbox import allowed
 
-    return allowed(environment)
-
-
-def _environment(command: Command, context: Context) -> dict[str, str]:
     # Values of a command around this one are none of its business.
-    inherited = {k: v for k, v in _allowed(context.environment).items() if not k.startswith(PREFIX)}
-    given = {name: _rendered(value) for name, value in command.params.env.items()}
+    inherited = {k: v for k, v in allowed(context.environment).items() if not k.startswith(PREFIX)}
+    given = {name: str(_as_text(value)) for name, value in command.params.env.items()}
     for name, text in given.items():
         if not _VARIABLE.fullmatch(name):
             raise _unusable(f"the variable {name!r}", "has a name that no variable can have")
@@ -269,18 +261,12 @@ def _environment(command: Command, context: Context) -> dict[str, str]:
 
 
 def _no_number(value: ShellValue) -> NodeFailed:
-    message = f"{value.reference} stands in arithmetic, where it must be a number and is not"
-    return NodeFailed(
-        message,
-        category="not_a_number",
+    return failure(
+        f"{value.reference} stands in arithmetic, where it must be a number and is not",
+        "not_a_number",
         attempted=(value.reference,),
         sample=value.text[:LONGEST_LINE],
-        outputs={"error": message},
     )
-
-
-def _rendered(value: str | bool | int | float) -> str:
-    return value if isinstance(value, str) else msgspec.json.encode(value).decode()
 
 
 def _as_input(value: Any) -> bytes:
@@ -306,25 +292,10 @@ def _cannot_start(error: OSError, directory: Path) -> NodeFailed:
     if error.errno == errno.E2BIG:
         return _unusable("all that the command is given", "is too large together")
     message = f"the command cannot be started in {directory}: {error.strerror or error}"
-    return NodeFailed(
-        message,
-        category="cannot_start",
-        fault=Fault.ENVIRONMENT,
-        outputs={"error": message},
-    )
+    return failure(message, "cannot_start", fault=Fault.ENVIRONMENT)
 
 
 # -- what came of it ----------------------------------------------------------------------------
-
-
-def _exceeded(exceeded: Exceeded, outputs: dict[str, Any]) -> NodeFailed:
-    message = f"the command {exceeded.message}"
-    return NodeFailed(
-        message,
-        category=RESOURCE_LIMIT,
-        data=exceeded.data,
-        outputs={**outputs, "error": message},
-    )
 
 
 def _result(ended: process.Ended, params: ShellParams) -> Result:
@@ -342,7 +313,8 @@ def _result(ended: process.Ended, params: ShellParams) -> Result:
     }
     code = ended.exit_code
     if ended.exceeded is not None:
-        raise _exceeded(ended.exceeded, outputs)
+        message = f"the command {ended.exceeded.message}"
+        raise failure(message, RESOURCE_LIMIT, outputs, data=ended.exceeded.data)
     if code is None:
         message = f"did not end within {params.timeout:g} seconds"
         raise _failed(message, "timeout", Fault.ENVIRONMENT, outputs)
@@ -374,10 +346,7 @@ def _decoded(captured: process.Captured) -> tuple[str, bool]:
 def _how_it_ended(code: int) -> str:
     if code >= 0:
         return f"exited with code {code}"
-    try:
-        return f"was killed by {signal.Signals(-code).name}"
-    except ValueError:
-        return f"was killed by signal {-code}"
+    return f"was killed by {process.signal_name(-code)}"
 
 
 def _last_line(text: str) -> str:
@@ -386,11 +355,5 @@ def _last_line(text: str) -> str:
 
 
 def _failed(message: str, category: str, fault: Fault, outputs: dict[str, Any]) -> NodeFailed:
-    return NodeFailed(
-        message,
-        category=category,
-        fault=fault,
-        sample=outputs["stderr"][-2_000:] or None,
-        data={"exit_code": outputs["exit_code"]},
-        outputs={**outputs, "error": message},
-    )
+    sample, data = outputs["stderr"][-2_000:] or None, {"exit_code": outputs["exit_code"]}
+    return failure(message, category, outputs, fault=fault, sample=sample, data=data)

@@ -270,7 +270,6 @@ class _ShellReader(Generic[Ref]):
             self._heres.append(_Here(delimiter, delimiter != word, bool(here[1])))
 
     def _bodies(self) -> None:
-        """Read the here-documents that begin with this line."""
         heres, self._heres = self._heres, []
         for here in heres:
             start, end = self._at, self._end_of(here)
@@ -303,7 +302,6 @@ class _ShellReader(Generic[Ref]):
     # -- expansions -------------------------------------------------------------------------
 
     def _expansion(self, kind: _In) -> None:
-        """Read what begins with `$` or with a backquote."""
         text, at = self._text, self._at
         if text[at] == "`":
             self._backquoted(kind)

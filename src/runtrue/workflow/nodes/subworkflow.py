@@ -13,11 +13,11 @@ from runtrue.errors import InvalidWorkflow, NodeFailed, RuntimeValidationError, 
 from runtrue.workflow.context import Context
 from runtrue.workflow.inputs import prepare_inputs
 from runtrue.workflow.ir import Workflow, parse_ir
-from runtrue.workflow.load import load_saved, load_workflow
 from runtrue.workflow.node import Place, Result, WorkflowNode
 from runtrue.workflow.recorded_secrets import redact_workflow, secret_texts, secrets_of
 from runtrue.workflow.registry import Registry
-from runtrue.workflow.templates import TemplateSyntaxError, compile_template
+from runtrue.workflow.store import load_saved, load_workflow
+from runtrue.workflow.templates import has_reference
 
 #: Workflows within workflows, at most.
 MOST_DEPTH = 10
@@ -109,7 +109,8 @@ class SubworkflowNode(WorkflowNode[SubworkflowParams]):
 
     async def run(self, params: SubworkflowParams, context: Context) -> Result:
         """Load, check and run it."""
-        from runtrue.workflow.run import checked, execute
+        from runtrue.workflow.compile import checked
+        from runtrue.workflow.run import execute
 
         if context.depth >= MOST_DEPTH:
             raise RuntimeValidationError(
@@ -145,7 +146,8 @@ def _written_way(params: Mapping[str, Any]) -> str | None:
     ways = [way for way in _WAYS if way in params]
     if len(ways) != 1 or not isinstance(params[ways[0]], _WAYS[ways[0]]):
         return None
-    return None if _refers(params[ways[0]]) else ways[0]
+    written = params[ways[0]]
+    return None if isinstance(written, str) and has_reference(written) else ways[0]
 
 
 def _load(ways: Mapping[str, Any], base: Path, registry: Registry) -> Workflow:
@@ -181,13 +183,6 @@ def _problems(
 
 def _is_among(path: Path | None, others: Iterable[Path | None]) -> bool:
     return path is not None and path.resolve() in {p.resolve() for p in others if p is not None}
-
-
-def _refers(value: Any) -> bool:
-    try:
-        return isinstance(value, str) and bool(compile_template(value).references)
-    except TemplateSyntaxError:
-        return True
 
 
 def _failed_in(error: NodeFailed, name: str) -> NodeFailed:
