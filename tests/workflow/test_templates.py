@@ -151,7 +151,7 @@ def test_a_template_tells_what_can_come_out_of_it(
 def test_references_are_told_in_order_with_their_places() -> None:
     value = {"a": ["x ${b.c[0]} ${ d }"], "e": "${f[${g.h}].i}${env.KEY}", "j": 1}
     told = [
-        (r.text, r.root, r.path, r.place, r.position) for r in compile_template(value).references
+        (r.text, r.root, r.path, r.pointer, r.position) for r in compile_template(value).references
     ]
     assert told == [
         ("b.c[0]", "b", Path.of("c", 0), ("a", 0), 2),
@@ -275,7 +275,7 @@ def test_nothing_unresolved_is_left_in_text(store: dict[str, Any]) -> None:
 def test_a_mistake_is_named_and_pointed_at(text: str, position: int, named: str) -> None:
     compiled = _compiled({"params": ["", text]})
     assert isinstance(compiled, TemplateSyntaxError)
-    assert (compiled.text, compiled.position, compiled.place) == (text, position, ("params", 1))
+    assert (compiled.text, compiled.position, compiled.pointer) == (text, position, ("params", 1))
     assert named in str(compiled)
     assert "write $${ for a literal ${" in str(compiled)
     line, caret = compiled.caret.split("\n")

@@ -15,7 +15,7 @@ from runtrue.workflow import context as contexts
 from runtrue.workflow.context import Context
 from runtrue.workflow.events import ItemFinished
 from runtrue.workflow.ir import Batch, NodeIR, Retry
-from runtrue.workflow.node import WorkflowNode, kind_of
+from runtrue.workflow.node import WorkflowNode, describe_value
 from runtrue.workflow.paths import opened
 from runtrue.workflow.secrets import sample_text
 from runtrue.workflow.step import NodeOutcome, WorkflowStep, as_data, rendered
@@ -37,8 +37,8 @@ class BatchStep(WorkflowStep):
     none. It fails when an item fails or, with `error_handling: continue`, when all of them do.
     """
 
-    def __init__(self, ir: NodeIR, batch: Batch, kind: WorkflowNode[Any]) -> None:
-        super().__init__(ir, kind)
+    def __init__(self, ir: NodeIR, batch: Batch, node_type: WorkflowNode[Any]) -> None:
+        super().__init__(ir, node_type)
         self.batch = batch
         self._items = compile_template(batch.items)
         tries = Retry(attempts=batch.max_retries, wait=batch.retry_wait)
@@ -63,7 +63,7 @@ class BatchStep(WorkflowStep):
             items = opened(items)
         if not isinstance(items, list):
             raise RuntimeValidationError(
-                f"batch needs a list, and {self.batch.items!r} is {kind_of(items)}",
+                f"batch needs a list, and {self.batch.items!r} is {describe_value(items)}",
                 category="not_a_list",
                 attempted=(str(self.batch.items),),
                 available=tuple(items) if isinstance(items, dict) else (),
@@ -180,8 +180,8 @@ def _all_failed(failures: list[dict[str, Any]], together: dict[str, Any]) -> Nod
     first = failures[0]
     faults = {failure["fault"] for failure in failures}
     message = f"all {len(failures)} items failed, the first with: {first['message']}"
-    kind = RuntimeValidationError if all(f["fixable"] for f in failures) else NodeFailed
-    return kind(
+    error_type = RuntimeValidationError if all(f["fixable"] for f in failures) else NodeFailed
+    return error_type(
         message,
         category="all_items_failed",
         fault=first["fault"] if len(faults) == 1 else Fault.CANDIDATE,

@@ -175,7 +175,9 @@ class Calls:
         return f"{place}-{self._counts[place]}"
 
     def _key(self, step: WorkflowStep, inputs: Any) -> str:
-        asked = {name: value for name, value in inputs.items() if name not in step.kind.reading}
+        asked = {
+            name: value for name, value in inputs.items() if name not in step.node_type.reading
+        }
         try:
             encoded = _encode_in_order([step.ir.type, asked])
         except (TypeError, ValueError, RecursionError) as error:
@@ -194,7 +196,7 @@ class Calls:
             node=step.name,
             place=place,
             final=step.side_effect,
-            changes=step.side_effect or step.kind.writes,
+            changes=step.side_effect or step.node_type.writes,
             result=done,
         )
         self._emit(event)

@@ -63,8 +63,12 @@ def assemble(ir: WorkflowIR, surroundings: Surroundings) -> Flow:
 
 
 def _step(node: NodeIR, registry: Registry) -> WorkflowStep:
-    kind = registry.node(node.type)
-    if kind is None:
+    node_type = registry.node(node.type)
+    if node_type is None:
         # Known when the run began: a server that was removed since, or a package.
         raise UsageError(f"node {node.id!r}: {registry.suggest(node.type)}")
-    return WorkflowStep(node, kind) if node.batch is None else BatchStep(node, node.batch, kind)
+    return (
+        WorkflowStep(node, node_type)
+        if node.batch is None
+        else BatchStep(node, node.batch, node_type)
+    )

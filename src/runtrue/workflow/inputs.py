@@ -140,10 +140,10 @@ def _read_json(text: str, wanted: str) -> Any:
     try:
         return parse_document(text, name="", format="json").data
     except DocumentError as error:
-        place = f" at line {error.line}, column {error.column}" if error.line else ""
+        where = f" at line {error.line}, column {error.column}" if error.line else ""
         example = '["a", "b"]' if wanted == "array" else '{"a": 1}'
         wanted = f"{_a(wanted)} in JSON, such as {example}"
-        raise _Unfit(wanted, f"it {error.problem}{place}") from error
+        raise _Unfit(wanted, f"it {error.problem}{where}") from error
 
 
 def _read_untyped(text: str) -> Any:

@@ -23,7 +23,7 @@ class Workflow(dict[str, Any]):
         name: str = "workflow",
         path: Path | None = None,
         folder: Path | None = None,
-        line: Callable[[tuple[str | int, ...]], int | None] = lambda place: None,
+        line: Callable[[tuple[str | int, ...]], int | None] = lambda pointer: None,
         within: tuple[Path | None, ...] = (),
     ) -> None:
         super().__init__(data)
@@ -33,7 +33,7 @@ class Workflow(dict[str, Any]):
         self.folder = folder or (path.parent if path else None)
         #: The files of the workflows that this one is used in, from the outside in.
         self.within = within
-        #: The line at which a place of the file stands.
+        #: Returns the line of a value in the file.
         self.line = line
 
     @classmethod

@@ -17,21 +17,21 @@ if TYPE_CHECKING:
     from runtrue.workflow.context import Context
 
 
-def confinement_for(context: Context, *places: Path) -> Confinement:
-    """Return the confinement of a command that may write to `places`. Raises IsolationError.
+def confinement_for(context: Context, *paths: Path) -> Confinement:
+    """Return the confinement of a command that may write to `paths`. Raises IsolationError.
 
-    A home directory as a whole is no such place, nor is anything above it: it stays private.
+    A home directory as a whole stays private, and so does everything above it.
     """
     directory = context.directory
     home = Path(context.environment.get("HOME") or Path.home())
-    write = [place for place in places if not home.is_relative_to(place.resolve())]
+    write = [path for path in paths if not home.is_relative_to(path.resolve())]
     isolation = isolation_in(directory)
     config = isolation.config
     emit(Isolated(level=config.level, network=list(config.network)))
-    repositories = [git_paths(place) for place in write]
+    repositories = [git_paths(path) for path in write]
     return isolation.box(
-        write=[*write, *(place for own, _ in repositories for place in own)],
-        read_only=[path for _, paths in repositories for path in paths],
+        write=[*write, *(path for own, _ in repositories for path in own)],
+        read_only=[path for _, fixed in repositories for path in fixed],
         private=context.private(),
         hidden=_hidden(write, context.surroundings.registry.home.path),
     )
@@ -44,4 +44,4 @@ def isolation_in(directory: Path) -> Isolation:
 
 
 def _hidden(write: Iterable[Path], home: Path) -> tuple[Path, ...]:
-    return (home,) if any(home.is_relative_to(place) for place in write) else ()
+    return (home,) if any(home.is_relative_to(path) for path in write) else ()

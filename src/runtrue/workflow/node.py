@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 import msgspec
 
+from runtrue.documents import Pointer
 from runtrue.errors import NodeFailed, RuntimeValidationError
 from runtrue.loop import Fault
 from runtrue.workflow.purpose import same_text
-from runtrue.workflow.references import Place
 
 if TYPE_CHECKING:
     from runtrue.workflow.context import Context
@@ -28,12 +28,12 @@ if TYPE_CHECKING:
 __all__ = [
     "Interface",
     "Output",
-    "Place",
+    "Pointer",
     "Result",
     "WorkflowNode",
     "describe_type",
+    "describe_value",
     "failure",
-    "kind_of",
     "object_schema",
 ]
 
@@ -101,16 +101,16 @@ class WorkflowNode(Generic[P]):
         """
         return True
 
-    def check(self, params: Mapping[str, Any]) -> Iterable[tuple[Place, str]]:
+    def check(self, params: Mapping[str, Any]) -> Iterable[tuple[Pointer, str]]:
         """Yield what is wrong with params, as written, beyond their schema.
 
-        Each problem is the place within `params` and a sentence.
+        Each problem is the pointer within `params` and a sentence.
         """
         return ()
 
     def check_in(
         self, params: Mapping[str, Any], workflow: Workflow, registry: Registry
-    ) -> Iterable[tuple[Place, str]]:
+    ) -> Iterable[tuple[Pointer, str]]:
         """Yield what is wrong with params, as written, in this workflow."""
         return ()
 
@@ -129,18 +129,18 @@ class WorkflowNode(Generic[P]):
             return f"it would {'now' if acts else 'no longer'} change something outside"
         return None
 
-    def secrets_in(self, params: Mapping[str, Any]) -> Iterable[Place]:
-        """Yield the places within `params`, as written, that hold secrets."""
+    def secrets_in(self, params: Mapping[str, Any]) -> Iterable[Pointer]:
+        """Yield the pointers within `params`, as written, that hold secrets."""
         return ((name,) for name in self.secret_params if name in params)
 
-    def secret_part(self, place: Place, value: Any) -> Any:
-        """Return the secret part of a value at a secret place: all of it by default."""
+    def secret_part(self, pointer: Pointer, value: Any) -> Any:
+        """Return the secret part of a value at a secret pointer: all of it by default."""
         return value
 
     def secret_places(
         self, params: Mapping[str, Any], workflow: Workflow, registry: Registry
-    ) -> Iterable[Place]:
-        """Yield the places that hold secrets in this workflow."""
+    ) -> Iterable[Pointer]:
+        """Yield the pointers that hold secrets in this workflow."""
         return self.secrets_in(params)
 
     def convert(self, params: dict[str, Any]) -> P:
@@ -148,8 +148,8 @@ class WorkflowNode(Generic[P]):
         try:
             converted: P = msgspec.convert(params, self.Params, strict=False)
         except msgspec.ValidationError as error:
-            message, _, place = str(error).partition(" - at `$")
-            name = place.rstrip("`").lstrip(".")
+            message, _, path = str(error).partition(" - at `$")
+            name = path.rstrip("`").lstrip(".")
             where = f"param {name!r}" if name else "the params"
             names = tuple(self.interface.params)
             raise RuntimeValidationError(
@@ -258,15 +258,15 @@ def describe_type(schema: Mapping[str, Any]) -> str:
     for key in ("anyOf", "oneOf"):
         if key in schema:
             return " or ".join(dict.fromkeys(describe_type(option) for option in schema[key]))
-    kind = schema.get("type", "object" if "$ref" in schema else "any")
-    if isinstance(kind, list):
-        return " or ".join(kind)
-    if kind == "array" and schema.get("items"):
+    type_name = schema.get("type", "object" if "$ref" in schema else "any")
+    if isinstance(type_name, list):
+        return " or ".join(type_name)
+    if type_name == "array" and schema.get("items"):
         return f"array of {describe_type(schema['items'])}"
-    return str(kind)
+    return str(type_name)
 
 
-def kind_of(value: Any) -> str:
+def describe_value(value: Any) -> str:
     """Name the type of a JSON value, with its article."""
     names = {bool: "a boolean", int: "a number", float: "a number", str: "text", list: "a list"}
     return "null" if value is None else names.get(type(value), "an object")

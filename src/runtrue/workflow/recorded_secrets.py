@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from runtrue.workflow.ir import Workflow, WorkflowIR
-from runtrue.workflow.node import Place
+from runtrue.workflow.node import Pointer
 from runtrue.workflow.registry import Registry
 from runtrue.workflow.templates import compile_template
 
@@ -33,7 +33,7 @@ class RedactedWorkflow:
 class Secret:
     """A value of a secret param, as written, and the roots of the references in it."""
 
-    place: Place
+    pointer: Pointer
     value: Any
     roots: frozenset[str]
 
@@ -47,16 +47,16 @@ def redact_workflow(
     secrets: dict[str, Any] = {}
     for secret in secrets_of(Workflow.of(ir), parsed, registry, inputs):
         if not secret.roots:
-            secrets[_name(secret.place)] = secret.value
-            _put(recorded, secret.place, _placeholder(secret.place))
+            secrets[_name(secret.pointer)] = secret.value
+            _put(recorded, secret.pointer, _placeholder(secret.pointer))
         for name in secret.roots & inputs.keys():
             if inputs[name] is None:
                 continue
-            place: Place = ("inputs", name)
+            pointer: Pointer = ("inputs", name)
             if inputs[name] == parsed.inputs[name].get("default"):
-                place = (*place, "default")
-            secrets[_name(place)] = inputs[name]
-            given[name] = _placeholder(place)
+                pointer = (*pointer, "default")
+            secrets[_name(pointer)] = inputs[name]
+            given[name] = _placeholder(pointer)
     return RedactedWorkflow(recorded, given, secrets)
 
 
@@ -72,21 +72,23 @@ def secrets_of(
     """
     taken: dict[str, None] = {}
     for n, node in enumerate(parsed.nodes):
-        kind = registry.node(node.type)
-        verbatim = kind.verbatim if kind is not None else frozenset()
+        node_type = registry.node(node.type)
+        verbatim = node_type.verbatim if node_type is not None else frozenset()
         shown = {
             name: value if name in verbatim else _given(value, inputs or {})
             for name, value in node.params.items()
         }
-        places = kind.secret_places(shown, workflow, registry) if kind is not None else ()
-        for inner in places:
-            value, place = _written(node.params, inner)
+        pointers = (
+            node_type.secret_places(shown, workflow, registry) if node_type is not None else ()
+        )
+        for inner in pointers:
+            value, pointer = _written(node.params, inner)
             if value is None:
                 continue
-            part = value if kind is None else kind.secret_part(place, value)
+            part = value if node_type is None else node_type.secret_part(pointer, value)
             roots = frozenset(reference.root for reference in compile_template(part).references)
             taken.update(dict.fromkeys(sorted(roots & parsed.inputs.keys())))
-            yield Secret(("nodes", n, "params", *place), value, roots)
+            yield Secret(("nodes", n, "params", *pointer), value, roots)
     for name in taken:
         default = parsed.inputs[name].get("default")
         if default is not None:
@@ -102,14 +104,14 @@ def _given(value: Any, inputs: Mapping[str, Any]) -> Any:
     return value
 
 
-def _written(params: Mapping[str, Any], place: Place) -> tuple[Any, Place]:
-    """Return what is written at a place of the params, or at the nearest one around it."""
+def _written(params: Mapping[str, Any], pointer: Pointer) -> tuple[Any, Pointer]:
+    """Return what is written at a pointer of the params, or at the nearest one around it."""
     value: Any = params
-    for depth, part in enumerate(place):
+    for depth, part in enumerate(pointer):
         if isinstance(value, str):
-            return value, place[:depth]
+            return value, pointer[:depth]
         value = value[part]
-    return value, place
+    return value, pointer
 
 
 def restore_secrets(value: Any, secrets: Mapping[str, Any]) -> Any:
@@ -123,6 +125,19 @@ def restore_secrets(value: Any, secrets: Mapping[str, Any]) -> Any:
     if isinstance(value, list):
         return [restore_secrets(inner, secrets) for inner in value]
     return value
+
+
+def placeholders(recorded: Any, written: Any) -> Iterator[tuple[str, Any]]:
+    """Yield the name of each placeholder, and what is written where it is recorded."""
+    if isinstance(recorded, dict) and recorded.keys() == {_PLACEHOLDER}:
+        if isinstance(recorded[_PLACEHOLDER], str):
+            yield recorded[_PLACEHOLDER], written
+    elif isinstance(recorded, dict) and isinstance(written, dict):
+        for key in recorded.keys() & written.keys():
+            yield from placeholders(recorded[key], written[key])
+    elif isinstance(recorded, list) and isinstance(written, list):
+        for inner, counterpart in zip(recorded, written, strict=False):
+            yield from placeholders(inner, counterpart)
 
 
 def _escaped(value: Any) -> Any:
@@ -143,15 +158,15 @@ def secret_texts(secrets: Any) -> Iterator[str]:
             yield from secret_texts(inner)
 
 
-def _name(place: Place) -> str:
-    return ".".join(map(str, place))
+def _name(pointer: Pointer) -> str:
+    return ".".join(map(str, pointer))
 
 
-def _placeholder(place: Place) -> dict[str, str]:
-    return {_PLACEHOLDER: _name(place)}
+def _placeholder(pointer: Pointer) -> dict[str, str]:
+    return {_PLACEHOLDER: _name(pointer)}
 
 
-def _put(data: Any, place: Place, value: Any) -> None:
-    for part in place[:-1]:
+def _put(data: Any, pointer: Pointer, value: Any) -> None:
+    for part in pointer[:-1]:
         data = data[part]
-    data[place[-1]] = value
+    data[pointer[-1]] = value

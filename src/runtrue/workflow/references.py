@@ -8,6 +8,7 @@ from typing import Any, NoReturn
 
 import msgspec
 
+from runtrue.documents import Pointer
 from runtrue.workflow.path_syntax import (
     LARGEST_INDEX,
     PathSyntaxError,
@@ -19,8 +20,6 @@ from runtrue.workflow.path_syntax import (
 from runtrue.workflow.paths import Missing, Path, missing
 from runtrue.workflow.secrets import EnvironmentName, SecretText
 
-#: Keys and indexes that lead to a value within another one.
-Place = tuple[str | int, ...]
 Store = Mapping[str, Any]
 
 #: The root of references to environment variables.
@@ -30,11 +29,11 @@ DEEPEST_REFERENCE = 10
 
 
 class TemplateSyntaxError(PathSyntaxError):
-    """A string is no template. `place` leads to it; `position` is the offending character."""
+    """A string is no template. `pointer` leads to it; `position` is the offending character."""
 
-    def __init__(self, problem: str, text: str, position: int, place: Place) -> None:
+    def __init__(self, problem: str, text: str, position: int, pointer: Pointer) -> None:
         super().__init__(problem, text, position)
-        self.place = place
+        self.pointer = pointer
 
 
 class Unresolved(Exception):
@@ -50,14 +49,14 @@ class Unresolved(Exception):
 class Reference:
     """One `${…}`: `text` is what is between the braces, `steps` what follows the root.
 
-    A step is a reference itself where an index is one. `place` and `position` tell where the
+    A step is a reference itself where an index is one. `pointer` and `position` tell where the
     reference stands in the value that the template was made of.
     """
 
     text: str
     root: str
     steps: tuple[str | int | Reference, ...]
-    place: Place
+    pointer: Pointer
     position: int
 
     def __str__(self) -> str:
@@ -116,12 +115,12 @@ def _spell(path: Path) -> str:
 # -- reading ------------------------------------------------------------------------------------
 
 
-def read_references(text: str, place: Place) -> tuple[list[Reference], list[str | Reference]]:
+def read_references(text: str, pointer: Pointer) -> tuple[list[Reference], list[str | Reference]]:
     """Return the references of a string, nested ones too, and its parts.
 
     Raises TemplateSyntaxError.
     """
-    reader = _ReferenceReader(text, place)
+    reader = _ReferenceReader(text, pointer)
     parts: list[str | Reference] = []
     literal = ""
     at = 0
@@ -140,9 +139,9 @@ def read_references(text: str, place: Place) -> tuple[list[Reference], list[str 
 class _ReferenceReader:
     """Reads the references of a string, and lists them in the order in which they begin."""
 
-    def __init__(self, text: str, place: Place) -> None:
+    def __init__(self, text: str, pointer: Pointer) -> None:
         self.text = text
-        self.place = place
+        self.pointer = pointer
         self.references: list[Reference] = []
         self._depth = 0
 
@@ -151,7 +150,7 @@ class _ReferenceReader:
             return self._reference(self.text, dollar)
         except PathSyntaxError as error:
             problem = f"{error.problem}; write $${{ for a literal ${{"
-            raise TemplateSyntaxError(problem, self.text, error.position, self.place) from None
+            raise TemplateSyntaxError(problem, self.text, error.position, self.pointer) from None
 
     def _reference(self, text: str, dollar: int) -> tuple[Reference, int]:
         rank = len(self.references)
@@ -167,7 +166,7 @@ class _ReferenceReader:
         close = skip_blanks(text, end)
         if not text.startswith("}", close):
             raise self._unclosed(dollar, end, close)
-        reference = Reference(text[begin:end], root, tuple(steps), self.place, dollar)
+        reference = Reference(text[begin:end], root, tuple(steps), self.pointer, dollar)
         if reference.secret:
             self._check_secret(reference)
         self.references.insert(rank, reference)

@@ -23,7 +23,12 @@ from runtrue.workflow.events import NodeFailure
 from runtrue.workflow.inputs import prepare_inputs
 from runtrue.workflow.ir import WorkflowIR, parse_ir
 from runtrue.workflow.outputs import outputs_of
-from runtrue.workflow.recorded_secrets import redact_workflow, restore_secrets, secret_texts
+from runtrue.workflow.recorded_secrets import (
+    placeholders,
+    redact_workflow,
+    restore_secrets,
+    secret_texts,
+)
 from runtrue.workflow.registry import Registry
 from runtrue.workflow.report import WorkflowReport, recorded_outputs, report_of, unfinished_report
 from runtrue.workflow.secrets import SecretRedactor
@@ -225,16 +230,16 @@ def surroundings_of(
     return Surroundings(registry, base, environment)
 
 
-def _lost_secret(run: RunRow, request: WorkflowRequest, seal: str) -> str:
-    kind, _, name = seal.partition(".")
-    if kind == "inputs" and "." not in name:
+def _lost_secret(run: RunRow, request: WorkflowRequest, placeholder: str) -> str:
+    part, _, name = placeholder.partition(".")
+    if part == "inputs" and "." not in name:
         return (
             f"run {run.id} was given a secret that is not kept: give it again with "
             f"`runtrue runs resume {run.id} --input {name}=…`"
         )
-    place = f"/{seal.replace('.', '/')}"
+    pointer = f"/{placeholder.replace('.', '/')}"
     return (
-        f"run {run.id} needs the secret at {place} of {request.path or 'its workflow'}, which is "
+        f"run {run.id} needs the secret at {pointer} of {request.path or 'its workflow'}, which is "
         "not kept and no longer there: start a new run"
     )
 
@@ -248,18 +253,4 @@ def _written_secrets(request: WorkflowRequest) -> dict[str, Any]:
         workflow = load_workflow(Path(request.path))
     except UsageError:
         return {}
-    found: dict[str, Any] = {}
-    _collect(request.ir, workflow, found)
-    return found
-
-
-def _collect(recorded: Any, written: Any, found: dict[str, Any]) -> None:
-    if isinstance(recorded, dict) and recorded.keys() == {"$sealed"}:
-        if isinstance(recorded["$sealed"], str):
-            found[recorded["$sealed"]] = written
-    elif isinstance(recorded, dict) and isinstance(written, dict):
-        for key in recorded.keys() & written.keys():
-            _collect(recorded[key], written[key], found)
-    elif isinstance(recorded, list) and isinstance(written, list):
-        for inner, counterpart in zip(recorded, written, strict=False):
-            _collect(inner, counterpart, found)
+    return dict(placeholders(request.ir, workflow))

@@ -7,13 +7,13 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from runtrue.documents import closest
-from runtrue.workflow.node import Place, describe_type, kind_of
+from runtrue.workflow.node import Pointer, describe_type, describe_value
 
 if TYPE_CHECKING:
     from jsonschema import ValidationError
 
 
-def schema_problems(value: Any, schema: dict[str, Any]) -> Iterator[tuple[Place, str]]:
+def schema_problems(value: Any, schema: dict[str, Any]) -> Iterator[tuple[Pointer, str]]:
     """Yield where a value does not fit a JSON Schema, and why, in plain words."""
     from jsonschema import Draft202012Validator
     from referencing import Registry as Schemas
@@ -26,8 +26,8 @@ def schema_problems(value: Any, schema: dict[str, Any]) -> Iterator[tuple[Place,
             yield from _explained(error)
 
 
-def _explained(error: ValidationError) -> Iterator[tuple[Place, str]]:
-    place: Place = tuple(error.absolute_path)
+def _explained(error: ValidationError) -> Iterator[tuple[Pointer, str]]:
+    pointer: Pointer = tuple(error.absolute_path)
     # Whatever a schema may hold; jsonschema types these as narrowly as it can.
     instance: Any = error.instance
     schema: Any = error.schema
@@ -35,28 +35,28 @@ def _explained(error: ValidationError) -> Iterator[tuple[Place, str]]:
     if error.validator == "additionalProperties" and isinstance(instance, dict):
         known = tuple(schema.get("properties", ()))
         for name in instance.keys() - set(known):
-            yield (*place, name), f"unknown key {name!r}{close_to(name, known, known)}"
+            yield (*pointer, name), f"unknown key {name!r}{close_to(name, known, known)}"
     elif error.validator == "required":
         missing = [name for name in wanted if name not in instance]
-        yield from ((place, f"the key {name!r} is missing") for name in missing)
+        yield from ((pointer, f"the key {name!r} is missing") for name in missing)
     elif error.validator == "enum":
-        yield place, f"{instance!r} is not one of: {', '.join(map(str, wanted))}"
+        yield pointer, f"{instance!r} is not one of: {', '.join(map(str, wanted))}"
     elif error.validator == "const":
         hint = schema.get("description", "").rstrip(".")
-        yield place, f"can only be {wanted!r}: {hint[:1].lower()}{hint[1:]}"
-    elif error.validator == "pattern" and place:
+        yield pointer, f"can only be {wanted!r}: {hint[:1].lower()}{hint[1:]}"
+    elif error.validator == "pattern" and pointer:
         message = f"{instance!r} is not a usable name or version: it must match {wanted}"
-        yield place, message
+        yield pointer, message
     elif error.validator in {"anyOf", "oneOf"} and error.context:
-        yield from _explained_options(error, place)
+        yield from _explained_options(error, pointer)
     elif error.validator == "type":
         kinds = " or ".join([wanted] if isinstance(wanted, str) else wanted)
-        yield place, f"is {kind_of(instance)} and should be {kinds}"
+        yield pointer, f"is {describe_value(instance)} and should be {kinds}"
     else:
-        yield place, error.message
+        yield pointer, error.message
 
 
-def _explained_options(error: ValidationError, place: Place) -> Iterator[tuple[Place, str]]:
+def _explained_options(error: ValidationError, pointer: Pointer) -> Iterator[tuple[Pointer, str]]:
     """Explain the option that was meant, as its type suggests."""
     schema: Any = error.schema
     options: dict[str | int, list[ValidationError]] = {}
@@ -67,7 +67,7 @@ def _explained_options(error: ValidationError, place: Place) -> Iterator[tuple[P
             for problem in problems:
                 yield from _explained(problem)
             return
-    yield place, f"is {kind_of(error.instance)} and should be {describe_type(schema)}"
+    yield pointer, f"is {describe_value(error.instance)} and should be {describe_type(schema)}"
 
 
 def close_to(name: str, known: Iterable[str], listed: Iterable[str] = ()) -> str:

@@ -56,19 +56,19 @@ class WorkflowStep(Node):
     # A workflow may end at any of its nodes; `_leading` refuses an action without an edge.
     terminal = True
 
-    def __init__(self, ir: NodeIR, kind: WorkflowNode[Any]) -> None:
+    def __init__(self, ir: NodeIR, node_type: WorkflowNode[Any]) -> None:
         super().__init__(ir.id)
         self.ir = ir
-        self.kind = kind
-        self.side_effect = kind.has_side_effect(ir.params)
-        self._verbatim = {name: ir.params[name] for name in kind.verbatim & ir.params.keys()}
+        self.node_type = node_type
+        self.side_effect = node_type.has_side_effect(ir.params)
+        self._verbatim = {name: ir.params[name] for name in node_type.verbatim & ir.params.keys()}
         self._params = {
             name: compile_template(value)
             for name, value in ir.params.items()
-            if name not in kind.verbatim
+            if name not in node_type.verbatim
         }
         self._has_secret = any(template.secret for template in self._params.values())
-        self._finishes = type(kind).finish is not WorkflowNode.finish
+        self._finishes = type(node_type).finish is not WorkflowNode.finish
 
     def prep(self, shared: Store) -> Any:
         """Return the params, filled in. Secrets are still only named."""
@@ -86,7 +86,7 @@ class WorkflowStep(Node):
 
     def _resolved(self, store: Mapping[str, Any]) -> Any:
         try:
-            return {**self.kind.resolve(self._params, store), **self._verbatim}
+            return {**self.node_type.resolve(self._params, store), **self._verbatim}
         except NodeFailed:
             raise
         except Unresolved as error:
@@ -112,7 +112,7 @@ class WorkflowStep(Node):
         item: int | None = None,
     ) -> Awaitable[NodeOutcome]:
         """Run the node, unless an earlier attempt of this workflow has made the same call."""
-        if context.calls is None or not self.kind.is_call:
+        if context.calls is None or not self.node_type.is_call:
             return self._tried(inputs, context, retry)
         return context.calls.make(
             self,
@@ -138,7 +138,7 @@ class WorkflowStep(Node):
         """Run the node once; whatever comes of it has no secret in it any more."""
         params = self._ready(inputs, context)
         try:
-            result = await self.kind.run(params, context)
+            result = await self.node_type.run(params, context)
         except (RunError, JournalError):
             # Not of the node: this process may not go on.
             raise
@@ -155,7 +155,7 @@ class WorkflowStep(Node):
                 revealed: set[str] = set()
                 inputs = reveal(inputs, context.environment, revealed)
                 context.redactor.add(*revealed)
-            return self.kind.convert(inputs)
+            return self.node_type.convert(inputs)
         except MissingSecret as error:
             kept = context.environment is os.environ
             remedy = f", and not kept either: `runtrue secret set {error.name}` keeps it"
@@ -211,7 +211,7 @@ class WorkflowStep(Node):
         if done.failed or not self._finishes:
             return done.outputs
         try:
-            return self.kind.finish(inputs, done.outputs)
+            return self.node_type.finish(inputs, done.outputs)
         except NodeFailed:
             raise
         except Exception as error:
@@ -254,7 +254,7 @@ class _Failing:
     def __enter__(self) -> None:
         pass
 
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+    def __exit__(self, error_type: object, error: BaseException | None, trace: object) -> None:
         if isinstance(error, NodeFailed):
             context = contexts.current()
             if context is not None:
@@ -284,8 +284,8 @@ def as_data(error: NodeFailed) -> dict[str, Any]:
 def failure_of(data: Mapping[str, Any]) -> NodeFailed:
     """Return the failure that `as_data` made this of."""
     fields = {name: value for name, value in data.items() if name not in ("message", "fixable")}
-    kind = RuntimeValidationError if data["fixable"] else NodeFailed
-    return kind(data["message"], **fields)
+    error_type = RuntimeValidationError if data["fixable"] else NodeFailed
+    return error_type(data["message"], **fields)
 
 
 def rendered(template: Template, store: Mapping[str, Any]) -> Any:

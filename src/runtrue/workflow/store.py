@@ -24,7 +24,7 @@ from runtrue.documents import (
 from runtrue.errors import HostError, InvalidWorkflow, Problem, UsageError
 from runtrue.home import Home
 from runtrue.workflow.ir import Workflow
-from runtrue.workflow.node import kind_of
+from runtrue.workflow.node import describe_value
 
 MAX_NAME = 64
 
@@ -282,6 +282,8 @@ def load_saved(name: str, home: Home) -> Workflow:
 def as_workflow(document: Document, *, path: Path | None, name: str | None = None) -> Workflow:
     """Return a document as a workflow. Raises InvalidWorkflow if it is no object."""
     if not isinstance(document.data, dict):
-        problem = f"a workflow is an object with `nodes`, and this is {kind_of(document.data)}"
+        problem = (
+            f"a workflow is an object with `nodes`, and this is {describe_value(document.data)}"
+        )
         raise InvalidWorkflow(document.name, [Problem(pointer="", message=problem, line=1)])
     return Workflow(document.data, name=name or document.name, path=path, line=document.line)

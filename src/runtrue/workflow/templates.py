@@ -13,9 +13,9 @@ from typing import Any
 
 import msgspec
 
+from runtrue.documents import Pointer
 from runtrue.workflow.paths import Missing, Path
 from runtrue.workflow.references import (
-    Place,
     Reference,
     Store,
     TemplateSyntaxError,
@@ -94,21 +94,21 @@ def escape(text: str) -> str:
     return text.replace("${", "$${")
 
 
-def _compile(value: Any, place: Place, references: list[Reference]) -> Render | None:
+def _compile(value: Any, pointer: Pointer, references: list[Reference]) -> Render | None:
     """Compile a value within another one; None when it renders to itself."""
     if isinstance(value, str):
         if "${" not in value:
             return None
-        found, parts = read_references(value, place)
+        found, parts = read_references(value, pointer)
         references += found
         return _string(parts)
     if not isinstance(value, dict | list):
         return None
-    if len(place) >= DEEPEST_VALUE:
+    if len(pointer) >= DEEPEST_VALUE:
         problem = f"params cannot be nested deeper than {DEEPEST_VALUE} levels"
-        raise TemplateSyntaxError(problem, "", 0, place)
+        raise TemplateSyntaxError(problem, "", 0, pointer)
     pairs = value.items() if isinstance(value, dict) else enumerate(value)
-    compiled = ((key, _compile(inner, (*place, key), references)) for key, inner in pairs)
+    compiled = ((key, _compile(inner, (*pointer, key), references)) for key, inner in pairs)
     changing = [(key, render) for key, render in compiled if render is not None]
     return _container(value, changing) if changing else None
 

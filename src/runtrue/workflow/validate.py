@@ -15,7 +15,7 @@ from typing import Any
 
 from runtrue.errors import Problem
 from runtrue.workflow.ir import Workflow, edges_of, reachable, schema, successors, walk
-from runtrue.workflow.node import Place, WorkflowNode
+from runtrue.workflow.node import Pointer, WorkflowNode
 from runtrue.workflow.outputs import source_template
 from runtrue.workflow.registry import Registry
 from runtrue.workflow.shape import close_to, schema_problems
@@ -31,7 +31,7 @@ BATCH_OUTPUTS = ("results", "count", "success_count", "error_count", "errors")
 #: Names that references use for something else than inputs and nodes.
 RESERVED = frozenset({"env", "__index__"})
 
-Found = Iterator[tuple[Place, str, tuple[str, ...]]]
+Found = Iterator[tuple[Pointer, str, tuple[str, ...]]]
 
 
 def validate_workflow(
@@ -43,25 +43,25 @@ def validate_workflow(
     ordered = sorted(found, key=lambda item: _order(workflow, item[0]))
     return tuple(
         Problem(
-            pointer=pointer(place),
-            line=workflow.line(place),
+            pointer=json_pointer(pointer),
+            line=workflow.line(pointer),
             message=message,
             available=available,
         )
-        for place, message, available in dict.fromkeys(ordered)
+        for pointer, message, available in dict.fromkeys(ordered)
     )
 
 
-def pointer(place: Place) -> str:
-    """Return a place as a JSON pointer."""
-    return "".join(f"/{str(part).replace('~', '~0').replace('/', '~1')}" for part in place)
+def json_pointer(pointer: Pointer) -> str:
+    """Return a pointer as a JSON pointer."""
+    return "".join(f"/{str(part).replace('~', '~0').replace('/', '~1')}" for part in pointer)
 
 
-def _order(workflow: Workflow, place: Place) -> tuple[int, tuple[int, ...]]:
-    """Return the position of a place in the file, to sort problems."""
+def _order(workflow: Workflow, pointer: Pointer) -> tuple[int, tuple[int, ...]]:
+    """Return the position of a pointer in the file, to sort problems."""
     position: list[int] = []
     value: Any = workflow
-    for part in place:
+    for part in pointer:
         if isinstance(value, Mapping) and part in value:
             position.append(list(value).index(part))
             value = value[part]
@@ -70,7 +70,7 @@ def _order(workflow: Workflow, place: Place) -> tuple[int, tuple[int, ...]]:
             value = value[part] if part < len(value) else None
         else:
             break
-    return (workflow.line(place) or 0, tuple(position))
+    return (workflow.line(pointer) or 0, tuple(position))
 
 
 class _Validation:
@@ -101,8 +101,8 @@ class _Validation:
     # -- shape ------------------------------------------------------------------------------
 
     def _shape(self) -> Found:
-        for place, message in schema_problems(dict(self.workflow), schema()):
-            yield place, message, ()
+        for pointer, message in schema_problems(dict(self.workflow), schema()):
+            yield pointer, message, ()
 
     def _names(self) -> Found:
         counted = Counter(node["id"] for node in self.nodes.values())
@@ -195,29 +195,31 @@ class _Validation:
         name, params = node.get("type"), node.get("params", {})
         if not isinstance(name, str) or not isinstance(params, dict):
             return
-        kind = self.registry.node(name)
-        place: Place = ("nodes", n)
-        if kind is None:
-            yield (*place, "type"), self.registry.suggest(name), tuple(self.registry.names())
+        node_type = self.registry.node(name)
+        pointer: Pointer = ("nodes", n)
+        if node_type is None:
+            yield (*pointer, "type"), self.registry.suggest(name), tuple(self.registry.names())
         else:
-            yield from self._params(place, kind, params)
+            yield from self._params(pointer, node_type, params)
         scope = _Scope(node["id"])
         batch = node.get("batch")
         if isinstance(batch, dict):
             items = replace(scope, secrets=False)
-            yield from self._references((*place, "batch", "items"), batch.get("items"), items)
+            yield from self._references((*pointer, "batch", "items"), batch.get("items"), items)
             alias = str(batch.get("as", "item"))
             if alias in self.index or alias in self.inputs or alias in RESERVED:
-                yield (*place, "batch", "as"), f"{alias!r} already names something else", ()
+                yield (*pointer, "batch", "as"), f"{alias!r} already names something else", ()
             scope = replace(scope, extra=(alias, "__index__"))
-        verbatim = kind.verbatim if kind is not None else ()
+        verbatim = node_type.verbatim if node_type is not None else ()
         templated = {name: value for name, value in params.items() if name not in verbatim}
-        yield from self._references((*place, "params"), templated, scope)
+        yield from self._references((*pointer, "params"), templated, scope)
 
-    def _params(self, place: Place, kind: WorkflowNode[Any], params: dict[str, Any]) -> Found:
-        interface = kind.interface
+    def _params(
+        self, pointer: Pointer, node_type: WorkflowNode[Any], params: dict[str, Any]
+    ) -> Found:
+        interface = node_type.interface
         known = tuple(interface.params)
-        within = (*place, "params")
+        within = (*pointer, "params")
         for name in interface.required:
             if name not in params:
                 yield within, f"the param {name!r} of {interface.type!r} is missing", known
@@ -231,23 +233,23 @@ class _Validation:
             # Where a reference stands, only the run will tell what is there.
             if not has_reference(_value_at(params, inner)):
                 yield (*within, *inner), message, ()
-        yield from (((*within, *inner), message, ()) for inner, message in kind.check(params))
-        deeper = kind.check_in(params, self.workflow, self.registry)
+        yield from (((*within, *inner), message, ()) for inner, message in node_type.check(params))
+        deeper = node_type.check_in(params, self.workflow, self.registry)
         yield from (((*within, *inner), message, ()) for inner, message in deeper)
 
     # -- references -------------------------------------------------------------------------
 
-    def _references(self, place: Place, value: Any, scope: _Scope) -> Found:
+    def _references(self, pointer: Pointer, value: Any, scope: _Scope) -> Found:
         try:
             template = compile_template(value)
         except TemplateSyntaxError as error:
-            yield (*place, *error.place), str(error), ()
+            yield (*pointer, *error.pointer), str(error), ()
             return
         for reference in template.references:
             problem = self._reference(reference, scope)
             if problem is not None:
                 message, available = problem
-                yield (*place, *reference.place), message, available
+                yield (*pointer, *reference.pointer), message, available
 
     def _reference(self, reference: Reference, scope: _Scope) -> tuple[str, tuple[str, ...]] | None:
         root = reference.root
@@ -287,8 +289,8 @@ class _Validation:
         error = ("error",) if node["id"] in self._handled else ()
         if "batch" in node:
             return (*BATCH_OUTPUTS, *error)
-        kind = node.get("type")
-        found = self.registry.node(kind) if isinstance(kind, str) else None
+        name = node.get("type")
+        found = self.registry.node(name) if isinstance(name, str) else None
         if found is None or found.interface.open_outputs:
             return None
         return tuple(dict.fromkeys((*found.interface.outputs, *error)))
@@ -320,7 +322,7 @@ class _Scope:
     secrets: bool = True
 
 
-def _value_at(value: Any, place: Place) -> Any:
-    for part in place:
+def _value_at(value: Any, pointer: Pointer) -> Any:
+    for part in pointer:
         value = value[part]
     return value

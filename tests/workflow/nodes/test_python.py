@@ -16,7 +16,7 @@ import pytest
 
 from runtrue.errors import NodeFailed, RuntimeValidationError
 from runtrue.process import MARK
-from runtrue.workflow.node import Place
+from runtrue.workflow.node import Pointer
 from runtrue.workflow.nodes import _python_runner
 from runtrue.workflow.nodes.python import PythonNode
 from tests.workflow.nodes import support
@@ -35,7 +35,7 @@ def fail(code: str, store: dict[str, Any] | None = None, **params: Any) -> NodeF
     return support.fail(NODE, params, support.make_context(HERE), store)
 
 
-def problems(**params: Any) -> list[tuple[Place, str]]:
+def problems(**params: Any) -> list[tuple[Pointer, str]]:
     return list(NODE.check(params))
 
 
@@ -325,14 +325,14 @@ def test_an_input_must_be_able_to_be_a_variable(name: str) -> None:
     ],
 )
 def test_code_that_cannot_run_is_a_problem(code: str, told: str) -> None:
-    ((place, message),) = problems(code=code, inputs={"x": 1})
-    assert place == ("code",)
+    ((pointer, message),) = problems(code=code, inputs={"x": 1})
+    assert pointer == ("code",)
     assert message.startswith(told)
 
 
 def test_code_with_a_nul_is_a_problem() -> None:
-    ((place, message),) = problems(code="x = 1\0")
-    assert place == ("code",)
+    ((pointer, message),) = problems(code="x = 1\0")
+    assert pointer == ("code",)
     assert "null bytes" in message
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from runtrue.errors import NodeFailed, RuntimeValidationError
 from runtrue.process import MARK
-from runtrue.workflow.node import Place
+from runtrue.workflow.node import Pointer
 from runtrue.workflow.nodes.shell import ShellNode
 from runtrue.workflow.templates import compile_template
 from tests.test_process import processes_with
@@ -31,7 +31,7 @@ def fail(
     return support.fail(NODE, {"command": command, **params}, support.make_context(here), store)
 
 
-def problems(**params: Any) -> list[tuple[Place, str]]:
+def problems(**params: Any) -> list[tuple[Pointer, str]]:
     return list(NODE.check(params))
 
 
@@ -265,7 +265,7 @@ def test_the_longest_value_that_is_taken_arrives(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("params", "place", "why"),
+    ("params", "pointer", "why"),
     [
         ({"command": "cat <<'E'\n${a.b}\nE"}, ("command",), "${a.b}: nothing is filled in"),
         ({"command": "echo \\${a}"}, ("command",), "${a}: a backslash"),
@@ -275,9 +275,11 @@ def test_the_longest_value_that_is_taken_arrives(tmp_path: Path) -> None:
         ({"command": "ls", "env": {"A=": "x"}}, ("env", "A="), "'A=' is no name"),
     ],
 )
-def test_problems_are_found_without_running(params: dict[str, Any], place: Place, why: str) -> None:
+def test_problems_are_found_without_running(
+    params: dict[str, Any], pointer: Pointer, why: str
+) -> None:
     ((where, message),) = problems(**params)
-    assert where == place
+    assert where == pointer
     assert message.startswith(why)
 
 

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from runtrue.workflow.nodes.shell_text import Placed, place
+from runtrue.workflow.nodes.shell_text import CommandText, with_variables
 
 
 @dataclass(frozen=True)
@@ -35,8 +35,8 @@ def parts(template: str, reference: Ref = VALUE) -> Sequence[str | Ref]:
     return found
 
 
-def placed(template: str) -> Placed[Ref]:
-    return place(parts(template))
+def placed(template: str) -> CommandText[Ref]:
+    return with_variables(parts(template))
 
 
 # -- what is written ----------------------------------------------------------------------------
@@ -68,7 +68,7 @@ def test_the_quotes_around_a_reference_decide_what_is_written(template: str, wri
 
 def test_the_same_reference_is_the_same_variable() -> None:
     a, b = Ref("a"), Ref("b")
-    result = place(["x ", a, " ", b, " ", Ref("a")])
+    result = with_variables(["x ", a, " ", b, " ", Ref("a")])
     assert result.text == 'x "$RUNTRUE_VALUE_1" "$RUNTRUE_VALUE_2" "$RUNTRUE_VALUE_1"'
     assert result.names == {a: "RUNTRUE_VALUE_1", b: "RUNTRUE_VALUE_2"}
 
@@ -147,7 +147,7 @@ def test_what_only_looks_like_one_is_none(template: str) -> None:
 
 def test_a_command_holds_no_nul() -> None:
     with pytest.raises(ValueError, match="NUL"):
-        place(["echo \0"])
+        with_variables(["echo \0"])
 
 
 @given(st.text(alphabet="§'\"`$(){}[]\\#;&|<>-:= \n\tacsein1E", max_size=40))
@@ -242,7 +242,7 @@ SHELLS = {
 }.values()
 
 
-def shown(shell: list[str], script: Placed[Ref], value: str, directory: Path) -> list[str]:
+def shown(shell: list[str], script: CommandText[Ref], value: str, directory: Path) -> list[str]:
     variables = dict.fromkeys(script.names.values(), value)
     ended = subprocess.run(
         [*shell, "-c", script.text],

@@ -134,19 +134,19 @@ class _Entry:
         return self._http() if self._is_http() else self._stdio()
 
     def _is_http(self) -> bool:
-        kind = self._data.get("type")
+        declared = self._data.get("type")
         known = ("stdio", *_HTTP_TYPES)
-        if kind == "sse":
+        if declared == "sse":
             raise self._error(
                 ("type",),
                 "the old transport 'sse' is not supported; most such servers also speak 'http'",
             )
-        if kind is not None and kind not in known:
-            hint = suggestion(kind, known) if isinstance(kind, str) else ""
+        if declared is not None and declared not in known:
+            hint = suggestion(declared, known) if isinstance(declared, str) else ""
             raise self._error(("type",), f"unknown type{hint}; there are: {', '.join(known[:3])}")
-        if kind is None and ("command" in self._data) == ("url" in self._data):
+        if declared is None and ("command" in self._data) == ("url" in self._data):
             raise self._error((), "must have either a 'command' or a 'url'")
-        return kind in _HTTP_TYPES or (kind is None and "url" in self._data)
+        return declared in _HTTP_TYPES or (declared is None and "url" in self._data)
 
     def _stdio(self) -> StdioServer:
         self._check_keys(_STDIO_KEYS)

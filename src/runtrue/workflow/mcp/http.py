@@ -46,7 +46,7 @@ class HttpFailure:
 
     `broke_off` means that the server may have got it, and nothing came back; `session_lost` that
     it was refused since the server does not know our session (any more). `refused` is where it led,
-    when that is no place for workflows.
+    if workflows may not go there.
     """
 
     status: int | None = None
@@ -116,8 +116,8 @@ class _Client(httpx2.AsyncClient):
         try:
             response = await super().send(request, **options)
         except RefusedAddress as refused:
-            place = f"{refused.address}:{refused.port}"
-            return _answer(request, 502, HttpFailure(refused=place), text=refused.message)
+            address = f"{refused.address}:{refused.port}"
+            return _answer(request, 502, HttpFailure(refused=address), text=refused.message)
         except httpx2.TransportError as error:
             failure = HttpFailure(broke_off=not isinstance(error, _UNREACHED))
             return _answer(request, 502, failure, text=str(error) or type(error).__name__)

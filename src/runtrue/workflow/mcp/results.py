@@ -144,14 +144,14 @@ def _of_block(block: Mapping[str, Any]) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Mismatch:
-    """One place where a value is not as its schema wants it; `path` leads there."""
+    """A value at `path` that is not as its schema wants it."""
 
     path: tuple[str | int, ...]
     message: str
 
     def __str__(self) -> str:
-        place = ".".join(str(part) for part in self.path)
-        return f"{place}: {self.message}" if place else self.message
+        path = ".".join(str(part) for part in self.path)
+        return f"{path}: {self.message}" if path else self.message
 
 
 def mismatches(schema: dict[str, Any], value: Any) -> list[Mismatch]:
@@ -164,11 +164,11 @@ def mismatches(schema: dict[str, Any], value: Any) -> list[Mismatch]:
     from referencing import Registry
     from referencing.exceptions import Unresolvable
 
-    kind = validator_for(schema, default=Draft202012Validator)
+    validator = validator_for(schema, default=Draft202012Validator)
     try:
-        kind.check_schema(schema)
+        validator.check_schema(schema)
         # With a registry of its own, nothing is fetched from anywhere.
-        errors = list(kind(schema, registry=Registry()).iter_errors(value))
+        errors = list(validator(schema, registry=Registry()).iter_errors(value))
     except (SchemaError, Unresolvable):
         return []
     return [Mismatch(tuple(error.absolute_path), shorten(error.message)) for error in errors]

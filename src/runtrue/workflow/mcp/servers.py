@@ -33,10 +33,10 @@ class MissingVariables(ServerConfigError):
 
     def __init__(self, server: Server, names: tuple[str, ...]) -> None:
         self.names = names
-        place = f" ({server.source})" if server.source else ""
+        source = f" ({server.source})" if server.source else ""
         them = "which is not set: set it" if len(names) == 1 else "which are not set: set them"
         super().__init__(
-            f"server {server.name!r}{place} needs {', '.join(names)} from the environment, "
+            f"server {server.name!r}{source} needs {', '.join(names)} from the environment, "
             f"{them} and run again"
         )
 

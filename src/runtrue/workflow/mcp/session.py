@@ -195,7 +195,7 @@ class ServerSession:
                 self._client, self._error = client, None
                 self._settled.set()
                 await self._over.wait()
-        except Exception as error:  # of any kind: what a server does is not in our hands
+        except Exception as error:  # of any type: what a server does is not in our hands
             return _innermost(error)
         return None
 
@@ -242,9 +242,9 @@ class ServerSession:
         if isinstance(error, ValidationError | RuntimeError):
             what = f"does not keep to the protocol: {shorten(str(error))}"
             return self._error_of("protocol", what, tool)
-        place = f": {error.filename}" if isinstance(error, OSError) and error.filename else ""
+        file = f": {error.filename}" if isinstance(error, OSError) and error.filename else ""
         why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        return self._error_of("connection", f"cannot be started: {why}{place}", tool)
+        return self._error_of("connection", f"cannot be started: {why}{file}", tool)
 
     def _refusal(self, status: int, said: str, tool: ToolInfo | None) -> ToolError:
         fault = fault_of_status(status)

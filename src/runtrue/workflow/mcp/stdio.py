@@ -1,6 +1,6 @@
 """A server as a process of ours, spoken to over its standard streams. Imports the SDK: import late.
 
-The SDK has a transport of this kind too. This one has what that lacks: the process is watched, so
+The SDK has such a transport too. This one has what that lacks: the process is watched, so
 that neither it nor what it starts outlives us, it tells how the server ended, and what the server
 prints is kept for the messages instead of going to our terminal.
 """

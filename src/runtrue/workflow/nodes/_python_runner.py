@@ -51,7 +51,7 @@ def route(action: object, value: object = None) -> Route:
 
 
 class Flaw(Exception):
-    """A place in a result that JSON cannot hold."""
+    """A part of a result that JSON cannot hold."""
 
     def __init__(self, path: tuple[object, ...], problem: str) -> None:
         self.path = "$" + "".join(map(_spell, path[:DEEPEST]))
@@ -169,9 +169,9 @@ def answer(code: str, inputs: dict[str, Any]) -> dict[str, Any]:
 def main() -> None:
     """Answer the request on standard input."""
     request = json.load(sys.stdin.buffer)
-    place = Path(sys.argv.pop())
+    file = Path(sys.argv.pop())
     text = json.dumps(answer(request["code"], request["inputs"]))
-    place.write_text(text, encoding="utf-8")
+    file.write_text(text, encoding="utf-8")
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(OSError, ValueError):
             stream.flush()

@@ -97,8 +97,8 @@ def _missing(
 
 def _not_json(wanted: Mapping[str, str], outputs: Mapping[str, Any]) -> NodeFailed:
     declared = outputs["response_headers"].get("content-type", "")
-    kind = declared.partition(";")[0] or "of no declared type"
-    what = f"is {kind} and not JSON" if outputs["response"] else "is empty"
+    content_type = declared.partition(";")[0] or "of no declared type"
+    what = f"is {content_type} and not JSON" if outputs["response"] else "is empty"
     return failure(
         f"the response {what}, so that nothing can be extracted from it",
         "not_json",

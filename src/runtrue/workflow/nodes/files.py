@@ -21,7 +21,7 @@ from msgspec import Meta
 from runtrue.documents import closest
 from runtrue.errors import NodeFailed, RuntimeValidationError
 from runtrue.loop import Fault, fault_of_exception
-from runtrue.workflow.node import Place, Result, WorkflowNode, failure
+from runtrue.workflow.node import Pointer, Result, WorkflowNode, failure
 
 if TYPE_CHECKING:
     from runtrue.workflow.context import Context
@@ -65,7 +65,7 @@ class ReadFileNode(WorkflowNode[ReadFile]):
         path = locate(params.file_path, context)
         return Result({"content": await asyncio.to_thread(_read, path, params.encoding)})
 
-    def check(self, params: Mapping[str, Any]) -> Iterable[tuple[Place, str]]:
+    def check(self, params: Mapping[str, Any]) -> Iterable[tuple[Pointer, str]]:
         """Refuse an unknown encoding."""
         return _check_encoding(params)
 
@@ -113,7 +113,7 @@ class WriteFileNode(WorkflowNode[WriteFile]):
         await asyncio.to_thread(_write, path, params)
         return Result({"written": True, "file_path": str(path)})
 
-    def check(self, params: Mapping[str, Any]) -> Iterable[tuple[Place, str]]:
+    def check(self, params: Mapping[str, Any]) -> Iterable[tuple[Pointer, str]]:
         """Refuse an unknown encoding."""
         return _check_encoding(params)
 
@@ -291,7 +291,7 @@ def _failed(message: str, category: str, path: Path, **details: Any) -> NodeFail
     return failure(message, category, attempted=(str(path),), **details)
 
 
-def _check_encoding(params: Mapping[str, Any]) -> Iterable[tuple[Place, str]]:
+def _check_encoding(params: Mapping[str, Any]) -> Iterable[tuple[Pointer, str]]:
     encoding = params.get("encoding")
     if isinstance(encoding, str) and "${" not in encoding:
         try:

@@ -17,7 +17,7 @@ from runtrue.addresses import Allowed
 from runtrue.config import allowed_addresses
 from runtrue.errors import NodeFailed, UsageError
 from runtrue.loop import Fault, fault_of_status
-from runtrue.workflow.node import Place, Result, WorkflowNode, failure
+from runtrue.workflow.node import Pointer, Result, WorkflowNode, failure
 from runtrue.workflow.nodes.extract import extract, path_problems
 from runtrue.workflow.nodes.http_exchange import ExchangeLimits, HttpAnswer, exchange
 from runtrue.workflow.nodes.http_params import (
@@ -114,14 +114,14 @@ class HttpNode(WorkflowNode[HttpParams]):
             return params.get("body") is not None or "json" in params
         return not isinstance(method, str) or method.upper() not in SAFE
 
-    def check(self, params: Mapping[str, Any]) -> Iterator[tuple[Place, str]]:
+    def check(self, params: Mapping[str, Any]) -> Iterator[tuple[Pointer, str]]:
         """Yield what is wrong with params as written."""
         yield from written_problems(params)
         wanted = params.get("extract")
         if isinstance(wanted, dict):
             yield from ((("extract", name), problem) for name, problem in path_problems(wanted))
 
-    def secrets_in(self, params: Mapping[str, Any]) -> Iterator[Place]:
+    def secrets_in(self, params: Mapping[str, Any]) -> Iterator[Pointer]:
         """The credentials, what headers and the query carry of them, a URL with a password."""
         yield from super().secrets_in(params)
         if isinstance(url := params.get("url"), str) and has_secret(url):
@@ -130,9 +130,9 @@ class HttpNode(WorkflowNode[HttpParams]):
             if isinstance(within := params.get(param), dict):
                 yield from ((param, name) for name in within if is_secret(name))
 
-    def secret_part(self, place: Place, value: Any) -> Any:
+    def secret_part(self, pointer: Pointer, value: Any) -> Any:
         """Of a URL, the user and the secrets in its query; all of one that is not written here."""
-        if place != ("url",) or not isinstance(value, str):
+        if pointer != ("url",) or not isinstance(value, str):
             return value
         return secret_parts(value) or value
 
@@ -150,9 +150,9 @@ class HttpNode(WorkflowNode[HttpParams]):
         others = sorted(wanted.keys() ^ now.keys())
         return f"'extract' has other names than before: {', '.join(others)}" if others else None
 
-    def _credentials(self, params: Mapping[str, Any]) -> dict[Place, Any]:
-        places = (place for place in self.secrets_in(params) if len(place) > 1)
-        return {(param, name): params[str(param)][name] for param, name in places}
+    def _credentials(self, params: Mapping[str, Any]) -> dict[Pointer, Any]:
+        pointers = (pointer for pointer in self.secrets_in(params) if len(pointer) > 1)
+        return {(param, name): params[str(param)][name] for param, name in pointers}
 
 
 def make_client(*, verify: bool = True) -> httpx2.AsyncClient:

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 from msgspec import UNSET, Meta, UnsetType
 
-from runtrue.workflow.node import Place
+from runtrue.workflow.node import Pointer
 from runtrue.workflow.secrets import is_secret_name
 
 METHODS = ("GET", "POST", "PUT", "DELETE", "PATCH", "HEAD", "OPTIONS")
@@ -128,7 +128,7 @@ class HttpParams:
             raise ValueError(problem)
 
 
-def written_problems(params: Mapping[str, Any]) -> Iterator[tuple[Place, str]]:
+def written_problems(params: Mapping[str, Any]) -> Iterator[tuple[Pointer, str]]:
     """Yield what is wrong with params as written; references are not looked into."""
     given = {name for name in params if params[name] is not None or name == "json"}
     for name, problem in conflicts(given):
@@ -161,16 +161,16 @@ def conflicts(given: Collection[str]) -> Iterator[tuple[str, str]]:
 
 def auth_problem(auth: Mapping[str, Any]) -> str | None:
     """Return what is wrong with the parts of an `auth`, where null is a missing part."""
-    kind = auth.get("type")
-    if kind not in AUTH_PARTS:
+    scheme = auth.get("type")
+    if scheme not in AUTH_PARTS:
         return None  # the schema tells, or only the run can
-    needed, optional = AUTH_PARTS[kind]
+    needed, optional = AUTH_PARTS[scheme]
     given = {name for name, value in auth.items() if value is not None} - {"type"}
     for name in needed:
         if name not in given:
-            return f"auth of type {kind} needs {name!r}"
+            return f"auth of type {scheme} needs {name!r}"
     for name in sorted(given - {*needed, *optional}):
-        return f"auth of type {kind} has no {name!r}; it takes: {', '.join((*needed, *optional))}"
+        return f"auth of type {scheme} has no {name!r}; it takes: {', '.join((*needed, *optional))}"
     return None
 
 

@@ -15,8 +15,8 @@ from runtrue.redaction import REDACTED
 
 _BINARY = ("image/", "audio/", "video/", "font/")
 _BINARY_TYPES = frozenset(
-    f"application/{kind}"
-    for kind in (
+    f"application/{media_type}"
+    for media_type in (
         *("octet-stream", "pdf", "wasm", "protobuf", "x-protobuf", "msgpack", "vnd.sqlite3"),
         *("zip", "gzip", "x-gzip", "x-tar", "x-bzip2", "x-xz", "zstd", "x-7z-compressed"),
         *("msword", "vnd.ms-excel", "vnd.ms-powerpoint", "vnd.apache.parquet"),
@@ -48,14 +48,14 @@ def read_body(body: bytes, content_type: str) -> tuple[Any, bool]:
 
     JSON is what the content type says is JSON; where it is none, the body is text.
     """
-    kind = content_type.partition(";")[0].strip().lower()
-    if _is_binary(kind):
+    media_type = content_type.partition(";")[0].strip().lower()
+    if _is_binary(media_type):
         return _base64(body), bool(body)
-    is_json = kind in ("application/json", "text/json") or kind.endswith("+json")
+    is_json = media_type in ("application/json", "text/json") or media_type.endswith("+json")
     value = _json(body) if is_json else msgspec.UNSET
     if value is not msgspec.UNSET:
         return value, False
-    text = _text(body, kind, _charset(content_type))
+    text = _text(body, media_type, _charset(content_type))
     if text is None:
         return _base64(body), True
     if is_json:
@@ -70,10 +70,10 @@ def _charset(content_type: str) -> str:
     return message.get_content_charset("")
 
 
-def _is_binary(kind: str) -> bool:
-    if kind.endswith("+xml"):
+def _is_binary(media_type: str) -> bool:
+    if media_type.endswith("+xml"):
         return False
-    return kind.startswith((*_BINARY, _BINARY_PREFIX)) or kind in _BINARY_TYPES
+    return media_type.startswith((*_BINARY, _BINARY_PREFIX)) or media_type in _BINARY_TYPES
 
 
 def _base64(body: bytes) -> str:
@@ -105,7 +105,7 @@ def _is_deep(value: Any, body: bytes) -> bool:
     return True
 
 
-def _text(body: bytes, kind: str, charset: str) -> str | None:
+def _text(body: bytes, media_type: str, charset: str) -> str | None:
     for encoding in (charset, "utf-8-sig"):
         try:
             if codecs.lookup(encoding).name not in _NO_CHARSETS:
@@ -113,6 +113,6 @@ def _text(body: bytes, kind: str, charset: str) -> str | None:
         except (LookupError, ValueError):
             continue
     # What text was before there was UTF-8; anything can be read as that.
-    if kind.startswith("text/") and b"\0" not in body:
+    if media_type.startswith("text/") and b"\0" not in body:
         return body.decode("iso-8859-1")
     return None

@@ -11,7 +11,7 @@ from msgspec import Meta
 from runtrue.config import load_config
 from runtrue.models import ModelError, model_name, open_model
 from runtrue.workflow.context import Context
-from runtrue.workflow.node import Place, Result, WorkflowNode, failure
+from runtrue.workflow.node import Pointer, Result, WorkflowNode, failure
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,7 +49,7 @@ class LlmNode(WorkflowNode[LlmParams]):
     verbatim = frozenset({"schema"})
     purpose = frozenset({"prompt", "system", "model", "schema"})
 
-    def check(self, params: Mapping[str, Any]) -> Iterable[tuple[Place, str]]:
+    def check(self, params: Mapping[str, Any]) -> Iterable[tuple[Pointer, str]]:
         """Refuse a schema that is none."""
         schema = params.get("schema")
         if isinstance(schema, dict):

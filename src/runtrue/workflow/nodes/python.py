@@ -18,7 +18,7 @@ from msgspec import Meta
 from runtrue import process
 from runtrue.errors import NodeFailed, RuntimeValidationError
 from runtrue.loop import RESOURCE_LIMIT, Fault, fault_of_exception
-from runtrue.workflow.node import Place, Result, WorkflowNode, failure
+from runtrue.workflow.node import Pointer, Result, WorkflowNode, failure
 from runtrue.workflow.nodes import _python_runner
 from runtrue.workflow.templates import TemplateSyntaxError, compile_template
 
@@ -99,7 +99,7 @@ class PythonNode(WorkflowNode[PythonParams]):
             answered = await asyncio.to_thread(answer.read, LARGEST_ANSWER + 1)
         return _result(ended, answered, params.timeout)
 
-    def check(self, params: Mapping[str, Any]) -> Iterable[tuple[Place, str]]:
+    def check(self, params: Mapping[str, Any]) -> Iterable[tuple[Pointer, str]]:
         """Refuse code that cannot be compiled, and inputs that cannot be variables."""
         inputs = params.get("inputs")
         names = list(inputs) if isinstance(inputs, dict) else []
@@ -122,7 +122,7 @@ def _is_name(name: str) -> bool:
     return name.isidentifier() and not keyword.iskeyword(name)
 
 
-def _check_code(code: str, names: list[str]) -> Iterable[tuple[Place, str]]:
+def _check_code(code: str, names: list[str]) -> Iterable[tuple[Pointer, str]]:
     try:
         template = compile_template(code)
     except TemplateSyntaxError:

@@ -17,9 +17,9 @@ from msgspec import Meta
 from runtrue import process
 from runtrue.errors import NodeFailed, RuntimeValidationError
 from runtrue.loop import RESOURCE_LIMIT, Fault
-from runtrue.workflow.node import Place, Result, WorkflowNode, failure
+from runtrue.workflow.node import Pointer, Result, WorkflowNode, failure
 from runtrue.workflow.nodes.files import locate, names_in
-from runtrue.workflow.nodes.shell_text import PREFIX, Placed, place
+from runtrue.workflow.nodes.shell_text import PREFIX, CommandText, with_variables
 from runtrue.workflow.secrets import SecretText
 from runtrue.workflow.templates import (
     Reference,
@@ -127,22 +127,22 @@ class ShellNode(WorkflowNode[Command]):
         if "raw" in params and params["raw"].constant and params["raw"].render(store) is True:
             return super().resolve(params, store)
         others = {name: template for name, template in params.items() if name != "command"}
-        placed = _placed(params["command"].split())
-        for reference, why in placed.problems:
+        text = _command_text(params["command"].split())
+        for reference, why in text.problems:
             raise RuntimeValidationError(
                 f"{reference}: {why}", category="misplaced_reference", attempted=(str(reference),)
             )
         return {
             **super().resolve(others, store),
-            "command": placed.text,
+            "command": text.text,
             _VALUES: [
                 {
                     "name": name,
                     "reference": str(reference),
                     "text": _as_text(reference.resolve(store)),
-                    "number": reference in placed.numbers,
+                    "number": reference in text.numbers,
                 }
-                for reference, name in placed.names.items()
+                for reference, name in text.names.items()
             ],
         }
 
@@ -152,7 +152,7 @@ class ShellNode(WorkflowNode[Command]):
         declared: ShellParams = super().convert(others)  # type: ignore[assignment]
         return Command(declared, msgspec.convert(params.get(_VALUES, []), tuple[ShellValue, ...]))
 
-    def check(self, params: Mapping[str, Any]) -> Iterable[tuple[Place, str]]:
+    def check(self, params: Mapping[str, Any]) -> Iterable[tuple[Pointer, str]]:
         """Refuse references where the command cannot take values."""
         raw = params.get("raw", False)
         if isinstance(raw, str):
@@ -193,7 +193,7 @@ class ShellNode(WorkflowNode[Command]):
 
 
 @lru_cache(maxsize=256)
-def _placed(parts: tuple[str | Reference, ...]) -> Placed[Reference]:
+def _command_text(parts: tuple[str | Reference, ...]) -> CommandText[Reference]:
     first: dict[Any, Reference] = {}
     merged = [
         part if isinstance(part, str) else first.setdefault((part.root, part.steps), part)
@@ -201,7 +201,7 @@ def _placed(parts: tuple[str | Reference, ...]) -> Placed[Reference]:
     ]
     if any(isinstance(part, str) and "\0" in part for part in merged):
         raise _unusable("the command", "holds a NUL character")
-    return place(merged)
+    return with_variables(merged)
 
 
 def _problems(command: str) -> Iterable[str]:
@@ -217,7 +217,7 @@ def _problems(command: str) -> Iterable[str]:
             "program; with raw: true it is run as a command"
         )
     else:
-        yield from (f"{reference}: {why}" for reference, why in _placed(parts).problems)
+        yield from (f"{reference}: {why}" for reference, why in _command_text(parts).problems)
 
 
 def _as_text(value: Any) -> str | SecretText:

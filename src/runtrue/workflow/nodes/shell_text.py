@@ -31,7 +31,7 @@ _COMPARES = re.compile(r"\s-(?:eq|ne|lt|le|gt|ge)\s")
 
 
 @dataclass(frozen=True, slots=True)
-class Placed(Generic[Ref]):
+class CommandText(Generic[Ref]):
     """A command in which variables stand for the references.
 
     `names` holds the variable of each reference. `numbers` are those that the shell computes with:
@@ -45,7 +45,7 @@ class Placed(Generic[Ref]):
     problems: tuple[tuple[Ref, str], ...]
 
 
-def place(parts: Sequence[str | Ref]) -> Placed[Ref]:
+def with_variables(parts: Sequence[str | Ref]) -> CommandText[Ref]:
     """Write variables for the references of a command, which is given as text and references."""
     if any(isinstance(part, str) and _MARK in part for part in parts):
         raise ValueError("a command cannot hold a NUL character")
@@ -53,7 +53,7 @@ def place(parts: Sequence[str | Ref]) -> Placed[Ref]:
     references = [part for part in parts if not isinstance(part, str)]
     found = _References(iter(references), numbers=_compared(text, references))
     written = _ShellReader(text, _In.COMMAND, found).read()
-    return Placed(written, found.names, frozenset(found.numbers), tuple(found.problems))
+    return CommandText(written, found.names, frozenset(found.numbers), tuple(found.problems))
 
 
 def _compared(text: str, references: Sequence[Ref]) -> set[Ref]:
@@ -106,7 +106,7 @@ _QUOTED = frozenset({_In.DOUBLE, _In.HERE, _In.ARITHMETIC, _In.QUOTED_WORD})
 class _Frame:
     """One level of the syntax, which `end` closes."""
 
-    kind: _In
+    state: _In
     end: str = ""
     #: What is open within it: `(`, `[`, `case`.
     openers: list[str] = field(default_factory=list)
@@ -127,10 +127,10 @@ class _Here:
 class _ShellReader(Generic[Ref]):
     """Reads a text from beginning to end and writes it again, with its references replaced."""
 
-    def __init__(self, text: str, kind: _In, found: _References[Ref]) -> None:
+    def __init__(self, text: str, state: _In, found: _References[Ref]) -> None:
         self._text = text
         self._at = 0
-        self._frames = [_Frame(kind)]
+        self._frames = [_Frame(state)]
         self._found = found
         self._written: list[str] = []
         self._heres: list[_Here] = []
@@ -138,9 +138,9 @@ class _ShellReader(Generic[Ref]):
     def read(self) -> str:
         while self._at < len(self._text):
             frame = self._frames[-1]
-            if frame.kind is _In.COMMAND:
+            if frame.state is _In.COMMAND:
                 self._in_command(frame)
-            elif frame.kind is _In.BRACE:
+            elif frame.state is _In.BRACE:
                 self._in_brace(frame)
             else:
                 self._in_quotes(frame)
@@ -180,26 +180,26 @@ class _ShellReader(Generic[Ref]):
 
     def _in_quotes(self, frame: _Frame) -> None:
         """Read on where only quotes, expansions and the end of the frame mean something."""
-        char, kind = self._text[self._at], frame.kind
+        char, state = self._text[self._at], frame.state
         if frame.end and not frame.openers and self._text.startswith(frame.end, self._at):
             self._copy(len(frame.end))
             self._frames.pop()
         elif char == _MARK:
-            self._reference(kind)
-        elif kind is _In.SINGLE:
+            self._reference(state)
+        elif state is _In.SINGLE:
             self._copy(1)
         elif char == "\\":
             self._escape()
-        elif kind is _In.ANSI:
+        elif state is _In.ANSI:
             self._copy(1)
         elif char in "$`":
-            self._expansion(kind)
-        elif char == '"' and kind not in {_In.DOUBLE, _In.HERE}:
+            self._expansion(state)
+        elif char == '"' and state not in {_In.DOUBLE, _In.HERE}:
             self._open(_In.DOUBLE, 1, '"')
-        elif char == "'" and kind in {_In.COMMAND, _In.WORD, _In.ARITHMETIC}:
+        elif char == "'" and state in {_In.COMMAND, _In.WORD, _In.ARITHMETIC}:
             self._open(_In.SINGLE, 1, "'")
         else:
-            if kind is _In.ARITHMETIC:
+            if state is _In.ARITHMETIC:
                 _count(frame, char)
             self._copy(1)
 
@@ -215,14 +215,14 @@ class _ShellReader(Generic[Ref]):
         elif char == "[":
             self._open(_In.ARITHMETIC, 1, "]")
         elif default is not None:
-            quoted = self._frames[-2].kind in _QUOTED
-            frame.kind = _In.QUOTED_WORD if quoted else _In.WORD
+            quoted = self._frames[-2].state in _QUOTED
+            frame.state = _In.QUOTED_WORD if quoted else _In.WORD
             self._copy(len(default[0]))
         elif char == ":":
-            frame.kind = _In.ARITHMETIC
+            frame.state = _In.ARITHMETIC
             self._copy(1)
         else:
-            frame.kind = _In.WORD
+            frame.state = _In.WORD
             self._copy(1)
 
     # -- commands ---------------------------------------------------------------------------
@@ -301,10 +301,10 @@ class _ShellReader(Generic[Ref]):
 
     # -- expansions -------------------------------------------------------------------------
 
-    def _expansion(self, kind: _In) -> None:
+    def _expansion(self, state: _In) -> None:
         text, at = self._text, self._at
         if text[at] == "`":
-            self._backquoted(kind)
+            self._backquoted(state)
         elif text.startswith("$((", at):
             self._open(_In.ARITHMETIC, 3, "))")
         elif text.startswith("$(", at):
@@ -314,7 +314,7 @@ class _ShellReader(Generic[Ref]):
         elif text.startswith("${", at):
             name = _NAME.match(text, at)
             self._open(_In.BRACE, len(name[0]) if name else 2, "}")
-        elif text.startswith("$'", at) and kind in {_In.COMMAND, _In.WORD}:
+        elif text.startswith("$'", at) and state in {_In.COMMAND, _In.WORD}:
             self._open(_In.ANSI, 2, "'")
         elif text.startswith(f"${_MARK}", at):
             self._copy(1)
@@ -322,13 +322,13 @@ class _ShellReader(Generic[Ref]):
         else:
             self._copy(2 if text.startswith("$$", at) else 1)
 
-    def _backquoted(self, kind: _In) -> None:
+    def _backquoted(self, state: _In) -> None:
         """Write `…` as $(…) where a reference stands in it: there, no backslash is lost."""
         match = _BACKQUOTED.match(self._text, self._at)
         if match is None or _MARK not in match[0]:
             self._copy(len(match[0]) if match else 1)
             return
-        quoted = kind in {_In.DOUBLE, _In.QUOTED_WORD}
+        quoted = state in {_In.DOUBLE, _In.QUOTED_WORD}
         escaped = r'\\([$`\\"])' if quoted else r"\\([$`\\])"
         inner = re.sub(escaped, r"\1", match[1])
         # The line end is for a comment that the backquote would have ended.
@@ -344,8 +344,8 @@ class _ShellReader(Generic[Ref]):
 
     # -- references -------------------------------------------------------------------------
 
-    def _reference(self, kind: _In) -> None:
-        if kind is _In.ANSI:
+    def _reference(self, state: _In) -> None:
+        if state is _In.ANSI:
             self._refuse("nothing is filled in within $'…'; use double quotes")
             return
         reference = next(self._found.left)
@@ -353,9 +353,9 @@ class _ShellReader(Generic[Ref]):
         name = names.setdefault(reference, f"{PREFIX}{len(names) + 1}")
         if self._computes():
             self._found.numbers.add(reference)
-        if kind is _In.SINGLE:
+        if state is _In.SINGLE:
             self._written.append(f"""'"${name}"'""")
-        elif kind in _QUOTED:
+        elif state in _QUOTED:
             self._written.append(f"${{{name}}}")
         else:
             self._written.append(f'"${name}"')
@@ -363,9 +363,9 @@ class _ShellReader(Generic[Ref]):
 
     def _computes(self) -> bool:
         for frame in reversed(self._frames):
-            if frame.kind is _In.COMMAND:
+            if frame.state is _In.COMMAND:
                 break
-            if frame.kind is _In.ARITHMETIC:
+            if frame.state is _In.ARITHMETIC:
                 return True
         return False
 
@@ -382,9 +382,9 @@ class _ShellReader(Generic[Ref]):
         self._written.append(self._text[self._at : self._at + count])
         self._at += count
 
-    def _open(self, kind: _In, count: int, end: str) -> None:
+    def _open(self, state: _In, count: int, end: str) -> None:
         self._copy(count)
-        self._frames.append(_Frame(kind, end))
+        self._frames.append(_Frame(state, end))
 
 
 def _count(frame: _Frame, char: str) -> None:
@@ -396,4 +396,4 @@ def _count(frame: _Frame, char: str) -> None:
         frame.openers.pop()
     elif char == ")" and frame.end == "))":
         # It was no arithmetic: `((` began a subshell within another one.
-        frame.kind, frame.end = _In.COMMAND, ")"
+        frame.state, frame.end = _In.COMMAND, ")"

@@ -13,7 +13,7 @@ from runtrue.errors import InvalidWorkflow, NodeFailed, RuntimeValidationError, 
 from runtrue.workflow.context import Context
 from runtrue.workflow.inputs import prepare_inputs
 from runtrue.workflow.ir import Workflow, parse_ir
-from runtrue.workflow.node import Place, Result, WorkflowNode
+from runtrue.workflow.node import Pointer, Result, WorkflowNode
 from runtrue.workflow.recorded_secrets import redact_workflow, secret_texts, secrets_of
 from runtrue.workflow.registry import Registry
 from runtrue.workflow.store import load_saved, load_workflow
@@ -65,14 +65,14 @@ class SubworkflowNode(WorkflowNode[SubworkflowParams]):
     # It is made of calls, each of which is known by itself.
     is_call = False
 
-    def check(self, params: Mapping[str, Any]) -> Iterable[tuple[Place, str]]:
+    def check(self, params: Mapping[str, Any]) -> Iterable[tuple[Pointer, str]]:
         """Refuse more or fewer ways to name the workflow than one."""
         if sum(way in params for way in _WAYS) != 1:
             yield (), _ONE_OF
 
     def check_in(
         self, params: Mapping[str, Any], workflow: Workflow, registry: Registry
-    ) -> Iterable[tuple[Place, str]]:
+    ) -> Iterable[tuple[Pointer, str]]:
         """Yield the other workflow's own problems, and inputs that are missing or unknown."""
         way = _written_way(params)
         if way is None:
@@ -94,7 +94,7 @@ class SubworkflowNode(WorkflowNode[SubworkflowParams]):
 
     def secret_places(
         self, params: Mapping[str, Any], workflow: Workflow, registry: Registry
-    ) -> Iterable[Place]:
+    ) -> Iterable[Pointer]:
         """Yield the secrets that are written in the other workflow, or given to it from here."""
         way = _written_way(params)
         if way is None:
@@ -103,7 +103,7 @@ class SubworkflowNode(WorkflowNode[SubworkflowParams]):
         given = params.get("param_mapping", {})
         for secret in secrets_of(inner, parse_ir(inner), registry):
             if way == "workflow_ir" and not secret.roots:
-                yield (way, *secret.place)
+                yield (way, *secret.pointer)
             if isinstance(given, dict):
                 yield from (("param_mapping", name) for name in sorted(secret.roots & given.keys()))
 
@@ -163,7 +163,7 @@ def _load(ways: Mapping[str, Any], base: Path, registry: Registry) -> Workflow:
 
 def _problems(
     way: str, inner: Workflow, given: Any, registry: Registry
-) -> Iterable[tuple[Place, str]]:
+) -> Iterable[tuple[Pointer, str]]:
     from runtrue.workflow.validate import validate_workflow
 
     problems = validate_workflow(inner, registry=registry)
