@@ -208,7 +208,7 @@ class TestMistakes:
 
     def test_what_only_a_user_may_say_is_not_heard_from_a_project(self, tmp_path: Path) -> None:
         (tmp_path / "runtrue.toml").write_text("[workflows]\nallow_loopback = true\n")
-        with pytest.raises(ConfigError, match="workflows: is heard in your own"):
+        with pytest.raises(ConfigError, match="workflows: works only in your own"):
             load_config(tmp_path)
 
     @pytest.mark.parametrize(

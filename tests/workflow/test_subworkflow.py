@@ -279,7 +279,7 @@ def nested(depth: int) -> dict[str, Any]:
 def test_workflows_lie_within_one_another_only_so_deep(bench: Bench) -> None:
     assert bench.run(nested(MOST_DEPTH)).outputs == {"value": "deep"}
     (problem,) = bench.problems(nested(MOST_DEPTH + 1))
-    assert "workflows lie within one another more than 10 deep" in problem.message
+    assert "workflows are nested more than 10 deep" in problem.message
 
 
 def test_what_includes_itself_by_a_reference_is_stopped_when_it_runs(bench: Bench) -> None:

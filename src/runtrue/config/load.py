@@ -21,7 +21,7 @@ SEARCH_SECONDS = "RUNTRUE_SEARCH_SECONDS"
 
 
 def load_config(project: Path) -> Config:
-    """The configuration of the project in a directory; defaults where it has none."""
+    """Return the configuration of the project in a directory; defaults where it has none."""
     own = project / "runtrue.toml"
     shared = project / "pyproject.toml"
     # Also when it is something else than a file: then it is a mistake, not an absence.

@@ -64,7 +64,7 @@ class ValidationConfig:
     directory: str = "."
 
     def named(self, name: str) -> Validation:
-        """The validation of that name."""
+        """Return the validation with that name."""
         return Validation(name=name, **{f.name: getattr(self, f.name) for f in fields(self)})
 
 

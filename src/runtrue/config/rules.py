@@ -1,4 +1,4 @@
-"""Rules: what no type can tell of values that are set."""
+"""Rules for values that no type can express."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def problems_of(config: Config) -> Iterator[KeyProblem]:
     yield from _problems_of_plans(config.plans)
     if config.workflows != WorkflowsConfig():
         # It may have come with the project.
-        yield ("workflows",), "is heard in your own ~/.runtrue/runtrue.toml only; move it there"
+        yield ("workflows",), "works only in your own ~/.runtrue/runtrue.toml; move it there"
     for code_type in CodeType:
         for word in config.coverage.of(code_type).required_tests:
             near = next((kind for kind in TEST_KINDS if is_one_edit(word, kind)), None)

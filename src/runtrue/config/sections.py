@@ -143,7 +143,7 @@ class MemoryConfig:
 class GateConfig:
     """`[gate]`."""
 
-    #: Whether `--skip REASON` is heard.
+    #: `--skip REASON` is allowed.
     allow_skip: bool = False
 
 
@@ -208,7 +208,7 @@ class SecretsConfig:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkflowsConfig:
-    """`[workflows]`. It is heard in the user's own file only: a project must not open doors."""
+    """`[workflows]`, in the user's own file only: a project must not open doors."""
 
     #: This machine itself. RUNTRUE_ALLOW_LOOPBACK overrides it.
     allow_loopback: bool = False
@@ -245,7 +245,7 @@ class Config:
     workflows: WorkflowsConfig = _WORKFLOWS
 
     def to_policy(self, triggers: tuple[Trigger, ...] = ()) -> Policy:
-        """The loop's policy; a ladder that ends at a person asks before it gives up.
+        """Return the loop's policy; a ladder that ends at a person asks before it gives up.
 
         `triggers` are those of the loop, for a configuration that has none of its own.
         """

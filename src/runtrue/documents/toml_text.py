@@ -1,9 +1,8 @@
-"""TOML, with the line of every key in it."""
+"""TOML, with the line of every key in it. Loads its parser late: most commands read none."""
 
 from __future__ import annotations
 
 import re
-import tomllib
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,6 +19,8 @@ _KEY = rf"\s*{_PART}(?:\s*\.\s*{_PART})*\s*"
 
 def read_toml(file: Path) -> Document:
     """Read a file of TOML. Raises ConfigError."""
+    import tomllib
+
     try:
         content = file.read_bytes()
     except OSError as error:
@@ -42,7 +43,7 @@ def read_toml(file: Path) -> Document:
 def offsets(text: str) -> Iterator[tuple[Pointer, int]]:
     """Yield each table and key with where its line begins.
 
-    A line inside of a text that looks like a key is taken for one.
+    A line inside of a text that looks like a key is read as one.
     """
     yield (), 0
     table: Pointer = ()
@@ -65,6 +66,8 @@ def _dotted(key: str) -> Pointer:
 def _unquoted(part: str) -> str:
     if not part.startswith('"'):
         return part.strip("'")
+    import tomllib
+
     try:
         return str(tomllib.loads(f"key = {part}")["key"])
     except tomllib.TOMLDecodeError:  # a line inside of a text only looks like a key

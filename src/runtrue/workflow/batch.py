@@ -59,7 +59,7 @@ class BatchStep(WorkflowStep):
     def _list(self, store: Mapping[str, Any]) -> list[Any]:
         items = rendered(self._items, store)
         if isinstance(items, str):
-            # Commands print text: a list in JSON is taken for what it is.
+            # Commands print text: a list in JSON is read as one.
             items = opened(items)
         if not isinstance(items, list):
             raise RuntimeValidationError(
@@ -113,7 +113,7 @@ class BatchStep(WorkflowStep):
                 raise _of_item(error, index, len(inputs)) from error.__cause__
 
     def goes_on_after(self, error: NodeFailed) -> bool:
-        """True if the batch goes on after this item's failure, unless it may pass the next time."""
+        """True if the batch goes on after an item's failure, unless that may pass the next time."""
         if self.batch.error_handling == "continue":
             return not error.transient
         return super().goes_on_after(error)
@@ -145,7 +145,7 @@ class BatchStep(WorkflowStep):
     def _together(
         self, inputs: list[BatchItem], done: Sequence[NodeOutcome | None]
     ) -> dict[str, Any]:
-        """Return the outputs of the batch; None stands for an item that never ran."""
+        """Return the outputs of the batch; None is an item that never ran."""
         results = [
             None if done is None else {**done.outputs, "item": item.item}
             for item, done in zip(inputs, done, strict=True)

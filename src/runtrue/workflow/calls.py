@@ -105,7 +105,7 @@ class Calls:
         """Count calls from the first again, and keep them from now on with `keep`, if given."""
         self._keep = keep or self._keep
         self._counts: Counter[str] = Counter()
-        #: When the latest change was made that this attempt has come by.
+        #: When the latest change was made that this attempt has passed.
         self._changed = 0
 
     async def make(
@@ -154,7 +154,7 @@ class Calls:
         self._open.pop(key, None)
         return _ended(self._record(key, step, place, done))
 
-    def settle(self) -> None:
+    def end_attempt(self) -> None:
         """Record the calls that the end of the attempt cut off."""
         cut_off = NodeFailed(
             "was cut off while it was running, and may have happened",
@@ -166,7 +166,7 @@ class Calls:
         self._open.clear()
 
     def done(self) -> frozenset[str]:
-        """The nodes whose side effects have happened and ended well."""
+        """Return the nodes whose side effects have happened and ended well."""
         return frozenset(place.partition("[")[0] for place in self._done)
 
     def _place(self, step: WorkflowStep, item: int | None) -> str:

@@ -45,7 +45,7 @@ class PathSyntaxError(ValueError):
 
 # -- reading ------------------------------------------------------------------------------------
 
-#: Reads what stands for an index, from a position on: gives it and the position after it.
+#: Reads an index from a position on: returns it and the position after it.
 Nested = Callable[[str, int], tuple[Any, int]]
 
 
@@ -213,6 +213,6 @@ def _escaped(char: str) -> str:
     if char in _ESCAPED:
         return _ESCAPED[char]
     code = ord(char)
-    # Those that no single escape sequence can stand for are left as they are.
+    # Characters without a single escape sequence are left as they are.
     as_it_is = char.isprintable() or code > 0xFFFF or 0xD800 <= code <= 0xDFFF
     return char if as_it_is else f"\\u{code:04x}"

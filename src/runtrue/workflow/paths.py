@@ -93,7 +93,7 @@ class Path:
 class Missing:
     """A path that leads nowhere: how far it exists, and what is there instead.
 
-    `kind` tells what is at `found`: an object without that `key`, a list without that `index`,
+    `kind` says what is at `found`: an object without that `key`, a list without that `index`,
     or a `scalar`, a plain value that nothing is in. `there` and `count` describe it.
     """
 

@@ -68,7 +68,7 @@ def secrets_of(
 ) -> Iterator[Secret]:
     """Yield the values of secret params in a valid workflow, and the defaults of their inputs.
 
-    Where a param is nothing but an input, what it holds tells whether it is a secret.
+    Where a param is nothing but an input, its value decides whether it is a secret.
     """
     taken: dict[str, None] = {}
     for n, node in enumerate(parsed.nodes):
@@ -141,7 +141,7 @@ def placeholders(recorded: Any, written: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _escaped(value: Any) -> Any:
-    """Return a copy in which nothing that was given can be taken for a placeholder."""
+    """Return a copy in which nothing that was given looks like a placeholder."""
     if isinstance(value, dict):
         if value.keys() == {_PLACEHOLDER}:
             return {_PLACEHOLDER: [deepcopy(value[_PLACEHOLDER])]}

@@ -49,8 +49,8 @@ class Unresolved(Exception):
 class Reference:
     """One `${…}`: `text` is what is between the braces, `steps` what follows the root.
 
-    A step is a reference itself where an index is one. `pointer` and `position` tell where the
-    reference stands in the value that the template was made of.
+    A step is a reference itself where an index is one. `pointer` and `position` say where the
+    reference is in the value that the template was made of.
     """
 
     text: str

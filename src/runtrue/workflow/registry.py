@@ -1,4 +1,4 @@
-"""The registry: finds the node type that a name stands for.
+"""The registry: finds the node type of a name.
 
 Built-in types are imported when they are asked for; other packages add theirs with an entry point
 of the group `runtrue.nodes` (name: the type, value: the class); every tool of a configured MCP

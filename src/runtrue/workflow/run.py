@@ -102,7 +102,7 @@ async def execute_workflow(
     environment: Mapping[str, str] | None = None,
     listeners: Iterable[Listener] = (),
 ) -> WorkflowResult:
-    """`run_workflow` for callers that are asynchronous themselves."""
+    """Do what `run_workflow` does, for callers that are asynchronous themselves."""
     registry = registry or Registry.here()
     workflow, parsed = checked(ir, registry)
     inputs = prepare_inputs(parsed.inputs, params or {}, stdin=None, from_text=False)
@@ -207,11 +207,11 @@ def prepare_workflow(
 def report_so_far(journal: Journal, run: RunRow) -> WorkflowReport:
     """Return the report of a run that is not over: finished nodes, and what it stopped at."""
     request = msgspec.convert(run.input, WorkflowRequest)
-    # Only the latest, and only while it stands: a run that was resumed has left it behind, and
+    # Only the latest, and only while it counts: a run that was resumed has left it behind, and
     # what it stopped at then need not be a node.
     latest = journal.latest_event(run.id, NodeFailure)
-    stands = latest is not None and (run.error or "").endswith(latest.message)
-    failure = latest.payload if latest is not None and stands else None
+    counts = latest is not None and (run.error or "").endswith(latest.message)
+    failure = latest.payload if latest is not None and counts else None
     recorded = recorded_outputs(journal.load(run.id))
     ir = parse_ir(request.ir)
     report = unfinished_report(run, request.name, ir, recorded, run.state, failure)

@@ -1,4 +1,4 @@
-"""Secrets: where they stand in params, revealing them, and keeping them out of everything else."""
+"""Secrets: revealing them in params, and redacting them everywhere else."""
 
 from __future__ import annotations
 
@@ -188,7 +188,7 @@ _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 
 
 def redact_by_name(value: Any) -> Any:
-    """Give `value` with `[redacted]` for what stands under names such as `password` or `token`.
+    """Return `value` with `[redacted]` for the values of names such as `password` or `token`.
 
     The shape stays: within an object or list of such a name, every string is replaced, and every
     number unless it is named a token (`tokens: 512` is a count). Names are compared by their

@@ -44,7 +44,7 @@ class UnknownWorkflow(UsageError):
 
 
 class SavedTwice(UsageError):
-    """A name stands for more than one file, or already for one."""
+    """A name belongs to more than one file, or already to one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -81,7 +81,7 @@ async def try_workflow(
             # The deadline, or what only the static check would have kept from being run.
             result = _failed(_not_compiled(error), context.redactor.redact(store))
     if calls is not None:
-        calls.settle()
+        calls.end_attempt()
     if limit.expired() and not result.passed:
         late = _late(seconds, started[-1] if started else None)
         return _failed(late, context.redactor.redact(store))
@@ -93,7 +93,7 @@ def _failed(error: NodeFailed, store: dict[str, Any] | None = None) -> WorkflowR
 
 
 def _check_names(parsed: WorkflowIR) -> None:
-    """Refuse what could be run and then not be read: the outputs, or who has produced them."""
+    """Refuse outputs that could not be read, or whose producer would be ambiguous."""
     for output in parsed.outputs.values():
         if (source := output.get("source")) is not None:
             compile_template(source_template(source))

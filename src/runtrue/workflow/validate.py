@@ -230,7 +230,7 @@ class _Validation:
         given = {name: value for name, value in params.items() if name in interface.params}
         loose = {**interface.params_schema, "required": [], "additionalProperties": True}
         for inner, message in schema_problems(given, loose):
-            # Where a reference stands, only the run will tell what is there.
+            # The value of a reference is known only at run time.
             if not has_reference(_value_at(params, inner)):
                 yield (*within, *inner), message, ()
         yield from (((*within, *inner), message, ()) for inner, message in node_type.check(params))
@@ -315,10 +315,10 @@ class _Validation:
 class _Scope:
     """The names that references can begin with, besides the inputs."""
 
-    #: The node that they stand in; none at the end, when all have run.
+    #: The node that they are in; none at the end, when all have run.
     node: str | None
     extra: tuple[str, ...] = ()
-    #: Whether `${env.NAME}` can stand there.
+    #: `${env.NAME}` is allowed.
     secrets: bool = True
 
 

@@ -320,7 +320,7 @@ def test_an_input_must_be_able_to_be_a_variable(name: str) -> None:
         ("return 1\n  x", "line 2 of the code: unexpected indent"),
         ("await x", "line 1 of the code: 'await' outside async function"),
         ("x = 1\nglobal x", "line 2 of the code: name 'x' is"),
-        ("import json\nreturn '${fetch.body}' + '${b}'", "${fetch.body} stands in the code"),
+        ("import json\nreturn '${fetch.body}' + '${b}'", "${fetch.body} is in the code"),
         ("(" * 300, "line 1 of the code: too many nested parentheses"),
     ],
 )

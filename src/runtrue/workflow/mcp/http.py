@@ -1,8 +1,8 @@
 """A server that is spoken to over Streamable HTTP. Imports the SDK: import late.
 
-The SDK tells nothing of the status behind a failed request, and a request that cannot be sent ends
-the whole session with all its calls. So the client here gives such a request an answer of its own:
-a JSON-RPC error, whose data tells what happened.
+The SDK hides the status of a failed request, and a request that cannot be sent ends the whole
+session with all its calls. So the client here gives such a request an answer of its own: a JSON-RPC
+error, whose data says what happened.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _UNREACHED = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HttpFailure:
-    """Why a request got no answer: what status it got instead, or how far it came.
+    """Why a request got no answer: the status it got instead, or how far it got.
 
     `broke_off` means that the server may have got it, and nothing came back; `session_lost` that
     it was refused since the server does not know our session (any more). `refused` is where it led,
@@ -56,7 +56,7 @@ class HttpFailure:
 
     @classmethod
     def behind(cls, data: Any) -> HttpFailure | None:
-        """The failure that the data of a JSON-RPC error tells of, if it does."""
+        """Return the failure in the data of a JSON-RPC error, or None."""
         return cls(**data[_KEY]) if isinstance(data, dict) and _KEY in data else None
 
 

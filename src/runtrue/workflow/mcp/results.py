@@ -1,4 +1,4 @@
-"""Results: what a tool answered, as plain data, or as the error that it tells of."""
+"""Results: the answer of a tool as plain data, or as an error."""
 
 from __future__ import annotations
 

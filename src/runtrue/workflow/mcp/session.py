@@ -146,7 +146,7 @@ class ServerSession:
                 ) from error
             if failure is not None and not failure.broke_off:
                 raise self._failure(error, tool) from error
-            # The code alone does not tell: servers use it for errors of their own too.
+            # The code alone is not enough: servers use it for errors of their own too.
             is_over = self._over.is_set() or self._connection.broken > broken
             if failure is not None or (is_over and error.code == CONNECTION_CLOSED):
                 raise await self._death(tool) from error

@@ -1,7 +1,7 @@
 """A server as a process of ours, spoken to over its standard streams. Imports the SDK: import late.
 
 The SDK has such a transport too. This one has what that lacks: the process is watched, so
-that neither it nor what it starts outlives us, it tells how the server ended, and what the server
+that neither it nor what it starts outlives us, it knows how the server ended, and what the server
 prints is kept for the messages instead of going to our terminal.
 """
 
@@ -53,7 +53,7 @@ class StdioConnection:
         self._drained = asyncio.Event()
         self._silent = asyncio.Event()
         self._is_stopping = False
-        #: Whether it came to its end before it was asked to, and how, as the rest of a sentence.
+        #: True if it ended before it was asked to, and how, as the rest of a sentence.
         self.died = False
         self.end = "was ended"
         self._printed = bytearray()

@@ -1,4 +1,4 @@
-"""The other side of the `python` node: runs a function body and writes what came of it to a file.
+"""The other side of the `python` node: runs a function body and writes its outcome to a file.
 
 It is run as a script, by itself, and imports nothing of runtrue. It reads `{"code", "inputs"}` as
 JSON from its standard input; its argument names the file for the answer, which is one of

@@ -17,8 +17,8 @@ _MOST_AVAILABLE = 200
 def extract(wanted: Mapping[str, str], outputs: Mapping[str, Any]) -> dict[str, Any]:
     """Return the values at the wanted paths of `outputs["response"]`, by name. `null` is a value.
 
-    Raises RuntimeValidationError that tells all paths with nothing there, and NodeFailed when
-    the response is not JSON at all. Text that holds a JSON object or list is taken for it.
+    Raises RuntimeValidationError that lists all paths with nothing there, and NodeFailed if the
+    response is not JSON at all. Text that holds a JSON object or list is read as one.
     """
     response = outputs["response"]
     if isinstance(response, str):

@@ -70,7 +70,7 @@ class ReadFileNode(WorkflowNode[ReadFile]):
         return _check_encoding(params)
 
     def has_side_effect(self, params: Mapping[str, Any]) -> bool:
-        """Reading changes nothing."""
+        """False: reading changes nothing."""
         return False
 
 
@@ -118,7 +118,7 @@ class WriteFileNode(WorkflowNode[WriteFile]):
         return _check_encoding(params)
 
     def has_side_effect(self, params: Mapping[str, Any]) -> bool:
-        """Replacing a file twice is the same as once; appending is not."""
+        """True for appending: replacing a file twice is the same as once."""
         return params.get("append", False) is not False
 
 

@@ -122,7 +122,7 @@ class HttpNode(WorkflowNode[HttpParams]):
             yield from ((("extract", name), problem) for name, problem in path_problems(wanted))
 
     def secrets_in(self, params: Mapping[str, Any]) -> Iterator[Pointer]:
-        """The credentials, what headers and the query carry of them, a URL with a password."""
+        """Yield the credentials, also those in headers and the query, and a URL with a password."""
         yield from super().secrets_in(params)
         if isinstance(url := params.get("url"), str) and has_secret(url):
             yield ("url",)
@@ -131,13 +131,13 @@ class HttpNode(WorkflowNode[HttpParams]):
                 yield from ((param, name) for name in within if is_secret(name))
 
     def secret_part(self, pointer: Pointer, value: Any) -> Any:
-        """Of a URL, the user and the secrets in its query; all of one that is not written here."""
+        """Return the user and the secrets in the query of a URL; all of one with neither."""
         if pointer != ("url",) or not isinstance(value, str):
             return value
         return secret_parts(value) or value
 
     def same_purpose(self, before: Mapping[str, Any], after: Mapping[str, Any]) -> str | None:
-        """Besides the rest: where it goes, with what credentials, and what is asked of it."""
+        """Also refuse another host, other credentials, or other names in `extract`."""
         if reason := super().same_purpose(before, after):
             return reason
         if origin_of(before.get("url")) != origin_of(after.get("url")):

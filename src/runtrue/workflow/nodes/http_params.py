@@ -1,4 +1,4 @@
-"""The params of an `http` node, and what can be wrong with them however they came about."""
+"""The params of an `http` node, and what can be wrong with them."""
 
 from __future__ import annotations
 
@@ -163,7 +163,7 @@ def auth_problem(auth: Mapping[str, Any]) -> str | None:
     """Return what is wrong with the parts of an `auth`, where null is a missing part."""
     scheme = auth.get("type")
     if scheme not in AUTH_PARTS:
-        return None  # the schema tells, or only the run can
+        return None  # the schema refuses it, or only the run can
     needed, optional = AUTH_PARTS[scheme]
     given = {name for name, value in auth.items() if value is not None} - {"type"}
     for name in needed:

@@ -1,4 +1,4 @@
-"""HTTP responses: bytes and headers that came, as the plain data that an `http` node gives."""
+"""HTTP responses: bytes and headers as the plain data that an `http` node returns."""
 
 from __future__ import annotations
 

@@ -130,7 +130,7 @@ def _check_code(code: str, names: list[str]) -> Iterable[tuple[Pointer, str]]:
     for reference in template.references:
         yield (
             ("code",),
-            f"{reference} stands in the code, where data would become code; give it a name in "
+            f"{reference} is in the code, where data would become code; give it a name in "
             "`inputs` and use that (or write $${ for a literal ${)",
         )
         return
@@ -149,7 +149,7 @@ def _environment(work: str, context: Context) -> dict[str, str]:
     return {**{name: given[name] for name in _INHERITED if name in given}, **own, **mark}
 
 
-# -- what came of it ----------------------------------------------------------------------------
+# -- outcome -----------------------------------------------------------------------------------
 
 
 class _RunnerError(msgspec.Struct, frozen=True):

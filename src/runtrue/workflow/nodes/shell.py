@@ -262,7 +262,7 @@ def _environment(command: Command, context: Context) -> dict[str, str]:
 
 def _no_number(value: ShellValue) -> NodeFailed:
     return failure(
-        f"{value.reference} stands in arithmetic, where it must be a number and is not",
+        f"{value.reference} is in arithmetic, where it must be a number and is not",
         "not_a_number",
         attempted=(value.reference,),
         sample=value.text[:LONGEST_LINE],
@@ -295,7 +295,7 @@ def _cannot_start(error: OSError, directory: Path) -> NodeFailed:
     return failure(message, "cannot_start", fault=Fault.ENVIRONMENT)
 
 
-# -- what came of it ----------------------------------------------------------------------------
+# -- outcome -----------------------------------------------------------------------------------
 
 
 def _result(ended: process.Ended, params: ShellParams) -> Result:

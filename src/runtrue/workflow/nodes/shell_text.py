@@ -32,11 +32,11 @@ _COMPARES = re.compile(r"\s-(?:eq|ne|lt|le|gt|ge)\s")
 
 @dataclass(frozen=True, slots=True)
 class CommandText(Generic[Ref]):
-    """A command in which variables stand for the references.
+    """A command with variables instead of references.
 
     `names` holds the variable of each reference. `numbers` are those that the shell computes with:
-    arithmetic runs commands that stand in text, so they may only be numbers. `problems` are the
-    references that stand where nothing can be written for them, and why.
+    arithmetic runs commands within text, so they may only be numbers. `problems` are references
+    that no variable can replace where they are, and why.
     """
 
     text: str
@@ -80,7 +80,7 @@ class _References(Generic[Ref]):
 
 
 class _In(Enum):
-    """Where in the syntax a character stands."""
+    """The part of the syntax that a character belongs to."""
 
     COMMAND = auto()
     SINGLE = auto()
@@ -146,7 +146,7 @@ class _ShellReader(Generic[Ref]):
                 self._in_quotes(frame)
         return "".join(self._written)
 
-    # -- where it stands --------------------------------------------------------------------
+    # -- states --------------------------------------------------------------------
 
     def _in_command(self, frame: _Frame) -> None:
         char = self._text[self._at]
@@ -318,12 +318,12 @@ class _ShellReader(Generic[Ref]):
             self._open(_In.ANSI, 2, "'")
         elif text.startswith(f"${_MARK}", at):
             self._copy(1)
-            self._refuse("a $ stands right before it; leave it out, or write \\$ for it")
+            self._refuse("a $ is right before it; leave it out, or write \\$ for it")
         else:
             self._copy(2 if text.startswith("$$", at) else 1)
 
     def _backquoted(self, state: _In) -> None:
-        """Write `…` as $(…) where a reference stands in it: there, no backslash is lost."""
+        """Write `…` with a reference in it as $(…), where no backslash is lost."""
         match = _BACKQUOTED.match(self._text, self._at)
         if match is None or _MARK not in match[0]:
             self._copy(len(match[0]) if match else 1)
@@ -338,7 +338,7 @@ class _ShellReader(Generic[Ref]):
     def _escape(self) -> None:
         if self._text.startswith(f"\\{_MARK}", self._at):
             self._copy(1)
-            self._refuse("a backslash stands right before it; leave it out, or write $${ for ${")
+            self._refuse("a backslash is right before it; leave it out, or write $${ for ${")
         else:
             self._copy(2)
 
@@ -388,7 +388,7 @@ class _ShellReader(Generic[Ref]):
 
 
 def _count(frame: _Frame, char: str) -> None:
-    """Keep track of the brackets in arithmetic that its end could be taken for."""
+    """Keep track of the brackets in arithmetic, one of which could look like its end."""
     opener = {"))": "(", "]": "["}.get(frame.end)
     if char == opener:
         frame.openers.append(char)

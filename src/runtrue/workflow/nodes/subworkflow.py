@@ -78,7 +78,7 @@ class SubworkflowNode(WorkflowNode[SubworkflowParams]):
         if way is None:
             return
         if len(workflow.within) >= MOST_DEPTH:
-            yield (way,), f"workflows lie within one another more than {MOST_DEPTH} deep"
+            yield (way,), f"workflows are nested more than {MOST_DEPTH} deep"
             return
         base = workflow.folder or registry.directory
         try:
@@ -114,7 +114,7 @@ class SubworkflowNode(WorkflowNode[SubworkflowParams]):
 
         if context.depth >= MOST_DEPTH:
             raise RuntimeValidationError(
-                f"workflows lie within one another more than {MOST_DEPTH} deep",
+                f"workflows are nested more than {MOST_DEPTH} deep",
                 category="too_deep",
             )
         surroundings = context.surroundings
