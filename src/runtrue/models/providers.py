@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from runtrue.documents import closest
 from runtrue.models.errors import BadCredentials, ModelUnavailable
 from runtrue.redaction import Redactor
 from runtrue.secrets import StoreRefused, secret_of
@@ -109,11 +110,9 @@ def find_endpoint(name: str | None, environment: Mapping[str, str]) -> Endpoint:
 
 
 def _unknown(name: str, provider: str) -> str:
-    from difflib import get_close_matches
-
     what = f"the model {name!r} has no known provider"
-    if close := get_close_matches(provider, PROVIDERS, n=1):
-        return f"{what}; did you mean {close[0]!r}?"
+    if close := closest(provider, PROVIDERS):
+        return f"{what}; did you mean {close!r}?"
     return (
         f"{what}; write provider:model with one of {', '.join(PROVIDERS)}, or reach any "
         f"OpenAI-compatible endpoint as openai:… with {_OPENAI.url}"
