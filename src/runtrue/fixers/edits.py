@@ -139,10 +139,7 @@ def _edited(edit: FileEdit, text: str | None) -> str:
         start, end = span
         return text[:start] + _with_newlines(_unframed(edit), newline) + text[end:]
     if text.find(old, start + 1) >= 0:
-        raise EditError(
-            f"{edit.path}: `old` occurs more than once, give more of the lines around it: "
-            f"{_first_line(old)!r}"
-        )
+        raise _ambiguous(edit, _first_line(old))
     return text[:start] + new + text[start + len(old) :]
 
 
@@ -154,15 +151,18 @@ def _span_of_lines(edit: FileEdit, text: str) -> tuple[int, int] | None:
     count = len(wanted)
     found = [at for at in range(len(bare) - count + 1) if bare[at : at + count] == wanted]
     if len(found) > 1:
-        raise EditError(
-            f"{edit.path}: `old` occurs more than once, give more of the lines around it: "
-            f"{wanted[0][:_SHOWN]!r}"
-        )
+        raise _ambiguous(edit, wanted[0][:_SHOWN])
     if not found:
         return None
     start = sum(len(line) + 1 for line in lines[: found[0]])
     end = start + sum(len(line) + 1 for line in lines[found[0] : found[0] + count]) - 1
     return start, end - text[start:end].endswith("\r")
+
+
+def _ambiguous(edit: FileEdit, line: str) -> EditError:
+    return EditError(
+        f"{edit.path}: `old` occurs more than once, give more of the lines around it: {line!r}"
+    )
 
 
 def _unframed(edit: FileEdit) -> str:

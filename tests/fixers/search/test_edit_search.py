@@ -248,7 +248,7 @@ def test_of_edits_that_come_to_the_same_program_one_is_tried_in_pairs_and_one_is
     one._proposals.singles = lambda: iter(twice)  # type: ignore[method-assign]
     singles = [*one._singles()]
     assert one._partners == [single for single in singles if not single.doubt][:400]
-    trying = EditTrials(judge, {"app.py": text}, one._allowance, only=None, more=(500, 500))
+    trying = EditTrials(judge, {"app.py": text}, one.allowance, only=None, more=(500, 500))
     found = made(asyncio.run(trying.all(iter(twice))), text)
     assert len(found) > 1
     assert len({ast.dump(ast.parse(program)) for program in found}) == len(found)

@@ -75,7 +75,7 @@ def test_what_is_not_sure_is_left_to_a_stronger_fixer_and_proposed_when_asked_ag
     first, second = fixer._proposal(report, offers), fixer._proposal(report, offers)
     assert first.texts == {}
     assert first.description == (
-        "1 edit would pass, and none of them is sure; the likeliest: made maybe (confidence 0.40)"
+        "1 edit would pass, but none is sure; the likeliest: made maybe (confidence 0.40)"
     )
     assert second.texts == {"a.py": "maybe"}
 
@@ -91,12 +91,12 @@ def test_a_doubtful_patch_says_so() -> None:
     [
         (
             SearchReport(tried=1200, stopped=Stopped.TIME, suspects=["a.py:3", "b.py:1"]),
-            "1,200 edits were tried, and none passes: then the time was up "
-            "([fixers.search] seconds); look first at a.py:3, b.py:1",
+            "tried 1,200 edits in 0 s; none passed (time limit: [fixers.search] seconds). "
+            "Most suspicious: a.py:3, b.py:1",
         ),
         (
             SearchReport(tried=40, stopped=Stopped.EXHAUSTED),
-            "40 edits were tried, and none passes: there are no others of the kinds it knows",
+            "tried 40 edits in 0 s; none passed (no other known kind of edit fits)",
         ),
         (
             SearchReport(
@@ -104,11 +104,11 @@ def test_a_doubtful_patch_says_so() -> None:
                 stopped=Stopped.UNPROVABLE,
                 steps=[{"step": "stopped", "why": "the processes keep dying"}],
             ),
-            "4 edits were tried, and none passes: then it broke off, for the processes keep dying",
+            "tried 4 edits in 0 s; none passed (stopped early: the processes keep dying)",
         ),
         (
             SearchReport(stopped=Stopped.TIME),
-            "the time was up before an edit could be tried ([fixers.search] seconds)",
+            "tried no edit: the time ran out before the first ([fixers.search] seconds)",
         ),
         (SearchReport(steps=[{"step": "nothing"}]), "no test fails any more"),
     ],

@@ -14,7 +14,7 @@ import contextlib
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Protocol
 
 from runtrue.fixers.search.budget import Allowance
@@ -95,6 +95,7 @@ class SearchTally:
         return self.tried / max(time.monotonic() - self.started, 1e-3)
 
 
+@dataclass(eq=False)
 class EditTrials:
     """Tries candidates side by side, in their order, until enough have passed.
 
@@ -102,27 +103,17 @@ class EditTrials:
     `more` the bounds of how many candidates are tried after the first that passes.
     """
 
-    def __init__(
-        self,
-        prover: AnyProver,
-        base: dict[str, str],
-        allowance: Allowance,
-        *,
-        only: Sequence[str] | None,
-        usual: frozenset[str] = frozenset(),
-        more: tuple[int, int],
-        report: Callable[[SearchTally], None] = lambda tally: None,
-    ) -> None:
-        self._prover = prover
-        self._base = base
-        self._allowance = allowance
-        self._only = only
-        self._usual = usual
-        self._more = more
-        self._report = report
-        self._reported = 0.0
-        self._tried: dict[int, tuple[EditSet, TrialResult, float]] = {}
-        self.tally = SearchTally()
+    prover: AnyProver
+    base: dict[str, str]
+    allowance: Allowance
+    _: KW_ONLY
+    only: Sequence[str] | None
+    usual: frozenset[str] = frozenset()
+    more: tuple[int, int]
+    report: Callable[[SearchTally], None] = lambda tally: None
+    tally: SearchTally = field(default_factory=SearchTally)
+    _reported: float = 0.0
+    _tried: dict[int, tuple[EditSet, TrialResult, float]] = field(default_factory=dict)
 
     async def all(self, candidates: Iterator[EditSet]) -> list[EditSet]:
         """Return the candidates that pass, in their order."""
@@ -141,10 +132,10 @@ class EditTrials:
     def _found(self) -> list[EditSet]:
         if self.tally.stopped is Stopped.ENOUGH:
             self._count_again()
-        self._report(self.tally)
+        self.report(self.tally)
         passing = (self.tally.passing[at] for at in sorted(self.tally.passing))
         # Each program only once, however it came about: what is alike votes together.
-        programs = {_program(one.texts(self._base)): one for one in reversed([*passing])}
+        programs = {_program(one.texts(self.base)): one for one in reversed([*passing])}
         return [*reversed(programs.values())][:_ENOUGH]
 
     async def _try(self, candidates: Iterator[EditSet], patience: float = 1.0) -> None:
@@ -153,7 +144,7 @@ class EditTrials:
         pending: set[asyncio.Task[None]] = set()
         try:
             while True:
-                while len(pending) < 2 * self._allowance.jobs and not self._is_over():
+                while len(pending) < 2 * self.allowance.jobs and not self._is_over():
                     at, one = next(numbered, (-1, None))
                     if one is None:
                         break
@@ -163,7 +154,7 @@ class EditTrials:
                     return
                 done, pending = await asyncio.wait(
                     pending,
-                    timeout=max(0.0, self._allowance.seconds),
+                    timeout=max(0.0, self.allowance.seconds),
                     return_when=asyncio.FIRST_COMPLETED,
                 )
                 if not done and self._is_over():
@@ -176,32 +167,31 @@ class EditTrials:
             await asyncio.gather(*pending, return_exceptions=True)
 
     async def _prove(self, at: int, candidate: EditSet, patience: float) -> None:
-        texts = candidate.texts(self._base)
-        trial = await self._prover.prove(texts, only=self._only, patience=patience)
+        texts = candidate.texts(self.base)
+        trial = await self.prover.prove(texts, only=self.only, patience=patience)
         self._tried[at] = candidate, trial, patience
-        self.tally.take(at, candidate, trial, patience=patience, usual=self._usual)
+        self.tally.take(at, candidate, trial, patience=patience, usual=self.usual)
         now = time.monotonic()
         if now - self._reported > _REPORT_EVERY:
             self._reported = now
-            self._report(self.tally)
+            self.report(self.tally)
 
     def _is_over(self) -> bool:
         tally = self.tally
-        if self._allowance.seconds <= 0:
+        if self.allowance.seconds <= 0:
             tally.stopped = Stopped.TIME
-            return True
-        if tally.tried >= self._allowance.candidates:
+        elif tally.tried >= self.allowance.candidates:
             tally.stopped = Stopped.CANDIDATES
-            return True
-        if tally.passing and (tally.tried >= self._limit or len(tally.passing) >= _ENOUGH):
+        elif tally.passing and (tally.tried >= self._limit or len(tally.passing) >= _ENOUGH):
             tally.stopped = Stopped.ENOUGH
-            return True
-        return False
+        else:
+            return False
+        return True
 
     @property
     def _limit(self) -> int:
         """The number of candidates that are enough, as known by now."""
-        passing, (least, most) = sorted(self.tally.passing), self._more
+        passing, (least, most) = sorted(self.tally.passing), self.more
         most = passing[0] + min(max(passing[0], least), most)
         return min(most, passing[_ENOUGH - 1] + 1) if len(passing) >= _ENOUGH else most
 
@@ -211,7 +201,7 @@ class EditTrials:
         self.tally = SearchTally(started=before.started, stopped=before.stopped)
         for at in sorted(at for at in self._tried if at < limit):
             candidate, trial, patience = self._tried[at]
-            self.tally.take(at, candidate, trial, patience=patience, usual=self._usual)
+            self.tally.take(at, candidate, trial, patience=patience, usual=self.usual)
 
 
 class Search(EditTrials):
@@ -258,7 +248,7 @@ class Search(EditTrials):
         best: tuple[EditSet, tuple[str, ...]] | None = None
         telling = sorted(self.tally.telling, key=lambda one: one[1].cost)[:_PARTNERS]
         with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(self._allowance.seconds):
+            async with asyncio.timeout(self.allowance.seconds):
                 for _, candidate in telling:
                     best = await self._better(candidate, best) or best
         return best
@@ -267,12 +257,12 @@ class Search(EditTrials):
         self, candidate: EditSet, best: tuple[EditSet, tuple[str, ...]] | None
     ) -> tuple[EditSet, tuple[str, ...]] | None:
         """Return a candidate with the tests it fixes, if those are more than the best's."""
-        texts = candidate.texts(self._base)
-        trial = await self._prover.prove(texts, only=self._wanted, whole=True)
+        texts = candidate.texts(self.base)
+        trial = await self.prover.prove(texts, only=self._wanted, whole=True)
         if trial.end is not End.FAILED or len(trial.fixed) <= len(best[1] if best else ()):
             return None
         safe = [test for test in self._wanted if test not in self._targets]
-        proof = await self._prover.prove(texts, only=[*safe, *trial.fixed])
+        proof = await self.prover.prove(texts, only=[*safe, *trial.fixed])
         return (candidate, trial.fixed) if proof.end is End.PASSED else None
 
     # -- the order of candidates ----------------------------------------------------------------

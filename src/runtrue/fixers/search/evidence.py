@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,7 +42,7 @@ class Failure:
     """
 
     test: str
-    exception: str
+    exception: str = "Failed"
     message: str = ""
     frames: tuple[Frame, ...] = ()
     attribute: str | None = None
@@ -86,3 +89,39 @@ class Baseline:
     def failing(self) -> tuple[MeasuredTest, ...]:
         """The tests that fail."""
         return tuple(case for case in self.cases if not case.passed)
+
+
+# -- from the messages of the processes that run candidates ------------------------------------
+
+
+def measured_test(test: str, plain: dict[str, Any], traced: dict[str, Any]) -> MeasuredTest:
+    """Return one test, from a run for its outcome and a run for its lines."""
+    passed = plain["outcome"] != "failed"
+    return MeasuredTest(
+        test=test,
+        passed=passed,
+        seconds=plain["seconds"],
+        lines={file: frozenset(lines) for file, lines in traced["lines"].items()},
+        failure=None if passed else failure_from(plain["failure"] or {"test": test}),
+    )
+
+
+def failure_from(found: dict[str, Any]) -> Failure:
+    """Return why a test fails, from the plugin's message."""
+    try:
+        return msgspec.convert(found, Failure)
+    except msgspec.ValidationError:  # the attributes of a program's exceptions may be anything
+        return Failure(test=found["test"], exception=str(found.get("exception")))
+
+
+def message_of_the_dead(test: str, answer: dict[str, Any]) -> dict[str, Any]:
+    """Return the message for a test that ended the process, or had to be ended with it."""
+    late = answer["end"] == "timeout"
+    failure = {
+        "test": test,
+        "exception": "TimeUp" if late else "Died",
+        "message": answer.get("detail") or "the test did not end in time",
+        "timed_out": late,
+    }
+    rest = {"outcome": "failed", "seconds": 0.0, "lines": {}, "touches": True}
+    return {**rest, "failure": failure}

@@ -177,7 +177,7 @@ class SearchFixer:
             return not judges and _is_own(file) and _is_within(bounds, file)
 
         session = SearchSession(
-            SearchScope(
+            scope=SearchScope(
                 check=check,
                 workplace=workplace,
                 may_edit=may_edit,
@@ -196,7 +196,7 @@ class SearchFixer:
         try:
             report = await session.run()
         except Unprovable as error:
-            return Proposal(description=f"nothing was tried: {error}", texts={})
+            return Proposal(description=f"tried no edit: {error}", texts={})
         return self._proposal(report, offers)
 
     def _limits(self) -> TrialLimits:
@@ -285,29 +285,29 @@ def _deferral_text(report: SearchReport, solution: Solution) -> str:
     count = len(report.solutions)
     would = "1 edit would pass" if count == 1 else f"{count} edits would pass"
     return (
-        f"{would}, and none of them is sure; the likeliest: {solution.says} "
+        f"{would}, but none is sure; the likeliest: {solution.says} "
         f"(confidence {solution.confidence:.2f})"
     )
 
 
 def _failure_text(report: SearchReport) -> str:
     if report.solutions:
-        return "every edit under which the tests pass has been proposed"
+        return "all edits that pass the tests have been proposed"
     if any(step["step"] == "nothing" for step in report.steps):
         return "no test fails any more"
     if not report.tried and report.stopped is Stopped.TIME:
-        return "the time was up before an edit could be tried ([fixers.search] seconds)"
-    look = f"; look first at {', '.join(report.suspects[:3])}" if report.suspects else ""
-    if not report.tried and report.suspects:
-        return f"nothing could be tried: no edit of the kinds it knows fits{look}"
+        return "tried no edit: the time ran out before the first ([fixers.search] seconds)"
+    where = f". Most suspicious: {', '.join(report.suspects[:3])}" if report.suspects else ""
     if not report.tried:
-        return "nothing could be tried: no file that may be edited was run by the failing tests"
-    why = {
-        Stopped.TIME: "then the time was up ([fixers.search] seconds)",
-        Stopped.CANDIDATES: "then the limit was reached ([fixers.search] candidates)",
-    }
-    tried = f"{report.tried:,} edits were tried, and none passes"
-    if report.stopped is Stopped.UNPROVABLE:
-        why[Stopped.UNPROVABLE] = f"then it broke off, for {report.steps[-1]['why']}"
-    ended = why.get(report.stopped, "there are no others of the kinds it knows")
-    return f"{tried}: {ended}{look}"
+        why = "no known kind of edit fits" if where else "the failing tests ran no editable file"
+        return f"tried no edit: {why}{where}"
+    match report.stopped:
+        case Stopped.TIME:
+            why = "time limit: [fixers.search] seconds"
+        case Stopped.CANDIDATES:
+            why = "limit: [fixers.search] candidates"
+        case Stopped.UNPROVABLE:
+            why = f"stopped early: {report.steps[-1]['why']}"
+        case _:
+            why = "no other known kind of edit fits"
+    return f"tried {report.tried:,} edits in {report.seconds:.0f} s; none passed ({why}){where}"

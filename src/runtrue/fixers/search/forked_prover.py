@@ -12,8 +12,13 @@ from pathlib import Path
 from runtrue.checks import CommandCheck
 from runtrue.fixers.search.connection import Message
 from runtrue.fixers.search.early_servers import EarlyServers
-from runtrue.fixers.search.evidence import Baseline, MeasuredTest
-from runtrue.fixers.search.parse_evidence import case_of, dead_failure, failure_from
+from runtrue.fixers.search.evidence import (
+    Baseline,
+    MeasuredTest,
+    failure_from,
+    measured_test,
+    message_of_the_dead,
+)
 from runtrue.fixers.search.project_files import ProjectFiles
 from runtrue.fixers.search.servers import Servers, TrialLimits, Unprovable
 from runtrue.fixers.search.trial import End, TrialResult
@@ -143,7 +148,7 @@ class Prover:
         self._make_plan(plain, hung, effects, in_order=in_order)
         self._jobs = 1 if in_order else self._limits.jobs + 1
         self._turns = asyncio.Semaphore(self._jobs)
-        cases = [case_of(tests[i]["id"], plain[i], traced[i]) for i in everything]
+        cases = [measured_test(tests[i]["id"], plain[i], traced[i]) for i in everything]
         cases += [
             MeasuredTest(
                 test=one["id"],
@@ -206,7 +211,8 @@ class Prover:
                 if deaths > _DEATHS:
                     raise Unprovable(f"the tests cannot be run here: {answer.get('detail')}")
             else:
-                found[culprit] = dead_failure(self.servers.hello["tests"][culprit]["id"], answer)
+                test = self.servers.hello["tests"][culprit]["id"]
+                found[culprit] = message_of_the_dead(test, answer)
             todo = [i for i in todo if i not in found]
         return found
 

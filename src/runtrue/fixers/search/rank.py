@@ -27,12 +27,8 @@ _NONE_OF_THESE = 0.2
 
 #: Operations that change nothing with this value on their right side.
 _NEUTRAL: dict[type[ast.operator], int] = {
-    ast.Add: 0,
-    ast.Sub: 0,
-    ast.Mult: 1,
-    ast.Div: 1,
-    ast.FloorDiv: 1,
-    ast.Pow: 1,
+    **dict.fromkeys((ast.Add, ast.Sub), 0),
+    **dict.fromkeys((ast.Mult, ast.Div, ast.FloorDiv, ast.Pow), 1),
 }
 
 

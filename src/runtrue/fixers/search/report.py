@@ -75,7 +75,7 @@ class SearchReport:
 
 
 class Searching(Event):
-    """How far a repair has come: edits tried, how many a second, those that pass, the first."""
+    """The progress of a session: edits tried, their rate, those that pass, the first of them."""
 
     tried: int
     rate: int

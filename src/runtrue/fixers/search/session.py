@@ -15,6 +15,7 @@ import contextlib
 import math
 import time
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -60,36 +61,29 @@ _WORTHWHILE = 0.5
 _CHOOSING = 3.0
 
 
+@dataclass(kw_only=True)
 class SearchSession:
     """One search for a fix. It may use a share of what is left of a budget."""
 
-    def __init__(
-        self,
-        scope: SearchScope,
-        *,
-        budget: SearchBudget,
-        share: float = 1.0,
-        seed: int,
-        limits: TrialLimits,
-        held: Mapping[tuple[str, str], int],
-        emit: Callable[[Searching], None],
-        early: EarlyServers | None = None,
-    ) -> None:
-        self._scope = scope
-        self._budget = budget
-        self._share = share
-        self._until: float | None = None
-        self._candidates = math.ceil(budget.candidates * share)
-        self._seed = seed
-        self._limits = limits
-        self._held = held
-        self._emit = emit
-        self._early = early
-        #: The files that were written to go on from, with their old and their new texts.
-        self._before: dict[str, str] = {}
-        self._changed: dict[str, str] = {}
-        self._said: tuple[Edit, ...] = ()
-        self.report = SearchReport()
+    scope: SearchScope
+    budget: SearchBudget
+    share: float = 1.0
+    seed: int
+    limits: TrialLimits
+    #: The number of verified fixes, by cause and kind of edit.
+    held: Mapping[tuple[str, str], int]
+    emit: Callable[[Searching], None]
+    early: EarlyServers | None = None
+    report: SearchReport = field(default_factory=SearchReport)
+    _until: float | None = None
+    #: The files that were written to go on from, with their old and their new texts.
+    _before: dict[str, str] = field(default_factory=dict)
+    _changed: dict[str, str] = field(default_factory=dict)
+    #: The edits that were made in them.
+    _made: tuple[Edit, ...] = ()
+
+    def __post_init__(self) -> None:
+        self._candidates = math.ceil(self.budget.candidates * self.share)
 
     async def run(self) -> SearchReport:
         """Search. Raises Unprovable where the tests cannot be run in any way."""
@@ -97,7 +91,7 @@ class SearchSession:
         try:
             for step in range(_STEPS):
                 # The first run of the unchanged tests does not count.
-                latest = self._budget.left + _CHOOSING if self._budget.has_begun else None
+                latest = self.budget.left + _CHOOSING if self.budget.has_begun else None
                 async with asyncio.timeout(latest):
                     if not await self._step(last=step == _STEPS - 1):
                         break
@@ -110,16 +104,16 @@ class SearchSession:
             self.report.steps.append({"step": "stopped", "why": str(error)})
         finally:
             self.report.seconds = time.monotonic() - started
-            write_texts(self._before, self._scope.workplace.root)
+            write_texts(self._before, self.scope.workplace.root)
         return self.report
 
     async def _step(self, *, last: bool) -> bool:
         """Search from the present program; True if a candidate was written to go on from."""
         async with self._prover() as prover:
             baseline = await prover.baseline()
-            self._budget.begin()
+            self.budget.begin()
             if self._until is None:
-                self._until = time.monotonic() + self._budget.left * self._share
+                self._until = time.monotonic() + self.budget.left * self.share
             targets = self._targets(baseline)
             if not targets:
                 self.report.steps.append({"step": "nothing", "why": "no test fails as it now is"})
@@ -153,16 +147,16 @@ class SearchSession:
     @contextlib.asynccontextmanager
     async def _prover(self) -> AsyncIterator[Prover | FreshProver]:
         """Open forks of one preloaded run, if that fails as the check did; else fresh processes."""
-        scope = self._scope
+        scope = self.scope
         stack = contextlib.AsyncExitStack()
         try:
             prover: Prover | FreshProver
             try:
                 if scope.check.tool != "pytest":
                     raise Unprovable("the tests are not run by pytest")
-                early, self._early = self._early, None
+                early, self.early = self.early, None
                 prover = await stack.enter_async_context(
-                    Prover.open(scope.check, scope.workplace, self._limits, early)
+                    Prover.open(scope.check, scope.workplace, self.limits, early)
                 )
                 failing = {case.test for case in (await prover.baseline()).failing}
                 if not self._changed and scope.failing and not failing:
@@ -171,14 +165,14 @@ class SearchSession:
                 await stack.aclose()
                 self.report.steps.append({"step": "fresh", "why": str(error)})
                 prover = await stack.enter_async_context(
-                    FreshProver.open(scope.check, scope.workplace, self._limits)
+                    FreshProver.open(scope.check, scope.workplace, self.limits)
                 )
             yield prover
         finally:
             await stack.aclose()
 
     def _targets(self, baseline: Baseline) -> list[str]:
-        excused = self._scope.excused
+        excused = self.scope.excused
         return [case.test for case in baseline.failing if case.test not in excused]
 
     # -- ordinary edits -------------------------------------------------------------------------
@@ -194,7 +188,7 @@ class SearchSession:
             suspect = _all_lines({file: self._read(file) for file in files})
         self.report.suspects = where_to_look(suspect)
         base = {file: self._read(file) for file in suspect.files}
-        priors = Priors.for_(failures, self._held)
+        priors = Priors.for_(failures, self.held)
         self.report.causes = tuple(map(str, priors.causes))
         return Search(
             prover,
@@ -235,7 +229,7 @@ class SearchSession:
             if case.failure
             for frame in reversed(case.failure.frames)
         ]
-        return self._editable([*frames, *self._scope.leads], baseline)
+        return self._editable([*frames, *self.scope.leads], baseline)
 
     def _editable(self, files: Iterable[str], baseline: Baseline) -> list[str]:
         """Return those files that exist and may be edited, each once."""
@@ -243,14 +237,14 @@ class SearchSession:
         return [
             file
             for file in dict.fromkeys(files)
-            if file not in tests and self._scope.may_edit(file) and self._is_there(file)
+            if file not in tests and self.scope.may_edit(file) and self._is_there(file)
         ]
 
     def _allowance(self, share: float = 1.0) -> Allowance:
         return Allowance(
             until=time.monotonic() + self._left * share,
             candidates=max(0, self._candidates - self.report.tried),
-            jobs=self._limits.jobs,
+            jobs=self.limits.jobs,
         )
 
     async def _rank(self, prover: Prover | FreshProver, found: list[EditSet], tests: int) -> None:
@@ -271,7 +265,7 @@ class SearchSession:
     ) -> list[Behaviour | None]:
         """Return how programs behave; None where there was no time."""
         asked = [
-            asyncio.ensure_future(prover.behave(one, seed=self._seed, inputs=_INPUTS))
+            asyncio.ensure_future(prover.behave(one, seed=self.seed, inputs=_INPUTS))
             for one in programs
         ]
         done, late = await asyncio.wait(asked, timeout=max(_CHOOSING, self._left))
@@ -287,13 +281,13 @@ class SearchSession:
     ) -> bool:
         """Try token repairs of a file; True to go on from the best that does not pass."""
         text = self._read(file)
-        only = [case.test for case in baseline.cases if case.test not in self._scope.excused]
+        only = [case.test for case in baseline.cases if case.test not in self.scope.excused]
         allowance = self._allowance(_READING)
         trying = EditTrials(
             prover,
             {file: text},
             allowance,
-            only=only if self._scope.excused else None,
+            only=only if self.scope.excused else None,
             more=(_SECOND_THOUGHTS, _SECOND_THOUGHTS),
             report=self._progress,
         )
@@ -331,7 +325,7 @@ class SearchSession:
         return self._path(file).is_file()
 
     def _path(self, file: str) -> Path:
-        return self._scope.workplace.root / file
+        return self.scope.workplace.root / file
 
     def _base_of(self, candidate: EditSet) -> dict[str, str]:
         return {edit.file: self._read(edit.file) for edit in candidate.edits}
@@ -341,13 +335,13 @@ class SearchSession:
         for file in texts:
             self._before.setdefault(file, self._read(file))
         self._changed |= texts
-        write_texts(texts, self._scope.workplace.root)
-        self._said = (*self._said, *candidate.edits)
+        write_texts(texts, self.scope.workplace.root)
+        self._made = (*self._made, *candidate.edits)
 
     def _solution(self, choice: RankedEdits, left: Sequence[str] = ()) -> Solution:
         candidate = choice.candidate
         is_part = bool(left)
-        edits = self._said if is_part else (*self._said, *candidate.edits)
+        edits = self._made if is_part else (*self._made, *candidate.edits)
         texts = {} if is_part else candidate.texts(self._base_of(candidate))
         return Solution(
             texts={**self._changed, **texts},
@@ -363,7 +357,7 @@ class SearchSession:
         self, step: str, tally: SearchTally, targets: list[str], baseline: Baseline | None
     ) -> None:
         self.report.tried += tally.tried
-        self._budget.candidates -= tally.tried
+        self.budget.candidates -= tally.tried
         self.report.stopped = tally.stopped
         entry: dict[str, Any] = {
             "step": step,
@@ -381,7 +375,7 @@ class SearchSession:
 
     def _progress(self, tally: SearchTally) -> None:
         best = tally.passing[min(tally.passing)].says if tally.passing else None
-        self._emit(
+        self.emit(
             Searching(
                 tried=self.report.tried + tally.tried,
                 rate=round(tally.rate),

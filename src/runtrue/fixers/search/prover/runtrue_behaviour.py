@@ -19,6 +19,7 @@ import sys
 import time
 import types
 import zlib
+from dataclasses import dataclass
 from typing import Any
 
 _trial: Any = sys.modules["runtrue_trial"]
@@ -35,14 +36,14 @@ _PLAIN = (bool, int, float, str, bytes, list, tuple, dict, set)
 _ADDRESS = re.compile(r"0x[0-9a-fA-F]+")
 
 
+@dataclass
 class _Call:
     """One call that a test made, with its arguments."""
 
-    def __init__(self, code: Any, args: list[Any], more: dict[str, Any]) -> None:
-        self.code = code
-        self.args = args
-        self.more = more
-        self.function: Any = None
+    code: Any
+    args: list[Any]
+    more: dict[str, Any]
+    function: Any = None
 
     def values(self) -> list[Any]:
         """All arguments."""
@@ -50,10 +51,7 @@ class _Call:
 
     def copy(self) -> _Call:
         """Return the same call, with arguments of its own."""
-        args, more = copy.deepcopy((self.args, self.more))
-        new = _Call(self.code, args, more)
-        new.function = self.function
-        return new
+        return _Call(self.code, *copy.deepcopy((self.args, self.more)), self.function)
 
 
 def behave(session: Any, prover: Any) -> None:

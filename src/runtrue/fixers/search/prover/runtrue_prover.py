@@ -327,6 +327,10 @@ def _is_ours(config: Any) -> bool:
     return _prover is not None and _prover.config is config
 
 
+def _trial_of(config: Any) -> Any:
+    return _prover.trial if _is_ours(config) else None
+
+
 @pytest.hookimpl(hookwrapper=True, tryfirst=True)
 def pytest_cmdline_main(config: Any) -> Generator[None, Any, None]:
     """Run all tests here, in this process."""
@@ -370,17 +374,15 @@ def pytest_runtestloop(session: Any) -> Any:
 @pytest.hookimpl()
 def pytest_runtest_protocol(item: Any, nextitem: Any) -> Any:
     """Run a test without any output about it."""
-    if _is_ours(item.config) and _prover.trial is not None:
-        return _prover.trial.protocol(item, nextitem)
-    return None
+    trial = _trial_of(item.config)
+    return None if trial is None else trial.protocol(item, nextitem)
 
 
 @pytest.hookimpl()
 def pytest_runtest_makereport(item: Any, call: Any) -> Any:
     """Report the outcome of a phase of a test."""
-    if _is_ours(item.config) and _prover.trial is not None:
-        return _prover.trial.report(item, call)
-    return None
+    trial = _trial_of(item.config)
+    return None if trial is None else trial.report(item, call)
 
 
 def pytest_runtest_logreport(report: Any) -> None:
@@ -391,5 +393,6 @@ def pytest_runtest_logreport(report: Any) -> None:
 
 def pytest_assertrepr_compare(config: Any, op: str, left: Any, right: Any) -> None:
     """Note both sides of a comparison."""
-    if _is_ours(config) and _prover.trial is not None:
-        _prover.trial.compare(op, left, right)
+    trial = _trial_of(config)
+    if trial is not None:
+        trial.compare(op, left, right)

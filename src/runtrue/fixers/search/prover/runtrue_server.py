@@ -18,6 +18,7 @@ import sys
 import tempfile
 import time
 import warnings
+from dataclasses import dataclass
 from typing import Any
 
 _watch: Any = sys.modules["runtrue_watch"]
@@ -29,24 +30,24 @@ _PATIENCE = 4
 _TICKS = os.sysconf("SC_CLK_TCK")
 
 
+@dataclass
 class Child:
     """The process that runs a request, seen from within."""
 
-    def __init__(self, request: Any, plan: Any, slot: Any, pipe: int, nonce: str) -> None:
-        self.request = request
-        self.plan = plan
-        self.slot = slot
-        self._pipe = pipe
-        self._nonce = nonce
-        self.directory = ""
-        self.watch: Any = None
+    request: Any
+    plan: Any
+    slot: Any
+    pipe: int
+    nonce: str
+    directory: str
+    watch: Any = None
 
     def send(self, message: dict[str, Any]) -> None:
         """Send a message to the server."""
-        message["nonce"] = self._nonce
+        message["nonce"] = self.nonce
         data = json.dumps(message).encode("utf-8", "replace") + b"\n"
         while data:
-            data = data[os.write(self._pipe, data) :]
+            data = data[os.write(self.pipe, data) :]
 
     def leave(self, message: dict[str, Any]) -> Any:
         """Send the result, and exit without any cleanup."""
@@ -56,21 +57,21 @@ class Child:
             os._exit(0)
 
 
+@dataclass(eq=False)
 class _Running:
     """The process that runs a request, seen from the server."""
 
-    def __init__(self, number: int, pid: int, pipe: int, nonce: str, slot: int) -> None:
-        self.number = number
-        self.pid = pid
-        self.pipe = pipe
-        self.nonce = nonce
-        self.slot = slot
-        self.buffer = b""
-        self.end: dict[str, Any] | None = None
-        self.late = False
-        self.status = 0
-        self.latest = 0.0
-        self.is_alone = False
+    number: int
+    pid: int
+    pipe: int
+    nonce: str
+    slot: int
+    latest: float
+    is_alone: bool
+    buffer: bytes = b""
+    end: dict[str, Any] | None = None
+    late: bool = False
+    status: int = 0
 
 
 class Server:
@@ -202,15 +203,13 @@ class Server:
         if pid == 0:
             self._leave_server()
             os.close(reading)
-            child = Child(request, self._plan, shared, writing, nonce)
-            child.directory = directory
+            child = Child(request, self._plan, shared, writing, nonce, directory)
             self._confine(child, parent)
             return child
         os.close(writing)
         os.set_blocking(reading, False)
-        one = _Running(request["id"], pid, reading, nonce, slot)
-        one.latest = time.monotonic() + request["total"]
-        one.is_alone = request.get("alone", False)
+        latest, is_alone = time.monotonic() + request["total"], request.get("alone", False)
+        one = _Running(request["id"], pid, reading, nonce, slot, latest, is_alone)
         self._running[one.number] = one
         return False
 

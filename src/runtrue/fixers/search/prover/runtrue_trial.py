@@ -22,31 +22,12 @@ _evidence: Any = sys.modules["runtrue_evidence"]
 
 #: The modules that decide whether a test has passed.
 _DECIDING = (
-    "_pytest.runner",
-    "_pytest.python",
-    "_pytest.reports",
-    "_pytest.outcomes",
-    "_pytest.skipping",
-    "_pytest.unittest",
-    "_pytest.doctest",
-    "_pytest.raises",
-    "_pytest.python_api",
-    "_pytest.assertion",
-    "_pytest.assertion.rewrite",
-    "_pytest.assertion.util",
-    "_pytest._code.code",
-    "pluggy._hooks",
-    "pluggy._callers",
-    "pluggy._manager",
-    "pluggy._result",
-    "unittest.case",
-    "doctest",
-    "os",
-    "json",
-    "builtins",
-    "runtrue_trial",
-    "runtrue_server",
-    "runtrue_prover",
+    *("_pytest." + name for name in ("runner", "python", "reports", "outcomes", "skipping")),
+    *("_pytest." + name for name in ("unittest", "doctest", "raises", "python_api", "_code.code")),
+    *("_pytest.assertion", "_pytest.assertion.rewrite", "_pytest.assertion.util"),
+    *("pluggy._hooks", "pluggy._callers", "pluggy._manager", "pluggy._result"),
+    *("unittest.case", "doctest", "os", "json", "builtins"),
+    *("runtrue_trial", "runtrue_server", "runtrue_prover"),
 )
 
 #: The plugins that run a failed test again.
