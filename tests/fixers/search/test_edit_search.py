@@ -20,7 +20,7 @@ from runtrue.fixers.search.priors import Priors
 from runtrue.fixers.search.proposals import EditSet, Proposals
 from runtrue.fixers.search.report import Stopped
 from runtrue.fixers.search.servers import Unprovable
-from runtrue.fixers.search.trial import End, TrialResult
+from runtrue.fixers.search.trial import End, ProofResult
 
 BOUNDED = "def bounded(x, low, high):\n    if x < low:\n        return low\n    return x\n"
 TWO = "def span(a, b):\n    return a + b\n\n\ndef area(a, b):\n    return a + b\n"
@@ -42,15 +42,15 @@ class Inside:
         only: Sequence[str] | None = None,
         whole: bool = False,
         patience: float = 1.0,
-    ) -> TrialResult:
+    ) -> ProofResult:
         await asyncio.sleep(self.wait)
         text = texts["app.py"]
         self.tried.append(text)
         wanted = self.tests if only is None else {name: self.tests[name] for name in only}
         passed = {name: _passes(test, text) for name, test in wanted.items()}
         if all(passed.values()):
-            return TrialResult(end=End.PASSED)
-        return TrialResult(
+            return ProofResult(end=End.PASSED)
+        return ProofResult(
             end=End.FAILED,
             killer=next(name for name, ok in passed.items() if not ok),
             fixed=tuple(name for name, ok in passed.items() if ok),
@@ -207,7 +207,7 @@ def test_when_no_candidate_can_be_proven_any_more_that_is_all_that_is_said() -> 
     one, judge = search(BOUNDED, {"never": lambda n: False})
     unheard: list[dict[str, Any]] = []
 
-    async def fail(*_: object, **__: object) -> TrialResult:
+    async def fail(*_: object, **__: object) -> ProofResult:
         raise Unprovable("they keep dying")
 
     async def run() -> None:

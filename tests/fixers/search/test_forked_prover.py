@@ -14,7 +14,7 @@ import pytest
 from runtrue.checks import CommandCheck
 from runtrue.fixers.search.evidence import Baseline, MeasuredTest
 from runtrue.fixers.search.forked_prover import Prover, TrialLimits, Unprovable
-from runtrue.fixers.search.trial import End, TrialResult
+from runtrue.fixers.search.trial import End, ProofResult
 from runtrue.loop import Workplace
 from tests.fixers.search.test_hostile import survivors
 from tests.fixers.support import make_workplace
@@ -83,8 +83,8 @@ def trials(
     command: CommandCheck = TESTS,
     limits: TrialLimits = FAST,
     whole: bool = False,
-) -> list[TrialResult]:
-    async def work(prover: Prover) -> list[TrialResult]:
+) -> list[ProofResult]:
+    async def work(prover: Prover) -> list[ProofResult]:
         return [
             await prover.prove({f: textwrap.dedent(t) for f, t in one.items()}, whole=whole)
             for one in candidates
@@ -210,7 +210,7 @@ def test_functions_are_changed_in_memory_whoever_imports_them(
     }
     files[importer] = "import shop\n" + files.get(importer, "")
 
-    async def work(prover: Prover) -> TrialResult:
+    async def work(prover: Prover) -> ProofResult:
         await prover.baseline()
         prover.servers.fresh = prover.servers.midway = None
         return await prover.prove({"shop.py": files["shop.py"].replace("a - b", "a + b")})
@@ -234,7 +234,7 @@ def test_whole_trials_tell_all_tests_that_are_mended(tmp_path: Path) -> None:
 
 
 def test_only_some_tests_count_when_only_some_are_asked_for(tmp_path: Path) -> None:
-    async def work(prover: Prover) -> tuple[TrialResult, TrialResult]:
+    async def work(prover: Prover) -> tuple[ProofResult, ProofResult]:
         candidate = {"shop.py": "def total(prices):\n    return sum(prices) or 3\n"}
         only = ["test_shop.py::test_total"]
         return await prover.prove(candidate, only=only), await prover.prove(candidate)
@@ -364,7 +364,7 @@ def test_a_test_that_does_not_end_is_stopped_where_it_is(tmp_path: Path) -> None
         "def test_well():\n    pass\n",
     }
 
-    async def work(prover: Prover) -> tuple[Baseline, TrialResult, TrialResult]:
+    async def work(prover: Prover) -> tuple[Baseline, ProofResult, ProofResult]:
         return (
             await prover.baseline(),
             await prover.prove({"app.py": files["app.py"] + "\n"}),
@@ -389,7 +389,7 @@ def test_a_module_that_cannot_be_imported_is_a_failing_case(tmp_path: Path) -> N
         "test_other.py": "def test(): 1\n",
     }
 
-    async def work(prover: Prover) -> tuple[Baseline, TrialResult, TrialResult]:
+    async def work(prover: Prover) -> tuple[Baseline, ProofResult, ProofResult]:
         return (
             await prover.baseline(),
             await prover.prove({"shop.py": SHOP}),
@@ -413,7 +413,7 @@ def test_a_conftest_that_cannot_be_imported_is_a_failing_case(tmp_path: Path) ->
     files = {**SHOP_FILES, "conftest.py": "import shop\n", "shop.py": "import jso\n" + FIXED}
     fixed = {"shop.py": "import json\n" + FIXED}
 
-    async def work(prover: Prover) -> tuple[Baseline, TrialResult, TrialResult]:
+    async def work(prover: Prover) -> tuple[Baseline, ProofResult, ProofResult]:
         return (
             await prover.baseline(),
             await prover.prove({"shop.py": "import json\n" + SHOP}),
@@ -498,7 +498,7 @@ def test_parametrised_unittest_fixture_and_async_tests_are_run_as_pytest_runs_th
     """
     files = {"app.py": program, "test_app.py": tests}
 
-    async def work(prover: Prover) -> tuple[Baseline, TrialResult, TrialResult]:
+    async def work(prover: Prover) -> tuple[Baseline, ProofResult, ProofResult]:
         return (
             await prover.baseline(),
             await prover.prove({"app.py": program.replace("+ 2", "+ 1", 1)}),
@@ -520,7 +520,7 @@ def test_doctests_are_proven_too(tmp_path: Path) -> None:
     program = 'def one():\n    """One.\n\n    >>> one()\n    1\n    """\n    return 2\n'
     command = CommandCheck(name="tests", command="python -m pytest -q --doctest-modules app.py")
 
-    async def work(prover: Prover) -> tuple[Baseline, TrialResult, TrialResult]:
+    async def work(prover: Prover) -> tuple[Baseline, ProofResult, ProofResult]:
         return (
             await prover.baseline(),
             await prover.prove({"app.py": program.replace("return 2", "return 3")}),
@@ -574,7 +574,7 @@ def test_tests_that_depend_on_their_order_are_seen_to_and_keep_it(tmp_path: Path
             assert shop.total([1, 2]) == 3
     """
 
-    async def work(prover: Prover) -> tuple[Baseline, TrialResult]:
+    async def work(prover: Prover) -> tuple[Baseline, ProofResult]:
         return await prover.baseline(), await prover.prove({"shop.py": FIXED})
 
     baseline, trial = proving(tmp_path, {"shop.py": SHOP, "test_shop.py": tests}, work)
@@ -596,7 +596,7 @@ def test_tests_that_write_into_the_project_are_run_one_at_a_time_and_leave_nothi
             assert path.read_text() == "3"
     """
 
-    async def work(prover: Prover) -> tuple[Baseline, list[TrialResult]]:
+    async def work(prover: Prover) -> tuple[Baseline, list[ProofResult]]:
         baseline = await prover.baseline()
         tries = [prover.prove({"shop.py": FIXED + "#\n" * n}) for n in range(4)]
         return baseline, await asyncio.gather(*tries)
@@ -680,7 +680,7 @@ def test_programs_that_tests_start_see_the_candidate_and_so_do_the_tests(
     )
     files = {"shop.py": SHOP, "test_shop.py": tests}
 
-    async def work(prover: Prover) -> tuple[Baseline, TrialResult, TrialResult]:
+    async def work(prover: Prover) -> tuple[Baseline, ProofResult, ProofResult]:
         return (
             await prover.baseline(),
             await prover.prove({"shop.py": SHOP.replace("-=", "*=")}),
@@ -795,7 +795,7 @@ def test_a_candidate_that_ends_the_server_ends_only_itself(tmp_path: Path) -> No
 
 
 def test_more_candidates_may_be_asked_for_than_are_run_at_once(tmp_path: Path) -> None:
-    async def work(prover: Prover) -> list[TrialResult]:
+    async def work(prover: Prover) -> list[ProofResult]:
         texts = [SHOP.replace("= 0", f"= {n}") for n in range(1, 20)] + [FIXED]
         tasks = [asyncio.ensure_future(prover.prove({"shop.py": text})) for text in texts]
         cancelled = asyncio.ensure_future(prover.prove({"shop.py": "while True:\n    pass\n"}))

@@ -12,7 +12,7 @@ from runtrue.checks import CommandCheck
 from runtrue.fixers.search.evidence import Baseline, Failure
 from runtrue.fixers.search.fresh_prover import FreshProver
 from runtrue.fixers.search.servers import TrialLimits, Unprovable
-from runtrue.fixers.search.trial import End, TrialResult
+from runtrue.fixers.search.trial import End, ProofResult
 from tests.fixers.search.test_forked_prover import FIXED, SHOP, place, snapshot
 
 UNITTEST = """\
@@ -28,12 +28,12 @@ DOCTEST = '"""\n>>> total([1, 2])\n3\n"""\n\n'
 
 def prove(
     directory: Path, command: str, files: Mapping[str, str], *candidates: Mapping[str, str]
-) -> tuple[Baseline, list[TrialResult]]:
+) -> tuple[Baseline, list[ProofResult]]:
     workplace = place(directory, files)
     before = snapshot(workplace.root)
     check = CommandCheck(name="tests", command=command)
 
-    async def run() -> tuple[Baseline, list[TrialResult]]:
+    async def run() -> tuple[Baseline, list[ProofResult]]:
         async with FreshProver.open(check, workplace, TrialLimits(jobs=1)) as prover:
             baseline = await prover.baseline()
             return baseline, [await prover.prove(texts) for texts in candidates]

@@ -13,7 +13,7 @@ from textwrap import dedent
 from runtrue.checks import CommandCheck
 from runtrue.confinement import ResourceLimits
 from runtrue.fixers.search.forked_prover import Prover, TrialLimits
-from runtrue.fixers.search.trial import End, TrialResult
+from runtrue.fixers.search.trial import End, ProofResult
 from tests.isolation.arena import LIMITS, Arena
 from tests.isolation.attack import CONFINED, Group
 from tests.sandbox.support import make_repository
@@ -323,7 +323,7 @@ def filling_by_candidates(arena: Arena) -> None:
     pytest = f"{sys.executable} -m pytest -q -p no:cacheprovider"
     command = CommandCheck(name="tests", command=pytest)
 
-    async def run() -> list[TrialResult]:
+    async def run() -> list[ProofResult]:
         limits = TrialLimits(jobs=2, least=30.0, least_failing=30.0)
         async with Prover.open(command, arena.workplace(box), limits) as prover:
             tried = ({"shop.py": text} for text in (dedent(hostile), innocent))

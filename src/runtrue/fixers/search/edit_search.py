@@ -23,7 +23,7 @@ from runtrue.fixers.search.localise import Suspicion
 from runtrue.fixers.search.priors import cause_of_failure
 from runtrue.fixers.search.proposals import EditSet, Proposals
 from runtrue.fixers.search.report import Stopped
-from runtrue.fixers.search.trial import End, TrialResult
+from runtrue.fixers.search.trial import End, ProofResult
 from runtrue.loop import Cause
 
 #: After the first candidate that passes at position n, as many more are tried as n, within these.
@@ -50,7 +50,7 @@ class AnyProver(Protocol):
         only: Sequence[str] | None = None,
         whole: bool = False,
         patience: float = 1.0,
-    ) -> TrialResult:
+    ) -> ProofResult:
         """Run the tests on a candidate."""
         ...
 
@@ -73,7 +73,7 @@ class SearchTally:
         self,
         at: int,
         candidate: EditSet,
-        trial: TrialResult,
+        trial: ProofResult,
         *,
         patience: float,
         usual: frozenset[str],
@@ -113,7 +113,7 @@ class EditTrials:
     report: Callable[[SearchTally], None] = lambda tally: None
     tally: SearchTally = field(default_factory=SearchTally)
     _reported: float = 0.0
-    _tried: dict[int, tuple[EditSet, TrialResult, float]] = field(default_factory=dict)
+    _tried: dict[int, tuple[EditSet, ProofResult, float]] = field(default_factory=dict)
 
     async def all(self, candidates: Iterator[EditSet]) -> list[EditSet]:
         """Return the candidates that pass, in their order."""

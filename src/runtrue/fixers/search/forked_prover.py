@@ -21,7 +21,7 @@ from runtrue.fixers.search.evidence import (
 )
 from runtrue.fixers.search.project_files import ProjectFiles
 from runtrue.fixers.search.servers import Servers, TrialLimits, Unprovable
-from runtrue.fixers.search.trial import End, TrialResult
+from runtrue.fixers.search.trial import End, ProofResult
 from runtrue.loop import Workplace
 
 __all__ = ["Prover", "TrialLimits", "Unprovable"]
@@ -264,7 +264,7 @@ class Prover:
         only: Sequence[str] | None = None,
         whole: bool = False,
         patience: float = 1.0,
-    ) -> TrialResult:
+    ) -> ProofResult:
         """Run the tests on a candidate: some files, relative to the root, with other content.
 
         Passes when all tests pass that failed before, and all that passed. Stops at the first that
@@ -369,7 +369,7 @@ class Prover:
         midway = self.servers.midway
         return midway is None or not set(texts).isdisjoint(midway.hello["loaded"])
 
-    def _trial(self, answer: Message, seconds: float) -> TrialResult:
+    def _trial(self, answer: Message, seconds: float) -> ProofResult:
         end = End(answer["end"])
         killer = answer.get("killer")
         at = answer.get("at", -1)
@@ -377,7 +377,7 @@ class Prover:
             killer = self._plan["tests"][at]["id"]
         if end is not End.PASSED and killer in self._numbers:
             self._killer = killer
-        return TrialResult(
+        return ProofResult(
             end=end,
             killer=killer,
             fixed=tuple(answer.get("fixed", ())),

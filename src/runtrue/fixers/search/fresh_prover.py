@@ -15,7 +15,7 @@ from runtrue.checks import CommandCheck, files_named, reader_of
 from runtrue.fixers.search.evidence import Baseline, Failure, Frame, MeasuredTest, Value
 from runtrue.fixers.search.project_files import ProjectFiles
 from runtrue.fixers.search.servers import TrialLimits, Unprovable
-from runtrue.fixers.search.trial import End, TrialResult
+from runtrue.fixers.search.trial import End, ProofResult
 from runtrue.loop import Workplace
 
 _FRAME = re.compile(r'^\s*File "(?P<file>[^"]+)", line (?P<line>\d+)(?:, in (?P<name>.+))?', re.M)
@@ -72,7 +72,7 @@ class FreshProver:
         only: Sequence[str] | None = None,
         whole: bool = False,
         patience: float = 1.0,
-    ) -> TrialResult:
+    ) -> ProofResult:
         """Run the command on a candidate. `only` and `whole` mean nothing where all is one test."""
         await self.baseline()
         async with self._turn:
@@ -85,11 +85,11 @@ class FreshProver:
         seconds = time.monotonic() - began
         name = self._command.name
         if passed:
-            return TrialResult(end=End.PASSED, fixed=(name,), seconds=seconds)
+            return ProofResult(end=End.PASSED, fixed=(name,), seconds=seconds)
         # One that ends with 0 and does not pass has exited before its tests were done.
         end = End.FAILED if (ended.exit_code or 0) > 0 else End.DIED
         end = End.TIMEOUT if ended.timed_out else end
-        return TrialResult(
+        return ProofResult(
             end=end, killer=name, seconds=seconds, detail=f"exit code {ended.exit_code}"
         )
 

@@ -20,7 +20,7 @@ class End(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TrialResult:
+class ProofResult:
     """The result of one trial. Unless it passed, `killer` is the test that it failed at."""
 
     end: End
