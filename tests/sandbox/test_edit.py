@@ -39,6 +39,7 @@ from runtrue.loop import (
 )
 from runtrue.loop.fix_candidate import FixInputs, climb_ladder
 from runtrue.loop.hand_over import persons_fix
+from runtrue.memory import DebugMemory
 from runtrue.plan.context import PlanContext
 from runtrue.plan.execute_step import ActInputs, act
 from runtrue.plan.strategy import Strategy
@@ -185,7 +186,7 @@ def fixer_with_files(sandbox: GitSandbox, edit: Hostile) -> Answer:
 def plan_step(sandbox: GitSandbox, edit: Hostile) -> Answer:
     unused: Any = None
     request = make_request(agent=_agent(edit))
-    memory: Any = SimpleNamespace(held=dict)
+    memory = DebugMemory(sandbox.top.parent / "memory")
     context = PlanContext("run", request, unused, sandbox, memory, REDACTOR)
     step = make_step()
     inputs = ActInputs(
