@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import configparser
 import glob
 import re
 import shlex
-import tomllib
 from collections.abc import Iterable, Iterator
 from fnmatch import fnmatchcase, translate
 from pathlib import Path, PurePosixPath
-from typing import Any
+
+from runtrue.settings_file import read_settings, subtable
 
 _JAVASCRIPT = ("js", "jsx", "mjs", "cjs", "ts", "tsx", "mts", "cts")
 
@@ -119,27 +118,11 @@ def judges_of_command(command: str, directory: Path) -> tuple[str, ...]:
 def _pytest_names(directory: Path) -> Iterator[str]:
     """Return the patterns for test files in a project's configuration of pytest."""
     for file, tables in _PYTEST_FILES.items():
-        read: Any = _read(directory / file)
-        for name in tables:
-            read = read.get(name) if isinstance(read, dict) else None
-        wanted = read.get("python_files") if isinstance(read, dict) else None
+        wanted = subtable(read_settings(directory / file), *tables).get("python_files")
         names = wanted.split() if isinstance(wanted, str) else wanted
         names = [n for n in names if isinstance(n, str)] if isinstance(names, list) else []
         # A pattern for every module, as `*.py`, does not tell tests from the program.
         yield from (name for name in names if not fnmatchcase("a.py", name))
-
-
-def _read(path: Path) -> dict[str, Any]:
-    """Read a configuration file; its own tool reports best that it is unreadable."""
-    try:
-        text = path.read_text(encoding="utf-8")
-        if path.suffix == ".toml":
-            return tomllib.loads(text)
-        parser = configparser.ConfigParser(interpolation=None)
-        parser.read_string(text)
-    except (OSError, ValueError, configparser.Error):
-        return {}
-    return {name: dict(parser[name]) for name in parser.sections()}
 
 
 def _is_there(word: str, directory: Path) -> bool:
