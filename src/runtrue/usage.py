@@ -161,7 +161,6 @@ class _Shared:
 
 
 def _shared_memory() -> int:
-    """Return the bytes of shared memory of the whole machine."""
     with suppress(OSError, StopIteration), open("/proc/meminfo", "rb") as file:
         found = next(line for line in file if line.startswith(b"Shmem:"))
         return int(found.split()[1]) * 1024
@@ -193,7 +192,6 @@ class _Disk:
         self._free = self._left()
 
     def _left(self) -> dict[int, int]:
-        """Return the free bytes by device."""
         left = {}
         for directory in self._directories:
             with suppress(OSError):

@@ -190,7 +190,6 @@ class CargoReader(CaseReader):
 
 
 def _through_llvm_cov(reach: Reach) -> Reach:
-    """Turn `cargo test` into `cargo llvm-cov test`."""
     called = _CALLED.search(reach.line[: reach.at])
     before = reach.line[: called.start("test")] if called else reach.line[: reach.at]
     begun = f"{before}llvm-cov test"
@@ -208,7 +207,6 @@ def _is_assertion(file: str, line: int, column: int, workplace: Workplace) -> bo
 
 
 def _programs(text: str) -> Iterator[_Program]:
-    """Yield the parts of the output that came from test programs."""
     program: _Program | None = None
     reading: str | None = None
     in_outputs = False

@@ -9,20 +9,16 @@ import shutil
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from runtrue.checks.confined import explain
 from runtrue.checks.coverage import Coverage, Measured
-from runtrue.checks.locations import errors_in, locations_in, plain
+from runtrue.checks.locations import NewFiles, errors_in, locations_in, plain
 from runtrue.checks.reach import Reach
 from runtrue.checks.reader import Call, Reader, Reading, RunOptions, output_of, trim
 from runtrue.checks.watch import JudgeWatch
 from runtrue.loop import Fault, Finding, Location, Outcome, Workplace, fault_of_exception
 from runtrue.process import Ended
 from runtrue.sandbox import is_judge
-
-if TYPE_CHECKING:
-    from runtrue.checks.coverage.left import LeftReports
 
 #: The outcome with the highest weight stays if a test has several.
 WEIGHT = {Outcome.SKIPPED: 0, Outcome.PASSED: 1, Outcome.FAILED: 2, Outcome.ERROR: 3}
@@ -85,7 +81,7 @@ class CaseReader(Reader):
         super().__init__(check, is_shell=is_shell, options=options)
         self.reach = reach
         self.directory = directory
-        self._left: LeftReports | None = None
+        self._left: NewFiles | None = None
         self._watch: JudgeWatch | None = None
 
     def options(self, scratch: Path) -> tuple[str, ...]:
@@ -108,10 +104,10 @@ class CaseReader(Reader):
         options += self.fail_fast if wanted.fail_fast else ()
         options += self.verbose if wanted.verbose else ()
         if wanted.cover:
-            from runtrue.checks.coverage.left import LeftReports
+            from runtrue.checks.coverage.report import is_report
 
             reports = empty_directory(scratch / COVERAGE)
-            self._left = LeftReports(self.directory)
+            self._left = NewFiles(self.directory, is_report)
             if not self.cannot_cover():
                 options += self.coverage_options(reports)
         call = Call(argv=self.reach.argv(*options), environment={**environment, "NO_COLOR": "1"})
@@ -123,20 +119,18 @@ class CaseReader(Reader):
 
     def measured(self, workplace: Workplace) -> Measured:
         """Read the coverage that the runner was made to write, or else wrote anyway."""
-        coverage = self._own_coverage(workplace)
+        from runtrue.checks.coverage.report import left_coverage, read_report
+
+        coverage: Coverage | None = None
+        if self.coverage_report:
+            file = workplace.scratch / COVERAGE / self.coverage_report
+            coverage = read_report(file, workplace)
         if coverage is None and self._left:
-            coverage = self._left.coverage(workplace)
+            coverage = left_coverage(self._left, workplace)
         if coverage is not None:
             return Measured(coverage=without_tests(coverage))
         why_not = f"{self.title} left no coverage report that can be read: see what it printed"
         return Measured(why_not=self.cannot_cover() or why_not)
-
-    def _own_coverage(self, workplace: Workplace) -> Coverage | None:
-        from runtrue.checks.coverage.report import read_report
-
-        if not self.coverage_report:
-            return None
-        return read_report(workplace.scratch / COVERAGE / self.coverage_report, workplace)
 
     def read(self, ended: Ended, workplace: Workplace) -> Reading:
         """Read the verdict from the report's cases and the exit code."""
@@ -220,7 +214,6 @@ class CaseReader(Reader):
         return replace(finding, transient=explained.fault is Fault.ENVIRONMENT)
 
     def _without_report(self, ended: Ended, workplace: Workplace) -> Reading:
-        """Return the reading of a runner that did not get as far as its report."""
         code = ended.exit_code
         if code is None or code < 0:
             return Reading(passed=False, findings=(self.failure(ended),))

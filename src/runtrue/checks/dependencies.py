@@ -39,7 +39,6 @@ def _requirements(directory: Path) -> Iterator[str]:
 
 
 def _strings(value: Any) -> Iterator[str]:
-    """Yield all strings in nested lists and tables of requirements."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict | list):

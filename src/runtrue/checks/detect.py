@@ -143,7 +143,6 @@ def _ruff(project: Path) -> _Found:
 def _configured(
     project: Path, tool: str, files: tuple[str, ...], sections: tuple[str, ...]
 ) -> str | None:
-    """Return the project's configuration that names a tool."""
     for file in files:
         if (project / file).is_file():
             return file
@@ -158,7 +157,6 @@ def _configured(
 
 
 def _first_test(project: Path) -> str | None:
-    """Return a test file by pytest's naming, from where projects have them."""
     for pattern in ("test_*.py", "*_test.py", "tests/**/test_*.py", "test/**/test_*.py"):
         for file in sorted(project.glob(pattern)):
             return file.relative_to(project).as_posix()

@@ -232,7 +232,6 @@ class MochaReader(JavascriptReader):
 
     @property
     def _own_program(self) -> str | None:
-        """The coverage tool that the command itself runs mocha with."""
         return next((name for name in self.reach.launchers if name in _COVERAGE_TOOLS), None)
 
     @property
@@ -283,7 +282,6 @@ def _mocha_name(test: dict[str, Any], workplace: Workplace) -> str:
 
 
 def _jest_error(test: dict[str, Any]) -> dict[str, Any]:
-    """Return what jest knows of an error besides its stack."""
     details = (test.get("failureDetails") or [{}])[0]
     if not isinstance(details, dict):
         return {}

@@ -58,7 +58,6 @@ class JunitReader(CaseReader):
 
     @property
     def _own_directory(self) -> str | None:
-        """The reports' directory in the command itself."""
         words = iter(self.reach.words)
         for word in words:
             name, _, value = word.partition("=")

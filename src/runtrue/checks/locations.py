@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from runtrue.loop import Location, Workplace
@@ -69,6 +69,23 @@ def files_below(directory: Path) -> Iterator[Path]:
     for parent, directories, files in os.walk(directory):
         directories[:] = sorted(set(directories) - _INSTALLED)
         yield from (Path(parent, file) for file in files)
+
+
+class NewFiles:
+    """The files below a directory that are new or changed since this object was made."""
+
+    def __init__(self, directory: Path, is_wanted: Callable[[Path], bool]) -> None:
+        self._directory = directory
+        self._is_wanted = is_wanted
+        self._before = self._states()
+
+    def found(self) -> list[Path]:
+        """Return the files by now."""
+        return [file for file, state in self._states().items() if self._before.get(file) != state]
+
+    def _states(self) -> dict[Path, State]:
+        files = filter(self._is_wanted, files_below(self._directory))
+        return {file: state for file in files if (state := state_of(file))}
 
 
 def state_of(file: Path) -> State | None:

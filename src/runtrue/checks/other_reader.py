@@ -10,7 +10,7 @@ from pathlib import Path
 
 from runtrue.checks.case import CaseReader, CaseResult
 from runtrue.checks.junit_reader import read_junit
-from runtrue.checks.locations import State, files_below, state_of
+from runtrue.checks.locations import NewFiles
 from runtrue.checks.python_exit import PythonExit
 from runtrue.checks.reach import Reach
 from runtrue.checks.reader import Call, Reader, Reading, RunOptions, output_of
@@ -35,13 +35,13 @@ class OtherReader(CaseReader):
         super().__init__(
             check, is_shell=is_shell, reach=reach, directory=directory, options=options
         )
-        self._before: dict[Path, State] = {}
+        self._new_files: NewFiles | None = None
         self._command = command
         self._exit: PythonExit | None = None
 
     def prepare(self, argv: Sequence[str], environment: Mapping[str, str], scratch: Path) -> Call:
         """Run the command as it is; reports that exist already are not its own."""
-        self._before = self._files()
+        self._new_files = NewFiles(self.directory, lambda file: file.suffix in _SUFFIXES)
         super().prepare(argv, environment, scratch)
         if PythonExit.is_recorded(self._command):
             self._exit = PythonExit(self._command, scratch)
@@ -62,14 +62,14 @@ class OtherReader(CaseReader):
 
     def cannot_cover(self) -> str | None:
         """Ask for a report: how an unknown tool is made to measure, its users know."""
-        from runtrue.checks.coverage.left import NAMES
+        from runtrue.checks.coverage.report import NAMES
 
         names = ", ".join(NAMES)
         return f"the command left no coverage report: have it write one of {names}"
 
     def read_report(self, ended: Ended, workplace: Workplace) -> Reading:
         """Read the verdict from all reports together, or from the exit code alone."""
-        left = [file for file, state in self._files().items() if self._before.get(file) != state]
+        left = self._new_files.found() if self._new_files else []
         cases: list[CaseResult] = []
         outside: list[Finding] = []
         taps = [read_tap(_text(file), workplace) for file in left if file.suffix == ".tap"]
@@ -94,10 +94,6 @@ class OtherReader(CaseReader):
             message = f"planned {tap.planned} tests and reported {tap.reported}"
             return [self.finding("plan", message)]
         return []
-
-    def _files(self) -> dict[Path, State]:
-        files = (file for file in files_below(self.directory) if file.suffix in _SUFFIXES)
-        return {file: state for file in files if (state := state_of(file))}
 
 
 def _text(file: Path) -> str:

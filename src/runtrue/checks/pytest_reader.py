@@ -186,7 +186,6 @@ class PytestReader(Reader):
         return replace(finding, location=location, fault=Fault.CANDIDATE, fingerprint="")
 
     def _no_test_blamed(self, ended: Ended, report: _PytestReport, workplace: Workplace) -> Finding:
-        """Return the finding for a failure of pytest that no test is to blame for."""
         if not report.count("session"):
             code = ended.exit_code
             if code != _USAGE_ERROR:

@@ -130,7 +130,6 @@ def _case(result: _TapLine, workplace: Workplace) -> CaseResult:
 
 
 def _first(details: dict[str, Any], *names: str) -> str | None:
-    """Return the first of some details that is given, as text."""
     for name in names:
         if details.get(name) is not None:
             return str(details[name]).strip()

@@ -88,7 +88,6 @@ class IssueCommentSender:
         return _Posting(argv=("tea", "comment", *repository, str(number)), reads=file)
 
     async def _host(self, project: Path) -> str | None:
-        """Return the host of the project's forge, if it is known."""
         where = self._settings.repository
         if where:
             host, slash, _ = where.rpartition("/")[0].rpartition("/")
@@ -107,7 +106,6 @@ class IssueCommentSender:
 
 
 def _programs(host: str | None) -> tuple[str, ...]:
-    """Return the programs for a host, the likelier one first."""
     if host is None:
         return ("gh", "tea")
     if f".{host.lower()}".endswith(_GITHUB):

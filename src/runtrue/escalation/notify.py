@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 
 from runtrue.escalation.channel import Delivery, Message, Sender
@@ -35,12 +36,21 @@ async def notify(
     )
 
 
+class _CliSender:
+    """Prints to standard error: anyone who runs the command reads it beside the results."""
+
+    async def send(self, message: Message) -> Delivery:
+        # A terminal takes everything; people do not.
+        text = message.text("escalated: $why\n  $answer\n  report: $path", limit=20_000)
+        sys.stderr.write(f"{text}\n")
+        sys.stderr.flush()
+        return Delivery(delivered=True, detail="printed on stderr")
+
+
 def _sender(notification: Notification, environment: Mapping[str, str]) -> Sender:
     match notification.channel:
         case "cli":
-            from runtrue.escalation.cli import CliSender
-
-            return CliSender()
+            return _CliSender()
         case "issue_comment":
             from runtrue.escalation.issue_comment import IssueCommentSender
 

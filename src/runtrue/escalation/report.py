@@ -226,7 +226,6 @@ def _explanations(history: History, redact: Redact) -> Iterator[Explanation]:
 
 
 def _fixes(history: History, redact: Redact) -> Iterator[FixAttempt]:
-    """Yield all fixes in the order in which they were proposed."""
     fixes = [
         _fix(r.fix, redact, after=r.after, ran_as=None, outcome=f"rejected: {r.reason}")
         for r in history.rejections

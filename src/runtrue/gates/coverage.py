@@ -85,7 +85,6 @@ class CoverageGate:
         return self.sandbox.rooted(self.artifact) if self.artifact else None
 
     def _measured(self, workplace: Workplace) -> tuple[Coverage | None, str | None]:
-        """Return what all checks measured together, or why none could."""
         measured = [load_measured(workplace.scratch, check) for check in self.checks]
         found = [one.coverage for one in measured if one and one.coverage]
         if found:
@@ -105,7 +104,6 @@ class CoverageGate:
         return "the changed lines", _share_of(coverage, changed, root)
 
     def _matched(self, coverage: Coverage, trial: Trial) -> Verdict:
-        """Require that coverage is not below what it was before."""
         files = [self._rooted] if self._rooted else sorted(coverage.files)
         before = _before(trial, files)
         now = coverage.percent([file for file in files if file in coverage.files])
@@ -181,7 +179,6 @@ def ranges(lines: Sequence[int]) -> str:
 
 
 def _before(trial: Trial, files: Sequence[str]) -> float | None:
-    """Return the coverage of files in the baseline, if it was measured there."""
     verdicts = trial.history.baseline if trial.history.attempts or trial.history.before else ()
     for verdict in verdicts:
         counts = [verdict.coverage[f] for f in files if verdict.coverage and f in verdict.coverage]

@@ -55,7 +55,7 @@ class SecurityGate:
         }
         if not changed:
             what = "file" if self.command else "Python file"
-            return self._passed(f"nothing to look at: no {what} was changed")
+            return self._verdict(f"nothing to look at: no {what} was changed")
         files = [_seen_from(workplace, file) for file in sorted(changed)]
         argv = self._argv(files, workplace)
         if argv is None:
@@ -63,7 +63,7 @@ class SecurityGate:
                 "no scanner: bandit is neither on PATH nor beside runtrue; install it, or name "
                 "another one as the command of `security`"
             )
-            return self._broken(why) if self.strict else self._passed(why)
+            return self._broken(why) if self.strict else self._verdict(why)
         environment = dict(workplace.environment)
         if self.command is None:
             # The scanner must not import what the candidate has to import.
@@ -115,18 +115,11 @@ class SecurityGate:
             if RANKS[issue.severity] >= RANKS[self.severity]
             and not changed.get(issue.file, frozenset()).isdisjoint(issue.lines)
         )
-        return Verdict(
-            check=self.name,
-            mode=self.mode,
-            passed=not found,
-            findings=found,
-            exit_code=ended.exit_code,
-            seconds=ended.seconds,
-            output=(
-                f"changed files looked at: {len(changed)}; issues on changed lines and at least "
-                f"{self.severity}: {len(found)} of {len(issues)}"
-            ),
+        output = (
+            f"changed files looked at: {len(changed)}; issues on changed lines and at least "
+            f"{self.severity}: {len(found)} of {len(issues)}"
         )
+        return self._verdict(output, found, ended)
 
     def _finding(self, issue: Issue) -> Finding:
         return Finding(
@@ -135,15 +128,8 @@ class SecurityGate:
             message=f"{issue.rule}: {trim(issue.message)}",
             fault=Fault.CANDIDATE,
             location=Location(file=issue.file, line=issue.lines.start, symbol=issue.file),
-            data={
-                "rule": issue.rule,
-                "severity": issue.severity,
-                "confidence": issue.confidence,
-            },
+            data={k: getattr(issue, k) for k in ("rule", "severity", "confidence")},
         )
-
-    def _passed(self, why: str) -> Verdict:
-        return Verdict(check=self.name, mode=self.mode, passed=True, output=why)
 
     def _broken(self, why: str, ended: process.Ended | None = None) -> Verdict:
         finding = Finding(
@@ -154,11 +140,17 @@ class SecurityGate:
             location=Location(symbol=self.name),
             sample=output_of(ended) if ended else None,
         )
+        return self._verdict("", (finding,), ended)
+
+    def _verdict(
+        self, output: str, findings: tuple[Finding, ...] = (), ended: process.Ended | None = None
+    ) -> Verdict:
         return Verdict(
             check=self.name,
             mode=self.mode,
-            passed=False,
-            findings=(finding,),
+            passed=not findings,
+            findings=findings,
+            output=output,
             exit_code=ended.exit_code if ended else None,
             seconds=ended.seconds if ended else 0.0,
         )

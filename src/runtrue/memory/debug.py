@@ -44,8 +44,6 @@ class DebugMemory(Store):
         super().__init__(home)
         self._redact = redact or Redactor()
 
-    # -- recording --------------------------------------------------------------------------
-
     def record_failures(
         self,
         findings: Sequence[Finding],
@@ -68,11 +66,8 @@ class DebugMemory(Store):
         def work(db: sqlite3.Connection) -> tuple[KnownFailure, ...]:
             known = []
             for finding in distinct.values():
-                language = language_of(finding)
-                id_ = rows.add_failure(db, finding, project, language, run_id, at, self._redact)
-                if rows.add_sighting(db, id_, run_id, attempt):
-                    rows.see_failure(db, id_, finding, project, run_id, at, self._redact)
-                known += rows.failures(db, "f.id = ?", (id_,))
+                of = (finding, project, language_of(finding), run_id, attempt, at, self._redact)
+                known += rows.failures(db, "f.id = ?", (rows.record_failure(db, *of),))
             return tuple(known)
 
         return self._write(work) or ()
@@ -158,8 +153,6 @@ class DebugMemory(Store):
         safe = storable(self._redact(learning))
         values = [(safe, escalated, one, project.id) for one in fingerprints]
         self._write(lambda db: rows.note(db, values))
-
-    # -- asking -----------------------------------------------------------------------------
 
     def lookup(self, fingerprint: str) -> tuple[RememberedFix, ...]:
         """Return the fixes that were verified for exactly this failure, the best first."""
@@ -286,8 +279,6 @@ class DebugMemory(Store):
     def counts(self) -> Counts:
         """Return the number of failures and fixes."""
         return self._read(rows.counts) or Counts()
-
-    # -- forgetting -------------------------------------------------------------------------
 
     def forget_failure(self, id_: int) -> bool:
         """Drop one failure; return whether there was one."""

@@ -39,8 +39,6 @@ _FIX = (
 )
 _FIXES = f"SELECT {', '.join(_FIX)} FROM fixes"
 
-# -- failures -----------------------------------------------------------------------------------
-
 
 def failures(
     db: sqlite3.Connection, where: str, values: Values, *, limit: int = 1_000
@@ -81,7 +79,35 @@ def latest_of_shape(
     return next(iter(failures(db, where, values, limit=1)), None)
 
 
-def add_failure(
+def record_failure(
+    db: sqlite3.Connection,
+    finding: Finding,
+    project: Project,
+    language: str,
+    run_id: str,
+    attempt: int,
+    now: float,
+    redact: Redactor,
+) -> int:
+    """Add a failure or count that it was seen, once for an attempt; return its id."""
+    id_ = _failure_id(db, finding, project, language, run_id, now, redact)
+    sighting = "INSERT OR IGNORE INTO sightings (failure, run, attempt) VALUES (?, ?, ?)"
+    if db.execute(sighting, (id_, run_id, attempt)).rowcount > 0:
+        location = finding.location
+        db.execute(
+            "UPDATE failures SET seen = seen + 1, last_seen = ?, last_run = ?, path = ?, file = ?, "
+            "test = ? WHERE id = ?",
+            (
+                *(now, run_id, storable(project.path)),
+                *(location.file and storable(redact.values(location.file)),),
+                *(location.symbol and storable(redact.values(location.symbol)),),
+                id_,
+            ),
+        )
+    return id_
+
+
+def _failure_id(
     db: sqlite3.Connection,
     finding: Finding,
     project: Project,
@@ -90,7 +116,6 @@ def add_failure(
     now: float,
     redact: Redactor,
 ) -> int:
-    """Return the id of a failure, which is added if it is new; do not count that it was seen."""
     known = db.execute(
         "SELECT id FROM failures WHERE fingerprint = ? AND project = ?",
         (finding.fingerprint, project.id),
@@ -123,35 +148,6 @@ def _shape(db: sqlite3.Connection, finding: Finding, redact: Redactor) -> int:
     return id_
 
 
-def add_sighting(db: sqlite3.Connection, failure: int, run_id: str, attempt: int) -> bool:
-    """Note that an attempt saw a failure; return whether that is new."""
-    statement = "INSERT OR IGNORE INTO sightings (failure, run, attempt) VALUES (?, ?, ?)"
-    return db.execute(statement, (failure, run_id, attempt)).rowcount > 0
-
-
-def see_failure(
-    db: sqlite3.Connection,
-    failure: int,
-    finding: Finding,
-    project: Project,
-    run_id: str,
-    now: float,
-    redact: Redactor,
-) -> None:
-    """Count that a failure was seen, and store where."""
-    location = finding.location
-    db.execute(
-        "UPDATE failures SET seen = seen + 1, last_seen = ?, last_run = ?, path = ?, file = ?, "
-        "test = ? WHERE id = ?",
-        (
-            *(now, run_id, storable(project.path)),
-            *(location.file and storable(redact.values(location.file)),),
-            *(location.symbol and storable(redact.values(location.symbol)),),
-            failure,
-        ),
-    )
-
-
 def drop_failures(db: sqlite3.Connection, where: str, values: Values) -> int:
     """Drop the failures of which `where` is true, and the rows that only they needed."""
     gone = db.execute(f"SELECT id, shape FROM failures WHERE {where}", values).fetchall()
@@ -175,9 +171,6 @@ def note(db: sqlite3.Connection, values: Sequence[tuple[str, bool, str, str]]) -
             "escalated = escalated OR ?2 WHERE fingerprint = ?3 AND project = ?4",
             values,
         )
-
-
-# -- fixes --------------------------------------------------------------------------------------
 
 
 def fixes(
@@ -268,9 +261,6 @@ def drop_fixes(db: sqlite3.Connection, where: str, values: Values) -> int:
     return len(gone)
 
 
-# -- edits --------------------------------------------------------------------------------------
-
-
 def add_edits(db: sqlite3.Connection, values: Sequence[tuple[str, str, str]]) -> None:
     """Store kinds of edits that passed: cause, kind and run."""
     db.executemany("INSERT OR IGNORE INTO edits (cause, kind, run) VALUES (?, ?, ?)", values)
@@ -291,9 +281,6 @@ def counts(db: sqlite3.Connection) -> Counts:
     """Return the number of failures and fixes."""
     tables = ("failures", "fixes")
     return Counts(*(db.execute(f"SELECT COUNT(*) FROM {t}").fetchone()[0] for t in tables))
-
-
-# -- facts --------------------------------------------------------------------------------------
 
 
 def _failure(row: Sequence[Any]) -> KnownFailure:

@@ -131,7 +131,6 @@ def _is_within(project: Path, directory: Path) -> bool:
 
 
 def _safe(name: str) -> str:
-    """Return a unique, file-safe name."""
     clean = _UNSAFE.sub("-", name)[:_LONGEST_NAME].strip("-")
     if name and clean == name:
         return name

@@ -50,8 +50,6 @@ class Store:
         return self._guarded("read", lambda: ask(self._opened()) if self.path.exists() else None)
 
     def _write(self, work: Callable[[sqlite3.Connection], T]) -> T | None:
-        """Do some work in one transaction."""
-
         def done() -> T:
             with database.transaction(self._opened()) as db:
                 return work(db)

@@ -67,8 +67,6 @@ class FileStore:
         self._write(kept)
         return True
 
-    # -- reading ----------------------------------------------------------------------------
-
     def _read(self) -> dict[str, str]:
         try:
             # Not through a link, and not waiting for anyone who writes into a pipe.
@@ -125,8 +123,6 @@ class FileStore:
 
     def _refused(self, why: str, remedy: str) -> StoreRefused:
         return StoreRefused(f"the secrets in {self.path} are not used: {why}; {remedy}")
-
-    # -- writing ----------------------------------------------------------------------------
 
     def _write(self, kept: dict[str, str]) -> None:
         directory = self.path.parent

@@ -16,6 +16,8 @@ import os
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import reduce
+from operator import or_
 from pathlib import Path
 
 import msgspec
@@ -26,9 +28,16 @@ from runtrue.checks.coverage.xml import Element, elements
 from runtrue.checks.framework import Language, language_of
 from runtrue.checks.go_modules import Modules
 from runtrue.checks.java_sources import Sources
-from runtrue.checks.locations import own_file
+from runtrue.checks.locations import NewFiles, own_file
 from runtrue.loop import Workplace
 
+#: Usual names of reports, in any directory of the project; of several formats the first counts.
+NAMES = (
+    *("coverage-final.json", "lcov.info"),
+    *("coverage.json", "coverage.xml", "cobertura.xml", "cobertura-coverage.xml"),
+    *("cover.out", "coverage.out"),
+    *("jacoco.xml", "jacocoTestReport.xml"),
+)
 #: Nobody wants a report larger than this.
 _LARGEST = 512 * 1024 * 1024
 _JAVASCRIPT = (Language.JAVASCRIPT, Language.TYPESCRIPT)
@@ -52,6 +61,21 @@ def read_report(file: Path, workplace: Workplace, base: Path | None = None) -> C
     except (OSError, ValueError, LookupError, RecursionError, msgspec.MsgspecError):
         return None
     return counts.coverage
+
+
+def is_report(file: Path) -> bool:
+    """Return whether a file is a report by its name."""
+    return file.name in NAMES
+
+
+def left_coverage(reports: NewFiles, workplace: Workplace) -> Coverage | None:
+    """Return the coverage that a command wrote by itself, of the first format found."""
+    new = sorted(reports.found())
+    for name in NAMES:
+        read = [read_report(file, workplace) for file in new if file.name == name]
+        if found := [report for report in read if report is not None]:
+            return reduce(or_, found)
+    return None
 
 
 @dataclass(slots=True)
