@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from tests.cli.warm import can_fork, warm_runtrue
+from tests.cli.warm import run_runtrue
 from tests.project_python import project_path
 
 
@@ -70,21 +70,15 @@ class Machine:
         cwd: Path | None = None,
         env: Mapping[str, str] | None = None,
         stdin: str = "",
+        fork: bool = True,
     ) -> Done:
-        cwd, env = cwd or self.home, {**self.env, **(env or {})}
-        if can_fork(cwd, env):
-            done = warm_runtrue().run([*map(str, args)], cwd=cwd, env=env, stdin=stdin, timeout=600)
-        else:
-            done = subprocess.run(
-                self.argv(*args),
-                cwd=cwd,
-                env=env,
-                input=stdin,
-                capture_output=True,
-                text=True,
-                timeout=600,
-                check=False,
-            )
+        done = run_runtrue(
+            [*map(str, args)],
+            cwd=cwd or self.home,
+            env={**self.env, **(env or {})},
+            stdin=stdin,
+            fork=fork,
+        )
         assert "Traceback" not in done.stderr, done.stderr
         return Done(done.returncode, done.stdout, done.stderr)
 

@@ -57,7 +57,7 @@ def test_a_run_killed_at_any_moment_and_resumed_ends_as_an_undisturbed_one(
 ) -> None:
     undisturbed = make_project(TWO_STEPS, name="undisturbed")
     began = time.monotonic()
-    expected = machine.runtrue("fix", "--apply", "--json", cwd=undisturbed)
+    expected = machine.runtrue("fix", "--apply", "--json", cwd=undisturbed, fork=False)
     takes = time.monotonic() - began
     assert expected.code == 0, expected.said
     assert [a["number"] for a in expected.json["attempts"]] == [1, 2, 3]

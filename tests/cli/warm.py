@@ -42,39 +42,63 @@ _NO_MODULES = {"__main__", "calling", "prover", "pytest_plugin", "python_start"}
 # -- the side of the tests ----------------------------------------------------------------------
 
 
-def can_fork(cwd: Path, env: Mapping[str, str]) -> bool:
-    """True if a forked process cannot be told from one that is started with this environment."""
-    return cwd.is_dir() and _of_python(env) == _of_server()
+def run_runtrue(
+    args: Sequence[str],
+    *,
+    cwd: Path,
+    env: Mapping[str, str],
+    stdin: str = "",
+    timeout: float = 600,
+    fork: bool = True,
+) -> subprocess.CompletedProcess[str]:
+    """Run `runtrue` to its end, and to the end of all that writes to its streams."""
+    own = _of_python(env)
+    if fork and cwd.is_dir() and own in _SERVED and "COVERAGE_PROCESS_CONFIG" not in own:
+        server = _server(tuple(own.items()))
+        return server.run(args, cwd=cwd, env=env, stdin=stdin, timeout=timeout)
+    return subprocess.run(
+        [sys.executable, "-m", "runtrue", *args],
+        cwd=cwd,
+        env=env,
+        input=stdin,
+        capture_output=True,
+        text=True,
+        timeout=timeout,
+        check=False,
+    )
 
 
 def _of_python(env: Mapping[str, str]) -> dict[str, str]:
     """Return what makes Python itself start in another way."""
     own = ("PYTHON", "COVERAGE", "LC_", "LANG")
-    return {name: value for name, value in env.items() if name.startswith(own)}
+    return {name: value for name, value in sorted(env.items()) if name.startswith(own)}
 
 
-def _of_server() -> dict[str, str]:
-    return {"LANG": os.environ["LANG"]} if "LANG" in os.environ else {}
+#: The environments that many commands are started in: that of a test's user, and our own.
+_SERVED = [
+    {"LANG": os.environ["LANG"]} if "LANG" in os.environ else {},
+    _of_python(os.environ),
+]
 
 
 @cache
-def warm_runtrue() -> Warm:
-    """Return the server of this process, which ends with it."""
-    server = Warm()
+def _server(own: tuple[tuple[str, str], ...]) -> _Server:
+    """Return this process's server of commands with that environment, which ends with it."""
+    server = _Server(dict(own))
     atexit.register(server.close)
     return server
 
 
-class Warm:
+class _Server:
     """A server that forks a process for each command."""
 
-    def __init__(self) -> None:
+    def __init__(self, own: Mapping[str, str]) -> None:
         self._directory = tempfile.TemporaryDirectory(prefix="warm-")
         self._socket = str(Path(self._directory.name, "socket"))
         self._server = subprocess.Popen(
             [sys.executable, "-m", "tests.cli.warm", self._socket],
             cwd=_ROOT,
-            env={"PATH": os.defpath, **_of_server()},
+            env={"PATH": os.defpath, **own},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
         )
@@ -84,7 +108,6 @@ class Warm:
     def run(
         self, args: Sequence[str], *, cwd: Path, env: Mapping[str, str], stdin: str, timeout: float
     ) -> subprocess.CompletedProcess[str]:
-        """Run `runtrue` to its end, and to the end of all that writes to its streams."""
         order = json.dumps({"args": list(args), "cwd": str(cwd), "env": dict(env)}).encode()
         pipes = [os.pipe() for _ in range(3)]
         (its_stdin, to_it), (from_out, its_out), (from_err, its_err) = pipes

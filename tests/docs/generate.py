@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields
@@ -18,9 +16,10 @@ from runtrue.cli.main import cli
 from runtrue.cli.schema import report_schemas
 from runtrue.loop import PROFILES, AutomationProfile
 from runtrue.workflow.registry import BUILT_IN
+from tests.cli.warm import run_runtrue
 from tests.isolation.table import table
 
-from .pages import DOCS, README, region
+from .pages import DOCS, README, ROOT, region
 from .sessions import SESSIONS, commands_of, console, normalised, play
 
 
@@ -66,13 +65,9 @@ def _paths(command: click.Command, path: tuple[str, ...]) -> Iterator[tuple[str,
 
 
 def _help(path: tuple[str, ...]) -> str:
-    done = subprocess.run(
-        [sys.executable, "-m", "runtrue", *path, "--help"],
-        env={**os.environ, "COLUMNS": "100", "NO_COLOR": "1"},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    env = {**os.environ, "COLUMNS": "100", "NO_COLOR": "1"}
+    done = run_runtrue([*path, "--help"], cwd=ROOT, env=env)
+    done.check_returncode()
     return done.stdout
 
 
@@ -98,13 +93,9 @@ def _node_types() -> str:
     sections = []
     with tempfile.TemporaryDirectory() as home:
         for name in BUILT_IN:
-            done = subprocess.run(
-                [sys.executable, "-m", "runtrue", "node", "show", name],
-                env={**os.environ, "NO_COLOR": "1", "RUNTRUE_HOME": home},
-                capture_output=True,
-                text=True,
-                check=True,
-            )
+            env = {**os.environ, "NO_COLOR": "1", "RUNTRUE_HOME": home}
+            done = run_runtrue(["node", "show", name], cwd=ROOT, env=env)
+            done.check_returncode()
             sections.append(f"## {name}\n\n```text\n{done.stdout}```\n")
     return "\n" + "\n".join(sections) + "\n"
 

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.cli.warm import run_runtrue
 from tests.project_python import project_path
 
 from .generate import SESSION_PARTS, Part, command_paths, replayed
@@ -110,7 +111,7 @@ def test_every_runtrue_command_in_it_is_understood(tmp_path: Path) -> None:
         # Placeholders are left out, and so are the options that want one.
         wanting = ("--check", "--agent", "--answer", "--save", "--run")
         kept = [w for w in words if not w.isupper() and w not in wanting]
-        done = _run(f"{shlex.join(kept)} --help", tmp_path)
+        done = run_runtrue([*kept[1:], "--help"], cwd=tmp_path, env=os.environ)
         assert done.returncode == 0, f"{command}: {done.stderr}"
 
 
