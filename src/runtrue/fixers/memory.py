@@ -196,7 +196,7 @@ class _Draft:
         if rank is Rank.CAUSE and self.used:
             return
         mine = [one for one in ranked if one.rank is rank]
-        leads = self._leads(finding) if mine else ()
+        leads = self._editable_leads(finding) if mine else ()
         for one in mine:
             if self._make(one, leads[:_MOST_LEADS] if rank is Rank.CAUSE else leads):
                 return
@@ -213,8 +213,7 @@ class _Draft:
                 return True
         return False
 
-    def _leads(self, finding: Finding) -> tuple[Lead, ...]:
-        """Return the files that a finding leads to and that may be changed."""
+    def _editable_leads(self, finding: Finding) -> tuple[Lead, ...]:
         leads = leads_of([finding], self.workplace)
         return tuple(lead for lead in leads if not is_judge(lead.file, self.judges))
 

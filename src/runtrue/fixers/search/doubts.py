@@ -110,12 +110,11 @@ def _is_behind(program: Program, edit: Edit, guard: GuardCondition) -> bool:
         return False
     inner = [replace(one, start=one.start - start, end=one.end - start) for one in edit.splices]
     old = program.text[start:end]
-    return _unreached(splice(old, inner)) > _unreached(old)
+    return _count_unreachable_checks(splice(old, inner)) > _count_unreachable_checks(old)
 
 
 @lru_cache(maxsize=64)
-def _unreached(text: str) -> int:
-    """Count the checks of a function that are unreachable in their block."""
+def _count_unreachable_checks(text: str) -> int:
     try:
         tree = ast.parse(dedent(text))
     except (SyntaxError, ValueError):

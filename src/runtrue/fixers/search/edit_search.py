@@ -225,7 +225,7 @@ class Search(EditTrials):
             base,
             allowance,
             only=self._wanted,
-            usual=_usual(baseline, targets),
+            usual=_exceptions(baseline, targets),
             more=_MORE_IF_FEW if _is_weak(baseline, targets) else _MORE,
             report=report,
         )
@@ -294,8 +294,7 @@ def _program(texts: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
     return tuple(sorted((file, ast.dump(ast.parse(text))) for file, text in texts.items()))
 
 
-def _usual(baseline: Baseline, targets: Iterable[str]) -> frozenset[str]:
-    """Return the types of the exceptions that the targets fail with now."""
+def _exceptions(baseline: Baseline, targets: Iterable[str]) -> frozenset[str]:
     wanted = set(targets)
     return frozenset(
         case.failure.exception

@@ -154,9 +154,9 @@ class Proposals:
             if program is None:
                 continue
             ran = _functions_that_ran(program, self._suspicion)
-            used = _names_used(program, self._suspicion)
+            used = _suspicion_of_names(program, self._suspicion)
             for node in ast.walk(program.tree):
-                if not isinstance(node, _SITES) or _is_prose(program, node):
+                if not isinstance(node, _SITES) or _is_docstring(program, node):
                     continue
                 worth = max(self._worth(program, node), _DEFINED * _use_of(program, node, used))
                 if not worth and _is_started(program, node):
@@ -222,8 +222,8 @@ class Proposals:
             yield EditSet(edits=(edit,), cost=first.cost + rarer)
 
 
-def _is_prose(program: Program, node: ast.AST) -> bool:
-    """Return whether a node is a docstring: it may hold doctests, and those are judges."""
+def _is_docstring(program: Program, node: ast.AST) -> bool:
+    # Docstrings are not edited: they may hold doctests, and those are judges.
     value = node.value if isinstance(node, ast.Expr) else node
     if not isinstance(value, ast.Constant) or not isinstance(value.value, str):
         return False
@@ -241,8 +241,7 @@ def _functions_that_ran(program: Program, suspicion: Suspicion) -> set[Function 
     return found
 
 
-def _names_used(program: Program, suspicion: Suspicion) -> dict[str, float]:
-    """Return the names that suspect lines use, each with their suspicion."""
+def _suspicion_of_names(program: Program, suspicion: Suspicion) -> dict[str, float]:
     found: dict[str, float] = {}
     for node in ast.walk(program.tree):
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):

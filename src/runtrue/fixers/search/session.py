@@ -127,7 +127,7 @@ class SearchSession:
             finally:
                 self._note("search", search.tally, targets, baseline)
             if found:
-                await self._rank(prover, found, len(baseline.cases))
+                await self._rank_by_behaviour(prover, found, len(baseline.cases))
                 return False
             part = None if last or len(targets) < 2 else await search.best_part()
         if part is None:
@@ -194,14 +194,13 @@ class SearchSession:
             prover,
             baseline,
             base,
-            Proposals(base, suspect, failures, priors, strings=self._strings(baseline)),
+            Proposals(base, suspect, failures, priors, strings=self._short_strings(baseline)),
             self._allowance(),
             targets=targets,
             report=self._progress,
         )
 
-    def _strings(self, baseline: Baseline) -> list[str]:
-        """Return the short strings in the tests, each once."""
+    def _short_strings(self, baseline: Baseline) -> list[str]:
         found: dict[str, None] = {}
         for file in baseline.tests:
             with contextlib.suppress(SyntaxError, ValueError, RecursionError):
@@ -232,7 +231,6 @@ class SearchSession:
         return self._editable([*frames, *self.scope.leads], baseline)
 
     def _editable(self, files: Iterable[str], baseline: Baseline) -> list[str]:
-        """Return those files that exist and may be edited, each once."""
         tests = set(baseline.tests)
         return [
             file
@@ -247,8 +245,9 @@ class SearchSession:
             jobs=self.limits.jobs,
         )
 
-    async def _rank(self, prover: Prover | FreshProver, found: list[EditSet], tests: int) -> None:
-        """Rank what passes by how it behaves on other inputs."""
+    async def _rank_by_behaviour(
+        self, prover: Prover | FreshProver, found: list[EditSet], tests: int
+    ) -> None:
         behaviours: list[Behaviour | None] = [None] * len(found)
         original = None
         if len(found) > 1:

@@ -227,7 +227,6 @@ def _fields(value: Any) -> list[str]:
 
 
 def _changed(value: Any, chance: random.Random, depth: int = 0) -> Any:
-    """Return a value of the same type that is a little different."""
     kind = type(value)
     if kind is bool:
         return not value

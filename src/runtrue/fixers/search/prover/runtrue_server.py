@@ -425,7 +425,6 @@ def _how(status: int) -> str:
 
 
 def _children() -> list[int]:
-    """Return the child processes of this one, where there is /proc."""
     mine = os.getpid()
     found = []
     try:
