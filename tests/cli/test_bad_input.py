@@ -222,7 +222,7 @@ def test_what_the_machine_refuses_is_one_sentence(
         check=False,
     )
     assert full.returncode == 1
-    assert full.stderr == "runtrue: the machine refused: No space left on device\n"
+    assert full.stderr == "runtrue: operating system error: No space left on device\n"
     gone = machine.home / "gone"
     gone.mkdir()
     command = f"cd {gone} && rmdir {gone} && {shlex.join(machine.argv('runs', 'list'))}"
@@ -230,7 +230,7 @@ def test_what_the_machine_refuses_is_one_sentence(
         ["sh", "-c", command], env=machine.env, capture_output=True, text=True, check=False
     )
     assert nowhere.returncode == 1
-    assert nowhere.stderr.startswith("runtrue: the machine refused: ")
+    assert nowhere.stderr.startswith("runtrue: operating system error: ")
 
 
 def test_names_that_are_no_text_are_refused(machine: Machine, make_project: MakeProject) -> None:

@@ -278,7 +278,7 @@ def test_slack_is_told_and_a_webhook_that_fails_loses_nothing(
     assert "s3cret" not in err + json.dumps(report) + Path(notice["report"]).read_text()
     assert report["record"]["escalation_policy"]["notification"]["channel"] == "slack"
     shown = machine.runtrue("runs", "show", report["run_id"]).out
-    assert ("could not be told by slack" in shown) is not delivered
+    assert ("could not be notified by slack" in shown) is not delivered
 
 
 @pytest.mark.parametrize("channel", ["issue_comment", "slack"])

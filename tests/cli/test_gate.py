@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from jsonschema import Draft202012Validator, FormatChecker
 
-from runtrue.cli.judge import Asked, Obstructed, change_of, plan
+from runtrue.cli.judge import GateOptions, Obstructed, change_of, plan
 from runtrue.code import schema
 from runtrue.config import Config
 from runtrue.memory import DebugMemory, Project
@@ -280,13 +280,13 @@ def test_tests_that_are_deleted_until_none_are_run_keep_the_gate_from_judging(
 ) -> None:
     project = make_project({**SHOP, "ruff.toml": "line-length = 100\n"})
     (project / "tests" / "test_shop.py").unlink()
-    change = change_of(project, Asked())
+    change = change_of(project, GateOptions())
     with pytest.raises(Obstructed, match="no check is left that runs tests"):
-        plan(project, Config(), Asked(), change)
+        plan(project, Config(), GateOptions(), change)
     # Unless what they were for is deleted with them.
     (project / "shop.py").unlink()
-    change = change_of(project, Asked())
-    assert not isinstance(plan(project, Config(), Asked(), change), str)
+    change = change_of(project, GateOptions())
+    assert not isinstance(plan(project, Config(), GateOptions(), change), str)
 
 
 def test_a_change_is_judged_by_the_configuration_before_it(

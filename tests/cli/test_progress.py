@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from runtrue.cli.progress import _Plain
+from runtrue.cli.progress import _Lines
 
 
 def test_what_takes_long_is_named_until_it_is_done(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -19,9 +19,9 @@ def test_what_takes_long_is_named_until_it_is_done(monkeypatch: pytest.MonkeyPat
             twice.set()
 
     monkeypatch.setattr("click.echo", echo)
-    display = _Plain(patience=0.01)
+    display = _Lines(patience=0.01)
     display.doing("attempt 1 of 3: pytest")
     assert twice.wait(30)
     display.line("  pytest: passed")
-    assert said[0].startswith("  attempt 1 of 3: pytest: not done after")
+    assert said[0].startswith("  attempt 1 of 3: pytest: still running after")
     assert "  pytest: passed" in said

@@ -325,7 +325,7 @@ def play(session: Session, commands: tuple[str, ...]) -> str:
         assert len(outputs) == len(commands) + 1, done.stdout
         shown = (f"$ {c}\n{o}" for c, o in zip(commands, outputs, strict=False))
         # On a slow machine a check may be named again while it runs; a page does not show that.
-        told = re.sub(r".*: not done after \d+ s\n", "", "".join(shown))
+        told = re.sub(r".*: still running after \d+ s\n", "", "".join(shown))
         return told.replace(str(home), "~").replace(address, API)
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from runtrue.cli.drive import report_of_run
+from runtrue.cli.runner import report_of_run
 from runtrue.flow import Journal, RunState, replay
 from runtrue.home import Home
 from runtrue.run_context import RECORD_FORMAT

@@ -10,9 +10,9 @@ from typing import Any
 
 import click
 
-from runtrue.cli.drive import look_at
 from runtrue.cli.kinds import kind_of
 from runtrue.cli.plan_text import print_standing
+from runtrue.cli.runner import after_expiry
 from runtrue.cli.runs import EVERY, completes
 from runtrue.cli.show import print_json
 from runtrue.errors import PlanError
@@ -64,7 +64,7 @@ def opened(plan_id: str | None) -> Iterator[ChosenPlan]:
             "`runtrue plan use`"
         )
     with Journal(home.journal) as journal:
-        run = look_at(journal, home, _find(journal, plan_id))
+        run = after_expiry(journal, home, _find(journal, plan_id))
         yield ChosenPlan(journal, home, standing_of(journal, home, run))
 
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import click
 
 from runtrue.cli import options
-from runtrue.cli.drive import drive
 from runtrue.cli.project import find_project, must_be_text
+from runtrue.cli.runner import run_and_show
 from runtrue.cli.show import is_terminal
 from runtrue.code import (
     Apply,
@@ -90,7 +90,7 @@ def code(
     """Write code and its tests, proven by running them before they are handed over.
 
     A language model (RUNTRUE_MODEL) or a coding agent (--agent) writes; with neither, the code and
-    tests that are there are taken as they are, and mended by what needs no model. What is handed
+    tests that are there are taken as they are, and fixed by what needs no model. What is handed
     over passes its tests, covers as much as its type asks for, and brings the kinds of tests that
     its type asks for.
 
@@ -128,7 +128,7 @@ def code(
     _check_sandbox(request, project)
     home = Home.find(project)
     with Journal(home.journal) as journal:
-        return drive(journal, home, start_run(journal, request), as_json=as_json)
+        return run_and_show(journal, home, start_run(journal, request), as_json=as_json)
 
 
 def iteration_of(loop_id: str | None, number: int | None, config: Config) -> Iteration | None:

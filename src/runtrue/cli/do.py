@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from runtrue.cli.drive import drive
+from runtrue.cli.runner import run_and_show
 from runtrue.errors import UsageError
 from runtrue.flow import Journal
 from runtrue.home import Home
@@ -20,12 +20,12 @@ from runtrue.workflow import WorkflowStore
 @click.option("--force", is_flag=True, help="Replace a workflow of that name.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
 def do(task: tuple[str, ...], name: str | None, force: bool, as_json: bool) -> int:
-    """Do a task: plan a workflow, run it, mend what it got wrong, and offer to save it.
+    """Do a task: plan a workflow, run it, fix what it got wrong, and offer to save it.
 
     A saved workflow that does the task is run as it is. Otherwise one is made, by the model that
     RUNTRUE_MODEL or [model] names, or without any by the built-in planner, which understands tasks
     that name a URL, a file, a command in backticks, an MCP tool or a saved workflow. It is run
-    once; where a field or an argument has another name than was guessed, the workflow is mended
+    once; where a field or an argument has another name than was guessed, the workflow is fixed
     from what really came back and run again, at most three times. What was already sent is not
     sent again.
 
@@ -46,7 +46,7 @@ def do(task: tuple[str, ...], name: str | None, force: bool, as_json: bool) -> i
         _must_be_free(home, name, force)
     with Journal(home.journal) as journal:
         run_id = start_task(journal, " ".join(task), Path.cwd(), save=name, replace=force)
-        return drive(journal, home, run_id, as_json=as_json)
+        return run_and_show(journal, home, run_id, as_json=as_json)
 
 
 def _must_be_free(home: Home, name: str, force: bool) -> None:

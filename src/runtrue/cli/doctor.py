@@ -135,18 +135,18 @@ def _isolation(config: Config) -> Fact:
     except RuntrueError as error:
         return Fact("isolation", False, str(error), needed=True)
     minimum = config.isolation.minimum
-    told = [f"{level} (at least {minimum})"]
+    facts = [f"{level} (at least {minimum})"]
     others = [one for one in (Level.BUBBLEWRAP, Level.LANDLOCK, Level.PROCESS) if one is not level]
     reasons = {other: unavailable(other) for other in others}
-    told += [f"no {other}: {reason}" for other, reason in reasons.items() if reason]
+    facts += [f"no {other}: {reason}" for other, reason in reasons.items() if reason]
     if without := missing(level):
         lost = f"without {', '.join(without)}, so that less is promised (SECURITY.md says what)"
-        told.append(f"{lost}: install bubblewrap, or let users have namespaces")
+        facts.append(f"{lost}: install bubblewrap, or let users have namespaces")
     routes = config.isolation.network
-    told.append(f"network: {', '.join(routes)}" if routes else "no network")
+    facts.append(f"network: {', '.join(routes)}" if routes else "no network")
     if possible := [other for other, reason in reasons.items() if reason is None]:
-        told.append(f"there is {', '.join(possible)} as well")
-    return Fact("isolation", True, "; ".join(told), needed=True)
+        facts.append(f"there is {', '.join(possible)} as well")
+    return Fact("isolation", True, "; ".join(facts), needed=True)
 
 
 def _model(config: Config) -> Fact:
@@ -199,19 +199,19 @@ def _scanner(project: Path, config: Config, path: str) -> Fact:
 
 
 def _checks(project: Path, config: Config, detected: Sequence[Detected], path: str) -> Fact:
-    told, missing = [], []
+    facts, missing = [], []
     for name, check in config.checks.items():
-        told.append(f"{name}: {check.command}")
+        facts.append(f"{name}: {check.command}")
         its_path = check.env.get("PATH", path)
         missing.append(_missing(check.command, project / check.directory, its_path))
     for one in () if config.checks else detected:
-        told.append(f"{one.check.name}: {one.check.command} ({one.because})")
+        facts.append(f"{one.check.name}: {one.check.command} ({one.because})")
         missing.append(_missing(one.check.command, project, path))
-    if not told:
+    if not facts:
         return Fact("checks", False, f"none found in {project}")
     absent = ", ".join(dict.fromkeys(name for name in missing if name))
     return Fact(
-        "checks", not absent, (f"not found: {absent}; " if absent else "") + "; ".join(told)
+        "checks", not absent, (f"not found: {absent}; " if absent else "") + "; ".join(facts)
     )
 
 

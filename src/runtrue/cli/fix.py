@@ -9,8 +9,8 @@ from pathlib import Path
 import click
 
 from runtrue.cli import options
-from runtrue.cli.drive import drive
 from runtrue.cli.project import find_project, must_be_text
+from runtrue.cli.runner import run_and_show
 from runtrue.cli.show import is_terminal
 from runtrue.code import Apply, plan_fix, start_run
 from runtrue.config import load_config
@@ -84,4 +84,4 @@ def fix(
         raise UsageError(f"{path} is in no git repository, so there can be no worktree; use --copy")
     home = Home.find(project)
     with Journal(home.journal) as journal:
-        return drive(journal, home, start_run(journal, request), as_json=as_json)
+        return run_and_show(journal, home, start_run(journal, request), as_json=as_json)

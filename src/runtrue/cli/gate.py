@@ -12,10 +12,10 @@ from click.core import ParameterSource
 from runtrue.cli import options
 from runtrue.cli.code import iteration_of
 from runtrue.cli.hooks import HOOKS
-from runtrue.cli.judge import Asked, change_of, judge, judging_config, plan, skip_judging
+from runtrue.cli.judge import GateOptions, change_of, judge, judging_config, plan, skip_judging
 from runtrue.cli.project import find_project, must_be_text
 from runtrue.cli.show import print_json
-from runtrue.cli.verdict import print_verdict, whoever_listens
+from runtrue.cli.verdict import ignoring_closed_pipes, print_verdict
 from runtrue.code import CodeType
 from runtrue.errors import UsageError
 from runtrue.flow import Journal, RunState
@@ -62,7 +62,7 @@ def gate(
     Judged is what differs from HEAD in the project, files that git does not know included: the
     checks pass, there are tests for what changed and they were not skipped, they run enough of the
     changed lines, and a scanner has nothing against those. Nothing is repaired. What was found is
-    told on stderr, numbered, for a person or a coding agent to act on.
+    listed on stderr, numbered, for a person or a coding agent to act on.
 
     \b
     Exit codes: 0 ready, 2 not ready (or bad input), 1 the gate itself broke.
@@ -76,7 +76,7 @@ def gate(
     """
     if install or uninstall:
         return _arrange(find_project(path or Path()), install, uninstall, as_json=as_json)
-    asked = Asked(
+    asked = GateOptions(
         base=base, code_type=CodeType(code_type) if code_type else None, checks=checks, skip=skip
     )
     if hook == "claude-code":
@@ -100,19 +100,19 @@ def gate(
                 report = judge(journal, home, request, silent=as_json)
     except KeyboardInterrupt:
         return _interrupted(as_json=as_json)
-    with whoever_listens():
+    with ignoring_closed_pipes():
         print_verdict(report)
     if as_json:
-        with whoever_listens():
+        with ignoring_closed_pipes():
             print_json(report)
     return 0 if report.ready else NOT_READY
 
 
 def _interrupted(*, as_json: bool) -> int:
-    with whoever_listens():
+    with ignoring_closed_pipes():
         click.echo("runtrue gate: interrupted, so nothing was judged; run it again", err=True)
     if as_json:
-        with whoever_listens():
+        with ignoring_closed_pipes():
             print_json(_without_run(RunState.CANCELLED, ready=False, why="interrupted"))
     return INTERRUPTED
 
@@ -142,10 +142,10 @@ def _arrange(project: Path, install: str | None, uninstall: str | None, *, as_js
 
 
 def _nothing_to_judge(why: str, *, as_json: bool) -> int:
-    with whoever_listens():
+    with ignoring_closed_pipes():
         click.echo(f"runtrue gate: ready: {why}", err=True)
     if as_json:
-        with whoever_listens():
+        with ignoring_closed_pipes():
             print_json(_without_run(RunState.PASSED, ready=True, why=why))
     return 0
 

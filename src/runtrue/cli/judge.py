@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import subprocess
 import sys
-from contextlib import AbstractContextManager, closing, nullcontext, suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
@@ -14,10 +13,9 @@ from tempfile import TemporaryDirectory
 import click
 
 from runtrue.checks import Language, language_of
-from runtrue.cli.drive import until_it_stops
-from runtrue.cli.kinds import kind_of
 from runtrue.cli.progress import Display, open_display
-from runtrue.cli.verdict import whoever_listens
+from runtrue.cli.runner import go_on
+from runtrue.cli.verdict import ignoring_closed_pipes
 from runtrue.code import (
     CodeReport,
     CodeRequest,
@@ -32,7 +30,7 @@ from runtrue.code import (
 )
 from runtrue.config import Config, load_config
 from runtrue.errors import ConfigError, HostError, RuntrueError, UsageError
-from runtrue.flow import Journal, LocalDispatcher, Owner, RunState
+from runtrue.flow import Journal, Owner, RunState
 from runtrue.home import Home
 from runtrue.sandbox import (
     GitSandbox,
@@ -51,8 +49,8 @@ _CONFIGURATION = ("runtrue.toml", "pyproject.toml")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
-    """What a gate is asked to do, on its command line."""
+class GateOptions:
+    """The options of `runtrue gate`."""
 
     base: str | None = None
     code_type: CodeType | None = None
@@ -61,8 +59,8 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Change:
-    """What is judged: the changed lines by file, as seen from the top, and since when."""
+class JudgedChange:
+    """The change that is judged: the changed lines by file, as seen from the top."""
 
     top: Path
     #: The project, as seen from the top.
@@ -72,7 +70,7 @@ class Change:
     files: dict[str, tuple[int, ...]]
 
     def before(self, file: str) -> bytes | None:
-        """What a file held before, if it was there."""
+        """Return the content of a file before the change, if it was there."""
         return content_at(self.top, self.against, file)
 
 
@@ -80,8 +78,8 @@ class Obstructed(UsageError):
     """The change itself keeps the gate from judging it."""
 
 
-def change_of(project: Path, asked: Asked, *, in_commit: bool = False) -> Change:
-    """What differs in a project; in git's hook, what the commit that is being made has in it."""
+def change_of(project: Path, asked: GateOptions, *, in_commit: bool = False) -> JudgedChange:
+    """Return what differs in a project; in git's hook, what the commit being made contains."""
     top = repository_of(project)
     if top is None:
         raise UsageError(
@@ -95,13 +93,13 @@ def change_of(project: Path, asked: Asked, *, in_commit: bool = False) -> Change
     if in_commit:
         _refuse_unstaged(top, prefix)
     if in_commit and not files and not asked.base:
-        # A commit of nothing new is one that is made anew.
+        # A commit of nothing new amends the last one.
         since, against = "HEAD^", head_of(top, "HEAD^")
         files = judged(changes_since(top, against), prefix)
-    return Change(top=top, prefix=prefix, against=against, since=since, files=files)
+    return JudgedChange(top=top, prefix=prefix, against=against, since=since, files=files)
 
 
-def judging_config(project: Path, change: Change) -> Config:
+def judging_config(project: Path, change: JudgedChange) -> Config:
     """The configuration to judge by: the one before the change, which must not set its own rules.
 
     Before the first commit, and where that one is broken, there is but the project's.
@@ -127,7 +125,7 @@ def judging_config(project: Path, change: Change) -> Config:
         except ConfigError:
             return own
     if former != own:
-        with whoever_listens():
+        with ignoring_closed_pipes():
             click.echo(
                 f"runtrue gate: {', '.join(touched)} is part of the change, so that it is judged "
                 f"by the configuration of {change.since}",
@@ -136,11 +134,13 @@ def judging_config(project: Path, change: Change) -> Config:
     return former
 
 
-def plan(project: Path, config: Config, asked: Asked, change: Change) -> CodeRequest | str:
+def plan(
+    project: Path, config: Config, asked: GateOptions, change: JudgedChange
+) -> CodeRequest | str:
     """The request, or why there is nothing to judge."""
     if asked.skip is not None and not config.gate.allow_skip:
         raise UsageError(
-            "--skip is not allowed here; whoever answers for the project can allow it with "
+            "--skip is not allowed here; anyone responsible for the project can allow it with "
             "[gate] allow_skip = true in runtrue.toml"
         )
     if asked.skip is not None and not asked.skip.strip():
@@ -179,7 +179,7 @@ def _obstructed(error: UsageError, touched: list[str]) -> UsageError:
     """The error; where the change has brought it about, as what it is."""
     if not touched:
         return error
-    return Obstructed(f"{error}; this change has touched {_few(touched)}, put that right")
+    return Obstructed(f"{error}; this change has touched {_few(touched)}: fix that")
 
 
 def _few(names: list[str]) -> str:
@@ -219,22 +219,15 @@ def _git_of_hook(top: Path, *args: str) -> list[str]:
 def judge(
     journal: Journal, home: Home, request: CodeRequest, *, silent: bool = False
 ) -> CodeReport:
-    """The report on a change.
+    """Run the gate on a change and return its report.
 
-    A gate that does not come to its end leaves nothing to go on with: it is undone, and run anew.
+    A gate that does not reach its end is undone: it starts again, and is never resumed.
     """
     _undo_killed(journal, home, request)
     run_id = start_run(journal, request)
-    kind = kind_of(journal.find(run_id))
     try:
-        with _display(silent=silent) as display, closing(kind.narrator(display)) as narrator:
-            dispatcher = LocalDispatcher(
-                journal, lambda run: kind.prepare(run, home, {}, force=False), [narrator]
-            )
-            run = asyncio.run(until_it_stops(dispatcher, run_id, force=False))
-    except asyncio.CancelledError:
-        _undo(journal, home, run_id)
-        raise KeyboardInterrupt from None
+        with _display(silent=silent) as display:
+            run = go_on(journal, home, journal.find(run_id), display)
     except BaseException:
         _undo(journal, home, run_id)
         raise
@@ -242,7 +235,7 @@ def judge(
 
 
 def skip_judging(journal: Journal, request: CodeRequest, reason: str) -> CodeReport:
-    """The report on a change that is let through unjudged, recorded with its reason."""
+    """Record that a change is let through unjudged, and return the report."""
     run_id = start_run(journal, request)
     report = replace(
         report_of(CodeState(run_id=run_id, request=request), RunState.ABORTED),
@@ -256,28 +249,17 @@ def skip_judging(journal: Journal, request: CodeRequest, reason: str) -> CodeRep
     return report
 
 
-class _Silent:
-    def line(self, text: str, style: str = "") -> None:
-        pass
-
-    def doing(self, text: str) -> None:
-        pass
-
-    def still(self, text: str) -> None:
-        pass
-
-
 def _display(*, silent: bool) -> AbstractContextManager[Display]:
     """Progress is for people: what a hook says on stderr is read by a program, or by a model."""
     if sys.stderr and sys.stderr.isatty() and not silent:
         return open_display(plain=False)
-    return nullcontext(_Silent())
+    return nullcontext(Display())
 
 
 def _undo_killed(journal: Journal, home: Home, request: CodeRequest) -> None:
     """Undo gates of this project that were killed before they could do so themselves."""
     for run in journal.runs(state=RunState.RUNNING, kind=Kind.GATE, title=request.project):
-        # One without a fence is only about to be driven.
+        # One without a fence is only about to start.
         if run.fence and not run.is_driven:
             _undo(journal, home, run.id)
 

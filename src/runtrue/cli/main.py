@@ -17,7 +17,7 @@ from runtrue.errors import InvalidWorkflow, RuntrueError
 COMMANDS = {
     "do": (
         "runtrue.cli.do:do",
-        "Do a task: plan a workflow, run it, mend what it got wrong, and offer to save it.",
+        "Do a task: plan a workflow, run it, fix what it got wrong, and offer to save it.",
     ),
     "fix": ("runtrue.cli.fix:fix", "Make a project's checks pass, and show the diff that does it."),
     "code": (
@@ -41,9 +41,12 @@ COMMANDS = {
         "runtrue.cli.workflows:save",
         "Save a workflow under a name, after checking it: a file, or what a task came to.",
     ),
-    "list": ("runtrue.cli.workflows:list_workflows", "The saved workflows."),
-    "show": ("runtrue.cli.workflows:show", "What a workflow asks for, does and gives."),
-    "history": ("runtrue.cli.workflows:history", "The latest runs of a workflow, newest first."),
+    "list": ("runtrue.cli.workflows:list_workflows", "List the saved workflows."),
+    "show": ("runtrue.cli.workflows:show", "Show what a workflow asks for, does and gives."),
+    "history": (
+        "runtrue.cli.workflows:history",
+        "List the latest runs of a workflow, newest first.",
+    ),
     "delete": ("runtrue.cli.workflows:delete", "Delete a saved workflow."),
     "node": ("runtrue.cli.node:node", "List, show and try the types of nodes."),
     "mcp": ("runtrue.cli.mcp:mcp", "Add, list and look into MCP servers."),
@@ -58,7 +61,7 @@ COMMANDS = {
     "runs": ("runtrue.cli.runs:runs", "List, show, resume and cancel runs of every kind."),
     "metrics": (
         "runtrue.cli.metrics:metrics",
-        "How well it goes: five metrics over the runs so far, against their targets.",
+        "Show five metrics over the runs so far, against their targets.",
     ),
     "doctor": ("runtrue.cli.doctor:doctor", "Tell what is available here and what is not."),
     "completion": ("runtrue.cli.completion:completion", "Print the completion script of a shell."),
@@ -147,7 +150,7 @@ def main() -> None:
     except OSError as error:
         _give_up_stdout()
         place = f"{error.filename}: " if error.filename else ""
-        click.echo(f"runtrue: the machine refused: {place}{error.strerror}", err=True)
+        click.echo(f"runtrue: operating system error: {place}{error.strerror}", err=True)
         sys.exit(1)
     except Exception as error:
         if os.environ.get("RUNTRUE_DEBUG"):

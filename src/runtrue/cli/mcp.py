@@ -170,7 +170,7 @@ def _reached(server: StdioServer | HttpServer) -> str:
 
 
 def _as_data(server: StdioServer | HttpServer) -> dict[str, Any]:
-    """What may be shown of a server: the names of its variables and headers, not their values."""
+    """Return a server's data, with the names of its variables and headers, not their values."""
     data: dict[str, Any] = {"name": server.name, "source": str(server.source)}
     if isinstance(server, HttpServer):
         return {**data, "url": server.url, "headers": sorted(server.headers)}

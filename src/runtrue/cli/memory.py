@@ -86,7 +86,7 @@ def memory() -> None:
 )
 @_json
 def list_memory(kind: str | None, limit: int, as_json: bool) -> int:
-    """What is remembered, the latest first."""
+    """List what is remembered, the latest first."""
     wanted = (kind,) if kind else _KINDS
     with _opened() as memories:
         fixes = memories.debug.fixes(limit=limit) if "fixes" in wanted else ()

@@ -46,7 +46,7 @@ _FAR = 32_503_680_000.0
     help="Write a page with charts; it needs nothing but itself.",
 )
 def metrics(since: str | None, kind: str | None, as_json: bool, page: Path | None) -> int:
-    """How well it goes: five metrics over the runs so far, against their targets.
+    """Show five metrics over the runs so far, against their targets.
 
     They are taken from all runs of `fix`, `code` and `gate` in the journal that have ended.
 
@@ -90,7 +90,7 @@ def parse_since(text: str, now: float) -> float:
 def load_facts(
     journal: Path, *, since: float | None = None, kind: str | None = None
 ) -> dict[str, list[Timed]]:
-    """What each ended run says of the metrics, by kind; runs that say nothing are passed over."""
+    """Return what each ended run says of the metrics, by kind."""
     facts: dict[str, list[Timed]] = {}
     if not journal.exists():  # looking makes nothing
         return facts
@@ -177,7 +177,7 @@ def _print_line(metric: Metric) -> None:
 
 
 def _print_table(metrics: Sequence[Metric], periods: Sequence[Period]) -> None:
-    """The same on a terminal, with how it went over time."""
+    """Print the metrics on a terminal, with how they went over time."""
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text

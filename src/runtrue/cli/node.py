@@ -7,8 +7,8 @@ from typing import Any
 
 import click
 
-from runtrue.cli.drive import drive
 from runtrue.cli.run import pairs
+from runtrue.cli.runner import run_and_show
 from runtrue.cli.show import print_json, print_part
 from runtrue.errors import UsageError
 from runtrue.flow import Journal
@@ -60,7 +60,7 @@ def list_types(as_json: bool) -> int:
 @_type
 @_json
 def show(type: str, as_json: bool) -> int:
-    """What a node type takes and gives.
+    """Show what a node type takes and gives.
 
     \b
     Examples:
@@ -103,13 +103,13 @@ def run(type: str, params: tuple[str, ...], as_json: bool) -> int:
     registry = Registry(home, Path.cwd())
     interface = _interface(registry, type)
     texts = pairs(params, "param")
-    # Only what is given: what is missing or unknown is told by the check of the workflow.
+    # Only what is given: the check of the workflow reports what is missing or unknown.
     declared = {name: _as_input(interface.params.get(name, {})) for name in texts}
     given = prepare_inputs(declared, texts, stdin=None, from_text=True)
     ir = Workflow({"nodes": [{"id": "node", "type": type, "params": given}]}, name=type)
     with Journal(home.journal) as journal:
         started = start_workflow(journal, ir, {}, registry=registry)
-        return drive(journal, home, started.run_id, as_json=as_json, secrets=started.secrets)
+        return run_and_show(journal, home, started.run_id, as_json=as_json, secrets=started.secrets)
 
 
 def _as_input(schema: dict[str, Any]) -> dict[str, Any]:

@@ -9,10 +9,10 @@ import click
 
 from runtrue.cli import options
 from runtrue.cli.chosen_plan import a_plan, any_plan, opened
-from runtrue.cli.drive import drive
 from runtrue.cli.plan_text import print_head, print_next
 from runtrue.cli.plan_views import diff, explain, list_plans, status, tree
 from runtrue.cli.project import find_project, must_be_text
+from runtrue.cli.runner import run_and_show
 from runtrue.cli.runs import end_run
 from runtrue.cli.show import print_json
 from runtrue.config import load_config
@@ -99,7 +99,7 @@ def use(
     )
     home = Home.find(project)
     with Journal(home.journal) as journal:
-        return drive(journal, home, start_plan(journal, request), as_json=as_json)
+        return run_and_show(journal, home, start_plan(journal, request), as_json=as_json)
 
 
 @plan.command()
@@ -125,7 +125,7 @@ def execute(plan_id: str | None, force: bool, as_json: bool) -> int:
             at.answer({"candidate": edited})
         elif wanted is Wanted.BEGIN:
             at.answer("go")
-        return drive(at.journal, at.home, at.standing.run.id, as_json=as_json, force=force)
+        return run_and_show(at.journal, at.home, at.standing.run.id, as_json=as_json, force=force)
 
 
 @plan.command()
@@ -156,7 +156,7 @@ def prompt(
         at.answer(answer_for(at.standing, guidance, allow))
         run_id = at.standing.run.id
         if not no_execute:
-            return drive(at.journal, at.home, run_id, as_json=as_json)
+            return run_and_show(at.journal, at.home, run_id, as_json=as_json)
     with opened(run_id) as at:
         at.show(as_json=as_json)
     return 0
@@ -175,7 +175,7 @@ def apply(plan_id: str | None, as_json: bool) -> int:
         must_be_complete(at.standing)
         if not at.standing.is_applying:
             at.answer("apply")
-        return drive(at.journal, at.home, at.standing.run.id, as_json=as_json)
+        return run_and_show(at.journal, at.home, at.standing.run.id, as_json=as_json)
 
 
 @plan.command()

@@ -1,4 +1,4 @@
-"""Plans as text: the tree of a strategy, where a plan stands, what happened and what is next."""
+"""Plans as text: the strategy, the state, the history, and what can be done next."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _COLOURS = {"applied": "green", "complete": "green", "failed": "red", "cancelled
 _MARKS = {"done": ("✓", "green"), "failed": ("✗", "red"), "processing": ("▸", "yellow")}
 _WHY = {
     **WHY,
-    "out_of_bounds": "what would mend it lies outside of what the strategy allows",
+    "out_of_bounds": "what would fix it lies outside of what the strategy allows",
     "needs_approval": "what would be done needs approval",
     "unasked": "a required validation fails, and nothing is fixed before a person has spoken",
     "edited": "the sandbox was edited beyond what the strategy allows",
@@ -44,7 +44,7 @@ _WHY = {
 
 
 def next_commands(report: PlanReport, is_driven: bool = False) -> list[str]:
-    """What a person can do next, the likeliest first."""
+    """Return the commands to go on with, the likeliest first."""
     plan = f"runtrue plan {{}} {report.run_id}"
     if _is_lost(report):
         return [] if is_driven else [plan.format("cancel")]
@@ -66,7 +66,7 @@ def next_commands(report: PlanReport, is_driven: bool = False) -> list[str]:
 
 
 def _is_lost(report: PlanReport) -> bool:
-    """Whether a plan that is not over has lost its sandbox, with all that was recorded of it."""
+    """Return whether a plan that is not over has lost its sandbox."""
     sandbox = report.sandbox
     if not sandbox or report.state.is_terminal:
         return False
@@ -77,7 +77,7 @@ def _is_lost(report: PlanReport) -> bool:
 
 
 def print_standing(report: PlanReport) -> None:
-    """The state and why, the strategy, the validations, and what can be done next."""
+    """Print the state and why, the strategy, the validations, and what can be done next."""
     print_head(report)
     print_tree(report)
     print_validations(report)
@@ -88,7 +88,7 @@ def print_standing(report: PlanReport) -> None:
 
 
 def print_head(report: PlanReport) -> None:
-    """One line: which plan, its state, its phase and why."""
+    """Print one line: which plan, its state, its phase and why."""
     state = click.style(report.state, fg=_COLOURS.get(report.state, "yellow"), bold=True)
     click.echo(f"plan {report.run_id}: {state} ({report.phase}): {_summary(report)}")
 
@@ -121,12 +121,12 @@ def _summary(report: PlanReport) -> str:
 
 
 def _has_none(report: PlanReport) -> bool:
-    """Whether a plan works on the user's own files."""
+    """Return whether a plan works on the user's own files."""
     return report.plan.sandbox == "none"
 
 
 def print_tree(report: PlanReport) -> None:
-    """The strategy: every step with its state, its actor and its bounds."""
+    """Print every step of the strategy with its state, its actor and its bounds."""
     strategy = report.plan.strategy
     if strategy is None:
         click.echo("  there is no strategy yet")
@@ -172,7 +172,7 @@ def _bounds(bounds: Bounds) -> str:
 
 
 def print_validations(report: PlanReport) -> None:
-    """What each validation last said, and how many fixes were tried for it."""
+    """Print each validation's last verdict, and how many fixes were tried for it."""
     budget = report.plan.budget
     last = last_verdicts(report)
     for validation in report.plan.validations:
@@ -194,14 +194,14 @@ def print_validations(report: PlanReport) -> None:
 
 
 def last_verdicts(report: PlanReport) -> dict[str, PlanVerdict]:
-    """What each validation said of the candidate that stands, or else what it said last."""
+    """Return each validation's verdict on the current candidate, or else its last one."""
     # What was tried and not kept comes first, so that the rest prevails.
     attempts = sorted(report.attempts, key=lambda a: a.candidate == report.candidate)
     return {v.validation: v for attempt in attempts for v in attempt.verdicts}
 
 
 def print_asked(report: PlanReport) -> None:
-    """What a plan asks a person, if it does."""
+    """Print what a plan asks a person, if it does."""
     question = report.question or {}
     if question.get("approve") == "strategy":
         click.echo("  asks: is this strategy right?")
@@ -225,7 +225,7 @@ def print_asked(report: PlanReport) -> None:
 
 
 def print_next(report: PlanReport) -> None:
-    """Why it was not applied, where the work is kept, and the commands that lead on."""
+    """Print why it was not applied, its sandbox, and the commands to go on with."""
     if report.refused and not report.applied:
         click.echo(printable(f"  {not_applied(report.refused)}"))
     if report.sandbox:
@@ -236,7 +236,7 @@ def print_next(report: PlanReport) -> None:
 
 
 def not_applied(why: str) -> str:
-    """That a plan was not applied, and why."""
+    """Return a sentence on why a plan was not applied."""
     return why if why.startswith("not applied") else f"not applied: {why}"
 
 
@@ -244,7 +244,7 @@ def not_applied(why: str) -> str:
 
 
 def print_history(report: PlanReport) -> None:
-    """How the plan came to where it is: strategies, steps, validations, fixes, what was said."""
+    """Print the plan's history: strategies, steps, validations, fixes, answers."""
     plan = report.plan
     click.echo(printable(f"instruction: {plan.instruction}"))
     for made in plan.strategies:
@@ -264,11 +264,11 @@ def print_history(report: PlanReport) -> None:
 
 def _print_strategizing(made: Strategizing) -> None:
     what = f"step {made.step} revised" if made.step else "strategy"
-    told = ", as a person said" if made.told else ""
+    as_said = ", as a person said" if made.told else ""
     failed = f": failed: {made.failure}" if made.failure else ""
     is_said = made.description and made.description != made.by and not failed
     about = f": {made.description}" if is_said else ""
-    click.secho(printable(f"{what} by {made.by}{told}{about}{failed}"), bold=True)
+    click.secho(printable(f"{what} by {made.by}{as_said}{about}{failed}"), bold=True)
     if made.needed:
         click.echo(printable(f"  needed: {', '.join(made.needed)}"))
     for finding in made.findings:

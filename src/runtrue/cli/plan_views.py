@@ -12,7 +12,6 @@ import click
 
 from runtrue.cli import options
 from runtrue.cli.chosen_plan import any_plan, opened, plans_here
-from runtrue.cli.drive import look_at
 from runtrue.cli.plan_text import (
     last_verdicts,
     patch_stat,
@@ -21,6 +20,7 @@ from runtrue.cli.plan_text import (
     print_standing,
     print_tree,
 )
+from runtrue.cli.runner import after_expiry
 from runtrue.cli.show import print_diff, print_json, printable
 from runtrue.errors import FlowError
 from runtrue.flow import Journal, RunRow
@@ -43,13 +43,13 @@ from runtrue.plan import (
 )
 @options.as_json
 def list_plans(state: str | None, everywhere: bool, limit: int, as_json: bool) -> int:
-    """The plans of this project, newest first."""
+    """List the plans of this project, newest first."""
     home = Home.find(Path.cwd())
     rows: list[dict[str, Any]] = []
     if home.journal.exists():  # looking makes nothing
         with Journal(home.journal) as journal:
             for run in plans_here(journal, everywhere=everywhere):
-                row = _row(journal, home, look_at(journal, home, run))
+                row = _row(journal, home, after_expiry(journal, home, run))
                 if state in (None, row["state"]):
                     rows.append(row)
                 if len(rows) == limit:
@@ -58,9 +58,8 @@ def list_plans(state: str | None, everywhere: bool, limit: int, as_json: bool) -
         print_json({"plans": rows})
         return 0
     for row in rows:
-        told = printable(row["title"])
         about = f"{row['state']:<10}  {row['phase']:<10}  {_age(row['created_at']):>4}"
-        click.echo(f"{row['plan_id']}  {about}  {told}")
+        click.echo(f"{row['plan_id']}  {about}  {printable(row['title'])}")
     if not rows:
         click.echo(
             f"no plans here in {home.journal}" if not everywhere else f"no plans in {home.journal}"
@@ -72,7 +71,7 @@ def list_plans(state: str | None, everywhere: bool, limit: int, as_json: bool) -
 @any_plan
 @options.as_json
 def status(plan_id: str | None, as_json: bool) -> int:
-    """Where a plan stands: state, steps, validations, retries, and what to do next."""
+    """Show where a plan stands: state, steps, validations, retries, and what to do next."""
     with opened(plan_id) as at:
         if as_json:
             print_json(replace(at.report, last_verdicts=last_verdicts(at.report)))
@@ -85,7 +84,7 @@ def status(plan_id: str | None, as_json: bool) -> int:
 @any_plan
 @options.as_json
 def tree(plan_id: str | None, as_json: bool) -> int:
-    """The strategy: its steps with their states, actors and bounds."""
+    """Show the strategy: its steps with their states, actors and bounds."""
     with opened(plan_id) as at:
         if as_json:
             plan = at.report.plan
@@ -101,7 +100,7 @@ def tree(plan_id: str | None, as_json: bool) -> int:
 @click.option("--stat", is_flag=True, help="Only which files, and how many lines.")
 @options.as_json
 def diff(plan_id: str | None, stat: bool, as_json: bool) -> int:
-    """The patch from your files to the plan's sandbox as it is now."""
+    """Show the patch from your files to the plan's sandbox as it is now."""
     with opened(plan_id) as at:
         patch = at.standing.diff()
     readable = patch.encode("utf-8", "replace").decode()
@@ -126,7 +125,7 @@ def diff(plan_id: str | None, stat: bool, as_json: bool) -> int:
 @any_plan
 @options.as_json
 def explain(plan_id: str | None, as_json: bool) -> int:
-    """Why a plan is where it is: what was found, tried, decided, asked and said."""
+    """Explain why a plan is where it is: what was found, tried, decided, asked and said."""
     with opened(plan_id) as at:
         questions = tuple(
             QuestionReport(

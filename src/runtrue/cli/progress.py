@@ -1,4 +1,4 @@
-"""Progress: what a run tells while it goes on. Live on a terminal, plain lines elsewhere."""
+"""Progress of a run: live on a terminal, plain lines elsewhere."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from typing import Any, Protocol
+from typing import Any
 
 import click
 
@@ -14,20 +14,17 @@ from runtrue.cli.show import printable
 from runtrue.flow import Event
 
 
-class Display(Protocol):
-    """Where a run's progress is shown."""
+class Display:
+    """Where progress is shown. This one shows nothing."""
 
     def line(self, text: str, style: str = "") -> None:
-        """Say that something has happened."""
-        ...
+        """Print a line about something that has happened."""
 
     def doing(self, text: str) -> None:
-        """Say what is going on from now on."""
-        ...
+        """Set the text of the running task."""
 
     def still(self, text: str) -> None:
-        """Say how far what is going on has come."""
-        ...
+        """Update the text of the running task."""
 
 
 class Narrator:
@@ -50,14 +47,14 @@ def open_display(*, plain: bool) -> Iterator[Display]:
         with _live() as display:
             yield display
     else:
-        with closing(_Plain()) as display:
+        with closing(_Lines()) as display:
             yield display
 
 
-class _Plain:
+class _Lines(Display):
     """Lines on stderr, each written when something has happened, or takes its time.
 
-    What takes longer than `patience` seconds is named; again when it has taken twice as long.
+    A task that takes longer than `patience` seconds is named, and again after twice as long.
     """
 
     def __init__(self, patience: float = 10.0) -> None:
@@ -84,7 +81,7 @@ class _Plain:
                 # The work may have ended while this thread was waking up.
                 if self._timer is timer:
                     total = passed + seconds
-                    click.echo(f"  {self._text}: not done after {total:.0f} s", err=True)
+                    click.echo(f"  {self._text}: still running after {total:.0f} s", err=True)
                     self._name_after(total, total)
 
         self._timer = timer = threading.Timer(seconds, name)
@@ -92,14 +89,14 @@ class _Plain:
         timer.start()
 
     def close(self) -> None:
-        """Nothing is being done any more."""
+        """End the running task."""
         with self._lock:
             if self._timer is not None:
                 self._timer.cancel()
                 self._timer = None
 
 
-class _Live:
+class _Live(Display):
     """Lines on a terminal, and below them what is going on right now, with its time."""
 
     def __init__(self, progress: Any) -> None:

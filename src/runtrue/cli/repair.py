@@ -1,4 +1,4 @@
-"""What all runs that repair have in common here: how attempts and fixes are told and shown."""
+"""Attempts, checks and fixes as text, for all runs that repair."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ WHY = {
     "allowed": "every required check passes, and a person accepts what else was found",
     "flagged": "every required check passes but for what the policy only flags",
     "regression": "the fix broke what worked before, and was rolled back",
-    "not_the_candidate": "what failed is not the code: no change to it can mend this",
+    "not_the_candidate": "what failed is not the code: no change to it can fix this",
     "attempts_spent": "the attempts are used up",
     "time_spent": "the time is used up",
     "no_fixer": "no fixer can take these findings on",
@@ -47,7 +47,7 @@ WHY = {
 
 
 def print_findings(report: CodeReport | PlanReport) -> None:
-    """What is left to be mended, and what may help with it."""
+    """Print the findings that are left, and what may help with them."""
     findings = report.findings
     for finding in findings[:_MOST_FINDINGS]:
         click.echo(finding_line(finding))
@@ -66,7 +66,7 @@ def print_findings(report: CodeReport | PlanReport) -> None:
 
 
 def print_fix(fix: Fix | FixReport) -> None:
-    """What each fixer did, and why others did nothing."""
+    """Print what each fixer did, and why others did nothing."""
     for part in fix.parts:
         files = ", ".join(part.files) or "nothing"
         failed = f"; failed itself: {part.failure}" if part.failure else ""
@@ -79,7 +79,7 @@ def print_fix(fix: Fix | FixReport) -> None:
 
 
 def print_verdict(name: str, verdict: PlanVerdict | VerdictReport) -> None:
-    """What a check said."""
+    """Print a check's verdict."""
     word = "passed" if verdict.passed else "failed"
     cases = ", ".join(f"{count} {outcome}" for outcome, count in verdict.cases.items())
     facts = ", ".join(filter(None, [cases, f"{verdict.seconds:.1f} s"]))
@@ -159,7 +159,7 @@ class RepairNarrator(Narrator):
 
 
 def _amount(event: CheckFinished) -> str:
-    """How much of a check failed: of its cases, where it has several, else its findings."""
+    """Return how much of a check failed: of its cases, where it has several, else its findings."""
     if event.cases > 1 and event.failed_cases:
         return f"{event.failed_cases} of {event.cases}"
     return counted(event.findings, "finding")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from runtrue.cli.drive import drive
+from runtrue.cli.runner import run_and_show
 from runtrue.cli.workflows import complete_workflow
 from runtrue.errors import UsageError
 from runtrue.flow import Journal
@@ -24,7 +24,7 @@ def run(workflow: str, inputs: tuple[str, ...], as_json: bool) -> int:
 
     Inputs are given as KEY=VALUE and read by the type that the workflow declares; what is piped in
     goes to the input that asks for it. The result goes to stdout, everything else to stderr. A run
-    is deterministic: nothing is ever mended. One that was interrupted, or that failed, is continued
+    is deterministic: nothing is ever fixed. One that was interrupted, or that failed, is continued
     at that node with `runtrue runs resume`.
 
     \b
@@ -48,7 +48,7 @@ def run(workflow: str, inputs: tuple[str, ...], as_json: bool) -> int:
             stdin=_piped(loaded),
             from_text=True,
         )
-        return drive(journal, home, started.run_id, as_json=as_json, secrets=started.secrets)
+        return run_and_show(journal, home, started.run_id, as_json=as_json, secrets=started.secrets)
 
 
 def pairs(texts: tuple[str, ...], what: str = "input") -> dict[str, str]:
@@ -65,7 +65,7 @@ def pairs(texts: tuple[str, ...], what: str = "input") -> dict[str, str]:
 
 
 def _piped(workflow: Workflow) -> str | None:
-    """What is piped in, if an input asks for it and there is something."""
+    """Return what is piped in, if an input asks for it and there is something."""
     inputs = workflow.get("inputs")
     specs = inputs.values() if isinstance(inputs, dict) else ()
     wanted = any(isinstance(spec, dict) and spec.get("stdin") for spec in specs)

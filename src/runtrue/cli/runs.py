@@ -13,8 +13,8 @@ from typing import Any
 
 import click
 
-from runtrue.cli.drive import drive, look_at, report_of_run
 from runtrue.cli.kinds import kind_of
+from runtrue.cli.runner import after_expiry, report_of_run, run_and_show
 from runtrue.cli.show import is_terminal, print_json
 from runtrue.errors import UnknownRun, UsageError
 from runtrue.flow import Journal, RunRow, RunState
@@ -25,7 +25,7 @@ EVERY = -1
 
 
 def completes(kind: str | None = None) -> Callable[[Any, Any, str], list[str]]:
-    """What completes the ids of runs, or of those of a kind."""
+    """Return a completion of the ids of runs, or of those of a kind."""
 
     def complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
         home = Home.find(Path.cwd())
@@ -56,14 +56,14 @@ def runs() -> None:
 )
 @_json
 def list_runs(state: str | None, limit: int, as_json: bool) -> int:
-    """The latest runs, newest first."""
+    """List the latest runs, newest first."""
     home = Home.find(Path.cwd())
     rows: list[RunRow] = []
     if home.journal.exists():  # looking makes nothing
         with Journal(home.journal) as journal:
             wanted = RunState(state) if state else None
             for run in journal.runs(state=RunState.WAITING, limit=EVERY):
-                look_at(journal, home, run)
+                after_expiry(journal, home, run)
             rows = journal.runs(limit=limit, state=wanted)
     if as_json:
         print_json({"runs": [_summary(run) for run in rows]})
@@ -80,10 +80,10 @@ def list_runs(state: str | None, limit: int, as_json: bool) -> int:
 @_run_id
 @_json
 def show(run_id: str | None, as_json: bool) -> int:
-    """What happened in a run: every attempt, fix, verdict and finding."""
+    """Show what happened in a run: every attempt, fix, verdict and finding."""
     home = Home.find(Path.cwd())
     with _journal(home) as journal:
-        run = look_at(journal, home, _find(journal, run_id))
+        run = after_expiry(journal, home, _find(journal, run_id))
         report = replace(report_of_run(journal, home, run), driven=run.is_driven)
         question = journal.open_question(run.id)
     if as_json:
@@ -123,7 +123,7 @@ def resume(
     """Continue a run that was interrupted or waits for an answer."""
     home = Home.find(Path.cwd())
     with _journal(home) as journal:
-        run = look_at(journal, home, _find(journal, run_id))
+        run = after_expiry(journal, home, _find(journal, run_id))
         if run.is_over and answer is not None:
             raise UsageError(
                 f"run {run.id} has ended ({run.state}), so that the answer was not used; "
@@ -137,7 +137,7 @@ def resume(
             if value is not None:
                 journal.answer(run.id, value)
         given = {f"inputs.{name}": value for name, value in map(_pair, secrets)}
-        return drive(journal, home, run.id, as_json=as_json, force=force, secrets=given)
+        return run_and_show(journal, home, run.id, as_json=as_json, force=force, secrets=given)
 
 
 def _pair(text: str) -> tuple[str, str]:
@@ -148,7 +148,7 @@ def _pair(text: str) -> tuple[str, str]:
 
 
 def _show_again(journal: Journal, home: Home, run: RunRow, *, as_json: bool) -> int:
-    """A run that is over gives its result once more."""
+    """Show the result of a run that is over."""
     report = report_of_run(journal, home, run)
     if as_json:
         print_json(report)
@@ -197,7 +197,7 @@ def _find(journal: Journal, run_id: str | None) -> RunRow:
 
 
 def _state(run: RunRow) -> str:
-    """The state, and whether anybody is at work on it."""
+    """Return the state, and whether anybody is at work on it."""
     if run.state is RunState.RUNNING and not run.is_driven:
         return "running (interrupted)"
     if run.state is RunState.FAILED and not run.is_over:

@@ -20,7 +20,7 @@ def counted(number: int, noun: str) -> str:
 
 
 def finding_line(finding: Finding, *, with_source: bool = True) -> str:
-    """A finding on one line: which check, where, what, says what."""
+    """Return a finding as one line."""
     location = finding.location
     places = [str(part) for part in (location.file, location.line, location.column) if part]
     where = ":".join(places)
@@ -33,26 +33,26 @@ def finding_line(finding: Finding, *, with_source: bool = True) -> str:
 
 
 def printable(text: str) -> str:
-    """A text with its control characters shown, so that none of them reaches a terminal."""
+    """Escape control characters, so that none of them reaches a terminal."""
     return "".join(
         c if c.isprintable() or c in "\n\t" else c.encode("unicode_escape").decode() for c in text
     )
 
 
 def is_terminal() -> bool:
-    """Whether there is a person at both ends who can be asked."""
+    """Return whether there is a person at the terminal who can be asked."""
     return sys.stdin.isatty() and sys.stderr.isatty()
 
 
 def print_json(document: Any) -> None:
-    """One JSON document on stdout."""
+    """Print one JSON document on stdout."""
     import msgspec
 
     click.echo(msgspec.json.format(msgspec.json.encode(document), indent=2).decode())
 
 
 def print_diff(diff: str) -> None:
-    """A patch, coloured on a terminal."""
+    """Print a patch, coloured on a terminal."""
     colours = {"+": "green", "-": "red", "@": "cyan"}
     for line in diff.splitlines():
         is_header = line.startswith(("+++", "---", "diff ", "index "))
@@ -60,7 +60,7 @@ def print_diff(diff: str) -> None:
 
 
 def print_part(title: str, lines: list[str]) -> None:
-    """A titled list, or nothing."""
+    """Print a titled list, or nothing."""
     if lines:
         click.secho(title, bold=True)
         for line in lines:
@@ -68,7 +68,7 @@ def print_part(title: str, lines: list[str]) -> None:
 
 
 def problem_as_finding(workflow: str, problem: Problem) -> dict[str, Any]:
-    """A problem of a workflow in the form of all other findings."""
+    """Return a problem of a workflow in the form of all other findings."""
     return {
         "source": "check",
         "category": "invalid_workflow",

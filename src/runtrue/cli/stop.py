@@ -12,9 +12,9 @@ from pathlib import Path
 import click
 import msgspec
 
-from runtrue.cli.judge import Asked, Obstructed, change_of, judge, judging_config, plan
+from runtrue.cli.judge import GateOptions, Obstructed, change_of, judge, judging_config, plan
 from runtrue.cli.project import find_project
-from runtrue.cli.verdict import print_let_go, print_verdict, whoever_listens
+from runtrue.cli.verdict import ignoring_closed_pipes, print_let_go, print_verdict
 from runtrue.code import CodeReport, CodeRequest, Kind, Stop, lets_go, signs_of
 from runtrue.errors import RuntrueError, UsageError
 from runtrue.flow import Journal
@@ -25,7 +25,7 @@ _HOLD, _COMPLAIN = 2, 1
 
 
 class StopEvent(msgspec.Struct, frozen=True):
-    """What Claude Code tells a Stop hook on stdin, as far as it matters here."""
+    """The JSON that Claude Code gives a Stop hook on stdin, as far as it matters here."""
 
     session_id: str = ""
     #: The agent has been held back already, and worked on because of that.
@@ -40,11 +40,11 @@ class StopEvent(msgspec.Struct, frozen=True):
         return Path(root) if root and here.is_relative_to(Path(root).resolve()) else here
 
 
-def answer_stop(path: Path | None, asked: Asked) -> int:
+def answer_stop(path: Path | None, asked: GateOptions) -> int:
     """Judge the change of an agent that wants to stop; the exit code for Claude Code.
 
-    Findings hold it back, and so does a change that keeps the gate from judging it. What else does
-    is told to the person instead: an agent that cannot do anything about it would never stop.
+    Findings hold it back, and so does a change that keeps the gate from judging it. Anything else
+    is reported to the person: an agent that cannot do anything about it would never stop.
     """
     try:
         event = _read()
@@ -60,43 +60,43 @@ def answer_stop(path: Path | None, asked: Asked) -> int:
             return 0
         request = replace(request, stop=stop)
         with Journal(home.journal) as journal:
-            told = _told(journal, request) if stop.again else []
+            earlier = _earlier_findings(journal, request) if stop.again else []
             report = judge(journal, home, request, silent=True)
     except RuntrueError as error:
-        with whoever_listens():
+        with ignoring_closed_pipes():
             click.echo(f"runtrue gate: {error}", err=True)
         return _COMPLAIN
     if report.ready:
         return 0
     found = signs_of(report.findings)
-    if stop.again and lets_go(found, told):
-        with whoever_listens():
+    if stop.again and lets_go(found, earlier):
+        with ignoring_closed_pipes():
             print_let_go(report)
         return 0
-    with whoever_listens():
+    with ignoring_closed_pipes():
         print_verdict(report)
     return _HOLD
 
 
 def _obstruct(error: Obstructed, home: Home, project: Path, stop: Stop) -> int:
-    """Hold the agent back, unless it was told the same before, or too often.
+    """Hold the agent back, unless it got the same message before, or too many.
 
-    No run tells what it was told, since none could begin; it is kept in a file of the session.
+    No run records the messages, since none could begin; they are in a file of the session.
     """
     name = hashlib.sha256(f"{project}\0{stop.session}".encode()).hexdigest()[:32]
     file = home.path / "stops" / f"{name}.json"
-    told: list[str] = []
+    earlier: list[str] = []
     if stop.again:
         with suppress(OSError, msgspec.DecodeError):
-            told = msgspec.json.decode(file.read_bytes(), type=list[str])
+            earlier = msgspec.json.decode(file.read_bytes(), type=list[str])
     sentence = str(error)
-    with whoever_listens():
+    with ignoring_closed_pipes():
         click.echo(f"runtrue gate: {sentence}", err=True)
-    if lets_go(frozenset({sentence}), [frozenset({one}) for one in told]):
+    if lets_go(frozenset({sentence}), [frozenset({one}) for one in earlier]):
         return _COMPLAIN
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_bytes(msgspec.json.encode([*told, sentence]))
+        file.write_bytes(msgspec.json.encode([*earlier, sentence]))
     except OSError:
         # What cannot be kept could hold it back for ever.
         return _COMPLAIN if stop.again else _HOLD
@@ -112,18 +112,18 @@ def _read() -> StopEvent:
         ) from error
 
 
-def _told(journal: Journal, request: CodeRequest) -> list[frozenset[str]]:
-    """What the agent was told each time it was held back, since it last wanted to stop by itself.
+def _earlier_findings(journal: Journal, request: CodeRequest) -> list[frozenset[str]]:
+    """Return the findings each time the agent was held back since it last stopped by itself.
 
-    Told is what was found by the gates of this session, newest first.
+    They are those of the gates of this session, newest first.
     """
-    told: list[frozenset[str]] = []
+    earlier: list[frozenset[str]] = []
     session = request.stop.session if request.stop else None
     for run in journal.runs(kind=Kind.GATE, title=request.project):
         before = run.input.get("stop")
         if not before or before.session != session or run.result is None:
             continue
-        told.append(signs_of(run.result_as(CodeReport).findings))
+        earlier.append(signs_of(run.result_as(CodeReport).findings))
         if not before.again:
             break
-    return told
+    return earlier

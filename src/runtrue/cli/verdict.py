@@ -21,8 +21,8 @@ _WIDTH = 98
 
 
 @contextmanager
-def whoever_listens() -> Iterator[None]:
-    """Say something, and go on where nobody listens: a gate says it by its exit code as well."""
+def ignoring_closed_pipes() -> Iterator[None]:
+    """Print something, and go on where nobody reads it: a gate has its exit code as well."""
     with suppress(OSError):
         yield
     for stream in filter(None, (sys.stdout, sys.stderr)):
@@ -35,7 +35,7 @@ def whoever_listens() -> Iterator[None]:
 
 
 def print_verdict(report: CodeReport) -> None:
-    """Say whether the change is ready and, where it is not, what is to be done."""
+    """Print whether the change is ready and, where it is not, what to do."""
     if report.skipped:
         _say(f"not judged: {report.skipped} (run {report.run_id})")
         return
@@ -47,19 +47,19 @@ def print_verdict(report: CodeReport) -> None:
         _say(f"ready, with {count}: the loop around does not require passing tests.")
         _print_findings(findings, report)
     else:
-        _say(f"{count}, the change is not ready. Mend all of it, then run the gate again.")
+        _say(f"{count}, the change is not ready. Fix all of it, then rerun `runtrue gate`.")
         _print_findings(findings, report)
     if report.memory is not None and report.memory.trouble:
         _say(f"what was found is not remembered: {report.memory.trouble}")
 
 
 def print_let_go(report: CodeReport) -> None:
-    """Tell the person, through Claude Code, that the agent stops although it is not ready."""
+    """Report to the person, through Claude Code, that the agent stops although it is not ready."""
     count = counted(len(report.findings), "finding")
     print_json(
         {
-            "systemMessage": "runtrue gate: the change is NOT ready; the agent was told of "
-            f"{count} and has not mended it all: runtrue runs show {report.run_id}"
+            "systemMessage": "runtrue gate: the change is NOT ready; the agent was shown "
+            f"{count} and has not fixed it all: runtrue runs show {report.run_id}"
         }
     )
 
@@ -97,7 +97,7 @@ def _print_findings(findings: Sequence[Finding], report: CodeReport) -> None:
 
 
 def _lines(finding: Finding) -> Iterator[str]:
-    """Where and what; the message; the cause; what to do about it."""
+    """Yield the location, the message, the cause, and what to do about it."""
     location = finding.location
     symbol = location.symbol if location.symbol not in (finding.source, None) else ""
     where = str(location) if location.file else symbol or finding.source
@@ -123,5 +123,5 @@ def _to_do(finding: Finding) -> str:
     if frames:
         last = frames[-1]
         place = f"{last['file']}:{last['line']}" if last.get("line") else str(last["file"])
-        return f"look at {place}; mend the code, or the test if the test is wrong"
+        return f"look at {place}; fix the code, or the test if the test is wrong"
     return strategy_for(finding)

@@ -144,7 +144,7 @@ def delete(name: str, as_json: bool) -> int:
 @click.command("list")
 @_json
 def list_workflows(as_json: bool) -> int:
-    """The saved workflows."""
+    """List the saved workflows."""
     home = Home.find(Path.cwd())
     saved = WorkflowStore(home).list()
     if as_json:
@@ -177,7 +177,7 @@ def list_workflows(as_json: bool) -> int:
 @_workflow
 @_json
 def show(workflow: str, as_json: bool) -> int:
-    """What a workflow asks for, does and gives.
+    """Show what a workflow asks for, does and gives.
 
     \b
     Examples:
@@ -224,7 +224,7 @@ def _node_line(node: dict[str, Any]) -> str:
 @click.option("--limit", type=click.IntRange(min=1), default=20, metavar="N", help="At most (20).")
 @_json
 def history(name: str, limit: int, as_json: bool) -> int:
-    """The latest runs of a workflow, newest first."""
+    """List the latest runs of a workflow, newest first."""
     home = Home.find(Path.cwd())
     runs = []
     if home.journal.exists():

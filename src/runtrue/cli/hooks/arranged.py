@@ -1,4 +1,4 @@
-"""What arranging a hook came to, and what all hooks need to do it."""
+"""The result of installing or removing a hook, and what all hooks need for it."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def shared_program() -> list[str]:
 
 
 def only_here(program: list[str]) -> str:
-    """What to say of a command that names a place on this machine."""
+    """Return a hint for a command that works on this machine only, or nothing."""
     if program == ["runtrue"]:
         return ""
     return f"; `runtrue` is not on PATH, so it names {program[0]}, which holds on this machine only"

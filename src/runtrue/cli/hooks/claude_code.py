@@ -73,7 +73,7 @@ def _load(project: Path) -> tuple[Path, str | None, dict[str, Any]]:
         settings = json.loads(text)
     except ValueError as error:
         raise UsageError(
-            f"{file} is not JSON ({error}), so it is left alone; put that right first"
+            f"{file} is not JSON ({error}), so it is left alone; fix that first"
         ) from error
     hooks = settings.get("hooks", {}) if isinstance(settings, dict) else None
     if not isinstance(hooks, dict) or not isinstance(hooks.get("Stop", []), list):
@@ -84,7 +84,7 @@ def _load(project: Path) -> tuple[Path, str | None, dict[str, Any]]:
 
 
 def _ours(settings: dict[str, Any]) -> Iterator[_Path]:
-    """Where our hook is; of a group with hooks of others, only our part."""
+    """Yield the paths to our hook; in a group with hooks of others, only our part."""
     for number, group in enumerate(settings.get("hooks", {}).get("Stop", [])):
         handlers = group.get("hooks") if isinstance(group, dict) else None
         for at, handler in enumerate(handlers if isinstance(handlers, list) else ()):
@@ -125,7 +125,7 @@ class _Item:
 
 
 def _items(text: str, start: int) -> tuple[list[_Item], int]:
-    """What is in the object or list that opens at `start`, and where it closes."""
+    """Return the items of the object or list that opens at `start`, and where it closes."""
     items: list[_Item] = []
     at = _skip(text, start + 1)
     while text[at] not in "]}":
@@ -184,7 +184,7 @@ def _indented(name: str, value: Any, inner: str, unit: str) -> str:
 
 
 def _unit(text: str) -> str:
-    """What one more level is indented by."""
+    """Return the indentation of one level."""
     found = re.search(r"\n([ \t]+)\S", text)
     return found[1] if found else "  "
 

@@ -108,7 +108,7 @@ def _place(project: Path) -> tuple[Path, Path]:
 
 
 def _git(project: Path, *args: str) -> str | None:
-    """What git prints, with the user's settings; None where it fails."""
+    """Return what git prints, with the user's settings; None where it fails."""
     try:
         done = subprocess.run(
             ["git", *args], cwd=project, capture_output=True, text=True, check=False

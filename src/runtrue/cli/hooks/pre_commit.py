@@ -90,7 +90,7 @@ def _parse(text: str, file: Path) -> dict[str, Any]:
     except yaml.YAMLError as error:
         said = " ".join(str(error).split())
         raise UsageError(
-            f"{file} is not YAML ({said}), so it is left alone; put that right first"
+            f"{file} is not YAML ({said}), so it is left alone; fix that first"
         ) from error
     repos = config.get("repos") if isinstance(config, dict) else 0
     if repos is not None and not isinstance(repos, list):
@@ -168,7 +168,7 @@ def _added(text: str, entry: str, file: Path) -> str:
 
 
 def _belongs(line: str, column: int) -> bool:
-    """Whether a line is a comment on the item before it: further in than where items begin."""
+    """Return whether a line is a comment on the item before it, indented further than items."""
     stripped = line.lstrip(" ")
     return stripped.startswith("#") and len(line) - len(stripped) > column
 

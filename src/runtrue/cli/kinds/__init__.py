@@ -33,7 +33,7 @@ _EXIT_CODES = {RunState.PASSED: 0, RunState.WAITING: 3}
 
 
 class RunKind(Generic[R]):
-    """What a surface needs to know of a kind of run. By default a run asks nothing."""
+    """A kind of run, as a surface needs to know it. By default a run asks nothing."""
 
     #: The report of such a run, as data.
     report_type: type[R]

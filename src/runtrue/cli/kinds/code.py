@@ -59,8 +59,8 @@ def _proof(report: CodeReport) -> list[str]:
         tests = f", {passed} passed" if passed else ""
         if verdict.known:
             tests += f", {len(verdict.known)} failed before and still"
-        mended = len(before.findings) if before else 0
-        change = f", {counted(mended, 'finding')} repaired" if mended else ""
+        fixed = len(before.findings) if before else 0
+        change = f", {counted(fixed, 'finding')} repaired" if fixed else ""
         informational = verdict.mode == "informational"
         bad = "fails (informational)" if informational else f"fails ({report.why})"
         word = "passes" if verdict.passed else bad
@@ -73,11 +73,11 @@ def _proof(report: CodeReport) -> list[str]:
 def _escalations(report: CodeReport) -> list[str]:
     lines = [f"flagged: {flag.replace('_', ' ')}" for flag in report.flags]
     for notice in report.notices:
-        told = "told" if notice.delivered else "could not be told"
+        notified = "notified" if notice.delivered else "could not be notified"
         detail = f": {notice.detail}" if notice.detail else ""
         lines.append(f"escalation report: {notice.report}")
         if notice.channel != "cli":
-            lines.append(f"{told} by {notice.channel.replace('_', ' ')}{detail}")
+            lines.append(f"{notified} by {notice.channel.replace('_', ' ')}{detail}")
     return lines
 
 
@@ -85,16 +85,16 @@ def _memory(report: CodeReport) -> list[str]:
     memory = report.memory
     if memory is None or not (memory.trouble or memory.reused):
         return []
-    return [memory.trouble or f"mended from memory: {', '.join(memory.reused)}"]
+    return [memory.trouble or f"fixed from memory: {', '.join(memory.reused)}"]
 
 
 def _in_vain(part: FixPart) -> str:
-    """What a fixer that changed nothing says, where it says what it tried."""
+    """Return what a fixer tried in vain, where it says so."""
     return part.description if part.trace else "changed nothing"
 
 
 def _absent_fixers(report: CodeReport) -> list[str]:
-    """Why nobody took the findings on: the reason of each fixer of the ladder."""
+    """Return why no fixer of the ladder took the findings."""
     if report.why != "no_fixer" or not report.rejected:
         return []
     fix = report.rejected[-1].fix
@@ -116,7 +116,7 @@ def _next(report: CodeReport) -> list[str]:
         return [f"not applied; to apply: {command}"]
     lines = []
     if report.sandbox:
-        lines.append(f"your files are as they were; the best candidate: {report.sandbox}")
+        lines.append(f"your files are unchanged; the best candidate: {report.sandbox}")
     if report.status == "running":
         # Somebody who is at work on it needs nobody to go on.
         return lines if report.driven else [*lines, go_on]
@@ -158,11 +158,11 @@ class CodeKind(RunKind[CodeReport]):
     def prepare(
         self, run: RunRow, home: Home, secrets: Mapping[str, Any], *, force: bool
     ) -> Segment:
-        """The flow of a run. It is given no secrets."""
+        """Return the work of a run, which takes no secrets."""
         return prepare_run(run, home)
 
     def report(self, journal: Journal, home: Home, run: RunRow) -> CodeReport:
-        """The report of a run that is not over, out of its replayed steps."""
+        """Return the report of a run that is not over, from its replayed steps."""
         segment = prepare_run(run, home)
         asyncio.run(replay(segment.work, journal.load(run.id)))
         return replace(report_of(segment.state, run.state), error=run.error)
@@ -170,7 +170,7 @@ class CodeKind(RunKind[CodeReport]):
     def answer(
         self, journal: Journal, home: Home, run: RunRow, said: str | None, *, can_ask: bool
     ) -> Any:
-        """What was said, as it is.
+        """Return what was said.
 
         A person who edited the candidate need say nothing; one who is asked yes or no must.
         """
@@ -192,7 +192,7 @@ class CodeKind(RunKind[CodeReport]):
         return None if report.applied else report.patch
 
     def print_report(self, report: CodeReport, *, asked: bool = False) -> None:
-        """What a run came to: the diff, what remains, what was proven, what to do next."""
+        """Print the diff, what remains, what was proven, and what to do next."""
         if not asked and report.diff and report.status == "passed" and not report.applied:
             print_diff(report.diff)
         if report.findings:
@@ -203,12 +203,12 @@ class CodeKind(RunKind[CodeReport]):
         spent = f"{counted(attempts, 'attempt')}, {report.seconds:.1f} s"
         head = click.style(status, fg=_COLOURS.get(status, "red"), bold=True)
         click.echo(f"{head}: {summary} ({spent})" if summary else f"{head} ({spent})")
-        told = (_reason, _regressions, _proof, _escalations, _memory, _absent_fixers, _next)
-        for line in (line for tell in told for line in tell(report)):
-            click.echo(f"  {line}")
+        for part in (_reason, _regressions, _proof, _escalations, _memory, _absent_fixers, _next):
+            for line in part(report):
+                click.echo(f"  {line}")
 
     def print_details(self, report: CodeReport) -> None:
-        """Every attempt with its fix and verdicts, and what was rejected in between."""
+        """Print every attempt with its fix and verdicts, and the rejected fixes in between."""
         for written in report.written or ():
             what = written.skipped or f"changed {', '.join(written.files) or 'nothing'}"
             click.echo(f"written by {written.by}: {what}")
@@ -227,7 +227,7 @@ class CodeKind(RunKind[CodeReport]):
                     print_fix(rejected.fix)
 
     def print_question(self, run_id: str, question: Question | None) -> None:
-        """What a waiting run wants, and how to answer."""
+        """Print what a waiting run wants, and how to answer."""
         asked = question.question if question else {}
         if asked.get("apply"):
             click.echo(f"  apply the diff: runtrue runs resume {run_id} --answer yes")
@@ -238,7 +238,7 @@ class CodeKind(RunKind[CodeReport]):
             click.echo(f"  or take it as it is: runtrue runs resume {run_id} --answer accept")
 
     def print_offer(self, report: CodeReport, question: Question) -> None:
-        """The diff that may be applied, and what the checks said of it."""
+        """Print the diff that may be applied, and what the checks said of it."""
         print_diff(question.question["diff"])
         for line in _proof(report):
             click.echo(line)

@@ -57,7 +57,7 @@ def _events(journal: Journal, run: RunRow) -> list[Event]:
 
 
 def _offered(home: Home, report: TaskReport) -> str | None:
-    """Offer to save the workflow to the person at the terminal; the name, if it was accepted."""
+    """Offer to save the workflow, and return its name if the person accepts."""
     if not is_terminal() or report.save_error:
         return None
     name = free_name(home, report.name)
@@ -102,8 +102,8 @@ def _about(missing: MissingInput) -> str:
 
 
 def _print_candidates(doubt: Doubt) -> None:
-    told = [one for one in doubt.candidates if one.confidence >= _LEAST_CONFIDENCE]
-    candidates = told[:_MOST_CANDIDATES]
+    likely = [one for one in doubt.candidates if one.confidence >= _LEAST_CONFIDENCE]
+    candidates = likely[:_MOST_CANDIDATES]
     if not candidates:
         _say(f"  {doubt.node_id}: nothing that came back resembles {doubt.attempted}")
         return
@@ -125,12 +125,12 @@ def _summary(report: TaskReport) -> str:
         price = "" if cost.cost is None else f", ${cost.cost:.4f}"
         spent.append(f"{asked}{price}")
     fixes = sum(attempt.fix is not None for attempt in report.attempts)
-    mended = f" after {counted(fixes, 'fix')}" if fixes else ""
+    after = f" after {counted(fixes, 'fix')}" if fixes else ""
     what = f"the saved workflow {report.name}" if report.found else "the task"
     done = "is done" if report.status == "passed" else "is not done"
     if report.found:
         done = "has run" if report.status == "passed" else "has failed"
-    return f"{what} {done}{mended} ({', '.join(spent)})"
+    return f"{what} {done}{after} ({', '.join(spent)})"
 
 
 class TaskNarrator(Narrator):
@@ -203,9 +203,9 @@ class TaskKind(RunKind[TaskReport]):
         """The report of a run that is not over, out of its replayed steps."""
         segment = prepare_task(run, home, _events(journal, run))
         asyncio.run(replay(segment.work, journal.load(run.id)))
-        told = report_of(run, segment.state, run.state)
+        report = report_of(run, segment.state, run.state)
         can_go_on = run.state is RunState.FAILED
-        return replace(told, error=told.error or run.error, resumable=can_go_on)
+        return replace(report, error=report.error or run.error, resumable=can_go_on)
 
     def stopped(self, run: RunRow, home: Home, report: TaskReport) -> TaskReport:
         """Save the workflow, if that was asked for. A result is not lost because that fails."""
@@ -219,7 +219,7 @@ class TaskKind(RunKind[TaskReport]):
         return 1 if report.save_error else super().exit_code(run, report)
 
     def conclude(self, home: Home, report: TaskReport) -> None:
-        """How to run the workflow again, or to keep it; a person at a terminal is asked."""
+        """Print how to run the workflow again, or to save it; ask a person at a terminal."""
         if report.status != "passed":
             return
         if report.save_error:

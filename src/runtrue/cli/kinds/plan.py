@@ -140,7 +140,7 @@ class PlanKind(RunKind[PlanReport]):
     def answer(
         self, journal: Journal, home: Home, run: RunRow, said: str | None, *, can_ask: bool
     ) -> Any:
-        """As with `plan prompt`; without a word, one that is queued is executed."""
+        """Return the answer as `plan prompt` does; nothing said starts a queued plan."""
         standing = standing_of(journal, home, run)
         if said is not None:
             return answer_for(standing, said)
@@ -154,9 +154,9 @@ class PlanKind(RunKind[PlanReport]):
         return None if report.applied else report.patch
 
     def print_report(self, report: PlanReport, *, asked: bool = False) -> None:
-        """Where the plan stands, and what can be done next."""
+        """Print the plan's state, and what can be done next."""
         print_standing(report)
 
     def print_details(self, report: PlanReport) -> None:
-        """What happened, step by step."""
+        """Print what happened, step by step."""
         print_history(report)

@@ -41,7 +41,7 @@ _MARKS = {"passed": ("✓", "green"), "failed": ("✗", "red"), "handled": ("!",
 
 
 def print_finding(finding: Finding) -> None:
-    """What was wrong at a node, and what there was instead, on stderr."""
+    """Print what was wrong at a node, and what there was instead, on stderr."""
     where = finding.location.symbol
     place = f"{where}: " if where else ""
     click.echo(printable(f"{place}{finding.message}"), err=True)
@@ -153,7 +153,7 @@ class WorkflowKind(RunKind[WorkflowReport]):
             force = f" --force (which fires {begun} again)" if begun else ""
             click.echo(f"  continue: runtrue runs resume {report.run_id}{force}", err=True)
         elif status == "failed":
-            click.echo("  the workflow is to be mended: nothing was changed in it", err=True)
+            click.echo("  fix the workflow file and rerun; runtrue did not change it", err=True)
 
     def print_details(self, report: WorkflowReport) -> None:
         """Every node and how it ended."""

@@ -1,4 +1,4 @@
-"""Driving runs from the command line: progress while it goes on, questions, exit codes."""
+"""Runs on the command line: progress while one goes on, questions, reports, exit codes."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 from msgspec import UNSET
 
-from runtrue.cli.kinds import KINDS, RunKind, kind_of
+from runtrue.cli.kinds import KINDS, kind_of
 from runtrue.cli.main import INTERRUPTED
-from runtrue.cli.progress import open_display
+from runtrue.cli.progress import Display, open_display
 from runtrue.cli.show import is_terminal, print_json
 from runtrue.errors import (
     FlowError,
@@ -35,11 +35,11 @@ if TYPE_CHECKING:
 
 #: The exit code of a run that failed, or was cancelled.
 _FAILED = 1
-#: What tells a process to stop.
+#: Signals to stop.
 _STOPS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
-def drive(
+def run_and_show(
     journal: Journal,
     home: Home,
     run_id: str,
@@ -48,21 +48,21 @@ def drive(
     force: bool = False,
     secrets: Mapping[str, Any] | None = None,
 ) -> int:
-    """Drive a run to its end or its next question, show what there is to show; the exit code.
+    """Run until the end or the next question, show the outcome, and return the exit code.
 
-    One that is told to stop tells how far it has come, and is left to be resumed.
+    A run that is interrupted shows how far it is, and can be resumed.
     """
     with _stopped_by(_interrupt):
         try:
-            return _drive(
+            return _run_and_show(
                 journal, home, run_id, as_json=as_json, force=force, secrets=secrets or {}
             )
         except KeyboardInterrupt:
-            _heed_nothing()
-            return _tell_interrupted(journal, home, journal.find(run_id), as_json=as_json)
+            _ignore_signals()
+            return _show_interrupted(journal, home, journal.find(run_id), as_json=as_json)
 
 
-def _drive(
+def _run_and_show(
     journal: Journal,
     home: Home,
     run_id: str,
@@ -81,9 +81,8 @@ def _drive(
         or (asked := _ask_here(journal, home, run, as_json=as_json))
     ):
         try:
-            run = _drive_segment(
-                journal, home, run, kind, plain=as_json, force=force, secrets=secrets
-            )
+            with open_display(plain=as_json) as display:
+                run = go_on(journal, home, run, display, force=force, secrets=secrets)
         except NodeFailed:
             run = journal.find(run_id)
             break
@@ -110,28 +109,31 @@ def _drive(
     return kind.exit_code(run, report)
 
 
-def _drive_segment(
+def go_on(
     journal: Journal,
     home: Home,
     run: RunRow,
-    kind: RunKind[Any],
+    display: Display | None = None,
     *,
-    plain: bool,
-    force: bool,
-    secrets: Mapping[str, Any],
+    force: bool = False,
+    secrets: Mapping[str, Any] | None = None,
 ) -> RunRow:
-    try:
-        with open_display(plain=plain) as display, closing(kind.narrator(display)) as narrator:
-            dispatcher = LocalDispatcher(
-                journal, lambda run: kind.prepare(run, home, secrets, force=force), [narrator]
-            )
-            return asyncio.run(until_it_stops(dispatcher, run.id, force=force))
-    except asyncio.CancelledError:
-        _interrupt()
+    """Run until the end or the next question, and return the run as it is then.
+
+    A signal to stop lets what runs be ended first, and raises KeyboardInterrupt.
+    """
+    kind = kind_of(run)
+    with closing(kind.narrator(display or Display())) as narrator:
+        dispatcher = LocalDispatcher(
+            journal, lambda run: kind.prepare(run, home, secrets or {}, force=force), [narrator]
+        )
+        try:
+            return asyncio.run(_until_stopped(dispatcher, run.id, force=force))
+        except asyncio.CancelledError:
+            raise KeyboardInterrupt from None
 
 
-async def until_it_stops(dispatcher: LocalDispatcher, run_id: str, *, force: bool) -> RunRow:
-    """Drive a segment; a signal to stop lets what runs be ended first."""
+async def _until_stopped(dispatcher: LocalDispatcher, run_id: str, *, force: bool) -> RunRow:
     loop = asyncio.get_running_loop()
     task = asyncio.ensure_future(dispatcher.run(run_id, force=force))
     # Not by the loop's own means: when it is closed, it leaves a process that a signal kills.
@@ -141,7 +143,7 @@ async def until_it_stops(dispatcher: LocalDispatcher, run_id: str, *, force: boo
 
 @contextmanager
 def _stopped_by(handler: Callable[[int, FrameType | None], object]) -> Iterator[None]:
-    """Have what tells the process to stop handled, unless it was started to ignore it."""
+    """Handle the signals to stop, except those that the process was started to ignore."""
     before = {stop: signal.getsignal(stop) for stop in _STOPS}
     for stop, former in before.items():
         if former is not signal.SIG_IGN:
@@ -157,22 +159,22 @@ def _interrupt(*_: object) -> NoReturn:
     raise KeyboardInterrupt
 
 
-def _heed_nothing() -> None:
-    """Let nothing interrupt what follows, which is the last that is done.
+def _ignore_signals() -> None:
+    """Let nothing interrupt what follows, the last thing that is done.
 
-    A handler that does nothing, since programs that are started would inherit to ignore it.
+    By a handler that does nothing: SIG_IGN would be inherited by programs that are started.
     """
     for stop in _STOPS:
         signal.signal(stop, lambda *_: None)
 
 
 def _print_whole(report: Report) -> None:
-    """Print the one document, of which half would be worse than none, and a second no better."""
-    _heed_nothing()
+    """Print the one JSON document, whole: half of it would be worse than none."""
+    _ignore_signals()
     print_json(report)
 
 
-def _tell_interrupted(journal: Journal, home: Home, run: RunRow, *, as_json: bool) -> int:
+def _show_interrupted(journal: Journal, home: Home, run: RunRow, *, as_json: bool) -> int:
     command = "plan execute" if run.kind == "plan" else "runs resume"
     how = f"interrupted; nothing is lost: continue with `runtrue {command} {run.id}`"
     is_cancelled = run.state is RunState.CANCELLED
@@ -197,25 +199,20 @@ def _said(error: Exception, patch: str | None) -> str:
     return f"{error}; the patch: {patch}" if may_be and patch else str(error)
 
 
-def look_at(journal: Journal, home: Home, run: RunRow) -> RunRow:
-    """A run as it stands now: one that nobody has answered in time is driven to its end first."""
+def after_expiry(journal: Journal, home: Home, run: RunRow) -> RunRow:
+    """Return a run as it is now; one that nobody answered in time runs to its end first."""
     if run.state is not RunState.WAITING or run.kind not in KINDS:
         return run
-    kind = kind_of(run)
-    if not kind.expire(journal, run):
+    if not kind_of(run).expire(journal, run):
         return run
-    dispatcher = LocalDispatcher(journal, lambda run: kind.prepare(run, home, {}, force=False))
-    # Why it cannot be driven is in the journal: to look at it must be possible.
+    # Why it cannot run is in the journal: to look at it must be possible.
     with suppress(RuntrueError):
-        asyncio.run(dispatcher.run(run.id))
+        go_on(journal, home, run)
     return journal.find(run.id)
 
 
 def report_of_run(journal: Journal, home: Home, run: RunRow) -> Report:
-    """The report of a run: as it was recorded at its end, or as far as it has come.
-
-    How strongly its commands are confined is known beforehand, or where one was.
-    """
+    """Return the report of a run: as recorded at its end, or as far as it is."""
     kind, is_recorded = kind_of(run), run.result is not None
     report: Report = (
         run.result_as(kind.report_type) if is_recorded else kind.report(journal, home, run)
