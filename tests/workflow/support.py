@@ -357,9 +357,8 @@ class Durable(Bench):
         return asyncio.run(dispatcher.run(run_id, force=force))
 
     def report(self, run_id: str) -> dict[str, Any]:
-        document: dict[str, Any] = msgspec.to_builtins(
-            report_so_far(self.journal, self.journal.find(run_id))
-        )
+        report = report_so_far(self.journal, self.journal.find(run_id))
+        document: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(report))
         return document
 
     def written(self) -> bytes:
