@@ -119,12 +119,12 @@ def _profile(
 def _problems(keys: _Keys, profiles: Mapping[str, AutomationProfile]) -> Iterator[KeyProblem]:
     if not keys.instruction.strip():
         yield ("instruction",), "the instruction is empty; say what is to be done"
-    place: Pointer = ("automation_profile",)
+    pointer: Pointer = ("automation_profile",)
     name = keys.automation_profile
     if isinstance(name, ProfileConfig):
-        place, name = (*place, "base"), name.base
+        pointer, name = (*pointer, "base"), name.base
     if name is not None and (problem := problem_of_profile(name, profiles)):
-        yield place, problem
+        yield pointer, problem
     seen: set[str] = set()
     for number, validation in enumerate(keys.validations):
         path = ("validations", number)

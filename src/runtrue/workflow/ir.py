@@ -12,6 +12,8 @@ from typing import Any, Literal
 
 import msgspec
 
+from runtrue.documents import Pointer
+
 
 class Workflow(dict[str, Any]):
     """A workflow as plain data that knows where it was read."""
@@ -23,7 +25,7 @@ class Workflow(dict[str, Any]):
         name: str = "workflow",
         path: Path | None = None,
         folder: Path | None = None,
-        line: Callable[[tuple[str | int, ...]], int | None] = lambda pointer: None,
+        line: Callable[[Pointer], int | None] = lambda pointer: None,
         within: tuple[Path | None, ...] = (),
     ) -> None:
         super().__init__(data)

@@ -169,7 +169,7 @@ def missing(path: Path, depth: int, here: Any) -> Missing:
         part=path.steps[depth],
         kind=kind,
         available=available,
-        there=_kind_of(here),
+        there=_describe(here),
         count=0 if kind == "scalar" else len(here),
     )
 
@@ -211,7 +211,7 @@ def _index(name: str) -> int | None:
     return int(name) if plain and (name == "0" or name[0] != "0") else None
 
 
-def _kind_of(value: Any) -> str:
+def _describe(value: Any) -> str:
     if value is None:
         return "null"
     if isinstance(value, bool):

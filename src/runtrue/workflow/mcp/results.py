@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from runtrue.documents import Pointer
 from runtrue.loop import Fault
 from runtrue.workflow.mcp.tools import Category, ToolError, ToolInfo, ToolResult
 from runtrue.workflow.paths import opened
@@ -146,7 +147,7 @@ def _of_block(block: Mapping[str, Any]) -> Any:
 class Mismatch:
     """A value at `path` that is not as its schema wants it."""
 
-    path: tuple[str | int, ...]
+    path: Pointer
     message: str
 
     def __str__(self) -> str:
