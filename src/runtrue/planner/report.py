@@ -31,7 +31,7 @@ class MissingInput:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskVerdict:
-    """What running the workflow showed."""
+    """The verdict of one run of the workflow."""
 
     check: str
     passed: bool
@@ -54,7 +54,7 @@ class TaskAttempt:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelCost:
-    """What models used up; no cost where that of one answer is unknown."""
+    """The use of models; no cost where that of one answer is unknown."""
 
     models: tuple[str, ...] = ()
     requests: int = 0
