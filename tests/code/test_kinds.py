@@ -18,7 +18,7 @@ def judge(
     required: tuple[str, ...] = KINDS,
     markers: dict[str, tuple[str, ...]] | None = None,
     texts: dict[str, str] | None = None,
-    mended: tuple[str, ...] = (),
+    fixed: tuple[str, ...] = (),
     existing: tuple[str, ...] = (),
     outcome: Outcome = Outcome.PASSED,
 ) -> KindsJudgement:
@@ -31,7 +31,7 @@ def judge(
         dict.fromkeys(names, outcome),
         infos,
         (texts or {}).get,
-        mended=mended,
+        fixed=fixed,
         existing=existing,
     )
 
@@ -135,13 +135,13 @@ def test_evidence_names_all_tests_of_a_kind_by_how_they_are_known() -> None:
 @pytest.mark.parametrize("outcome", [Outcome.FAILED, Outcome.ERROR, Outcome.SKIPPED])
 def test_a_test_that_did_not_pass_shows_nothing(outcome: Outcome) -> None:
     name = "t.py::test_edge_case"
-    found = judge(name, required=("edge_cases", *BUG), mended=(name,), outcome=outcome)
+    found = judge(name, required=("edge_cases", *BUG), fixed=(name,), outcome=outcome)
     assert found.evidence == ()
 
 
 def test_a_test_that_failed_before_and_passes_now_reproduces_the_bug() -> None:
     name = "t.py::test_total"
-    found = judge(name, "t.py::test_other", required=BUG, mended=(name, "t.py::test_gone"))
+    found = judge(name, "t.py::test_other", required=BUG, fixed=(name, "t.py::test_gone"))
     assert found.evidence == (
         Evidence(kind="regression_test", tests=(name,), how="ran"),
         Evidence(kind="original_bug_reproduction", tests=(name,), how="ran"),
@@ -175,7 +175,7 @@ def test_a_test_that_asserts_nothing_is_named_and_not_counted() -> None:
 
 def test_a_test_that_asserts_nothing_reproduces_no_bug_even_where_it_failed_before() -> None:
     name = "t.py::test_happy_path"
-    found = judge(name, required=BUG, texts={"t.py": IDLE}, mended=(name,))
+    found = judge(name, required=BUG, texts={"t.py": IDLE}, fixed=(name,))
     assert found.asserting_nothing == (name,)
     assert found.missing == BUG
 

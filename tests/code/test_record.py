@@ -16,8 +16,8 @@ from runtrue.code import (
     AgentType,
     CodeType,
     Iteration,
-    Phase,
     Record,
+    RecordPhase,
     Status,
     prepare_run,
     report_of,
@@ -57,7 +57,7 @@ ENUMS: dict[str, tuple[str, set[str]]] = {
     f"{LOOP}.phase": (
         "generate_code generate_tests execute_tests analyze_failures apply_fix verify_fix "
         "complete escalated aborted",
-        set(Phase),
+        set(RecordPhase),
     ),
     f"{LOOP}.status": ("in_progress passed failed escalated aborted", set(Status)),
     f"{TRIGGER}.condition": (

@@ -21,11 +21,11 @@ from runtrue.loop import (
     Outcome,
     Reason,
     Verdict,
+    drop_known_failures,
+    fail_if_tests_vanished,
     is_one_of,
     may_be_one_of,
-    steady,
-    still_judged,
-    within_task,
+    merge_reruns,
 )
 from tests.loop.make import (
     NETWORK,
@@ -223,7 +223,7 @@ BASELINE = verdict(A, cases={"test_good": PASSED, "test_bad": FAILED, "test_odd"
 def test_a_check_does_not_pass_by_having_tests_skipped_or_made_to_vanish(
     cases: dict[str, Outcome], dodged: list[str]
 ) -> None:
-    judged = still_judged(BASELINE, verdict(cases=cases))
+    judged = fail_if_tests_vanished(BASELINE, verdict(cases=cases))
     assert judged.passed is (not dodged)
     assert [found.location.symbol for found in judged.findings] == dodged
     assert all(found.fault is Fault.CANDIDATE for found in judged.findings)
@@ -232,23 +232,23 @@ def test_a_check_does_not_pass_by_having_tests_skipped_or_made_to_vanish(
 
 def test_a_check_that_failed_anyway_keeps_its_own_findings() -> None:
     failed = verdict(B, cases={"test_good": PASSED})
-    assert still_judged(BASELINE, failed) is failed
+    assert fail_if_tests_vanished(BASELINE, failed) is failed
 
 
 def test_a_test_that_could_not_even_be_collected_before_may_be_gone_afterwards() -> None:
     # It stands for a module that did not import; once it does, its tests appear instead.
     baseline = verdict(A, cases={"test_module.py": ERROR})
     after = verdict(cases={"test_module.py::test_a": PASSED})
-    assert still_judged(baseline, after) is after
+    assert fail_if_tests_vanished(baseline, after) is after
 
 
 def test_a_check_without_cases_is_judged_by_its_exit_code_alone() -> None:
     after = verdict(check="lint")
-    assert still_judged(verdict(A, check="lint"), after) is after
+    assert fail_if_tests_vanished(verdict(A, check="lint"), after) is after
 
 
 def test_each_test_that_was_not_run_has_a_finding_of_its_own() -> None:
-    judged = still_judged(BASELINE, verdict())
+    judged = fail_if_tests_vanished(BASELINE, verdict())
     assert len({found.fingerprint for found in judged.findings}) == 2
 
 
@@ -418,7 +418,7 @@ def test_what_holds_of_several_runs_is_what_failed_in_all_of_them(
 ) -> None:
     held, *others = [_tested(**outcomes) for outcomes in runs]
     for other in others:
-        held = steady(held, other)
+        held = merge_reruns(held, other)
     assert (_symbols(held.findings), _symbols(held.flaky)) == (left, flaky)
     assert held.passed is (not left)
     assert held.seconds == len(runs)
@@ -426,12 +426,12 @@ def test_what_holds_of_several_runs_is_what_failed_in_all_of_them(
 
 
 def test_a_case_that_was_skipped_the_second_time_is_not_said_to_have_passed() -> None:
-    assert steady(_tested(t=FAILED), _tested(t=SKIPPED)).cases == {"t": SKIPPED}
+    assert merge_reruns(_tested(t=FAILED), _tested(t=SKIPPED)).cases == {"t": SKIPPED}
 
 
 def test_a_run_that_broke_off_says_nothing_about_the_cases_of_the_one_before() -> None:
     died = verdict(finding("died", symbol="tests", category="died"))
-    held = steady(_tested(t=FAILED), died)
+    held = merge_reruns(_tested(t=FAILED), died)
     assert (held.passed, held.findings, held.flaky) == (False, died.findings, ())
 
 
@@ -457,14 +457,14 @@ def test_failures_of_other_files_block_unless_they_were_there_before(
 ) -> None:
     tested = _tested(**{OURS: FAILED, THEIRS: FAILED})
     before = None if baseline is None else verdict(cases=baseline)
-    judged = within_task(tested, ("tests/test_ours.py",), before)
+    judged = drop_known_failures(tested, ("tests/test_ours.py",), before)
     assert (_symbols(judged.findings), _symbols(judged.known)) == (left, known)
     assert not judged.passed
     assert judged.cases == tested.cases
 
 
 def test_with_nothing_but_failures_of_other_files_a_check_passes() -> None:
-    judged = within_task(_tested(**{THEIRS: FAILED}), ("test_ours.py",), None)
+    judged = drop_known_failures(_tested(**{THEIRS: FAILED}), ("test_ours.py",), None)
     assert (judged.passed, _symbols(judged.known)) == (True, [THEIRS])
 
 
@@ -475,7 +475,7 @@ def test_with_nothing_but_failures_of_other_files_a_check_passes() -> None:
 )
 def test_what_is_no_failure_of_a_case_blocks_wherever_it_is(found: Finding) -> None:
     failed = verdict(found)
-    assert within_task(failed, ("test_ours.py",), None) is failed
+    assert drop_known_failures(failed, ("test_ours.py",), None) is failed
 
 
 @pytest.mark.parametrize(

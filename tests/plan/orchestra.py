@@ -29,7 +29,7 @@ from runtrue.loop import (
     Workshop,
 )
 from runtrue.plan.context import PlanRun
-from runtrue.plan.orchestrator import FixThenRevalidateOrchestrator, Result
+from runtrue.plan.orchestrator import FixThenRevalidateOrchestrator, Validated
 from runtrue.plan.progress import Progress, StepState
 from runtrue.plan.seams import Strategized, StrategyTask
 from runtrue.plan.states import Phase, PlanState, Position
@@ -139,7 +139,7 @@ class Orchestra:
             instruction="say it",
             approves_revisions=self.approves,
         )
-        while await orchestrator.revalidate(run, plan) is Result.REVISED:
+        while await orchestrator.revalidate(run, plan) is Validated.REVISED:
             redo(plan)
 
     def plan(self) -> PlanRun:

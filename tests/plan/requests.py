@@ -26,7 +26,7 @@ def make_request(**settings: Any) -> PlanRequest:
         "order": ("tool", "model", "agent"),
         "agent": AgentConfig(timeout=60),
         "model": None,
-        "mending": {},
+        "autofix": {},
         "safe": (),
         "judges": (),
         "pass_environment": (),

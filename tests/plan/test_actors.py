@@ -92,17 +92,17 @@ class TestCommand:
 
 
 class TestTool:
-    def test_it_runs_every_mending_command_once(self, workplace: Workplace) -> None:
-        mending = {"lint": "echo a >>log", "format": "echo b >>log", "style": "echo a >>log"}
-        acted = act(make_step(actor=Actor.TOOL), workplace, mending=mending)
+    def test_it_runs_every_autofix_command_once(self, workplace: Workplace) -> None:
+        autofix = {"lint": "echo a >>log", "format": "echo b >>log", "style": "echo a >>log"}
+        acted = act(make_step(actor=Actor.TOOL), workplace, autofix=autofix)
         assert acted == ActorReply(description="echo a >>log; echo b >>log")
         assert (workplace.directory / "log").read_text() == "a\nb\n"
 
     def test_a_program_that_is_missing_is_not_the_fault_of_the_strategy(
         self, workplace: Workplace
     ) -> None:
-        mending = {"lint": "no-such-program --fix"}
-        acted = act(make_step(actor=Actor.TOOL), workplace, mending=mending)
+        autofix = {"lint": "no-such-program --fix"}
+        acted = act(make_step(actor=Actor.TOOL), workplace, autofix=autofix)
         assert acted.failure == "`no-such-program --fix` cannot be run"
         assert not acted.is_strategy
 
@@ -302,18 +302,18 @@ class TestSearch:
 
 
 class TestAvailability:
-    def test_without_a_model_an_agent_and_mending_commands_two_are_left(self) -> None:
+    def test_without_a_model_an_agent_and_autofix_commands_two_are_left(self) -> None:
         missing = unavailable_actors(make_request(), HIDE)
         assert list(missing) == [Actor.TOOL, Actor.MODEL, Actor.AGENT]
         assert missing[Actor.TOOL] == (
-            "no validation here has a command that mends what it finds (`fix`)"
+            "no validation here has a command that fixes what it finds (`fix`)"
         )
         assert "RUNTRUE_MODEL" in missing[Actor.MODEL]
         assert "[fixers.agent]" in missing[Actor.AGENT]
 
     def test_what_is_configured_is_available(self) -> None:
         request = make_request(
-            model=MODEL, agent=AgentConfig(command="agent"), mending={"lint": "ruff check --fix"}
+            model=MODEL, agent=AgentConfig(command="agent"), autofix={"lint": "ruff check --fix"}
         )
         assert list(unavailable_actors(request, HIDE)) == []
 

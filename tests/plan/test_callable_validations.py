@@ -17,7 +17,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from runtrue.loop import TIMEOUT, Fault, Finding, Location, Mode, Outcome, Verdict, Workplace
-from runtrue.plan import calling
+from runtrue.plan import callable_program
 from runtrue.plan.plan import Validation, ValidationKind
 from runtrue.plan.validation_callable import CallableCheck, place_in
 from tests.plan.validating import Bench
@@ -221,7 +221,8 @@ def install(site: Path, *, answer: str = "{'passed': False, 'message': 'installe
             "acme_rules.py": f"def judge(path):\n    return {answer}\n",
             "acme-1.0.dist-info/METADATA": "Metadata-Version: 2.1\nName: acme\nVersion: 1.0\n",
             "acme-1.0.dist-info/entry_points.txt": (
-                f"[{calling.GROUP}]\nacme = acme_rules:judge\nbroken = acme_rules:nothing\n"
+                f"[{callable_program.GROUP}]\n"
+                "acme = acme_rules:judge\nbroken = acme_rules:nothing\n"
             ),
         },
     )
@@ -298,8 +299,8 @@ def test_whatever_it_returns_is_an_answer_or_told_to_be_none(value: Any, is_obje
     if is_object and isinstance(value, dict):
         value = SimpleNamespace(**{str(key): inner for key, inner in value.items()})
     try:
-        encoded = calling.encode(calling.result_of(value))
-    except calling.Trouble:
+        encoded = callable_program.encode(callable_program.result_of(value))
+    except callable_program.Trouble:
         return
     answer = json.loads(encoded)
     given_ = value if isinstance(value, dict) else vars(value)

@@ -437,7 +437,7 @@ class TestNobody:
         )
 
     def test_it_allows_nothing_once_a_person_has_spoken(self, workplace: Workplace) -> None:
-        revised = revise(self.request_, workplace, replace(REVISION, told=True))
+        revised = revise(self.request_, workplace, replace(REVISION, is_advised=True))
         assert revised.failure == "a person has allowed nothing"
 
     def test_a_file_is_allowed_whatever_it_is_called(self, workplace: Workplace) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from runtrue.loop import Analysis, Fault, Finding, Location, Mode, Outcome, Proposal, Verdict
-from runtrue.loop.hiding import hidden_proposal, hidden_verdict
+from runtrue.loop.redact import redacted_proposal, redacted_verdict
 from runtrue.redaction import Redactor
 
 VALUE = "swordfish-4711"
@@ -36,18 +36,18 @@ def test_no_part_of_a_verdict_keeps_a_secret() -> None:
         cases={f"test_it.py::test[{VALUE}]": Outcome.FAILED},
         output=f"... {VALUE} ...",
     )
-    hidden = hidden_verdict(verdict, HIDE)
+    hidden = redacted_verdict(verdict, HIDE)
     assert VALUE not in repr(hidden)
     assert (
         list(hidden.cases) == [hidden.findings[0].location.symbol] == [f"test_it.py::test[{MARK}]"]
     )
     assert hidden.findings[0].data == {"out": [f"a {MARK}", 5], MARK: {"deep": (MARK, None)}}
-    assert hidden_verdict(hidden, HIDE) == hidden
+    assert redacted_verdict(hidden, HIDE) == hidden
 
 
 def test_a_finding_is_still_the_same_one() -> None:
     verdict = Verdict(check="tests", mode=Mode.REQUIRED, passed=False, findings=(finding(),))
-    hidden = hidden_verdict(verdict, HIDE)
+    hidden = redacted_verdict(verdict, HIDE)
     assert hidden.findings[0].fingerprint == finding().fingerprint
     assert hidden.findings[0].location.line == 3
 
@@ -55,7 +55,7 @@ def test_a_finding_is_still_the_same_one() -> None:
 def test_names_are_only_changed_where_a_value_is_in_them() -> None:
     name = "t.py::test_login[token=abcdef123456]"
     verdict = Verdict(check="tests", mode=Mode.REQUIRED, passed=True, cases={name: Outcome.PASSED})
-    assert hidden_verdict(verdict, HIDE) == verdict
+    assert redacted_verdict(verdict, HIDE) == verdict
 
 
 def test_no_part_of_a_proposal_keeps_a_secret_and_its_files_are_as_they_were_made() -> None:
@@ -66,8 +66,8 @@ def test_no_part_of_a_proposal_keeps_a_secret_and_its_files_are_as_they_were_mad
         texts={"app.py": f"key = {VALUE!r}"},
         trace={"tried": [VALUE]},
     )
-    hidden = hidden_proposal(proposal, HIDE)
+    hidden = redacted_proposal(proposal, HIDE)
     assert hidden.texts == proposal.texts
     assert VALUE not in repr((hidden.description, hidden.failure, hidden.analysis, hidden.trace))
     bare = Proposal(description="nothing")
-    assert hidden_proposal(bare, HIDE) == bare
+    assert redacted_proposal(bare, HIDE) == bare

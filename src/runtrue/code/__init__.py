@@ -1,4 +1,4 @@
-"""The loop for code: make it, or take it as it is, run its tests, and mend it until they pass.
+"""The loop for code: make it, or take it as it is, run its tests, and fix it until they pass.
 
 `flow` is the one journey behind `runtrue fix`, `runtrue code` and `runtrue gate`; `request` is what
 a run is asked to do, `report` what it tells afterwards, `record` the same in the seed's schema.
@@ -17,7 +17,7 @@ from runtrue.code.gate import judged, lets_go, may_matter, signs_of
 from runtrue.code.generate import mentions
 from runtrue.code.loop import prepare_run, request_of, start_run
 from runtrue.code.metrics import Facts, Metric, Period, metrics_of, periods_of
-from runtrue.code.record import Phase, Record, Status, schema
+from runtrue.code.record import Record, RecordPhase, Status, schema
 from runtrue.code.report import CodeReport, FixReport, VerdictReport, report_of
 from runtrue.code.request import Apply, CodeRequest, Kind, plan_code, plan_fix, plan_gate
 from runtrue.code.run_code_loop import run_code_loop
@@ -42,9 +42,9 @@ __all__ = [
     "Kind",
     "Metric",
     "Period",
-    "Phase",
     "Recalled",
     "Record",
+    "RecordPhase",
     "Status",
     "Stop",
     "VerdictReport",

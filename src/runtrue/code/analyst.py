@@ -1,4 +1,4 @@
-"""The analyst: why an attempt failed, told from its findings and from the debug memory."""
+"""The analyst: why an attempt failed, by its findings and the debug memory."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ class MemoryAnalyst:
 
 
 def cause_in_words(finding: Finding) -> str:
-    """What kind of mistake is behind a finding, for people."""
+    """Return what kind of mistake is behind a finding, for people."""
     return _WORDS[cause_of(finding)]
 
 
@@ -132,9 +132,9 @@ def _root_cause(finding: Finding, count: int) -> str:
 
 
 def strategy_for(finding: Finding) -> str:
-    """What is to be done about a finding that nothing is remembered of."""
+    """Return what is to be done about a finding that nothing is remembered of."""
     if finding.fault is not Fault.CANDIDATE:
-        return "no change to the code can mend this; look at the machine or at the check"
+        return "no change to the code can fix this; look at the machine or at the check"
     if finding.category in (COVERAGE_UNMET, TESTS_MISSING):
         return "add tests, and leave the code as it is"
     files = [finding.location.file, *(frame.get("file") for frame in _frames(finding)[::-1])]

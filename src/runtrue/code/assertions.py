@@ -25,7 +25,7 @@ _NOT_ASSERTING = frozenset({"check_output", "check_call"})
 def asserts_something(
     text: str, language: Language | str, test_name: str, line: int | None = None
 ) -> bool | None:
-    """Whether a test of a file asserts anything; None where that cannot be told.
+    """True if a test of a file asserts anything; None where that is unknown.
 
     `test_name` is the test's name without its file, as the framework reports it, and `line` where
     it begins, if that is known.
@@ -77,7 +77,7 @@ def _python_test(tree: ast.Module, path: list[str]) -> ast.AST | None:
 
 
 def _members(scope: ast.AST) -> Iterator[ast.AST]:
-    """What is defined in a scope, behind an `if` or `try` as well."""
+    """Return what is defined in a scope, behind an `if` or `try` as well."""
     for node in ast.iter_child_nodes(scope):
         if isinstance(node, (*_FUNCTIONS, ast.ClassDef)):
             yield node
@@ -97,7 +97,7 @@ def _asserts(scope: ast.AST, named: dict[str, list[ast.AST]], seen: set[ast.AST]
 
 
 def _is_trivial(condition: ast.expr) -> bool:
-    """Whether a condition holds whatever the code does: `True`, `1 == 1`, `(x, "message")`."""
+    """True if a condition holds whatever the code does: `True`, `1 == 1`, `(x, "message")`."""
     if isinstance(condition, ast.Tuple):
         return bool(condition.elts)
     if isinstance(condition, ast.Constant):
@@ -233,7 +233,7 @@ class _Braces:
         titles = self._syntax.titles
         found = list(self._titled(test_name) if titles else self._defined(_function(test_name)))
         answers = {self._asserts(part, set()) for part in found}
-        # Of several tests with one name it cannot be told which one ran.
+        # Of several tests with one name nobody knows which one ran.
         return answers.pop() if len(answers) == 1 else None
 
     def _asserts(self, part: str, seen: set[str]) -> bool | None:
@@ -285,7 +285,7 @@ class _Braces:
         yield from found[max(found)] if found else ()
 
     def _closing(self, opened: int) -> int | None:
-        """Where the bracket that is opened there is closed."""
+        """Return where the bracket that is opened there is closed."""
         pair = {"{": "{}", "(": "()"}.get(self._code[opened : opened + 1]) if opened >= 0 else None
         if pair is None:
             return None

@@ -53,7 +53,7 @@ class ReportEscalator:
         return found
 
     def _remembered(self, history: History) -> str:
-        """What the debug memory knows of these failures."""
+        """Return what the debug memory knows of these failures."""
         lines = []
         for finding in history.latest.blocking:
             for similar in self._context.memory.similar_to(finding, limit=2):

@@ -57,7 +57,7 @@ def judged(
 
 
 def may_matter(file: str) -> bool:
-    """Whether a change of this file could make a test fail: of any but a document."""
+    """True if a change of this file could make a test fail: of any but a document."""
     path = PurePosixPath(file)
     if is_test(file) or language_of(file) is not Language.OTHER:
         return True
@@ -65,29 +65,29 @@ def may_matter(file: str) -> bool:
 
 
 def is_ready(request: CodeRequest, state: RunState, findings: Sequence[Finding]) -> bool:
-    """Whether a change may be handed over, with what is still found in it."""
+    """True if a change may be handed over, with what is still found in it."""
     if state is RunState.PASSED:
         return True
     return bool(findings) and all(is_excused(request, finding) for finding in findings)
 
 
 def is_excused(request: CodeRequest, finding: Finding) -> bool:
-    """Whether a finding is told and does not block: a loop around may take failing tests."""
+    """True if a finding is reported and does not block: a loop around may take failing tests."""
     if request.iteration is None or request.iteration.require_passing_tests:
         return False
     return any(check.cover and check.name == finding.source for check in request.checks)
 
 
 def signs_of(findings: Sequence[Finding]) -> frozenset[str]:
-    """What reported findings are known again by, and with them that somebody got on with them."""
+    """Return the signs by which reported findings are recognised, so that progress shows."""
     # A fingerprint does not change with numbers; which lines are left to be covered does matter.
     return frozenset(f"{f.fingerprint} {f.data.get('missing', '')}" for f in findings)
 
 
-def lets_go(found: frozenset[str], told: Sequence[frozenset[str]]) -> bool:
-    """Whether a coding agent that was held back before may stop although it is not ready.
+def lets_go(found: frozenset[str], reported: Sequence[frozenset[str]]) -> bool:
+    """True if a coding agent that was held back before may stop although it is not ready.
 
-    `found` are the signs of the findings now, `told` those of each time it was held back.
-    An agent that was told the very same before has no more to give; nobody is held back for ever.
+    `found` are the signs of the findings now, `reported` those of each time it was held back.
+    An agent that got the very same report before has no more to give; nobody is held back for ever.
     """
-    return found in told or len(told) >= PATIENCE
+    return found in reported or len(reported) >= PATIENCE

@@ -206,7 +206,7 @@ def _is_path(text: str) -> bool:
 
 
 def prompt_for_code(task: GenerationTask, workplace: Workplace, lessons: Sequence[str]) -> str:
-    """What is said to whoever writes the code."""
+    """Return the prompt for writing the code."""
     tests = (*task.tests, *_tests_of(task, workplace.directory))
     there = [file for file in dict.fromkeys(tests) if (workplace.directory / file).is_file()]
     return _fill(
@@ -218,7 +218,7 @@ def prompt_for_code(task: GenerationTask, workplace: Workplace, lessons: Sequenc
 
 
 def prompt_for_tests(task: GenerationTask, workplace: Workplace, lessons: Sequence[str]) -> str:
-    """What is said to whoever writes the tests."""
+    """Return the prompt for writing the tests."""
     written = [kind for kind in task.kinds if kind not in _UNWRITTEN]
     original = "Not known." if task.original is None else fence(task.original, limit=_ORIGINAL)
     is_fix = task.code_type == "bug_fix"

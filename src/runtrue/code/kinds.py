@@ -102,12 +102,12 @@ def judge_kinds(
     infos: Mapping[str, CaseFacts],
     read: Callable[[str], str | None],
     *,
-    mended: Collection[str] = (),
+    fixed: Collection[str] = (),
     existing: Collection[str] = (),
 ) -> KindsJudgement:
     """Judge the tests that passed. `read` gives the text of a file, as far as there is one.
 
-    `mended` are tests that failed on the code as it was: they reproduce the bug. `existing` are
+    `fixed` are tests that failed on the code as it was: they reproduce the bug. `existing` are
     those that passed on it; both count only where they pass now. What asserts nothing, counts for
     nothing: it may have failed for want of a name.
     """
@@ -117,7 +117,7 @@ def judge_kinds(
     kinds = list(dict.fromkeys(required))
     found: dict[tuple[str, How], list[str]] = {}
     for case in sorted(passed):
-        if case in mended and case not in nothing:
+        if case in fixed and case not in nothing:
             for kind in (REGRESSION, REPRODUCTION):
                 found.setdefault((kind, "ran"), []).append(case)
         if case in existing:
@@ -212,7 +212,7 @@ def _spellings(kind: str) -> Iterator[tuple[str, ...]]:
 
 
 def _holds(words: Sequence[str], phrase: tuple[str, ...]) -> bool:
-    """Whether words hold a phrase, one word after the other."""
+    """True if words hold a phrase, one word after the other."""
     length = len(phrase)
     return any(
         all(p == w or (p == "#" and w.isdigit()) for p, w in zip(phrase, words[at:], strict=False))

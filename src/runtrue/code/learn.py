@@ -12,7 +12,7 @@ from runtrue.code.events import Recalled
 from runtrue.code.sessions import keep_session, learning_of, with_generation
 from runtrue.fixers import fix_ids, language_of_finding, remember_fix
 from runtrue.flow import Run, emit
-from runtrue.loop import Action, Attempt, Decision, Fault, Fix, History, lineage, mended
+from runtrue.loop import Action, Attempt, Decision, Fault, Fix, History, fixed_findings, lineage
 from runtrue.memory import Retention, load_sessions
 
 _MOST_LESSONS = 8
@@ -98,7 +98,7 @@ def _remember_before(context: CodeContext, history: History) -> None:
     if before.number:
         return
     written = next(a for a in history.attempts if a.fix and a.fix.base == before.candidate)
-    gone = [f for f in mended(written, history) if f.fault is Fault.CANDIDATE]
+    gone = [f for f in fixed_findings(written, history) if f.fault is Fault.CANDIDATE]
     context.memory.record_failures(
         gone,
         run_id=context.run_id,

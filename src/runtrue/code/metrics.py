@@ -49,7 +49,7 @@ def facts_of(history: History, decision: Decision | None, *, repairs: bool = Tru
 
 
 def _reused(history: History, decision: Decision | None) -> bool:
-    """Whether a remembered fix is part of what was accepted."""
+    """True if a remembered fix is part of what was accepted."""
     made = {attempt.candidate: attempt.fix for attempt in history.attempts if attempt.fix}
     candidate = decision.candidate if decision else ""
     seen: set[str] = set()
@@ -63,7 +63,7 @@ def _reused(history: History, decision: Decision | None) -> bool:
 
 
 def _coverage_met(history: History) -> bool | None:
-    """Whether the coverage was enough when it was last judged; what was not known is not met."""
+    """True if the coverage was enough when it was last judged; what was not known is not met."""
     verdicts = [v for a in history.attempts for v in a.verdicts if v.check == "coverage"]
     return verdicts[-1].passed and verdicts[-1].coverage is not None if verdicts else None
 
@@ -82,7 +82,7 @@ class Metric:
 
     @property
     def met(self) -> bool | None:
-        """Whether the target is met; None when nothing is known."""
+        """True if the target is met; None when nothing is known."""
         if self.value is None:
             return None
         return self.value > self.target if self.upward else self.value < self.target

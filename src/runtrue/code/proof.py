@@ -53,13 +53,13 @@ class KindsGate:
         infos = load_cases(workplace.scratch, check.name)
         own = self._own(cases, infos, workplace)
         required = request.requirement.required_tests if request.requirement else ()
-        mended = await self._mended(required, own, trial, workplace)
+        fixed = await self._fixed(required, own, trial, workplace)
         judgement = judge_kinds(
             required,
             own,
             infos,
             lambda file: _text(workplace, file),
-            mended=mended,
+            fixed=fixed,
             existing=_passed_before(trial, cases) if EXISTING in required else (),
         )
         findings = [*self._missing(judgement)]
@@ -102,7 +102,7 @@ class KindsGate:
                 yield from self._tests_for(path, workplace)
 
     def _changed_files(self, workplace: Workplace) -> Iterator[str]:
-        """What was changed and is still there, as seen from the project."""
+        """Return what was changed and is still there, as seen from the project."""
         prefix = workplace.directory.relative_to(workplace.root)
         for file in self._context.request.changes or {}:
             if Path(file).is_relative_to(prefix) and (workplace.root / file).is_file():
@@ -114,7 +114,7 @@ class KindsGate:
 
     # -- the bug, reproduced ----------------------------------------------------------------
 
-    async def _mended(
+    async def _fixed(
         self,
         required: tuple[str, ...],
         own: Mapping[str, Outcome],
@@ -126,7 +126,7 @@ class KindsGate:
             return frozenset()
         sources = [file for file in self._context.changed(trial.candidate) if is_source(file)]
         if not sources:
-            # Where the code is as it was, nothing was mended, whatever turned green.
+            # Where the code is as it was, nothing was fixed, whatever turned green.
             return frozenset()
         passed = {case for case, outcome in own.items() if outcome is Outcome.PASSED}
         before = trial.history.baseline if trial.history.attempts or trial.history.before else ()
@@ -215,8 +215,8 @@ class KindsGate:
             if outcome is Outcome.SKIPPED and case not in known and may_be_one_of(file, tests):
                 skipped.setdefault(file, []).append(case)
         for file, names in skipped.items():
-            told = f"new tests were skipped, or expected to fail: {_few(tuple(names))}"
-            yield self._finding(f"{told}; have them run, or leave them out", tuple(names), file)
+            text = f"new tests were skipped, or expected to fail: {_few(tuple(names))}"
+            yield self._finding(f"{text}; have them run, or leave them out", tuple(names), file)
 
     def _unmeasured(self, workplace: Workplace) -> Iterator[Finding]:
         """Changed lines that say of themselves that no test need run them."""
@@ -271,7 +271,7 @@ def failing(verdict: Verdict) -> set[str]:
 
 
 def _is_within_source(finding: Finding) -> bool:
-    """Whether it was the code under test that has looked for the name."""
+    """True if it was the code under test that has looked for the name."""
     frames = finding.data.get("frames")
     last = frames[-1] if isinstance(frames, list) and frames else {}
     file = last.get("file") if isinstance(last, dict) else None

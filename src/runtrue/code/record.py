@@ -23,7 +23,7 @@ from runtrue.flow import RunState
 from runtrue.loop import Action, Attempt, CodeType, Decision, Finding, Fix, History, Verdict
 
 
-class Phase(StrEnum):
+class RecordPhase(StrEnum):
     """Where the loop is."""
 
     GENERATE_CODE = "generate_code"
@@ -55,9 +55,9 @@ _STATUS = {
     RunState.CANCELLED: Status.ABORTED,
 }
 _END = {
-    Status.PASSED: Phase.COMPLETE,
-    Status.ESCALATED: Phase.ESCALATED,
-    Status.ABORTED: Phase.ABORTED,
+    Status.PASSED: RecordPhase.COMPLETE,
+    Status.ESCALATED: RecordPhase.ESCALATED,
+    Status.ABORTED: RecordPhase.ABORTED,
 }
 
 
@@ -77,7 +77,7 @@ class Record:
     decision: Decision | None = None
     state: RunState = RunState.RUNNING
     #: Where a run that goes on is.
-    phase: Phase = Phase.GENERATE_CODE
+    phase: RecordPhase = RecordPhase.GENERATE_CODE
     artifact: str = ""
     #: The same as seen from the root that findings and coverage are relative to.
     rooted: str = ""
@@ -216,7 +216,7 @@ class Record:
         said: dict[str, Any] = {
             "attempt_number": attempt.number,
             "timestamp": _time(attempt.at),
-            "phase": Phase.VERIFY_FIX if attempt.fix else Phase.EXECUTE_TESTS,
+            "phase": RecordPhase.VERIFY_FIX if attempt.fix else RecordPhase.EXECUTE_TESTS,
             "test_results": self._results(attempt),
         }
         if attempt.code_hash:
@@ -317,9 +317,9 @@ def _failure(finding: Finding) -> dict[str, Any]:
 
 
 def _analysis(attempt: Attempt, following: Fix | None) -> dict[str, Any] | None:
-    """What the analyst found out, and what the fixers that then took part said of it."""
-    told = [part.analysis for part in following.parts if part.analysis] if following else []
-    analyses = [*([attempt.analysis] if attempt.analysis else []), *told]
+    """Return what the analyst found out, and what the fixers that then took part said of it."""
+    by_fixers = [part.analysis for part in following.parts if part.analysis] if following else []
+    analyses = [*([attempt.analysis] if attempt.analysis else []), *by_fixers]
     if not analyses:
         return None
     last = analyses[-1]

@@ -11,7 +11,7 @@ from msgspec import UNSET, UnsetType
 from runtrue.code.context import CodeState, Learned, Written
 from runtrue.code.gate import is_ready
 from runtrue.code.metrics import Facts, facts_of
-from runtrue.code.record import Phase, Record
+from runtrue.code.record import Record, RecordPhase
 from runtrue.code.request import CodeRequest, Kind
 from runtrue.code.sessions import session_ref
 from runtrue.code.task import CodeTask
@@ -237,30 +237,30 @@ def record_of(state: CodeState, status: RunState) -> Record:
     )
 
 
-def _phase(state: CodeState) -> Phase:
-    """Where a run is, or was when it ended in failure."""
+def _phase(state: CodeState) -> RecordPhase:
+    """Return where a run is, or was when it ended in failure."""
     history: History = state.history
     request: CodeRequest = state.request
     if not history.attempts:
         if request.generator is None:
-            return Phase.EXECUTE_TESTS
-        phases = (Phase.GENERATE_CODE, Phase.GENERATE_TESTS, Phase.EXECUTE_TESTS)
+            return RecordPhase.EXECUTE_TESTS
+        phases = (RecordPhase.GENERATE_CODE, RecordPhase.GENERATE_TESTS, RecordPhase.EXECUTE_TESTS)
         return phases[min(len(state.written), 2)]
     if state.fix is not None:
-        return Phase.VERIFY_FIX
+        return RecordPhase.VERIFY_FIX
     latest = history.latest
-    ran = Phase.VERIFY_FIX if latest.fix else Phase.EXECUTE_TESTS
+    ran = RecordPhase.VERIFY_FIX if latest.fix else RecordPhase.EXECUTE_TESTS
     if latest.passed:
         return ran
     if latest.analysis is None:
         # What was decided before this attempt says nothing about it.
-        return Phase.ANALYZE_FAILURES
+        return RecordPhase.ANALYZE_FAILURES
     decision: Decision | None = state.decision
     if decision is not None and decision.action is Action.FIX:
-        return Phase.APPLY_FIX
+        return RecordPhase.APPLY_FIX
     if any(rejection.after == latest.number for rejection in history.rejections):
-        return Phase.APPLY_FIX
-    return Phase.ANALYZE_FAILURES if decision is None else ran
+        return RecordPhase.APPLY_FIX
+    return RecordPhase.ANALYZE_FAILURES if decision is None else ran
 
 
 def _remaining(
@@ -275,7 +275,7 @@ def _remaining(
 
 
 def _limit(request: CodeRequest, history: History, index: int) -> int:
-    """How many attempts there could be, as it stood when this one began.
+    """Return how many attempts there could be, as it stood when this one began.
 
     A person's answer, or a stronger fixer, brings more of them.
     """

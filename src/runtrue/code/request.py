@@ -92,8 +92,8 @@ class CodeRequest:
     workflow_id: str
     project: str
     checks: tuple[CommandCheck, ...]
-    #: The commands of the `tool` fixer, by check, and those that mend only what is safe to.
-    mending: dict[str, str]
+    #: The commands of the `tool` fixer, by check, and those that fix only what is safe to fix.
+    autofix: dict[str, str]
     safe: tuple[str, ...]
     judges: tuple[str, ...]
     order: tuple[str, ...]
@@ -219,7 +219,7 @@ def plan_gate(
 
 
 def measuring(checks: Sequence[CommandCheck]) -> tuple[CommandCheck, ...]:
-    """The same checks, those that run tests also measuring coverage."""
+    """Return the same checks, those that run tests also measuring coverage."""
     return tuple(replace(check, cover=check.tool not in _LINTERS) for check in checks)
 
 
@@ -237,7 +237,7 @@ def _plan(
             f"{project}: every check is informational, so that nothing could fail; "
             'give one of them mode = "required"'
         )
-    mending = AutofixCommands.of(
+    autofix = AutofixCommands.of(
         {name: (check.command, check.fix) for name, check in chosen.items()}
     )
     return CodeRequest(
@@ -245,8 +245,8 @@ def _plan(
         workflow_id=str(uuid.uuid4()),
         project=str(project),
         checks=tuple(_check(name, check, project) for name, check in chosen.items()),
-        mending=mending.commands,
-        safe=mending.safe,
+        autofix=autofix.commands,
+        safe=autofix.safe,
         judges=tuple(
             pattern
             for check in chosen.values()

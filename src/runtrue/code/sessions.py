@@ -9,7 +9,7 @@ from pathlib import Path
 
 from runtrue.code.context import CodeContext
 from runtrue.code.request import CodeRequest, Kind
-from runtrue.loop import Attempt, Finding, Fix, FixPart, History, cause_of, mended
+from runtrue.loop import Attempt, Finding, Fix, FixPart, History, cause_of, fixed_findings
 from runtrue.memory import (
     DebugSession,
     SessionFailure,
@@ -46,14 +46,14 @@ def keep_session(
         learnings=tuple(
             learning_of(finding, attempt.fix)
             for attempt in chain
-            for finding in mended(attempt, history)
+            for finding in fixed_findings(attempt, history)
         ),
     )
     return write_session(Path(request.project), session, context.hide)
 
 
 def session_ref(request: CodeRequest, history: History) -> str | None:
-    """Where the session of a run that has not ended lies, if it has been written."""
+    """Return where the session of a run that has not ended lies, if it has been written."""
     is_written = any(attempt.analysis for attempt in history.attempts)
     if request.kind is Kind.FIX or not is_written:
         return None
@@ -64,7 +64,7 @@ def session_ref(request: CodeRequest, history: History) -> str | None:
 def with_generation(history: History, context: CodeContext, said: str = "") -> History:
     """The history with what the generator did as a fix, of the code as it was: attempt 0.
 
-    Where there was no code before, nothing was mended, and the history is as it was.
+    Where there was no code before, nothing was fixed, and the history is as it was.
     """
     request, sandbox = context.request, context.sandbox
     first = [attempt for attempt in history.attempts if attempt.number == 1]
@@ -87,11 +87,11 @@ def with_generation(history: History, context: CodeContext, said: str = "") -> H
 
 
 def learning_of(finding: Finding, fix: Fix | None) -> str:
-    """What is to be learned from a fix, in a sentence."""
+    """Return what is to be learned from a fix, in a sentence."""
     files = ", ".join(fix.files) if fix else ""
     said = next((p.analysis.root_cause for p in fix.parts if p.analysis), None) if fix else None
     why = f": {said}" if said else ""
-    return f"{finding.category} was mended by changing {files}{why}"
+    return f"{finding.category} was fixed by changing {files}{why}"
 
 
 def _iteration(request: CodeRequest) -> tuple[str | None, int | None]:

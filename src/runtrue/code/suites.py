@@ -53,7 +53,7 @@ def test_files_for(
 
 
 def new_test_path(project: Path, path: str, language: Language, framework: Framework) -> str:
-    """Where a new test file for a source file belongs; no file has that name yet."""
+    """Return where a new test file for a source file belongs; no file has that name yet."""
     language = _language(language, framework)
     listed = sources_below(project)
     tests = [file for file in listed if _is_suite(file, language)]
@@ -184,7 +184,7 @@ def _imports(text: str, test: PurePosixPath) -> Iterator[str]:
 
 
 def _leads_to(specifier: str, test: str, path: str) -> bool:
-    """Whether what a script imports is the file: by its place, or by an alias for one above it."""
+    """True if what a script imports is the file: by its place, or by an alias for one above it."""
     wanted = _SCRIPT_END.sub("", path)
     ends = {wanted, wanted.removesuffix("/index")}
     if specifier.startswith("."):
@@ -269,7 +269,7 @@ def _mirrored(path: PurePosixPath, places: list[PurePosixPath]) -> PurePosixPath
 def _first_place(
     project: Path, path: PurePosixPath, language: Language, framework: Framework
 ) -> PurePosixPath:
-    """Where the first test of a project goes."""
+    """Return where the first test of a project goes."""
     if language in _SCRIPTS and framework is Framework.MOCHA:
         return PurePosixPath("test")
     if language in _SCRIPTS and (project / path.parent / "__tests__").is_dir():

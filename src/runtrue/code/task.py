@@ -37,7 +37,7 @@ class CodeTask:
 
     @property
     def agent_type(self) -> AgentType:
-        """The part that whoever does this task plays."""
+        """The role of the agent that does this task."""
         if is_test(self.path):
             return AgentType.TEST_ENGINEER
         if self.code_type is CodeType.BUG_FIX:
@@ -53,9 +53,9 @@ def plan_task(
     code_type: CodeType | None = None,
     tests: Sequence[str] = (),
 ) -> CodeTask:
-    """What is wanted of a file of the project in this directory. Raises UsageError where it cannot.
+    """Return the task for a file of the project. Raises UsageError where there can be none.
 
-    What is there is by default to be mended, and what is not is to be written.
+    By default, code that exists is fixed and code that does not is written.
     """
     if not requirement.strip():
         raise UsageError("the requirement is empty; say what the code is to do")

@@ -21,7 +21,7 @@ def workshop_of(context: CodeContext) -> Workshop:
         memory=context.memory,
         project=context.project,
         judges=request.judges,
-        autofix=request.mending,
+        autofix=request.autofix,
         safe=request.safe,
         tests=request.checks,
         search=request.search,
@@ -46,7 +46,7 @@ def workshop_of(context: CodeContext) -> Workshop:
 
 
 def _gates(context: CodeContext) -> tuple[Gate, ...]:
-    """What the candidate is held to beyond its checks."""
+    """Return what the candidate is held to beyond its checks."""
     request, task = context.request, context.request.task
     gates: list[Gate] = []
     if request.requirement is not None:

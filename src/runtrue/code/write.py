@@ -37,7 +37,7 @@ from runtrue.sandbox import is_test
 
 
 def generator_of(context: CodeContext) -> Generator:
-    """Who writes, as the request says."""
+    """Return who writes, as the request says."""
     request = context.request
     if request.generator == "model" and request.model:
         return ModelGenerator(request.model, os.environ, hide=context.hide)
@@ -142,12 +142,12 @@ class _Writer(ABC):
         """Ask for what this node is about."""
 
     def skips(self) -> str | None:
-        """Why nothing is to be written, if so."""
+        """Return why nothing is to be written, if so."""
         return None
 
     @abstractmethod
     def missing(self, files: tuple[str, ...]) -> str | None:
-        """What is missing, after `files` were changed, so that the run cannot go on."""
+        """Return what is missing, after `files` were changed, so that the run cannot go on."""
 
     @abstractmethod
     def rules(self) -> EditRules:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from runtrue.fixers.memory import fix_ids, language_of_finding
-from runtrue.loop import Attempt, Finding, History, Sandbox, mended
+from runtrue.loop import Attempt, Finding, History, Sandbox, fixed_findings
 from runtrue.memory import DebugMemory, Project, RememberedFix
 
 
@@ -33,7 +33,7 @@ def remember_fix(
     diff = sandbox.difference(fix.base, fix.candidate)
     fixers = [part.fixer for part in fix.parts if part.files]
     remembered = []
-    for finding in mended(attempt, history):
+    for finding in fixed_findings(attempt, history):
         new = memory.record_fix(
             finding,
             diff=diff,

@@ -15,7 +15,7 @@ from runtrue.flow.run import Run, decoder
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class NodeStep:
     """A node with what would otherwise be found out again each time it is run."""
 
     node: Node
@@ -31,7 +31,7 @@ class Flow:
 
     def __init__(self, start: Node) -> None:
         self.start = start
-        self.steps: dict[Node, Step] = {}
+        self.steps: dict[Node, NodeStep] = {}
         names: set[str] = set()
         for node in _reachable(start):
             if node.name in names:
@@ -71,7 +71,7 @@ class Flow:
             step = self.steps[successor]
 
 
-async def _perform(run: Run, step: Step, inputs: Any) -> Any:
+async def _perform(run: Run, step: NodeStep, inputs: Any) -> Any:
     """`exec`, tried again as often as the node allows, then `exec_fallback`; or its record."""
     node = step.node
 
@@ -126,8 +126,8 @@ def _reachable(start: Node) -> Iterable[Node]:
     return seen
 
 
-def _prepare(node: Node) -> Step:
-    return Step(
+def _prepare(node: Node) -> NodeStep:
+    return NodeStep(
         node=node,
         prep_is_async=inspect.iscoroutinefunction(node.prep),
         exec_is_async=inspect.iscoroutinefunction(node.exec),

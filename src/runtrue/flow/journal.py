@@ -1,8 +1,8 @@
 """The journal: what has happened in each run, durably, and who may write to it.
 
-One SQLite file in WAL mode. A run is driven by whoever holds its current *fence*, a number that
-grows with each claim; every write names the fence and is refused when it is no longer current, so
-a process that was stopped and wakes up late can do no harm.
+One SQLite file in WAL mode. A run belongs to the process that holds its current *fence*, a number
+that grows with each claim; every write names the fence and is refused when it is no longer
+current, so that a process that was stopped and wakes up late can do no harm.
 
 Ordinary steps are committed with `synchronous=NORMAL`: a killed process loses nothing, and a power
 cut may lose the last steps of a run, which are then done again. What must not be lost even then
@@ -371,7 +371,7 @@ class Journal:
         return unanswered[-1] if unanswered else None
 
     def questions(self, run_id: str, seq: int | None = None) -> list[Question]:
-        """What a run has asked, oldest first; only the one of a step, if that is named."""
+        """Return what a run has asked, oldest first; only the one of a step, if that is named."""
         with self._explained("read"):
             rows = self._db.execute(
                 "SELECT seq, question, answer, answered_at, asked_at FROM questions "

@@ -8,7 +8,7 @@ from runtrue import database
 from runtrue.errors import JournalError
 
 MIGRATIONS = [
-    # 1: runs, their finished steps, what they told of themselves, and what they asked
+    # 1: runs, their finished steps, their events, and what they asked
     """
     CREATE TABLE runs (
         id         TEXT PRIMARY KEY,

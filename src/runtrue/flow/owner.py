@@ -15,7 +15,7 @@ from runtrue.errors import RunBusy
 
 @dataclass(frozen=True, slots=True)
 class Owner:
-    """A process, told apart from a later one that was given the same number."""
+    """A process, not to be confused with a later one of the same number."""
 
     host: str
     boot: str
@@ -28,11 +28,11 @@ class Owner:
         return cls(_host(), _boot(), os.getpid(), _started(os.getpid()))
 
     def is_here(self) -> bool:
-        """Whether it is, or was, a process of this machine, so that its life can be looked up."""
+        """True if it is, or was, a process of this machine, so that its life can be looked up."""
         return self.host == _host()
 
     def is_alive(self) -> bool:
-        """Whether it may still be driving. A process of another machine is taken to be alive."""
+        """True if it may still be driving. A process of another machine is taken to be alive."""
         if not self.is_here():
             return True
         if self.boot != _boot():
@@ -48,7 +48,7 @@ class Owner:
     def end(self) -> None:
         """Kill it, if it is another process of this machine that lives, and wait until it is dead.
 
-        Whoever takes a run over from a living process must not share a sandbox with it: the fence
+        Two processes must not share the sandbox of a run: the fence
         keeps it from writing to the journal, not from writing to files.
         """
         if not self.is_here() or self.pid == os.getpid():

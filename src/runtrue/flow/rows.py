@@ -44,12 +44,12 @@ class RunRow:
 
     @property
     def is_driven(self) -> bool:
-        """Whether a living process drives it right now."""
+        """True if a living process drives it right now."""
         return self.owner is not None and self.owner.is_alive()
 
     @property
     def is_over(self) -> bool:
-        """Whether it came to its end. A run that broke on an exception is not over."""
+        """True if it came to its end. A run that broke on an exception is not over."""
         return self.result is not None or self.state is RunState.CANCELLED
 
     def result_as(self, report: type[T]) -> T:

@@ -17,7 +17,13 @@ from runtrue.loop.cause import (
     cause_of,
     cause_of_type,
 )
-from runtrue.loop.comparison import is_one_of, may_be_one_of, steady, still_judged, within_task
+from runtrue.loop.comparison import (
+    drop_known_failures,
+    fail_if_tests_vanished,
+    is_one_of,
+    may_be_one_of,
+    merge_reruns,
+)
 from runtrue.loop.deadline import TIME_IS_UP, in_time
 from runtrue.loop.decide import Action, Decision, Why, decide, what_is_spent
 from runtrue.loop.edit import (
@@ -58,7 +64,7 @@ from runtrue.loop.history import (
     Skip,
     Spent,
 )
-from runtrue.loop.lineage import lineage, mended
+from runtrue.loop.lineage import fixed_findings, lineage
 from runtrue.loop.notification import Notification
 from runtrue.loop.policy import Backoff, Budget, Limits, Policy, Revise
 from runtrue.loop.profile import (
@@ -174,23 +180,23 @@ __all__ = [
     "cause_of",
     "cause_of_type",
     "decide",
+    "drop_known_failures",
+    "fail_if_tests_vanished",
     "fault_of_exception",
     "fault_of_status",
     "fingerprint",
+    "fixed_findings",
     "guard_edit",
     "in_time",
     "is_one_of",
     "lineage",
     "matches",
     "may_be_one_of",
-    "mended",
+    "merge_reruns",
     "normalise",
     "readable",
     "repair",
-    "steady",
-    "still_judged",
     "take_back",
     "what_is_spent",
-    "within_task",
     "write_texts",
 ]

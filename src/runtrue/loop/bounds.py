@@ -27,13 +27,13 @@ class Bounds:
     deletable: tuple[str, ...] = ()
 
     def outside(self, files: Iterable[str]) -> tuple[str, ...]:
-        """Those of some changed files that may not be changed."""
+        """Return those of some changed files that may not be changed."""
         if self.paths is None:
             return ()
         return tuple(file for file in files if not any(matches(file, p) for p in self.paths))
 
     def allows(self, command: str) -> bool:
-        """Whether a command line may be run."""
+        """True if a command line may be run."""
         if self.commands is None:
             return True
         return any(_line(pattern).fullmatch(command.strip()) for pattern in self.commands)
@@ -57,7 +57,7 @@ class Bounds:
 
 
 def matches(file: str, pattern: str) -> bool:
-    """Whether a file, relative and with slashes, is meant by a pattern."""
+    """True if a file, relative and with slashes, is meant by a pattern."""
     return _path(pattern).fullmatch(file) is not None
 
 

@@ -1,4 +1,4 @@
-"""Causes: what kind of mistake is behind a finding, told from the type of the error alone."""
+"""Causes: what kind of mistake is behind a finding, by the type of the error alone."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from runtrue.loop.finding import Finding
 
 
 class Cause(StrEnum):
-    """The kinds of mistakes that are told apart."""
+    """The kinds of mistakes."""
 
     WRONG_VALUE = "wrong_value"
     MISSING_NAME = "missing_name"
@@ -42,7 +42,7 @@ TIMEOUT = "timeout"
 RESOURCE_LIMIT = "resource_limit"
 #: A candidate that wanted to be its own judge.
 TAMPERED = "tampered"
-#: What a person's yes puts right, and nothing else.
+#: Fixed by a person's yes, and by nothing else.
 NEEDS_APPROVAL = "needs_approval"
 
 _BY_CATEGORY = {
@@ -115,5 +115,5 @@ def cause_of_type(error: str) -> Cause:
     for pattern, cause in _TYPES:
         if pattern.fullmatch(name):
             return cause
-    # A type of the project's own says what went wrong, to whoever wrote it.
+    # A type of the project's own says what went wrong to its author.
     return Cause.BAD_ARGUMENT if _TYPE_NAME.fullmatch(name) else Cause.STATIC_CHECK

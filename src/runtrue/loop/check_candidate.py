@@ -8,15 +8,15 @@ from functools import partial
 
 from runtrue.flow import Run, emit
 from runtrue.loop.cause import RESOURCE_LIMIT, TAMPERED, TIMEOUT, Cause, cause_of
-from runtrue.loop.comparison import steady, still_judged, within_task
+from runtrue.loop.comparison import drop_known_failures, fail_if_tests_vanished, merge_reruns
 from runtrue.loop.deadline import TIME_IS_UP, in_time
 from runtrue.loop.decide import Action
 from runtrue.loop.events import AttemptStarted, CheckFinished, CheckRepeated, CheckStarted
 from runtrue.loop.fault import Fault
 from runtrue.loop.finding import Finding, Mode, Outcome, Verdict
-from runtrue.loop.hiding import hidden_verdict
 from runtrue.loop.history import Attempt, History
 from runtrue.loop.policy import Budget
+from runtrue.loop.redact import redacted_verdict
 from runtrue.loop.seams import Anticipating, Check, Trial
 from runtrue.loop.workshop import RepairState, Workshop
 
@@ -113,7 +113,7 @@ class _Round:
                 trial = Trial(
                     candidate=inputs.candidate, verdicts=tuple(verdicts), history=inputs.history
                 )
-                verdict = hidden_verdict(await gate.judge(workplace, trial), self.workshop.hide)
+                verdict = redacted_verdict(await gate.judge(workplace, trial), self.workshop.hide)
                 emit(_check_finished(inputs.number, verdict))
                 verdicts.append(verdict)
         artifact, sandbox = self.workshop.artifact, self.workshop.sandbox
@@ -146,12 +146,12 @@ class _Round:
             sandbox.put_back(judges, candidate)
 
     async def _verdict(self, check: Check) -> Verdict:
-        """What a check says, in the light of the baseline."""
+        """Return what a check says, in the light of the baseline."""
         baseline = next((v for v in self.inputs.baseline if v.check == check.name), None)
         verdict = await self._run(check)
-        verdict = within_task(verdict, self.workshop.tests, baseline)
+        verdict = drop_known_failures(verdict, self.workshop.tests, baseline)
         if baseline is not None:
-            verdict = still_judged(baseline, verdict)
+            verdict = fail_if_tests_vanished(baseline, verdict)
         return verdict
 
     def _groups(self) -> list[list[Check]]:
@@ -174,7 +174,7 @@ class _Round:
         hide = self.workshop.hide
         if self.inputs.number == 1 and self.workshop.expects_failure:
             self._anticipate(check)
-        verdict = hidden_verdict(await check.run(sandbox.workplace()), hide)
+        verdict = redacted_verdict(await check.run(sandbox.workplace()), hide)
         confirmed = self.inputs.history.confirmed(check.name)
         reruns = self.workshop.policy.flaky_reruns
         if reruns and _may_be_chance(verdict, confirmed):
@@ -184,8 +184,8 @@ class _Round:
                 break
             emit(CheckRepeated(check=check.name))
             sandbox.restore(self.inputs.candidate)
-            again = hidden_verdict(await check.run(sandbox.workplace()), hide)
-            verdict = steady(verdict, again)
+            again = redacted_verdict(await check.run(sandbox.workplace()), hide)
+            verdict = merge_reruns(verdict, again)
         return verdict
 
     def _anticipate(self, check: Check) -> None:
@@ -194,7 +194,7 @@ class _Round:
             fixer.anticipate(check.name, self.workshop.sandbox.workplace())
 
     async def _more_reruns(self, verdict: Verdict) -> int:
-        """How much oftener to run a check that failed: a fixer may have run its tests meanwhile.
+        """Return how many more reruns a failed check needs; a fixer may have run its tests already.
 
         Where all failed again, that was one run; where some passed, they may do so by turns, which
         two runs show, and one may not.
@@ -221,7 +221,7 @@ _NO_CHANCE = (TIMEOUT, RESOURCE_LIMIT, TAMPERED)
 
 
 def _may_be_chance(verdict: Verdict, confirmed: frozenset[str]) -> bool:
-    """Whether tests failed that were not known to, by the candidate's fault, within their time."""
+    """True if tests failed that were not known to, by the candidate's fault, within their time."""
     certain = any(finding.category in _NO_CHANCE for finding in verdict.findings)
     # What cannot be read cannot be read the next time either.
     blocking = [finding for finding in verdict.findings if finding.fault is Fault.CANDIDATE]

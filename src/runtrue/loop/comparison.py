@@ -8,7 +8,7 @@ from runtrue.loop.fault import Fault
 from runtrue.loop.finding import Finding, Location, Outcome, Verdict
 
 
-def still_judged(baseline: Verdict, verdict: Verdict) -> Verdict:
+def fail_if_tests_vanished(baseline: Verdict, verdict: Verdict) -> Verdict:
     """`verdict`, failed when cases that the baseline ran were quietly not run this time.
 
     A candidate must not pass by having its tests skipped, deselected or made to vanish.
@@ -29,8 +29,8 @@ def still_judged(baseline: Verdict, verdict: Verdict) -> Verdict:
     return replace(verdict, passed=False, findings=tuple(findings))
 
 
-def steady(first: Verdict, second: Verdict) -> Verdict:
-    """What holds of two verdicts on the same candidate: what failed in one of them is flaky.
+def merge_reruns(first: Verdict, second: Verdict) -> Verdict:
+    """Return what holds of two verdicts on the same candidate: what failed in one of them is flaky.
 
     `first` may itself be what holds of two.
     """
@@ -59,7 +59,9 @@ def steady(first: Verdict, second: Verdict) -> Verdict:
     )
 
 
-def within_task(verdict: Verdict, files: tuple[str, ...], baseline: Verdict | None) -> Verdict:
+def drop_known_failures(
+    verdict: Verdict, files: tuple[str, ...], baseline: Verdict | None
+) -> Verdict:
     """`verdict` without the failures of other files that were there before: they never block."""
     if not files or not verdict.findings:
         return verdict
@@ -76,12 +78,12 @@ def within_task(verdict: Verdict, files: tuple[str, ...], baseline: Verdict | No
 
 
 def is_one_of(file: str, names: tuple[str, ...]) -> bool:
-    """Whether a file, named from the sandbox's root, is one that is named from somewhere in it."""
+    """True if a file, named from the sandbox's root, is one that is named from somewhere in it."""
     return any(file == name or file.endswith(f"/{name}") for name in names)
 
 
 def may_be_one_of(file: str, names: tuple[str, ...]) -> bool:
-    """Whether a file is one of some, where each may be named from anywhere in the sandbox."""
+    """True if a file is one of some, where each may be named from anywhere in the sandbox."""
     return is_one_of(file, names) or any(name.endswith(f"/{file}") for name in names)
 
 

@@ -13,7 +13,7 @@ _T = TypeVar("_T")
 
 
 async def in_time(begin: Callable[[], Awaitable[_T]], seconds: float | None) -> _T | None:
-    """What comes of something, or None when it is not there within so many seconds.
+    """Return what comes of something, or None when it is not there within so many seconds.
 
     It is not begun where there are none left. Without a number, it is waited for.
     """

@@ -54,7 +54,7 @@ class Why(StrEnum):
     ATTEMPTS_SPENT = "attempts_spent"
     TIME_SPENT = "time_spent"
     MONEY_SPENT = "money_spent"
-    #: What would mend it lies outside of what the strategy allows.
+    #: The fix is outside of what the strategy allows.
     OUT_OF_BOUNDS = "out_of_bounds"
     #: What would be done is a person's to approve: no revision of the strategy gets around that.
     NEEDS_APPROVAL = "needs_approval"
@@ -88,7 +88,7 @@ class Decision:
 
 
 def decide(policy: Policy, history: History) -> Decision:
-    """What happens after `history` under `policy`. The same history gives the same decision."""
+    """Decide what happens next. The same history gives the same decision."""
     decision = _unescalated(policy, history)
     conditions = set(_conditions(policy, history, decision))
     flags = _flags(policy, history, conditions)
@@ -155,13 +155,13 @@ def _unescalated(policy: Policy, history: History) -> Decision:
 
 
 def what_is_spent(budget: Budget) -> Why | None:
-    """Whether time or money is used up, so that nothing more may be done."""
+    """True if time or money is used up, so that nothing more may be done."""
     if budget.seconds <= 0:
         return Why.TIME_SPENT
     return Why.MONEY_SPENT if budget.cost is not None and budget.cost <= 0 else None
 
 
-#: What a fix was rejected for that is not the fixer's to put right.
+#: Reasons for a rejection that no fixer can do anything about.
 _NOT_ALLOWED = {
     Reason.OUT_OF_BOUNDS: Why.OUT_OF_BOUNDS,
     Reason.NEEDS_APPROVAL: Why.NEEDS_APPROVAL,
@@ -169,7 +169,7 @@ _NOT_ALLOWED = {
 
 
 def _what_is_not_allowed(best: Attempt, history: History) -> Why | None:
-    """Whether what a step did, or a fixer did last, is outside of the bounds or to be approved."""
+    """True if what a step did, or a fixer did last, is outside of the bounds or to be approved."""
     if any(finding.category == NEEDS_APPROVAL for finding in best.blocking):
         return Why.NEEDS_APPROVAL
     faults = {finding.fault for finding in best.blocking}
@@ -182,12 +182,12 @@ def _what_is_not_allowed(best: Attempt, history: History) -> Why | None:
 
 
 def _beyond(policy: Policy, why: Why, best: Attempt, history: History) -> Decision:
-    """What happens when no fix within the strategy is left: revise it, or give up."""
+    """Return what happens when no fix within the strategy is left: revise it, or give up."""
     # Once a person has spoken, nothing is allowed but what they say.
     untold = not (history.is_later or history.answers or history.revisions)
     by_itself = policy.revision is Revise.AUTO and untold and why is not Why.NEEDS_APPROVAL
     is_bound = why in _NOT_ALLOWED.values()
-    if by_itself or (history.told and is_bound and policy.revision is not Revise.NEVER):
+    if by_itself or (history.is_advised and is_bound and policy.revision is not Revise.NEVER):
         return Decision(
             action=Action.REVISE,
             why=why,
@@ -198,7 +198,7 @@ def _beyond(policy: Policy, why: Why, best: Attempt, history: History) -> Decisi
 
 
 def _is_allowed(history: History) -> bool:
-    """Whether a person, asked about the latest attempt, said to accept what gates found.
+    """True if a person, asked about the latest attempt, said to accept what gates found.
 
     It may have been checked once more since: as it was edited, or as it is.
     """
@@ -210,19 +210,19 @@ def _is_allowed(history: History) -> bool:
 
 
 def _is_tentative(attempt: Attempt, policy: Policy) -> bool:
-    """Whether only fixers that try what held elsewhere made the fix of an attempt."""
+    """True if only fixers that try what held elsewhere made the fix of an attempt."""
     parts = [part for part in attempt.fix.parts if part.files] if attempt.fix else []
     return bool(parts) and all(part.fixer in policy.tentative for part in parts)
 
 
 def _may_pass_by_itself(attempt: Attempt) -> bool:
-    """Whether nothing is known against the candidate, and something failed that may be gone now."""
+    """True if nothing is known against the candidate, and something failed that may be gone now."""
     faults = {finding.fault for finding in attempt.blocking}
     return Fault.CANDIDATE not in faults and any(f.transient for f in attempt.blocking)
 
 
 def _obstacle(budget: Budget, history: History) -> Why | None:
-    """What stands in the way of one more fix."""
+    """Return what stands in the way of one more fix."""
     since = history.since_last_answer()
     reasons = [
         rejection.reason
@@ -255,7 +255,7 @@ def _give_up(policy: Policy, why: Why, best: Attempt) -> Decision:
     is_spent = why in (Why.TIME_SPENT, Why.MONEY_SPENT) and policy.stops_when_spent
     if policy.ask_human and not is_spent:
         return Decision(action=Action.ASK, why=why, candidate=best.candidate, findings=findings)
-    # What no change to the candidate can mend is for a person; the rest simply failed.
+    # What no change to the candidate can fix is for a person; the rest simply failed.
     status = RunState.ESCALATED if why is Why.NOT_THE_CANDIDATE else RunState.FAILED
     return Decision(
         action=Action.STOP, why=why, candidate=best.candidate, findings=findings, status=status
@@ -285,7 +285,7 @@ def _conditions(policy: Policy, history: History, decision: Decision) -> Iterato
 def _escalated(
     trigger: Trigger, decision: Decision, policy: Policy, history: History
 ) -> Decision | None:
-    """What a trigger makes of a decision; nothing when it has done all that it can."""
+    """Return what a trigger makes of a decision; nothing when it has done all that it can."""
     findings = decision.findings or history.latest.blocking
     escalation = Escalation(
         trigger=trigger, attempts=len(history.attempts), rejections=len(history.rejections)
@@ -329,7 +329,7 @@ def _strongest(policy: Policy, history: History) -> str | None:
 
 
 def _can_be_asked(above: str | None, policy: Policy, history: History) -> bool:
-    """Whether there is time, and a stronger fixer that has not been asked already."""
+    """True if there is time, and a stronger fixer that has not been asked already."""
     asked = history.senior is not None or any(
         escalation.above == above and history.in_vain(escalation)
         for escalation in history.escalations
@@ -340,7 +340,7 @@ def _can_be_asked(above: str | None, policy: Policy, history: History) -> bool:
 
 
 def _is_answered(condition: Condition, history: History) -> bool:
-    """Whether all that a condition holds for now was there when a person last answered."""
+    """True if all that a condition holds for now was there when a person last answered."""
     if not history.answers:
         return False
     before = history.attempts[: history.answers[-1].attempts]
@@ -349,7 +349,7 @@ def _is_answered(condition: Condition, history: History) -> bool:
 
 
 def _flags(policy: Policy, history: History, conditions: set[Condition]) -> tuple[Condition, ...]:
-    """What holds, or held after an earlier attempt, and is only flagged."""
+    """Return what holds, or held after an earlier attempt, and is only flagged."""
     held = {c for c in _AT_ONCE for a in history.attempts if _signs(c, history, a)}
     return tuple(c for c in Condition if c in conditions | held and _is_flagged(policy, c))
 
@@ -364,7 +364,7 @@ _AT_ONCE = (
 
 
 def _signs(condition: Condition, history: History, attempt: Attempt) -> set[tuple[str, str | None]]:
-    """What a condition holds for in an attempt: cases, or findings by fingerprint and file."""
+    """Return the cases, or the findings by fingerprint and file, that a condition is about."""
     if condition is Condition.REGRESSION_DETECTED:
         return {(case, None) for case in history.regressions(attempt)}
     return {(f.fingerprint, f.location.file) for f in attempt.blocking if _sign_of(f) is condition}
@@ -390,7 +390,7 @@ def _gate_of(finding: Finding) -> Condition | None:
 
 
 def _is_flagged(policy: Policy, condition: Condition | None) -> bool:
-    """Whether a condition is only flagged."""
+    """True if a condition is only flagged."""
     rules = _rules(policy)
     return condition in rules and rules[condition].action is Response.FLAG_AND_CONTINUE
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from runtrue.encoding import encoded
 from runtrue.loop.bounds import Bounds, matches
 from runtrue.loop.comparison import is_one_of
-from runtrue.loop.hiding import Hide
+from runtrue.loop.redact import Hide
 from runtrue.loop.seams import Sandbox
 from runtrue.loop.workshop import readable
 

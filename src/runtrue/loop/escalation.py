@@ -1,4 +1,4 @@
-"""Escalation: what makes a loop turn to somebody else, whom to, and what they are told."""
+"""Escalation: what makes a loop turn to somebody else, to whom, and what they get to see."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ class Fault(StrEnum):
     """Who failed. Only `candidate` findings go to a fixer."""
 
     CANDIDATE = "candidate"
-    #: What would mend it lies outside of what the strategy allows.
+    #: The fix is outside of what the strategy allows.
     STRATEGY = "strategy"
     #: The check itself is broken: its program is missing, it found nothing to check.
     CHECK = "check"

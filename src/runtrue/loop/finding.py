@@ -94,5 +94,5 @@ class Verdict:
 
     @property
     def blocks(self) -> bool:
-        """Whether the candidate cannot be accepted because of it."""
+        """True if the candidate cannot be accepted because of it."""
         return self.mode is Mode.REQUIRED and not self.passed

@@ -14,9 +14,9 @@ from runtrue.loop.deadline import TIME_IS_UP, in_time
 from runtrue.loop.edit import EditRules, Refused, guard_edit
 from runtrue.loop.events import BackingOff, FixAttempted, FixerFinished, FixerStarted
 from runtrue.loop.finding import Finding
-from runtrue.loop.hiding import hidden_proposal
 from runtrue.loop.history import Fix, FixPart, History, Reason, Rejection, Skip
 from runtrue.loop.policy import Budget
+from runtrue.loop.redact import redacted_proposal
 from runtrue.loop.seams import Fixer, FixTask, Proposal
 from runtrue.loop.workshop import RepairState, Workshop, readable
 
@@ -150,7 +150,7 @@ class _Climb:
         )
         proposed = await in_time(lambda: fixer.propose(task, sandbox.workplace()), left)
         proposed = proposed or Proposal(description="", failure=TIME_IS_UP)
-        proposal = hidden_proposal(proposed, self.workshop.hide)
+        proposal = redacted_proposal(proposed, self.workshop.hide)
         rules = self._rules(fixer, findings, before)
         edit = guard_edit(sandbox, before, rules, texts=proposal.texts, failure=proposal.failure)
         is_failure = edit.refused in (Refused.FAILED, Refused.SECRET)

@@ -123,17 +123,17 @@ class Attempt:
 
     @property
     def passed(self) -> bool:
-        """Whether every required check that was run passed."""
+        """True if every required check that was run passed."""
         return not any(verdict.blocks for verdict in self.verdicts)
 
     @property
     def works(self) -> bool:
-        """Whether all that still blocks was found by gates, on code that passes its checks."""
+        """True if all that still blocks was found by gates, on code that passes its checks."""
         gates = (COVERAGE_UNMET, SECURITY_ISSUE, TESTS_MISSING)
         return all(finding.category in gates for finding in self.blocking)
 
     def verdict(self, check: str) -> Verdict | None:
-        """What the named check said, if it was run."""
+        """Return what the named check said, if it was run."""
         return next((v for v in self.verdicts if v.check == check), None)
 
 
@@ -337,7 +337,7 @@ class History:
         return last
 
     def in_vain(self, escalation: Escalation) -> bool:
-        """Whether no stronger fixer took on what was escalated."""
+        """True if no stronger fixer took on what was escalated."""
         number = self.attempts[escalation.attempts - 1].number
         return any(
             rejection.reason is Reason.NOBODY_STRONGER and rejection.after == number
@@ -345,8 +345,8 @@ class History:
         )
 
     @property
-    def told(self) -> bool:
-        """Whether a person has said something, and nothing was tried since."""
+    def is_advised(self) -> bool:
+        """True if a person has said something, and nothing was tried since."""
         since = self.since_last_answer()
         return bool(self.answers) and not (since.attempts or since.rejections or since.revisions)
 
@@ -372,7 +372,7 @@ def _failures(attempt: Attempt) -> Counter[tuple[str, str | None]]:
 
 
 def _is_doctest(case: str) -> bool:
-    """Whether a case is named after what a module holds: `shop.py::shop.total`."""
+    """True if a case is named after what a module holds: `shop.py::shop.total`."""
     file, _, test = case.partition("::")
     name = test.partition("[")[0]
     return "." in name or name == file.rpartition("/")[2].removesuffix(".py")

@@ -1,4 +1,4 @@
-"""Lineage: which fixes, one upon the other, made a candidate, and what each of them mended."""
+"""Lineage: the fixes that made a candidate, one upon the other, and the findings each fixed."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def lineage(history: History, candidate: str) -> Iterator[Attempt]:
         candidate = attempt.fix.base if attempt.fix else ""
 
 
-def mended(attempt: Attempt, history: History) -> Iterator[Finding]:
+def fixed_findings(attempt: Attempt, history: History) -> Iterator[Finding]:
     """The findings of the candidate that a fix was made from that are gone after it."""
     base = attempt.fix.base if attempt.fix else ""
     before = next((a for a in history.attempts if a.candidate == base), None)

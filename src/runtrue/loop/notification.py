@@ -1,4 +1,4 @@
-"""Notifications: through which channel an escalation is told, and how. People set these."""
+"""Notifications: through which channel people hear of an escalation, and how. People set these."""
 
 from __future__ import annotations
 

@@ -122,7 +122,7 @@ class Budget:
 
     @classmethod
     def left(cls, policy: Policy, history: History) -> Budget:
-        """What `policy` still allows after `history`."""
+        """Return what `policy` still allows after `history`."""
         since = history.since_last_answer()
         spent = [rejection.reason for rejection in since.rejections]
         seniors = [

@@ -25,7 +25,7 @@ class Check(Protocol):
 
     @property
     def mode(self) -> Mode:
-        """Whether its failure blocks."""
+        """True if its failure blocks."""
         ...
 
     @property
@@ -51,7 +51,7 @@ class Gate(Protocol):
 
     @property
     def mode(self) -> Mode:
-        """Whether its failure blocks."""
+        """True if its failure blocks."""
         ...
 
     async def judge(self, workplace: Workplace, trial: Trial) -> Verdict:
@@ -61,7 +61,7 @@ class Gate(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trial:
-    """What a gate is told: the candidate, what the checks said of it, and all attempts before."""
+    """What a gate gets: the candidate, the verdicts of the checks, and all attempts before."""
 
     candidate: str
     verdicts: tuple[Verdict, ...]
@@ -130,25 +130,25 @@ class Fixer(Protocol):
 
     @property
     def trusted(self) -> bool:
-        """Whether it may edit the files that judge the candidate, as a formatter may."""
+        """True if it may edit the files that judge the candidate, as a formatter may."""
         ...
 
     @property
     def repeatable(self) -> bool:
-        """Whether asking it a second time may give something else."""
+        """True if asking it a second time may give something else."""
         ...
 
     @property
     def side_effect(self) -> bool:
-        """Whether it acts outside of the sandbox, so that it must not be fired twice unasked."""
+        """True if it acts outside of the sandbox, so that it must not be fired twice unasked."""
         ...
 
     def unavailable(self) -> str | None:
-        """Why it cannot be used at all, if it cannot."""
+        """Return why it cannot be used at all, if it cannot."""
         ...
 
     def accepts(self, finding: Finding) -> bool:
-        """Whether it can take this finding on."""
+        """True if it can take this finding on."""
         ...
 
     async def propose(self, task: FixTask, workplace: Workplace) -> Proposal:
@@ -166,7 +166,7 @@ class Anticipating(Protocol):
     async def fails_again(
         self, verdict: Verdict, tests: Set[str], workplace: Workplace
     ) -> bool | None:
-        """Whether all of some tests that failed do so in another process; None if it cannot tell.
+        """True if all of some tests that failed do so in another process; None if it cannot tell.
 
         It has to run them anyway, and less is done twice than if the check were run again.
         """
@@ -178,7 +178,7 @@ class Analyst(Protocol):
 
     @property
     def blocking(self) -> bool:
-        """Whether that takes long enough to be worth a thread."""
+        """True if that takes long enough to be worth a thread."""
         ...
 
     def analyse(self, attempt: Attempt, history: History) -> Analysis:
@@ -188,7 +188,7 @@ class Analyst(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Notice:
-    """What came of an escalation: where its report lies, and whether anybody was told."""
+    """The report of an escalation, and whether anybody was notified."""
 
     report: str
     channel: str
@@ -232,15 +232,15 @@ class Sandbox(Protocol):
         ...
 
     def missing(self, files: tuple[str, ...], candidate: str) -> tuple[str, ...]:
-        """Those of `files` that a candidate has not got."""
+        """Return those of `files` that a candidate has not got."""
         ...
 
     def count_lines(self, old: str, new: str) -> tuple[int, int]:
-        """How many lines were added and removed between two candidates."""
+        """Return how many lines were added and removed between two candidates."""
         ...
 
     def protected(self, files: tuple[str, ...]) -> tuple[str, ...]:
-        """Those of `files` that judge the candidate: tests and the configuration of checks."""
+        """Return the judges among `files`: tests and the configuration of checks."""
         ...
 
     def content_hash(self, file: str, candidate: str) -> str | None:
@@ -248,9 +248,9 @@ class Sandbox(Protocol):
         ...
 
     def may_add(self, file: str, candidate: str) -> bool:
-        """Whether a file is a test that a candidate has not got, so that it may be added."""
+        """True if a file is a test that a candidate has not got, so that it may be added."""
         ...
 
     def workplace(self) -> Workplace:
-        """Where commands on the candidate run."""
+        """Return where commands on the candidate run."""
         ...

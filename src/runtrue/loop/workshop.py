@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 
 from runtrue.loop.bounds import Bounds
 from runtrue.loop.decide import Decision
-from runtrue.loop.hiding import Hide
 from runtrue.loop.history import Fix, History, Skip
 from runtrue.loop.policy import Policy
+from runtrue.loop.redact import Hide
 from runtrue.loop.seams import Analyst, Check, Escalator, Fixer, Gate, Notice, Sandbox
 from runtrue.redaction import Redactor
 

@@ -5,17 +5,6 @@
 
 from runtrue.loop import AutomationProfile, Bounds
 from runtrue.plan.context import PlanContext
-from runtrue.plan.driving import (
-    Standing,
-    Wanted,
-    answer_for,
-    expire,
-    must_be_complete,
-    must_be_open,
-    must_not_be_applied,
-    standing_of,
-    wanted_by,
-)
 from runtrue.plan.events import (
     ApplyRefused,
     ApplyRenewed,
@@ -32,10 +21,21 @@ from runtrue.plan.events import (
 )
 from runtrue.plan.execute_step import STEP
 from runtrue.plan.loop import prepare_plan, start_plan
-from runtrue.plan.making import plan_use
 from runtrue.plan.orchestrator import FixThenRevalidateOrchestrator
 from runtrue.plan.plan import KIND, PlanRequest, Validation, ValidationKind
 from runtrue.plan.plan_file import load_plan_file
+from runtrue.plan.plan_request import plan_use
+from runtrue.plan.plan_status import (
+    Standing,
+    Wanted,
+    answer_for,
+    expire,
+    must_be_complete,
+    must_be_open,
+    must_not_be_applied,
+    standing_of,
+    wanted_by,
+)
 from runtrue.plan.progress import StepResult, Strategizing
 from runtrue.plan.report import (
     FixEntry,

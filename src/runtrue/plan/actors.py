@@ -20,8 +20,8 @@ from runtrue.fixers import (
 )
 from runtrue.loop import Attempt, FixTask, History, Workplace
 from runtrue.plan.plan import PlanRequest
-from runtrue.plan.prompting import file_names, fill, step_files, step_prompt
 from runtrue.plan.seams import ActorReply, StepActor, StepTask
+from runtrue.plan.step_prompts import file_names, fill, step_files, step_prompt
 from runtrue.plan.strategy import Actor, Step
 from runtrue.plan.validation import test_checks
 
@@ -35,7 +35,7 @@ _PROPERTIES: dict[str, Any] = {
 
 
 def actor_of(step: Step, request: PlanRequest, hide: Hide, held: Held = dict) -> StepActor:
-    """Who does a step. `hide` takes out of prompts what must not be in them.
+    """Return who does a step. `hide` takes out of prompts what must not be in them.
 
     `held` gives the number of verified fixes by cause and kind of edit, for `search`.
     """
@@ -43,7 +43,7 @@ def actor_of(step: Step, request: PlanRequest, hide: Hide, held: Held = dict) ->
         case Actor.COMMAND:
             return CommandActor(step.command or "", timeout=request.agent.timeout, hide=hide)
         case Actor.TOOL:
-            return ToolActor(request.mending)
+            return ToolActor(request.autofix)
         case Actor.SEARCH:
             return SearchActor(request, held)
         case Actor.MODEL:
@@ -60,7 +60,7 @@ def unavailable_actors(request: PlanRequest, hide: Hide) -> dict[Actor, str]:
 
 
 class CommandActor:
-    """Runs the step's command. It is told of the step as the `command` fixer is of findings."""
+    """Runs the step's command. It gets the step as the `command` fixer gets findings."""
 
     def __init__(self, command: str, *, timeout: float, hide: Hide) -> None:
         self._command = command
@@ -74,8 +74,10 @@ class CommandActor:
     async def act(self, task: StepTask, workplace: Workplace) -> ActorReply:
         """Run it. That it fails, or cannot be run, is the fault of the strategy that names it."""
         prompt = sendable(step_prompt(task, self._hide))
-        told = command_variables(prompt, task.findings, workplace, self._hide)
-        ran = await run_command(self._command, workplace, timeout=self._timeout, variables=told)
+        variables = command_variables(prompt, task.findings, workplace, self._hide)
+        ran = await run_command(
+            self._command, workplace, timeout=self._timeout, variables=variables
+        )
         return ActorReply(
             description=ran.said or self._command,
             failure=ran.failure,
@@ -84,16 +86,16 @@ class CommandActor:
 
 
 class ToolActor:
-    """Runs the commands that mend what the validations find."""
+    """Runs the commands that fix what the validations find."""
 
     def __init__(self, commands: Mapping[str, str]) -> None:
         self._commands = dict(commands)
 
     def unavailable(self) -> str | None:
-        """Why it cannot be used at all: no validation has a mending command."""
+        """Return why it cannot be used at all: no validation has an autofix command."""
         if self._commands:
             return None
-        return "no validation here has a command that mends what it finds (`fix`)"
+        return "no validation here has a command that fixes what it finds (`fix`)"
 
     async def act(self, task: StepTask, workplace: Workplace) -> ActorReply:
         """Run them all."""
@@ -109,7 +111,7 @@ class SearchActor:
         self._fixer = SearchFixer(self._checks, request.search, judges=request.judges, held=held)
 
     def unavailable(self) -> str | None:
-        """Why it cannot be used at all: no validation runs Python tests."""
+        """Return why it cannot be used at all: no validation runs Python tests."""
         return self._fixer.unavailable()
 
     async def act(self, task: StepTask, workplace: Workplace) -> ActorReply:
@@ -118,7 +120,7 @@ class SearchActor:
         attempt = Attempt(number=1, candidate="", verdicts=verdicts)
         findings = tuple(one for one in attempt.blocking if self._fixer.accepts(one))
         if not findings:
-            return ActorReply(description="no test fails that an edit could mend", texts={})
+            return ActorReply(description="no test fails that an edit could fix", texts={})
         fix = FixTask(findings=findings, history=History(attempts=(attempt,)), bounds=task.bounds)
         proposal = await self._fixer.propose(fix, workplace)
         in_vain = None if proposal.texts else proposal.description
@@ -141,7 +143,7 @@ class ModelActor:
         self._hide = hide
 
     def unavailable(self) -> str | None:
-        """Why it cannot be used at all: no model is configured."""
+        """Return why it cannot be used at all: no model is configured."""
         return self._editor.unavailable()
 
     async def act(self, task: StepTask, workplace: Workplace) -> ActorReply:
@@ -177,7 +179,7 @@ class AgentActor:
         self._hide = hide
 
     def unavailable(self) -> str | None:
-        """Why it cannot be used at all: none is configured."""
+        """Return why it cannot be used at all: none is configured."""
         return None if self._agent.command else "no agent is configured ([fixers.agent] command)"
 
     async def act(self, task: StepTask, workplace: Workplace) -> ActorReply:

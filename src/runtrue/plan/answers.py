@@ -6,11 +6,11 @@ from typing import Any
 
 
 def answer_text(result: Any) -> str:
-    """What a person said, however it was given."""
+    """Return what a person said, however it was given."""
     text = result.get("text") if isinstance(result, dict) else result
     return str(text or "").strip()
 
 
 def is_yes(text: str) -> bool:
-    """Whether an answer approves."""
+    """True if an answer approves."""
     return text.lower() in ("y", "yes", "true", "approve", "approved", "go", "ok")

@@ -66,11 +66,11 @@ async def deliver(run: Run, context: PlanContext, plan: PlanRun) -> bool:
                 return False
     if outcome is Settlement.FAILED:
         return True
-    # A plan that has only been validated once more for that was told to apply already.
+    # The user's `apply` still holds where the plan was validated once more for it.
     is_offered = not plan.applying and not context.request.profile.auto_apply
     plan.applying = False
     while True:
-        if is_offered and not await is_told_to_apply(run, plan):
+        if is_offered and not await is_to_be_applied(run, plan):
             return False
         applied = await run.step("apply", partial(_apply, context), plan.base, plan.candidate)
         plan.advance(Happening.STARTED)
@@ -168,8 +168,8 @@ def _edited(context: PlanContext, candidate: str) -> str:
     return guard_edit(context.sandbox, candidate, PERSON).candidate
 
 
-async def is_told_to_apply(run: Run, plan: PlanRun) -> bool:
-    """Wait to be told to apply; False if it is to be validated once more as it is now."""
+async def is_to_be_applied(run: Run, plan: PlanRun) -> bool:
+    """Wait for `apply`; False if the plan is to be validated once more as it is now."""
     question = {"offer": True, "diff": plan.diff, "refused": plan.progress.refused}
     answer = await run.ask("offer", question)
     if isinstance(answer, dict) and "candidate" in answer:

@@ -184,14 +184,14 @@ class _Acting:
         return acted
 
     def _workplace(self, step: Step) -> Workplace:
-        """Where a step is done: with the network, if it says that it needs it."""
+        """Return where a step is done: with the network, if it says that it needs it."""
         workplace = self.context.sandbox.workplace()
         if not step.network or workplace.confinement is None:
             return workplace
         return replace(workplace, confinement=workplace.confinement.also(network=None))
 
     def _refusal(self) -> str | None:
-        """Why a step may not be done without a person's approval."""
+        """Return why a step may not be done without a person's approval."""
         step, request = self.inputs.step, self.context.request
         if step.signature in self.inputs.approved:
             return None
@@ -202,7 +202,7 @@ class _Acting:
         return None
 
     def _needs_approval(self, step: Step) -> bool:
-        """Whether a machine has thought of a command, and no person has allowed such."""
+        """True if a machine has thought of a command, and no person has allowed such."""
         request = self.context.request
         own = request.strategy or Strategy()
         if any(step.signature == one.signature for _, one in own.all_steps()):
@@ -221,7 +221,7 @@ class _Acting:
         )
 
     def _is_wanted(self, file: str, bounds: Bounds) -> bool:
-        """Whether the bounds name a file by more than a pattern for everything."""
+        """True if the bounds name a file by more than a pattern for everything."""
         named = [path for path in bounds.paths or () if path.strip("./*")]
         return any(matches(file, path) for path in named)
 
@@ -247,11 +247,11 @@ class _Acting:
         step, outside, judges = self.inputs.step, readable(outside), readable(judges)
         emit(StepRefused(step=step.id, failure=acted.failure, outside=outside))
         said = " ".join(acted.description.split())[-_SAID:]
-        told = f": {said}" if said and said not in str(acted.failure) and not outside else ""
+        detail = f": {said}" if said and said not in str(acted.failure) and not outside else ""
         finding = Finding(
             source=STEP,
             category=category,
-            message=f"{step.id} ({step.description}): {acted.failure}{told}",
+            message=f"{step.id} ({step.description}): {acted.failure}{detail}",
             fault=Fault.STRATEGY,
             attempted=outside,
             available=(self.inputs.bounds.paths or ()) if outside else (),

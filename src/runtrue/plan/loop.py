@@ -18,7 +18,7 @@ from runtrue.plan.deliver import deliver
 from runtrue.plan.execute_step import execute_step
 from runtrue.plan.learn import learn
 from runtrue.plan.next_step import Next, pick_next
-from runtrue.plan.orchestrator import FixThenRevalidateOrchestrator, Result
+from runtrue.plan.orchestrator import FixThenRevalidateOrchestrator, Validated
 from runtrue.plan.plan import KIND, PlanRequest
 from runtrue.plan.report import report_of
 from runtrue.plan.states import Happening, PlanState
@@ -66,7 +66,7 @@ async def execute_steps(run: Run, context: PlanContext, plan: PlanRun) -> None:
                 return
         # A step that was refused has its verdict already.
         result = await orchestrator.revalidate(run, plan, is_checked=not is_done)
-        if result is Result.STOPPED:
+        if result is Validated.STOPPED:
             return
 
 

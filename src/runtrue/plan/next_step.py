@@ -87,7 +87,7 @@ def approved_deletes(bounds: Bounds, progress: Progress, profile: AutomationProf
 
 
 def is_proved(plan: PlanRun) -> bool:
-    """Whether every required validation has passed on exactly this content."""
+    """True if every required validation has passed on exactly this content."""
     return all(
         plan.progress.proved.get(validation.name) == plan.candidate
         for validation in plan.request.validations
@@ -96,7 +96,7 @@ def is_proved(plan: PlanRun) -> bool:
 
 
 def _all_ran(plan: PlanRun) -> bool:
-    """Whether every validation has said something about the candidate as it is now."""
+    """True if every validation has said something about the candidate as it is now."""
     ran = {
         verdict.check
         for chapter in plan.progress.chapters

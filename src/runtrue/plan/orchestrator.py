@@ -34,10 +34,10 @@ from runtrue.plan.seams import Strategist
 _SHOWN = 5
 
 
-class Result(StrEnum):
+class Validated(StrEnum):
     """How the validation of a step, or of the whole, ended."""
 
-    VALIDATED = "validated"
+    PASSED = "passed"
     #: The strategy was revised: the new steps are to be done.
     REVISED = "revised"
     STOPPED = "stopped"
@@ -59,7 +59,7 @@ class FixThenRevalidateOrchestrator:
         self._instruction = instruction
         self._approves = approves_revisions
 
-    async def revalidate(self, run: Run, plan: PlanRun, *, is_checked: bool = False) -> Result:
+    async def revalidate(self, run: Run, plan: PlanRun, *, is_checked: bool = False) -> Validated:
         """Repair the candidate within the bounds, revise the strategy, or stop.
 
         `is_checked` says that the history ends with verdicts on the candidate already.
@@ -69,7 +69,7 @@ class FixThenRevalidateOrchestrator:
             await report_decision(run, plan, decision)
             if decision.action is Action.ACCEPT:
                 _finish_step(plan)
-                return Result.VALIDATED
+                return Validated.PASSED
             if decision.action is Action.STOP:
                 break
             revised = await revise(
@@ -80,12 +80,12 @@ class FixThenRevalidateOrchestrator:
             match revised:
                 case Revised.BY_ITSELF:
                     adopt_revision(plan)
-                    return Result.REVISED
+                    return Validated.REVISED
                 case Revised.APPROVED:
                     # Those who approve may have edited the files as well.
                     await keep_edits(run, self._workshop, plan)
                     adopt_revision(plan)
-                    return Result.REVISED
+                    return Validated.REVISED
                 case Revised.FAILED:
                     is_checked = True
                 case Revised.REFUSED:
@@ -97,7 +97,7 @@ class FixThenRevalidateOrchestrator:
         step_id = plan.progress.step
         plan.close_chapter()
         plan.progress = plan.progress.with_state(step_id, StepState.FAILED)
-        return Result.STOPPED
+        return Validated.STOPPED
 
 
 def _finish_step(plan: PlanRun) -> None:

@@ -45,8 +45,8 @@ class PlanRequest:
     order: tuple[str, ...]
     agent: AgentConfig
     model: str | None
-    #: The commands of the `tool` fixer, by validation, and those that mend only what is safe to.
-    mending: dict[str, str]
+    #: The commands of the `tool` fixer, by validation, and those that fix only what is safe to fix.
+    autofix: dict[str, str]
     safe: tuple[str, ...]
     judges: tuple[str, ...]
     pass_environment: tuple[str, ...]

@@ -102,17 +102,17 @@ class Progress:
     proved: dict[str, str] = field(default_factory=dict)
     #: What a person has approved: signatures of steps, files to be deleted, and edited candidates.
     approved: tuple[str, ...] = ()
-    #: What a step that is done again is told of the first time.
+    #: The findings of the first time, for a step that is done again.
     findings: tuple[Finding, ...] = ()
     #: Why it was not applied, the last time that was wanted.
     refused: str | None = None
 
     def moved(self, happening: Happening) -> Progress:
-        """The same after something has happened to the plan."""
+        """Return the same after something has happened to the plan."""
         return replace(self, position=transition(self.position, happening))
 
     def with_state(self, step: str | None, state: StepState) -> Progress:
-        """The same with another state of a step."""
+        """Return the same with another state of a step."""
         return self if step is None else replace(self, states={**self.states, step: state})
 
     @property
@@ -130,7 +130,7 @@ class Progress:
 
     @property
     def is_later(self) -> bool:
-        """Whether the strategy was revised, or a person has spoken."""
+        """True if the strategy was revised, or a person has spoken."""
         return bool(self.guidance()) or any(one.step for one in self.strategies)
 
     @property
@@ -147,7 +147,7 @@ class Progress:
 
 
 def cost_of(usage: dict[str, float] | None) -> float:
-    """What something cost, as far as that is known."""
+    """Return what something cost, as far as that is known."""
     return (usage or {}).get("cost", 0.0)
 
 

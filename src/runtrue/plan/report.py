@@ -294,7 +294,7 @@ def recorded_report(run: RunRow) -> PlanReport | None:
 
 
 def position_of(progress: Progress, status: RunState, question: Question | None) -> Position:
-    """Where a plan stands, with what the journal knows of it."""
+    """Return where a plan stands, with what the journal knows of it."""
     position = progress.position
     if status is RunState.CANCELLED:
         return Position(position.phase, PlanState.CANCELLED)
@@ -304,7 +304,7 @@ def position_of(progress: Progress, status: RunState, question: Question | None)
         # Asked by the repair cycle, or by a revision, which know nothing of positions.
         return Position(Phase.EXECUTE, PlanState.WAITING)
     if position.state is PlanState.COMPLETE and status is not RunState.WAITING:
-        # It was told to apply, and has not come to the end of that.
+        # The user said `apply`, and that has not ended.
         return Position(Phase.APPLY, PlanState.PROCESSING)
     return position
 
@@ -352,8 +352,8 @@ def _fixes(history: History) -> Iterator[tuple[Fix, str, bool, Attempt]]:
         base = next(a for a in history.attempts if a.candidate == fix.base)
         is_human = bool(fix.parts) and all(part.fixer == "human" for part in fix.parts)
         failing = {verdict.check for verdict in attempt.verdicts if verdict.blocks}
-        mended = not failing & set(fix.checks)
-        result = "passed" if not failing else "broke_another" if mended else "failed"
+        is_fixed = not failing & set(fix.checks)
+        result = "passed" if not failing else "broke_another" if is_fixed else "failed"
         yield fix, result, not is_human and number > 0, base
 
 
@@ -418,7 +418,7 @@ def _why(why: Any, state: PlanState) -> str | None:
 
 
 def _matters(state: PlanState) -> bool:
-    """Whether findings that are left still say something."""
+    """True if findings that are left still say something."""
     return state not in (PlanState.COMPLETE, PlanState.APPLIED)
 
 
@@ -495,7 +495,7 @@ def _step(progress: Progress, depth: int, step: Step) -> StepReport:
 
 
 def step_state(progress: Progress, step: Step) -> StepState:
-    """How it stands with a step: with one that has steps of its own, how it stands with those."""
+    """Return the state of a step: of one with steps of its own, the state of those."""
     if step.is_leaf:
         return progress.states.get(step.id, StepState.PENDING)
     below = {step_state(progress, one) for one in step.steps}

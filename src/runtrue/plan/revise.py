@@ -62,7 +62,7 @@ class ReviseInputs:
     allowed: tuple[str, ...]
     approved: tuple[str, ...]
     guidance: tuple[str, ...]
-    told: bool
+    is_advised: bool
     #: The seconds that are left of the plan's time, where anything bounds it.
     left: float | None
 
@@ -118,7 +118,7 @@ def _inputs(plan: PlanRun, workshop: Workshop) -> ReviseInputs:
     progress, history, decision = plan.progress, plan.history, plan.last_decision
     step, bounds = affected(progress, history)
     needed = seen_from(plan.prefix, history.needed)
-    said = history.answers[-1] if history.told else None
+    said = history.answers[-1] if history.is_advised else None
     return ReviseInputs(
         candidate=decision.candidate,
         strategy=progress.strategy or Strategy(),
@@ -129,7 +129,7 @@ def _inputs(plan: PlanRun, workshop: Workshop) -> ReviseInputs:
         allowed=_allowed(said, step, needed) if said else (),
         approved=_approved(said, step, bounds, needed) if said else (),
         guidance=progress.guidance(history),
-        told=said is not None,
+        is_advised=said is not None,
         left=Budget.deadline(workshop.policy, history),
     )
 
@@ -213,9 +213,9 @@ class _Revision:
             revised = replace(revised, seconds=time.monotonic() - started)
             sandbox.restore(inputs.candidate)
         is_late = inputs.left is not None and revised.seconds >= inputs.left
-        if revised.failure is not None and (inputs.told or inputs.needed) and not is_late:
+        if revised.failure is not None and (inputs.is_advised or inputs.needed) and not is_late:
             # A person who allows nothing has it done again, with what they said.
-            paths = () if inputs.told else tuple(map(as_pattern, inputs.needed))
+            paths = () if inputs.is_advised else tuple(map(as_pattern, inputs.needed))
             usage, seconds = revised.usage, revised.seconds
             revised = least(inputs.step, inputs.bounds, paths, revised.failure)
             revised = replace(revised, usage=usage, seconds=seconds)
@@ -232,10 +232,10 @@ class _Revision:
         return revised
 
     def is_asked_about(self, revised: Strategized) -> bool:
-        """Whether a person is to approve of it."""
+        """True if a person is to approve of it."""
         # What a person has allowed, or done again, is approved; what a machine makes of it is not.
-        is_said = self.inputs.told and revised.least
-        return revised.failure is None and (self.approves or self.inputs.told) and not is_said
+        is_said = self.inputs.is_advised and revised.least
+        return revised.failure is None and (self.approves or self.inputs.is_advised) and not is_said
 
     async def _ask(self) -> Strategized:
         sandbox = self.workshop.sandbox
@@ -249,7 +249,7 @@ class _Revision:
             bounds=self.inputs.bounds,
             findings=self.inputs.findings,
             needed=self.inputs.needed,
-            told=self.inputs.told,
+            is_advised=self.inputs.is_advised,
         )
         return await self.strategist.revise(task, sandbox.workplace())
 
@@ -276,7 +276,7 @@ def _allowed(said: Answer, step: Step, needed: tuple[str, ...]) -> tuple[str, ..
 
 
 def _approved(said: Answer, step: Step, bounds: Bounds, needed: tuple[str, ...]) -> tuple[str, ...]:
-    """What a person has approved beside paths: what the step does, and files to be deleted."""
+    """Return what a person approved beside paths: what the step does, and deletions."""
     is_approved = is_yes(said.text) or step.id in said.allowed
     # What was needed although it is within the bounds was to be deleted.
     inside = [file for file in needed if not bounds.outside((file,))]
@@ -291,7 +291,7 @@ def _noted(progress: Progress, inputs: ReviseInputs, result: Strategized, by: st
         step=inputs.step.id,
         findings=tuple(finding.message for finding in inputs.findings[:_SHOWN]),
         needed=inputs.needed,
-        told=inputs.told,
+        told=inputs.is_advised,
         failure=result.failure,
         usage=result.usage,
     )

@@ -45,7 +45,7 @@ class StepActor(Protocol):
     """Does a step, by editing the files of the workplace."""
 
     def unavailable(self) -> str | None:
-        """Why it cannot be used at all, if it cannot."""
+        """Return why it cannot be used at all, if it cannot."""
         ...
 
     async def act(self, task: StepTask, workplace: Workplace) -> ActorReply:
@@ -67,11 +67,11 @@ class StrategyTask:
     subtree: Step | None = None
     #: The bounds that hold for that step.
     bounds: Bounds = _UNBOUNDED
-    #: What could not be mended, and the files outside of the bounds that were needed for it.
+    #: What could not be fixed, and the files outside of the bounds that were needed for it.
     findings: tuple[Finding, ...] = ()
     needed: tuple[str, ...] = ()
     #: Whether a person has just said something about it.
-    told: bool = False
+    is_advised: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,5 +111,5 @@ class Strategist(Protocol):
         ...
 
     async def revise(self, task: StrategyTask, workplace: Workplace) -> Strategized:
-        """Steps in place of the subtree, under which the findings can be mended."""
+        """Steps in place of the subtree, under which the findings can be fixed."""
         ...

@@ -32,7 +32,7 @@ class PlanState(StrEnum):
 
     @property
     def is_terminal(self) -> bool:
-        """Whether nothing leads on from here."""
+        """True if nothing leads on from here."""
         return self in (PlanState.FAILED, PlanState.CANCELLED, PlanState.APPLIED)
 
 
@@ -41,7 +41,7 @@ class Happening(StrEnum):
 
     STARTED = "started"
     STRATEGIZED = "strategized"
-    #: The strategy is revised: a part of it is to be executed anew.
+    #: The strategy is revised: a part of it is executed again.
     REVISED = "revised"
     PAUSED = "paused"
     ANSWERED = "answered"
@@ -122,7 +122,7 @@ TRANSITIONS: Mapping[Position, Mapping[Happening, Position]] = {
 
 
 def transition(position: Position, happening: Happening) -> Position:
-    """Where a plan is after something has happened to it. Raises PlanError where it cannot be."""
+    """Return the next position of a plan. Raises PlanError for what cannot happen there."""
     possible = TRANSITIONS.get(position, {})
     if happening not in possible:
         known = ", ".join(sorted(possible)) or "nothing"

@@ -16,8 +16,8 @@ from runtrue.loop import Workplace, as_pattern
 from runtrue.models import BadOutput, ModelError, Usage, fence, open_model
 from runtrue.plan.actors import unavailable_actors
 from runtrue.plan.plan import PlanRequest
-from runtrue.plan.prompting import fill, strategy_prompt
 from runtrue.plan.seams import Strategist, Strategized, StrategyTask, least
+from runtrue.plan.step_prompts import fill, strategy_prompt
 from runtrue.plan.strategy import Actor, Strategy
 from runtrue.plan.strategy_data import steps_from, strategy_from
 
@@ -28,7 +28,7 @@ _REASON = 1_000
 _DEPTH = 3
 _ACTORS = {
     Actor.COMMAND: "`command`: runs the `command` of the step, a line for the shell.",
-    Actor.TOOL: "`tool`: runs the formatters and linters of the project, which mend what they can.",
+    Actor.TOOL: "`tool`: runs the formatters and linters of the project, which fix what they can.",
     Actor.SEARCH: "`search`: repairs code by trying small edits.",
     Actor.MODEL: "`model`: a language model that edits files, and runs nothing.",
     Actor.AGENT: "`agent`: a coding agent that edits files, and can run commands.",
@@ -36,7 +36,7 @@ _ACTORS = {
 
 
 def strategist_of(request: PlanRequest, hide: Hide) -> Strategist:
-    """Who makes and revises strategies, as the request says."""
+    """Return who makes and revises strategies, as the request says."""
     if request.strategist == "model":
         return ModelStrategist(request, os.environ, hide=hide)
     if request.strategist == "agent":
@@ -58,12 +58,12 @@ class BoundsStrategist:
         return Strategized(description="", failure=why)
 
     async def revise(self, task: StrategyTask, workplace: Workplace) -> Strategized:
-        """The same step, allowed to change what was needed; never against what a person says."""
+        """Return the same step, allowed to change what was needed, unless a person said no."""
         step = task.subtree
         if step is None or not task.needed:
             why = "nothing is known that would have to be allowed"
             return Strategized(description="", failure=why)
-        if task.told:
+        if task.is_advised:
             return Strategized(description="", failure="a person has allowed nothing")
         new = task.bounds.outside(task.needed)
         if not new:

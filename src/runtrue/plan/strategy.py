@@ -44,7 +44,7 @@ class Step:
 
     @property
     def is_leaf(self) -> bool:
-        """Whether it is something to do itself."""
+        """True if it is something to do itself."""
         return not self.steps
 
 
@@ -68,7 +68,7 @@ class Strategy:
         return next((step for _, step in self.all_steps() if step.id == step_id), None)
 
     def replaced(self, step_id: str, steps: tuple[Step, ...]) -> Strategy:
-        """The same with one step, and all below it, exchanged for others."""
+        """Return the same with one step, and all below it, exchanged for others."""
         return replace(self, steps=_replaced(self.steps, step_id, steps))
 
 

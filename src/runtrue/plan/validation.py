@@ -56,7 +56,7 @@ def test_checks(request: PlanRequest) -> tuple[CommandCheck, ...]:
 def concerns(
     request: PlanRequest, sandbox: TreeSandbox
 ) -> Callable[[Check, tuple[str, ...]], bool]:
-    """Whether a validation watches any of some changed files, as seen from the root."""
+    """True if a validation watches any of some changed files, as seen from the root."""
     watches = {validation.name: validation.watches for validation in request.validations}
 
     def concern(check: Check, files: tuple[str, ...]) -> bool:

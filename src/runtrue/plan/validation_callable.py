@@ -24,7 +24,7 @@ from runtrue.loop import (
     Workplace,
     fault_of_exception,
 )
-from runtrue.plan import calling
+from runtrue.plan import callable_program
 
 #: What a function says is recorded, and shown to fixers.
 _LARGEST = 1024 * 1024
@@ -44,7 +44,7 @@ class _Trouble(msgspec.Struct, frozen=True):
     sample: str | None = None
 
 
-class _Answer(msgspec.Struct, frozen=True):
+class _Reply(msgspec.Struct, frozen=True):
     """What the other side writes: what the function says, or why it says nothing."""
 
     passed: bool = False
@@ -87,7 +87,7 @@ class CallableCheck:
         with tempfile.NamedTemporaryFile(dir=workplace.scratch) as answer:
             try:
                 ended = await process.run(
-                    [sys.executable, *_OPTIONS, calling.__file__, answer.name],
+                    [sys.executable, *_OPTIONS, callable_program.__file__, answer.name],
                     cwd=workplace.directory,
                     env=environment,
                     timeout=self.timeout,
@@ -162,7 +162,7 @@ class _Unreadable(Exception):
         self.trouble = _Trouble(category, message)
 
 
-def _read(ended: process.Ended, answered: bytes) -> _Answer:
+def _read(ended: process.Ended, answered: bytes) -> _Reply:
     if ended.timed_out:
         raise _Unreadable(TIMEOUT, f"it did not end within {ended.seconds:.0f} s")
     if not answered:
@@ -173,7 +173,7 @@ def _read(ended: process.Ended, answered: bytes) -> _Answer:
         limit = f"more than {_LARGEST // 1024**2} MB"
         raise _Unreadable("wrong_result", f"what it returned is {limit}; return less")
     try:
-        answer = msgspec.json.decode(answered, type=_Answer)
+        answer = msgspec.json.decode(answered, type=_Reply)
     except (msgspec.MsgspecError, RecursionError) as error:
         message = f"what it returned cannot be kept as JSON: {error}"
         raise _Unreadable("wrong_result", message) from None

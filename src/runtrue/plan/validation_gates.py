@@ -60,7 +60,7 @@ class CoverageCheck(_GateCheck):
         return self.validation.command or ""
 
     async def run(self, workplace: Workplace) -> Verdict:
-        """Measure and judge. The coverage of tests that fail means nothing: those are told."""
+        """Measure and judge. The coverage of tests that fail means nothing: those are reported."""
         candidate = self.sandbox.snapshot()
         tests = await command_check(self.validation, cover=True).run(workplace)
         if not tests.passed:

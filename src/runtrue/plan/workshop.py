@@ -19,7 +19,7 @@ def workshop_of(context: PlanContext) -> Workshop:
         memory=context.memory,
         project=context.project,
         judges=request.judges,
-        autofix=request.mending,
+        autofix=request.autofix,
         safe=request.safe,
         tests=test_checks(request),
         search=request.search,

@@ -78,7 +78,7 @@ def _functions(holder: object) -> list[str]:
 
 
 def result_of(returned: object) -> dict[str, Any]:
-    """What a function returned, a mapping or an object with attributes, as the answer."""
+    """Return what a function returned, a mapping or an object with attributes, as the answer."""
     if isinstance(returned, Mapping):
         found = {key: returned.get(key) for key in ("passed", "message", "data")}
     else:
@@ -122,14 +122,14 @@ def ask(name: str, directory: str, places: list[str]) -> bytes:
         sys.path[:] = [*places, *installed]
         return encode(result_of(function(Path(directory))))
     except Trouble as trouble:
-        told = {
+        answer = {
             "category": trouble.category,
             "message": str(trouble),
             "available": trouble.available,
         }
     except BaseException as error:
-        told = _explain(error)
-    return encode({"trouble": told})
+        answer = _explain(error)
+    return encode({"trouble": answer})
 
 
 def _holds(place: str, name: str) -> bool:
@@ -142,14 +142,14 @@ def _explain(error: BaseException) -> dict[str, Any]:
     with contextlib.suppress(Exception):
         message = str(error)
     frames = traceback.extract_tb(error.__traceback__)[-MOST_FRAMES:]
-    told = {
+    answer = {
         "category": type(error).__name__,
         "message": f"it raised {type(error).__name__}" + (f": {message}" if message else ""),
         "mro": [cls.__name__ for cls in type(error).__mro__],
         "errno": error.errno if isinstance(error, OSError) else None,
         "sample": "".join(traceback.format_list(frames)),
     }
-    return {key: _text(value) if isinstance(value, str) else value for key, value in told.items()}
+    return {key: _text(value) if isinstance(value, str) else value for key, value in answer.items()}
 
 
 def _text(text: str) -> str:

@@ -1,4 +1,4 @@
-"""Prompts: what those who do steps and make strategies are told, from the files beside this."""
+"""Prompts: for steps and strategies, from the files beside this."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _PATH = re.compile(r"[\w./-]*\w\.\w+")
 
 
 def step_prompt(task: StepTask, hide: Hide) -> str:
-    """What is said to whoever does a step."""
+    """Return the prompt for a step."""
     rules = bounds_text(task.bounds)
     return fill(
         "step",
@@ -64,7 +64,7 @@ def step_files(task: StepTask, workplace: Workplace) -> str:
 def strategy_prompt(
     task: StrategyTask, workplace: Workplace, actors: Iterable[str], hide: Hide
 ) -> str:
-    """What is said to whoever makes a strategy, or revises one: from the project's directory."""
+    """Return the prompt for making a strategy, or revising one, with paths from the project."""
     project = workplace.directory
     words = (*task.guidance, task.instruction)
     also = [*task.needed, *_mentioned(words, workplace)]
@@ -119,7 +119,7 @@ def _revision(task: StrategyTask, hide: Hide) -> str:
 
 
 def _inside(leads: Iterable[Lead], workplace: Workplace) -> list[Lead]:
-    """Those of some files that lie in the project's directory, as seen from there."""
+    """Return those of some files that lie in the project's directory, as seen from there."""
     project = PurePosixPath(workplace.directory.relative_to(workplace.root).as_posix())
     return [
         Lead(PurePosixPath(lead.file).relative_to(project).as_posix(), lead.lines)

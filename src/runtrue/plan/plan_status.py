@@ -31,9 +31,9 @@ from runtrue.plan.states import Phase, PlanState
 class Wanted(StrEnum):
     """What a plan that is parked waits for."""
 
-    #: To be told to execute.
+    #: The command to execute.
     BEGIN = "begin"
-    #: To be told to apply.
+    #: The command to apply.
     APPLY = "apply"
     #: A person's yes to a strategy, to a revision of it, or to what a step would do.
     APPROVAL = "approval"
@@ -42,12 +42,12 @@ class Wanted(StrEnum):
 
     @property
     def is_prompt(self) -> bool:
-        """Whether it is for `plan prompt`, and not for a command of its own."""
+        """True if it is for `plan prompt`, and not for a command of its own."""
         return self in (Wanted.APPROVAL, Wanted.GUIDANCE)
 
 
 def wanted_by(question: dict[str, Any] | None) -> Wanted | None:
-    """What a question is for; nothing without one."""
+    """Return what a question is for; nothing without one."""
     if question is None:
         return None
     if question.get("why") == Why.NEEDS_APPROVAL:
@@ -76,13 +76,13 @@ class Standing:
 
     @property
     def is_applying(self) -> bool:
-        """Whether it was told to apply, and has not come to the end of that."""
+        """True if the user said `apply`, and that has not ended."""
         return (self.report.phase, self.report.state) == (Phase.APPLY, PlanState.PROCESSING)
 
     def edited(self) -> str | None:
         """The candidate that somebody has made of the sandbox since it was left, if so.
 
-        Not for a plan that is being driven, whose files are those of whoever is at work.
+        Not for a plan that is being driven, whose files are being worked on.
         """
         if self.candidate is None:
             return None
@@ -102,7 +102,7 @@ class Standing:
 
 
 def standing_of(journal: Journal, home: Home, run: RunRow) -> Standing:
-    """Where a plan stands, out of its replayed steps. Nothing is executed."""
+    """Return where a plan stands, out of its replayed steps. Nothing is executed."""
     request = request_of(run)
     place = PlanContext.of(run, request, home)
     question = journal.open_question(run.id)
@@ -110,7 +110,7 @@ def standing_of(journal: Journal, home: Home, run: RunRow) -> Standing:
     plan: PlanRun = segment.state
     asyncio.run(replay(segment.work, journal.load(run.id)))
     if plan.sandbox is not None and plan.fix_diffs is None:
-        # Only a plan that has come to an end has them on record.
+        # Only a plan that has ended has them on record.
         with suppress(SandboxError):
             plan.fix_diffs = fix_diffs(place.sandbox, tried_fixes(plan), place.hide)
     report = recorded_report(run)
@@ -119,7 +119,7 @@ def standing_of(journal: Journal, home: Home, run: RunRow) -> Standing:
 
 
 def answer_for(standing: Standing, text: str, allow: tuple[str, ...] = ()) -> dict[str, Any]:
-    """What is recorded when a person says something to a plan.
+    """Return what is recorded when a person says something to a plan.
 
     Raises PlanError where it waits for nothing of the kind, and for what cannot be meant.
     """
@@ -195,7 +195,7 @@ def _is_left(step: StepReport) -> bool:
 
 
 def is_expired(run: RunRow, question: Question | None) -> bool:
-    """Whether a plan waits for a person who has not answered in time."""
+    """True if a plan waits for a person who has not answered in time."""
     if run.state is not RunState.WAITING or question is None or question.answered:
         return False
     wanted = wanted_by(question.question)

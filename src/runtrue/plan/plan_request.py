@@ -48,7 +48,7 @@ def plan_use(
     """Settle a plan: `what` is the path of a plan file, or an instruction.
 
     What was named on the command line comes before what the file says, the file before `[plans]`,
-    and that before the profile. Raises UsageError for a plan that could never come to an end.
+    and that before the profile. Raises UsageError for a plan that could never end.
     """
     profiles = config.plans.all_profiles()
     if profile is not None and (problem := problem_of_profile(profile, profiles)):
@@ -72,7 +72,7 @@ def plan_use(
         configured = replace(configured, answer_within=None)
     used = _limited(own, file, configured)
     validations = _validations(project, config, file)
-    mending = AutofixCommands.of({each.name: (each.command, each.fix) for each in validations})
+    autofix = AutofixCommands.of({each.name: (each.command, each.fix) for each in validations})
     return PlanRequest(
         project=str(project),
         instruction=file.instruction,
@@ -91,8 +91,8 @@ def plan_use(
         isolation=_isolation(config, file.strategy),
         agent=replace(config.fixers.agent, command=agent or config.fixers.agent.command),
         model=model,
-        mending=mending.commands,
-        safe=mending.safe,
+        autofix=autofix.commands,
+        safe=autofix.safe,
         judges=tuple(pattern for each in validations for pattern in judges_of(each, project)),
         pass_environment=config.sandbox.env,
         limits=config.policy,
@@ -100,7 +100,7 @@ def plan_use(
 
 
 def _isolation(config: Config, strategy: Strategy | None) -> IsolationConfig:
-    """How steps and validations are confined; they see the files that a person's steps name."""
+    """Return how steps and validations are confined; they see files that a person's steps name."""
     isolation = Isolation.of(config.isolation).config
     steps = [step for _, step in strategy.all_steps()] if strategy else []
     named = (str(file) for step in steps for file in files_named(step.command or ""))
@@ -158,7 +158,7 @@ def _validations(project: Path, config: Config, file: PlanFile) -> tuple[Validat
     own = {validation.name: validation for validation in file.validations}
     shared = {name: each.named(name) for name, each in config.plans.validations.items()}
     if STEP in {**shared, **own}:
-        raise UsageError(f"no validation can be called {STEP!r}: that is how steps are told of")
+        raise UsageError(f"no validation can be called {STEP!r}: steps have that name in reports")
     every = {**shared, **own} or {
         name: _of_check(name, check) for name, check in own_checks(project, config).items()
     }

@@ -30,7 +30,7 @@ class Hide(Protocol):
         ...
 
 
-def hidden_verdict(verdict: Verdict, hide: Hide) -> Verdict:
+def redacted_verdict(verdict: Verdict, hide: Hide) -> Verdict:
     """A verdict without secrets; its findings are still the same ones."""
     return replace(
         verdict,
@@ -42,7 +42,7 @@ def hidden_verdict(verdict: Verdict, hide: Hide) -> Verdict:
     )
 
 
-def hidden_proposal(proposal: Proposal, hide: Hide) -> Proposal:
+def redacted_proposal(proposal: Proposal, hide: Hide) -> Proposal:
     """A proposal without secrets in what was said of it. The files are as they were made."""
     analysis = proposal.analysis
     return replace(
@@ -50,7 +50,7 @@ def hidden_proposal(proposal: Proposal, hide: Hide) -> Proposal:
         description=hide(proposal.description),
         failure=proposal.failure and hide(proposal.failure),
         analysis=analysis and _analysis(analysis, hide),
-        # Code, by which it is told what was tried: only what is known to be secret is taken out.
+        # Code that was tried: only known secrets are redacted in it.
         trace=proposal.trace and _data(proposal.trace, hide.values, hide.values),
     )
 

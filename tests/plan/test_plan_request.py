@@ -12,8 +12,8 @@ import pytest
 from runtrue.config import Validation, ValidationKind, load_config
 from runtrue.errors import UsageError
 from runtrue.loop import PROFILES, Mode
-from runtrue.plan.making import plan_use
 from runtrue.plan.plan import PlanRequest
+from runtrue.plan.plan_request import plan_use
 
 MODEL = "openai:some"
 HAND_WRITTEN = """\
@@ -153,7 +153,7 @@ class TestValidations:
             ),
             Validation(name="b", command="b", mode=Mode.INFORMATIONAL),
         )
-        assert request.mending == {"a": "mend"}
+        assert request.autofix == {"a": "mend"}
         assert "x" in request.judges
 
     def test_and_else_those_that_are_found(self, project: Path) -> None:
@@ -161,7 +161,7 @@ class TestValidations:
         (project / "ruff.toml").touch()
         request = made(project, HAND_WRITTEN)
         assert [each.name for each in request.validations] == ["pytest", "ruff"]
-        assert request.mending == {"ruff": "ruff check . --fix"}
+        assert request.autofix == {"ruff": "ruff check . --fix"}
         assert request.safe == ("ruff",)
 
     def test_with_no_check_either_nothing_is_made(self, project: Path) -> None:
