@@ -297,15 +297,8 @@ def call_it(site: EditSite) -> Iterator[Edit]:
         yield program.replace("call", node, f"{text}()", unlikely=1.5)
     elif isinstance(node, ast.Attribute) and node.attr.startswith(("is_", "has_", "get_", "to_")):
         yield program.replace("call", node, f"{text}()", unlikely=2.0)
-    elif (
-        isinstance(node, ast.Name)
-        and node.id in program.names_in(program.tree)
-        and (
-            any(
-                isinstance(one, ast.FunctionDef) and one.name == node.id
-                for one in program.tree.body
-            )
-        )
+    elif isinstance(node, ast.Name) and any(
+        isinstance(one, ast.FunctionDef) and one.name == node.id for one in program.tree.body
     ):
         yield program.replace("call", node, f"{text}()", unlikely=2.5)
 

@@ -39,22 +39,15 @@ def through_self(site: EditSite) -> Iterator[Edit]:
             yield program.replace("self", node, f"{me}.{node.id}", unlikely=2.0)
         elif node.id in names and not is_known(program, node):
             yield program.replace("self", node, f"{owner.name}.{node.id}", unlikely=1.5)
-    if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-        names, me = members(program, owner), _self_name(program, node)
-        if (
-            me
-            and node.id in names
-            and isinstance(program.parents[node], ast.Assign | ast.AugAssign)
-        ):
-            yield program.replace("self", node, f"{me}.{node.id}", unlikely=1.2)
-    if (
-        isinstance(node, ast.Attribute)
-        and isinstance(node.value, ast.Name)
-        and node.value.id in ("self", "cls")
-        and node.attr not in members(program, owner)
-        and (node.attr in BUILTINS or node.attr in program.visible(node))
-    ):
-        yield from _without_self(program, node)
+    is_assigned = isinstance(program.parents[node], ast.Assign | ast.AugAssign)
+    match node:
+        case ast.Name(id=name, ctx=ast.Store()) if is_assigned:
+            if (me := _self_name(program, node)) and name in members(program, owner):
+                yield program.replace("self", node, f"{me}.{name}", unlikely=1.2)
+        case ast.Attribute(value=ast.Name(id="self" | "cls"), attr=name):
+            is_seen = name in BUILTINS or name in program.visible(node)
+            if name not in members(program, owner) and is_seen:
+                yield from _without_self(program, node)
 
 
 def _without_self(program: Program, node: ast.Attribute) -> Iterator[Edit]:
@@ -84,22 +77,14 @@ def members(program: Program, owner: ast.ClassDef) -> frozenset[str]:
     """The attributes and methods that a class, and its parents in the file, give themselves."""
     found = set(program.names_in(owner))
     for one in ast.walk(owner):
-        if (
-            isinstance(one, ast.Attribute)
-            and isinstance(one.ctx, ast.Store)
-            and isinstance(one.value, ast.Name)
-            and one.value.id in ("self", "cls")
-        ):
-            found.add(one.attr)
-    for base in owner.bases:
-        for one in program.tree.body:
-            if (
-                isinstance(one, ast.ClassDef)
-                and isinstance(base, ast.Name)
-                and one.name == base.id
-                and one is not owner
-            ):
-                found |= members(program, one)
+        match one:
+            case ast.Attribute(value=ast.Name(id="self" | "cls"), attr=name, ctx=ast.Store()):
+                found.add(name)
+    bases = {base.id for base in owner.bases if isinstance(base, ast.Name)}
+    for statement in program.tree.body:
+        match statement:
+            case ast.ClassDef(name=name) if name in bases and statement is not owner:
+                found |= members(program, statement)
     return frozenset(found)
 
 
@@ -179,13 +164,10 @@ def _methods_at(site: EditSite) -> Iterator[Function]:
         return
     # A call that could not be made never entered what has the wrong parameters.
     for failure in raised(site, "TypeError", "AttributeError"):
-        for one in ast.walk(site.program.tree):
-            if (
-                isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef)
-                and one is not function
-                and isinstance(site.program.parents[one], ast.ClassDef)
-                and (f"{one.name}()" in failure.message or "method" in failure.message)
-            ):
+        for one in walk(site.program.tree, ast.FunctionDef, ast.AsyncFunctionDef):
+            is_method = isinstance(site.program.parents[one], ast.ClassDef)
+            is_named = f"{one.name}()" in failure.message or "method" in failure.message
+            if one is not function and is_method and is_named:
                 yield one
 
 

@@ -135,13 +135,9 @@ def _likely_results(site: EditSite, function: Function) -> list[str]:
     for one in ast.walk(function):
         if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store):
             assigned[one.id] = max(one.lineno, assigned.get(one.id, 0))
-        if (
-            isinstance(one, ast.Call)
-            and isinstance(one.func, ast.Attribute)
-            and isinstance(one.func.value, ast.Name)
-        ):
-            name = one.func.value.id
-            assigned[name] = max(one.lineno, assigned.get(name, 0))
+        match one:
+            case ast.Call(func=ast.Attribute(value=ast.Name(id=name))):
+                assigned[name] = max(one.lineno, assigned.get(name, 0))
     given = sorted(parameters(function), key=lambda name: -assigned.get(name, 0))
     local = sorted(
         (name for name, _ in names if name not in given), key=lambda name: -assigned.get(name, 0)
@@ -149,11 +145,8 @@ def _likely_results(site: EditSite, function: Function) -> list[str]:
     inner = [one.name for one in function.body if isinstance(one, _FUNCTIONS)]
     called = [f"{name}({', '.join(given)})" for name in inner]
     ordered = [*inner, *local[:_MOST_NAMES], *given[:4], *defaults(site, function), *called]
-    if (
-        site.program.class_of(function) is not None
-        and function.args.args
-        and function.args.args[0].arg == "self"
-    ):
+    first = [one.arg for one in function.args.args[:1]]
+    if site.program.class_of(function) is not None and first == ["self"]:
         ordered.append("self")
     return list(dict.fromkeys(text for text in ordered if text != "None"))
 

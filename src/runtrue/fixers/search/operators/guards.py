@@ -31,6 +31,7 @@ from runtrue.fixers.search.program import Function, Program
 
 _CONSTANT = "it returns what a test expects"
 _MOST_CASES = 6
+_TAKES_OUT = ("pop", "popleft", "remove")
 #: What a variable that is None may begin as.
 _BEGINNINGS = ("[]", "{}", '""', "0", "set()")
 
@@ -98,13 +99,10 @@ def _failing_cases(site: EditSite, node: ast.stmt) -> Iterator[tuple[str, str]]:
                         yield f"{key} >= len({owner})", f"{key} < len({owner})"
                     yield f"not {owner}", owner
             for one in parts:
-                if (
-                    isinstance(one, ast.Call)
-                    and isinstance(one.func, ast.Attribute)
-                    and one.func.attr in ("pop", "popleft", "remove")
-                ):
-                    owner = program.source(one.func.value)
-                    yield f"not {owner}", owner
+                match one:
+                    case ast.Call(func=ast.Attribute(value=base, attr=attr)) if attr in _TAKES_OUT:
+                        owner = program.source(base)
+                        yield f"not {owner}", owner
         if failure.exception == "ZeroDivisionError":
             for one in parts:
                 if isinstance(one, ast.BinOp) and isinstance(

@@ -110,14 +110,10 @@ def key(site: EditSite) -> Iterator[Edit]:
             for word in (".lower()", ".strip()", ".upper()"):
                 if isinstance(asked, ast.Name | ast.Attribute | ast.Call | ast.Subscript):
                     yield program.replace("key", asked, f"{text}{word}", unlikely=2.0)
-    if (
-        isinstance(node, ast.Subscript)
-        and isinstance(asked, ast.Constant)
-        and isinstance(asked.value, str)
-        and asked.value.isidentifier()
-        and any("not subscriptable" in one.message for one in raised(site, "TypeError"))
-    ):
-        yield program.replace("key", node, f"{program.source(node.value)}.{asked.value}")
+    match node:
+        case ast.Subscript(value=owner, slice=ast.Constant(value=str(name))) if name.isidentifier():
+            if any("not subscriptable" in one.message for one in raised(site, "TypeError")):
+                yield program.replace("key", node, f"{program.source(owner)}.{name}")
 
 
 def name(site: EditSite) -> Iterator[Edit]:
