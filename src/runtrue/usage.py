@@ -42,7 +42,7 @@ class _Seen:
     """One process: its threads, its memory in bytes, its and its dead children's time."""
 
     pid: int
-    #: How far it is below the one that was started, which is ours, as are those right below it.
+    #: The distance from the process that was started, which is ours, as are those right below.
     depth: int
     threads: int
     memory: int

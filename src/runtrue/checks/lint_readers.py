@@ -102,16 +102,16 @@ def _broken(reader: Reader, tool: str, ended: Ended) -> Reading:
 def _without_option(argv: Sequence[str], *names: str) -> list[str]:
     """Return `argv` without these options and their values, however they are written."""
     joined = tuple(name if len(name) == 2 else f"{name}=" for name in names)
-    kept: list[str] = []
+    left: list[str] = []
     words = iter(argv)
     for word in words:
         if word == "--":
-            return [*kept, word, *words]
+            return [*left, word, *words]
         if word in names:
             next(words, None)
         elif not word.startswith(joined):
-            kept.append(word)
-    return kept
+            left.append(word)
+    return left
 
 
 def _with_options(argv: Sequence[str], *options: str) -> tuple[str, ...]:

@@ -33,7 +33,7 @@ _SAMPLE = 2_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunOptions:
-    """How a test command is to be run, beyond what it says itself.
+    """Options for a test command, beyond what it says itself.
 
     `cover` measures coverage, `fail_fast` stops at the first failure, `verbose` makes the
     framework's account of failures complete, `test_seconds` is the processor time of one test.

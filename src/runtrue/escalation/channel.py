@@ -14,7 +14,7 @@ from runtrue.escalation.report import EscalationReport
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Delivery:
-    """Whether a message has reached its receiver, and the details in one sentence."""
+    """The outcome of sending a message, with the details in one sentence."""
 
     delivered: bool
     detail: str

@@ -16,7 +16,7 @@ from runtrue.escalation.channel import Delivery, Message
 from runtrue.loop import Notification
 from runtrue.secrets import secret_of
 
-_TEXT = "$why\n\n$answer.\n\nThe report is attached, and lies in $path\n"
+_TEXT = "$why\n\n$answer.\n\nThe report is attached, and is in $path\n"
 _LIMIT = 100_000
 #: The receivers that a server refused, and why.
 _Refused = dict[str, tuple[int, bytes]]

@@ -97,7 +97,7 @@ class FixAttempt:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trace:
-    """Where one failure came from; `attempt` is the first that failed so."""
+    """The stack trace of one failure; `attempt` is the first that failed so."""
 
     attempt: int
     check: str

@@ -105,7 +105,7 @@ MIGRATIONS = [
         PRIMARY KEY (project, shape, fix)
     ) STRICT, WITHOUT ROWID;
     """,
-    # 4: which kinds of edits have held, by the cause of the failure that they fixed
+    # 4: which kinds of edits have passed, by the cause of the failure that they fixed
     """
     CREATE TABLE edits (
         cause TEXT NOT NULL,

@@ -94,12 +94,12 @@ def _with_ends(hunk: list[str]) -> list[str]:
     A text is then its lines, joined by newlines, whatever it ends with.
     """
     ended = [hunk[n - 1][:1] for n, line in enumerate(hunk) if line[:1] == _NO_NEWLINE and n]
-    kept = [line.rstrip("\r") for line in hunk if line[:1] != _NO_NEWLINE]
+    lines = [line.rstrip("\r") for line in hunk if line[:1] != _NO_NEWLINE]
     if ended == ["-"]:
-        kept.append("+")
+        lines.append("+")
     elif ended == ["+"]:
-        kept.append("-")
-    return kept
+        lines.append("-")
+    return lines
 
 
 def _of_hunk(hunk: list[str]) -> Iterator[ChangedLines]:

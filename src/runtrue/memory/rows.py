@@ -157,8 +157,8 @@ def drop_failures(db: sqlite3.Connection, where: str, values: Values) -> int:
     for shape in {shape for _, shape in gone}:
         if db.execute("SELECT 1 FROM failures WHERE shape = ?", (shape,)).fetchone():
             continue
-        kept = "SELECT error_type, message FROM shapes WHERE id = ?"
-        drop_words(db, shape, words_of(*db.execute(kept, (shape,)).fetchone()))
+        texts = "SELECT error_type, message FROM shapes WHERE id = ?"
+        drop_words(db, shape, words_of(*db.execute(texts, (shape,)).fetchone()))
         db.execute("DELETE FROM shapes WHERE id = ?", (shape,))
     return len(gone)
 

@@ -55,16 +55,16 @@ class FileStore:
     def set(self, name: str, value: str) -> None:
         """Rewrite the file with this secret in it."""
         if problem := problem_of_name(name) or problem_of_value(value):
-            raise StoreRefused(f"{name!r} cannot be kept: {problem}")
+            raise StoreRefused(f"{name!r} cannot be stored: {problem}")
         self._write({**self._read(), name: value})
 
     def delete(self, name: str) -> bool:
         """Rewrite the file without this secret."""
-        kept = self._read()
-        if name not in kept:
+        secrets = self._read()
+        if name not in secrets:
             return False
-        del kept[name]
-        self._write(kept)
+        del secrets[name]
+        self._write(secrets)
         return True
 
     def _read(self) -> dict[str, str]:
@@ -90,13 +90,13 @@ class FileStore:
     def _understood(self, data: bytes) -> dict[str, str]:
         remedy = "write it with `runtrue secret set NAME`"
         try:
-            kept = json.loads(data) if len(data) <= _LARGEST else None
+            secrets = json.loads(data) if len(data) <= _LARGEST else None
         except (ValueError, RecursionError):
             # The error would quote the content.
-            kept = None
-        if not isinstance(kept, dict) or not all(isinstance(v, str) for v in kept.values()):
+            secrets = None
+        if not isinstance(secrets, dict) or not all(isinstance(v, str) for v in secrets.values()):
             raise self._refused("it is no JSON object of names and texts", remedy)
-        return kept
+        return secrets
 
     def _require_own(self, found: os.stat_result) -> None:
         if not stat.S_ISREG(found.st_mode):
@@ -124,9 +124,9 @@ class FileStore:
     def _refused(self, why: str, remedy: str) -> StoreRefused:
         return StoreRefused(f"the secrets in {self.path} are not used: {why}; {remedy}")
 
-    def _write(self, kept: dict[str, str]) -> None:
+    def _write(self, secrets: dict[str, str]) -> None:
         directory = self.path.parent
-        text = json.dumps(kept, indent=1, sort_keys=True, ensure_ascii=False)
+        text = json.dumps(secrets, indent=1, sort_keys=True, ensure_ascii=False)
         try:
             directory.mkdir(mode=0o700, parents=True, exist_ok=True)
             self._require_safe_directory()

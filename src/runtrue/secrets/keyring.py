@@ -38,7 +38,7 @@ class KeyringStore:
     def set(self, name: str, value: str) -> None:
         """Store a secret in the keyring."""
         if problem := problem_of_name(name) or problem_of_value(value):
-            raise StoreRefused(f"{name!r} cannot be kept: {problem}")
+            raise StoreRefused(f"{name!r} cannot be stored: {problem}")
         self._asked(lambda keyring: keyring.set_password(_SERVICE, name, value))
         self._list((*self.names(), name))
 

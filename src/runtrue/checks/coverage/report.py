@@ -80,7 +80,7 @@ def left_coverage(reports: NewFiles, workplace: Workplace) -> Coverage | None:
 
 @dataclass(slots=True)
 class _LineCounts:
-    """How often the lines of each file ran; `base` is what the report's paths are relative to.
+    """The counts of lines of each file; the report's paths are relative to `base`.
 
     Files outside of the project, installed ones, and those that are gone are left out.
     """
