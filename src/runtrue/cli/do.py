@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from runtrue.cli import options
 from runtrue.cli.runner import run_and_show
 from runtrue.errors import UsageError
 from runtrue.flow import Journal
@@ -18,7 +19,7 @@ from runtrue.workflow import WorkflowStore
 @click.argument("task", metavar='"TASK"', nargs=-1, required=True)
 @click.option("--save", "name", metavar="NAME", help="Save the workflow under this name.")
 @click.option("--force", is_flag=True, help="Replace a workflow of that name.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
+@options.as_json
 def do(task: tuple[str, ...], name: str | None, force: bool, as_json: bool) -> int:
     """Do a task: plan a workflow, run it, fix what it got wrong, and offer to save it.
 

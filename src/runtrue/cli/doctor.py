@@ -19,6 +19,7 @@ import click
 
 from runtrue import __version__
 from runtrue.checks import Detected, detect_checks, find_program, is_shell
+from runtrue.cli import options
 from runtrue.cli.show import print_json
 from runtrue.config import Config, load_config
 from runtrue.errors import RuntrueError
@@ -47,7 +48,7 @@ class Fact:
 
 @click.command()
 @click.argument("path", default=".", type=click.Path(path_type=Path, exists=True, file_okay=False))
-@click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
+@options.as_json
 def doctor(path: Path, as_json: bool) -> int:
     """Tell what is available here and what is not.
 

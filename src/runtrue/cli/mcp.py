@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from runtrue.cli import options
 from runtrue.cli.run import pairs
 from runtrue.cli.show import print_json
 from runtrue.errors import HostError, UsageError
@@ -21,8 +22,6 @@ from runtrue.workflow import (
     add_server,
     remove_server,
 )
-
-_json = click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
 
 
 def _complete_server(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
@@ -47,7 +46,7 @@ def mcp() -> None:
 @click.option("--env", multiple=True, metavar="NAME=VALUE", help="A variable for the command.")
 @click.option("--header", multiple=True, metavar="NAME=VALUE", help="A header, with a URL.")
 @click.option("--force", is_flag=True, help="Replace a server of that name.")
-@_json
+@options.as_json
 def add(
     name: str,
     command: tuple[str, ...],
@@ -91,7 +90,7 @@ def add(
 
 @mcp.command()
 @_server
-@_json
+@options.as_json
 def remove(server: str, as_json: bool) -> int:
     """Remove a server from runtrue's home."""
     path = remove_server(Home.find(Path.cwd()), server)
@@ -103,7 +102,7 @@ def remove(server: str, as_json: bool) -> int:
 
 
 @mcp.command("list")
-@_json
+@options.as_json
 def list_servers(as_json: bool) -> int:
     """The configured servers, and how each is reached."""
     servers = Registry.here().servers
@@ -120,7 +119,7 @@ def list_servers(as_json: bool) -> int:
 
 @mcp.command()
 @_server
-@_json
+@options.as_json
 def tools(server: str, as_json: bool) -> int:
     """The tools of a server, asked of it now.
 

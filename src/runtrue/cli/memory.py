@@ -15,6 +15,7 @@ from typing import Any
 
 import click
 
+from runtrue.cli import options
 from runtrue.cli.show import counted, is_terminal, print_json, print_part, printable
 from runtrue.errors import HostError, UsageError
 from runtrue.home import Home
@@ -32,7 +33,6 @@ from runtrue.memory import (
 #: What has an id.
 _Kept = KnownFailure | RememberedFix | KnownName
 
-_json = click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
 _KINDS = ("fixes", "failures", "repairs")
 _NAME = re.compile(r"(fix|failure)-(\d{1,18})|(repair)-([0-9a-f]{8})")
 _DAY = 86_400.0
@@ -84,7 +84,7 @@ def memory() -> None:
     metavar="N",
     help="At most so many of each kind (20).",
 )
-@_json
+@options.as_json
 def list_memory(kind: str | None, limit: int, as_json: bool) -> int:
     """List what is remembered, the latest first."""
     wanted = (kind,) if kind else _KINDS
@@ -114,7 +114,7 @@ def list_memory(kind: str | None, limit: int, as_json: bool) -> int:
 @click.option(
     "--limit", type=click.IntRange(1, _MOST), default=5, metavar="N", help="At most so many (5)."
 )
-@_json
+@options.as_json
 def search(text: str, language: str | None, limit: int, as_json: bool) -> int:
     """The known failures that say most nearly the same as TEXT, with the fixes that held.
 
@@ -140,7 +140,7 @@ def search(text: str, language: str | None, limit: int, as_json: bool) -> int:
 
 @memory.command()
 @click.argument("name", metavar="ID")
-@_json
+@options.as_json
 def show(name: str, as_json: bool) -> int:
     """Everything about a fix, a failure or a repair."""
     with _opened() as memories:
@@ -168,7 +168,7 @@ def show(name: str, as_json: bool) -> int:
 @click.option(
     "--output", type=click.Path(path_type=Path, dir_okay=False), help="Write to this file instead."
 )
-@_json
+@options.as_json
 def export(output: Path | None, as_json: bool) -> int:
     """All that is remembered, as one JSON document."""
     with _opened() as memories:
@@ -206,7 +206,7 @@ def export(output: Path | None, as_json: bool) -> int:
 )
 @click.option("--all", "everything", is_flag=True, help="All of it.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
-@_json
+@options.as_json
 def forget(
     names: tuple[str, ...], older_than: float | None, everything: bool, yes: bool, as_json: bool
 ) -> int:

@@ -13,6 +13,7 @@ from typing import Any
 import click
 import msgspec
 
+from runtrue.cli import options
 from runtrue.cli.show import counted, print_json
 from runtrue.code import Facts, Kind, Metric, Period, metrics_of, periods_of
 from runtrue.errors import UsageError
@@ -37,7 +38,7 @@ _FAR = 32_503_680_000.0
 @click.option(
     "--kind", type=click.Choice([kind.value for kind in Kind]), help="Only runs of this kind."
 )
-@click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
+@options.as_json
 @click.option(
     "--html",
     "page",

@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from runtrue.cli import options
 from runtrue.cli.run import pairs
 from runtrue.cli.runner import run_and_show
 from runtrue.cli.show import print_json, print_part
@@ -22,8 +23,6 @@ from runtrue.workflow import (
     start_workflow,
 )
 
-_json = click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
-
 
 def _complete_type(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
     return [name for name in Registry.here().names() if name.startswith(incomplete)]
@@ -38,7 +37,7 @@ def node() -> None:
 
 
 @node.command("list")
-@_json
+@options.as_json
 def list_types(as_json: bool) -> int:
     """All node types, those of configured MCP servers included."""
     registry = Registry.here()
@@ -58,7 +57,7 @@ def list_types(as_json: bool) -> int:
 
 @node.command()
 @_type
-@_json
+@options.as_json
 def show(type: str, as_json: bool) -> int:
     """Show what a node type takes and gives.
 
@@ -88,7 +87,7 @@ def show(type: str, as_json: bool) -> int:
 @node.command()
 @_type
 @click.argument("params", metavar="[KEY=VALUE]...", nargs=-1)
-@_json
+@options.as_json
 def run(type: str, params: tuple[str, ...], as_json: bool) -> int:
     """Run one node by itself.
 

@@ -1,4 +1,4 @@
-"""Options that several commands on code have alike."""
+"""Options that several commands share."""
 
 from __future__ import annotations
 
@@ -6,8 +6,6 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 import click
-
-from runtrue.loop import CodeType
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
@@ -56,6 +54,8 @@ as_json = click.option("--json", "as_json", is_flag=True, help="One JSON documen
 
 
 def code_type(help_text: str) -> Callable[[_F], _F]:
-    """`--type`, with what it means to a command."""
+    """Return the option `--type`, with what it means to a command."""
+    from runtrue.loop import CodeType  # commands that share other options do not need it
+
     choice = click.Choice([one.value for one in CodeType])
     return click.option("--type", "code_type", type=choice, help=help_text)

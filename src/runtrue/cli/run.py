@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from runtrue.cli import options
 from runtrue.cli.runner import run_and_show
 from runtrue.cli.workflows import complete_workflow
 from runtrue.errors import UsageError
@@ -18,7 +19,7 @@ from runtrue.workflow import Registry, Workflow, load_workflow, start_workflow
 @click.command()
 @click.argument("workflow", metavar="NAME|FILE", shell_complete=complete_workflow)
 @click.argument("inputs", metavar="[KEY=VALUE]...", nargs=-1)
-@click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
+@options.as_json
 def run(workflow: str, inputs: tuple[str, ...], as_json: bool) -> int:
     """Run a saved workflow, or one from a file.
 

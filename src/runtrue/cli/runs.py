@@ -13,6 +13,7 @@ from typing import Any
 
 import click
 
+from runtrue.cli import options
 from runtrue.cli.kinds import kind_of
 from runtrue.cli.runner import after_expiry, report_of_run, run_and_show
 from runtrue.cli.show import is_terminal, print_json
@@ -38,7 +39,6 @@ def completes(kind: str | None = None) -> Callable[[Any, Any, str], list[str]]:
 
 
 _run_id = click.argument("run_id", metavar="[RUN]", required=False, shell_complete=completes())
-_json = click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
 
 
 @click.group()
@@ -54,7 +54,7 @@ def runs() -> None:
 @click.option(
     "--limit", type=click.IntRange(min=1), default=20, metavar="N", help="At most so many (20)."
 )
-@_json
+@options.as_json
 def list_runs(state: str | None, limit: int, as_json: bool) -> int:
     """List the latest runs, newest first."""
     home = Home.find(Path.cwd())
@@ -78,7 +78,7 @@ def list_runs(state: str | None, limit: int, as_json: bool) -> int:
 
 @runs.command()
 @_run_id
-@_json
+@options.as_json
 def show(run_id: str | None, as_json: bool) -> int:
     """Show what happened in a run: every attempt, fix, verdict and finding."""
     home = Home.find(Path.cwd())
@@ -116,7 +116,7 @@ def show(run_id: str | None, as_json: bool) -> int:
     metavar="NAME=VALUE",
     help="A secret input of a workflow, which is not kept. Can be repeated.",
 )
-@_json
+@options.as_json
 def resume(
     run_id: str | None, answer: str | None, force: bool, secrets: tuple[str, ...], as_json: bool
 ) -> int:
@@ -160,7 +160,7 @@ def _show_again(journal: Journal, home: Home, run: RunRow, *, as_json: bool) -> 
 
 @runs.command()
 @_run_id
-@_json
+@options.as_json
 def cancel(run_id: str | None, as_json: bool) -> int:
     """End a run, and stop the process that drives it. Its sandbox is kept."""
     with _journal(Home.find(Path.cwd())) as journal:

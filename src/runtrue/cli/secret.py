@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from runtrue.cli import options
 from runtrue.cli.show import is_terminal, print_json
 from runtrue.errors import HostError, UsageError
 from runtrue.secrets import Secrets, SecretStore, StoreRefused, StoreUnavailable, problem_of_name
@@ -14,7 +15,6 @@ from runtrue.secrets import Secrets, SecretStore, StoreRefused, StoreUnavailable
 #: Where a secret can be put; the environment is the shell's.
 _KEEPING = ("keyring", "file")
 
-_json = click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
 _store = click.option(
     "--store", type=click.Choice(_KEEPING), help="This store, not the first that can be used."
 )
@@ -46,7 +46,7 @@ def secret() -> None:
 @secret.command("set")
 @_name
 @_store
-@_json
+@options.as_json
 def set_secret(name: str, store: str | None, as_json: bool) -> int:
     """Keep a secret. Its value is asked for, or read from standard input: never an argument.
 
@@ -72,7 +72,7 @@ def set_secret(name: str, store: str | None, as_json: bool) -> int:
 
 
 @secret.command("list")
-@_json
+@options.as_json
 def list_secrets(as_json: bool) -> int:
     """The names of the secrets there are, and where each comes from; never a value.
 
@@ -100,7 +100,7 @@ def list_secrets(as_json: bool) -> int:
 @secret.command()
 @_name
 @_store
-@_json
+@options.as_json
 def delete(name: str, store: str | None, as_json: bool) -> int:
     """Delete a secret wherever it is kept.
 

@@ -1,4 +1,4 @@
-"""Values: results as a person wants to read them, and as a pipe wants to take them."""
+"""Results, as tables for a person and as text or JSON for a pipe."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import Any
 
 import click
 
-from runtrue.cli.show import printable
+from runtrue.cli.show import print_json, printable
 
 
 def print_value(outputs: dict[str, Any]) -> None:
-    """The outputs of a workflow on stdout: text as text, lists of objects as tables.
+    """Print the outputs of a workflow on stdout: text as text, lists of objects as tables.
 
     One output is printed by itself. Into a pipe, what is not text goes as JSON.
     """
@@ -19,7 +19,7 @@ def print_value(outputs: dict[str, Any]) -> None:
         _print_one(next(iter(outputs.values())))
         return
     if not sys.stdout.isatty():
-        _print_json(outputs)
+        print_json(outputs)
         return
     for name, value in outputs.items():
         is_short = not isinstance(value, list | dict) and "\n" not in _plain(value)
@@ -38,7 +38,7 @@ def _print_one(value: Any) -> None:
     elif sys.stdout.isatty() and _is_table(value):
         _print_table(value)
     elif isinstance(value, list | dict):
-        _print_json(value)
+        print_json(value)
     else:
         click.echo(_plain(value))
 
@@ -47,12 +47,6 @@ def _plain(value: Any) -> str:
     import msgspec
 
     return value if isinstance(value, str) else msgspec.json.encode(value).decode()
-
-
-def _print_json(value: Any) -> None:
-    import msgspec
-
-    click.echo(msgspec.json.format(msgspec.json.encode(value), indent=2).decode())
 
 
 def _is_table(value: Any) -> bool:

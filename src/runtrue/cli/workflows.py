@@ -9,6 +9,7 @@ from typing import Any
 import click
 from click.shell_completion import CompletionItem
 
+from runtrue.cli import options
 from runtrue.cli.show import counted, print_json, print_part, problem_as_finding
 from runtrue.errors import InvalidWorkflow, UsageError
 from runtrue.flow import Journal, RunState
@@ -22,8 +23,6 @@ from runtrue.workflow import (
     load_workflow,
     validate_workflow,
 )
-
-_json = click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
 
 
 def complete_workflow(
@@ -43,7 +42,7 @@ _name = click.argument("name", metavar="NAME", shell_complete=complete_workflow)
 
 @click.command()
 @_workflow
-@_json
+@options.as_json
 def check(workflow: str, as_json: bool) -> int:
     """Find everything that is wrong with a workflow, without running it.
 
@@ -87,7 +86,7 @@ def check(workflow: str, as_json: bool) -> int:
 @click.option("--run", "run_id", metavar="RUN", help="Save what `runtrue do` made in this run.")
 @click.option("--name", metavar="NAME", help="The name to save it under; else the file's.")
 @click.option("--force", is_flag=True, help="Replace a workflow of that name.")
-@_json
+@options.as_json
 def save(
     file: Path | None, run_id: str | None, name: str | None, force: bool, as_json: bool
 ) -> int:
@@ -130,7 +129,7 @@ def _made_in(home: Home, run_id: str) -> tuple[Workflow, str]:
 
 @click.command()
 @_name
-@_json
+@options.as_json
 def delete(name: str, as_json: bool) -> int:
     """Delete a saved workflow. Its runs are kept."""
     path = WorkflowStore(Home.find(Path.cwd())).delete(name)
@@ -142,7 +141,7 @@ def delete(name: str, as_json: bool) -> int:
 
 
 @click.command("list")
-@_json
+@options.as_json
 def list_workflows(as_json: bool) -> int:
     """List the saved workflows."""
     home = Home.find(Path.cwd())
@@ -175,7 +174,7 @@ def list_workflows(as_json: bool) -> int:
 
 @click.command()
 @_workflow
-@_json
+@options.as_json
 def show(workflow: str, as_json: bool) -> int:
     """Show what a workflow asks for, does and gives.
 
@@ -222,7 +221,7 @@ def _node_line(node: dict[str, Any]) -> str:
 @click.command()
 @_name
 @click.option("--limit", type=click.IntRange(min=1), default=20, metavar="N", help="At most (20).")
-@_json
+@options.as_json
 def history(name: str, limit: int, as_json: bool) -> int:
     """List the latest runs of a workflow, newest first."""
     home = Home.find(Path.cwd())

@@ -6,28 +6,17 @@ was. A file that cannot be read for what it is, is never written.
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Protocol
-
 from runtrue.cli.hooks.arranged import Arranged
 from runtrue.cli.hooks.claude_code import ClaudeCode
 from runtrue.cli.hooks.git import Git
 from runtrue.cli.hooks.pre_commit import PreCommit
 
-__all__ = ["HOOKS", "Arranged", "Hook"]
-
-
-class Hook(Protocol):
-    """A tool that can be made to call the gate."""
-
-    def install(self, project: Path) -> Arranged:
-        """Have it call the gate for a project."""
-        ...
-
-    def remove(self, project: Path) -> Arranged:
-        """Take that back."""
-        ...
+__all__ = ["HOOKS", "Arranged"]
 
 
 #: By the name that the command line takes.
-HOOKS: dict[str, Hook] = {"claude-code": ClaudeCode(), "git": Git(), "pre-commit": PreCommit()}
+HOOKS: dict[str, ClaudeCode | Git | PreCommit] = {
+    "claude-code": ClaudeCode(),
+    "git": Git(),
+    "pre-commit": PreCommit(),
+}
