@@ -117,9 +117,7 @@ def test_an_agent_that_gets_on_is_held_back_again_and_one_that_does_not_is_let_g
     assert "never run: shop.py: 7" in held.err
     let_go = stop(machine, project, active=True)
     assert (let_go.code, let_go.err) == (0, "")
-    assert (
-        "the change is NOT ready; the agent was told of 1 finding" in let_go.json["systemMessage"]
-    )
+    assert "the change is NOT ready; the agent was shown 1 finding" in let_go.json["systemMessage"]
     # The next time that it wants to stop by itself, and in another session, it is told again.
     assert stop(machine, project, active=False).code == 2
     assert stop(machine, project, active=True, session="two").code == 2

@@ -398,7 +398,7 @@ def test_a_path_that_is_not_in_the_answer_says_what_is(machine: Machine, here: P
     assert done.json["resumable"] is False
     assert not (here / "out.txt").exists()
     told = machine.runtrue("runs", "show").said
-    assert "the workflow is to be mended" in told
+    assert "fix the workflow file and rerun" in told
 
 
 @pytest.mark.parametrize(

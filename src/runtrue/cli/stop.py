@@ -121,9 +121,9 @@ def _earlier_findings(journal: Journal, request: CodeRequest) -> list[frozenset[
     session = request.stop.session if request.stop else None
     for run in journal.runs(kind=Kind.GATE, title=request.project):
         before = run.input.get("stop")
-        if not before or before.session != session or run.result is None:
+        if not before or before["session"] != session or run.result is None:
             continue
         earlier.append(signs_of(run.result_as(CodeReport).findings))
-        if not before.again:
+        if not before["again"]:
             break
     return earlier
