@@ -40,7 +40,7 @@ def recorded_request(run: RunRow, form: type[T]) -> T:
 
 
 class RunRequest(Protocol):
-    """What every request of a loop that changes a project says."""
+    """The settings that all loops which change a project share."""
 
     @property
     def project(self) -> str:

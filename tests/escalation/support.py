@@ -5,7 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from runtrue.escalation import EscalationReport, EscalationSubject, Message, report_on, write_report
+from runtrue.escalation import (
+    EscalationDetails,
+    EscalationSubject,
+    Message,
+    report_on,
+    write_report,
+)
 from runtrue.loop import (
     COVERAGE_UNMET,
     SECURITY_ISSUE,
@@ -128,7 +134,7 @@ def escalation(
     return Escalation(trigger=trigger, attempts=2, rejections=1)
 
 
-def report(*items: Item, **more: object) -> EscalationReport:
+def report(*items: Item, **more: object) -> EscalationDetails:
     return report_on(escalation(items=items or tuple(Item)), history(), subject(**more))
 
 

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from runtrue.errors import HostError
-from runtrue.escalation import EscalationReport, report_on, write_report
+from runtrue.escalation import EscalationDetails, report_on, write_report
 from runtrue.loop import Attempt, Condition, History, Item, Response
 from runtrue.redaction import Redactor
 from tests.escalation.support import (
@@ -268,7 +268,7 @@ def test_a_report_that_cannot_be_written_is_an_error_and_leaves_no_pieces(tmp_pa
 
 
 def test_reports_say_that_sections_are_empty() -> None:
-    made: EscalationReport = report(original_code={}, debug_memory="")
+    made: EscalationDetails = report(original_code={}, debug_memory="")
     text = made.to_markdown()
     assert "## Original code\n\nNone." in text
     assert "## Debug memory\n\nNone." in text

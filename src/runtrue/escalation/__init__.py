@@ -7,11 +7,11 @@ module of its own; what a channel needs is imported when it is used.
 from runtrue.escalation.channel import Delivery, Message
 from runtrue.escalation.files import ReportFiles, write_report
 from runtrue.escalation.notify import notify
-from runtrue.escalation.report import EscalationReport, EscalationSubject, report_on
+from runtrue.escalation.report import EscalationDetails, EscalationSubject, report_on
 
 __all__ = [
     "Delivery",
-    "EscalationReport",
+    "EscalationDetails",
     "EscalationSubject",
     "Message",
     "ReportFiles",

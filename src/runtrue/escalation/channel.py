@@ -9,7 +9,7 @@ from string import Template
 from typing import Protocol
 
 from runtrue.escalation.files import ReportFiles
-from runtrue.escalation.report import EscalationReport
+from runtrue.escalation.report import EscalationDetails
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,7 +36,7 @@ class Sender(Protocol):
 class Message:
     """A report on its way. `template` is the user's own wording, if there is one."""
 
-    report: EscalationReport
+    report: EscalationDetails
     files: ReportFiles
     template: str | None = None
 

@@ -9,7 +9,7 @@ import msgspec
 
 from runtrue.atomic_file import write_atomically
 from runtrue.errors import HostError
-from runtrue.escalation.report import EscalationReport
+from runtrue.escalation.report import EscalationDetails
 
 
 class ReportFiles(NamedTuple):
@@ -19,7 +19,7 @@ class ReportFiles(NamedTuple):
     json: Path
 
 
-def write_report(directory: Path, report: EscalationReport) -> ReportFiles:
+def write_report(directory: Path, report: EscalationDetails) -> ReportFiles:
     """Write a report in both formats. Raises HostError if the disk refuses it."""
     name = f"{report.condition}-{report.attempts}-{report.rejections}"
     files = ReportFiles(directory / f"{name}.md", directory / f"{name}.json")

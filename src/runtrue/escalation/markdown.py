@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from runtrue.escalation.report import (
-    EscalationReport,
+    EscalationDetails,
     Explanation,
     FixAttempt,
     ReportedResult,
@@ -30,7 +30,7 @@ _TITLES = {
 }
 
 
-def render(report: EscalationReport, *, limit: int | None) -> str:
+def render(report: EscalationDetails, *, limit: int | None) -> str:
     """Return the report; the longest sections are left out if it would exceed `limit`."""
     head = _head(report)
     sections = {item: _section(report, item) for item in report.sections}
@@ -44,7 +44,7 @@ def render(report: EscalationReport, *, limit: int | None) -> str:
         left_out.append(longest)
 
 
-def _head(report: EscalationReport) -> list[str]:
+def _head(report: EscalationDetails) -> list[str]:
     facts = [
         f"- Condition: {code(report.condition)}",
         f"- Action: {code(report.action)}",
@@ -70,7 +70,7 @@ def _note(left_out: list[Item]) -> list[str]:
     return [f"*Left out here for their length, and in the report's file: {names}.*"]
 
 
-def _section(report: EscalationReport, item: Item) -> str:
+def _section(report: EscalationDetails, item: Item) -> str:
     parts: Iterable[str]
     match item:
         case Item.ORIGINAL_CODE:
@@ -90,12 +90,12 @@ def _section(report: EscalationReport, item: Item) -> str:
     return f"## {_TITLES[item]}\n\n{body}"
 
 
-def _original_code(report: EscalationReport) -> Iterator[str]:
+def _original_code(report: EscalationDetails) -> Iterator[str]:
     for path, text in (report.original_code or {}).items():
         yield f"### {code(path)}\n\n{fence(text, limit=_CODE)}"
 
 
-def _test_results(report: EscalationReport) -> Iterator[str]:
+def _test_results(report: EscalationDetails) -> Iterator[str]:
     if rows := [_result(result) for result in report.all_test_results or ()]:
         head = "| attempt | check | verdict | total | passed | failed | errors | skipped | ms |"
         yield "\n".join([head, "|" + " --- |" * 9, *rows])
@@ -140,7 +140,7 @@ def _fix_attempt(fix: FixAttempt) -> str:
     return "\n\n".join(parts)
 
 
-def _traces(report: EscalationReport) -> Iterator[str]:
+def _traces(report: EscalationDetails) -> Iterator[str]:
     traces = report.stack_traces or ()
     yield from map(_trace, traces[:_MOST_TRACES])
     if len(traces) > _MOST_TRACES:

@@ -7,13 +7,13 @@ from collections.abc import Mapping
 
 from runtrue.escalation.channel import Delivery, Message, Sender
 from runtrue.escalation.files import ReportFiles
-from runtrue.escalation.report import EscalationReport
+from runtrue.escalation.report import EscalationDetails
 from runtrue.loop import Notice, Notification
 
 
 async def notify(
     notification: Notification,
-    report: EscalationReport,
+    report: EscalationDetails,
     files: ReportFiles,
     environment: Mapping[str, str],
 ) -> Notice:

@@ -109,7 +109,7 @@ class Trace:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class EscalationReport:
+class EscalationDetails:
     """One escalation. A section that the trigger does not list is None, and never shown."""
 
     run_id: str
@@ -162,7 +162,7 @@ class EscalationReport:
 
 def report_on(
     escalation: Escalation, history: History, subject: EscalationSubject
-) -> EscalationReport:
+) -> EscalationDetails:
     """Return the report of an escalation that `history` led to."""
 
     def redact(text: str) -> str:
@@ -177,7 +177,7 @@ def report_on(
         Item.DEBUG_MEMORY_SUMMARY: redact(subject.debug_memory),
         Item.STACK_TRACES: tuple(_traces(history, redact)),
     }
-    return EscalationReport(
+    return EscalationDetails(
         run_id=subject.run_id,
         workflow_id=subject.workflow_id,
         project=subject.project,
