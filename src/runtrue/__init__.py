@@ -1,7 +1,8 @@
-"""runtrue runs what a generator made before anyone relies on it, and repairs it until it runs true.
+"""runtrue runs AI-written code and workflows in a sandbox, and hands over only what passes.
 
-Start reading at `runtrue.code.fix` (the journey behind `runtrue fix`), which configures the
-repair cycle of `runtrue.loop.cycle`, which is a flow of `runtrue.flow`.
+Start reading at `runtrue.code.loop.fix`, the loop behind `runtrue fix`. It calls the repair cycle,
+`runtrue.loop.repair`, which records its steps on a run, `runtrue.flow.Run`. `docs/architecture.md`
+lists the files of each journey in order.
 """
 
 __version__ = "0.1.0"
