@@ -39,6 +39,9 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "slow: takes seconds, though it starts no program")
     _let_children_be_interrupted()
     if config.getoption("--fast"):
+        # What a test had opened when it was skipped is nobody's fault.
+        for warning in ("ResourceWarning", "pytest.PytestUnraisableExceptionWarning"):
+            config.addinivalue_line("filterwarnings", f"ignore::{warning}")
         config.pluginmanager.register(_Fast(), "fast")
 
 
@@ -81,12 +84,16 @@ class _Fast:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_makereport(self, call: pytest.CallInfo[None]) -> None:
-        # The code under test may have made something else of the exception, or gone on.
-        if self._started and call.when != "teardown":
-            try:
-                self._skip()
-            except pytest.skip.Exception as skip:
-                call.excinfo = pytest.ExceptionInfo.from_exception(skip)
+        if self._started:
+            # The code under test may have made something else of the exception, or gone on.
+            call.excinfo = None if call.when == "teardown" else self._skipped
+            signal.setitimer(signal.ITIMER_REAL, LIMIT_SECONDS)
+
+    @property
+    def _skipped(self) -> pytest.ExceptionInfo[BaseException]:
+        with pytest.raises(pytest.skip.Exception) as skipped:
+            pytest.skip(_WHY_NOT_FAST)
+        return skipped
 
 
 @pytest.hookimpl(wrapper=True)

@@ -95,13 +95,17 @@ class _Server:
     def __init__(self, own: Mapping[str, str]) -> None:
         self._directory = tempfile.TemporaryDirectory(prefix="warm-")
         self._socket = str(Path(self._directory.name, "socket"))
-        self._server = subprocess.Popen(
-            [sys.executable, "-m", "tests.cli.warm", self._socket],
-            cwd=_ROOT,
-            env={"PATH": os.defpath, **own},
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-        )
+        try:
+            self._server = subprocess.Popen(
+                [sys.executable, "-m", "tests.cli.warm", self._socket],
+                cwd=_ROOT,
+                env={"PATH": os.defpath, **own},
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+            )
+        except BaseException:
+            self._directory.cleanup()
+            raise
         assert self._server.stdout is not None
         assert self._server.stdout.readline() == b"ready\n"
 
