@@ -83,7 +83,7 @@ def test_three_iterations_share_a_memory_and_tell_their_progress(
     assert second.json["progress"] == pytest.approx(0.15)
     prompt = sorted(prompts.iterdir())[given].read_text()
     # From the memory of this home, and from the session of the iteration before.
-    for words in ("AssertionError in tests/test_tax.py", "AssertionError was mended by changing"):
+    for words in ("AssertionError in tests/test_tax.py", "AssertionError was fixed by changing"):
         lesson = next(one for one in second.json["lessons"] if one.startswith(words))
         assert lesson in prompt
         assert lesson not in (prompts / "00.md").read_text()

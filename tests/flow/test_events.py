@@ -259,6 +259,17 @@ def test_emitting_from_a_coroutine_after_a_pause_belongs_to_the_same_node(
     assert journal.events(claim.run_id) == [(1, SaidIt(origin="slow"))]
 
 
+def test_what_prep_emits_belongs_to_the_node_that_is_prepared() -> None:
+    class Prepared(Work):
+        def prep(self, shared: Any) -> None:
+            emit(SaidIt())
+
+    heard, first = Heard(), Work(str, "first")
+    first >> Prepared(str, "second")
+    asyncio.run(Flow(first).run(listeners=[heard]))
+    assert ("said_it", "second") in heard.kinds
+
+
 def test_a_run_inside_a_run_tells_its_own_listeners_only() -> None:
     outer, inner = Heard(), Heard()
 

@@ -52,6 +52,7 @@ class Flow:
         step = self.steps[self.start]
         while True:
             node = step.node
+            run.current = node.name
             inputs = node.prep(shared)
             if step.prep_is_async:
                 inputs = await inputs

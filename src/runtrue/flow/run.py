@@ -68,7 +68,8 @@ class Run:
         self, record: Replayer | None = None, *, listeners: Iterable[Listener] = ()
     ) -> None:
         self._record = record
-        self._step = ""
+        #: The step that events belong to.
+        self.current = ""
         self.tell = _teller(tuple(listeners))
 
     @classmethod
@@ -94,7 +95,7 @@ class Run:
         finally:
             current_emitter.reset(token)
         if self._record is not None:
-            self._record.check_all_used(self._step)
+            self._record.check_all_used(self.current)
         return result
 
     @overload
@@ -135,7 +136,7 @@ class Run:
 
     async def ask(self, name: str, question: Any) -> Any:
         """Ask a person, and return the answer. The run parks until there is one."""
-        self._step = name
+        self.current = name
         if self._record is None:
             raise FlowError(f"step {name!r} asks a person, which needs a journal")
         return await self._record.ask(name, question, self.tell)
@@ -144,7 +145,7 @@ class Run:
         self, name: str, inputs: Any, execute: Execute, decode: Decode, *, side_effect: bool
     ) -> Any:
         """Do one step: `execute(inputs)`, or what the record holds for it."""
-        self._step = name
+        self.current = name
         if self._record is None:
             return await execute(inputs)
         return await self._record.step(name, inputs, execute, decode, side_effect, self.tell)
@@ -157,7 +158,7 @@ class Run:
                 # From blocking work: the journal and the listeners belong to the other thread.
                 asyncio.run_coroutine_threadsafe(emit_at_home(event), loop).result()
                 return
-            event = replace(event, origin=self._step)
+            event = replace(event, origin=self.current)
             if event.recorded and self._record is not None:
                 self._record.keep(event)
             self.tell(event)
@@ -198,7 +199,7 @@ class Replayer:
     """Hands out recorded results in order, after checking that they are still asked for."""
 
     def __init__(self, steps: list[StepRow]) -> None:
-        self._steps = steps
+        self.currents = steps
         self._seq = 0
         self._hash = ""
 
@@ -230,9 +231,9 @@ class Replayer:
     def _next(self, name: str, inputs: Any) -> StepRow | None:
         encoded = _encoded(_encode_in_order, name, "takes", inputs)
         self._hash = hashlib.blake2b(encoded, digest_size=16).hexdigest()
-        if self._seq >= len(self._steps):
+        if self._seq >= len(self.currents):
             return None
-        recorded = self._steps[self._seq]
+        recorded = self.currents[self._seq]
         if recorded.node != name:
             raise _changed(
                 f"step {self._seq} was recorded as {recorded.node!r} and is now {name!r}"
@@ -253,8 +254,8 @@ class Replayer:
 
     def check_all_used(self, last: str) -> None:
         """Refuse an end at step `last` if the record goes on from there."""
-        if self._seq < len(self._steps):
-            node = self._steps[self._seq].node
+        if self._seq < len(self.currents):
+            node = self.currents[self._seq].node
             raise _changed(
                 f"step {self._seq} was recorded as {node!r} and the flow now ends at {last!r}"
             )
