@@ -543,7 +543,10 @@ def test_options_that_distribute_measure_stop_or_report_are_of_no_account(tmp_pa
         tmp_path,
         SHOP_FILES,
         {"shop.py": FIXED},
-        command=CommandCheck(name="tests", command=command),
+        # The options are those of plugins, which pytest must load for once.
+        command=CommandCheck(
+            name="tests", command=command, env={"PYTEST_DISABLE_PLUGIN_AUTOLOAD": ""}
+        ),
     )
     assert trial.end is End.PASSED
     assert trial.fixed == ("test_shop.py::test_total",)
