@@ -16,7 +16,7 @@ PACKAGE = Path(runtrue.__file__).parent
 
 #: From the bottom to the top. A part may import only from those on the lines before its own.
 LEVELS: list[tuple[str, ...]] = [
-    ("", "_guardian", "errors", "confinement"),  # "" is `runtrue` itself: its version
+    ("", "_guardian", "_lazy", "errors", "confinement"),  # "" is `runtrue` itself: its version
     ("documents",),
     ("usage",),
     ("process", "database", "redaction", "addresses", "encoding", "settings_file", "atomic_file"),

@@ -260,7 +260,7 @@ def test_a_check_that_cannot_run_is_not_the_fault_of_the_code(
     done = machine.runtrue("gate", cwd=project)
     assert done.code == 2
     assert "cause: something outside of the code failed" in done.err
-    assert "no change to the code can mend this" in done.err
+    assert "no change to the code can fix this" in done.err
 
 
 def test_tests_may_go_with_their_source_and_may_move(

@@ -1,41 +1,39 @@
 """Checks: run a command, read its report, give a verdict with structured findings."""
 
-from runtrue.checks.case_info import CaseInfo, load_cases
-from runtrue.checks.check import CommandCheck, find_program, reader_of
-from runtrue.checks.coverage import MEASURED, Coverage, FileCoverage, Measured, lines_with_code
-from runtrue.checks.detect import Detected, detect_checks, own_checks
-from runtrue.checks.framework import Framework, Language, framework_of, language_of, tool_of
-from runtrue.checks.line import files_named, is_shell
-from runtrue.checks.locations import relative
-from runtrue.checks.reader import output_of, trim
-from runtrue.checks.totals import Totals, totals
+from __future__ import annotations
 
-load_measured = MEASURED.load
+from typing import TYPE_CHECKING
 
-__all__ = [
-    "CaseInfo",
-    "CommandCheck",
-    "Coverage",
-    "Detected",
-    "FileCoverage",
-    "Framework",
-    "Language",
-    "Measured",
-    "Totals",
-    "detect_checks",
-    "files_named",
-    "find_program",
-    "framework_of",
-    "is_shell",
-    "language_of",
-    "lines_with_code",
-    "load_cases",
-    "load_measured",
-    "output_of",
-    "own_checks",
-    "reader_of",
-    "relative",
-    "tool_of",
-    "totals",
-    "trim",
-]
+from runtrue._lazy import lazy_exports
+
+if TYPE_CHECKING:
+    from runtrue.checks.case_info import CaseInfo, load_cases
+    from runtrue.checks.check import CommandCheck, find_program, reader_of
+    from runtrue.checks.coverage import (
+        Coverage,
+        FileCoverage,
+        Measured,
+        lines_with_code,
+        load_measured,
+    )
+    from runtrue.checks.detect import Detected, detect_checks, own_checks
+    from runtrue.checks.framework import Framework, Language, framework_of, language_of, tool_of
+    from runtrue.checks.line import files_named, is_shell
+    from runtrue.checks.locations import relative
+    from runtrue.checks.reader import output_of, trim
+    from runtrue.checks.totals import Totals, totals
+
+__all__ = lazy_exports(
+    __name__,
+    {
+        "case_info": "CaseInfo load_cases",
+        "check": "CommandCheck find_program reader_of",
+        "coverage": "Coverage FileCoverage Measured lines_with_code load_measured",
+        "detect": "Detected detect_checks own_checks",
+        "framework": "Framework Language framework_of language_of tool_of",
+        "line": "files_named is_shell",
+        "locations": "relative",
+        "reader": "output_of trim",
+        "totals": "Totals totals",
+    },
+)

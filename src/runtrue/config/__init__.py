@@ -4,67 +4,60 @@ Every mistake is one sentence with file, line and key, and with what would have 
 `sections` and `plans` define what can be set, `rules` what no type can express, `load` reads it.
 """
 
-from runtrue.config.load import load_config
-from runtrue.config.plans import (
-    PlansConfig,
-    ProfileConfig,
-    SandboxKind,
-    Seconds,
-    Validation,
-    ValidationConfig,
-    ValidationKind,
-    fill_profile,
-)
-from runtrue.config.rules import problem_of_profile, problems_of_validation
-from runtrue.config.sections import (
-    RUNGS,
-    AgentConfig,
-    CheckConfig,
-    Config,
-    EscalationConfig,
-    FixersConfig,
-    GateConfig,
-    IsolationConfig,
-    MemoryConfig,
-    ModelConfig,
-    RalphConfig,
-    SandboxConfig,
-    SearchConfig,
-    SecretsConfig,
-    SecurityConfig,
-    StoreKind,
-    WorkflowsConfig,
-)
-from runtrue.config.user import allowed_addresses
+from __future__ import annotations
 
-__all__ = [
-    "RUNGS",
-    "AgentConfig",
-    "CheckConfig",
-    "Config",
-    "EscalationConfig",
-    "FixersConfig",
-    "GateConfig",
-    "IsolationConfig",
-    "MemoryConfig",
-    "ModelConfig",
-    "PlansConfig",
-    "ProfileConfig",
-    "RalphConfig",
-    "SandboxConfig",
-    "SandboxKind",
-    "SearchConfig",
-    "Seconds",
-    "SecretsConfig",
-    "SecurityConfig",
-    "StoreKind",
-    "Validation",
-    "ValidationConfig",
-    "ValidationKind",
-    "WorkflowsConfig",
-    "allowed_addresses",
-    "fill_profile",
-    "load_config",
-    "problem_of_profile",
-    "problems_of_validation",
-]
+from typing import TYPE_CHECKING
+
+from runtrue._lazy import lazy_exports
+
+if TYPE_CHECKING:
+    from runtrue.config.load import load_config
+    from runtrue.config.plans import (
+        PlansConfig,
+        ProfileConfig,
+        SandboxKind,
+        Seconds,
+        Validation,
+        ValidationConfig,
+        ValidationKind,
+        fill_profile,
+    )
+    from runtrue.config.rules import problem_of_profile, problems_of_validation
+    from runtrue.config.sections import (
+        RUNGS,
+        AgentConfig,
+        CheckConfig,
+        Config,
+        EscalationConfig,
+        FixersConfig,
+        GateConfig,
+        IsolationConfig,
+        MemoryConfig,
+        ModelConfig,
+        RalphConfig,
+        SandboxConfig,
+        SearchConfig,
+        SecretsConfig,
+        SecurityConfig,
+        StoreKind,
+        WorkflowsConfig,
+    )
+    from runtrue.config.user import allowed_addresses
+
+__all__ = lazy_exports(
+    __name__,
+    {
+        "load": "load_config",
+        "plans": (
+            "PlansConfig ProfileConfig SandboxKind Seconds Validation ValidationConfig "
+            "ValidationKind fill_profile"
+        ),
+        "rules": "problem_of_profile problems_of_validation",
+        "sections": (
+            "RUNGS AgentConfig CheckConfig Config EscalationConfig FixersConfig GateConfig "
+            "IsolationConfig MemoryConfig ModelConfig RalphConfig SandboxConfig SearchConfig "
+            "SecretsConfig SecurityConfig StoreKind WorkflowsConfig"
+        ),
+        "user": "allowed_addresses",
+    },
+)

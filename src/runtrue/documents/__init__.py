@@ -4,45 +4,43 @@
 dataclasses, `rules` and `words` check and report what was written.
 """
 
-from runtrue.documents.document import (
-    SUFFIXES,
-    Document,
-    DocumentError,
-    Source,
-    dump_document,
-    parse_document,
-    read_document,
-)
-from runtrue.documents.plain import MAX_BYTES, MAX_DEPTH, Pointer, find_flaw
-from runtrue.documents.rules import problem_of_command, problem_of_pattern
-from runtrue.documents.toml_text import read_toml
-from runtrue.documents.typed import KeyProblem, read_data
-from runtrue.documents.words import (
-    closest,
-    is_one_edit,
-    suggestion,
-    unknown_key,
-)
+from __future__ import annotations
 
-__all__ = [
-    "MAX_BYTES",
-    "MAX_DEPTH",
-    "SUFFIXES",
-    "Document",
-    "DocumentError",
-    "KeyProblem",
-    "Pointer",
-    "Source",
-    "closest",
-    "dump_document",
-    "find_flaw",
-    "is_one_edit",
-    "parse_document",
-    "problem_of_command",
-    "problem_of_pattern",
-    "read_data",
-    "read_document",
-    "read_toml",
-    "suggestion",
-    "unknown_key",
-]
+from typing import TYPE_CHECKING
+
+from runtrue._lazy import lazy_exports
+
+if TYPE_CHECKING:
+    from runtrue.documents.document import (
+        SUFFIXES,
+        Document,
+        DocumentError,
+        Source,
+        dump_document,
+        parse_document,
+        read_document,
+    )
+    from runtrue.documents.plain import MAX_BYTES, MAX_DEPTH, Pointer, find_flaw
+    from runtrue.documents.rules import problem_of_command, problem_of_pattern
+    from runtrue.documents.toml_text import read_toml
+    from runtrue.documents.typed import KeyProblem, read_data
+    from runtrue.documents.words import (
+        closest,
+        is_one_edit,
+        suggestion,
+        unknown_key,
+    )
+
+__all__ = lazy_exports(
+    __name__,
+    {
+        "document": (
+            "SUFFIXES Document DocumentError Source dump_document parse_document read_document"
+        ),
+        "plain": "MAX_BYTES MAX_DEPTH Pointer find_flaw",
+        "rules": "problem_of_command problem_of_pattern",
+        "toml_text": "read_toml",
+        "typed": "KeyProblem read_data",
+        "words": "closest is_one_edit suggestion unknown_key",
+    },
+)

@@ -4,18 +4,24 @@
 module of its own; what a channel needs is imported when it is used.
 """
 
-from runtrue.escalation.channel import Delivery, Message
-from runtrue.escalation.files import ReportFiles, write_report
-from runtrue.escalation.notify import notify
-from runtrue.escalation.report import EscalationDetails, EscalationSubject, report_on
+from __future__ import annotations
 
-__all__ = [
-    "Delivery",
-    "EscalationDetails",
-    "EscalationSubject",
-    "Message",
-    "ReportFiles",
-    "notify",
-    "report_on",
-    "write_report",
-]
+from typing import TYPE_CHECKING
+
+from runtrue._lazy import lazy_exports
+
+if TYPE_CHECKING:
+    from runtrue.escalation.channel import Delivery, Message
+    from runtrue.escalation.files import ReportFiles, write_report
+    from runtrue.escalation.notify import notify
+    from runtrue.escalation.report import EscalationDetails, EscalationSubject, report_on
+
+__all__ = lazy_exports(
+    __name__,
+    {
+        "channel": "Delivery Message",
+        "files": "ReportFiles write_report",
+        "notify": "notify",
+        "report": "EscalationDetails EscalationSubject report_on",
+    },
+)

@@ -7,6 +7,16 @@ no confidence reaches SURE.
 
 from __future__ import annotations
 
-from runtrue.fields.rank import SURE, Ranked, rank_names, rank_paths
+from typing import TYPE_CHECKING
 
-__all__ = ["SURE", "Ranked", "rank_names", "rank_paths"]
+from runtrue._lazy import lazy_exports
+
+if TYPE_CHECKING:
+    from runtrue.fields.rank import SURE, Ranked, rank_names, rank_paths
+
+__all__ = lazy_exports(
+    __name__,
+    {
+        "rank": "SURE Ranked rank_names rank_paths",
+    },
+)

@@ -6,6 +6,7 @@ import asyncio
 import inspect
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from runtrue.errors import FlowError, JournalError, NoSuccessor, RunError
@@ -58,8 +59,13 @@ class Flow:
                 inputs = await inputs
             if isinstance(node, Ask):
                 result = await run.ask(node.name, inputs)
+            elif run.in_memory:
+                result = await _execute(run, step, inputs)
             else:
-                result = await _perform(run, step, inputs)
+                execute = partial(_execute, run, step)
+                result = await run.perform(
+                    node.name, inputs, execute, step.decode, side_effect=node.side_effect
+                )
             routed: Any = node.post(shared, inputs, result)
             action = (await routed if step.post_is_async else routed) or "default"
             successor = node.successors.get(action)
@@ -72,39 +78,37 @@ class Flow:
             step = self.steps[successor]
 
 
-async def _perform(run: Run, step: NodeStep, inputs: Any) -> Any:
-    """`exec`, tried again as often as the node allows, then `exec_fallback`; or its record."""
+async def _execute(run: Run, step: NodeStep, inputs: Any) -> Any:
+    """`exec`, tried again as often as the node allows, then `exec_fallback`."""
     node = step.node
-
-    async def execute(inputs: Any) -> Any:
-        run.tell(NodeStarted(origin=node.name))
-        tries = 0
-        while True:
-            try:
-                if step.exec_is_async:
-                    result = await node.exec(inputs)
-                elif node.blocking:
-                    result = await asyncio.to_thread(node.exec, inputs)
-                else:
-                    result = node.exec(inputs)
+    if run.is_heard:
+        run.notify(NodeStarted(origin=node.name))
+    tries = 0
+    while True:
+        try:
+            if step.exec_is_async:
+                result = await node.exec(inputs)
+            elif node.blocking:
+                result = await asyncio.to_thread(node.exec, inputs)
+            else:
+                result = node.exec(inputs)
+            break
+        except (RunError, JournalError):
+            # Out of `emit`: this process may not go on, so nothing is to be tried again.
+            raise
+        except Exception as error:
+            if tries >= node.retries:
+                result = node.exec_fallback(inputs, error)
+                if step.fallback_is_async:
+                    result = await result
                 break
-            except (RunError, JournalError):
-                # Out of `emit`: this process may not go on, so nothing is to be tried again.
-                raise
-            except Exception as error:
-                if tries >= node.retries:
-                    result = node.exec_fallback(inputs, error)
-                    if step.fallback_is_async:
-                        result = await result
-                    break
-                tries += 1
-                run.tell(ExecRetried(origin=node.name, retry=tries, error=repr(error)))
-                if node.wait:
-                    await asyncio.sleep(node.wait)
-        run.tell(NodeFinished(origin=node.name))
-        return result
-
-    return await run.perform(node.name, inputs, execute, step.decode, side_effect=node.side_effect)
+            tries += 1
+            run.notify(ExecRetried(origin=node.name, retry=tries, error=repr(error)))
+            if node.wait:
+                await asyncio.sleep(node.wait)
+    if run.is_heard:
+        run.notify(NodeFinished(origin=node.name))
+    return result
 
 
 def _last_action(node: Node, action: str) -> str:

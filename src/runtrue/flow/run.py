@@ -70,7 +70,11 @@ class Run:
         self._record = record
         #: The step that events belong to.
         self.current = ""
-        self.tell = _teller(tuple(listeners))
+        self.in_memory = record is None
+        listeners = tuple(listeners)
+        #: Somebody listens: where nobody does, no event need be made.
+        self.is_heard = bool(listeners)
+        self.notify = _notifier(listeners)
 
     @classmethod
     def recorded(
@@ -122,12 +126,12 @@ class Run:
         """
 
         async def execute(inputs: tuple[Any, ...]) -> Any:
-            self.tell(NodeStarted(origin=name))
+            self.notify(NodeStarted(origin=name))
             if inspect.iscoroutinefunction(_plain(work)):
                 result = await work(*inputs)
             else:
                 result = await asyncio.to_thread(work, *inputs)
-            self.tell(NodeFinished(origin=name))
+            self.notify(NodeFinished(origin=name))
             return result
 
         return await self.perform(
@@ -139,7 +143,7 @@ class Run:
         self.current = name
         if self._record is None:
             raise FlowError(f"step {name!r} asks a person, which needs a journal")
-        return await self._record.ask(name, question, self.tell)
+        return await self._record.ask(name, question, self.notify)
 
     async def perform(
         self, name: str, inputs: Any, execute: Execute, decode: Decode, *, side_effect: bool
@@ -148,7 +152,7 @@ class Run:
         self.current = name
         if self._record is None:
             return await execute(inputs)
-        return await self._record.step(name, inputs, execute, decode, side_effect, self.tell)
+        return await self._record.step(name, inputs, execute, decode, side_effect, self.notify)
 
     def _emitter(self) -> Emitter:
         loop, home = asyncio.get_running_loop(), threading.get_ident()
@@ -161,7 +165,7 @@ class Run:
             event = replace(event, origin=self.current)
             if event.recorded and self._record is not None:
                 self._record.keep(event)
-            self.tell(event)
+            self.notify(event)
 
         async def emit_at_home(event: Event) -> None:
             emitter(event)
@@ -199,7 +203,7 @@ class Replayer:
     """Hands out recorded results in order, after checking that they are still asked for."""
 
     def __init__(self, steps: list[StepRow]) -> None:
-        self.currents = steps
+        self._steps = steps
         self._seq = 0
         self._hash = ""
 
@@ -210,7 +214,7 @@ class Replayer:
         execute: Execute,
         decode: Decode,
         side_effect: bool,
-        tell: Listener,
+        notify: Listener,
     ) -> Any:
         """Return the result of the next step out of the record."""
         recorded = self._next(name, inputs)
@@ -218,7 +222,7 @@ class Replayer:
             raise _ReplayEnded
         return self._result(name, recorded.result, decode)
 
-    async def ask(self, name: str, question: Any, tell: Listener) -> Any:
+    async def ask(self, name: str, question: Any, notify: Listener) -> Any:
         """Return the recorded answer to a question."""
         recorded = self._next(name, question)
         if recorded is None or recorded.result is None:
@@ -231,9 +235,9 @@ class Replayer:
     def _next(self, name: str, inputs: Any) -> StepRow | None:
         encoded = _encoded(_encode_in_order, name, "takes", inputs)
         self._hash = hashlib.blake2b(encoded, digest_size=16).hexdigest()
-        if self._seq >= len(self.currents):
+        if self._seq >= len(self._steps):
             return None
-        recorded = self.currents[self._seq]
+        recorded = self._steps[self._seq]
         if recorded.node != name:
             raise _changed(
                 f"step {self._seq} was recorded as {recorded.node!r} and is now {name!r}"
@@ -254,8 +258,8 @@ class Replayer:
 
     def check_all_used(self, last: str) -> None:
         """Refuse an end at step `last` if the record goes on from there."""
-        if self._seq < len(self.currents):
-            node = self.currents[self._seq].node
+        if self._seq < len(self._steps):
+            node = self._steps[self._seq].node
             raise _changed(
                 f"step {self._seq} was recorded as {node!r} and the flow now ends at {last!r}"
             )
@@ -284,12 +288,12 @@ class Recorder(Replayer):
         execute: Execute,
         decode: Decode,
         side_effect: bool,
-        tell: Listener,
+        notify: Listener,
     ) -> Any:
         """Return the result of the next step, recorded before it is used."""
         recorded = self._next(name, inputs)
         if recorded is not None and recorded.result is not None:
-            tell(NodeReplayed(origin=name))
+            notify(NodeReplayed(origin=name))
             return self._result(name, recorded.result, decode)
         begun = recorded is not None
         if begun and not self._force:
@@ -314,18 +318,18 @@ class Recorder(Replayer):
         self._journal.record(self._claim, seq, name, digest, encoded, begun=begun)
         return result
 
-    async def ask(self, name: str, question: Any, tell: Listener) -> Any:
+    async def ask(self, name: str, question: Any, notify: Listener) -> Any:
         """Return the answer to a question, recorded before it is used, or park."""
         recorded = self._next(name, question)
         if recorded is not None and recorded.result is not None:
-            tell(NodeReplayed(origin=name))
+            notify(NodeReplayed(origin=name))
             return msgspec.json.decode(recorded.result)
         seq, digest = self._new_seq(recorded), self._hash
         self._journal.ask(self._claim, seq, question)
-        tell(QuestionAsked(origin=name, question=question))
+        notify(QuestionAsked(origin=name, question=question))
         asked = self._journal.park(self._claim, seq)
         if not asked.answered:
-            tell(RunParked(origin=name, question=question))
+            notify(RunParked(origin=name, question=question))
             raise Parked(question)
         encoded = _encode(asked.answer)
         self._journal.record(self._claim, seq, name, digest, encoded, begun=False)
@@ -341,12 +345,12 @@ class Recorder(Replayer):
         self._journal.emit(self._claim, event)
 
 
-def _teller(listeners: tuple[Listener, ...]) -> Listener:
-    def tell(event: Event) -> None:
+def _notifier(listeners: tuple[Listener, ...]) -> Listener:
+    def notify(event: Event) -> None:
         for listener in listeners:
             listener(event)
 
-    return tell
+    return notify
 
 
 def _encoded(encode: Callable[[Any], bytes], name: str, verb: str, value: Any) -> bytes:

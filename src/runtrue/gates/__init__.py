@@ -1,6 +1,19 @@
 """Gates: the requirements beyond passing tests, coverage and security."""
 
-from runtrue.gates.coverage import CoverageGate, is_source
-from runtrue.gates.security import SecurityGate, Severity
+from __future__ import annotations
 
-__all__ = ["CoverageGate", "SecurityGate", "Severity", "is_source"]
+from typing import TYPE_CHECKING
+
+from runtrue._lazy import lazy_exports
+
+if TYPE_CHECKING:
+    from runtrue.gates.coverage import CoverageGate, is_source
+    from runtrue.gates.security import SecurityGate, Severity
+
+__all__ = lazy_exports(
+    __name__,
+    {
+        "coverage": "CoverageGate is_source",
+        "security": "SecurityGate Severity",
+    },
+)

@@ -3,200 +3,141 @@
 `decide` is pure; `repair` is the one function that runs checks and fixers as it says.
 """
 
-from runtrue.loop.analysis import Analysis
-from runtrue.loop.bounds import Bounds, as_pattern, matches
-from runtrue.loop.cause import (
-    COVERAGE_UNMET,
-    NEEDS_APPROVAL,
-    RESOURCE_LIMIT,
-    SECURITY_ISSUE,
-    TAMPERED,
-    TESTS_MISSING,
-    TIMEOUT,
-    Cause,
-    cause_of,
-    cause_of_type,
-)
-from runtrue.loop.comparison import (
-    drop_known_failures,
-    fail_if_tests_vanished,
-    is_one_of,
-    may_be_one_of,
-    merge_reruns,
-)
-from runtrue.loop.deadline import TIME_IS_UP, in_time
-from runtrue.loop.decide import Action, Decision, Why, decide, what_is_spent
-from runtrue.loop.edit import (
-    PERSON,
-    EditResult,
-    EditRules,
-    Refused,
-    bounds_violation,
-    guard_edit,
-    write_texts,
-)
-from runtrue.loop.escalation import Condition, Escalation, Item, Response, Trigger
-from runtrue.loop.events import (
-    AttemptStarted,
-    BackingOff,
-    CheckFinished,
-    CheckRepeated,
-    CheckStarted,
-    Escalated,
-    FixerFinished,
-    FixerStarted,
-    FixExhausted,
-)
-from runtrue.loop.fault import Fault, fault_of_exception, fault_of_status
-from runtrue.loop.finding import Finding, Location, Mode, Outcome, Verdict
-from runtrue.loop.fingerprint import fingerprint, normalise
-from runtrue.loop.hand_over import EXPIRED, answer_of, take_back
-from runtrue.loop.history import (
-    COUNTED,
-    Answer,
-    Attempt,
-    Fix,
-    FixPart,
-    History,
-    Reason,
-    Rejection,
-    Revision,
-    Skip,
-    Spent,
-)
-from runtrue.loop.lineage import fixed_findings, lineage
-from runtrue.loop.notification import Notification
-from runtrue.loop.policy import Backoff, Budget, Limits, Policy, Revise
-from runtrue.loop.profile import (
-    DEFAULT_PROFILE,
-    PROFILES,
-    AnswerWithin,
-    AutomationProfile,
-    MaxCost,
-    MaxTime,
-    RetryLimit,
-)
-from runtrue.loop.repair import repair
-from runtrue.loop.requirements import MATCH, CodeType, Requirement, Requirements
-from runtrue.loop.seams import (
-    Analyst,
-    Check,
-    Escalator,
-    Fixer,
-    FixTask,
-    Gate,
-    Notice,
-    Proposal,
-    Sandbox,
-    Trial,
-    Workplace,
-)
-from runtrue.loop.workshop import RepairState, Workshop, readable
+from __future__ import annotations
 
-__all__ = [
-    "COUNTED",
-    "COVERAGE_UNMET",
-    "DEFAULT_PROFILE",
-    "EXPIRED",
-    "MATCH",
-    "NEEDS_APPROVAL",
-    "PERSON",
-    "PROFILES",
-    "RESOURCE_LIMIT",
-    "SECURITY_ISSUE",
-    "TAMPERED",
-    "TESTS_MISSING",
-    "TIMEOUT",
-    "TIME_IS_UP",
-    "Action",
-    "Analysis",
-    "Analyst",
-    "Answer",
-    "AnswerWithin",
-    "Attempt",
-    "AttemptStarted",
-    "AutomationProfile",
-    "BackingOff",
-    "Backoff",
-    "Bounds",
-    "Budget",
-    "Cause",
-    "Check",
-    "CheckFinished",
-    "CheckRepeated",
-    "CheckStarted",
-    "CodeType",
-    "Condition",
-    "Decision",
-    "EditResult",
-    "EditRules",
-    "Escalated",
-    "Escalation",
-    "Escalator",
-    "Fault",
-    "Finding",
-    "Fix",
-    "FixExhausted",
-    "FixPart",
-    "FixTask",
-    "Fixer",
-    "FixerFinished",
-    "FixerStarted",
-    "Gate",
-    "History",
-    "Item",
-    "Limits",
-    "Location",
-    "MaxCost",
-    "MaxTime",
-    "Mode",
-    "Notice",
-    "Notification",
-    "Outcome",
-    "Policy",
-    "Proposal",
-    "Reason",
-    "Refused",
-    "Rejection",
-    "RepairState",
-    "Requirement",
-    "Requirements",
-    "Response",
-    "RetryLimit",
-    "Revise",
-    "Revision",
-    "Sandbox",
-    "Skip",
-    "Spent",
-    "Trial",
-    "Trigger",
-    "Verdict",
-    "Why",
-    "Workplace",
-    "Workshop",
-    "answer_of",
-    "as_pattern",
-    "bounds_violation",
-    "cause_of",
-    "cause_of_type",
-    "decide",
-    "drop_known_failures",
-    "fail_if_tests_vanished",
-    "fault_of_exception",
-    "fault_of_status",
-    "fingerprint",
-    "fixed_findings",
-    "guard_edit",
-    "in_time",
-    "is_one_of",
-    "lineage",
-    "matches",
-    "may_be_one_of",
-    "merge_reruns",
-    "normalise",
-    "readable",
-    "repair",
-    "take_back",
-    "what_is_spent",
-    "write_texts",
-]
+from typing import TYPE_CHECKING
+
+from runtrue._lazy import lazy_exports
+
+if TYPE_CHECKING:
+    from runtrue.loop.analysis import Analysis
+    from runtrue.loop.bounds import Bounds, as_pattern, matches
+    from runtrue.loop.cause import (
+        COVERAGE_UNMET,
+        NEEDS_APPROVAL,
+        RESOURCE_LIMIT,
+        SECURITY_ISSUE,
+        TAMPERED,
+        TESTS_MISSING,
+        TIMEOUT,
+        Cause,
+        cause_of,
+        cause_of_type,
+    )
+    from runtrue.loop.comparison import (
+        drop_known_failures,
+        fail_if_tests_vanished,
+        is_one_of,
+        may_be_one_of,
+        merge_reruns,
+    )
+    from runtrue.loop.deadline import TIME_IS_UP, in_time
+    from runtrue.loop.decide import Action, Decision, Why, decide, what_is_spent
+    from runtrue.loop.edit import (
+        PERSON,
+        EditResult,
+        EditRules,
+        Refused,
+        bounds_violation,
+        guard_edit,
+        write_texts,
+    )
+    from runtrue.loop.escalation import Condition, Escalation, Item, Response, Trigger
+    from runtrue.loop.events import (
+        AttemptStarted,
+        BackingOff,
+        CheckFinished,
+        CheckRepeated,
+        CheckStarted,
+        Escalated,
+        FixerFinished,
+        FixerStarted,
+        FixExhausted,
+    )
+    from runtrue.loop.fault import Fault, fault_of_exception, fault_of_status
+    from runtrue.loop.finding import Finding, Location, Mode, Outcome, Verdict
+    from runtrue.loop.fingerprint import fingerprint, normalise
+    from runtrue.loop.hand_over import EXPIRED, answer_of, take_back
+    from runtrue.loop.history import (
+        COUNTED,
+        Answer,
+        Attempt,
+        Fix,
+        FixPart,
+        History,
+        Reason,
+        Rejection,
+        Revision,
+        Skip,
+        Spent,
+    )
+    from runtrue.loop.lineage import fixed_findings, lineage
+    from runtrue.loop.notification import Notification
+    from runtrue.loop.policy import Backoff, Budget, Limits, Policy, Revise
+    from runtrue.loop.profile import (
+        DEFAULT_PROFILE,
+        PROFILES,
+        AnswerWithin,
+        AutomationProfile,
+        MaxCost,
+        MaxTime,
+        RetryLimit,
+    )
+    from runtrue.loop.repair import repair
+    from runtrue.loop.requirements import MATCH, CodeType, Requirement, Requirements
+    from runtrue.loop.seams import (
+        Analyst,
+        Check,
+        Escalator,
+        Fixer,
+        FixTask,
+        Gate,
+        Notice,
+        Proposal,
+        Sandbox,
+        Trial,
+        Workplace,
+    )
+    from runtrue.loop.workshop import RepairState, Workshop, readable
+
+__all__ = lazy_exports(
+    __name__,
+    {
+        "analysis": "Analysis",
+        "bounds": "Bounds as_pattern matches",
+        "cause": (
+            "COVERAGE_UNMET NEEDS_APPROVAL RESOURCE_LIMIT SECURITY_ISSUE TAMPERED "
+            "TESTS_MISSING TIMEOUT Cause cause_of cause_of_type"
+        ),
+        "comparison": (
+            "drop_known_failures fail_if_tests_vanished is_one_of may_be_one_of merge_reruns"
+        ),
+        "deadline": "TIME_IS_UP in_time",
+        "decide": "Action Decision Why decide what_is_spent",
+        "edit": "PERSON EditResult EditRules Refused bounds_violation guard_edit write_texts",
+        "escalation": "Condition Escalation Item Response Trigger",
+        "events": (
+            "AttemptStarted BackingOff CheckFinished CheckRepeated CheckStarted Escalated "
+            "FixerFinished FixerStarted FixExhausted"
+        ),
+        "fault": "Fault fault_of_exception fault_of_status",
+        "finding": "Finding Location Mode Outcome Verdict",
+        "fingerprint": "fingerprint normalise",
+        "hand_over": "EXPIRED answer_of take_back",
+        "history": (
+            "COUNTED Answer Attempt Fix FixPart History Reason Rejection Revision Skip Spent"
+        ),
+        "lineage": "fixed_findings lineage",
+        "notification": "Notification",
+        "policy": "Backoff Budget Limits Policy Revise",
+        "profile": (
+            "DEFAULT_PROFILE PROFILES AnswerWithin AutomationProfile MaxCost MaxTime RetryLimit"
+        ),
+        "repair": "repair",
+        "requirements": "MATCH CodeType Requirement Requirements",
+        "seams": (
+            "Analyst Check Escalator Fixer FixTask Gate Notice Proposal Sandbox Trial Workplace"
+        ),
+        "workshop": "RepairState Workshop readable",
+    },
+)

@@ -5,57 +5,52 @@
 `FixTemplate` to make it again elsewhere. Sessions are also written beside the project.
 """
 
-from runtrue.memory.debug import DebugMemory
-from runtrue.memory.facts import (
-    Counts,
-    KnownFailure,
-    Project,
-    Rank,
-    RankedFix,
-    RememberedFix,
-    Retention,
-    SimilarFailure,
-)
-from runtrue.memory.match import TemplateMatch, find_matches, unique_match
-from runtrue.memory.memory import KnownName, Memory
-from runtrue.memory.scope import ANY, OperationScope, scope_of
-from runtrue.memory.session import (
-    DebugSession,
-    SessionFailure,
-    SessionFile,
-    SessionFix,
-    load_sessions,
-    session_path,
-    write_session,
-)
-from runtrue.memory.template import FileTemplate, FixTemplate, template_of
+from __future__ import annotations
 
-__all__ = [
-    "ANY",
-    "Counts",
-    "DebugMemory",
-    "DebugSession",
-    "FileTemplate",
-    "FixTemplate",
-    "KnownFailure",
-    "KnownName",
-    "Memory",
-    "OperationScope",
-    "Project",
-    "Rank",
-    "RankedFix",
-    "RememberedFix",
-    "Retention",
-    "SessionFailure",
-    "SessionFile",
-    "SessionFix",
-    "SimilarFailure",
-    "TemplateMatch",
-    "find_matches",
-    "load_sessions",
-    "scope_of",
-    "session_path",
-    "template_of",
-    "unique_match",
-    "write_session",
-]
+from typing import TYPE_CHECKING
+
+from runtrue._lazy import lazy_exports
+
+if TYPE_CHECKING:
+    from runtrue.memory.debug import DebugMemory
+    from runtrue.memory.facts import (
+        Counts,
+        KnownFailure,
+        Project,
+        Rank,
+        RankedFix,
+        RememberedFix,
+        Retention,
+        SimilarFailure,
+    )
+    from runtrue.memory.match import TemplateMatch, find_matches, unique_match
+    from runtrue.memory.memory import KnownName, Memory
+    from runtrue.memory.scope import ANY, OperationScope, scope_of
+    from runtrue.memory.session import (
+        DebugSession,
+        SessionFailure,
+        SessionFile,
+        SessionFix,
+        load_sessions,
+        session_path,
+        write_session,
+    )
+    from runtrue.memory.template import FileTemplate, FixTemplate, template_of
+
+__all__ = lazy_exports(
+    __name__,
+    {
+        "debug": "DebugMemory",
+        "facts": (
+            "Counts KnownFailure Project Rank RankedFix RememberedFix Retention SimilarFailure"
+        ),
+        "match": "TemplateMatch find_matches unique_match",
+        "memory": "KnownName Memory",
+        "scope": "ANY OperationScope scope_of",
+        "session": (
+            "DebugSession SessionFailure SessionFile SessionFix load_sessions session_path "
+            "write_session"
+        ),
+        "template": "FileTemplate FixTemplate template_of",
+    },
+)

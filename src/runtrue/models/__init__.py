@@ -3,30 +3,33 @@
 Begin at `open_model`. The library behind it is imported when a model is opened, never before.
 """
 
-from runtrue.models.answer import ModelAnswer, Usage
-from runtrue.models.errors import (
-    BadCredentials,
-    BadOutput,
-    ModelError,
-    ModelUnavailable,
-    NoAnswer,
-    RequestRejected,
-)
-from runtrue.models.fence import fence
-from runtrue.models.model import Model, open_model
-from runtrue.models.providers import model_name
+from __future__ import annotations
 
-__all__ = [
-    "BadCredentials",
-    "BadOutput",
-    "Model",
-    "ModelAnswer",
-    "ModelError",
-    "ModelUnavailable",
-    "NoAnswer",
-    "RequestRejected",
-    "Usage",
-    "fence",
-    "model_name",
-    "open_model",
-]
+from typing import TYPE_CHECKING
+
+from runtrue._lazy import lazy_exports
+
+if TYPE_CHECKING:
+    from runtrue.models.answer import ModelAnswer, Usage
+    from runtrue.models.errors import (
+        BadCredentials,
+        BadOutput,
+        ModelError,
+        ModelUnavailable,
+        NoAnswer,
+        RequestRejected,
+    )
+    from runtrue.models.fence import fence
+    from runtrue.models.model import Model, open_model
+    from runtrue.models.providers import model_name
+
+__all__ = lazy_exports(
+    __name__,
+    {
+        "answer": "ModelAnswer Usage",
+        "errors": "BadCredentials BadOutput ModelError ModelUnavailable NoAnswer RequestRejected",
+        "fence": "fence",
+        "model": "Model open_model",
+        "providers": "model_name",
+    },
+)

@@ -5,46 +5,45 @@ Begin at `flow`, which wires `nodes` together and makes durable runs of the flow
 wrong in a run, `fix` what was meant, and `bounds` what a fix may change.
 """
 
-from runtrue.planner.context import PlannerContext
-from runtrue.planner.events import (
-    AttemptFinished,
-    FindingSummary,
-    FixProposed,
-    FixRejected,
-    FoundExisting,
-    InvalidWorkflowMade,
-    MemoryTrouble,
-    PlanningStarted,
-    WorkflowEvent,
-    WorkflowMade,
-)
-from runtrue.planner.flow import (
-    create_planner_flow,
-    prepare_task,
-    save_task,
-    start_task,
-)
-from runtrue.planner.report import MissingInput, TaskReport, report_of
-from runtrue.planner.seams import Doubt
+from __future__ import annotations
 
-__all__ = [
-    "AttemptFinished",
-    "Doubt",
-    "FindingSummary",
-    "FixProposed",
-    "FixRejected",
-    "FoundExisting",
-    "InvalidWorkflowMade",
-    "MemoryTrouble",
-    "MissingInput",
-    "PlannerContext",
-    "PlanningStarted",
-    "TaskReport",
-    "WorkflowEvent",
-    "WorkflowMade",
-    "create_planner_flow",
-    "prepare_task",
-    "report_of",
-    "save_task",
-    "start_task",
-]
+from typing import TYPE_CHECKING
+
+from runtrue._lazy import lazy_exports
+
+if TYPE_CHECKING:
+    from runtrue.planner.context import PlannerContext
+    from runtrue.planner.events import (
+        AttemptFinished,
+        FindingSummary,
+        FixProposed,
+        FixRejected,
+        FoundExisting,
+        InvalidWorkflowMade,
+        MemoryTrouble,
+        PlanningStarted,
+        WorkflowEvent,
+        WorkflowMade,
+    )
+    from runtrue.planner.flow import (
+        create_planner_flow,
+        prepare_task,
+        save_task,
+        start_task,
+    )
+    from runtrue.planner.report import MissingInput, TaskReport, report_of
+    from runtrue.planner.seams import Doubt
+
+__all__ = lazy_exports(
+    __name__,
+    {
+        "context": "PlannerContext",
+        "events": (
+            "AttemptFinished FindingSummary FixProposed FixRejected FoundExisting "
+            "InvalidWorkflowMade MemoryTrouble PlanningStarted WorkflowEvent WorkflowMade"
+        ),
+        "flow": "create_planner_flow prepare_task save_task start_task",
+        "report": "MissingInput TaskReport report_of",
+        "seams": "Doubt",
+    },
+)

@@ -6,93 +6,79 @@
 that is still to be proven, perhaps more than once; `store` where saved ones are.
 """
 
-from runtrue.redaction import REDACTED
-from runtrue.workflow.calls import CallReplayed, Calls
-from runtrue.workflow.compile import checked, compile_workflow
-from runtrue.workflow.events import Isolated, ItemFinished, NodeFailure, NodeHandled, NodeRetried
-from runtrue.workflow.inputs import InputError, prepare_inputs
-from runtrue.workflow.ir import Workflow, schema
-from runtrue.workflow.mcp import (
-    HttpServer,
-    StdioServer,
-    ToolError,
-    ToolInfo,
-    add_server,
-    remove_server,
-)
-from runtrue.workflow.node import Interface, Result, WorkflowNode, describe_type
-from runtrue.workflow.paths import Missing, Path, PathSyntaxError, opened, parse_path
-from runtrue.workflow.references import Reference
-from runtrue.workflow.registry import Registry
-from runtrue.workflow.report import WorkflowReport, finding_of
-from runtrue.workflow.run import (
-    KIND,
-    Started,
-    WorkflowResult,
-    execute_workflow,
-    prepare_workflow,
-    report_so_far,
-    run_workflow,
-    start_workflow,
-)
-from runtrue.workflow.secrets import redact_by_name, sample_text
-from runtrue.workflow.step import as_data
-from runtrue.workflow.store import WorkflowStore, load_workflow, propose_name
-from runtrue.workflow.templates import TemplateSyntaxError, Unresolved, compile_template
-from runtrue.workflow.trial import try_workflow
-from runtrue.workflow.validate import validate_workflow
+from __future__ import annotations
 
-__all__ = [
-    "KIND",
-    "REDACTED",
-    "CallReplayed",
-    "Calls",
-    "HttpServer",
-    "InputError",
-    "Interface",
-    "Isolated",
-    "ItemFinished",
-    "Missing",
-    "NodeFailure",
-    "NodeHandled",
-    "NodeRetried",
-    "Path",
-    "PathSyntaxError",
-    "Reference",
-    "Registry",
-    "Result",
-    "Started",
-    "StdioServer",
-    "TemplateSyntaxError",
-    "ToolError",
-    "ToolInfo",
-    "Unresolved",
-    "Workflow",
-    "WorkflowNode",
-    "WorkflowReport",
-    "WorkflowResult",
-    "WorkflowStore",
-    "add_server",
-    "as_data",
-    "checked",
-    "compile_template",
-    "compile_workflow",
-    "describe_type",
-    "execute_workflow",
-    "finding_of",
-    "load_workflow",
-    "opened",
-    "parse_path",
-    "prepare_inputs",
-    "prepare_workflow",
-    "propose_name",
-    "redact_by_name",
-    "remove_server",
-    "report_so_far",
-    "run_workflow",
-    "sample_text",
-    "schema",
-    "start_workflow",
-    "try_workflow",
-    "validate_workflow",
-]
+from typing import TYPE_CHECKING
+
+from runtrue._lazy import lazy_exports
+
+if TYPE_CHECKING:
+    from runtrue.redaction import REDACTED
+    from runtrue.workflow.calls import CallReplayed, Calls
+    from runtrue.workflow.compile import checked, compile_workflow
+    from runtrue.workflow.events import (
+        Isolated,
+        ItemFinished,
+        NodeFailure,
+        NodeHandled,
+        NodeRetried,
+    )
+    from runtrue.workflow.inputs import InputError, prepare_inputs
+    from runtrue.workflow.ir import Workflow, schema
+    from runtrue.workflow.mcp import (
+        HttpServer,
+        StdioServer,
+        ToolError,
+        ToolInfo,
+        add_server,
+        remove_server,
+    )
+    from runtrue.workflow.node import Interface, Result, WorkflowNode, describe_type
+    from runtrue.workflow.paths import Missing, Path, PathSyntaxError, opened, parse_path
+    from runtrue.workflow.references import Reference
+    from runtrue.workflow.registry import Registry
+    from runtrue.workflow.report import WorkflowReport, finding_of
+    from runtrue.workflow.run import (
+        KIND,
+        Started,
+        WorkflowResult,
+        execute_workflow,
+        prepare_workflow,
+        report_so_far,
+        run_workflow,
+        start_workflow,
+    )
+    from runtrue.workflow.secrets import redact_by_name, sample_text
+    from runtrue.workflow.step import as_data
+    from runtrue.workflow.store import WorkflowStore, load_workflow, propose_name
+    from runtrue.workflow.templates import TemplateSyntaxError, Unresolved, compile_template
+    from runtrue.workflow.trial import try_workflow
+    from runtrue.workflow.validate import validate_workflow
+
+__all__ = lazy_exports(
+    __name__,
+    {
+        "=runtrue.redaction": "REDACTED",
+        "calls": "CallReplayed Calls",
+        "compile": "checked compile_workflow",
+        "events": "Isolated ItemFinished NodeFailure NodeHandled NodeRetried",
+        "inputs": "InputError prepare_inputs",
+        "ir": "Workflow schema",
+        "mcp": "HttpServer StdioServer ToolError ToolInfo add_server remove_server",
+        "node": "Interface Result WorkflowNode describe_type",
+        "paths": "Missing Path PathSyntaxError opened parse_path",
+        "references": "Reference",
+        "registry": "Registry",
+        "report": "WorkflowReport finding_of",
+        "run": (
+            "KIND Started WorkflowResult execute_workflow prepare_workflow report_so_far "
+            "run_workflow start_workflow"
+        ),
+        "secrets": "redact_by_name sample_text",
+        "step": "as_data",
+        "store": "WorkflowStore load_workflow propose_name",
+        "templates": "TemplateSyntaxError Unresolved compile_template",
+        "trial": "try_workflow",
+        "validate": "validate_workflow",
+    },
+)

@@ -3,7 +3,26 @@
 The readers are imported only when there is a report: most runs of checks measure nothing.
 """
 
-from runtrue.checks.coverage.comments import lines_with_code
-from runtrue.checks.coverage.facts import MEASURED, Coverage, FileCoverage, Measured
+from __future__ import annotations
 
-__all__ = ["MEASURED", "Coverage", "FileCoverage", "Measured", "lines_with_code"]
+from typing import TYPE_CHECKING
+
+from runtrue._lazy import lazy_exports
+
+if TYPE_CHECKING:
+    from runtrue.checks.coverage.comments import lines_with_code
+    from runtrue.checks.coverage.facts import (
+        MEASURED,
+        Coverage,
+        FileCoverage,
+        Measured,
+        load_measured,
+    )
+
+__all__ = lazy_exports(
+    __name__,
+    {
+        "comments": "lines_with_code",
+        "facts": "MEASURED Coverage FileCoverage Measured load_measured",
+    },
+)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from runtrue.checks.saved import SavedValue
 
@@ -82,6 +83,11 @@ class Measured:
 
 
 MEASURED = SavedValue("coverage", Measured)
+
+
+def load_measured(directory: Path, check: str) -> Measured | None:
+    """Return what was measured by the last run of a check."""
+    return MEASURED.load(directory, check)
 
 
 def _percent(ran: int, of: int) -> float | None:

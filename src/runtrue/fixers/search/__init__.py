@@ -4,7 +4,20 @@
 `syntax` what to try, `forked_prover` runs the tests on it, and `rank` orders what passes.
 """
 
-from runtrue.fixers.search.fixer import SearchFixer
-from runtrue.fixers.search.report import Searching
+from __future__ import annotations
 
-__all__ = ["SearchFixer", "Searching"]
+from typing import TYPE_CHECKING
+
+from runtrue._lazy import lazy_exports
+
+if TYPE_CHECKING:
+    from runtrue.fixers.search.fixer import SearchFixer
+    from runtrue.fixers.search.report import Searching
+
+__all__ = lazy_exports(
+    __name__,
+    {
+        "fixer": "SearchFixer",
+        "report": "Searching",
+    },
+)

@@ -4,6 +4,18 @@
 `commands`, `operations` and `tools` add nodes to the `draft`. `saved` finds saved workflows.
 """
 
-from runtrue.planner.built_in.generator import BuiltInGenerator
+from __future__ import annotations
 
-__all__ = ["BuiltInGenerator"]
+from typing import TYPE_CHECKING
+
+from runtrue._lazy import lazy_exports
+
+if TYPE_CHECKING:
+    from runtrue.planner.built_in.generator import BuiltInGenerator
+
+__all__ = lazy_exports(
+    __name__,
+    {
+        "generator": "BuiltInGenerator",
+    },
+)

@@ -4,7 +4,20 @@
 suggestions. `lessons` remembers what a run with the corrections has proven.
 """
 
-from runtrue.planner.fix.fix_workflow import fix_workflow
-from runtrue.planner.fix.references import redirect
+from __future__ import annotations
 
-__all__ = ["fix_workflow", "redirect"]
+from typing import TYPE_CHECKING
+
+from runtrue._lazy import lazy_exports
+
+if TYPE_CHECKING:
+    from runtrue.planner.fix.fix_workflow import fix_workflow
+    from runtrue.planner.fix.references import redirect
+
+__all__ = lazy_exports(
+    __name__,
+    {
+        "fix_workflow": "fix_workflow",
+        "references": "redirect",
+    },
+)

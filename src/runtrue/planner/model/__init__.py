@@ -4,6 +4,18 @@
 what may be answered.
 """
 
-from runtrue.planner.model.generator import ModelWorkflowGenerator
+from __future__ import annotations
 
-__all__ = ["ModelWorkflowGenerator"]
+from typing import TYPE_CHECKING
+
+from runtrue._lazy import lazy_exports
+
+if TYPE_CHECKING:
+    from runtrue.planner.model.generator import ModelWorkflowGenerator
+
+__all__ = lazy_exports(
+    __name__,
+    {
+        "generator": "ModelWorkflowGenerator",
+    },
+)

@@ -1,28 +1,34 @@
 """The nodes of the planner's flow."""
 
-from runtrue.planner.nodes.generator import WorkflowGeneratorNode
-from runtrue.planner.nodes.runtime import RuntimeValidationNode, WorkflowRunNode
-from runtrue.planner.nodes.stages import (
-    ComponentBrowsingNode,
-    MetadataGenerationNode,
-    ParameterDiscoveryNode,
-    ParameterMappingNode,
-    ParameterPreparationNode,
-    ResultPreparationNode,
-    ValidatorNode,
-    WorkflowDiscoveryNode,
-)
+from __future__ import annotations
 
-__all__ = [
-    "ComponentBrowsingNode",
-    "MetadataGenerationNode",
-    "ParameterDiscoveryNode",
-    "ParameterMappingNode",
-    "ParameterPreparationNode",
-    "ResultPreparationNode",
-    "RuntimeValidationNode",
-    "ValidatorNode",
-    "WorkflowDiscoveryNode",
-    "WorkflowGeneratorNode",
-    "WorkflowRunNode",
-]
+from typing import TYPE_CHECKING
+
+from runtrue._lazy import lazy_exports
+
+if TYPE_CHECKING:
+    from runtrue.planner.nodes.generator import WorkflowGeneratorNode
+    from runtrue.planner.nodes.runtime import RuntimeValidationNode, WorkflowRunNode
+    from runtrue.planner.nodes.stages import (
+        ComponentBrowsingNode,
+        MetadataGenerationNode,
+        ParameterDiscoveryNode,
+        ParameterMappingNode,
+        ParameterPreparationNode,
+        ResultPreparationNode,
+        ValidatorNode,
+        WorkflowDiscoveryNode,
+    )
+
+__all__ = lazy_exports(
+    __name__,
+    {
+        "generator": "WorkflowGeneratorNode",
+        "runtime": "RuntimeValidationNode WorkflowRunNode",
+        "stages": (
+            "ComponentBrowsingNode MetadataGenerationNode ParameterDiscoveryNode "
+            "ParameterMappingNode ParameterPreparationNode ResultPreparationNode "
+            "ValidatorNode WorkflowDiscoveryNode"
+        ),
+    },
+)

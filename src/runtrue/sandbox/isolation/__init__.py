@@ -4,20 +4,22 @@
 `bubblewrap`, `landlock` and `container` start it, each in its own way.
 """
 
-from runtrue.sandbox.isolation.box import LEVEL, WRITE, Box, Isolation, IsolationRecord
-from runtrue.sandbox.isolation.level import Level, choose, missing, unavailable
-from runtrue.sandbox.isolation.visible_paths import environment_paths, git_paths
+from __future__ import annotations
 
-__all__ = [
-    "LEVEL",
-    "WRITE",
-    "Box",
-    "Isolation",
-    "IsolationRecord",
-    "Level",
-    "choose",
-    "environment_paths",
-    "git_paths",
-    "missing",
-    "unavailable",
-]
+from typing import TYPE_CHECKING
+
+from runtrue._lazy import lazy_exports
+
+if TYPE_CHECKING:
+    from runtrue.sandbox.isolation.box import LEVEL, WRITE, Box, Isolation, IsolationRecord
+    from runtrue.sandbox.isolation.level import Level, choose, missing, unavailable
+    from runtrue.sandbox.isolation.visible_paths import environment_paths, git_paths
+
+__all__ = lazy_exports(
+    __name__,
+    {
+        "box": "LEVEL WRITE Box Isolation IsolationRecord",
+        "level": "Level choose missing unavailable",
+        "visible_paths": "environment_paths git_paths",
+    },
+)
