@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.fixers.search.trying import offers
+from tests.fixers.search.trying import offers, proposed
 
 TABLE = {
     "null": ("x = null\ny = null\n", "x = None\ny = None\n"),
@@ -31,3 +31,9 @@ TABLE = {
 @pytest.mark.parametrize("rule", TABLE)
 def test_an_idiom_is_translated(rule: str) -> None:
     offers("foreign", *TABLE[rule])
+
+
+@pytest.mark.parametrize("call", ["append(xs)", "sqrt()", "cmp(a)"])
+def test_a_call_with_too_few_arguments_is_not_translated(call: str) -> None:
+    edits = proposed(f"x = {call}\n").values()
+    assert not [edit for edit in edits if edit.kind == "foreign"]

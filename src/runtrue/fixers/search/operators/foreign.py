@@ -266,10 +266,10 @@ def foreign_call(site: EditSite) -> Iterator[Edit]:
     ):
         if "{0}" not in form:
             yield _with_import(program, node, form.replace("{*}", everything), 1.0)
-        elif len(given) == form.count("{1}") or (len(given) == 1 and "{1}" not in form):
-            yield program.replace("foreign", node, form.format(*given))
-        elif len(given) == 2 and "{1}" in form:
-            yield program.replace("foreign", node, f"({form.format(*given)})")
+        elif len(given) == (2 if "{1}" in form else 1):
+            text = form.format(*given)
+            text = f"({text})" if form.count("{1}") == 1 else text
+            yield program.replace("foreign", node, text)
 
 
 _PLAIN = (ast.Name, ast.Attribute, ast.Subscript, ast.Call, ast.Constant, ast.List, ast.Dict)

@@ -142,7 +142,7 @@ def _from(site: EditSite, node: ast.ImportFrom, module: str) -> Iterator[Edit]:
     found = []
     for one in wrong:
         homes = _modules_by_name().get(one.name, [])
-        alike = closest(one.name, tuple(own), 1) if own else ()
+        alike = closest(one.name, tuple(sorted(own)), 1) if own else ()
         if homes:
             found.append(f"from {homes[0]} import {_listed([one])}")
         elif alike:
@@ -176,7 +176,7 @@ def _through(site: EditSite, node: ast.Attribute, owner: ast.Name) -> Iterator[E
                 Splice(*program.span(node.value), home),
                 unlikely=1.5 + n,
             )
-        for n, near in enumerate(closest(node.attr, tuple(names), 4)):
+        for n, near in enumerate(closest(node.attr, tuple(sorted(names)), 4)):
             yield program.replace("import", node, f"{module}.{near}", unlikely=1.2 + n / 2)
     if taken and node.attr in names and any(raised(site, "AttributeError")):
         yield program.replace("import", node, node.attr)

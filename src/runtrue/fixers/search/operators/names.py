@@ -117,7 +117,7 @@ def _for_undefined(site: EditSite, node: ast.Name) -> Iterator[Edit]:
         found.setdefault(other, 1.0 + 2.0 * (1 - alike) - used + fits)
     for other, alike in by_likeness(node.id, members):
         found.setdefault(f"self.{other}", 1.5 + 3.0 * (1 - alike))
-    for other, alike in by_likeness(node.id, [b for b in BUILTINS if b.islower()]):
+    for other, alike in by_likeness(node.id, sorted(b for b in BUILTINS if b.islower())):
         if alike > 0.6:
             found.setdefault(other, 1.2 + 3.0 * (1 - alike))
     if is_called:
