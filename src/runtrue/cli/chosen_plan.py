@@ -11,9 +11,10 @@ from typing import Any
 import click
 
 from runtrue.cli.kinds import kind_of
+from runtrue.cli.plan_list import plans_here
 from runtrue.cli.plan_text import print_standing
 from runtrue.cli.runner import after_expiry
-from runtrue.cli.runs import EVERY, completes
+from runtrue.cli.runs import completes
 from runtrue.cli.show import print_json
 from runtrue.errors import PlanError
 from runtrue.flow import Journal, RunRow
@@ -84,11 +85,3 @@ def _find(journal: Journal, plan_id: str | None) -> RunRow:
             "`runtrue plan list --all`"
         )
     return next((run for run in plans if not run.is_over), plans[0])
-
-
-def plans_here(journal: Journal, *, everywhere: bool = False) -> Iterator[RunRow]:
-    """The plans, newest first: those of the project that this directory lies in."""
-    here = Path.cwd().resolve()
-    for run in journal.runs(kind=KIND, limit=EVERY):
-        if everywhere or here.is_relative_to(run.input["project"]):
-            yield run

@@ -9,16 +9,7 @@ from pathlib import Path
 import click
 
 from runtrue.cli import options
-from runtrue.cli.project import find_project, must_be_text
-from runtrue.cli.runner import run_and_show
-from runtrue.cli.show import is_terminal
-from runtrue.code import Apply, plan_fix, start_run
-from runtrue.config import load_config
 from runtrue.errors import UsageError
-from runtrue.flow import Journal
-from runtrue.home import Home
-from runtrue.models import model_name
-from runtrue.sandbox import repository_of
 
 
 @click.command()
@@ -61,6 +52,16 @@ def fix(
       runtrue fix src/app --check "python -m pytest -q" --apply
       runtrue fix --agent "claude -p --permission-mode acceptEdits"
     """
+    from runtrue.cli.project import find_project, must_be_text
+    from runtrue.cli.runner import run_and_show
+    from runtrue.cli.show import is_terminal
+    from runtrue.code import Apply, plan_fix, start_run
+    from runtrue.config import load_config
+    from runtrue.flow import Journal
+    from runtrue.home import Home
+    from runtrue.models import model_name
+    from runtrue.sandbox import repository_of
+
     project = find_project(path)
     must_be_text(str(project), agent or "", *checks)
     in_repository = repository_of(project) is not None

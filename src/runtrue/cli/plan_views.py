@@ -1,17 +1,15 @@
-"""The commands of `runtrue plan` that only look: list, status, tree, diff, explain."""
+"""The commands of `runtrue plan` that only look: status, tree, diff, explain."""
 
 from __future__ import annotations
 
 import sys
-import time
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import click
 
 from runtrue.cli import options
-from runtrue.cli.chosen_plan import any_plan, opened, plans_here
+from runtrue.cli.chosen_plan import any_plan, opened
 from runtrue.cli.plan_text import (
     last_verdicts,
     patch_stat,
@@ -20,51 +18,12 @@ from runtrue.cli.plan_text import (
     print_standing,
     print_tree,
 )
-from runtrue.cli.runner import after_expiry
 from runtrue.cli.show import print_diff, print_json, printable
-from runtrue.errors import FlowError
-from runtrue.flow import Journal, RunRow
-from runtrue.home import Home
 from runtrue.plan import (
     PlanReport,
-    PlanState,
     QuestionReport,
-    recorded_report,
-    standing_of,
     wanted_by,
 )
-
-
-@click.command("list")
-@click.option("--state", type=click.Choice([s.value for s in PlanState]), help="Only such plans.")
-@click.option("--all", "everywhere", is_flag=True, help="Those of other projects as well.")
-@click.option(
-    "--limit", type=click.IntRange(min=1), default=20, metavar="N", help="At most so many (20)."
-)
-@options.as_json
-def list_plans(state: str | None, everywhere: bool, limit: int, as_json: bool) -> int:
-    """List the plans of this project, newest first."""
-    home = Home.find(Path.cwd())
-    rows: list[dict[str, Any]] = []
-    if home.journal.exists():  # looking makes nothing
-        with Journal(home.journal) as journal:
-            for run in plans_here(journal, everywhere=everywhere):
-                row = _row(journal, home, after_expiry(journal, home, run))
-                if state in (None, row["state"]):
-                    rows.append(row)
-                if len(rows) == limit:
-                    break
-    if as_json:
-        print_json({"plans": rows})
-        return 0
-    for row in rows:
-        about = f"{row['state']:<10}  {row['phase']:<10}  {_age(row['created_at']):>4}"
-        click.echo(f"{row['plan_id']}  {about}  {printable(row['title'])}")
-    if not rows:
-        click.echo(
-            f"no plans here in {home.journal}" if not everywhere else f"no plans in {home.journal}"
-        )
-    return 0
 
 
 @click.command()
@@ -152,31 +111,3 @@ def _head(report: PlanReport) -> dict[str, Any]:
         "state": report.state,
         "phase": report.phase,
     }
-
-
-def _row(journal: Journal, home: Home, run: RunRow) -> dict[str, Any]:
-    try:
-        report = recorded_report(run) or standing_of(journal, home, run).report
-        state, phase = str(report.state), str(report.phase)
-    except FlowError:
-        # Of another version; `plan status` tells.
-        state, phase = str(run.state), ""
-    return {
-        "plan_id": run.id,
-        "state": state,
-        "phase": phase,
-        "title": run.title,
-        "instruction": run.input["instruction"],
-        "project": run.input["project"],
-        "driven": run.is_driven,
-        "created_at": run.created_at,
-        "ended_at": run.ended_at,
-    }
-
-
-def _age(at: float) -> str:
-    seconds = max(0, int(time.time() - at))
-    for unit, size in (("d", 86_400), ("h", 3_600), ("m", 60)):
-        if seconds >= size:
-            return f"{seconds // size}{unit}"
-    return f"{seconds}s"

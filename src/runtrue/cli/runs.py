@@ -22,7 +22,7 @@ from runtrue.flow import Journal, RunRow, RunState
 from runtrue.home import Home
 
 #: No limit, to SQLite.
-EVERY = -1
+_EVERY = -1
 
 
 def completes(kind: str | None = None) -> Callable[[Any, Any, str], list[str]]:
@@ -62,7 +62,7 @@ def list_runs(state: str | None, limit: int, as_json: bool) -> int:
     if home.journal.exists():  # looking makes nothing
         with Journal(home.journal) as journal:
             wanted = RunState(state) if state else None
-            for run in journal.runs(state=RunState.WAITING, limit=EVERY):
+            for run in journal.runs(state=RunState.WAITING, limit=_EVERY):
                 after_expiry(journal, home, run)
             rows = journal.runs(limit=limit, state=wanted)
     if as_json:
