@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import subprocess
@@ -76,7 +77,12 @@ class _Fast:
         with pytest.MonkeyPatch.context() as patch:
             for owner, name in _STARTS:
                 patch.setattr(owner, name, self._skip)
-            return (yield)
+            try:
+                return (yield)
+            finally:
+                if self._started:
+                    # Tasks that were never awaited are reported now, not within another test.
+                    gc.collect(1)
 
     def pytest_runtest_setup(self, item: pytest.Item) -> None:
         if item.get_closest_marker("slow"):
