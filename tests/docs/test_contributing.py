@@ -40,6 +40,17 @@ def test_the_map_names_files() -> None:
     assert len(_named(_PAGES[0])) > 40
 
 
+def test_the_map_names_what_the_files_hold() -> None:
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    named = re.findall(r"`(\w+)` of `(src/[\w/]+\.py)`", text) + re.findall(
+        r"`(\w+)` in `(src/[\w/]+\.py)`", text
+    )
+    assert len(named) > 6
+    for name, path in named:
+        found = re.search(rf"^(class |def |)(async )?{name}\b", (ROOT / path).read_text(), re.M)
+        assert found, f"{path} has no {name}"
+
+
 def test_hooks_are_local_and_run_what_is_there() -> None:
     config = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text())
     assert {repo["repo"] for repo in config["repos"]} == {"local"}
