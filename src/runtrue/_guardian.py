@@ -16,6 +16,10 @@ import time
 _STARTING_SECONDS = 0.1
 
 
+#: How often to look for the environment of a process that has none.
+_TRIES = 10
+
+
 def kill_marked(mark: str) -> int:
     """Kill every process that has `mark` (`NAME=value`) in its environment, and count them.
 
@@ -30,14 +34,28 @@ def kill_marked(mark: str) -> int:
         if pid == os.getpid():
             continue
         try:
-            with open(f"/proc/{pid}/environ", "rb") as file:
-                environment = file.read()
-            if mark.encode() in environment.split(b"\0"):
+            if mark.encode() in _environment(pid).split(b"\0"):
                 os.kill(pid, signal.SIGKILL)
                 killed += 1
         except OSError:
             continue
     return killed
+
+
+def _environment(pid: int) -> bytes:
+    """Return a process's environment, also of one that has just begun another program.
+
+    For a moment such a process has none, and its parent may have ended already. A thread of the
+    kernel never has one, and no program either.
+    """
+    for _ in range(_TRIES):
+        with open(f"/proc/{pid}/environ", "rb") as file:
+            environment = file.read()
+        if environment:
+            break
+        os.readlink(f"/proc/{pid}/exe")
+        time.sleep(0.001)
+    return environment
 
 
 def kill_group(leader: int, number: int = signal.SIGKILL) -> None:

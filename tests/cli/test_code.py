@@ -394,7 +394,7 @@ def test_three_iterations_of_a_loop_around_it_share_one_memory(
     assert [Path(ref).name for ref in kept] == [f"iteration-00{n}.json" for n in (1, 2, 3)]
     assert all((project / ref).is_file() for ref in kept)
     assert "AssertionError" in agent.prompts[2]
-    assert "mended by changing tax.py" in agent.prompts[4]
+    assert "fixed by changing tax.py" in agent.prompts[4]
 
 
 # -- bad input ----------------------------------------------------------------------------------

@@ -147,8 +147,12 @@ async def apply(run: Run, context: CodeContext, state: CodeState) -> None:
     Not declared a side effect: applying again does only what is left to do, so that a run that was
     killed here can go on by itself.
     """
-    await run.step("apply", context.sandbox.apply, state.candidate)
+    await run.step("apply", partial(_apply, context), state.candidate)
     state.applied = True
+
+
+def _apply(context: CodeContext, candidate: str) -> None:
+    context.sandbox.apply(candidate)
 
 
 async def end(run: Run, context: CodeContext, state: CodeState) -> None:
