@@ -16,46 +16,38 @@ import time
 _STARTING_SECONDS = 0.1
 
 
-#: How often to look for the environment of a process that has none.
-_TRIES = 10
-
-
 def kill_marked(mark: str) -> int:
     """Kill every process that has `mark` (`NAME=value`) in its environment, and count them.
 
     This finds what left its process group. It needs Linux's /proc; elsewhere it finds nothing.
     """
-    killed = 0
     try:
         processes = [int(name) for name in os.listdir("/proc") if name.isdigit()]
     except OSError:
         return 0
-    for pid in processes:
-        if pid == os.getpid():
-            continue
-        try:
-            if mark.encode() in _environment(pid).split(b"\0"):
-                os.kill(pid, signal.SIGKILL)
-                killed += 1
-        except OSError:
-            continue
-    return killed
-
-
-def _environment(pid: int) -> bytes:
-    """Return a process's environment, also of one that has just begun another program.
-
-    For a moment such a process has none, and its parent may have ended already. A thread of the
-    kernel never has one, and no program either.
-    """
-    for _ in range(_TRIES):
-        with open(f"/proc/{pid}/environ", "rb") as file:
-            environment = file.read()
-        if environment:
+    killed = 0
+    # One that has just begun another program has no environment for a moment: look again.
+    for _ in range(2):
+        unknown = []
+        for pid in processes:
+            if pid == os.getpid():
+                continue
+            try:
+                with open(f"/proc/{pid}/environ", "rb") as file:
+                    environment = file.read()
+                if mark.encode() in environment.split(b"\0"):
+                    os.kill(pid, signal.SIGKILL)
+                    killed += 1
+                elif not environment and os.readlink(f"/proc/{pid}/exe"):
+                    unknown.append(pid)
+            except OSError:
+                # It has ended, is another user's, or a thread of the kernel.
+                continue
+        if not unknown:
             break
-        os.readlink(f"/proc/{pid}/exe")
+        processes = unknown
         time.sleep(0.001)
-    return environment
+    return killed
 
 
 def kill_group(leader: int, number: int = signal.SIGKILL) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import replace
 from functools import partial
 
@@ -48,13 +49,18 @@ async def analyse(run: Run, workshop: Workshop, state: RepairState) -> None:
     latest = state.history.latest
     if workshop.analyst is None or latest.passed:
         return
-    analysis = await run.step("analyse", partial(_analysis, workshop), state.history)
+    analysis = await run.step("analyse", partial(_analyse, workshop), state.history)
     attempts = (*state.history.attempts[:-1], replace(latest, analysis=analysis))
     state.history = replace(state.history, attempts=attempts)
 
 
-def _analysis(workshop: Workshop, history: History) -> Analysis | None:
-    return workshop.analyst.analyse(history.latest, history) if workshop.analyst else None
+async def _analyse(workshop: Workshop, history: History) -> Analysis | None:
+    analyst = workshop.analyst
+    if analyst is None:
+        return None
+    if analyst.blocking:
+        return await asyncio.to_thread(analyst.analyse, history.latest, history)
+    return analyst.analyse(history.latest, history)
 
 
 async def decide_and_escalate(run: Run, workshop: Workshop, state: RepairState) -> Decision:
