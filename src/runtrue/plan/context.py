@@ -59,8 +59,6 @@ class PlanRun(RepairState):
 
     run_id: str
     request: PlanRequest
-    started_at: float | None = None
-    ended_at: float | None = None
     progress: Progress = field(default_factory=Progress)
     #: A step, or the whole, is being validated and fixed.
     in_chapter: bool = False

@@ -89,7 +89,7 @@ def _open(context: PlanContext) -> tuple[str, str, str]:
 async def end(run: Run, context: PlanContext, plan: PlanRun) -> None:
     """Clear away the sandbox of a plan that was applied; any other keeps its own."""
     is_applied = plan.progress.position.state is PlanState.APPLIED
-    plan.ended_at = await run.step("end", partial(_end, context), is_applied)
+    await run.step("end", partial(_end, context), is_applied)
     if is_applied:
         plan.sandbox = None
 
@@ -116,7 +116,7 @@ def prepare_plan(run: RunRow, home: Home) -> Segment:
     """Return the work of a recorded plan, ready to go on from wherever it is."""
     request = request_of(run)
     context = PlanContext.of(run, request, home)
-    plan = PlanRun(run_id=run.id, request=request, started_at=run.created_at)
+    plan = PlanRun(run_id=run.id, request=request)
 
     async def work(recorded: Run) -> Outcome:
         await execute_plan(recorded, context, plan)
