@@ -214,6 +214,8 @@ class WorkflowsConfig:
     allow_loopback: bool = False
     #: Addresses, networks and names, with a port or without. RUNTRUE_ALLOW_PRIVATE overrides it.
     allow_private: tuple[str, ...] = ()
+    #: Files and directories outside of the working directory that file nodes may reach.
+    files: tuple[str, ...] = ()
 
 
 _ISOLATION = IsolationConfig()
