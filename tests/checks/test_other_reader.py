@@ -36,7 +36,7 @@ class TestTap:
         ("tap", "cases"),
         [
             ("1..1\nok 1 - adds\n", {"adds": "passed"}),
-            ("ok\nok\n1..2\n", {"test ?": "passed"}),
+            ("ok\nok\n1..2\n", {"test ?": "passed", "test ? #2": "passed"}),
             ("TAP version 14\nok 1 adds\n", {"adds": "passed"}),
             ("1..1\nok 1 - a # SKIP no\n", {"a": "skipped"}),
             ("1..1\nnot ok 1 - a # TODO yes\n", {"a": "skipped"}),

@@ -225,14 +225,42 @@ def test_a_check_does_not_pass_by_having_tests_skipped_or_made_to_vanish(
 ) -> None:
     judged = fail_if_tests_vanished(BASELINE, verdict(cases=cases))
     assert judged.passed is (not dodged)
-    assert [found.location.symbol for found in judged.findings] == dodged
+    assert list(judged.vanished) == dodged
+    assert [case for found in judged.findings for case in found.attempted] == dodged
     assert all(found.fault is Fault.CANDIDATE for found in judged.findings)
     assert all(found.category == "not_run" for found in judged.findings)
 
 
-def test_a_check_that_failed_anyway_keeps_its_own_findings() -> None:
-    failed = verdict(B, cases={"test_good": PASSED})
+def test_tests_that_vanish_are_noticed_where_another_one_fails() -> None:
+    still = finding("still wrong", symbol="test_good")
+    failed = verdict(still, cases={"test_good": FAILED, "test_odd": SKIPPED})
+    judged = fail_if_tests_vanished(BASELINE, failed)
+    assert judged.vanished == ("test_bad",)
+    assert [found.category for found in judged.findings] == ["AssertionError", "not_run"]
+
+
+def test_a_run_that_broke_off_has_lost_tests_and_says_why_in_its_own_finding() -> None:
+    failed = verdict(finding("cannot import it", symbol="test_module.py"))
+    judged = fail_if_tests_vanished(BASELINE, failed)
+    assert judged.findings == failed.findings
+    assert judged.vanished == ("test_good", "test_bad")
+
+
+@pytest.mark.parametrize(
+    "failed",
+    [verdict(NETWORK), verdict(finding(category="timeout")), replace(verdict(B), cut_short=True)],
+    ids=["environment", "timeout", "stopped at a failure"],
+)
+def test_a_run_that_was_cut_short_says_nothing_about_tests_it_did_not_come_to(
+    failed: Verdict,
+) -> None:
     assert fail_if_tests_vanished(BASELINE, failed) is failed
+
+
+def test_a_command_without_a_report_before_is_not_missed_when_it_has_one() -> None:
+    baseline = verdict(A, check="node", cases={"node": FAILED})
+    after = verdict(check="node", cases={"adds": PASSED})
+    assert fail_if_tests_vanished(baseline, after) is after
 
 
 def test_a_test_that_could_not_even_be_collected_before_may_be_gone_afterwards() -> None:
@@ -247,9 +275,24 @@ def test_a_check_without_cases_is_judged_by_its_exit_code_alone() -> None:
     assert fail_if_tests_vanished(verdict(A, check="lint"), after) is after
 
 
-def test_each_test_that_was_not_run_has_a_finding_of_its_own() -> None:
-    judged = fail_if_tests_vanished(BASELINE, verdict())
-    assert len({found.fingerprint for found in judged.findings}) == 2
+def test_the_tests_of_a_file_that_vanished_are_named_and_counted_in_one_finding() -> None:
+    names = [f"test_{file}.py::test_{number}" for file in "ab" for number in range(7)]
+    baseline = verdict(A, cases=dict.fromkeys(names, PASSED))
+    judged = fail_if_tests_vanished(baseline, verdict())
+    first, second = judged.findings
+    assert first.message == (
+        "7 tests ran before the fix and are gone after it:"
+        " test_0, test_1, test_2, test_3, test_4 and 2 more"
+    )
+    assert (first.attempted, second.attempted) == (tuple(names[:7]), tuple(names[7:]))
+    assert first.fingerprint != second.fingerprint
+
+
+def test_tests_that_vanish_are_regressions() -> None:
+    before = verdict(A, cases={"t1": PASSED, "t2": FAILED})
+    gone = fail_if_tests_vanished(before, verdict(cases={"t2": PASSED}))
+    told = history(attempt(1, before), attempt(2, gone))
+    assert told.regressions(told.latest) == ("t1",)
 
 
 def test_mending_four_of_five_equal_findings_is_progress() -> None:

@@ -143,11 +143,7 @@ def test_a_fix_that_makes_tests_vanish_does_not_pass(sandbox: MemorySandbox) -> 
     tests = MemoryCheck(sandbox, "tests", judge, cases=cases)
     fixer = MemoryFixer(sandbox, "agent", [write(a="skips everything"), write(a="good")])
     told = run(sandbox, [tests], [fixer])
-    assert verdicts_of(told.history) == [
-        [("tests", False)],
-        [("tests", False)],
-        [("tests", True)],
-    ]
+    assert (told.decision.action, told.decision.regressions) == (Action.STOP, ("t1",))
     (dodged,) = told.history.attempts[1].verdicts[0].findings
     assert (dodged.category, dodged.location.symbol) == ("not_run", "t1")
 

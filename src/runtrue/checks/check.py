@@ -126,6 +126,7 @@ class CommandCheck:
             passed=reading.passed,
             findings=reading.findings,
             cases=reading.cases,
+            cut_short=reading.cut_short,
             exit_code=ended.exit_code if ended else None,
             seconds=ended.seconds if ended else 0.0,
             output=output_of(ended) if ended else "",

@@ -113,7 +113,12 @@ class PytestReader(Reader):
             findings.append(self._not_run(tests, report, workplace))
         # What was tried comes first: it may be the reason for the rest.
         findings[:0] = tampered
-        return Reading(passed=not findings, findings=tuple(findings), cases=cases)
+        return Reading(
+            passed=not findings,
+            findings=tuple(findings),
+            cases=cases,
+            cut_short=bool(findings and report.without_outcome and not report.is_broken_off),
+        )
 
     def _tampered(self, signed: SignedReport, workplace: Workplace) -> list[Finding]:
         """Return what the candidate has done to its own judges, as far as it is noticed."""

@@ -63,6 +63,8 @@ class Reading:
     passed: bool
     findings: tuple[Finding, ...] = ()
     cases: dict[str, Outcome] = field(default_factory=dict)
+    #: True if the run stopped at a failure, before all of its tests had their turn.
+    cut_short: bool = False
 
     def and_found(self, findings: Sequence[Finding]) -> Reading:
         """Put further findings first; with any of them nothing passes."""

@@ -62,6 +62,8 @@ class VerdictReport:
     findings: tuple[Finding, ...] = ()
     flaky: tuple[Finding, ...] = ()
     known: tuple[Finding, ...] = ()
+    #: Tests that ran in the baseline, and were skipped or gone here.
+    vanished: tuple[str, ...] = ()
     output: str = ""
 
 
@@ -119,6 +121,9 @@ class CodeReport:
     flaky: tuple[str, ...] = ()
     findings: tuple[Finding, ...] = ()
     regressions: tuple[str, ...] = ()
+    #: The tests that the last fix made vanish, and the judges that fixers edited in vain.
+    vanished: tuple[str, ...] = ()
+    restored: tuple[str, ...] = ()
     budget: Budget | None = None
     max_attempts: int = 0
     diff: str = ""
@@ -182,6 +187,8 @@ def report_of(state: CodeState, status: RunState) -> CodeReport:
         flaky=tuple(sorted({name for a in history.attempts for name in _flaky(a)})),
         findings=remaining,
         regressions=tuple(decision.regressions) if decision else (),
+        vanished=() if status is RunState.PASSED else _vanished(history),
+        restored=_restored(history),
         budget=Budget.left(request.policy, history),
         max_attempts=request.policy.max_attempts,
         diff=state.diff,
@@ -274,6 +281,18 @@ def _remaining(
     return history.best.blocking
 
 
+def _vanished(history: History) -> tuple[str, ...]:
+    """Return the tests that the last attempt no longer ran."""
+    verdicts = history.latest.verdicts if history.attempts else ()
+    return tuple(case for verdict in verdicts for case in verdict.vanished)
+
+
+def _restored(history: History) -> tuple[str, ...]:
+    """Return the judges that fixers edited, and that were restored."""
+    fixes = [*(a.fix for a in history.attempts if a.fix), *(r.fix for r in history.rejections)]
+    return tuple(sorted({file for fix in fixes for part in fix.parts for file in part.restored}))
+
+
 def _limit(request: CodeRequest, history: History, index: int) -> int:
     """Return how many attempts there could be, as it stood when this one began.
 
@@ -329,5 +348,6 @@ def _verdict(verdict: Verdict) -> VerdictReport:
         findings=verdict.findings,
         flaky=verdict.flaky,
         known=verdict.known,
+        vanished=verdict.vanished,
         output=verdict.output,
     )

@@ -297,17 +297,28 @@ class History:
         return tuple(sorted({case.partition("::")[0] for case in cases if not _is_doctest(case)}))
 
     def regressions(self, attempt: Attempt) -> tuple[str, ...]:
-        """The named cases that passed in the baseline and fail in `attempt`."""
+        """The named cases that passed in the baseline and fail in `attempt`, or are gone there."""
         broken = (Outcome.FAILED, Outcome.ERROR)
-        return tuple(
-            case
-            for before in self.baseline
-            if before.mode is Mode.REQUIRED and (now := attempt.verdict(before.check))
-            for case, outcome in before.cases.items()
-            if outcome is Outcome.PASSED
-            and now.cases.get(case) in broken
-            and not any(finding.location.symbol == case for finding in before.flaky)
-        )
+        found: list[str] = []
+        for before in self.baseline:
+            now = attempt.verdict(before.check)
+            if before.mode is not Mode.REQUIRED or now is None:
+                continue
+            flaky = {finding.location.symbol for finding in before.flaky}
+            found += (
+                case
+                for case, outcome in before.cases.items()
+                if outcome is Outcome.PASSED and now.cases.get(case) in broken
+                if case not in flaky
+            )
+            found += now.vanished
+        return tuple(found)
+
+    def case_names(self, check: str) -> tuple[str, ...]:
+        """The names of a check's cases so far, in the order in which they were first seen."""
+        verdicts = [v for v in self.before if v.check == check]
+        verdicts += filter(None, (attempt.verdict(check) for attempt in self.attempts))
+        return tuple(dict.fromkeys(case for verdict in verdicts for case in verdict.cases))
 
     def confirmed(self, check: str) -> frozenset[str]:
         """The cases of a check that are known to fail, and not only now and then."""

@@ -226,7 +226,7 @@ class TreeSandbox(ABC):
 
     def _box(self) -> Confinement:
         return self._isolation.box(
-            write=(self.directory, self._scratch),
+            write=(self.directory, self._scratch, *map(Path, self._info.extras.caches)),
             read=map(Path, self._info.shown),
             private=self._private,
         )

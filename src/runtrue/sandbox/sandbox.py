@@ -89,10 +89,8 @@ class GitSandbox(TreeSandbox):
 
     def _linked(self, extras: Extras) -> Iterator[str]:
         """Return the targets of extras that are links, with the base of virtual environments."""
-        for name in extras.files:
-            copy = self._copies / name
-            if copy.is_symlink() and copy.is_dir():
-                yield from map(str, environment_paths(copy.resolve()))
+        for path in extras.linked:
+            yield from map(str, environment_paths(Path(path)))
 
     def _clone(self, git_dir: Path, commit: str) -> None:
         """Make a working tree with a repository that borrows the objects of the user's.

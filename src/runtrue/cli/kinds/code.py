@@ -37,6 +37,8 @@ from runtrue.loop import FixPart
 
 #: Checks that say something also when they pass.
 _GATES = ("coverage", "test_kinds", "security")
+#: How many tests or files the end of a run names; all of them are in its JSON.
+_MOST_LINES = 10
 _COLOURS = {"passed": "green", "waiting": "yellow", "running": "yellow"}
 
 
@@ -44,8 +46,35 @@ def _reason(report: CodeReport) -> list[str]:
     return [f"because: {report.skipped}"] if report.skipped else []
 
 
+def _why(report: CodeReport) -> str:
+    """Return in words why a run ended, or asks."""
+    if report.why == "nothing_usable" and report.restored:
+        return "the fixer changed only files that judge the fix"
+    return WHY.get(report.why, report.why) if report.why else ""
+
+
 def _regressions(report: CodeReport) -> list[str]:
-    return [f"broken by the fix: {case}" for case in report.regressions]
+    broken = [case for case in report.regressions if case not in set(report.vanished)]
+    lines = _few([f"broken by the fix: {case}" for case in broken])
+    if report.vanished:
+        count = len(report.vanished)
+        verb = "runs" if count == 1 else "run"
+        lines.append(f"{counted(count, 'test')} ran before the fix and no longer {verb}:")
+        lines += _few([f"  {case}" for case in report.vanished])
+    return lines
+
+
+def _restored(report: CodeReport) -> list[str]:
+    """Return which edits were undone; a fix that passed may have left the tests alone."""
+    if not report.restored or report.status == "passed":
+        return []
+    files = ", ".join(_few(list(report.restored)))
+    return [f"undone: edits to {files}. Tests and their settings judge the fix"]
+
+
+def _few(lines: list[str]) -> list[str]:
+    more = len(lines) - _MOST_LINES
+    return [*lines[:_MOST_LINES], f"… and {more} more"] if more > 0 else lines
 
 
 def _proof(report: CodeReport) -> list[str]:
@@ -198,12 +227,13 @@ class CodeKind(RunKind[CodeReport]):
         if report.findings:
             print_findings(report)
         status = report.status
-        summary = WHY.get(report.why, report.why) if report.why else ""
+        summary = _why(report)
         attempts = sum(not attempt.recheck for attempt in report.attempts)
         spent = f"{counted(attempts, 'attempt')}, {report.seconds:.1f} s"
         head = click.style(status, fg=_COLOURS.get(status, "red"), bold=True)
         click.echo(f"{head}: {summary} ({spent})" if summary else f"{head} ({spent})")
-        for part in (_reason, _regressions, _proof, _escalations, _memory, _absent_fixers, _next):
+        parts = (_reason, _regressions, _restored, _proof, _escalations, _memory, _absent_fixers)
+        for part in (*parts, _next):
             for line in part(report):
                 click.echo(f"  {line}")
 
