@@ -15,8 +15,11 @@ import pytest
 from jsonschema import Draft202012Validator, FormatChecker
 
 from runtrue.cli.judge import GateOptions, Obstructed, change_of, plan
-from runtrue.code import schema
+from runtrue.cli.verdict import _passed
+from runtrue.code import CodeReport, schema
+from runtrue.code.report import AttemptReport, VerdictReport
 from runtrue.config import Config
+from runtrue.loop import Mode
 from runtrue.memory import DebugMemory, Project
 from tests.cli.conftest import Machine, MakeProject, content, write
 
@@ -273,6 +276,92 @@ def test_tests_may_go_with_their_source_and_may_move(
     (project / "tests" / "test_shop.py").rename(project / "tests" / "test_the_shop.py")
     done = machine.runtrue("gate", cwd=project)
     assert done.code == 0, done.err
+
+
+FEATURES = {
+    "shop.py": """
+        def total(prices):
+            return sum(prices)
+
+
+        def rebate(price):
+            return price / 2
+    """,
+    "tests/test_shop.py": """
+        from shop import rebate, total
+
+
+        def test_total():
+            assert total([1, 2]) == 3
+
+
+        def test_rebate():
+            assert rebate(4) == 2
+    """,
+}
+
+
+def test_a_feature_may_be_deleted_with_its_test_and_a_test_renamed(
+    machine: Machine, make_project: MakeProject
+) -> None:
+    project = make_project({**SHOP, **FEATURES})
+    renamed = SHOP["tests/test_shop.py"].replace("test_total", "test_the_sum_of_prices")
+    write(project, {**SHOP, "tests/test_shop.py": renamed})
+    done = machine.runtrue("gate", cwd=project)
+    assert done.code == 0, done.err
+    assert "pytest passes (1 passed)" in done.err
+
+
+def test_a_test_may_not_go_without_what_it_tests(
+    machine: Machine, make_project: MakeProject
+) -> None:
+    project = make_project({**SHOP, **FEATURES})
+    write(project, {"tests/test_shop.py": SHOP["tests/test_shop.py"]})
+    done = machine.runtrue("gate", cwd=project)
+    assert done.code == 2
+    assert "tests/test_shop.py::test_rebate: not_run (pytest)" in done.err
+    assert "to do: have this test run again, under whatever name" in done.err
+
+
+def test_of_several_packages_only_the_changed_ones_are_checked(
+    machine: Machine, make_project: MakeProject
+) -> None:
+    config = "".join(
+        f'[checks.{name}]\ncommand = "python -m pytest -q"\ndirectory = "packages/{name}"\n'
+        for name in ("one", "two")
+    )
+    packages = {
+        f"packages/{name}/{file.replace('shop', name)}": text.replace("shop", name)
+        for name in ("one", "two")
+        for file, text in SHOP.items()
+    }
+    broken = {"packages/two/tests/test_two.py": "def test_two():\n    assert 1 == 2\n"}
+    project = make_project({**packages, **broken, "runtrue.toml": config})
+    write(
+        project,
+        {
+            f"packages/one/{f}".replace("shop", "one"): t.replace("shop", "one")
+            for f, t in READY.items()
+        },
+    )
+    done = machine.runtrue("gate", cwd=project)
+    assert done.code == 0, done.err
+    assert "nothing was changed in their directories: two\n" in done.err
+    assert "one passes (2 passed)" in done.err
+    # What belongs to no package may matter to all.
+    write(project, {"conftest.py": "SHARED = 1\n"})
+    done = machine.runtrue("gate", cwd=project)
+    assert done.code == 2
+    assert "AssertionError (two)" in done.err
+
+
+def test_what_a_check_says_is_not_cut_within_a_word() -> None:
+    said = "changed files looked at: 12; issues on changed lines and at least medium: 0 of 3, " * 2
+    verdict = VerdictReport(check="security", mode=Mode.REQUIRED, passed=True, output=said)
+    attempt = AttemptReport(number=1, limit=1, candidate="", passed=True, verdicts=(verdict,))
+    (line,) = _passed(CodeReport(status="passed", run_id="", attempts=(attempt,)))
+    shown = line.removeprefix("security passes (").removesuffix(" …)")
+    assert said.startswith(f"{shown} ")
 
 
 def test_tests_that_are_deleted_until_none_are_run_keep_the_gate_from_judging(

@@ -61,7 +61,7 @@ COMMANDS = {
     "runs": ("runtrue.cli.runs:runs", "List, show, resume and cancel runs of every kind."),
     "metrics": (
         "runtrue.cli.metrics:metrics",
-        "Show five metrics over the runs so far, against their targets.",
+        "Show six metrics over the runs so far, against their targets.",
     ),
     "doctor": ("runtrue.cli.doctor:doctor", "Tell what is available here and what is not."),
     "completion": ("runtrue.cli.completion:completion", "Print the completion script of a shell."),

@@ -72,7 +72,7 @@ def _passed(report: CodeReport) -> Iterator[str]:
     for verdict in report.attempts[-1].verdicts:
         passed = verdict.cases.get(Outcome.PASSED, 0)
         facts = f"{passed} passed" if passed else verdict.output if not verdict.cases else ""
-        said = " ".join(facts.split())[:_WIDTH]
+        said = textwrap.shorten(facts, _WIDTH, placeholder=" …")
         word = "passes" if verdict.passed else "fails (informational)"
         yield f"{verdict.check} {word}{f' ({said})' if said else ''}"
 
@@ -116,6 +116,11 @@ def _lines(finding: Finding) -> Iterator[str]:
 
 
 def _to_do(finding: Finding) -> str:
+    if finding.category == "not_run":
+        return (
+            "have this test run again, under whatever name; it may go only together with what it "
+            "tests"
+        )
     known = (COVERAGE_UNMET, TESTS_MISSING, SECURITY_ISSUE)
     if finding.fault is not Fault.CANDIDATE or finding.category in known:
         return strategy_for(finding)

@@ -26,6 +26,7 @@ class CodeContext(RunContext[CodeRequest, GitSandbox]):
             home.sandbox(run.id),
             Path(request.project),
             kind=request.sandbox,
+            staged=request.staged,
             pass_environment=request.pass_environment,
             judges=request.judges,
             isolation=Isolation(request.isolation),

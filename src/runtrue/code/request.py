@@ -9,10 +9,10 @@ from __future__ import annotations
 import os
 import shlex
 import uuid
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from runtrue.checks import (
     CommandCheck,
@@ -117,6 +117,10 @@ class CodeRequest:
     #: What a gate judges: the changed lines by file, and the revision they are changed from.
     changes: dict[str, tuple[int, ...]] | None = None
     against: str | None = None
+    #: Checks of directories in which nothing was changed, which a gate does not run.
+    unconcerned: tuple[str, ...] = ()
+    #: The tree that is judged, where that is not the files as they are: what is staged.
+    staged: str | None = None
     #: What kind of change it is, where that was said, and who waits for the verdict.
     code_type: CodeType | None = None
     stop: Stop | None = None
@@ -194,15 +198,20 @@ def plan_gate(
     config: Config,
     *,
     changes: dict[str, tuple[int, ...]],
+    prefix: PurePosixPath,
     against: str,
+    staged: str | None = None,
     code_type: CodeType | None = None,
     checks: Sequence[str] = (),
 ) -> CodeRequest:
     """Settle a request for a verdict on what was changed, with no fix at all.
 
-    `changes` are the changed lines by file, as seen from the repository's top.
+    `changes` are the changed lines by file, and `prefix` the project, as seen from the repository's
+    top. Of checks that nobody named, those of directories without a change are not run.
     """
-    request = _plan(Kind.GATE, project, config, _choose(project, config, checks), Apply.NO, None)
+    chosen = _choose(project, config, checks)
+    concerned = chosen if checks else concerned_checks(chosen, changes, prefix)
+    request = _plan(Kind.GATE, project, config, concerned, Apply.NO, None)
     of_type = config.coverage.of(code_type or CodeType.NEW_FUNCTION)
     return replace(
         request,
@@ -213,9 +222,31 @@ def plan_gate(
         security=config.security,
         checks=measuring(request.checks),
         changes=changes,
+        unconcerned=tuple(name for name in chosen if name not in concerned),
         against=against,
+        staged=staged,
+        sandbox="worktree" if staged else request.sandbox,
         code_type=code_type,
     )
+
+
+def concerned_checks(
+    checks: dict[str, CheckConfig], changes: Collection[str], prefix: PurePosixPath
+) -> dict[str, CheckConfig]:
+    """Return the checks of directories with a change, and those of the whole project.
+
+    All of them, where something was changed that is in none of these directories.
+    """
+    places = {name: prefix / check.directory for name, check in checks.items()}
+    below = {
+        name: any(PurePosixPath(file).is_relative_to(place) for file in changes)
+        for name, place in places.items()
+    }
+    packages = [place for place in places.values() if place != prefix]
+    shared = any(
+        not any(PurePosixPath(file).is_relative_to(place) for place in packages) for file in changes
+    )
+    return checks if shared else {name: checks[name] for name in checks if below[name]}
 
 
 def measuring(checks: Sequence[CommandCheck]) -> tuple[CommandCheck, ...]:

@@ -28,6 +28,7 @@ class GitSandbox(TreeSandbox):
     """A working tree with a repository of its own, or a copy where the project has none.
 
     `kind` forces `worktree` or `copy`. A working tree is on the branch `branch`, if that is given.
+    `staged` is the tree of the user's repository to begin with, in place of the files as they are.
     """
 
     def __init__(
@@ -37,6 +38,7 @@ class GitSandbox(TreeSandbox):
         *,
         kind: str | None = None,
         branch: str | None = None,
+        staged: str | None = None,
         pass_environment: tuple[str, ...] = (),
         judges: tuple[str, ...] = (),
         isolation: Isolation = DEFAULT_ISOLATION,
@@ -50,6 +52,7 @@ class GitSandbox(TreeSandbox):
         )
         self._wanted_kind = kind
         self._branch = branch
+        self._staged = staged
         self._applier = Applier(home)
         self._files = home / "tree"
         #: The candidate that the files are certain to be, as long as nobody has asked for them.
@@ -70,10 +73,14 @@ class GitSandbox(TreeSandbox):
         else:
             top, git_dir = self._project, self._make_store()
         users = self._users_tree(top, git_dir, "base-index")
-        if kind == "worktree":
-            # The user's own index knows which files count although git ignores them.
-            users.begin_with_entries(run_git("ls-files", "--stage", "-z", cwd=top))
-        base = users.snapshot()
+        if self._staged is not None:
+            users.begin_with(self._staged)
+            base = self._staged
+        else:
+            if kind == "worktree":
+                # The user's own index knows which files count although git ignores them.
+                users.begin_with_entries(run_git("ls-files", "--stage", "-z", cwd=top))
+            base = users.snapshot()
         commit = users.commit(base, _AS_FOUND)
         if kind == "worktree":
             self._clone(git_dir, commit)
