@@ -83,7 +83,7 @@ def test_doctor_tells_what_is_there_and_what_is_not(
     facts = {fact["name"]: fact for fact in done.json["facts"]}
     assert facts["git"]["ok"]
     assert facts["sandbox"]["detail"].startswith("git worktree")
-    assert "[tool.ruff] in pyproject.toml" in facts["checks"]["detail"]
+    assert "pyproject.toml:1 [tool.ruff]" in facts["checks"]["detail"]
     assert facts["isolation"]["ok"]
     assert facts["isolation"]["detail"].startswith("bubblewrap (at least landlock)")
     assert not facts["agent"]["ok"]

@@ -84,6 +84,9 @@ class CommandCheck:
                 return self._unrun(self._no_directory(), workplace)
         reader = reader_of(self, workplace.directory)
         environment = {**workplace.environment, **self.env}
+        if moved := self.env.get("PYTHONPATH") and workplace.environment.get("PYTHONPATH"):
+            # An editable install must still lead into the sandbox.
+            environment["PYTHONPATH"] = os.pathsep.join((self.env["PYTHONPATH"], moved))
         call = reader.prepare(self.argv, environment, workplace.scratch)
         try:
             ended = await process.run(

@@ -10,7 +10,7 @@ from pathlib import Path
 from runtrue.loop import Location, Workplace
 
 #: Directories of a project that hold the code of others, or git's.
-_INSTALLED = frozenset({".venv", "venv", "site-packages", "node_modules", "vendor", ".git"})
+INSTALLED = frozenset({".venv", "venv", "site-packages", "node_modules", "vendor", ".git"})
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 #: `file:line:column`, as nearly everyone writes it, and Maven's `file:[line,column]`.
 _LOCATION = re.compile(
@@ -59,7 +59,7 @@ def relative(file: str, workplace: Workplace) -> str | None:
 def own_file(name: str, workplace: Workplace) -> str | None:
     """Return a file of the project relative to the root; None if installed, absent or outside."""
     file = relative(name, workplace)
-    if file is None or not _INSTALLED.isdisjoint(Path(file).parts[:-1]):
+    if file is None or not INSTALLED.isdisjoint(Path(file).parts[:-1]):
         return None
     return file if (workplace.root / file).is_file() else None
 
@@ -67,7 +67,7 @@ def own_file(name: str, workplace: Workplace) -> str | None:
 def files_below(directory: Path) -> Iterator[Path]:
     """Yield the files below a directory that are not the code of others."""
     for parent, directories, files in os.walk(directory):
-        directories[:] = sorted(set(directories) - _INSTALLED)
+        directories[:] = sorted(set(directories) - INSTALLED)
         yield from (Path(parent, file) for file in files)
 
 

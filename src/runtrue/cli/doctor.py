@@ -18,7 +18,7 @@ from pathlib import Path
 import click
 
 from runtrue import __version__
-from runtrue.checks import Detected, detect_checks, find_program, is_shell
+from runtrue.checks import CommandCheck, Detected, detect_checks, find_program, is_shell
 from runtrue.cli import options
 from runtrue.cli.show import print_json
 from runtrue.config import Config, load_config
@@ -170,7 +170,8 @@ def _servers(project: Path) -> Fact:
 
 def _tools(project: Path, detected: Sequence[Detected]) -> Iterator[str]:
     """The tools of Python where there is some, and what runs the tests of other languages."""
-    others = [one.check.argv[0] for one in detected if one.check.name not in _PYTHON_TOOLS]
+    commands = [one.check for one in detected if one.check.tool not in _PYTHON_TOOLS]
+    others = [check.argv[0] for check in commands if not is_shell(check.command)]
     if not others or any(next(project.glob(sign), None) for sign in _PYTHON_SIGNS):
         yield from _PYTHON_TOOLS
     # A program of the project's own, as ./gradlew, is not started only to be looked at.
@@ -206,14 +207,21 @@ def _checks(project: Path, config: Config, detected: Sequence[Detected], path: s
         its_path = check.env.get("PATH", path)
         missing.append(_missing(check.command, project / check.directory, its_path))
     for one in () if config.checks else detected:
-        facts.append(f"{one.check.name}: {one.check.command} ({one.because})")
-        missing.append(_missing(one.check.command, project, path))
+        facts.append(f"{one.check.name}: {_shown(one.check)} ({one.because})")
+        missing.append(_missing(one.check.command, project / one.check.directory, path))
     if not facts:
         return Fact("checks", False, f"none found in {project}")
     absent = ", ".join(dict.fromkeys(name for name in missing if name))
     return Fact(
         "checks", not absent, (f"not found: {absent}; " if absent else "") + "; ".join(facts)
     )
+
+
+def _shown(check: CommandCheck) -> str:
+    """Return what to type in the project's directory to run a check."""
+    words = [f"{name}={shlex.quote(value)}" for name, value in check.env.items()]
+    line = " ".join([*words, check.command])
+    return line if check.directory == "." else f"cd {shlex.quote(check.directory)} && {line}"
 
 
 def _missing(command: str, directory: Path, path: str) -> str | None:

@@ -281,7 +281,10 @@ def _plan(
         judges=tuple(
             pattern
             for check in chosen.values()
-            for pattern in (*check.judges, *judges_of_command(check.command, project))
+            for pattern in (
+                *check.judges,
+                *judges_of_command(check.command, project / check.directory),
+            )
         ),
         order=config.fixers.order,
         search=config.fixers.search,
@@ -328,14 +331,14 @@ def _choose(
         own = {name: CheckConfig(command=otherwise), **own}
     if not own:
         raise UsageError(
-            f"no check was found in {project}: nothing there names a test framework, ruff or mypy, "
+            f"no check was found in {project}: no file there says how to run tests, ruff or mypy, "
             'and there is no test file; name one with --check "COMMAND"'
         )
     return own
 
 
 def _runs_tests(check: CheckConfig, project: Path) -> bool:
-    return tool_of(check.command, project) not in _LINTERS
+    return tool_of(check.command, project / check.directory) not in _LINTERS
 
 
 def _named(
