@@ -18,6 +18,7 @@ from runtrue.code.report import report_of
 from runtrue.code.request import Apply, CodeRequest, Kind
 from runtrue.code.workshop import workshop_of
 from runtrue.code.write import write_code, write_tests
+from runtrue.fixers import ask_version
 from runtrue.flow import Journal, Outcome, Run, RunRow, Segment
 from runtrue.home import Home
 from runtrue.loop import Action, repair
@@ -93,18 +94,23 @@ class _Opened:
     candidate: str
     #: The artifact as seen from the sandbox's root.
     artifact: str
+    agent_version: str | None = None
 
 
 async def open_sandbox(run: Run, context: CodeContext, state: CodeState) -> None:
     """Make the sandbox, with the files as the user has them."""
     opened = await run.step("open", partial(_open, context))
     state.candidate, state.rooted = opened.candidate, opened.artifact
+    state.agent_version = opened.agent_version
 
 
-def _open(context: CodeContext) -> _Opened:
+async def _open(context: CodeContext) -> _Opened:
+    request, task = context.request, context.request.task
     candidate = context.sandbox.open()
-    task = context.request.task
-    return _Opened(candidate, context.sandbox.rooted(task.path) if task else "")
+    version = None
+    if request.agent.command and (request.generator == "agent" or "agent" in request.order):
+        version = await ask_version(request.agent, context.sandbox.workplace())
+    return _Opened(candidate, context.sandbox.rooted(task.path) if task else "", version)
 
 
 @dataclass(frozen=True, slots=True)

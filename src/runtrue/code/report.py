@@ -135,12 +135,13 @@ class CodeReport:
     seconds: float = 0.0
     metrics: Facts | None = None
     memory: Learned | None = None
+    #: The history in the form of the seed's JSON Schema.
+    record: dict[str, Any] = field(default_factory=dict)
     # Of `code` and `gate`.
     task: CodeTask | UnsetType | None = UNSET
     written: tuple[Written, ...] | UnsetType = UNSET
     lessons: tuple[str, ...] | UnsetType = UNSET
     progress: float | UnsetType | None = UNSET
-    record: dict[str, Any] | UnsetType = UNSET
     # Of `gate`.
     ready: bool | UnsetType = UNSET
     skipped: str | UnsetType | None = UNSET
@@ -201,15 +202,15 @@ def report_of(state: CodeState, status: RunState) -> CodeReport:
         metrics=facts_of(history, decision, repairs=request.kind is not Kind.GATE),
         memory=state.learned,
     )
+    record = record_of(state, status)
+    report = replace(report, record=record.to_dict())
     if request.kind is not Kind.FIX:
-        record = record_of(state, status)
         report = replace(
             report,
             task=request.task,
             written=tuple(state.written),
             lessons=tuple(state.lessons),
             progress=record.progress,
-            record=record.to_dict(),
         )
     if request.kind is Kind.GATE:
         report = replace(
@@ -234,14 +235,20 @@ def record_of(state: CodeState, status: RunState) -> Record:
         decision=state.decision,
         state=status,
         phase=_phase(state),
-        artifact=task.path if task else ".",
+        artifact=task.path if task else "",
         rooted=state.rooted if task else "",
-        tests=state.tests,
-        agent=written[-1].by if written else "runtrue",
+        tests=state.tests if task else _test_files(history),
+        written=tuple(file for one in written for file in one.files),
+        written_by=written[-1].by if written else None,
+        version=state.agent_version,
         debug_memory_ref=learned.session if learned else session_ref(request, history),
         started_at=state.started_at,
         completed_at=state.ended_at,
     )
+
+
+def _test_files(history: History) -> tuple[str, ...]:
+    return history.test_files() if history.before or history.attempts else ()
 
 
 def _phase(state: CodeState) -> RecordPhase:

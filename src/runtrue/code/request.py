@@ -295,7 +295,7 @@ def _plan(
         sandbox=config.sandbox.kind,
         pass_environment=config.sandbox.env,
         apply=apply,
-        notification=config.escalation.notification,
+        notification=config.escalation.notification.resolved(os.environ),
         retention=config.memory,
     )
 

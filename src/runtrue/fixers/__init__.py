@@ -8,6 +8,7 @@ from runtrue._lazy import lazy_exports
 
 if TYPE_CHECKING:
     from runtrue.fixers.agent import AgentFixer, run_agent, write_prompt
+    from runtrue.fixers.agent_version import ask_version
     from runtrue.fixers.autofix import AutofixCommands, autofix_command, run_autofix
     from runtrue.fixers.command import CommandFixer, command_variables, run_command
     from runtrue.fixers.context import Hide, bounds_text, findings_text, sendable
@@ -33,6 +34,7 @@ __all__ = lazy_exports(
     __name__,
     {
         "agent": "AgentFixer run_agent write_prompt",
+        "agent_version": "ask_version",
         "autofix": "AutofixCommands autofix_command run_autofix",
         "command": "CommandFixer command_variables run_command",
         "context": "Hide bounds_text findings_text sendable",

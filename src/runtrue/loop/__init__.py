@@ -72,7 +72,7 @@ if TYPE_CHECKING:
         Spent,
     )
     from runtrue.loop.lineage import fixed_findings, lineage
-    from runtrue.loop.notification import Notification
+    from runtrue.loop.notification import Channel, Notification
     from runtrue.loop.policy import Backoff, Budget, Limits, Policy, Revise
     from runtrue.loop.profile import (
         DEFAULT_PROFILE,
@@ -128,7 +128,7 @@ __all__ = lazy_exports(
             "COUNTED Answer Attempt Fix FixPart History Reason Rejection Revision Skip Spent"
         ),
         "lineage": "fixed_findings lineage",
-        "notification": "Notification",
+        "notification": "Channel Notification",
         "policy": "Backoff Budget Limits Policy Revise",
         "profile": (
             "DEFAULT_PROFILE PROFILES AnswerWithin AutomationProfile MaxCost MaxTime RetryLimit"

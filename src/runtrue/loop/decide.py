@@ -278,8 +278,12 @@ def _conditions(policy: Policy, history: History, decision: Decision) -> Iterato
         return
     if {finding.category for finding in decision.findings} & {COVERAGE_UNMET, TESTS_MISSING}:
         yield Condition.COVERAGE_THRESHOLD_UNMET
-    if decision.why is Why.ATTEMPTS_SPENT and policy.escalation_on_max:
+    if decision.why in _NO_MORE_ATTEMPTS and policy.escalation_on_max:
         yield Condition.MAX_ATTEMPTS_REACHED
+
+
+#: Reasons for which no further attempt will be made: they are used up, or nobody has one to make.
+_NO_MORE_ATTEMPTS = (Why.ATTEMPTS_SPENT, Why.NO_FIXER, Why.FIXER_FAILED, Why.NOTHING_USABLE)
 
 
 def _escalated(
