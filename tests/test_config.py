@@ -179,7 +179,7 @@ class TestMistakes:
                 "\n[policy]\nmax_attempts = 1\nmax_atempts = 2\n",
                 "4: policy.max_atempts: unknown key (did you mean 'max_attempts'?); known here: "
                 "max_attempts, transport_retries, format_retries, max_time, abort_on_regression, "
-                "escalation_on_max, backoff, backoff_seconds, flaky_reruns",
+                "escalation_on_max, backoff, backoff_seconds, flaky_reruns, confidence_floor",
             ),
             (
                 '[checks.a]\ncommand = "x"\n[checks.b]\ncomand = "x"\n',

@@ -33,6 +33,8 @@ from runtrue.loop import (
     Response,
     Skip,
     Verdict,
+    confidence_in,
+    lineage,
 )
 from runtrue.sandbox import Isolation, IsolationRecord
 
@@ -126,6 +128,10 @@ class CodeReport:
     restored: tuple[str, ...] = ()
     budget: Budget | None = None
     max_attempts: int = 0
+    #: How sure the fix is to be right and why, and what is suspicious about it; none without one.
+    confidence: float | None = None
+    confidence_reason: str | None = None
+    suspicious: tuple[str, ...] = ()
     diff: str = ""
     patch: str | None = None
     patch_root: str | None = None
@@ -162,6 +168,9 @@ def report_of(state: CodeState, status: RunState) -> CodeReport:
         # What is proven stays so where it could not be applied: that is in `applied` and `error`.
         status = RunState.PASSED
     remaining = _remaining(history, decision, status)
+    attempt = _result(history, decision)
+    confidence = confidence_in(history, attempt) if attempt else None
+    offer = state.offer
     report = CodeReport(
         status=status,
         run_id=state.run_id,
@@ -192,8 +201,11 @@ def report_of(state: CodeState, status: RunState) -> CodeReport:
         restored=_restored(history),
         budget=Budget.left(request.policy, history),
         max_attempts=request.policy.max_attempts,
-        diff=state.diff,
-        patch=state.patch,
+        confidence=round(confidence.value, 2) if confidence else None,
+        confidence_reason=confidence.reason if confidence else None,
+        suspicious=_suspicious(history, attempt) if attempt else (),
+        diff=state.diff or (offer.diff if offer else ""),
+        patch=state.patch or (offer.patch if offer else None),
         patch_root=state.patch_root,
         applied=state.applied,
         sandbox=state.sandbox,
@@ -298,6 +310,18 @@ def _restored(history: History) -> tuple[str, ...]:
     """Return the judges that fixers edited, and that were restored."""
     fixes = [*(a.fix for a in history.attempts if a.fix), *(r.fix for r in history.rejections)]
     return tuple(sorted({file for fix in fixes for part in fix.parts for file in part.restored}))
+
+
+def _result(history: History, decision: Decision | None) -> Attempt | None:
+    """Return the attempt on the candidate that was decided on, if it was fixed."""
+    wanted = decision.candidate if decision else ""
+    found = (one for one in reversed(history.attempts) if one.candidate == wanted)
+    return next((one for one in found if one.fix), None)
+
+
+def _suspicious(history: History, attempt: Attempt) -> tuple[str, ...]:
+    fixes = (one.fix for one in lineage(history, attempt.candidate))
+    return tuple(dict.fromkeys(s for fix in fixes if fix for part in fix.parts for s in part.signs))
 
 
 def _limit(request: CodeRequest, history: History, index: int) -> int:

@@ -41,6 +41,7 @@ def workshop_of(context: CodeContext) -> Workshop:
         artifact=task.path if task else None,
         tests=task.tests if task else (),
         hide=context.hide,
+        patch=context.patch,
         expects_failure=request.kind is Kind.FIX,
     )
 

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from dataclasses import replace
 
 from runtrue.fixers.autofix import run_autofix
-from runtrue.loop import Finding, FixTask, Proposal, Workplace
+from runtrue.loop import Confidence, Finding, FixTask, Proposal, Workplace
+
+_SURE = Confidence(value=0.9, reason="a tool fixed what it found itself")
 
 
 class ToolFixer:
@@ -36,4 +39,5 @@ class ToolFixer:
 
     async def propose(self, task: FixTask, workplace: Workplace) -> Proposal:
         """Run the commands. Whether findings remain is for the checks to say."""
-        return await run_autofix([self._commands[f.source] for f in task.findings], workplace)
+        done = await run_autofix([self._commands[f.source] for f in task.findings], workplace)
+        return replace(done, confidence=_SURE)

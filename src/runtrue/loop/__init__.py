@@ -31,8 +31,9 @@ if TYPE_CHECKING:
         may_be_one_of,
         merge_reruns,
     )
+    from runtrue.loop.confidence import Confidence
     from runtrue.loop.deadline import TIME_IS_UP, in_time
-    from runtrue.loop.decide import Action, Decision, Why, decide, what_is_spent
+    from runtrue.loop.decide import Action, Decision, Why, decide, is_yes, what_is_spent
     from runtrue.loop.edit import (
         PERSON,
         EditResult,
@@ -54,6 +55,7 @@ if TYPE_CHECKING:
         FixerStarted,
         FixExhausted,
     )
+    from runtrue.loop.evidence import confidence_in, turned_green
     from runtrue.loop.fault import Fault, fault_of_exception, fault_of_status
     from runtrue.loop.finding import Finding, Location, Mode, Outcome, Verdict
     from runtrue.loop.fingerprint import fingerprint, normalise
@@ -112,14 +114,16 @@ __all__ = lazy_exports(
         "comparison": (
             "drop_known_failures fail_if_tests_vanished is_one_of may_be_one_of merge_reruns"
         ),
+        "confidence": "Confidence",
         "deadline": "TIME_IS_UP in_time",
-        "decide": "Action Decision Why decide what_is_spent",
+        "decide": "Action Decision Why decide is_yes what_is_spent",
         "edit": "PERSON EditResult EditRules Refused bounds_violation guard_edit write_texts",
         "escalation": "Condition Escalation Item Response Trigger",
         "events": (
             "AttemptStarted BackingOff CheckFinished CheckRepeated CheckStarted Escalated "
             "FixerFinished FixerStarted FixExhausted"
         ),
+        "evidence": "confidence_in turned_green",
         "fault": "Fault fault_of_exception fault_of_status",
         "finding": "Finding Location Mode Outcome Verdict",
         "fingerprint": "fingerprint normalise",

@@ -11,13 +11,14 @@ from runtrue.flow import Run, emit
 from runtrue.loop.bounds import Bounds
 from runtrue.loop.cause import COVERAGE_UNMET, TESTS_MISSING
 from runtrue.loop.deadline import TIME_IS_UP, in_time
-from runtrue.loop.edit import EditRules, Refused, guard_edit
+from runtrue.loop.edit import EditResult, EditRules, Refused, guard_edit
 from runtrue.loop.events import BackingOff, FixAttempted, FixerFinished, FixerStarted
 from runtrue.loop.finding import Finding
 from runtrue.loop.history import Fix, FixPart, History, Reason, Rejection, Skip
 from runtrue.loop.policy import Budget
 from runtrue.loop.redact import redacted_proposal
 from runtrue.loop.seams import Fixer, FixTask, Proposal
+from runtrue.loop.suspicious import suspicious_signs
 from runtrue.loop.workshop import RepairState, Workshop, readable
 
 
@@ -168,6 +169,8 @@ class _Climb:
             analysis=proposal.analysis,
             usage=proposal.usage,
             trace=proposal.trace,
+            confidence=proposal.confidence,
+            signs=() if fixer.trusted else self._signs(edit, before, findings),
         )
         emit(
             FixerFinished(
@@ -180,6 +183,24 @@ class _Climb:
             )
         )
         return part, edit.candidate
+
+    def _signs(
+        self, edit: EditResult, before: str, findings: tuple[Finding, ...]
+    ) -> tuple[str, ...]:
+        """Return what is suspicious about an edit, in the light of the tests that failed."""
+        named = {finding.location.file for finding in findings}
+        named |= {(finding.location.symbol or "").partition("::")[0] for finding in findings}
+        tests = [self._text(file, before) for file in sorted(filter(None, named))]
+        signs = suspicious_signs(
+            {file: self._text(file, before) for file in edit.files},
+            {file: self._text(file, edit.candidate) for file in edit.files},
+            tests,
+        )
+        return tuple(map(self.workshop.hide, readable(signs)))
+
+    def _text(self, file: str, candidate: str) -> str:
+        content = self.workshop.sandbox.read(file, candidate) or b""
+        return "" if b"\0" in content else content.decode(errors="replace")
 
     def _rules(self, fixer: Fixer, findings: tuple[Finding, ...], before: str) -> EditRules:
         inputs = self.inputs

@@ -9,6 +9,7 @@ from typing import Any
 
 from runtrue.loop.analysis import Analysis
 from runtrue.loop.cause import COVERAGE_UNMET, SECURITY_ISSUE, TESTS_MISSING
+from runtrue.loop.confidence import Confidence
 from runtrue.loop.escalation import Escalation, Response
 from runtrue.loop.fault import Fault
 from runtrue.loop.finding import Finding, Mode, Outcome, Verdict
@@ -36,6 +37,10 @@ class FixPart:
     usage: dict[str, float] | None = None
     #: What it tried, step by step, where it says so.
     trace: dict[str, Any] | None = None
+    #: How sure it is to be right and why, where something besides the checks says so.
+    confidence: Confidence | None = None
+    #: What its edits have in common with edits that only get around the tests.
+    signs: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -47,6 +47,8 @@ class Limits:
     backoff_seconds: Annotated[float, Meta(gt=0, le=60)] = 1.0
     #: How often a new failure is run again, unchanged, to see whether it stays.
     flaky_reruns: Annotated[int, Meta(ge=0, le=3)] = 1
+    #: A fix in which there is less confidence never passes by itself: a person is asked.
+    confidence_floor: Annotated[float, Meta(ge=0, le=1)] = 0.5
 
     def wait(self, rounds: int) -> float:
         """Seconds to wait before a fix when so many rounds of fixing went before."""

@@ -10,6 +10,7 @@ from typing import Any, Protocol, runtime_checkable
 from runtrue.confinement import Confinement
 from runtrue.loop.analysis import Analysis
 from runtrue.loop.bounds import Bounds
+from runtrue.loop.confidence import Confidence
 from runtrue.loop.escalation import Escalation
 from runtrue.loop.finding import Finding, Mode, Verdict
 from runtrue.loop.history import Attempt, History
@@ -118,6 +119,8 @@ class Proposal:
     texts: dict[str, str] | None = None
     #: What it tried, step by step, as data for the record.
     trace: dict[str, Any] | None = None
+    #: How sure the fix is to be right and why, where something besides the checks says so.
+    confidence: Confidence | None = None
 
 
 class Fixer(Protocol):
@@ -227,12 +230,24 @@ class Sandbox(Protocol):
         """The patch from one candidate to another."""
         ...
 
+    def settle(self, candidate: str, patch: Path) -> str:
+        """Leave a candidate as the result, write its patch to a file, and return it as text."""
+        ...
+
+    def demand_leaving(self, candidate: str) -> None:
+        """Raise RefusedFiles for files that must not be applied."""
+        ...
+
     def put_back(self, files: tuple[str, ...], candidate: str) -> None:
         """Make some files, present or absent, those of a candidate again."""
         ...
 
     def missing(self, files: tuple[str, ...], candidate: str) -> tuple[str, ...]:
         """Return those of `files` that a candidate has not got."""
+        ...
+
+    def read(self, file: str, candidate: str) -> bytes | None:
+        """Return the content of a file, named from the root, in a candidate, if it is there."""
         ...
 
     def count_lines(self, old: str, new: str) -> tuple[int, int]:

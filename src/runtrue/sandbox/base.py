@@ -153,13 +153,14 @@ class TreeSandbox(ABC):
 
     def content(self, file: str, candidate: str) -> bytes | None:
         """Return the content of a file of the project in a candidate, if it is there."""
-        return self._content(self.rooted(file), candidate)
+        return self.read(self.rooted(file), candidate)
 
     def original(self, file: str) -> bytes | None:
         """Return the first content of a file, named from the root, if it was there."""
-        return self._content(file, self.base)
+        return self.read(file, self.base)
 
-    def _content(self, file: str, candidate: str) -> bytes | None:
+    def read(self, file: str, candidate: str) -> bytes | None:
+        """Return the content of a file, named from the root, in a candidate, if it is there."""
         return self._tree.content(file, candidate) if self._has(file, candidate) else None
 
     def _has(self, file: str, candidate: str) -> bool:

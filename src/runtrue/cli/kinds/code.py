@@ -10,10 +10,11 @@ from typing import Any
 
 import click
 
-from runtrue.cli.kinds import RunKind
+from runtrue.cli.kinds import RunKind, is_yes_or_no
 from runtrue.cli.repair import (
     WHY,
     RepairNarrator,
+    confidence_line,
     print_findings,
     print_fix,
     print_verdict,
@@ -78,7 +79,7 @@ def _few(lines: list[str]) -> list[str]:
 
 
 def _proof(report: CodeReport) -> list[str]:
-    if report.why not in ("passed", "flagged", "allowed"):
+    if report.why not in ("passed", "flagged", "allowed", "unsure", "agreed", "declined"):
         return []
     first, last = report.attempts[0], report.attempts[-1]
     lines = []
@@ -97,6 +98,13 @@ def _proof(report: CodeReport) -> list[str]:
         lines.append(f"{verdict.check} {word}{tests}{change if verdict.passed else ''}{said}")
     lines += [f"flaky: {case} failed and passed unchanged" for case in report.flaky]
     return lines
+
+
+def _confidence(report: CodeReport) -> list[str]:
+    if report.confidence is None:
+        return []
+    # The reason names the first of them.
+    return [confidence_line(report), *(f"suspicious: {sign}" for sign in report.suspicious[1:])]
 
 
 def _escalations(report: CodeReport) -> list[str]:
@@ -154,6 +162,12 @@ def _next(report: CodeReport) -> list[str]:
     return lines
 
 
+_PARTS = (
+    *(_reason, _regressions, _restored, _proof, _confidence),
+    *(_escalations, _memory, _absent_fixers, _next),
+)
+
+
 class CodeNarrator(RepairNarrator):
     """As with all repairs, and what is written before the first attempt."""
 
@@ -208,12 +222,10 @@ class CodeKind(RunKind[CodeReport]):
         if said is not None:
             return said
         question = journal.open_question(run.id)
-        if question is None or not question.question.get("apply"):
+        if question is None or not is_yes_or_no(question):
             return ""
         if not can_ask:
-            raise UsageError(
-                f"run {run.id} asks whether to apply its diff: give --answer yes or --answer no"
-            )
+            raise UsageError(f"run {run.id} asks about its diff: give --answer yes or --answer no")
         return None
 
     def unapplied_patch(self, report: CodeReport) -> str | None:
@@ -222,7 +234,8 @@ class CodeKind(RunKind[CodeReport]):
 
     def print_report(self, report: CodeReport, *, asked: bool = False) -> None:
         """Print the diff, what remains, what was proven, and what to do next."""
-        if not asked and report.diff and report.status == "passed" and not report.applied:
+        is_offered = report.status == "passed" or report.why == "unsure"
+        if not asked and report.diff and is_offered and not report.applied:
             print_diff(report.diff)
         if report.findings:
             print_findings(report)
@@ -232,8 +245,7 @@ class CodeKind(RunKind[CodeReport]):
         spent = f"{counted(attempts, 'attempt')}, {report.seconds:.1f} s"
         head = click.style(status, fg=_COLOURS.get(status, "red"), bold=True)
         click.echo(f"{head}: {summary} ({spent})" if summary else f"{head} ({spent})")
-        parts = (_reason, _regressions, _restored, _proof, _escalations, _memory, _absent_fixers)
-        for part in (*parts, _next):
+        for part in _PARTS:
             for line in part(report):
                 click.echo(f"  {line}")
 
@@ -259,6 +271,11 @@ class CodeKind(RunKind[CodeReport]):
     def print_question(self, run_id: str, question: Question | None) -> None:
         """Print what a waiting run wants, and how to answer."""
         asked = question.question if question else {}
+        if asked.get("why") == "unsure":
+            click.echo(f"  read the diff: {asked['patch']}")
+            click.echo(f"  it is right: runtrue runs resume {run_id} --answer yes")
+            click.echo(f"  it is not: runtrue runs resume {run_id} --answer no")
+            return
         if asked.get("apply"):
             click.echo(f"  apply the diff: runtrue runs resume {run_id} --answer yes")
             return
@@ -270,5 +287,5 @@ class CodeKind(RunKind[CodeReport]):
     def print_offer(self, report: CodeReport, question: Question) -> None:
         """Print the diff that may be applied, and what the checks said of it."""
         print_diff(question.question["diff"])
-        for line in _proof(report):
+        for line in (*_proof(report), *_confidence(report)):
             click.echo(line)

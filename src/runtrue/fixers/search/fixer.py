@@ -21,6 +21,7 @@ from runtrue.loop import (
     TIMEOUT,
     Analysis,
     Bounds,
+    Confidence,
     Fault,
     Finding,
     FixTask,
@@ -229,6 +230,7 @@ class SearchFixer:
                     patterns_matched=tuple(dict.fromkeys(one.kinds)),
                 ),
                 trace=trace,
+                confidence=Confidence(value=one.confidence, reason=_reason(report, one)),
             )
         return Proposal(description=_failure_text(report), texts={}, trace=trace)
 
@@ -279,6 +281,18 @@ def _proposal_text(report: SearchReport, solution: Solution) -> str:
     if solution.doubt:
         facts.append(f"look at it closely: it {solution.doubt}")
     return f"{solution.says} ({'; '.join(facts)})"
+
+
+def _reason(report: SearchReport, solution: Solution) -> str:
+    """Return what the confidence in a solution rests on."""
+    if solution.doubt:
+        return f"the edit {solution.doubt}"
+    others = len(report.solutions) - 1
+    if not others:
+        return "no other small edit that was tried passes the tests"
+    alike = solution.alike or 0
+    same = f", {alike} of them with the same effect" if alike else ""
+    return f"{others} other edit{'' if others == 1 else 's'} would pass the tests{same}"
 
 
 def _deferral_text(report: SearchReport, solution: Solution) -> str:
