@@ -148,7 +148,9 @@ def plan_fix(
     model: str | None = None,
 ) -> CodeRequest:
     """Settle a request: the checks that were named, else the configured, else the detected ones."""
-    return _plan(Kind.FIX, project, config, _choose(project, config, checks), apply, model)
+    request = _plan(Kind.FIX, project, config, _choose(project, config, checks), apply, model)
+    # The seed's rule, to stop at the first regression, is about code that was asked for.
+    return replace(request, policy=replace(request.policy, retries_regressions=True))
 
 
 def plan_code(

@@ -39,6 +39,8 @@ def workshop_of(context: CodeContext) -> Workshop:
         analyst=MemoryAnalyst(context),
         escalator=ReportEscalator(context),
         artifact=task.path if task else None,
+        requirement=task.requirement if task else None,
+        documents=task.mentions if task else (),
         tests=task.tests if task else (),
         hide=context.hide,
         patch=context.patch,

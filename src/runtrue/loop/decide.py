@@ -124,16 +124,25 @@ def _unescalated(policy: Policy, history: History) -> Decision:
             status=RunState.PASSED,
         )
     regressions = history.regressions(latest)
+    onward = _onward(policy, history, best)
     goes_on = _is_flagged(policy, Condition.REGRESSION_DETECTED) or _is_tentative(latest, policy)
-    if regressions and policy.abort_on_regression and not goes_on:
-        return Decision(
-            action=Action.STOP,
-            why=Why.REGRESSION,
-            candidate=best.candidate,
-            findings=best.blocking,
-            regressions=regressions,
-            status=RunState.ABORTED,
-        )
+    if not regressions or not policy.abort_on_regression or goes_on:
+        return onward
+    if policy.retries_regressions and onward.action is Action.FIX:
+        return onward
+    return Decision(
+        action=Action.STOP,
+        why=Why.REGRESSION,
+        candidate=best.candidate,
+        findings=best.blocking,
+        regressions=regressions,
+        status=RunState.ABORTED,
+    )
+
+
+def _onward(policy: Policy, history: History, best: Attempt) -> Decision:
+    """Return what follows an attempt that is not accepted: another try, a question, or the end."""
+    latest = history.latest
     budget = Budget.left(policy, history)
     if why := what_is_spent(budget):
         return _give_up(policy, why, best)
@@ -251,18 +260,19 @@ def _may_pass_by_itself(attempt: Attempt) -> bool:
 def _obstacle(budget: Budget, history: History) -> Why | None:
     """Return what stands in the way of one more fix."""
     since = history.since_last_answer()
-    reasons = [
-        rejection.reason
+    rejections = [
+        rejection
         for rejection in since.rejections
         # That nobody stronger took it on says nothing about the others.
         if rejection.after == history.latest.number
         and rejection.reason is not Reason.NOBODY_STRONGER
     ]
-    if reasons:
-        match reasons[-1]:
+    if rejections:
+        last = rejections[-1]
+        match last.reason:
             case Reason.NO_FIXER:
                 return Why.NO_FIXER
-            case Reason.FIXER_FAILED if budget.transport_retries < 0:
+            case Reason.FIXER_FAILED if budget.transport_retries < 0 or not last.is_transient:
                 return Why.FIXER_FAILED
             case Reason.UNCHANGED if budget.format_retries < 0:
                 return Why.NOTHING_USABLE

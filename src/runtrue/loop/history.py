@@ -32,6 +32,14 @@ class FixPart:
     seconds: float = 0.0
     #: Why it gave nothing: the fixer itself failed, for reasons outside of the candidate.
     failure: str | None = None
+    #: False if asking it again cannot help: its program or its key is missing.
+    transient: bool = True
+    #: The seconds after which it may be asked again, where somebody named them.
+    retry_after: float | None = None
+    #: Why what it proposed was not made or not kept.
+    refused: str | None = None
+    #: Its own words in one line, for people.
+    said: str | None = None
     analysis: Analysis | None = None
     #: What it used up, where that is known: requests, tokens, money.
     usage: dict[str, float] | None = None
@@ -63,6 +71,8 @@ class Fix:
     checks: tuple[str, ...] = ()
     added: int = 0
     removed: int = 0
+    #: The seconds that were waited before any fixer was asked.
+    waited: float = 0.0
 
     @property
     def files(self) -> tuple[str, ...]:
@@ -71,8 +81,8 @@ class Fix:
 
     @property
     def seconds(self) -> float:
-        """The time all fixers took together."""
-        return sum(part.seconds for part in self.parts)
+        """The time all fixers took together, and the wait before them."""
+        return self.waited + sum(part.seconds for part in self.parts)
 
 
 class Reason(StrEnum):
@@ -101,6 +111,12 @@ class Rejection:
     after: int
     fix: Fix
     reason: Reason
+
+    @property
+    def is_transient(self) -> bool:
+        """True if a fixer that failed may succeed when it is asked again."""
+        failed = [part for part in self.fix.parts if part.failure is not None]
+        return not failed or any(part.transient for part in failed)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Set
-from dataclasses import dataclass
+from collections.abc import Callable, Set
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
@@ -98,6 +98,12 @@ class FixTask:
     bounds: Bounds | None = None
     #: The command that made what is to be fixed, where one did.
     redo: str | None = None
+    #: What was asked for in the first place, where something was, and the documents it names, as
+    #: seen from the directory of the workplace.
+    requirement: str | None = None
+    documents: tuple[str, ...] = ()
+    #: Returns the patch from one candidate to another.
+    difference: Callable[[str, str], str] = field(default=lambda old, new: "")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,6 +116,14 @@ class Proposal:
 
     description: str
     failure: str | None = None
+    #: False if asking again cannot help: its program or its key is missing.
+    transient: bool = True
+    #: The seconds after which it may be asked again, where somebody named them.
+    retry_after: float | None = None
+    #: Why what it proposed was not made, where it proposed something.
+    refused: str | None = None
+    #: Its own words in one line, for people.
+    said: str | None = None
     #: What the fixer found out about the failure, where it says so.
     analysis: Analysis | None = None
     #: What it used up, where that is known: requests, tokens, money.

@@ -30,6 +30,9 @@ class Workshop:
     escalator: Escalator | None = None
     #: The file that the task is about, where it is about one.
     artifact: str | None = None
+    #: What was asked for, where something was, and the documents that it names.
+    requirement: str | None = None
+    documents: tuple[str, ...] = ()
     #: The tests that the task is about, where that is not all of them.
     tests: tuple[str, ...] = ()
     #: Takes out of what checks and fixers say what must not be kept, shown or sent.

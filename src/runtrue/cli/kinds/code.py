@@ -19,7 +19,7 @@ from runtrue.cli.repair import (
     print_fix,
     print_verdict,
 )
-from runtrue.cli.show import counted, print_diff
+from runtrue.cli.show import counted, print_diff, printable
 from runtrue.code import (
     BeforeStarted,
     CodeReport,
@@ -126,17 +126,23 @@ def _memory(report: CodeReport) -> list[str]:
 
 
 def _in_vain(part: FixPart) -> str:
-    """Return what a fixer tried in vain, where it says so."""
-    return part.description if part.trace else "changed nothing"
+    """Return what a fixer tried in vain, or why it could not."""
+    said = f': "{part.said}"' if part.said else ""
+    if part.failure:
+        return f"{part.failure}{said}"
+    if part.refused:
+        return f"refused: {part.refused}{said}"
+    return part.description if part.trace else f"changed nothing{said}"
 
 
 def _absent_fixers(report: CodeReport) -> list[str]:
-    """Return why no fixer of the ladder took the findings."""
-    if report.why != "no_fixer" or not report.rejected:
+    """Return why no fixer of the ladder took the findings, or what came of asking them."""
+    if report.why not in ("no_fixer", "fixer_failed", "nothing_usable") or not report.rejected:
         return []
     fix = report.rejected[-1].fix
-    tried = [f"{part.fixer}: {_in_vain(part)}" for part in fix.parts]
-    return [*tried, *(f"{skip.fixer}: {skip.reason}" for skip in fix.skipped)]
+    tried = [printable(f"{part.fixer}: {_in_vain(part)}") for part in fix.parts]
+    skipped = fix.skipped if report.why == "no_fixer" else ()
+    return [*tried, *(f"{skip.fixer}: {skip.reason}" for skip in skipped)]
 
 
 def _next(report: CodeReport) -> list[str]:
