@@ -104,8 +104,10 @@ def judging_config(project: Path, change: JudgedChange) -> Config:
 
     Before the first commit, and where that one is broken, there is but the project's.
     """
-    files = {name: (change.prefix / name).as_posix() for name in _CONFIGURATION}
-    touched = [file for file in files.values() if file in change.files]
+    # What a project does not set itself, a directory above it may.
+    places = dict.fromkeys((change.prefix, *change.prefix.parents))
+    files = [(place / name).as_posix() for place in places for name in _CONFIGURATION]
+    touched = [file for file in files if file in change.files or _is_other(change, file)]
     try:
         own = load_config(project)
     except ConfigError as error:
@@ -117,11 +119,12 @@ def judging_config(project: Path, change: JudgedChange) -> Config:
     if not touched:
         return own
     with TemporaryDirectory() as directory:
-        for name, file in files.items():
+        for file in files:
             if (content := change.before(file)) is not None:
-                (Path(directory) / name).write_bytes(content)
+                (Path(directory) / file).parent.mkdir(parents=True, exist_ok=True)
+                (Path(directory) / file).write_bytes(content)
         try:
-            former = load_config(Path(directory))
+            former = load_config(Path(directory) / change.prefix, top=Path(directory))
         except ConfigError:
             return own
     if former != own:
@@ -132,6 +135,13 @@ def judging_config(project: Path, change: JudgedChange) -> Config:
                 err=True,
             )
     return former
+
+
+def _is_other(change: JudgedChange, file: str) -> bool:
+    """True if a file outside of the project is not as it was before."""
+    path = change.top / file
+    is_outside = not PurePosixPath(file).is_relative_to(change.prefix)
+    return is_outside and change.before(file) != (path.read_bytes() if path.is_file() else None)
 
 
 def plan(
