@@ -235,6 +235,13 @@ MAKE = {
         directory="src",
         name="pytest-src",
     ),
+    "uv runs modules, too": Case(
+        {
+            "Makefile": "test:\n\tuv run --with x --frozen -m pytest tests\n",
+            "tests/test_a.py": TEST,
+        },
+        f"{PLAIN} tests",
+    ),
     "what only a shell knows": Case(
         {"Makefile": "test:\n\tpytest $(shell ls tests)\n", "tests/test_a.py": TEST},
         because="tests/test_a.py",
@@ -348,6 +355,21 @@ LOOKS = {
         modules=(),
     ),
     "pytest where it is, as it reads cases": Case({"tests/test_a.py": "import unittest\n"}),
+    "unittest that the project names is run by pytest where it is": Case(
+        {**tox("python -m unittest discover -v -s tests -t ."), "tests/b/testing.py": TEST},
+        f"{PLAIN} -o 'python_files=test*.py' tests",
+        because="tox.ini:3 [testenv]; run by pytest, whose report names each test",
+    ),
+    "but for suites that are put together": Case(
+        {**tox("python -m unittest"), "tests/test_a.py": "def load_tests(a, b, c): ...\n"},
+        "python -m unittest",
+        name="unittest",
+    ),
+    "and modules by name": Case(
+        tox("coverage run -m unittest tests.test_a -v"),
+        "python -m unittest tests.test_a",
+        name="unittest",
+    ),
     "tests within the package": Case(
         {"pyproject.toml": "", "src/pkg/tests/test_a.py": TEST}, because="src/pkg/tests/test_a.py"
     ),

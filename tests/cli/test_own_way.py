@@ -94,3 +94,17 @@ def test_doctor_says_what_was_found_and_why(machine: Machine, make_project: Make
     done = machine.runtrue("doctor", cwd=make_project(BY_TOX))
     command = "SQLITE=1 python -m pytest -q --doctest-modules -m 'not network' tests tax.py"
     assert f"pytest: {command} (tox.ini:5 [testenv])" in done.out
+
+
+def test_a_package_has_the_configuration_of_its_repository(
+    machine: Machine, make_project: MakeProject
+) -> None:
+    checks = "[checks.{0}]\ncommand = 'python -m pytest -q'\ndirectory = 'packages/{0}'\n"
+    project = make_project({**PACKAGES, "runtrue.toml": checks.format("a") + checks.format("b")})
+    done = machine.runtrue("fix", "--json", cwd=project / "packages" / "a")
+    assert done.code == 0, done.said
+    assert [one["check"] for one in done.json["attempts"][0]["verdicts"]] == ["a"]
+    # A check of the whole repository runs at its top, from wherever it is asked for.
+    (project / "runtrue.toml").write_text("[checks.all]\ncommand = 'test -f runtrue.toml'\n")
+    done = machine.runtrue("fix", "--json", cwd=project / "packages" / "b")
+    assert done.code == 0, done.said

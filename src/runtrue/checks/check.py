@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import os
+import shlex
 import shutil
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
@@ -67,6 +68,13 @@ class CommandCheck:
     def argv(self) -> tuple[str, ...]:
         """The command as an argument list."""
         return argv_of(self.command, shell=is_shell(self.command))
+
+    @property
+    def line(self) -> str:
+        """What to type in the project's directory to run it."""
+        words = [f"{name}={shlex.quote(value)}" for name, value in self.env.items()]
+        line = " ".join([*words, self.command])
+        return line if self.directory == "." else f"cd {shlex.quote(self.directory)} && {line}"
 
     @property
     def tool(self) -> str | None:

@@ -17,34 +17,15 @@ from pathlib import Path, PurePosixPath
 from runtrue.checks.interpreter import Interpreter, interpreter_of
 from runtrue.checks.line import commands_of
 from runtrue.checks.pytest_options import PytestOptions
+from runtrue.checks.python_line import ASSIGNMENT, split_python, without_launchers
 from runtrue.checks.recipes import UNKNOWN, Group, Recipe
+from runtrue.checks.unittest_options import pytest_arguments
 
 #: Words by which a line is more than a sequence of commands.
 _CONTROL = frozenset({"if", "for", "while", "until", "case", "function", "then", "do", "else"})
 _REDIRECTION = re.compile(r"\d?>{1,2}\s*(&\d|[^\s;&|]+)")
 _VARIABLE = re.compile(r"\$(?:\{(\w+)(?::?-([^}]*))?\}|(\w+)|(.?))")
-_ASSIGNMENT = re.compile(r"(\w+)=(.*)", re.DOTALL)
-_PYTHON = re.compile(r"python[\d.]*|pypy[\d.]*|py")
 _TEST_SCRIPT = re.compile(r"(run_?)?_?tests?\.py|runtests?|test_\w+\.py|\w+_tests?\.py", re.I)
-#: Programs that run what follows them, after options of which some have a value.
-_RUNS = {
-    **dict.fromkeys(("uv", "poetry", "pdm", "pipenv", "rye", "hatch"), "run"),
-    **dict.fromkeys(("env", "time", "nice", "command", "exec", "xvfb-run", "cross-env"), ""),
-}
-_VALUED = frozenset(
-    {
-        *("--with", "--extra", "--group", "--python", "-p", "--package", "--only-group", "--env"),
-        *(
-            "--env-file",
-            "--directory",
-            "--project",
-            "--with-requirements",
-            "-e",
-            "-n",
-            "--no-group",
-        ),
-    }
-)
 #: Modules that run tests, and the names that their checks get.
 _RUNNERS = {
     "pytest": "pytest",
@@ -56,8 +37,6 @@ _RUNNERS = {
     "testtools.run": "testtools",
     "doctest": "doctest",
 }
-_PROGRAMS = {"pytest": "pytest", "py.test": "pytest", "trial": "twisted.trial", "nose2": "nose2"}
-_PROGRAMS |= {"zope-testrunner": "zope.testrunner", "django-admin": "django"}
 #: Variables for installers, for coverage and for the terminal, and those that runtrue sets.
 _NOT_FOR_TESTS = re.compile(
     r"(PIP|TOX|NOX|UV|COVERAGE|CODECOV|COVERALLS|VIRTUALENV|POETRY|PDM|HATCH|GITHUB|GIT|CI)(_\w+)?"
@@ -129,7 +108,7 @@ class _Reader:
 
     def _set(self, words: Sequence[str]) -> None:
         for word in words:
-            if set_ := _ASSIGNMENT.fullmatch(word):
+            if set_ := ASSIGNMENT.fullmatch(word):
                 self._env[set_[1]] = self._expanded(set_[2])
 
     def _expanded(self, word: str) -> str:
@@ -145,10 +124,10 @@ class _Reader:
 
     def _test_command(self, raw: Sequence[str]) -> OwnCommand | None:
         own = dict(self._env)
-        words = _without_launchers([word for word in map(self._expanded, raw) if word], own)
+        words = without_launchers([word for word in map(self._expanded, raw) if word], own)
         if not words:
             return None
-        options, target, arguments = _split(words)
+        options, target, arguments = split_python(words)
         if target is None or not _runs_tests(target, arguments):
             return None
         if self._is_lost:
@@ -166,6 +145,12 @@ class _Reader:
         )
         if module == "pytest":
             return self._pytest(found, options, arguments, interpreter)
+        if module == "unittest" and interpreter.has("pytest"):
+            by_pytest = pytest_arguments(arguments, self._place)
+            if by_pytest is not None:
+                because = f"{found.because}; run by pytest, whose report names each test"
+                found = replace(found, name="pytest", because=because)
+                return self._pytest(found, options, by_pytest, interpreter)
         if module is None and not (self._place / target).is_file():
             raise _Unresolved
         arguments = [word for word in arguments if not _stops_or_shows(word)]
@@ -220,71 +205,6 @@ def _quoted(word: str) -> str:
     """Return a word for the shell, which expands patterns for files."""
     is_pattern = re.fullmatch(r"[\w./*?-]+", word) and not word.startswith("-")
     return word if is_pattern else shlex.quote(word)
-
-
-def _without_launchers(words: list[str], env: dict[str, str]) -> list[str]:
-    """Return the words without what only starts them; variables set on the way go into `env`."""
-    while words:
-        first = PurePosixPath(words[0]).name
-        if set_ := _ASSIGNMENT.fullmatch(words[0]):
-            env[set_[1]] = set_[2]
-            words = words[1:]
-        elif first in ("timeout", "gtimeout"):
-            words = _without_options(words[1:])[1:]
-        elif first in _RUNS:
-            verb = _RUNS[first]
-            rest = _without_options(words[1:])
-            if verb and rest[:1] != [verb]:
-                return ["pytest", *rest[1:]] if [first, *rest[:1]] == ["hatch", "test"] else []
-            words = _without_options(rest[1:] if verb else rest)
-            if first == "hatch" and words:
-                # `hatch run test:pytest` runs it in the environment `test`.
-                words = [words[0].rpartition(":")[2], *words[1:]]
-        else:
-            return words
-    return []
-
-
-def _without_options(words: list[str]) -> list[str]:
-    while words and words[0].startswith("-"):
-        words = words[2:] if words[0] in _VALUED else words[1:]
-    return words
-
-
-def _split(words: list[str]) -> tuple[list[str], str | None, list[str]]:
-    """Return the interpreter's options, what it runs (`-m MODULE` or a script), its arguments."""
-    first, rest = PurePosixPath(words[0]).name, words[1:]
-    if first in _PROGRAMS:
-        return [], f"-m {_PROGRAMS[first]}", rest
-    if first == "coverage":
-        return _covered([], rest)
-    if not _PYTHON.fullmatch(first):
-        is_script = first.endswith(".py") and (words[0].startswith("./") or "/" in words[0])
-        return [], words[0] if is_script else None, rest
-    options: list[str] = []
-    while rest and rest[0].startswith("-") and rest[0] != "-m":
-        count = 2 if rest[0] in ("-W", "-X") else 1
-        if re.match(r"-[WXbO]", rest[0]):
-            options += rest[:count]
-        rest = rest[count:]
-    if rest[:2] in (["-m", "coverage"], ["-m", "slipcover"]):
-        return _covered(options, rest[2:])
-    if rest[:1] == ["-m"] and len(rest) > 1:
-        return options, f"-m {_PROGRAMS.get(rest[1], rest[1])}", rest[2:]
-    return options, rest[0] if rest else None, rest[1:]
-
-
-def _covered(options: list[str], words: list[str]) -> tuple[list[str], str | None, list[str]]:
-    """Return what `coverage run` runs."""
-    if words[:1] == ["run"]:
-        words = words[1:]
-    while words and words[0].startswith("-") and words[0] != "-m":
-        takes_value = words[0] in ("--source", "--rcfile", "--omit", "--include", "--data-file")
-        words = words[2:] if takes_value else words[1:]
-    if words[:1] == ["-m"] and len(words) > 1:
-        return options, f"-m {_PROGRAMS.get(words[1], words[1])}", words[2:]
-    is_script = bool(words) and words[0].endswith(".py")
-    return options, words[0] if is_script else None, words[1:]
 
 
 def _runs_tests(target: str, arguments: Sequence[str]) -> bool:

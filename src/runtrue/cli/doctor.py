@@ -18,7 +18,7 @@ from pathlib import Path
 import click
 
 from runtrue import __version__
-from runtrue.checks import CommandCheck, Detected, detect_checks, find_program, is_shell
+from runtrue.checks import Detected, detect_checks, find_program, is_shell
 from runtrue.cli import options
 from runtrue.cli.show import print_json
 from runtrue.config import Config, load_config
@@ -207,7 +207,7 @@ def _checks(project: Path, config: Config, detected: Sequence[Detected], path: s
         its_path = check.env.get("PATH", path)
         missing.append(_missing(check.command, project / check.directory, its_path))
     for one in () if config.checks else detected:
-        facts.append(f"{one.check.name}: {_shown(one.check)} ({one.because})")
+        facts.append(f"{one.check.name}: {one.check.line} ({one.because})")
         missing.append(_missing(one.check.command, project / one.check.directory, path))
     if not facts:
         return Fact("checks", False, f"none found in {project}")
@@ -215,13 +215,6 @@ def _checks(project: Path, config: Config, detected: Sequence[Detected], path: s
     return Fact(
         "checks", not absent, (f"not found: {absent}; " if absent else "") + "; ".join(facts)
     )
-
-
-def _shown(check: CommandCheck) -> str:
-    """Return what to type in the project's directory to run a check."""
-    words = [f"{name}={shlex.quote(value)}" for name, value in check.env.items()]
-    line = " ".join([*words, check.command])
-    return line if check.directory == "." else f"cd {shlex.quote(check.directory)} && {line}"
 
 
 def _missing(command: str, directory: Path, path: str) -> str | None:

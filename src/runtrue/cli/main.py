@@ -63,6 +63,10 @@ COMMANDS = {
         "runtrue.cli.metrics:metrics",
         "Show six metrics over the runs so far, against their targets.",
     ),
+    "init": (
+        "runtrue.cli.init:init",
+        "Write the checks that were found to runtrue.toml, each with the reason for it.",
+    ),
     "doctor": ("runtrue.cli.doctor:doctor", "Tell what is available here and what is not."),
     "completion": ("runtrue.cli.completion:completion", "Print the completion script of a shell."),
 }

@@ -285,7 +285,7 @@ def _plan(
             for check in chosen.values()
             for pattern in (
                 *check.judges,
-                *judges_of_command(check.command, project / check.directory),
+                *_judges(check, project),
             )
         ),
         order=config.fixers.order,
@@ -300,6 +300,13 @@ def _plan(
         notification=config.escalation.notification.resolved(os.environ),
         retention=config.memory,
     )
+
+
+def _judges(check: CheckConfig, project: Path) -> tuple[str, ...]:
+    found = judges_of_command(check.command, project / check.directory)
+    # A check of the whole repository is judged by files outside of the project.
+    is_outside = check.directory.startswith("..")
+    return tuple(f"{check.directory}/{pattern}" for pattern in found) if is_outside else found
 
 
 def _check(name: str, check: CheckConfig, project: Path) -> CommandCheck:
