@@ -250,7 +250,7 @@ def _plan(
         judges=tuple(
             pattern
             for check in chosen.values()
-            for pattern in (*check.judges, *judges_of_command(check.command, project))
+            for pattern in (*check.judges, *_judges(check, project))
         ),
         order=config.fixers.order,
         search=config.fixers.search,
@@ -264,6 +264,13 @@ def _plan(
         notification=config.escalation.notification,
         retention=config.memory,
     )
+
+
+def _judges(check: CheckConfig, project: Path) -> tuple[str, ...]:
+    """Return patterns, from the project's top, for what a check's command is judged by."""
+    patterns = judges_of_command(check.command, project / check.directory)
+    inside = "" if check.directory == "." else f"{check.directory.strip('/')}/"
+    return tuple(f"{inside}{pattern}" for pattern in patterns)
 
 
 def _check(name: str, check: CheckConfig, project: Path) -> CommandCheck:
