@@ -132,3 +132,22 @@ def refused(machine: Machine, project: Path, agent: str) -> dict[str, Any]:
     assert done.code == 1, done.said
     assert content(project) == before
     return done.json
+
+
+def test_findings_and_memory_hold_no_colours(machine: Machine, make_project: MakeProject) -> None:
+    project = make_project(
+        {
+            "shop.py": SHOP,
+            "test_shop.py": """
+                from shop import Item, total
+
+                def test_total():
+                    assert {"total": total([Item(2)])} == {"total": 2}
+            """,
+            "pytest.ini": "[pytest]\naddopts = --color=yes -vv\n",
+        }
+    )
+    done = machine.runtrue("fix", "--json", cwd=project)
+    assert "\\u001b" not in done.out
+    assert "\x1b" not in done.said
+    assert b"[31m" not in (machine.home / ".runtrue" / "memory.db").read_bytes()

@@ -26,6 +26,8 @@ WEIGHT = {Outcome.SKIPPED: 0, Outcome.PASSED: 1, Outcome.FAILED: 2, Outcome.ERRO
 BAD = (Outcome.FAILED, Outcome.ERROR)
 #: The characters of a stack trace that are shown, at each end.
 _STACK = 1_500
+#: The characters of an expected or actual value in a message.
+_VALUE = 60
 #: More errors of a compiler than these help nobody.
 _MOST_ERRORS = 20
 #: Where in the scratch directory a runner writes its coverage.
@@ -208,7 +210,7 @@ class CaseReader(Reader):
         number = getattr(errno, case.code or "", None)
         explained = explain(
             case.category,
-            plain(case.message).strip() or "failed without a word",
+            _with_values(case) or "failed without a word",
             fault_of_exception((), error_number=number),
             workplace,
             number=number,
@@ -270,6 +272,23 @@ class CaseReader(Reader):
             location=replace(location, symbol=symbol or location.file),
             sample=trim(plain(sample)) or None,
         )
+
+
+def _with_values(case: CaseResult) -> str:
+    """Return a case's message whose first line says what was expected and what came instead."""
+    message = plain(case.message).strip()
+    first, line_end, rest = message.partition("\n")
+    if case.expected is None or case.actual is None:
+        return message
+    wanted, got = (_one_line(plain(value)) for value in (case.expected, case.actual))
+    if wanted in first and got in first:
+        return message
+    return f"{first.rstrip(' :')}: expected {wanted}, got {got}{line_end}{rest}"
+
+
+def _one_line(value: str) -> str:
+    text = " ".join(value.split())
+    return text if len(text) <= _VALUE else f"{text[:_VALUE]}…"
 
 
 def _numbered(cases: Iterable[CaseResult]) -> Iterator[CaseResult]:

@@ -21,10 +21,11 @@ from runtrue.checks.javascript_readers import JestReader, MochaReader, VitestRea
 from runtrue.checks.junit_reader import JunitReader
 from runtrue.checks.line import argv_of, files_named, is_shell
 from runtrue.checks.lint_readers import MypyReader, RuffReader
-from runtrue.checks.locations import relative
+from runtrue.checks.locations import plain, relative
+from runtrue.checks.node_reader import NodeTestReader
 from runtrue.checks.other_reader import OtherReader
 from runtrue.checks.pytest_reader import PytestReader
-from runtrue.checks.reach import reach_of
+from runtrue.checks.reach import Reach, reach_of
 from runtrue.checks.reader import Reader, Reading, RunOptions, output_of
 from runtrue.confinement import Confinement
 from runtrue.loop import Fault, Finding, Location, Mode, Verdict, Workplace, fault_of_exception
@@ -35,6 +36,7 @@ _RUNNERS: dict[str, type[CaseReader]] = {
     Framework.JEST: JestReader,
     Framework.VITEST: VitestReader,
     Framework.MOCHA: MochaReader,
+    "node_test": NodeTestReader,
     Framework.GO_TEST: GoReader,
     Framework.CARGO_TEST: CargoReader,
     Framework.JUNIT: JunitReader,
@@ -107,6 +109,7 @@ class CommandCheck:
             )
         except OSError as error:
             return self._unrun(self._not_started(error, call.environment), workplace)
+        ended = _plain(ended)
         reading = reader.read(ended, workplace)
         hit = ended.exceeded
         if hit and all(finding.data.get("limit") != hit.limit for finding in reading.findings):
@@ -186,12 +189,25 @@ def reader_of(check: CommandCheck, directory: Path) -> Reader:
         return _LINTERS[tool](check.name, is_shell=shell)
     reach = reach_of(check.command, directory)
     if reach is None:
-        return OtherReader(
-            check.name, is_shell=shell, command=check.command, directory=directory, options=options
-        )
-    return _RUNNERS[reach.tool](
+        reach = Reach(line=check.command, tool="other", at=len(check.command))
+    return _RUNNERS.get(reach.tool, OtherReader)(
         check.name, is_shell=shell, reach=reach, directory=directory, options=options
     )
+
+
+def _plain(ended: process.Ended) -> process.Ended:
+    """Return the end of a command whose output has no escape sequences of a terminal."""
+    return replace(
+        ended, stdout=_without_escapes(ended.stdout), stderr=_without_escapes(ended.stderr)
+    )
+
+
+def _without_escapes(output: process.Captured) -> process.Captured:
+    head, tail = (
+        plain(part.decode(errors="surrogateescape")).encode(errors="surrogateescape")
+        for part in (output.head, output.tail)
+    )
+    return replace(output, head=head, tail=tail)
 
 
 def _programs(path: str) -> Iterable[str]:

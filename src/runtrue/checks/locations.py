@@ -11,7 +11,8 @@ from runtrue.loop import Location, Workplace
 
 #: Directories of a project that hold the code of others, or git's.
 INSTALLED = frozenset({".venv", "venv", "site-packages", "node_modules", "vendor", ".git"})
-_COLOUR = re.compile(r"\x1b\[[0-9;]*m")
+#: Colours, movements of the cursor, titles and links of a terminal.
+_ESCAPE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\^_])")
 #: `file:line:column`, as nearly everyone writes it, and Maven's `file:[line,column]`.
 _LOCATION = re.compile(
     r"(?:file://)?(?P<file>[^\s:()\[\]'\"`]+\.\w+):\[?(?P<line>\d+)(?:[:,](?P<column>\d+))?\]?"
@@ -26,8 +27,8 @@ State = tuple[int, ...]
 
 
 def plain(text: str) -> str:
-    """Return a text without colours."""
-    return _COLOUR.sub("", text)
+    """Return a text without a terminal's escape sequences."""
+    return _ESCAPE.sub("", text) if "\x1b" in text else text
 
 
 def locations_in(text: str, workplace: Workplace) -> Iterator[Location]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import os
 import sys
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -129,6 +130,8 @@ def cli(ctx: click.Context) -> None:
 
 def main() -> None:
     """Run the command line. No traceback reaches the user."""
+    # Of code that is only read, or of edits that are only tried; the user's Python says its own.
+    warnings.simplefilter("ignore", SyntaxWarning)
     try:
         sys.exit(cli.main(standalone_mode=False, prog_name="runtrue") or 0)
     except click.exceptions.Abort:

@@ -283,10 +283,7 @@ def _plan(
         judges=tuple(
             pattern
             for check in chosen.values()
-            for pattern in (
-                *check.judges,
-                *_judges(check, project),
-            )
+            for pattern in (*check.judges, *_judges(check, project))
         ),
         order=config.fixers.order,
         search=config.fixers.search,
@@ -303,10 +300,10 @@ def _plan(
 
 
 def _judges(check: CheckConfig, project: Path) -> tuple[str, ...]:
-    found = judges_of_command(check.command, project / check.directory)
-    # A check of the whole repository is judged by files outside of the project.
-    is_outside = check.directory.startswith("..")
-    return tuple(f"{check.directory}/{pattern}" for pattern in found) if is_outside else found
+    """Return patterns, from the project's top, for what a check's command is judged by."""
+    patterns = judges_of_command(check.command, project / check.directory)
+    inside = "" if check.directory == "." else f"{check.directory.strip('/')}/"
+    return tuple(f"{inside}{pattern}" for pattern in patterns)
 
 
 def _check(name: str, check: CheckConfig, project: Path) -> CommandCheck:
