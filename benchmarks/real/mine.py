@@ -279,7 +279,7 @@ def is_fix(item: Item, folder: Path, group: tuple[Hunk, ...], slowest: float) ->
     try:
         limit = 4 * slowest
         first = run_suite(item, folder, "-x", limit=limit)
-        if first.code != 1:
+        if first.passed:
             return False
         return _fails_alike(item, first, run_suite(item, folder, limit=limit))
     finally:
@@ -288,10 +288,11 @@ def is_fix(item: Item, folder: Path, group: tuple[Hunk, ...], slowest: float) ->
 
 def _fails_alike(item: Item, first: SuiteRun, second: SuiteRun) -> bool:
     """True if the first failure of a run is also one of the next run, and few tests fail."""
+    if item.language != "python":
+        # Some runners exit with the number of tests that failed.
+        return 0 < first.code == second.code <= MOST_FAILING
     if first.code != 1 or second.code != 1:
         return False  # with another code pytest could not collect the tests
-    if item.language != "python":
-        return True
     named = [name for name in second.failing if "::" in name]
     few = 0 < len(named) == len(second.failing) <= MOST_FAILING
     return few and bool(first.failing) and set(first.failing) <= set(named)
