@@ -17,7 +17,7 @@ from pathlib import Path
 
 from benchmarks.measure import Table
 from benchmarks.real.agents import cheats, writes
-from benchmarks.real.hunks import hunks_between, pick
+from benchmarks.real.hunks import hunks_between, pick, source_of
 from benchmarks.real.judge import judge
 from benchmarks.real.manifest import Item, load
 from benchmarks.real.outcome import Outcome, Repair, print_outcomes, print_reasons, tables
@@ -138,7 +138,7 @@ class Bench:
         plant(self.item, self.project)
         old = unpacked(self.item.language, self.item.package, self.item.previous) / self.item.file
         published = git(self.project, "show", f"published:{self.item.file}")
-        every = hunks_between(self.item.file, old.read_text("utf-8"), published)
+        every = hunks_between(self.item.file, source_of(old), published)
         hunks = pick(every, self.item.hunks)
         refused = {}
         for name, program in cheats(self.item, self.project, hunks, self.failing).items():

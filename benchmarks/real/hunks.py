@@ -8,6 +8,7 @@ import hashlib
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 #: A group of hunks that is more than this many lines is not a small fix.
 LARGEST = 12
@@ -35,6 +36,11 @@ class Hunk:
     @property
     def lines(self) -> int:
         return max(len(self.old), len(self.new))
+
+
+def source_of(file: Path) -> str:
+    """Return a file's text with the line ends that it has."""
+    return file.read_bytes().decode("utf-8")
 
 
 def hunks_between(path: str, old: str, new: str) -> list[Hunk]:

@@ -20,7 +20,7 @@ from datetime import UTC, datetime
 from itertools import pairwise
 from pathlib import Path
 
-from benchmarks.real.hunks import Hunk, candidates, revert
+from benchmarks.real.hunks import Hunk, candidates, revert, source_of
 from benchmarks.real.manifest import HELD_OUT, LANGUAGES, Item, Language, as_toml
 from benchmarks.real.project import READY, commit_all, install_node, install_python, is_test, reset
 from benchmarks.real.registry import (
@@ -136,8 +136,8 @@ def changes(item: Item) -> tuple[list[tuple[Hunk, ...]], bool]:
         if file.suffix not in endings or not file.is_file() or ".egg-info" in path:
             continue
         try:
-            after_text = file.read_text("utf-8")
-            before_text = before.read_text("utf-8") if before.is_file() else ""
+            after_text = source_of(file)
+            before_text = source_of(before) if before.is_file() else ""
         except (UnicodeDecodeError, OSError):
             continue
         if after_text == before_text:
@@ -274,8 +274,7 @@ def mine(item: Item, wanted: int, slowest: float, end: float) -> Iterator[Item]:
 def is_fix(item: Item, folder: Path, group: tuple[Hunk, ...], slowest: float) -> bool:
     """True if the tests fail without these hunks, the same way twice."""
     path = folder / group[0].path
-    published = path.read_text("utf-8")
-    path.write_text(revert(published, group), "utf-8")
+    path.write_bytes(revert(source_of(path), group).encode())
     try:
         limit = 4 * slowest
         first = run_suite(item, folder, "-x", limit=limit)

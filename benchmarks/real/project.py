@@ -13,7 +13,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from benchmarks.real.hunks import hunks_between, pick, revert
+from benchmarks.real.hunks import hunks_between, pick, revert, source_of
 from benchmarks.real.manifest import Item, load
 from benchmarks.real.registry import SetUpError, make_environment, pip, run, unpacked
 
@@ -97,24 +97,25 @@ def reset(folder: Path) -> None:
 
 def plant(item: Item, folder: Path) -> None:
     """Put the bug in, and commit it."""
-    text = (folder / item.file).read_text("utf-8")
-    (folder / item.file).write_text(broken(item, text), "utf-8")
+    file = folder / item.file
+    file.write_bytes(broken(item, source_of(file)).encode())
     git(folder, "commit", "-q", "-a", "-m", "as before the fix")
 
 
 def broken(item: Item, published: str) -> str:
     """Return the item's file with the bug."""
     before = unpacked(item.language, item.package, item.previous) / item.file
-    hunks = hunks_between(item.file, before.read_text("utf-8"), published)
+    hunks = hunks_between(item.file, source_of(before), published)
     return revert(published, pick(hunks, item.hunks))
 
 
 def git(folder: Path, *arguments: str) -> str:
     identity = ("-c", "user.name=bench", "-c", "user.email=bench@localhost")
     settings = (*identity, "-c", "commit.gpgsign=false", "-c", "core.autocrlf=false")
-    return subprocess.run(
-        ["git", *settings, *arguments], cwd=folder, check=True, capture_output=True, text=True
-    ).stdout
+    done = subprocess.run(
+        ["git", *settings, *arguments], cwd=folder, check=True, capture_output=True
+    )
+    return done.stdout.decode("utf-8", "replace")
 
 
 def main() -> int:
@@ -133,7 +134,7 @@ def main() -> int:
             print(f"{item.id}: {error}", file=sys.stderr)
             continue
         patch = git(folder, "diff", "main", "published")
-        (arguments.to / f"{item.id}.UPSTREAM.patch").write_text(patch)
+        (arguments.to / f"{item.id}.UPSTREAM.patch").write_bytes(patch.encode())
         print(folder, flush=True)
     return 0
 
