@@ -70,7 +70,7 @@ def pick(hunks: Sequence[Hunk], digests: Sequence[str]) -> list[Hunk]:
     return [named[digest] for digest in digests]
 
 
-def candidates(path: str, old: str, new: str) -> list[tuple[Hunk, ...]]:
+def groups(path: str, old: str, new: str) -> list[tuple[Hunk, ...]]:
     """Return what may be a fix: each small hunk, then the small hunks of one function together."""
     small = [hunk for hunk in hunks_between(path, old, new) if hunk.lines <= LARGEST]
     grouped: dict[int, list[Hunk]] = {}
@@ -92,8 +92,12 @@ def candidates(path: str, old: str, new: str) -> list[tuple[Hunk, ...]]:
         for group in grouped.values()
         if len(group) > 1 and sum(hunk.lines for hunk in group) <= LARGEST
     ]
-    found = [(hunk,) for hunk in small if not _only_imports(hunk)] + together
-    return [group for group in found if not same_code(path, revert(new, group), new)]
+    return [(hunk,) for hunk in small if not _only_imports(hunk)] + together
+
+
+def changes_code(new: str, group: tuple[Hunk, ...]) -> bool:
+    """True if the newer version without these hunks is another program."""
+    return not same_code(group[0].path, revert(new, group), new)
 
 
 def _only_imports(hunk: Hunk) -> bool:

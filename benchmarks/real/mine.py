@@ -17,10 +17,11 @@ import time
 from collections.abc import Iterator
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
-from itertools import pairwise
+from functools import cache as cache_results
+from itertools import islice, pairwise
 from pathlib import Path
 
-from benchmarks.real.hunks import Hunk, candidates, revert, source_of
+from benchmarks.real.hunks import Hunk, changes_code, groups, revert, source_of
 from benchmarks.real.manifest import HELD_OUT, LANGUAGES, Item, Language, as_toml
 from benchmarks.real.project import READY, commit_all, install_node, install_python, is_test, reset
 from benchmarks.real.registry import (
@@ -46,6 +47,8 @@ _EXTRAS = ("test", "tests", "testing")
 _MISSING = re.compile(r"No module named '([\w.]+)'")
 #: A change that fails more tests than this is no small bug.
 MOST_FAILING = 25
+#: What pytest exits with where it finds no test.
+NOTHING_COLLECTED = 5
 #: Hunks and groups of a pair of versions that are tried, the smallest first.
 MOST_TRIED = 30
 
@@ -124,6 +127,7 @@ def _seen_versions(language: Language, package: str) -> list[str]:
     return list(json.loads(note.read_text()))
 
 
+@cache_results
 def changes(item: Item) -> tuple[list[tuple[Hunk, ...]], bool]:
     """Return what may be fixes between the two versions, and whether a test changed, too."""
     new, old = (unpacked(item.language, item.package, v) for v in (item.version, item.previous))
@@ -145,7 +149,7 @@ def changes(item: Item) -> tuple[list[tuple[Hunk, ...]], bool]:
         if is_test(path):
             tests_changed = True
         elif before_text and len(after_text) < 400_000 and not _NO_SOURCE.search(path):
-            fixes += candidates(path, before_text, after_text)
+            fixes += groups(path, before_text, after_text)
     return fixes, tests_changed
 
 
@@ -192,6 +196,10 @@ def _prepare_python(item: Item, folder: Path) -> Item:
     tried: set[str] = set()
     while len(tried) < 5:
         seen = run_suite(item, folder, "--collect-only", "--tb=line", limit=120)
+        alone = folder / "tests.py"
+        if seen.code == NOTHING_COLLECTED and alone.is_file() and not item.command.endswith(".py"):
+            item = replace(item, command=f"{item.command} {alone.name}")
+            continue
         missing = {name.split(".")[0] for name in _MISSING.findall(seen.output)}
         new = sorted(missing - tried - HELD_OUT)
         if seen.code == 0 or not new:
@@ -239,7 +247,7 @@ def mine(item: Item, wanted: int, slowest: float, end: float) -> Iterator[Item]:
     tried: dict[str, bool] = json.loads(notes.read_text()) if notes.exists() else {}
     reset(folder)
     if "" not in tried:
-        healthy = run_suite(prepared, folder, limit=4 * slowest)
+        healthy = run_suite(prepared, folder, limit=10 * slowest)
         tried[""] = healthy.passed and healthy.cpu <= slowest
         notes.write_text(json.dumps(tried))
         say(f"{item.id}: suite {'passes' if healthy.passed else 'FAILS'} {healthy.cpu:.1f} s")
@@ -249,7 +257,8 @@ def mine(item: Item, wanted: int, slowest: float, end: float) -> Iterator[Item]:
         return
     taken: set[str] = set()
     smallest_first = sorted(changes(item)[0], key=lambda group: sum(hunk.lines for hunk in group))
-    for group in smallest_first[:MOST_TRIED]:
+    fixes = (g for g in smallest_first if changes_code(source_of(folder / g[0].path), g))
+    for group in islice(fixes, MOST_TRIED):
         digests = tuple(hunk.digest for hunk in group)
         if len(taken) >= wanted or time.monotonic() > end:
             break
@@ -276,7 +285,7 @@ def is_fix(item: Item, folder: Path, group: tuple[Hunk, ...], slowest: float) ->
     path = folder / group[0].path
     path.write_bytes(revert(source_of(path), group).encode())
     try:
-        limit = 4 * slowest
+        limit = 10 * slowest
         first = run_suite(item, folder, "-x", limit=limit)
         if first.passed:
             return False
