@@ -130,8 +130,10 @@ Days = Annotated[int, Meta(ge=1, le=36_500)]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryConfig:
-    """`[memory]`: for how many days failures and fixes are kept."""
+    """`[memory]`: what is left in the project, and for how many days failures and fixes are kept."""
 
+    #: Leave a file of each run of `code` and `gate` in the project, and read earlier ones.
+    sessions: bool = True
     days: Days = 30
     #: Those that something was learned from.
     learning_days: Days = 60
