@@ -117,7 +117,7 @@ def test_a_change_that_is_tested_and_passes_is_ready(
         r"runtrue gate: ready: pytest passes \(2 passed\), coverage .+\n", done.err
     ), done.err
     added = {file: text for file, text in content(project).items() if file not in before}
-    assert [Path(file).parent.as_posix() for file in added] == [".aiwg/ralph/debug-memory"]
+    assert {Path(file).parent.as_posix() for file in added} == {".aiwg/ralph/debug-memory"}
     assert {**before, **added} == content(project)
     assert sandboxes(machine) == []
     again = machine.runtrue("gate", "--json", cwd=project)
@@ -146,6 +146,34 @@ def test_findings_are_numbered_with_place_cause_and_what_to_do(
     assert any(line.strip() == "cause: a value is not what the test expects" for line in rest)
     assert any(line.strip().startswith("to do: look at tests/test_shop.py:9") for line in rest)
     assert sandboxes(machine) == []
+
+
+def test_what_is_left_in_the_project_is_no_change_and_names_no_place_on_this_machine(
+    machine: Machine, make_project: MakeProject
+) -> None:
+    project = make_project(SHOP)
+    where = 'raise ValueError(__file__ + ", in " + os.getcwd())'
+    source = f"import os\n\ntotal = sum\n\n\ndef discount(price):\n    {where}\n"
+    write(project, {**READY, "shop.py": source})
+    report = machine.runtrue("gate", "--json", cwd=project).json
+    assert report["ready"] is False
+    text = (project / report["memory"]["session"]).read_text()
+    assert "shop.py, in ." in text
+    assert json.loads(text)["project"] == "project"
+    assert str(machine.home.parent) not in text
+    git(project, "add", "-A")
+    assert ".aiwg" not in git(project, "status", "--porcelain")
+
+
+def test_nothing_is_left_in_the_project_where_that_is_switched_off(
+    machine: Machine, make_project: MakeProject
+) -> None:
+    project = make_project({**SHOP, "runtrue.toml": "[memory]\nsessions = false\n"})
+    write(project, WRONG)
+    report = machine.runtrue("gate", "--json", cwd=project).json
+    assert report["memory"]["session"] is None
+    assert "debug_memory_ref" not in report["record"]
+    assert not (project / ".aiwg").exists()
 
 
 def test_failures_are_analysed_and_kept_in_the_debug_memory(

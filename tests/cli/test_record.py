@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -90,6 +91,11 @@ def test_a_bug_that_is_not_fixed_is_escalated(
         *("escalated", attempts),
         "escalated",
     )
+    (report,) = (machine.home / ".runtrue" / "escalations").glob("*/max_attempts_reached-*.json")
+    diffs = [fix["diff"] for fix in json.loads(report.read_text())["fix_attempts"]]
+    assert [diff.count("\n+# ") for diff in diffs] == ([1, 1] if attempts == 3 else [0, 0])
+    shown = report.with_suffix(".md").read_text()
+    assert shown.count("What it changed:") == (2 if attempts == 3 else 0)
 
 
 def test_an_issue_is_commented_on_by_default_where_one_is_named(

@@ -30,6 +30,7 @@ from runtrue.config import (
     AgentConfig,
     CheckConfig,
     Config,
+    GateConfig,
     IsolationConfig,
     MemoryConfig,
     SearchConfig,
@@ -65,6 +66,7 @@ TRIGGERS = (
 )
 _LINTERS = frozenset({"ruff", "mypy"})
 _SEARCH = SearchConfig()
+_GATE = GateConfig()
 _ISOLATION = IsolationConfig()
 
 
@@ -111,6 +113,7 @@ class CodeRequest:
     task: CodeTask | None = None
     requirement: Requirement | None = None
     security: SecurityConfig | None = None
+    gate: GateConfig = _GATE
     #: Who writes code and tests at first: `model`, `agent`, or nobody.
     generator: str | None = None
     iteration: Iteration | None = None
@@ -189,6 +192,7 @@ def plan_code(
         task=replace(task, tests=found),
         requirement=requirement,
         security=config.security,
+        gate=config.gate,
         generator=generator,
         agent=replace(request.agent, command=agent or request.agent.command),
         checks=measuring(request.checks),
@@ -222,6 +226,7 @@ def plan_gate(
         # Which kinds of tests there must be is known only of a type that was named.
         requirement=of_type if code_type else replace(of_type, required_tests=()),
         security=config.security,
+        gate=config.gate,
         checks=measuring(request.checks),
         changes=changes,
         unconcerned=tuple(name for name in chosen if name not in concerned),

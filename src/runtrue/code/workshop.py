@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from runtrue.code.analyst import MemoryAnalyst
+from runtrue.code.can_fail import CanFailGate
 from runtrue.code.context import CodeContext
 from runtrue.code.escalate import ReportEscalator
 from runtrue.code.independence import IndependenceGate
@@ -65,6 +66,8 @@ def _gates(context: CodeContext) -> tuple[Gate, ...]:
                     strict=task is None,
                 )
             )
+        if request.gate.tests_can_fail != "off":
+            gates.append(CanFailGate(context))
         if request.requirement.required_tests or task is None:
             gates.append(KindsGate(context))
         gates.append(IndependenceGate(context))

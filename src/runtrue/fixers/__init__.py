@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from runtrue.fixers.memory import MemoryFixer, failed_fixes, fix_ids, language_of_finding
     from runtrue.fixers.model import ModelFixer
     from runtrue.fixers.remember_fix import remember_fix
-    from runtrue.fixers.search import SearchFixer, Searching
+    from runtrue.fixers.search import MutantReport, SearchFixer, Searching, try_mutants
     from runtrue.fixers.sources import (
         Lead,
         imported_by,
@@ -43,7 +43,7 @@ __all__ = lazy_exports(
         "memory": "MemoryFixer failed_fixes fix_ids language_of_finding",
         "model": "ModelFixer",
         "remember_fix": "remember_fix",
-        "search": "SearchFixer Searching",
+        "search": "MutantReport SearchFixer Searching try_mutants",
         "sources": (
             "Lead imported_by leads_of module_of own_file read_text show_files sources_below"
         ),

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
         RESOURCE_LIMIT,
         SECURITY_ISSUE,
         TAMPERED,
+        TESTS_CANNOT_FAIL,
         TESTS_MISSING,
         TIMEOUT,
         Cause,
@@ -109,7 +110,7 @@ __all__ = lazy_exports(
         "bounds": "Bounds as_pattern matches",
         "cause": (
             "COVERAGE_UNMET NEEDS_APPROVAL RESOURCE_LIMIT SECURITY_ISSUE TAMPERED "
-            "TESTS_MISSING TIMEOUT Cause cause_of cause_of_type"
+            "TESTS_CANNOT_FAIL TESTS_MISSING TIMEOUT Cause cause_of cause_of_type"
         ),
         "comparison": (
             "drop_known_failures fail_if_tests_vanished is_one_of may_be_one_of merge_reruns"
