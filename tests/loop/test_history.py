@@ -82,8 +82,8 @@ def test_the_latest_attempt_is_the_last_one() -> None:
         ([verdict(A), verdict(A, B)], 1),
         ([verdict(A, B), verdict(A), verdict(A, B, C)], 2),
         ([verdict(A, B), verdict()], 2),
-        # Another failure in place of the old one may be a step on the way.
-        ([verdict(A), verdict(B)], 2),
+        # Another failure in place of the old one is none less.
+        ([verdict(A), verdict(B)], 1),
         # A change that left the failure as it was is not worth keeping.
         ([verdict(A), verdict(A)], 1),
     ],
@@ -92,6 +92,43 @@ def test_the_latest_attempt_is_the_last_one() -> None:
 def test_the_best_attempt_has_the_fewest_findings(verdicts: list[Verdict], best: int) -> None:
     attempts = [attempt(n, v) for n, v in enumerate(verdicts, 1)]
     assert history(*attempts).best.number == best
+
+
+def test_another_wrong_value_is_not_better() -> None:
+    wrong = [
+        finding(f"assert {n} == 180", symbol="test_a", category="AssertionError") for n in (1, 2)
+    ]
+    cases = {"test_a": FAILED}
+    attempts = [attempt(n, verdict(f, cases=cases)) for n, f in enumerate(wrong, 1)]
+    assert history(*attempts).best.number == 1
+
+
+def test_a_crash_that_is_gone_is_a_step_on_the_way() -> None:
+    crash = finding("name 'x' is not defined", symbol="test_a", category="NameError")
+    wrong = finding("assert 1 == 2", symbol="test_a", category="AssertionError")
+    told = history(attempt(1, verdict(crash)), attempt(2, verdict(wrong)))
+    assert told.best.number == 2
+
+
+def test_a_runner_that_stops_at_the_first_failure_comes_further() -> None:
+    first = verdict(finding("a", symbol="t1"), cases={"t1": FAILED})
+    second = verdict(finding("b", symbol="t2"), cases={"t1": PASSED, "t2": FAILED})
+    assert history(attempt(1, first), attempt(2, second)).best.number == 2
+
+
+def test_an_attempt_that_makes_tests_vanish_is_not_better() -> None:
+    some = verdict(finding("a"), finding("b"), cases={"t1": PASSED, "t2": FAILED, "t3": FAILED})
+    none = verdict(finding("cannot be imported"), cases={"test_a.py": ERROR})
+    assert history(attempt(1, some), attempt(2, none)).best.number == 1
+
+
+def test_of_two_that_fix_as_much_the_smaller_change_is_better() -> None:
+    before = verdict(A, B, cases={"t1": FAILED, "t2": FAILED})
+    after = verdict(B, cases={"t1": PASSED, "t2": FAILED})
+    large = attempt(2, after, fix=replace(fix("c2", "c1"), added=9))
+    small = attempt(3, after, fix=replace(fix("c3", "c1"), added=1))
+    assert history(attempt(1, before), large, small).best.number == 3
+    assert history(attempt(1, before), small, large).best.number == 3
 
 
 def test_an_attempt_that_broke_something_is_never_better_than_one_that_did_not() -> None:

@@ -59,7 +59,7 @@ COMMANDS = {
         "runtrue.cli.memory:memory",
         "List, search, show, export and forget what runs have learnt.",
     ),
-    "runs": ("runtrue.cli.runs:runs", "List, show, resume and cancel runs of every kind."),
+    "runs": ("runtrue.cli.runs:runs", "List, show, apply, resume and cancel runs of every kind."),
     "metrics": (
         "runtrue.cli.metrics:metrics",
         "Show six metrics over the runs so far, against their targets.",

@@ -35,6 +35,7 @@ from runtrue.loop import (
     Verdict,
     confidence_in,
     lineage,
+    turned_green,
 )
 from runtrue.sandbox import Isolation, IsolationRecord
 
@@ -132,6 +133,8 @@ class CodeReport:
     confidence: float | None = None
     confidence_reason: str | None = None
     suspicious: tuple[str, ...] = ()
+    #: The tests that a fix turned green which did not fix all of them; its patch is offered.
+    gained: tuple[str, ...] = ()
     diff: str = ""
     patch: str | None = None
     patch_root: str | None = None
@@ -204,6 +207,7 @@ def report_of(state: CodeState, status: RunState) -> CodeReport:
         confidence=round(confidence.value, 2) if confidence else None,
         confidence_reason=confidence.reason if confidence else None,
         suspicious=_suspicious(history, attempt) if attempt else (),
+        gained=turned_green(history, attempt) if attempt and not attempt.passed else (),
         diff=state.diff or (offer.diff if offer else ""),
         patch=state.patch or (offer.patch if offer else None),
         patch_root=state.patch_root,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from runtrue.code.analyst import MemoryAnalyst
 from runtrue.code.can_fail import CanFailGate
 from runtrue.code.context import CodeContext
@@ -35,7 +37,7 @@ def workshop_of(context: CodeContext) -> Workshop:
         sandbox=context.sandbox,
         checks=request.checks,
         ladder=make_ladder(fixers),
-        policy=request.policy,
+        policy=replace(request.policy, rungs=fixers.rungs),
         gates=_gates(context),
         analyst=MemoryAnalyst(context),
         escalator=ReportEscalator(context),

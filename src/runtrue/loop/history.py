@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import Any
 
 from runtrue.loop.analysis import Analysis
-from runtrue.loop.cause import COVERAGE_UNMET, SECURITY_ISSUE, TESTS_MISSING
+from runtrue.loop.cause import COVERAGE_UNMET, SECURITY_ISSUE, TESTS_MISSING, Cause, cause_of
 from runtrue.loop.confidence import Confidence
 from runtrue.loop.escalation import Escalation, Response
 from runtrue.loop.fault import Fault
@@ -239,30 +239,52 @@ class History:
 
     @property
     def best(self) -> Attempt:
-        """The attempt to build on: nothing broken, fewest findings.
+        """The attempt to build on: nothing broken, the fewest failures, then the least changed.
 
-        Of equals, the later one only if it fails in another way: a change that changed nothing
-        about the failure is not worth keeping.
+        Of equals, a later one also if what crashed now comes further. A test that only fails with
+        another wrong value has come no further: wrong edits must not be built on one another.
         """
         best = self.attempts[0]
         for attempt in self.attempts[1:]:
             rank, best_rank = self._rank(attempt), self._rank(best)
-            failures, best_failures = _failures(attempt), _failures(best)
-            if rank < best_rank or (rank == best_rank and failures != best_failures):
+            is_equal = rank == best_rank and (
+                _comes_further(best, attempt) or self._changed(attempt) < self._changed(best)
+            )
+            if rank < best_rank or is_equal:
                 best = attempt
         return best
 
-    def _rank(self, attempt: Attempt) -> tuple[int, bool, bool, bool, int]:
+    def _rank(self, attempt: Attempt) -> tuple[int, bool, bool, bool, int, int]:
         # What could not be judged is not better than what was judged and failed.
         unknown = any(finding.fault is not Fault.CANDIDATE for finding in attempt.blocking)
-        regressions = len(self.regressions(attempt))
+        required = [v for v in attempt.verdicts if v.mode is Mode.REQUIRED]
+        outcomes = [outcome for verdict in required for outcome in verdict.cases.values()]
         return (
-            regressions,
+            len(self.regressions(attempt)) + self._vanished(attempt),
             not attempt.passed,
             not attempt.works,
             unknown,
             len(attempt.blocking),
+            # A runner that stops at the first failure comes further when that is fixed.
+            -outcomes.count(Outcome.PASSED),
         )
+
+    def _vanished(self, attempt: Attempt) -> int:
+        """Return how many cases passed in the baseline and were not even run in `attempt`."""
+        return sum(
+            outcome is Outcome.PASSED and case not in now.cases
+            for before in self.baseline
+            if before.mode is Mode.REQUIRED and (now := attempt.verdict(before.check))
+            for case, outcome in before.cases.items()
+        )
+
+    def _changed(self, attempt: Attempt) -> int:
+        """Return how many lines the fixes changed, one upon the other, that made a candidate."""
+        made = {one.candidate: one.fix for one in self.attempts if one.fix}
+        lines, candidate = 0, attempt.candidate
+        while (fix := made.pop(candidate, None)) is not None:
+            lines, candidate = lines + fix.added + fix.removed, fix.base
+        return lines
 
     @property
     def seconds(self) -> float:
@@ -397,6 +419,16 @@ class History:
 
 #: Rejections that count as fixes that were tried.
 COUNTED = (Reason.REPEATED, Reason.OUT_OF_BOUNDS, Reason.NEEDS_APPROVAL)
+
+
+#: Causes after which a program cannot go on: without one, it comes further, if not to its end.
+_STOPS = frozenset(Cause) - {Cause.WRONG_VALUE, Cause.UNKNOWN, Cause.TIMEOUT, Cause.NOT_RUN}
+
+
+def _comes_further(before: Attempt, after: Attempt) -> bool:
+    """True if all that failed were crashes, and what fails now is something else."""
+    is_stopped = all(cause_of(finding) in _STOPS for finding in before.blocking)
+    return is_stopped and _failures(before) != _failures(after)
 
 
 def _failures(attempt: Attempt) -> Counter[tuple[str, str | None]]:

@@ -40,6 +40,9 @@ from runtrue.loop import FixPart
 _GATES = ("coverage", "test_kinds", "security")
 #: How many tests or files the end of a run names; all of them are in its JSON.
 _MOST_LINES = 10
+_BAD = ("failed", "error")
+#: How many tests a line names.
+_NAMED = 3
 _COLOURS = {"passed": "green", "waiting": "yellow", "running": "yellow"}
 
 
@@ -107,6 +110,20 @@ def _confidence(report: CodeReport) -> list[str]:
     return [confidence_line(report), *(f"suspicious: {sign}" for sign in report.suspicious[1:])]
 
 
+def _gained(report: CodeReport) -> list[str]:
+    """Return what a run that failed has fixed all the same, and how to take that."""
+    if report.status == "running" or not (report.gained and report.patch):
+        return []
+    failing = sum(v.cases.get(o, 0) for v in report.attempts[0].verdicts for o in _BAD)
+    fixed = f"{len(report.gained)} of {counted(failing, 'failing test')} fixed"
+    tests = ", ".join(report.gained[:_NAMED]) + (" …" if len(report.gained) > _NAMED else "")
+    return [
+        f"{fixed}, nothing broken: {tests}",
+        f"to see it: runtrue runs diff {report.run_id}",
+        f"to take it: runtrue runs apply {report.run_id}",
+    ]
+
+
 def _escalations(report: CodeReport) -> list[str]:
     lines = [f"flagged: {flag.replace('_', ' ')}" for flag in report.flags]
     for notice in report.notices:
@@ -169,7 +186,7 @@ def _next(report: CodeReport) -> list[str]:
 
 
 _PARTS = (
-    *(_reason, _regressions, _restored, _proof, _confidence),
+    *(_reason, _regressions, _restored, _proof, _gained, _confidence),
     *(_escalations, _memory, _absent_fixers, _next),
 )
 
