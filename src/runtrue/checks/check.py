@@ -14,19 +14,28 @@ from runtrue.checks.cargo_reader import CargoReader
 from runtrue.checks.case import CaseReader
 from runtrue.checks.case_info import CASES
 from runtrue.checks.coverage import MEASURED, Measured
-from runtrue.checks.framework import Framework, tool_of
+from runtrue.checks.framework import Framework, is_linter, tool_of
 from runtrue.checks.go_reader import GoReader
 from runtrue.checks.javascript_readers import JestReader, MochaReader, VitestReader
 from runtrue.checks.junit_reader import JunitReader
 from runtrue.checks.line import argv_of, files_named, is_shell
-from runtrue.checks.lint_readers import MypyReader, RuffReader
+from runtrue.checks.lint_readers import LintReader, MypyReader, RuffReader
 from runtrue.checks.locations import relative
 from runtrue.checks.other_reader import OtherReader
 from runtrue.checks.pytest_reader import PytestReader
 from runtrue.checks.reach import reach_of
 from runtrue.checks.reader import Reader, Reading, RunOptions, output_of
 from runtrue.confinement import Confinement
-from runtrue.loop import Fault, Finding, Location, Mode, Verdict, Workplace, fault_of_exception
+from runtrue.loop import (
+    Fault,
+    Finding,
+    Known,
+    Location,
+    Mode,
+    Verdict,
+    Workplace,
+    fault_of_exception,
+)
 
 #: The report of some tools is their output, which must therefore be kept whole, within reason.
 _KEEP = 4 * 1024 * 1024
@@ -38,7 +47,6 @@ _RUNNERS: dict[str, type[CaseReader]] = {
     Framework.CARGO_TEST: CargoReader,
     Framework.JUNIT: JunitReader,
 }
-_LINTERS: dict[str, type[Reader]] = {"ruff": RuffReader, "mypy": MypyReader}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,6 +63,7 @@ class CommandCheck:
     name: str
     command: str
     mode: Mode = Mode.REQUIRED
+    known: Known = Known.FIX
     timeout: float = 300.0
     env: dict[str, str] = field(default_factory=dict, hash=False)
     directory: str = "."
@@ -170,8 +179,12 @@ def reader_of(check: CommandCheck, directory: Path) -> Reader:
     tool = tool_of(check.command, directory)
     if tool == Framework.PYTEST:
         return PytestReader(check.name, is_shell=shell, options=options, directory=directory)
-    if tool in _LINTERS:
-        return _LINTERS[tool](check.name, is_shell=shell)
+    if tool == "ruff":
+        return RuffReader(check.name, is_shell=shell)
+    if tool == "mypy":
+        return MypyReader(check.name, is_shell=shell, directory=directory)
+    if is_linter(check.command):
+        return LintReader(check.name, is_shell=shell)
     reach = reach_of(check.command, directory)
     if reach is None:
         return OtherReader(

@@ -10,7 +10,7 @@ import os
 import shlex
 import uuid
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
 
@@ -19,6 +19,7 @@ from runtrue.checks import (
     Framework,
     find_program,
     framework_of,
+    is_linter,
     is_shell,
     language_of,
     own_checks,
@@ -40,6 +41,7 @@ from runtrue.fixers import AutofixCommands
 from runtrue.loop import (
     CodeType,
     Condition,
+    Known,
     Mode,
     Notification,
     Policy,
@@ -63,7 +65,6 @@ TRIGGERS = (
     Trigger(condition=Condition.TIMEOUT_EXCEEDED, action=Response.FLAG_AND_CONTINUE),
     Trigger(condition=Condition.UNKNOWN_ERROR_TYPE, action=Response.FLAG_AND_CONTINUE),
 )
-_LINTERS = frozenset({"ruff", "mypy"})
 _SEARCH = SearchConfig()
 _ISOLATION = IsolationConfig()
 
@@ -114,6 +115,8 @@ class CodeRequest:
     #: Who writes code and tests at first: `model`, `agent`, or nobody.
     generator: str | None = None
     iteration: Iteration | None = None
+    #: The commands of the `tool` fixer that fix the rest as well, of checks that were asked for.
+    unsafe: dict[str, str] = field(default_factory=dict)
     #: What a gate judges: the changed lines by file, and the revision they are changed from.
     changes: dict[str, tuple[int, ...]] | None = None
     against: str | None = None
@@ -144,7 +147,11 @@ def plan_fix(
     model: str | None = None,
 ) -> CodeRequest:
     """Settle a request: the checks that were named, else the configured, else the detected ones."""
-    return _plan(Kind.FIX, project, config, _choose(project, config, checks), apply, model)
+    chosen = _choose(project, config, checks)
+    if checks and all(is_linter(check.command) for check in chosen.values()):
+        # What a linter's own fixes do to the program, only its tests can tell.
+        chosen = _guards(project, config) | chosen
+    return _plan(Kind.FIX, project, config, chosen, apply, model)
 
 
 def plan_code(
@@ -220,7 +227,7 @@ def plan_gate(
 
 def measuring(checks: Sequence[CommandCheck]) -> tuple[CommandCheck, ...]:
     """Return the same checks, those that run tests also measuring coverage."""
-    return tuple(replace(check, cover=check.tool not in _LINTERS) for check in checks)
+    return tuple(replace(check, cover=not is_linter(check.command)) for check in checks)
 
 
 def _plan(
@@ -238,7 +245,8 @@ def _plan(
             'give one of them mode = "required"'
         )
     autofix = AutofixCommands.of(
-        {name: (check.command, check.fix) for name, check in chosen.items()}
+        {name: (check.command, check.fix) for name, check in chosen.items()},
+        asked=[name for name, check in chosen.items() if check.known is Known.FIX],
     )
     return CodeRequest(
         kind=kind,
@@ -247,6 +255,7 @@ def _plan(
         checks=tuple(_check(name, check, project) for name, check in chosen.items()),
         autofix=autofix.commands,
         safe=autofix.safe,
+        unsafe=autofix.unsafe,
         judges=tuple(
             pattern
             for check in chosen.values()
@@ -273,6 +282,7 @@ def _check(name: str, check: CheckConfig, project: Path) -> CommandCheck:
         name=name,
         command=check.command,
         mode=check.mode,
+        known=check.known or (Known.IGNORE if is_linter(check.command) else Known.FIX),
         timeout=check.timeout,
         env=check.env,
         directory=check.directory,
@@ -290,9 +300,9 @@ def _choose(
         chosen: dict[str, CheckConfig] = {}
         for word in named:
             name, check = _named(word, own, project, taken=chosen)
-            chosen[name] = check
+            chosen[name] = replace(check, known=Known.FIX)
         return chosen
-    if otherwise and not any(_runs_tests(check, project) for check in own.values()):
+    if otherwise and all(is_linter(check.command) for check in own.values()):
         name = tool_of(otherwise, project) or "tests"
         own = {name: CheckConfig(command=otherwise), **own}
     if not own:
@@ -303,8 +313,13 @@ def _choose(
     return own
 
 
-def _runs_tests(check: CheckConfig, project: Path) -> bool:
-    return tool_of(check.command, project) not in _LINTERS
+def _guards(project: Path, config: Config) -> dict[str, CheckConfig]:
+    """The project's required checks that run its code: they must go on as they do now."""
+    return {
+        name: replace(check, known=Known.IGNORE)
+        for name, check in own_checks(project, config).items()
+        if check.mode is Mode.REQUIRED and not is_linter(check.command)
+    }
 
 
 def _named(

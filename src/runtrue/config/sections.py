@@ -11,7 +11,7 @@ from msgspec import Meta
 
 from runtrue.config.plans import PlansConfig, Seconds
 from runtrue.confinement import ResourceLimits
-from runtrue.loop import Limits, Mode, Notification, Policy, Requirements, Trigger
+from runtrue.loop import Known, Limits, Mode, Notification, Policy, Requirements, Trigger
 
 #: The levels that need nothing but the machine, weakest first, and those that need an engine.
 LevelName = Literal["process", "landlock", "bubblewrap", "docker", "podman"]
@@ -29,6 +29,9 @@ class CheckConfig:
 
     command: Annotated[str, Meta(min_length=1)]
     mode: Mode = Mode.REQUIRED
+    #: What is done about what it finds before anything is changed. None: a linter's is ignored,
+    #: and that of any other check is to be fixed.
+    known: Known | None = None
     timeout: Seconds = 300.0
     #: The command that fixes what this check finds, for the `tool` fixer.
     fix: str | None = None

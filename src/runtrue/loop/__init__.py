@@ -71,6 +71,7 @@ if TYPE_CHECKING:
         Skip,
         Spent,
     )
+    from runtrue.loop.known import Known, drop_known_findings
     from runtrue.loop.lineage import fixed_findings, lineage
     from runtrue.loop.notification import Notification
     from runtrue.loop.policy import Backoff, Budget, Limits, Policy, Revise
@@ -127,6 +128,7 @@ __all__ = lazy_exports(
         "history": (
             "COUNTED Answer Attempt Fix FixPart History Reason Rejection Revision Skip Spent"
         ),
+        "known": "Known drop_known_findings",
         "lineage": "fixed_findings lineage",
         "notification": "Notification",
         "policy": "Backoff Budget Limits Policy Revise",

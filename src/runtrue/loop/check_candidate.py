@@ -15,6 +15,7 @@ from runtrue.loop.events import AttemptStarted, CheckFinished, CheckRepeated, Ch
 from runtrue.loop.fault import Fault
 from runtrue.loop.finding import Finding, Mode, Outcome, Verdict
 from runtrue.loop.history import Attempt, History
+from runtrue.loop.known import drop_known_findings
 from runtrue.loop.policy import Budget
 from runtrue.loop.redact import redacted_verdict
 from runtrue.loop.seams import Anticipating, Check, Trial
@@ -150,6 +151,9 @@ class _Round:
         baseline = next((v for v in self.inputs.baseline if v.check == check.name), None)
         verdict = await self._run(check)
         verdict = drop_known_failures(verdict, self.workshop.tests, baseline)
+        known = self.workshop.known.get(check.name)
+        if known is not None:
+            verdict = drop_known_findings(verdict, baseline, known)
         if baseline is not None:
             verdict = fail_if_tests_vanished(baseline, verdict)
         return verdict

@@ -283,10 +283,9 @@ class History:
     @property
     def baseline(self) -> tuple[Verdict, ...]:
         """What the checks said before the first change; of a check that was run again, the last."""
-        if self.before:
-            return self.before
         first = [attempt for attempt in self.attempts if attempt.number == 1]
-        return tuple({v.check: v for attempt in first for v in attempt.verdicts}.values())
+        at_first = {v.check: v for attempt in first for v in attempt.verdicts}
+        return tuple({**at_first, **{v.check: v for v in self.before}}.values())
 
     def test_files(self) -> tuple[str, ...]:
         """The files whose tests ran in the baseline, as the names of the cases tell them.

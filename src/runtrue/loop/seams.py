@@ -91,6 +91,8 @@ class FixTask:
 
     findings: tuple[Finding, ...]
     history: History
+    #: What is to be fixed, as it is in the workplace.
+    candidate: str = ""
     #: The commands of the checks that the findings came from.
     commands: tuple[str, ...] = ()
     #: What may be changed, where a strategy says so.

@@ -60,14 +60,20 @@ def allowed(environment: Mapping[str, str], extra: Iterable[str] = ()) -> dict[s
     return {name: value for name, value in environment.items() if name in wanted}
 
 
+def own_environment(directory: Path) -> Path | None:
+    """Return the virtual environment of a project, if it has one."""
+    places = (directory / name for name in (".venv", "venv"))
+    return next((place for place in places if (place / "bin").is_dir()), None)
+
+
 def search_path(directory: Path, path: str, behind_shims: str | None = None) -> str:
     """Return the PATH for commands in `directory`.
 
     Its virtual environment comes first, then the programs behind shims; runtrue's come last, so
     that a check such as `python -m pytest` works where nothing else provides it.
     """
-    own = [directory / name / "bin" for name in (".venv", "venv")]
-    places = [str(place) for place in own if place.is_dir()]
+    own = own_environment(directory)
+    places = [str(own / "bin")] if own else []
     places += [behind_shims] if behind_shims else []
     return os.pathsep.join([*places, path, str(Path(sys.executable).parent)])
 

@@ -58,7 +58,8 @@ def _proof(report: CodeReport) -> list[str]:
         passed = verdict.cases.get("passed", 0)
         tests = f", {passed} passed" if passed else ""
         if verdict.known:
-            tests += f", {len(verdict.known)} failed before and still"
+            how = "failed before and still" if verdict.cases else "known before"
+            tests += f", {len(verdict.known)} {how}"
         fixed = len(before.findings) if before else 0
         change = f", {counted(fixed, 'finding')} repaired" if fixed else ""
         informational = verdict.mode == "informational"
@@ -100,6 +101,18 @@ def _absent_fixers(report: CodeReport) -> list[str]:
     fix = report.rejected[-1].fix
     tried = [f"{part.fixer}: {_in_vain(part)}" for part in fix.parts]
     return [*tried, *(f"{skip.fixer}: {skip.reason}" for skip in fix.skipped)]
+
+
+def _known(report: CodeReport) -> list[str]:
+    """Return how to have fixed what linters found before and nobody asked to fix."""
+    if report.status != "passed" or report.kind != "fix":
+        return []
+    last = report.attempts[-1].verdicts
+    linters = [verdict.check for verdict in last if verdict.known and not verdict.cases]
+    if not linters:
+        return []
+    options = " ".join(f"--check {shlex.quote(check)}" for check in linters)
+    return [f"findings known before are left as they are; to fix them: runtrue fix {options}"]
 
 
 def _next(report: CodeReport) -> list[str]:
@@ -203,7 +216,8 @@ class CodeKind(RunKind[CodeReport]):
         spent = f"{counted(attempts, 'attempt')}, {report.seconds:.1f} s"
         head = click.style(status, fg=_COLOURS.get(status, "red"), bold=True)
         click.echo(f"{head}: {summary} ({spent})" if summary else f"{head} ({spent})")
-        for part in (_reason, _regressions, _proof, _escalations, _memory, _absent_fixers, _next):
+        parts = (_reason, _regressions, _proof, _known, _escalations, _memory, _absent_fixers)
+        for part in (*parts, _next):
             for line in part(report):
                 click.echo(f"  {line}")
 
