@@ -229,3 +229,42 @@ def test_mypy_sees_the_packages_of_the_projects_own_environment(
     done = machine.runtrue("fix", "--json", "--check", "mypy", cwd=project)
     assert done.json["attempts"][0]["findings"] == []
     assert done.code == 0
+
+
+def test_a_slow_suite_is_run_once_before_and_once_at_the_end(
+    machine: Machine, make_project: MakeProject, tmp_path: Path
+) -> None:
+    project = make_project(
+        {
+            "tax.py": "def with_tax(net):\n    return net * 1.9\n",
+            "test_tax.py": f"""
+                import time
+
+                from tax import with_tax
+
+
+                def test_with_tax():
+                    assert with_tax(100) == 119
+
+
+                def test_that_takes_long():
+                    with open({str(tmp_path / "runs")!r}, "a") as runs:
+                        runs.write("x")
+                    time.sleep(2)
+            """,
+        }
+    )
+    # The first change is of no use, the second one is right.
+    second = f"test -e {tmp_path}/asked && {MENDS_TAX}"
+    agent = _agent(tmp_path, second, f"touch {tmp_path}/asked", "echo '# tried' >> tax.py")
+    done = machine.runtrue("fix", "--json", "--agent", agent, cwd=project)
+    assert done.code == 0, done.said
+    verdicts = [_verdict(attempt, "pytest") for attempt in done.json["attempts"]]
+    assert [(v["passed"], v["partial"]) for v in verdicts] == [
+        (False, False),
+        (False, True),
+        (True, False),
+    ]
+    assert verdicts[-1]["cases"] == {"passed": 2}
+    assert (tmp_path / "runs").read_text() == "xx"
+    assert "only the failing tests were run" in done.err

@@ -62,6 +62,8 @@ class VerdictReport:
     findings: tuple[Finding, ...] = ()
     flaky: tuple[Finding, ...] = ()
     known: tuple[Finding, ...] = ()
+    #: Only the tests that are to be fixed were run, and failed.
+    partial: bool = False
     output: str = ""
 
 
@@ -329,5 +331,6 @@ def _verdict(verdict: Verdict) -> VerdictReport:
         findings=verdict.findings,
         flaky=verdict.flaky,
         known=verdict.known,
+        partial=verdict.partial,
         output=verdict.output,
     )

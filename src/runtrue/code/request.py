@@ -55,6 +55,8 @@ from runtrue.sandbox import Isolation, judges_of_command, search_path
 #: Seconds for a test command that nobody gave a limit to, and what a limit may be.
 TIMEOUT = 120
 SHORTEST, LONGEST = 5, 600
+#: Of any other check, and the processor time of one test: where the baseline takes longer, more.
+_TIMEOUT, _TEST_SECONDS = 300.0, 10.0
 
 #: What the code loop does where nobody says otherwise.
 TRIGGERS = (
@@ -179,9 +181,8 @@ def plan_code(
         )
     language = language_of(task.path)
     chosen = _choose(project, config, checks, otherwise=default_command(language, project))
-    if not config.checks:
-        chosen = {name: replace(check, timeout=TIMEOUT) for name, check in chosen.items()}
     request = _plan(Kind.CODE, project, config, chosen, apply, model, TRIGGERS)
+    own = request.checks if config.checks else [replace(c, timeout=TIMEOUT) for c in request.checks]
     requirement = config.coverage.of(task.code_type)
     framework = framework_of(request.tests.command, project)
     found = task.tests or test_files_for(project, task.path, language, framework)
@@ -192,7 +193,7 @@ def plan_code(
         security=config.security,
         generator=generator,
         agent=replace(request.agent, command=agent or request.agent.command),
-        checks=measuring(request.checks),
+        checks=measuring(own),
     )
 
 
@@ -283,12 +284,13 @@ def _check(name: str, check: CheckConfig, project: Path) -> CommandCheck:
         command=check.command,
         mode=check.mode,
         known=check.known or (Known.IGNORE if is_linter(check.command) else Known.FIX),
-        timeout=check.timeout,
+        timeout=check.timeout or _TIMEOUT,
         env=check.env,
         directory=check.directory,
         fail_fast=check.fail_fast,
         verbose=check.verbose,
-        test_seconds=check.test_seconds,
+        test_seconds=_TEST_SECONDS if check.test_seconds is None else check.test_seconds,
+        derived=tuple(x for x in ("timeout", "test_seconds") if getattr(check, x) is None),
     )
 
 

@@ -32,7 +32,8 @@ class CheckConfig:
     #: What is done about what it finds before anything is changed. None: a linter's is ignored,
     #: and that of any other check is to be fixed.
     known: Known | None = None
-    timeout: Seconds = 300.0
+    #: None: it follows from how long the baseline takes.
+    timeout: Seconds | None = None
     #: The command that fixes what this check finds, for the `tool` fixer.
     fix: str | None = None
     #: Further files, as patterns, that judge the candidate and are put back before each verdict.
@@ -45,8 +46,8 @@ class CheckConfig:
     fail_fast: bool = False
     #: Show the failures in full.
     verbose: bool = True
-    #: Processor time of one test, of pytest's; 0 is no limit.
-    test_seconds: Annotated[float, Meta(ge=0, le=86_400)] = 10.0
+    #: Processor time of one test, of pytest's; 0 is no limit. None: it follows from the baseline.
+    test_seconds: Annotated[float, Meta(ge=0, le=86_400)] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -87,6 +87,7 @@ if TYPE_CHECKING:
     from runtrue.loop.repair import repair
     from runtrue.loop.requirements import MATCH, CodeType, Requirement, Requirements
     from runtrue.loop.seams import (
+        Adjustable,
         Analyst,
         Check,
         Escalator,
@@ -138,7 +139,8 @@ __all__ = lazy_exports(
         "repair": "repair",
         "requirements": "MATCH CodeType Requirement Requirements",
         "seams": (
-            "Analyst Check Escalator Fixer FixTask Gate Notice Proposal Sandbox Trial Workplace"
+            "Adjustable Analyst Check Escalator Fixer FixTask Gate Notice Proposal Sandbox Trial "
+            "Workplace"
         ),
         "workshop": "RepairState Workshop readable",
     },

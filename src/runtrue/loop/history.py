@@ -234,6 +234,7 @@ class History:
     def _rank(self, attempt: Attempt) -> tuple[int, bool, bool, bool, int]:
         # What could not be judged is not better than what was judged and failed.
         unknown = any(finding.fault is not Fault.CANDIDATE for finding in attempt.blocking)
+        unknown = unknown or any(verdict.partial for verdict in attempt.verdicts)
         regressions = len(self.regressions(attempt))
         return (
             regressions,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Set
+from collections.abc import Iterable, Set
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
@@ -35,6 +35,23 @@ class Check(Protocol):
 
     async def run(self, workplace: Workplace) -> Verdict:
         """Check the candidate that lies in the workplace now."""
+        ...
+
+
+@runtime_checkable
+class Adjustable(Protocol):
+    """A check of named cases that can be run for some of them, and with other limits."""
+
+    def select(self, cases: Iterable[str]) -> Check | None:
+        """The same check for some of its cases alone; None if they cannot be selected."""
+        ...
+
+    def limited_by(self, baseline: Verdict) -> Check:
+        """The same check with the limits that follow from how long its baseline took."""
+        ...
+
+    def with_more_time(self, verdict: Verdict) -> Check | None:
+        """A check that gives more time to tests which exceeded a limit that nobody set."""
         ...
 
 
