@@ -218,8 +218,8 @@ class TestMistakes:
             (
                 '[checks.a]\ncommand = "x"\n[checks.b]\ncomand = "x"\n',
                 "4: checks.b.comand: unknown key (did you mean 'command'?); "
-                "known here: command, mode, timeout, fix, judges, env, directory, fail_fast, "
-                "verbose, test_seconds",
+                "known here: command, mode, known, timeout, fix, judges, env, directory, "
+                "fail_fast, verbose, test_seconds",
             ),
             (
                 "[fixers]\n[fixers.agnt]\n",

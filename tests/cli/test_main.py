@@ -78,7 +78,8 @@ def test_completion_knows_commands_and_run_ids(machine: Machine, make_project: M
 def test_doctor_tells_what_is_there_and_what_is_not(
     machine: Machine, make_project: MakeProject
 ) -> None:
-    project = make_project(LINT_ONLY)
+    settings = "[tool.ruff.lint]\nselect = ['F']\n"
+    project = make_project({**LINT_ONLY, "pyproject.toml": settings})
     done = machine.runtrue("doctor", "--json", cwd=project)
     assert done.code == 0, done.said
     facts = {fact["name"]: fact for fact in done.json["facts"]}

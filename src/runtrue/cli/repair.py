@@ -143,6 +143,8 @@ class RepairNarrator(Narrator):
         if event.mode is Mode.INFORMATIONAL:
             style = style if event.passed else "yellow"
             facts.append("informational")
+        if event.partial:
+            facts.append("only the failing tests were run")
         if event.flaky:
             facts.append(f"{len(event.flaky)} flaky")
         if event.known:

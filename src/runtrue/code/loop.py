@@ -11,7 +11,7 @@ from functools import partial
 
 import msgspec
 
-from runtrue.code.baseline import is_compared_with_original, run_before_change, run_before_code
+from runtrue.code.baseline import checks_to_compare, run_before_change, run_before_code
 from runtrue.code.context import CodeContext, CodeState
 from runtrue.code.learn import learn, recall
 from runtrue.code.report import report_of
@@ -28,7 +28,7 @@ from runtrue.run_context import recorded_request
 async def fix(run: Run, context: CodeContext, state: CodeState) -> None:
     """Make the checks of a project pass, or find out whether they do."""
     await open_sandbox(run, context, state)
-    if is_compared_with_original(context.request):
+    if checks_to_compare(context.request):
         await run_before_change(run, context, state)
     await repair(run, workshop_of(context), state)
     await finish(run, context, state)

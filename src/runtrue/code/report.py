@@ -67,6 +67,8 @@ class VerdictReport:
     known: tuple[Finding, ...] = ()
     #: Tests that ran in the baseline, and were skipped or gone here.
     vanished: tuple[str, ...] = ()
+    #: Only the tests that are to be fixed were run, and failed.
+    partial: bool = False
     output: str = ""
 
 
@@ -384,5 +386,6 @@ def _verdict(verdict: Verdict) -> VerdictReport:
         flaky=verdict.flaky,
         known=verdict.known,
         vanished=verdict.vanished,
+        partial=verdict.partial,
         output=verdict.output,
     )

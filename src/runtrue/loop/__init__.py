@@ -74,6 +74,7 @@ if TYPE_CHECKING:
         Skip,
         Spent,
     )
+    from runtrue.loop.known import Known, drop_known_findings
     from runtrue.loop.lineage import fixed_findings, lineage
     from runtrue.loop.notification import Channel, Notification
     from runtrue.loop.policy import Backoff, Budget, Limits, Policy, Revise
@@ -89,6 +90,7 @@ if TYPE_CHECKING:
     from runtrue.loop.repair import repair
     from runtrue.loop.requirements import MATCH, CodeType, Requirement, Requirements
     from runtrue.loop.seams import (
+        Adjustable,
         Analyst,
         Check,
         Escalator,
@@ -132,6 +134,7 @@ __all__ = lazy_exports(
         "history": (
             "COUNTED Answer Attempt Fix FixPart History Reason Rejection Revision Skip Spent"
         ),
+        "known": "Known drop_known_findings",
         "lineage": "fixed_findings lineage",
         "notification": "Channel Notification",
         "policy": "Backoff Budget Limits Policy Revise",
@@ -141,7 +144,8 @@ __all__ = lazy_exports(
         "repair": "repair",
         "requirements": "MATCH CodeType Requirement Requirements",
         "seams": (
-            "Analyst Check Escalator Fixer FixTask Gate Notice Proposal Sandbox Trial Workplace"
+            "Adjustable Analyst Check Escalator Fixer FixTask Gate Notice Proposal Sandbox Trial "
+            "Workplace"
         ),
         "workshop": "RepairState Workshop readable",
     },

@@ -246,9 +246,12 @@ def _is_allowed(history: History) -> bool:
 
 
 def _is_tentative(attempt: Attempt, policy: Policy) -> bool:
-    """True if only fixers that try what held elsewhere made the fix of an attempt."""
-    parts = [part for part in attempt.fix.parts if part.files] if attempt.fix else []
-    return bool(parts) and all(part.fixer in policy.tentative for part in parts)
+    """True if only fixers that try what may help made the fix of an attempt, or a tool took part.
+
+    Which of several broke something is not known, and a tool does not try the same again.
+    """
+    fixers = {part.fixer for part in attempt.fix.parts if part.files} if attempt.fix else set()
+    return bool(fixers) and ("tool" in fixers or fixers <= set(policy.tentative))
 
 
 def _may_pass_by_itself(attempt: Attempt) -> bool:

@@ -15,6 +15,7 @@ from runtrue.loop.edit import EditResult, EditRules, Refused, guard_edit
 from runtrue.loop.events import BackingOff, FixAttempted, FixerFinished, FixerStarted
 from runtrue.loop.finding import Finding
 from runtrue.loop.history import Fix, FixPart, History, Reason, Rejection, Skip
+from runtrue.loop.known import Known
 from runtrue.loop.policy import Budget
 from runtrue.loop.redact import redacted_proposal
 from runtrue.loop.seams import Fixer, FixTask, Proposal
@@ -158,6 +159,7 @@ class _Climb:
         task = FixTask(
             findings=findings,
             history=history,
+            candidate=before,
             commands=tuple(c.command for c in self.workshop.checks if c.name in sources),
             bounds=inputs.bounds,
             redo=inputs.redo,
@@ -224,6 +226,9 @@ class _Climb:
         content = self.workshop.sandbox.read(file, candidate) or b""
         return "" if b"\0" in content else content.decode(errors="replace")
 
+    def _ignores_old(self, check: str) -> bool:
+        return self.workshop.known.get(check) is Known.IGNORE
+
     def _rules(self, fixer: Fixer, findings: tuple[Finding, ...], before: str) -> EditRules:
         inputs = self.inputs
         wants_tests = any(f.category in (COVERAGE_UNMET, TESTS_MISSING) for f in findings)
@@ -233,7 +238,8 @@ class _Climb:
             bounds=inputs.bounds,
             origin=inputs.origin,
             redactor=self.workshop.hide,
-            trusted=fixer.trusted,
+            # A tool may format tests, where somebody asked for its check.
+            trusted=fixer.trusted and not any(self._ignores_old(f.source) for f in findings),
             judges=inputs.history.test_files(),
             new_tests_since=before if wants_tests else None,
             tried=frozenset(tried),

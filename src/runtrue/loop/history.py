@@ -259,23 +259,15 @@ class History:
         unknown = any(finding.fault is not Fault.CANDIDATE for finding in attempt.blocking)
         required = [v for v in attempt.verdicts if v.mode is Mode.REQUIRED]
         outcomes = [outcome for verdict in required for outcome in verdict.cases.values()]
+        unknown = unknown or any(verdict.partial for verdict in attempt.verdicts)
         return (
-            len(self.regressions(attempt)) + self._vanished(attempt),
+            len(self.regressions(attempt)),
             not attempt.passed,
             not attempt.works,
             unknown,
             len(attempt.blocking),
             # A runner that stops at the first failure comes further when that is fixed.
             -outcomes.count(Outcome.PASSED),
-        )
-
-    def _vanished(self, attempt: Attempt) -> int:
-        """Return how many cases passed in the baseline and were not even run in `attempt`."""
-        return sum(
-            outcome is Outcome.PASSED and case not in now.cases
-            for before in self.baseline
-            if before.mode is Mode.REQUIRED and (now := attempt.verdict(before.check))
-            for case, outcome in before.cases.items()
         )
 
     def _changed(self, attempt: Attempt) -> int:
@@ -326,10 +318,9 @@ class History:
     @property
     def baseline(self) -> tuple[Verdict, ...]:
         """What the checks said before the first change; of a check that was run again, the last."""
-        if self.before:
-            return self.before
         first = [attempt for attempt in self.attempts if attempt.number == 1]
-        return tuple({v.check: v for attempt in first for v in attempt.verdicts}.values())
+        at_first = {v.check: v for attempt in first for v in attempt.verdicts}
+        return tuple({**at_first, **{v.check: v for v in self.before}}.values())
 
     def test_files(self) -> tuple[str, ...]:
         """The files whose tests ran in the baseline, as the names of the cases tell them.

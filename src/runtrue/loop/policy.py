@@ -85,12 +85,12 @@ class Policy(Limits):
     triggers: tuple[Trigger, ...] = ()
     #: The names of the ladder's rungs, weakest first.
     rungs: tuple[str, ...] = ()
-    #: Fixers that only try what held elsewhere: a regression of theirs is rolled back, and the
-    #: next rung is asked.
-    tentative: tuple[str, ...] = ("memory", "search")
     #: Under `abort_on_regression`, have fixers try again with what their fix broke, as long as the
     #: budget lasts, and abort only then.
     retries_regressions: bool = False
+    #: Fixers that only try what may help: a regression of theirs is rolled back, and the next rung
+    #: is asked.
+    tentative: tuple[str, ...] = ("memory", "tool", "search")
     #: How many fixes may be tried for each check over the whole run; then `max_attempts` is not
     #: looked at.
     retry_limit: int | None = None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Set
+from collections.abc import Callable, Iterable, Set
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
@@ -36,6 +36,23 @@ class Check(Protocol):
 
     async def run(self, workplace: Workplace) -> Verdict:
         """Check the candidate that lies in the workplace now."""
+        ...
+
+
+@runtime_checkable
+class Adjustable(Protocol):
+    """A check of named cases that can be run for some of them, and with other limits."""
+
+    def select(self, cases: Iterable[str]) -> Check | None:
+        """The same check for some of its cases alone; None if they cannot be selected."""
+        ...
+
+    def limited_by(self, baseline: Verdict) -> Check:
+        """The same check with the limits that follow from how long its baseline took."""
+        ...
+
+    def with_more_time(self, verdict: Verdict) -> Check | None:
+        """A check that gives more time to tests which exceeded a limit that nobody set."""
         ...
 
 
@@ -92,6 +109,8 @@ class FixTask:
 
     findings: tuple[Finding, ...]
     history: History
+    #: What is to be fixed, as it is in the workplace.
+    candidate: str = ""
     #: The commands of the checks that the findings came from.
     commands: tuple[str, ...] = ()
     #: What may be changed, where a strategy says so.

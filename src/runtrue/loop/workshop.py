@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from runtrue.loop.bounds import Bounds
 from runtrue.loop.decide import Decision
 from runtrue.loop.history import Fix, History, Skip
+from runtrue.loop.known import Known
 from runtrue.loop.policy import Policy
 from runtrue.loop.redact import Hide
 from runtrue.loop.seams import Analyst, Check, Escalator, Fixer, Gate, Notice, Sandbox
@@ -35,6 +36,9 @@ class Workshop:
     documents: tuple[str, ...] = ()
     #: The tests that the task is about, where that is not all of them.
     tests: tuple[str, ...] = ()
+    #: What is done about the findings that a check had before, by its name. Of a check that is not
+    #: named here, whatever it finds counts.
+    known: Mapping[str, Known] = field(default_factory=dict)
     #: Takes out of what checks and fixers say what must not be kept, shown or sent.
     hide: Hide = _NOTHING_HIDDEN
     #: Whether a check has anything to say about a change to some files; by default all have.

@@ -16,7 +16,13 @@ from runtrue.confinement import Confinement
 from runtrue.errors import SandboxError
 from runtrue.loop import Workplace
 from runtrue.process import MARK, kill_marked
-from runtrue.sandbox.environment import allowed, find_behind_shims, imports, search_path
+from runtrue.sandbox.environment import (
+    allowed,
+    find_behind_shims,
+    imports,
+    own_environment,
+    search_path,
+)
 from runtrue.sandbox.extras import Extras
 from runtrue.sandbox.git import Tree, mark_of, remove, run_git
 from runtrue.sandbox.isolation import Isolation
@@ -247,6 +253,8 @@ class TreeSandbox(ABC):
             # Byte code is trusted by time and size of its source; candidates differ in neither.
             "PYTHONDONTWRITEBYTECODE": "1",
         }
+        if own := own_environment(self._inside(top)):
+            environment["VIRTUAL_ENV"] = str(own)
         if import_from:
             environment["PYTHONPATH"] = import_from
         return environment

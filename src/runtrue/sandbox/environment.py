@@ -60,6 +60,23 @@ def allowed(environment: Mapping[str, str], extra: Iterable[str] = ()) -> dict[s
     return {name: value for name, value in environment.items() if name in wanted}
 
 
+def own_environment(directory: Path, *, top: Path | None = None) -> Path | None:
+    """Return the virtual environment of a project, if it has one; else one above it."""
+    return next(_environments(directory, top), None)
+
+
+def _environments(directory: Path, top: Path | None) -> Iterator[Path]:
+    """Yield the virtual environments in a directory and above it, up to the repository's top."""
+    above = [directory, *directory.parents]
+    if top is None:
+        top = next((place for place in above if (place / ".git").exists()), directory)
+    for place in above:
+        if place.is_relative_to(top):
+            yield from (
+                own for name in (".venv", "venv") if ((own := place / name) / "bin").is_dir()
+            )
+
+
 def search_path(
     directory: Path, path: str, behind_shims: str | None = None, *, top: Path | None = None
 ) -> str:
@@ -69,12 +86,7 @@ def search_path(
     the programs behind shims; runtrue's come last, so that a check such as `python -m pytest` works
     where nothing else provides it.
     """
-    above = [directory, *directory.parents]
-    if top is None:
-        top = next((place for place in above if (place / ".git").exists()), directory)
-    within = [place for place in above if place.is_relative_to(top)]
-    own = [place / name / "bin" for place in within for name in (".venv", "venv")]
-    places = [str(place) for place in own if place.is_dir()]
+    places = [str(own / "bin") for own in _environments(directory, top)]
     places += [behind_shims] if behind_shims else []
     return os.pathsep.join([*places, path, str(Path(sys.executable).parent)])
 

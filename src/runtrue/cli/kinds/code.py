@@ -91,7 +91,8 @@ def _proof(report: CodeReport) -> list[str]:
         passed = verdict.cases.get("passed", 0)
         tests = f", {passed} passed" if passed else ""
         if verdict.known:
-            tests += f", {len(verdict.known)} failed before and still"
+            how = "failed before and still" if verdict.cases else "known before"
+            tests += f", {len(verdict.known)} {how}"
         fixed = len(before.findings) if before else 0
         change = f", {counted(fixed, 'finding')} repaired" if fixed else ""
         informational = verdict.mode == "informational"
@@ -162,6 +163,18 @@ def _absent_fixers(report: CodeReport) -> list[str]:
     return [*tried, *(f"{skip.fixer}: {skip.reason}" for skip in skipped)]
 
 
+def _known(report: CodeReport) -> list[str]:
+    """Return how to have fixed what linters found before and nobody asked to fix."""
+    if report.status != "passed" or report.kind != "fix":
+        return []
+    last = report.attempts[-1].verdicts
+    linters = [verdict.check for verdict in last if verdict.known and not verdict.cases]
+    if not linters:
+        return []
+    options = " ".join(f"--check {shlex.quote(check)}" for check in linters)
+    return [f"findings known before are left as they are; to fix them: runtrue fix {options}"]
+
+
 def _next(report: CodeReport) -> list[str]:
     go_on = f"continue: runtrue runs resume {report.run_id}"
     if report.error:
@@ -186,7 +199,7 @@ def _next(report: CodeReport) -> list[str]:
 
 
 _PARTS = (
-    *(_reason, _regressions, _restored, _proof, _gained, _confidence),
+    *(_reason, _regressions, _restored, _proof, _gained, _known, _confidence),
     *(_escalations, _memory, _absent_fixers, _next),
 )
 
