@@ -624,6 +624,7 @@ class TestJavaScript:
         ("scripts", "command"),
         [
             ('"test": "xo && ava"', "npx --no-install ava"),
+            ('"test": "xo && c8 node --test test"', "node --test test"),
             ('"test": "c8 ava --serial && tsd && c8 report"', "npx --no-install ava --serial"),
             ('"test": "npm run lint && npm run t", "lint": "eslint .", "t": "tap"', "npm run t"),
             ('"test": "standard && A=1 tape test/*.js"', "npx --no-install tape test/*.js"),
@@ -642,7 +643,8 @@ class TestJavaScript:
 
     def test_variables_of_a_part_are_kept(self, tmp_path: Path) -> None:
         package = '{"scripts": {"test": "xo && cross-env A=1 ava"}}'
-        assert self.found(tmp_path, package).check.env == {"A": "1"}
+        check = self.found(tmp_path, package).check
+        assert (check.name, check.env) == ("ava", {"A": "1"})
 
     @pytest.mark.parametrize("file", ["test/a.js", "a.test.mjs", "test.cjs", "lib/test-a.js"])
     def test_the_runner_of_node_needs_no_script(self, tmp_path: Path, file: str) -> None:
