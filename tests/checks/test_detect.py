@@ -92,6 +92,12 @@ def test_each_form_of_configuration_gives_a_check(
     assert found(tmp_path) == {tool: because}
 
 
+def test_the_line_is_that_of_the_table(tmp_path: Path) -> None:
+    text = "[dependency-groups]\npytest = []\nmypy = []\n\n[tool.mypy]\n"
+    write(tmp_path, "pyproject.toml", text)
+    assert found(tmp_path) == {MYPY: "pyproject.toml:5 [tool.mypy]"}
+
+
 def test_tests_come_first_then_types_then_lint(tmp_path: Path) -> None:
     write(tmp_path, "pyproject.toml", "[tool.ruff]\n[tool.mypy]\n[tool.pytest.ini_options]\n")
     assert list(found(tmp_path)) == [PYTEST, MYPY, RUFF]

@@ -96,6 +96,9 @@ TOX = {
         tox("{[base]runner} tests", "[base]\nrunner = python -bb -m pytest -s\n"),
         "python -bb -m pytest -q -s tests",
     ),
+    "a runner may be the project's own": Case(
+        {**tox("nose2 -s src"), "nose2/main.py": ""}, "python -m nose2 -s src", name="nose2"
+    ),
     "the environment of tests is one of several": Case(
         {
             "tox.ini": "[tox]\nenvlist = lint, unit\n[testenv:lint]\ncommands = ruff check\n"
@@ -164,6 +167,17 @@ NOX = {
         f"{PLAIN} tests",
         directory="part",
         name="pytest-part",
+    ),
+    "variables with a name, and what is for Windows alone": Case(
+        {
+            "noxfile.py": NOX_TOP
+            + "def tests(session):\n    env = {'A': '1', 'COVERAGE_FILE': session.python}\n"
+            + "    slow = [] if sys.platform.startswith('win32') else ['-s']\n"
+            + "    session.run('pytest', *slow, 'tests', env=env)\n",
+            "tests/test_a.py": TEST,
+        },
+        f"{PLAIN} -s tests",
+        {"A": "1"},
     ),
     "what is put together while it runs is not known": Case(
         {
@@ -339,7 +353,14 @@ LOOKS = {
             "    parser.addoption('--run-slow')\n",
         },
         f"{PLAIN} --run-slow tests",
-        because="tox.ini:3 [testenv]; without --odd=1: neither pytest nor a conftest.py has it",
+        because="tox.ini:3 [testenv]; without --odd=1: neither pytest nor the project has it",
+    ),
+    "as does a plugin of its own": Case(
+        {
+            "pytest.ini": "[pytest]\naddopts = -p pkg.plug '-p pkg.plug' -p gone\n",
+            "src/pkg/plug.py": "",
+        },
+        f"""{PLAIN} -o 'addopts=-p pkg.plug '"'"'-p pkg.plug'"'"''""",
     ),
     "unittest where pytest is not installed": Case(
         {"tests/test_a.py": "import unittest\n"},
@@ -364,6 +385,9 @@ LOOKS = {
         {**tox("python -m unittest"), "tests/test_a.py": "def load_tests(a, b, c): ...\n"},
         "python -m unittest",
         name="unittest",
+    ),
+    "files by name are pytest's, too": Case(
+        tox("python -m unittest tests/test_*.py"), f"{PLAIN} tests/test_*.py"
     ),
     "and modules by name": Case(
         tox("coverage run -m unittest tests.test_a -v"),
@@ -404,6 +428,11 @@ ALL = {**TOX, **NOX, **SCRIPTS, **MAKE, **CI, **ORDER, **LOOKS}
 @pytest.mark.parametrize("name", ALL)
 def test_the_own_way_of_a_project_is_found(tmp_path: Path, name: str) -> None:
     holds(ALL[name], check_of(tmp_path, ALL[name]))
+
+
+def test_what_needs_more_to_be_installed_is_left_out(tmp_path: Path) -> None:
+    make(tmp_path, tox("pytest tests\n    pip install -e .[more]\n    pytest -m more"))
+    assert [one.check.command for one in detect_checks(tmp_path)] == [f"{PLAIN} tests"]
 
 
 def test_several_commands_of_one_place_are_several_checks(tmp_path: Path) -> None:
@@ -595,6 +624,7 @@ class TestJavaScript:
         ("scripts", "command"),
         [
             ('"test": "xo && ava"', "npx --no-install ava"),
+            ('"test": "xo && c8 node --test test"', "node --test test"),
             ('"test": "c8 ava --serial && tsd && c8 report"', "npx --no-install ava --serial"),
             ('"test": "npm run lint && npm run t", "lint": "eslint .", "t": "tap"', "npm run t"),
             ('"test": "standard && A=1 tape test/*.js"', "npx --no-install tape test/*.js"),
@@ -613,7 +643,8 @@ class TestJavaScript:
 
     def test_variables_of_a_part_are_kept(self, tmp_path: Path) -> None:
         package = '{"scripts": {"test": "xo && cross-env A=1 ava"}}'
-        assert self.found(tmp_path, package).check.env == {"A": "1"}
+        check = self.found(tmp_path, package).check
+        assert (check.name, check.env) == ("ava", {"A": "1"})
 
     @pytest.mark.parametrize("file", ["test/a.js", "a.test.mjs", "test.cjs", "lib/test-a.js"])
     def test_the_runner_of_node_needs_no_script(self, tmp_path: Path, file: str) -> None:

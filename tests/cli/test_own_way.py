@@ -90,6 +90,14 @@ def test_one_package_is_checked_by_its_name(machine: Machine, make_project: Make
     assert done.code == 0, done.said
 
 
+def test_doctor_has_a_line_for_each_check(machine: Machine, make_project: MakeProject) -> None:
+    lines = machine.runtrue("doctor", cwd=make_project(PACKAGES)).out.splitlines()
+    for name in ("a", "b"):
+        why = f"packages/{name}/tests/test_right.py"
+        line = f"pytest-packages-{name}: cd packages/{name} && python -m pytest -q ({why})"
+        assert f"{'':16}{line}" in lines
+
+
 def test_doctor_says_what_was_found_and_why(machine: Machine, make_project: MakeProject) -> None:
     done = machine.runtrue("doctor", cwd=make_project(BY_TOX))
     command = "SQLITE=1 python -m pytest -q --doctest-modules -m 'not network' tests tax.py"

@@ -77,16 +77,18 @@ def _of_script(directory: Path) -> OwnCommand | None:
     tests = [part for part in parts if part.is_test]
     if len(tests) == 1 and len(parts) > 1 and all(part.is_test or part.is_look for part in parts):
         part = tests[0]
-        own = f"{manager} run {part.script}" if part.script else f"npx --no-install {part.line}"
+        direct = part.line if part.program == "node" else f"npx --no-install {part.line}"
+        own = f"{manager} run {part.script}" if part.script else direct
         left_out = ", ".join(one.program for one in parts if one.is_look)
         because = f"{where}; without {left_out}, which runs no test"
-        whole = OwnCommand(name="", command=own, because=because, env=part.env)
+        name = "node-test" if part.program == "node" else part.program
+        whole = OwnCommand(name=name, command=own, because=because, env=part.env)
     elif _only_looks(scripts, "pretest") or _only_looks(scripts, "posttest"):
         whole = replace(whole, command=f"{manager} test --ignore-scripts")
         whole = replace(whole, because=f"{where}; without pretest and posttest, which run no test")
     framework = framework_of(whole.command, directory)
-    name = f"{manager}-test" if framework is Framework.OTHER else framework.value
-    return replace(whole, name=name)
+    known = whole.name or f"{manager}-test"
+    return replace(whole, name=known if framework is Framework.OTHER else framework.value)
 
 
 def _manager(directory: Path) -> str:

@@ -21,6 +21,7 @@ from runtrue.checks.python_line import ASSIGNMENT, split_python, without_launche
 from runtrue.checks.recipes import UNKNOWN, Group, Recipe
 from runtrue.checks.unittest_options import pytest_arguments
 
+_INSTALL = re.compile(r"\b(pip|uv|conda|poetry|pdm) .*\b(install|sync|add)\b")
 #: Words by which a line is more than a sequence of commands.
 _CONTROL = frozenset({"if", "for", "while", "until", "case", "function", "then", "do", "else"})
 _REDIRECTION = re.compile(r"\d?>{1,2}\s*(&\d|[^\s;&|]+)")
@@ -63,6 +64,8 @@ def own_commands(group: Group, project: Path, directory: Path) -> list[OwnComman
     """Return the test commands of one target, session or job; none if one cannot be resolved."""
     found: dict[tuple[str, str], OwnCommand] = {}
     for recipe in group:
+        if found and _INSTALL.search(recipe.line):
+            break  # what follows needs more than the tests before
         try:
             for one in _Reader(recipe, project, directory).read():
                 found.setdefault((one.command, one.directory), one)
@@ -134,7 +137,7 @@ class _Reader:
             raise _Unresolved
         interpreter = interpreter_of(self._project, self._place)
         module = target.removeprefix("-m ") if target.startswith("-m ") else None
-        if module not in (None, "pytest", "unittest", "doctest") and interpreter.lacks(module):
+        if module and not self._is_importable(module, interpreter):
             raise _Unresolved
         found = OwnCommand(
             name=_RUNNERS.get(module or "", PurePosixPath(target).stem),
@@ -155,6 +158,11 @@ class _Reader:
             raise _Unresolved
         arguments = [word for word in arguments if not _stops_or_shows(word)]
         return self._with(found, [interpreter.name, *options, *target.split(), *arguments])
+
+    def _is_importable(self, module: str, interpreter: Interpreter) -> bool:
+        own = [self._top / place / module.partition(".")[0] for place in ("", "src")]
+        is_standard = module in ("pytest", "unittest", "doctest")
+        return is_standard or any(map(Path.is_dir, own)) or not interpreter.lacks(module)
 
     def _pytest(
         self,

@@ -163,7 +163,7 @@ class PytestOptions:
                     why = self._why_no_plugin(value)
                 yield Option((word, value), why)
             else:
-                yield Option((word,), self._why_no_plugin(word[2:]) if _is_p(word) else why)
+                yield Option((word,), self._why_no_plugin(word[2:].strip()) if _is_p(word) else why)
 
     def _known(self, word: str, name: str, rest: Sequence[str]) -> tuple[bool, str | None]:
         """Return whether an option takes a value, and why it is left out, if it is."""
@@ -180,32 +180,37 @@ class PytestOptions:
                 is_missing = self._interpreter.lacks(module)
                 return not is_flag, f"{module} is not installed" if is_missing else None
         has_value = bool(rest) and not rest[0].startswith("-") and not self._is_there(rest[0])
-        return has_value, None if self._is_own(name) else "neither pytest nor a conftest.py has it"
+        return has_value, None if self._is_own(name) else "neither pytest nor the project has it"
 
     def _why_no_plugin(self, name: str) -> str | None:
         """Return why a plugin that is named with `-p` cannot be loaded, if that is known."""
         if name.startswith("no:"):
             return None
         module = _SHORT_NAMES.get(name, name)
-        is_own = self._is_there(f"{module.replace('.', '/')}.py") or self._is_there(
-            module.replace(".", "/")
-        )
+        path = module.replace(".", "/")
+        places = (f"{place}{path}{end}" for place in ("", "src/") for end in ("", ".py"))
+        is_own = any(map(self._is_there, places))
         names = (module, f"pytest_{module}", f"_pytest.{module}")
         is_missing = all(map(self._interpreter.lacks, names))
         return f"{name} is not installed" if is_missing and not is_own else None
 
     def _is_own(self, option: str) -> bool:
-        """True if a conftest.py, or another module beside it, names an option."""
+        """True if a module of the project's adds an option."""
         for file in files_below(self._directory):
-            if file.suffix != ".py" or not re.search("conftest|plugin", file.name):
-                continue
-            text = file.read_text(encoding="utf-8", errors="replace")
-            if f'"{option}"' in text or f"'{option}'" in text:
+            text = _text(file) if file.suffix == ".py" else ""
+            if "addoption" in text and (f'"{option}"' in text or f"'{option}'" in text):
                 return True
         return False
 
     def _is_there(self, path: str) -> bool:
         return (self._directory / path.partition("::")[0]).exists()
+
+
+def _text(file: Path) -> str:
+    try:
+        return file.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""
 
 
 def _glued(word: str) -> bool:

@@ -16,7 +16,7 @@ def configured(
         if (directory / file).is_file():
             return file
     if tool in subtable(read_settings(directory / "pyproject.toml"), "tool"):
-        line = _line(directory / "pyproject.toml", rf"\[tool\.{tool}[].]|{tool}\s*=|\[tool\]")
+        line = _line(directory / "pyproject.toml", rf"\[tool\.{tool}[].]", r"\[tool\]")
         return f"pyproject.toml:{line} [tool.{tool}]"
     for file in ("setup.cfg", "tox.ini"):
         found = read_settings(directory / file)
@@ -27,7 +27,10 @@ def configured(
     return None
 
 
-def _line(file: Path, pattern: str) -> int:
+def _line(file: Path, *patterns: str) -> int:
+    """Return the number of the first line that begins with the first of some patterns there is."""
     text = file.read_text(encoding="utf-8")
-    found = re.search(rf"^\s*({pattern})", text, re.MULTILINE)
-    return text.count("\n", 0, found.start(1)) + 1 if found else 1
+    for pattern in patterns:
+        if found := re.search(rf"^\s*({pattern})", text, re.MULTILINE):
+            return text.count("\n", 0, found.start(1)) + 1
+    return 1

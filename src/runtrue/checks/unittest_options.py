@@ -25,6 +25,8 @@ def pytest_arguments(arguments: Sequence[str], directory: Path) -> list[str] | N
     rest = [word for word in arguments if word not in _IGNORED]
     if rest[:1] == ["discover"]:
         rest = rest[1:]
+    elif rest and all(word.endswith(".py") for word in rest):
+        return rest
     elif rest:
         return None  # modules and classes by name
     given: dict[str, str] = {}

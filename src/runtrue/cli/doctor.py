@@ -14,6 +14,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -44,6 +45,16 @@ class Fact:
     ok: bool
     detail: str
     needed: bool = False
+    #: The parts of the detail that are long, which people see on lines of their own.
+    parts: tuple[str, ...] = ()
+
+    @property
+    def text(self) -> str:
+        """The detail for people."""
+        if len(self.parts) < 2:
+            return self.detail
+        begin = self.detail.removesuffix("; ".join(self.parts)).rstrip("; ")
+        return f"\n{'':16}".join([begin or f"{len(self.parts)} of them:", *self.parts])
 
 
 @click.command()
@@ -59,7 +70,7 @@ def doctor(path: Path, as_json: bool) -> int:
     if as_json:
         document = {
             "status": "passed" if healthy else "failed",
-            "facts": [asdict(f) for f in facts],
+            "facts": [_document(fact) for fact in facts],
         }
         print_json(document)
     else:
@@ -67,8 +78,14 @@ def doctor(path: Path, as_json: bool) -> int:
             word, colour = (
                 ("ok", "green") if fact.ok else ("no", "red" if fact.needed else "yellow")
             )
-            click.echo(f"{click.style(f'{word:>3}', fg=colour)}  {fact.name:<10} {fact.detail}")
+            click.echo(f"{click.style(f'{word:>3}', fg=colour)}  {fact.name:<10} {fact.text}")
     return 0 if healthy else 1
+
+
+def _document(fact: Fact) -> dict[str, Any]:
+    document = asdict(fact)
+    del document["parts"]
+    return document
 
 
 def _facts(project: Path) -> Iterator[Fact]:
@@ -212,9 +229,8 @@ def _checks(project: Path, config: Config, detected: Sequence[Detected], path: s
     if not facts:
         return Fact("checks", False, f"none found in {project}")
     absent = ", ".join(dict.fromkeys(name for name in missing if name))
-    return Fact(
-        "checks", not absent, (f"not found: {absent}; " if absent else "") + "; ".join(facts)
-    )
+    detail = (f"not found: {absent}; " if absent else "") + "; ".join(facts)
+    return Fact("checks", not absent, detail, parts=tuple(facts))
 
 
 def _missing(command: str, directory: Path, path: str) -> str | None:

@@ -137,14 +137,23 @@ class CodeRequest:
 
     @property
     def tests(self) -> CommandCheck:
-        """The check that runs the tests; the first one, where none is known to."""
+        """The check that runs the tests; the first one, where none is known to.
+
+        Of several packages, it is that of the package in which the task's file is.
+        """
         directory = Path(self.project)
-        runs_tests = (
+        runs_tests = [
             check
             for check in self.checks
             if framework_of(check.command, directory / check.directory) is not Framework.OTHER
-        )
-        return next(runs_tests, self.checks[0])
+        ]
+        path = directory / (self.task.path if self.task else ".")
+
+        def depth(check: CommandCheck) -> int:
+            place = directory / check.directory
+            return len(place.parts) if path.is_relative_to(place) else 0
+
+        return max(runs_tests, key=depth, default=self.checks[0])
 
 
 def plan_fix(
@@ -192,8 +201,9 @@ def plan_code(
     chosen = _choose(project, config, checks, otherwise=default_command(language, project))
     request = _plan(Kind.CODE, project, config, chosen, apply, model, TRIGGERS)
     own = request.checks if config.checks else [replace(c, timeout=TIMEOUT) for c in request.checks]
+    request = replace(request, task=task)
     requirement = config.coverage.of(task.code_type)
-    framework = framework_of(request.tests.command, project)
+    framework = framework_of(request.tests.command, project / request.tests.directory)
     found = task.tests or test_files_for(project, task.path, language, framework)
     return replace(
         request,

@@ -28,7 +28,7 @@ def recipes_of_nox(project: Path) -> Iterator[Group]:
     known = _assigned(tree.body, {})
     others = [name for name in sessions if name not in by_test_name(sessions)]
     for name in [*by_test_name(sessions), *others]:
-        yield tuple(_Session(sessions[name], known).recipes(name))
+        yield tuple(_Session(sessions[name], known, _tables(tree.body)).recipes(name))
 
 
 def _session_names(node: _Function) -> Iterator[str]:
@@ -88,7 +88,9 @@ def _words(node: ast.expr, known: _Values, session: str) -> tuple[str, ...]:
             return ()
         case ast.BoolOp(op=ast.Or(), values=[first, second]) if not _words(first, known, session):
             return _words(second, known, session)
-        case ast.IfExp(test=test, orelse=otherwise) if not _words(test, known, session):
+        case ast.IfExp(test=test, orelse=otherwise) if not _words(
+            test, known, session
+        ) or _is_for_windows(test):
             return _words(otherwise, known, session)
         case ast.BinOp(left=left, op=ast.Add(), right=right) if not isinstance(left, ast.Constant):
             return (*_words(left, known, session), *_words(right, known, session))
@@ -100,6 +102,22 @@ def _words(node: ast.expr, known: _Values, session: str) -> tuple[str, ...]:
             return (UNKNOWN,)
 
 
+def _is_for_windows(test: ast.expr) -> bool:
+    text = ast.unparse(test)
+    return "win" in text and "platform" in text and "not " not in text and "!=" not in text
+
+
+def _tables(body: list[ast.stmt]) -> dict[str, ast.Dict]:
+    """Return the dictionaries that are given names."""
+    return {
+        node.targets[0].id: node.value
+        for node in body
+        if isinstance(node, ast.Assign)
+        and isinstance(node.targets[0], ast.Name)
+        and isinstance(node.value, ast.Dict)
+    }
+
+
 def _piece(node: ast.expr, known: _Values, session: str) -> str:
     inner = node.value if isinstance(node, ast.FormattedValue) else node
     words = _words(inner, known, session)
@@ -109,10 +127,11 @@ def _piece(node: ast.expr, known: _Values, session: str) -> str:
 class _Session:
     """One session's function."""
 
-    def __init__(self, node: _Function, known: _Values) -> None:
+    def __init__(self, node: _Function, known: _Values, tables: Mapping[str, ast.Dict]) -> None:
         self._node = node
         self._name = node.args.args[0].arg
         self._known = _assigned(node.body, known, self._name)
+        self._tables = {**tables, **_tables(node.body)}
 
     def recipes(self, name: str) -> Iterator[Recipe]:
         directory = "."
@@ -149,6 +168,8 @@ class _Session:
 
     def _env(self, call: ast.Call) -> dict[str, str]:
         given = next((word.value for word in call.keywords if word.arg == "env"), None)
+        if isinstance(given, ast.Name):
+            given = self._tables.get(given.id, given)
         if given is None:
             return {}
         if not isinstance(given, ast.Dict):
