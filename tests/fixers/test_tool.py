@@ -52,8 +52,11 @@ class TestRunning:
         mine = [finding for finding in findings if fixer.accepts(finding)]
         assert [finding.category for finding in mine] == ["F401"]
         proposal = asyncio.run(fixer.propose(make_task(*mine), workplace))
-        texts = {"app.py": "print(undefined)\n"}
-        assert proposal == Proposal(description="ruff check --select F . --fix", texts=texts)
+        assert proposal.description == "ruff check --select F . --fix"
+        assert proposal.texts == {"app.py": "print(undefined)\n"}
+        assert proposal.failure is None
+        assert proposal.confidence is not None
+        assert proposal.confidence.value >= 0.9
         assert app.read_text() == "print(undefined)\n"
         left = asyncio.run(check.run(workplace)).findings
         assert [finding.category for finding in left] == ["F821"]

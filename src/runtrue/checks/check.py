@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import os
+import shlex
 import shutil
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
@@ -20,10 +21,11 @@ from runtrue.checks.javascript_readers import JestReader, MochaReader, VitestRea
 from runtrue.checks.junit_reader import JunitReader
 from runtrue.checks.line import argv_of, files_named, is_shell
 from runtrue.checks.lint_readers import LintReader, MypyReader, RuffReader
-from runtrue.checks.locations import relative
+from runtrue.checks.locations import plain, relative
+from runtrue.checks.node_reader import NodeTestReader
 from runtrue.checks.other_reader import OtherReader
 from runtrue.checks.pytest_reader import PytestReader
-from runtrue.checks.reach import reach_of
+from runtrue.checks.reach import Reach, reach_of
 from runtrue.checks.reader import Reader, Reading, RunOptions, output_of
 from runtrue.confinement import Confinement
 from runtrue.loop import (
@@ -49,6 +51,7 @@ _RUNNERS: dict[str, type[CaseReader]] = {
     Framework.JEST: JestReader,
     Framework.VITEST: VitestReader,
     Framework.MOCHA: MochaReader,
+    "node_test": NodeTestReader,
     Framework.GO_TEST: GoReader,
     Framework.CARGO_TEST: CargoReader,
     Framework.JUNIT: JunitReader,
@@ -86,6 +89,13 @@ class CommandCheck:
     def argv(self) -> tuple[str, ...]:
         """The command as an argument list."""
         return argv_of(self.command, shell=is_shell(self.command))
+
+    @property
+    def line(self) -> str:
+        """What to type in the project's directory to run it."""
+        words = [f"{name}={shlex.quote(value)}" for name, value in self.env.items()]
+        line = " ".join([*words, self.command])
+        return line if self.directory == "." else f"cd {shlex.quote(self.directory)} && {line}"
 
     @property
     def tool(self) -> str | None:
@@ -140,6 +150,9 @@ class CommandCheck:
                 return self._unrun(self._no_directory(), workplace)
         reader = reader_of(self, workplace.directory)
         environment = {**workplace.environment, **self.env}
+        if moved := self.env.get("PYTHONPATH") and workplace.environment.get("PYTHONPATH"):
+            # An editable install must still lead into the sandbox.
+            environment["PYTHONPATH"] = os.pathsep.join((self.env["PYTHONPATH"], moved))
         call = reader.prepare(self.argv, environment, workplace.scratch)
         try:
             ended = await process.run(
@@ -153,6 +166,7 @@ class CommandCheck:
             )
         except OSError as error:
             return self._unrun(self._not_started(error, call.environment), workplace)
+        ended = _plain(ended)
         reading = reader.read(ended, workplace)
         hit = ended.exceeded
         if hit and all(finding.data.get("limit") != hit.limit for finding in reading.findings):
@@ -183,6 +197,7 @@ class CommandCheck:
             passed=reading.passed,
             findings=reading.findings,
             cases=reading.cases,
+            cut_short=reading.cut_short,
             exit_code=ended.exit_code if ended else None,
             seconds=ended.seconds if ended else 0.0,
             output=output_of(ended) if ended else "",
@@ -238,12 +253,25 @@ def reader_of(check: CommandCheck, directory: Path) -> Reader:
         return LintReader(check.name, is_shell=shell)
     reach = reach_of(check.command, directory)
     if reach is None:
-        return OtherReader(
-            check.name, is_shell=shell, command=check.command, directory=directory, options=options
-        )
-    return _RUNNERS[reach.tool](
+        reach = Reach(line=check.command, tool="other", at=len(check.command))
+    return _RUNNERS.get(reach.tool, OtherReader)(
         check.name, is_shell=shell, reach=reach, directory=directory, options=options
     )
+
+
+def _plain(ended: process.Ended) -> process.Ended:
+    """Return the end of a command whose output has no escape sequences of a terminal."""
+    return replace(
+        ended, stdout=_without_escapes(ended.stdout), stderr=_without_escapes(ended.stderr)
+    )
+
+
+def _without_escapes(output: process.Captured) -> process.Captured:
+    head, tail = (
+        plain(part.decode(errors="surrogateescape")).encode(errors="surrogateescape")
+        for part in (output.head, output.tail)
+    )
+    return replace(output, head=head, tail=tail)
 
 
 def _programs(path: str) -> Iterable[str]:

@@ -128,6 +128,7 @@ class PytestReader(Reader):
             passed=not findings,
             findings=tuple(findings),
             cases=cases,
+            cut_short=bool(findings and report.without_outcome and not report.is_broken_off),
             slowest=max((case.get("cpu", 0.0) for case in passed), default=0.0),
             seconds_passed=sum(case["seconds"] for case in passed),
         )

@@ -65,6 +65,8 @@ class Reading:
     passed: bool
     findings: tuple[Finding, ...] = ()
     cases: dict[str, Outcome] = field(default_factory=dict)
+    #: True if the run stopped at a failure, before all of its tests had their turn.
+    cut_short: bool = False
     #: Of the tests that passed: the processor time of the slowest, and the time of all together.
     slowest: float = 0.0
     seconds_passed: float = 0.0

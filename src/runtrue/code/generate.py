@@ -88,6 +88,10 @@ class Generated:
 
     description: str
     failure: str | None = None
+    #: False if asking again cannot help.
+    transient: bool = True
+    #: The seconds after which it may be asked again, where somebody named them.
+    retry_after: float | None = None
     usage: Usage | None = None
 
 
@@ -160,16 +164,25 @@ class ModelGenerator:
             refuse=refuse,
         )
         return Generated(
-            description=_description(edited), failure=edited.failure, usage=edited.usage
+            description=_description(edited),
+            failure=edited.failure,
+            transient=edited.transient,
+            retry_after=edited.retry_after,
+            usage=edited.usage,
         )
+
+
+def program_of(command: str) -> str:
+    """Return the name of the program that an agent's command runs."""
+    words = command.split(maxsplit=1)
+    return Path(words[0]).name if words else "agent"
 
 
 class AgentGenerator:
     """Any coding agent with a command line, called in the same way as the `agent` fixer."""
 
     def __init__(self, agent: AgentConfig, *, hide: Callable[[str], str] | None = None) -> None:
-        words = (agent.command or "").split(maxsplit=1)
-        self.name = Path(words[0]).name if words else "agent"
+        self.name = program_of(agent.command or "")
         self._agent = agent
         self._hide = hide
 
@@ -188,7 +201,11 @@ class AgentGenerator:
     async def _run(self, prompt: str, workplace: Workplace) -> Generated:
         asked = sendable(_fill("agent", task=prompt))
         proposal = await run_agent(self._agent, asked, workplace, hide=self._hide)
-        return Generated(description=proposal.description, failure=proposal.failure)
+        return Generated(
+            description=proposal.description,
+            failure=proposal.failure,
+            transient=proposal.transient,
+        )
 
 
 def mentions(requirement: str) -> tuple[str, ...]:

@@ -33,6 +33,9 @@ from runtrue.loop import (
     Response,
     Skip,
     Verdict,
+    confidence_in,
+    lineage,
+    turned_green,
 )
 from runtrue.sandbox import Isolation, IsolationRecord
 
@@ -62,6 +65,8 @@ class VerdictReport:
     findings: tuple[Finding, ...] = ()
     flaky: tuple[Finding, ...] = ()
     known: tuple[Finding, ...] = ()
+    #: Tests that ran in the baseline, and were skipped or gone here.
+    vanished: tuple[str, ...] = ()
     #: Only the tests that are to be fixed were run, and failed.
     partial: bool = False
     output: str = ""
@@ -121,8 +126,17 @@ class CodeReport:
     flaky: tuple[str, ...] = ()
     findings: tuple[Finding, ...] = ()
     regressions: tuple[str, ...] = ()
+    #: The tests that the last fix made vanish, and the judges that fixers edited in vain.
+    vanished: tuple[str, ...] = ()
+    restored: tuple[str, ...] = ()
     budget: Budget | None = None
     max_attempts: int = 0
+    #: How sure the fix is to be right and why, and what is suspicious about it; none without one.
+    confidence: float | None = None
+    confidence_reason: str | None = None
+    suspicious: tuple[str, ...] = ()
+    #: The tests that a fix turned green which did not fix all of them; its patch is offered.
+    gained: tuple[str, ...] = ()
     diff: str = ""
     patch: str | None = None
     patch_root: str | None = None
@@ -132,12 +146,13 @@ class CodeReport:
     seconds: float = 0.0
     metrics: Facts | None = None
     memory: Learned | None = None
+    #: The history in the form of the seed's JSON Schema.
+    record: dict[str, Any] = field(default_factory=dict)
     # Of `code` and `gate`.
     task: CodeTask | UnsetType | None = UNSET
     written: tuple[Written, ...] | UnsetType = UNSET
     lessons: tuple[str, ...] | UnsetType = UNSET
     progress: float | UnsetType | None = UNSET
-    record: dict[str, Any] | UnsetType = UNSET
     # Of `gate`.
     ready: bool | UnsetType = UNSET
     skipped: str | UnsetType | None = UNSET
@@ -158,6 +173,9 @@ def report_of(state: CodeState, status: RunState) -> CodeReport:
         # What is proven stays so where it could not be applied: that is in `applied` and `error`.
         status = RunState.PASSED
     remaining = _remaining(history, decision, status)
+    attempt = _result(history, decision)
+    confidence = confidence_in(history, attempt) if attempt else None
+    offer = state.offer
     report = CodeReport(
         status=status,
         run_id=state.run_id,
@@ -184,10 +202,16 @@ def report_of(state: CodeState, status: RunState) -> CodeReport:
         flaky=tuple(sorted({name for a in history.attempts for name in _flaky(a)})),
         findings=remaining,
         regressions=tuple(decision.regressions) if decision else (),
+        vanished=() if status is RunState.PASSED else _vanished(history),
+        restored=_restored(history),
         budget=Budget.left(request.policy, history),
         max_attempts=request.policy.max_attempts,
-        diff=state.diff,
-        patch=state.patch,
+        confidence=round(confidence.value, 2) if confidence else None,
+        confidence_reason=confidence.reason if confidence else None,
+        suspicious=_suspicious(history, attempt) if attempt else (),
+        gained=turned_green(history, attempt) if attempt and not attempt.passed else (),
+        diff=state.diff or (offer.diff if offer else ""),
+        patch=state.patch or (offer.patch if offer else None),
         patch_root=state.patch_root,
         applied=state.applied,
         sandbox=state.sandbox,
@@ -196,15 +220,15 @@ def report_of(state: CodeState, status: RunState) -> CodeReport:
         metrics=facts_of(history, decision, repairs=request.kind is not Kind.GATE),
         memory=state.learned,
     )
+    record = record_of(state, status)
+    report = replace(report, record=record.to_dict())
     if request.kind is not Kind.FIX:
-        record = record_of(state, status)
         report = replace(
             report,
             task=request.task,
             written=tuple(state.written),
             lessons=tuple(state.lessons),
             progress=record.progress,
-            record=record.to_dict(),
         )
     if request.kind is Kind.GATE:
         report = replace(
@@ -229,14 +253,20 @@ def record_of(state: CodeState, status: RunState) -> Record:
         decision=state.decision,
         state=status,
         phase=_phase(state),
-        artifact=task.path if task else ".",
+        artifact=task.path if task else "",
         rooted=state.rooted if task else "",
-        tests=state.tests,
-        agent=written[-1].by if written else "runtrue",
+        tests=state.tests if task else _test_files(history),
+        written=tuple(file for one in written for file in one.files),
+        written_by=written[-1].by if written else None,
+        version=state.agent_version,
         debug_memory_ref=learned.session if learned else session_ref(request, history),
         started_at=state.started_at,
         completed_at=state.ended_at,
     )
+
+
+def _test_files(history: History) -> tuple[str, ...]:
+    return history.test_files() if history.before or history.attempts else ()
 
 
 def _phase(state: CodeState) -> RecordPhase:
@@ -274,6 +304,30 @@ def _remaining(
         # What was accepted although it is flagged is still there.
         return decision.findings if decision else ()
     return history.best.blocking
+
+
+def _vanished(history: History) -> tuple[str, ...]:
+    """Return the tests that the last attempt no longer ran."""
+    verdicts = history.latest.verdicts if history.attempts else ()
+    return tuple(case for verdict in verdicts for case in verdict.vanished)
+
+
+def _restored(history: History) -> tuple[str, ...]:
+    """Return the judges that fixers edited, and that were restored."""
+    fixes = [*(a.fix for a in history.attempts if a.fix), *(r.fix for r in history.rejections)]
+    return tuple(sorted({file for fix in fixes for part in fix.parts for file in part.restored}))
+
+
+def _result(history: History, decision: Decision | None) -> Attempt | None:
+    """Return the attempt on the candidate that was decided on, if it was fixed."""
+    wanted = decision.candidate if decision else ""
+    found = (one for one in reversed(history.attempts) if one.candidate == wanted)
+    return next((one for one in found if one.fix), None)
+
+
+def _suspicious(history: History, attempt: Attempt) -> tuple[str, ...]:
+    fixes = (one.fix for one in lineage(history, attempt.candidate))
+    return tuple(dict.fromkeys(s for fix in fixes if fix for part in fix.parts for s in part.signs))
 
 
 def _limit(request: CodeRequest, history: History, index: int) -> int:
@@ -331,6 +385,7 @@ def _verdict(verdict: Verdict) -> VerdictReport:
         findings=verdict.findings,
         flaky=verdict.flaky,
         known=verdict.known,
+        vanished=verdict.vanished,
         partial=verdict.partial,
         output=verdict.output,
     )

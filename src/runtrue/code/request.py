@@ -9,10 +9,10 @@ from __future__ import annotations
 import os
 import shlex
 import uuid
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from runtrue.checks import (
     CommandCheck,
@@ -31,6 +31,7 @@ from runtrue.config import (
     AgentConfig,
     CheckConfig,
     Config,
+    GateConfig,
     IsolationConfig,
     MemoryConfig,
     SearchConfig,
@@ -68,6 +69,7 @@ TRIGGERS = (
     Trigger(condition=Condition.UNKNOWN_ERROR_TYPE, action=Response.FLAG_AND_CONTINUE),
 )
 _SEARCH = SearchConfig()
+_GATE = GateConfig()
 _ISOLATION = IsolationConfig()
 
 
@@ -114,6 +116,7 @@ class CodeRequest:
     task: CodeTask | None = None
     requirement: Requirement | None = None
     security: SecurityConfig | None = None
+    gate: GateConfig = _GATE
     #: Who writes code and tests at first: `model`, `agent`, or nobody.
     generator: str | None = None
     iteration: Iteration | None = None
@@ -122,6 +125,10 @@ class CodeRequest:
     #: What a gate judges: the changed lines by file, and the revision they are changed from.
     changes: dict[str, tuple[int, ...]] | None = None
     against: str | None = None
+    #: Checks of directories in which nothing was changed, which a gate does not run.
+    unconcerned: tuple[str, ...] = ()
+    #: The tree that is judged, where that is not the files as they are: what is staged.
+    staged: str | None = None
     #: What kind of change it is, where that was said, and who waits for the verdict.
     code_type: CodeType | None = None
     stop: Stop | None = None
@@ -153,7 +160,9 @@ def plan_fix(
     if checks and all(is_linter(check.command) for check in chosen.values()):
         # What a linter's own fixes do to the program, only its tests can tell.
         chosen = _guards(project, config) | chosen
-    return _plan(Kind.FIX, project, config, chosen, apply, model)
+    request = _plan(Kind.FIX, project, config, chosen, apply, model)
+    # The seed's rule, to stop at the first regression, is about code that was asked for.
+    return replace(request, policy=replace(request.policy, retries_regressions=True))
 
 
 def plan_code(
@@ -191,6 +200,7 @@ def plan_code(
         task=replace(task, tests=found),
         requirement=requirement,
         security=config.security,
+        gate=config.gate,
         generator=generator,
         agent=replace(request.agent, command=agent or request.agent.command),
         checks=measuring(own),
@@ -202,15 +212,20 @@ def plan_gate(
     config: Config,
     *,
     changes: dict[str, tuple[int, ...]],
+    prefix: PurePosixPath,
     against: str,
+    staged: str | None = None,
     code_type: CodeType | None = None,
     checks: Sequence[str] = (),
 ) -> CodeRequest:
     """Settle a request for a verdict on what was changed, with no fix at all.
 
-    `changes` are the changed lines by file, as seen from the repository's top.
+    `changes` are the changed lines by file, and `prefix` the project, as seen from the repository's
+    top. Of checks that nobody named, those of directories without a change are not run.
     """
-    request = _plan(Kind.GATE, project, config, _choose(project, config, checks), Apply.NO, None)
+    chosen = _choose(project, config, checks)
+    concerned = chosen if checks else concerned_checks(chosen, changes, prefix)
+    request = _plan(Kind.GATE, project, config, concerned, Apply.NO, None)
     of_type = config.coverage.of(code_type or CodeType.NEW_FUNCTION)
     return replace(
         request,
@@ -219,11 +234,34 @@ def plan_gate(
         # Which kinds of tests there must be is known only of a type that was named.
         requirement=of_type if code_type else replace(of_type, required_tests=()),
         security=config.security,
+        gate=config.gate,
         checks=measuring(request.checks),
         changes=changes,
+        unconcerned=tuple(name for name in chosen if name not in concerned),
         against=against,
+        staged=staged,
+        sandbox="worktree" if staged else request.sandbox,
         code_type=code_type,
     )
+
+
+def concerned_checks(
+    checks: dict[str, CheckConfig], changes: Collection[str], prefix: PurePosixPath
+) -> dict[str, CheckConfig]:
+    """Return the checks of directories with a change, and those of the whole project.
+
+    All of them, where something was changed that is in none of these directories.
+    """
+    places = {name: prefix / check.directory for name, check in checks.items()}
+    below = {
+        name: any(PurePosixPath(file).is_relative_to(place) for file in changes)
+        for name, place in places.items()
+    }
+    packages = [place for place in places.values() if place != prefix]
+    shared = any(
+        not any(PurePosixPath(file).is_relative_to(place) for place in packages) for file in changes
+    )
+    return checks if shared else {name: checks[name] for name in checks if below[name]}
 
 
 def measuring(checks: Sequence[CommandCheck]) -> tuple[CommandCheck, ...]:
@@ -260,7 +298,7 @@ def _plan(
         judges=tuple(
             pattern
             for check in chosen.values()
-            for pattern in (*check.judges, *judges_of_command(check.command, project))
+            for pattern in (*check.judges, *_judges(check, project))
         ),
         order=config.fixers.order,
         search=config.fixers.search,
@@ -271,9 +309,16 @@ def _plan(
         sandbox=config.sandbox.kind,
         pass_environment=config.sandbox.env,
         apply=apply,
-        notification=config.escalation.notification,
+        notification=config.escalation.notification.resolved(os.environ),
         retention=config.memory,
     )
+
+
+def _judges(check: CheckConfig, project: Path) -> tuple[str, ...]:
+    """Return patterns, from the project's top, for what a check's command is judged by."""
+    patterns = judges_of_command(check.command, project / check.directory)
+    inside = "" if check.directory == "." else f"{check.directory.strip('/')}/"
+    return tuple(f"{inside}{pattern}" for pattern in patterns)
 
 
 def _check(name: str, check: CheckConfig, project: Path) -> CommandCheck:
@@ -309,7 +354,7 @@ def _choose(
         own = {name: CheckConfig(command=otherwise), **own}
     if not own:
         raise UsageError(
-            f"no check was found in {project}: nothing there names a test framework, ruff or mypy, "
+            f"no check was found in {project}: no file there says how to run tests, ruff or mypy, "
             'and there is no test file; name one with --check "COMMAND"'
         )
     return own

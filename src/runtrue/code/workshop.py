@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from runtrue.code.analyst import MemoryAnalyst
+from runtrue.code.can_fail import CanFailGate
 from runtrue.code.context import CodeContext
 from runtrue.code.escalate import ReportEscalator
 from runtrue.code.independence import IndependenceGate
@@ -35,14 +38,17 @@ def workshop_of(context: CodeContext) -> Workshop:
         sandbox=context.sandbox,
         checks=request.checks,
         ladder=make_ladder(fixers),
-        policy=request.policy,
+        policy=replace(request.policy, rungs=fixers.rungs),
         gates=_gates(context),
         analyst=MemoryAnalyst(context),
         escalator=ReportEscalator(context),
         artifact=task.path if task else None,
+        requirement=task.requirement if task else None,
+        documents=task.mentions if task else (),
         tests=task.tests if task else (),
         known={c.name: c.known for c in request.checks if c.mode is Mode.REQUIRED},
         hide=context.hide,
+        patch=context.patch,
         expects_failure=request.kind is Kind.FIX,
     )
 
@@ -64,6 +70,8 @@ def _gates(context: CodeContext) -> tuple[Gate, ...]:
                     strict=task is None,
                 )
             )
+        if request.gate.tests_can_fail != "off":
+            gates.append(CanFailGate(context))
         if request.requirement.required_tests or task is None:
             gates.append(KindsGate(context))
         gates.append(IndependenceGate(context))

@@ -134,8 +134,10 @@ Days = Annotated[int, Meta(ge=1, le=36_500)]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryConfig:
-    """`[memory]`: for how many days failures and fixes are kept."""
+    """`[memory]`: what is left in the project, and how many days failures and fixes are kept."""
 
+    #: Leave a file of each run of `code` and `gate` in the project, and read earlier ones.
+    sessions: bool = True
     days: Days = 30
     #: Those that something was learned from.
     learning_days: Days = 60
@@ -149,6 +151,10 @@ class GateConfig:
 
     #: `--skip REASON` is allowed.
     allow_skip: bool = False
+    #: Whether new tests that notice no edit of the changed lines are reported, or refused.
+    tests_can_fail: Literal["informational", "required", "off"] = "informational"
+    #: Seconds to try such edits for.
+    tests_can_fail_seconds: Annotated[float, Meta(gt=0, le=3600)] = 10.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -218,6 +224,8 @@ class WorkflowsConfig:
     allow_loopback: bool = False
     #: Addresses, networks and names, with a port or without. RUNTRUE_ALLOW_PRIVATE overrides it.
     allow_private: tuple[str, ...] = ()
+    #: Files and directories outside of the working directory that file nodes may reach.
+    files: tuple[str, ...] = ()
 
 
 _ISOLATION = IsolationConfig()

@@ -44,10 +44,16 @@ class FixerSettings:
     hide: Hide
 
     @property
+    def rungs(self) -> tuple[str, ...]:
+        """The names of the rungs without a model or an agent that is not there."""
+        absent = {"model"} if self.model is None else set()
+        absent |= {"agent"} if self.agent.command is None else set()
+        return tuple(name for name in self.order if name not in absent)
+
+    @property
     def has_stronger(self) -> bool:
         """True if a model or an agent can be asked where a search is not sure."""
-        model = self.model is not None and "model" in self.order
-        return model or (self.agent.command is not None and "agent" in self.order)
+        return not {"model", "agent"}.isdisjoint(self.rungs)
 
 
 _FIXERS: dict[str, Callable[[FixerSettings], Fixer]] = {

@@ -5,11 +5,14 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from runtrue.encoding import decoded
 from runtrue.fixers.autofix import AutofixCommands, run_autofix
-from runtrue.loop import Finding, FixTask, History, Proposal, Workplace
+from runtrue.loop import Confidence, Finding, FixTask, History, Proposal, Workplace
+
+_SURE = Confidence(value=0.9, reason="a tool fixed what it found itself")
 
 #: The lines of a candidate, by file, that it changed.
 ChangedLines = Callable[[str], Mapping[str, frozenset[int]]]
@@ -66,14 +69,14 @@ class ToolFixer:
         before = {file: _read(workplace.root / file) for file in allowed or ()}
         proposal = await run_autofix(commands, workplace)
         if allowed is None or proposal.failure:
-            return proposal
+            return replace(proposal, confidence=_SURE)
         texts = {}
         for file, lines in allowed.items():
             old, new = before[file], _read(workplace.root / file)
             if old is not None and new is not None:
                 texts[file] = new if lines is None else _with_edits_at(lines, old, new)
         changed = {file: text for file, text in texts.items() if text != before[file]}
-        return Proposal(description=proposal.description, texts=changed)
+        return Proposal(description=proposal.description, texts=changed, confidence=_SURE)
 
     def _command(self, finding: Finding) -> str | None:
         source = finding.source

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from runtrue.flow import Run, emit
+from runtrue.loop.case_names import name_as_before
 from runtrue.loop.cause import RESOURCE_LIMIT, TAMPERED, TIMEOUT, Cause, cause_of
 from runtrue.loop.comparison import drop_known_failures, fail_if_tests_vanished, merge_reruns
 from runtrue.loop.deadline import TIME_IS_UP, in_time
@@ -208,6 +209,7 @@ class _Round:
             self._anticipate(check)
         verdict = redacted_verdict(await check.run(sandbox.workplace()), hide)
         verdict = await self._with_more_time(check, verdict)
+        verdict = name_as_before(verdict, self.inputs.history.case_names(check.name))
         confirmed = self.inputs.history.confirmed(check.name)
         reruns = self.workshop.policy.flaky_reruns
         if reruns and _may_be_chance(verdict, confirmed):
@@ -224,7 +226,7 @@ class _Round:
             emit(CheckRepeated(check=check.name))
             sandbox.restore(self.inputs.candidate)
             again = redacted_verdict(await check.run(sandbox.workplace()), hide)
-            verdict = merge_reruns(verdict, again)
+            verdict = merge_reruns(verdict, name_as_before(again, verdict.cases))
         return verdict
 
     def _anticipate(self, check: Check) -> None:

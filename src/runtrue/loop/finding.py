@@ -96,6 +96,10 @@ class Verdict:
     seconds_passed: float = 0.0
     #: Files of the candidate that the check wrote, though it was only to look; they were put back.
     wrote: tuple[str, ...] = ()
+    #: Cases that the baseline ran and this run did not: skipped, deselected or gone.
+    vanished: tuple[str, ...] = ()
+    #: True if the run stopped at a failure, so that cases are missing which it never came to.
+    cut_short: bool = False
 
     @property
     def blocks(self) -> bool:

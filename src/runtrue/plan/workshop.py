@@ -32,6 +32,7 @@ def workshop_of(context: PlanContext) -> Workshop:
         ladder=make_ladder(fixers),
         policy=policy_of(request),
         analyst=PlanAnalyst(),
+        requirement=request.instruction,
         concerns=concerns(request, context.sandbox),
         hide=context.hide,
     )

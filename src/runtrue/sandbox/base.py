@@ -150,7 +150,7 @@ class TreeSandbox(ABC):
         # The patterns are relative to the project, the files to the root.
         inside = self._project.relative_to(self._info.top).as_posix()
         prefix = "" if inside == "." else f"{glob.escape(inside)}/"
-        patterns = [f"{prefix}{pattern}" for pattern in self._judges]
+        patterns = [os.path.normpath(f"{prefix}{pattern}") for pattern in self._judges]
         return tuple(file for file in files if is_judge(file, patterns))
 
     def rooted(self, file: str) -> str:
@@ -159,13 +159,14 @@ class TreeSandbox(ABC):
 
     def content(self, file: str, candidate: str) -> bytes | None:
         """Return the content of a file of the project in a candidate, if it is there."""
-        return self._content(self.rooted(file), candidate)
+        return self.read(self.rooted(file), candidate)
 
     def original(self, file: str) -> bytes | None:
         """Return the first content of a file, named from the root, if it was there."""
-        return self._content(file, self.base)
+        return self.read(file, self.base)
 
-    def _content(self, file: str, candidate: str) -> bytes | None:
+    def read(self, file: str, candidate: str) -> bytes | None:
+        """Return the content of a file, named from the root, in a candidate, if it is there."""
         return self._tree.content(file, candidate) if self._has(file, candidate) else None
 
     def _has(self, file: str, candidate: str) -> bool:
@@ -232,7 +233,7 @@ class TreeSandbox(ABC):
 
     def _box(self) -> Confinement:
         return self._isolation.box(
-            write=(self.directory, self._scratch),
+            write=(self.directory, self._scratch, *map(Path, self._info.extras.caches)),
             read=map(Path, self._info.shown),
             private=self._private,
         )
@@ -247,7 +248,7 @@ class TreeSandbox(ABC):
         environment = allowed(os.environ, self._pass_environment)
         path = environment.get("PATH", os.defpath)
         environment |= {
-            "PATH": search_path(self._inside(top), path, behind_shims),
+            "PATH": search_path(self._inside(top), path, behind_shims, top=self.directory),
             MARK: mark_of(self._home),
             # Byte code is trusted by time and size of its source; candidates differ in neither.
             "PYTHONDONTWRITEBYTECODE": "1",
@@ -287,7 +288,8 @@ class TreeSandbox(ABC):
         """Find out what commands on `files` need to see, and store how the sandbox was made."""
         top = users.directory
         behind_shims = find_behind_shims(self._project, self._environment(top))
-        found = imports(top, files, self._environment(top, behind_shims))
+        nested = [top / name for name in extras.files if Path(name).name in (".venv", "venv")]
+        found = imports(top, files, self._environment(top, behind_shims), nested)
         info = SandboxInfo(
             top=str(top),
             git_dir=str(users.git_dir),
