@@ -10,6 +10,7 @@ import subprocess
 import textwrap
 from collections.abc import Mapping
 from pathlib import Path
+from textwrap import dedent
 
 import pytest
 from jsonschema import Draft202012Validator, FormatChecker
@@ -404,6 +405,22 @@ def test_tests_that_are_deleted_until_none_are_run_keep_the_gate_from_judging(
     (project / "shop.py").unlink()
     change = change_of(project, GateOptions())
     assert not isinstance(plan(project, Config(), GateOptions(), change), str)
+
+
+def test_what_a_linter_found_before_the_change_does_not_block_and_what_it_adds_does(
+    machine: Machine, make_project: MakeProject
+) -> None:
+    old = {**SHOP, "ruff.toml": "", "shop.py": "import os\n" + dedent(SHOP["shop.py"])}
+    project = make_project(old)
+    write(project, {"README.md": "# our shop\n", "shop.py": "import os\n" + dedent(DISCOUNT)})
+    write(project, {"tests/test_shop.py": TESTED})
+    done = machine.runtrue("gate", cwd=project)
+    assert done.code == 0, done.err
+    (project / "shop.py").write_text("import sys\n" + (project / "shop.py").read_text())
+    done = machine.runtrue("gate", cwd=project)
+    assert done.code == 2
+    assert "`sys` imported but unused" in done.err
+    assert "`os` imported but unused" not in done.err
 
 
 def test_a_change_is_judged_by_the_configuration_before_it(
