@@ -208,13 +208,17 @@ def _prepare_python(item: Item, folder: Path) -> Item:
             break
         tried |= set(new)
         run([*pip(python), "install", *new], None)
-    frozen = run([*pip(python), "freeze", "--exclude-editable"], None).split()
-    own = re.sub(r"[-_.]+", "-", item.package).lower()
-    pinned = [line for line in frozen if "==" in line]
-    return replace(
-        item,
-        install=tuple(p for p in pinned if re.sub(r"[-_.]+", "-", p.split("==")[0]).lower() != own),
-    )
+    return replace(item, install=installed(folder / ".venv", item.package))
+
+
+def installed(environment: Path, but: str) -> tuple[str, ...]:
+    """Return name==version of what is in an environment, without one package."""
+    found = []
+    for metadata in sorted(environment.glob("lib/python*/site-packages/*.dist-info")):
+        name, _, version = metadata.name.removesuffix(".dist-info").rpartition("-")
+        if re.sub(r"[-_.]+", "-", name).lower() != re.sub(r"[-_.]+", "-", but).lower():
+            found.append(f"{name}=={version}")
+    return tuple(found)
 
 
 def requirements(metadata: str) -> list[str]:
