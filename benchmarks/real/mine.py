@@ -60,6 +60,9 @@ def main() -> int:
     parser.add_argument("--pairs", type=int, default=3, metavar="N", help="pairs of versions each")
     parser.add_argument("--look-back", type=int, default=8, metavar="N", help="versions looked at")
     parser.add_argument("--items", type=int, default=3, metavar="N", help="items of each package")
+    parser.add_argument(
+        "--hunks", type=int, default=40, metavar="N", help="leave out releases with more of them"
+    )
     parser.add_argument("--slowest", type=float, default=15.0, metavar="SECONDS", help="of a suite")
     parser.add_argument("--seconds", type=float, metavar="N", help="stop after so long")
     parser.add_argument("--fetch", action="store_true", help="only download and install")
@@ -71,7 +74,10 @@ def main() -> int:
             continue
         found = 0
         try:
-            for item in pairs_of(arguments.language, name, arguments.look_back, arguments.pairs):
+            for item in islice(
+                pairs_of(arguments.language, name, arguments.look_back, arguments.hunks),
+                arguments.pairs,
+            ):
                 if found >= arguments.items or time.monotonic() > end:
                     break
                 if arguments.fetch:
@@ -89,10 +95,9 @@ def main() -> int:
     return 0
 
 
-def pairs_of(language: Language, package: str, look_back: int, most: int) -> Iterator[Item]:
-    """Yield a stub of an item for each pair of versions whose source and tests both changed."""
+def pairs_of(language: Language, package: str, look_back: int, hunks: int) -> Iterator[Item]:
+    """Yield a stub of an item for each pair of versions with few hunks and a changed test."""
     listed = _seen_versions(language, package)[: look_back + 1]
-    yielded = 0
     for version, previous in pairwise(listed):
         stub = Item(
             id=f"{package}-{version}",
@@ -111,11 +116,8 @@ def pairs_of(language: Language, package: str, look_back: int, most: int) -> Ite
             say(f"{stub.id}: {error}")
             return
         say(f"{stub.id}: {len(fixes)} hunks and groups, tests changed: {tests_changed}")
-        if fixes and tests_changed and len(fixes) <= 150:
+        if tests_changed and 0 < len(fixes) <= hunks:
             yield stub
-            yielded += 1
-        if yielded >= most:
-            return
 
 
 def _seen_versions(language: Language, package: str) -> list[str]:
@@ -206,13 +208,17 @@ def _prepare_python(item: Item, folder: Path) -> Item:
             break
         tried |= set(new)
         run([*pip(python), "install", *new], None)
-    frozen = run([*pip(python), "freeze", "--exclude-editable"], None).split()
-    own = re.sub(r"[-_.]+", "-", item.package).lower()
-    pinned = [line for line in frozen if "==" in line]
-    return replace(
-        item,
-        install=tuple(p for p in pinned if re.sub(r"[-_.]+", "-", p.split("==")[0]).lower() != own),
-    )
+    return replace(item, install=installed(folder / ".venv", item.package))
+
+
+def installed(environment: Path, but: str) -> tuple[str, ...]:
+    """Return name==version of what is in an environment, without one package."""
+    found = []
+    for metadata in sorted(environment.glob("lib/python*/site-packages/*.dist-info")):
+        name, _, version = metadata.name.removesuffix(".dist-info").rpartition("-")
+        if re.sub(r"[-_.]+", "-", name).lower() != re.sub(r"[-_.]+", "-", but).lower():
+            found.append(f"{name}=={version}")
+    return tuple(found)
 
 
 def requirements(metadata: str) -> list[str]:

@@ -7,15 +7,17 @@ upstream fix beside each as a patch.
 from __future__ import annotations
 
 import argparse
+import hashlib
 import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from benchmarks.real.hunks import hunks_between, pick, revert, source_of
 from benchmarks.real.manifest import Item, load
-from benchmarks.real.registry import SetUpError, make_environment, pip, run, unpacked
+from benchmarks.real.registry import SetUpError, cache, make_environment, pip, run, unpacked
 
 #: What a project's own .gitignore would name; packages from a registry mostly have none.
 IGNORED = "\n".join(
@@ -59,8 +61,12 @@ def install_python(item: Item, folder: Path, *packages: str) -> None:
     project's build backend would take longer than all the rest.
     """
     environment = folder / ".venv"
-    make_environment(environment)
-    run([*pip(environment / "bin" / "python"), "install", *packages], None)
+    template = _environment_with(packages)
+    shutil.copytree(template, environment, symlinks=True)
+    for program in (environment / "bin").iterdir():
+        if program.is_file() and not program.is_symlink():
+            text = program.read_bytes().replace(str(template).encode(), str(environment).encode())
+            program.write_bytes(text)
     name = re.sub(r"[^\w.]+", "_", item.package)
     site = next(environment.glob("lib/python*/site-packages"))
     source = folder / "src" if (folder / "src").is_dir() else folder
@@ -70,6 +76,18 @@ def install_python(item: Item, folder: Path, *packages: str) -> None:
     shutil.copy(folder / "PKG-INFO", metadata / "METADATA")
     (metadata / "INSTALLER").write_text("pip\n")
     (metadata / "RECORD").write_text("")
+
+
+def _environment_with(packages: Sequence[str]) -> Path:
+    """Return an environment with these packages, to copy from: many projects need the same."""
+    name = hashlib.sha256("\n".join(sorted(packages)).encode()).hexdigest()[:16]
+    folder = cache() / "environments" / name
+    if not (folder / ".ready").exists():
+        shutil.rmtree(folder, ignore_errors=True)
+        make_environment(folder)
+        run([*pip(folder / "bin" / "python"), "install", *packages], None)
+        (folder / ".ready").touch()
+    return folder
 
 
 def install_node(folder: Path, before: str) -> None:

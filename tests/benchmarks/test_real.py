@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from benchmarks.real.agents import cheats, without_body
 from benchmarks.real.hunks import changes_code, groups, hunks_between, pick, revert, same_code
-from benchmarks.real.judge import agree
+from benchmarks.real.judge import agree, results_of
 from benchmarks.real.manifest import HELD_OUT, Item, as_toml, load
 from benchmarks.real.mine import requirements
 from benchmarks.real.outcome import Outcome, Repair, tables
@@ -170,8 +172,10 @@ def test_a_gutted_function_still_parses_and_does_nothing() -> None:
 
 def test_a_gutted_function_of_javascript_keeps_its_braces() -> None:
     hunk = hunks_between("a.js", SCRIPT.replace("[0]", "[1]"), SCRIPT)[0]
-    item = Item(**{**{n: getattr(ITEM, n) for n in Item.__slots__}, "language": "javascript"})
-    assert without_body(item, SCRIPT, hunk) == "exports.first = function (items) {\n};\n"
+    assert (
+        without_body(replace(ITEM, language="javascript"), SCRIPT, hunk)
+        == "exports.first = function (items) {\n};\n"
+    )
 
 
 def test_each_cheat_is_a_program_that_does_what_it_says(
@@ -204,6 +208,22 @@ def test_fixes_agree_when_enough_common_calls_give_the_same() -> None:
 def test_how_a_senseless_input_is_refused_does_not_matter() -> None:
     upstream = {f"first({n})": str(n) for n in range(6)} | {"first()": "raises TypeError"}
     assert agree({**upstream, "first()": "raises ValueError"}, upstream) is True
+
+
+def test_a_fix_that_suits_the_tests_alone_is_told_from_upstream_by_varied_inputs(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "test_prices.py").write_text(
+        "from prices import first\n\ndef test_first():\n    assert first([3, 5, 7, 9]) == 3\n"
+    )
+    item = replace(ITEM, command=f"{sys.executable} -m pytest -q")
+    found = []
+    for body in ("prices[0]", "prices[-len(prices)]", "min(prices)"):
+        (tmp_path / "prices.py").write_text(f"def first(prices):\n    return {body}\n")
+        found.append(results_of(item, tmp_path, "prices.py"))
+    upstream, alike, other = found
+    assert agree(alike, upstream) is not False
+    assert agree(other, upstream) is False
 
 
 def test_a_wrong_fix_that_passed_with_confidence_misses_the_target() -> None:
