@@ -34,8 +34,8 @@ _MORE = 100, 1_500
 _MORE_IF_FEW, _FEW = (400, 1_500), 2
 #: Seconds that the failing tests may take together to be all run on each candidate.
 _CHEAP = 0.05
-#: Seconds for these further ones, at least; at most as many as it took to the first.
-_LOOK_ON = 3.0
+#: The share of the time for these further ones, at least; at most as long as it took to the first.
+_LOOK_ON = 0.35
 #: Candidates that pass are enough at this number.
 _ENOUGH = 24
 #: Slow candidates that are tried again, and with how much more patience.
@@ -208,7 +208,8 @@ class EditTrials:
         """Return whether enough pass, or enough were tried since the first that did."""
         tally, now = self.tally, time.monotonic()
         first = tally.first or now
-        is_late = now - first > max(_LOOK_ON, first - tally.started)
+        whole = self.allowance.until - tally.started
+        is_late = now - first > max(_LOOK_ON * whole, first - tally.started)
         return is_late or tally.tried >= self._limit or len(tally.passing) >= _ENOUGH
 
     @property

@@ -174,7 +174,7 @@ class SearchFixer:
             one.would_repeat(outcome.failing, lambda file: read_text(workplace.root / file))
             for one in offers.in_vain
         ):
-            return Proposal(description=_REPEATED, texts={})
+            return Proposal(description=_REPEATED, texts={}, trace={"repeated": True})
         leads = tuple(
             lead.file
             for lead in leads_of(findings, workplace)
