@@ -36,6 +36,8 @@ _MORE_IF_FEW, _FEW = (400, 1_500), 2
 _CHEAP = 0.05
 #: The share of the time for these further ones, at least; at most as long as it took to the first.
 _LOOK_ON = 0.35
+#: Seconds for looking at those that fix only some tests, at least.
+_PARTS = 2.0
 #: Candidates that pass are enough at this number.
 _ENOUGH = 24
 #: Slow candidates that are tried again, and with how much more patience.
@@ -276,9 +278,10 @@ class Search(EditTrials):
     async def best_part(self) -> tuple[EditSet, tuple[str, ...]] | None:
         """Return the candidate that fixes most, but not all targets, and breaks nothing."""
         best: tuple[EditSet, tuple[str, ...]] | None = None
-        telling = sorted(self.tally.telling, key=lambda one: one[1].cost)[:_PARTNERS]
+        # Those that have fixed some test first; there is time for a few, however long the search.
+        telling = sorted(self.tally.telling, key=lambda one: (-one[0], one[1].cost))[:_PARTNERS]
         with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(self.allowance.seconds):
+            async with asyncio.timeout(max(self.allowance.seconds, _PARTS)):
                 for _, candidate in telling:
                     best = await self._better(candidate, best) or best
         return best
@@ -288,10 +291,10 @@ class Search(EditTrials):
     ) -> tuple[EditSet, tuple[str, ...]] | None:
         """Return a candidate with the tests it fixes, if those are more than the best's."""
         texts = candidate.texts(self.base)
-        trial = await self.prover.prove(texts, only=self._wanted, whole=True)
+        trial = await self.prover.prove(texts, only=self._targets, whole=True)
         if trial.end is not End.FAILED or len(trial.fixed) <= len(best[1] if best else ()):
             return None
-        safe = [test for test in self._wanted if test not in self._targets]
+        safe = self._reach.tests(candidate)
         proof = await self.prover.prove(texts, only=[*safe, *trial.fixed])
         return (candidate, trial.fixed) if proof.end is End.PASSED else None
 

@@ -295,6 +295,8 @@ def _proposal_text(report: SearchReport, solution: Solution) -> str:
     facts.append(f"confidence {solution.confidence:.2f}")
     if solution.left:
         facts.append(f"{len(solution.left)} tests still fail")
+    if solution.twins:
+        facts.append(f"the same is written in {', '.join(solution.twins[:3])}")
     if solution.doubt:
         facts.append(f"look at it closely: it {solution.doubt}")
     return f"{solution.says} ({'; '.join(facts)})"
