@@ -14,7 +14,7 @@ import contextlib
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Protocol
 
 from runtrue.fixers.search.budget import Allowance
@@ -302,12 +302,15 @@ class Search(EditTrials):
         self, candidate: EditSet, texts: dict[str, str], patience: float
     ) -> ProofResult:
         """Run the failing tests, then those that the edit can affect."""
-        only = [*self._targets, *self._reach.tests(candidate)]
-        trial = await self.prover.prove(texts, only=only, whole=self._whole, patience=patience)
+        prove, targets = self.prover.prove, self._targets
+        trial = await prove(texts, only=targets, whole=self._whole, patience=patience)
         if trial.end is End.TIMEOUT and patience == 1.0 and self._second_chances:
             # A test that fails at once may take long to pass.
             self._second_chances -= 1
-            trial = await self.prover.prove(texts, only=only, patience=_PATIENCE)
+            trial = await prove(texts, only=targets, patience=_PATIENCE)
+        if trial.end is End.PASSED and (affected := self._reach.tests(candidate)):
+            confirmed = await prove(texts, only=affected, patience=patience)
+            trial = replace(confirmed, fixed=trial.fixed)
         if trial.end is End.FAILED:
             changes = trial.mark != self._marks.get(trial.killer or "")
             self._proposals.learn(candidate, changes=changes, fixes=bool(trial.fixed))

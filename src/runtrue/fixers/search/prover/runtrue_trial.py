@@ -220,7 +220,9 @@ class TrialRunner:
             left = until - time.monotonic()
             if left <= 0:
                 break
-            limit = min(request["limits"][at], longest, max(left, _IMPATIENT_SECONDS))
+            limit = uncut = min(request["limits"][at], longest)
+            if not request["needed"][at]:
+                limit = min(limit, max(left, _IMPATIENT_SECONDS))
             # Time to observe as well; usually it is stopped from within.
             self.child.slot.begin(request["tests"][at], limit + 2.0)
             signal.setitimer(signal.ITIMER_REAL, limit, 0.2)
@@ -239,7 +241,7 @@ class TrialRunner:
                 seconds = time.perf_counter() - began
                 signal.setitimer(signal.ITIMER_REAL, 0)
             lines = tracer.end() if tracer is not None else {}
-            if seconds >= limit and limit < min(request["limits"][at], longest):
+            if seconds >= limit and limit < uncut:
                 break  # cut off because time is up: that says nothing about the test
             if self._failure is not None and self._failure["timed_out"]:
                 # One test that waits for ever is waited for; the next need not be.
