@@ -6,6 +6,7 @@ import asyncio
 import importlib.util
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 from runtrue.fixers.search.evidence import Baseline
 from runtrue.fixers.search.forked_prover import Prover
@@ -54,3 +55,15 @@ def test_a_tracer_is_lent_to_a_project_that_has_none() -> None:
     tracer = load("runtrue_tracer")
     folder = str(Path(spec.origin).parent)
     assert hasattr(tracer._extension("no_such_package", "tracer", folder), "CTracer")
+
+
+def test_plugins_that_shuffle_distribute_or_limit_tests_are_switched_off() -> None:
+    module = load("runtrue_prover")
+    options = SimpleNamespace(numprocesses=4, timeout=5, randomly_reorganize=True, other=1)
+    module._quiet(options)
+    assert vars(options) == {
+        "numprocesses": None,
+        "timeout": 0,
+        "randomly_reorganize": False,
+        "other": 1,
+    }

@@ -14,7 +14,7 @@ import contextlib
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Protocol
 
 from runtrue.fixers.search.budget import Allowance
@@ -34,8 +34,10 @@ _MORE = 100, 1_500
 _MORE_IF_FEW, _FEW = (400, 1_500), 2
 #: Seconds that the failing tests may take together to be all run on each candidate.
 _CHEAP = 0.05
-#: Seconds for these further ones, at least; at most as many as it took to the first.
-_LOOK_ON = 3.0
+#: The share of the time for these further ones, at least; at most as long as it took to the first.
+_LOOK_ON = 0.35
+#: Seconds for looking at those that fix only some tests, at least.
+_PARTS = 2.0
 #: Candidates that pass are enough at this number.
 _ENOUGH = 24
 #: Slow candidates that are tried again, and with how much more patience.
@@ -208,7 +210,8 @@ class EditTrials:
         """Return whether enough pass, or enough were tried since the first that did."""
         tally, now = self.tally, time.monotonic()
         first = tally.first or now
-        is_late = now - first > max(_LOOK_ON, first - tally.started)
+        whole = self.allowance.until - tally.started
+        is_late = now - first > max(_LOOK_ON * whole, first - tally.started)
         return is_late or tally.tried >= self._limit or len(tally.passing) >= _ENOUGH
 
     @property
@@ -275,9 +278,10 @@ class Search(EditTrials):
     async def best_part(self) -> tuple[EditSet, tuple[str, ...]] | None:
         """Return the candidate that fixes most, but not all targets, and breaks nothing."""
         best: tuple[EditSet, tuple[str, ...]] | None = None
-        telling = sorted(self.tally.telling, key=lambda one: one[1].cost)[:_PARTNERS]
+        # Those that have fixed some test first; there is time for a few, however long the search.
+        telling = sorted(self.tally.telling, key=lambda one: (-one[0], one[1].cost))[:_PARTNERS]
         with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(self.allowance.seconds):
+            async with asyncio.timeout(max(self.allowance.seconds, _PARTS)):
                 for _, candidate in telling:
                     best = await self._better(candidate, best) or best
         return best
@@ -287,10 +291,10 @@ class Search(EditTrials):
     ) -> tuple[EditSet, tuple[str, ...]] | None:
         """Return a candidate with the tests it fixes, if those are more than the best's."""
         texts = candidate.texts(self.base)
-        trial = await self.prover.prove(texts, only=self._wanted, whole=True)
+        trial = await self.prover.prove(texts, only=self._targets, whole=True)
         if trial.end is not End.FAILED or len(trial.fixed) <= len(best[1] if best else ()):
             return None
-        safe = [test for test in self._wanted if test not in self._targets]
+        safe = self._reach.tests(candidate)
         proof = await self.prover.prove(texts, only=[*safe, *trial.fixed])
         return (candidate, trial.fixed) if proof.end is End.PASSED else None
 
@@ -298,12 +302,15 @@ class Search(EditTrials):
         self, candidate: EditSet, texts: dict[str, str], patience: float
     ) -> ProofResult:
         """Run the failing tests, then those that the edit can affect."""
-        only = [*self._targets, *self._reach.tests(candidate)]
-        trial = await self.prover.prove(texts, only=only, whole=self._whole, patience=patience)
+        prove, targets = self.prover.prove, self._targets
+        trial = await prove(texts, only=targets, whole=self._whole, patience=patience)
         if trial.end is End.TIMEOUT and patience == 1.0 and self._second_chances:
             # A test that fails at once may take long to pass.
             self._second_chances -= 1
-            trial = await self.prover.prove(texts, only=only, patience=_PATIENCE)
+            trial = await prove(texts, only=targets, patience=_PATIENCE)
+        if trial.end is End.PASSED and (affected := self._reach.tests(candidate)):
+            confirmed = await prove(texts, only=affected, patience=patience)
+            trial = replace(confirmed, fixed=trial.fixed)
         if trial.end is End.FAILED:
             changes = trial.mark != self._marks.get(trial.killer or "")
             self._proposals.learn(candidate, changes=changes, fixes=bool(trial.fixed))

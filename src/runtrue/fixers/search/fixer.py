@@ -175,7 +175,7 @@ class SearchFixer:
             one.would_repeat(outcome.failing, lambda file: read_text(workplace.root / file))
             for one in offers.in_vain
         ):
-            return Proposal(description=_REPEATED, texts={})
+            return Proposal(description=_REPEATED, texts={}, trace={"repeated": True})
         leads = tuple(
             lead.file
             for lead in leads_of(findings, workplace)
@@ -297,6 +297,8 @@ def _proposal_text(report: SearchReport, solution: Solution) -> str:
     facts.append(f"confidence {solution.confidence:.2f}")
     if solution.left:
         facts.append(f"{len(solution.left)} tests still fail")
+    if solution.twins:
+        facts.append(f"the same is written in {', '.join(solution.twins[:3])}")
     if solution.doubt:
         facts.append(f"look at it closely: it {solution.doubt}")
     return f"{solution.says} ({'; '.join(facts)})"

@@ -17,7 +17,7 @@ from runtrue.fixers.search.evidence import (
     failure_from,
     measured_test,
 )
-from runtrue.fixers.search.measurement import UNKNOWN, CheckOutcome, Measurement
+from runtrue.fixers.search.measurement import UNKNOWN, CheckOutcome, TestMeasurement
 from runtrue.fixers.search.project_files import ProjectFiles
 from runtrue.fixers.search.servers import Servers, TrialLimits, Unprovable
 from runtrue.fixers.search.trial import End, ProofResult
@@ -123,7 +123,7 @@ class Prover:
 
     async def _measure(self) -> Baseline:
         began = time.monotonic()
-        found = Measurement(self.servers, self._limits, self._outcome)
+        found = TestMeasurement(self.servers, self._limits, self._outcome)
         await found.run()
         effects, order = found.effects, found.out_of_order
         shares = f"{order} ends otherwise when the order is another" if order else None
@@ -146,7 +146,7 @@ class Prover:
         self.spent = time.monotonic() - began
         return self._baseline_of(found, shares)
 
-    def _baseline_of(self, found: Measurement, shares: str | None) -> Baseline:
+    def _baseline_of(self, found: TestMeasurement, shares: str | None) -> Baseline:
         names = [test["id"] for test in found.tests]
         plain, traced = found.plain, found.traced
         cases = [measured_test(names[i], plain[i], traced.get(i)) for i in sorted(plain)]
@@ -171,7 +171,7 @@ class Prover:
     def _relative(self, path: str) -> str:
         return Path(path).relative_to(self._root).as_posix()
 
-    def _make_plan(self, found: Measurement) -> None:
+    def _make_plan(self, found: TestMeasurement) -> None:
         limits, plain, in_order = self._limits, found.plain, found.out_of_order is not None
         ended = [one["seconds"] for i, one in plain.items() if i not in found.hung]
         longest = max(limits.least_failing, limits.times * max(ended, default=0.0))

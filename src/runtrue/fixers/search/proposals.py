@@ -29,6 +29,8 @@ _DEFINED = 0.5
 _EVERYWHERE, _FURTHER = 1.5, 1.2
 #: Edits that are sorted at a time: a large program is not read as a whole.
 _CHUNK = 6_000
+#: So many are enough where the next place is that much less suspect.
+_FIRST, _LESS = 1_000, 0.6
 #: Edits after which the order of the rest is made again, and how much likelier those of a line are
 #: where another has fixed a test.
 _SLICE, _FIXES = 100, 4.0
@@ -109,11 +111,14 @@ class Proposals:
         """Yield candidates of one edit, or of the same edit everywhere in a function."""
         sites = sorted(self._sites(), key=lambda site: -site[0])
         chunk: list[EditSet] = []
+        most = 0.0
         for worth, program, node in sites:
-            chunk += [self._weighed(edit, worth) for edit in self._edits(program, node)]
-            if len(chunk) >= _CHUNK:
+            is_less = len(chunk) >= _FIRST and worth < _LESS * most
+            if len(chunk) >= _CHUNK or is_less:
                 yield from self._ordered(chunk)
                 chunk = []
+            most = worth if not chunk else most
+            chunk += [self._weighed(edit, worth) for edit in self._edits(program, node)]
         yield from self._ordered(chunk)
 
     def _ordered(self, chunk: list[EditSet]) -> Iterator[EditSet]:

@@ -36,6 +36,8 @@ class Solution:
     alike: int | None = None
     #: The failing tests that it does not fix.
     left: tuple[str, ...] = ()
+    #: Other lines, as `file:line`, in which what it corrects is written too.
+    twins: tuple[str, ...] = ()
 
 
 @dataclass(slots=True, kw_only=True)
@@ -73,6 +75,7 @@ class SearchReport:
                     "doubt": one.doubt,
                     "alike": one.alike,
                     "left": list(one.left),
+                    "twins": list(one.twins),
                 }
                 for one in self.solutions
             ],

@@ -13,6 +13,7 @@ import ast
 import asyncio
 import contextlib
 import math
+import re
 import time
 from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -55,6 +56,8 @@ _DROPS = dict.fromkeys(
     ("commented out", "comment mark", "prose", "dropped line", "dropped token", "body"),
     "drops code",
 )
+#: Edits of names that are nowhere: where one is written again, that is wrong as well.
+_MISSPELT = frozenset(("missing_attribute", "name", "undefined", "key"))
 #: Longer strings of tests are no names.
 _LONGEST_NAME = 40
 #: The least time, in seconds, that is worth beginning something with.
@@ -360,7 +363,22 @@ class SearchSession:
             doubt=next((edit.doubt for edit in edits if edit.doubt), None),
             alike=choice.alike,
             left=tuple(left),
+            twins=tuple(twin for edit in edits for twin in self._twins(edit)),
         )
+
+    def _twins(self, edit: Edit) -> list[str]:
+        """Return the other lines of a file in which a name that was replaced is written."""
+        before = self._before.get(edit.file) or self._read(edit.file)
+        olds = {before[one.start : one.end].rpartition(".")[2] for one in edit.splices}
+        if edit.kind not in _MISSPELT or len(olds) != 1 or not (old := olds.pop()).isidentifier():
+            return []
+        changed = {before.count("\n", 0, one.start) + 1 for one in edit.splices}
+        word = re.compile(rf"\b{old}\b")
+        return [
+            f"{edit.file}:{number}"
+            for number, line in enumerate(before.split("\n"), 1)
+            if number not in changed and word.search(line)
+        ]
 
     def _note(
         self, step: str, tally: SearchTally, targets: list[str], baseline: Baseline | None

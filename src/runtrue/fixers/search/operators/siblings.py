@@ -19,6 +19,8 @@ from runtrue.fixers.search.program import BUILTINS, Function, Program
 _ENDS = (ast.Return, ast.Raise, ast.Continue, ast.Break)
 #: How many of each kind are proposed in one place, and the most lines of what is copied.
 _MOST, _LINES = 12, 4
+#: A parameter that nothing uses is hardly ever meant.
+_UNUSED = 0.4
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +57,9 @@ def same_guard(site: EditSite) -> Iterator[Edit]:
     for place, one in enumerate(ranked[:_MOST]):
         says = f"`{one.text.partition(chr(10))[0]}` as in `{one.function}`"
         made = _before(program, node, one.text)
-        yield program.edit("sibling_code", node, says, made, unlikely=1.0 + 0.3 * place)
+        # What several functions do is a habit.
+        rare = 0.5 if often[one.shape] > 1 else 1.0
+        yield program.edit("sibling_code", node, says, made, unlikely=rare + 0.3 * place)
 
 
 def same_branch(site: EditSite) -> Iterator[Edit]:
@@ -103,7 +107,8 @@ def same_for_parameter(site: EditSite) -> Iterator[Edit]:
             if other not in ("self", "cls") and not isinstance(node, _ENDS):
                 copy = re.sub(rf"\b{re.escape(other)}\b", name, text)
                 says = f"the same for `{name}` as for `{other}`"
-                yield program.edit("sibling_code", node, says, Splice(start, start, copy))
+                made = Splice(start, start, copy)
+                yield program.edit("sibling_code", node, says, made, unlikely=_UNUSED)
         for call in walk(node, ast.Call):
             if call.args or call.keywords:
                 behind = program.span((call.args + [k.value for k in call.keywords])[-1])[1]
@@ -111,7 +116,7 @@ def same_for_parameter(site: EditSite) -> Iterator[Edit]:
                     behind = max(behind, *(program.span(one)[1] for one in call.keywords))
                 says = f"`{name}={name}` handed on"
                 made = Splice(behind, behind, f", {name}={name}")
-                yield program.edit("sibling_code", node, says, made, unlikely=1.5)
+                yield program.edit("sibling_code", node, says, made, unlikely=2 * _UNUSED)
 
 
 def same_arguments(site: EditSite) -> Iterator[Edit]:

@@ -266,13 +266,16 @@ def _text_of(error: BaseException) -> str:
 
 
 def _quiet(options: Any) -> None:
-    """Switch off measuring, distributing, stopping early and asking."""
+    """Switch off measuring, distributing, shuffling, time limits, stopping early and asking."""
     for name, value in (
         ("cov_source", []),
         ("no_cov", True),
         ("numprocesses", None),
         ("dist", "no"),
         ("tx", []),
+        ("randomly_reorganize", False),
+        ("random_order_bucket", "none"),
+        ("timeout", 0),
         ("maxfail", 0),
         ("usepdb", False),
         ("trace", False),

@@ -182,6 +182,9 @@ class CoverageTracer:
 
 def _extension(package: str, name: str, spare: str) -> Any:
     """Load one C extension of a package without importing the package, which takes time."""
+    loaded = sys.modules.get(package + "." + name)
+    if loaded is not None:
+        return loaded
     spec = importlib.util.find_spec(package)
     places = (spec.submodule_search_locations if spec is not None else None) or ()
     for place in (*places, *filter(None, [spare])):

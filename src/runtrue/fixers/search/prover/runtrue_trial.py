@@ -217,9 +217,12 @@ class TrialRunner:
         watch, written, ran = self.child.watch, set(), False
         until = time.monotonic() + (request["within"] or float("inf"))
         for at, item in enumerate(items):
-            if time.monotonic() > until:
+            left = until - time.monotonic()
+            if left <= 0:
                 break
-            limit = min(request["limits"][at], longest)
+            limit = uncut = min(request["limits"][at], longest)
+            if not request["needed"][at]:
+                limit = min(limit, max(left, _IMPATIENT_SECONDS))
             # Time to observe as well; usually it is stopped from within.
             self.child.slot.begin(request["tests"][at], limit + 2.0)
             signal.setitimer(signal.ITIMER_REAL, limit, 0.2)
@@ -238,6 +241,8 @@ class TrialRunner:
                 seconds = time.perf_counter() - began
                 signal.setitimer(signal.ITIMER_REAL, 0)
             lines = tracer.end() if tracer is not None else {}
+            if seconds >= limit and limit < uncut:
+                break  # cut off because time is up: that says nothing about the test
             if self._failure is not None and self._failure["timed_out"]:
                 # One test that waits for ever is waited for; the next need not be.
                 longest = max(_IMPATIENT_SECONDS, 20 * slowest)
