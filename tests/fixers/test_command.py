@@ -45,8 +45,9 @@ class TestRunning:
 
     def test_it_finds_the_prompt_of_an_agent_in_a_file(self, workplace: Workplace) -> None:
         task = make_task(make_finding("assert 'a' == 'b'"))
+        prompt = write_prompt(task, workplace)
         propose('cat "$RUNTRUE_PROMPT_FILE" >prompt', workplace, task)
-        assert (workplace.directory / "prompt").read_text() == write_prompt(task)
+        assert (workplace.directory / "prompt").read_text() == prompt
 
     def test_it_finds_the_findings_as_json(self, workplace: Workplace) -> None:
         finding = make_finding("wrong \u00a3", sample="its output", data={"expected": [1, None]})

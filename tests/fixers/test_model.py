@@ -94,6 +94,7 @@ class TestEdits:
                 fix_strategy="Return the plain sum",
                 confidence=0.9,
             ),
+            said="Return the plain sum",
             usage=proposal.usage,
         )
         assert proposal.usage is not None
@@ -153,11 +154,27 @@ class TestEdits:
     def test_what_is_no_answer_at_all_changes_nothing(
         self, openai_server: OpenAIServer, workplace: Workplace
     ) -> None:
-        openai_server.script(Say("I would rather not."), Call({"edits": []}))
+        openai_server.script(Say("I would rather not."), Call({"edits": "none"}))
         proposal = propose(openai_server, workplace)
         assert proposal.failure is None
         assert proposal.analysis is None
         assert "cannot be used" in proposal.description
+
+    @pytest.mark.parametrize(
+        "said",
+        [
+            {"edits": [GOOD]},
+            {"edits": [GOOD], "root_cause": "one too few"},
+            {"edits": [{**GOOD, "content": None, "description": "the sum"}], "confidence": 95},
+        ],
+    )
+    def test_right_edits_are_made_whatever_is_said_of_them(
+        self, openai_server: OpenAIServer, workplace: Workplace, said: dict[str, Any]
+    ) -> None:
+        openai_server.script(Call(said))
+        propose(openai_server, workplace)
+        assert (workplace.root / "app.py").read_text() == FIXED
+        assert len(openai_server.requests) == 1
 
 
 class TestFailures:
@@ -172,6 +189,35 @@ class TestFailures:
         assert proposal.failure is not None
         assert "openai:gpt-4o" in proposal.failure
 
+    @pytest.mark.parametrize(
+        ("step", "transient", "wait"),
+        [
+            (Refuse(401), False, None),
+            (Refuse(403), False, None),
+            (Refuse(404), False, None),
+            (Refuse(429, headers={"Retry-After": "7"}), True, 7.0),
+            (Refuse(503, headers={"Retry-After": "0"}), True, 0.0),
+            (Refuse(429, headers={"Retry-After": "3600"}), False, None),
+            (Refuse(500), True, 4.0),
+            (HangUp(), True, 4.0),
+        ],
+    )
+    def test_what_may_pass_is_waited_for_as_the_provider_says_or_ever_longer(
+        self,
+        openai_server: OpenAIServer,
+        workplace: Workplace,
+        step: Refuse | HangUp,
+        transient: bool,
+        wait: float | None,
+    ) -> None:
+        """Twice it has failed before."""
+        openai_server.script(step)
+        fix = Fix(base="c1", candidate="c1", parts=(part("", "failed"),))
+        failed = Rejection(after=2, fix=fix, reason=Reason.FIXER_FAILED)
+        task = make_task(history=history(rejections=(failed, failed)))
+        proposal = propose(openai_server, workplace, task)
+        assert (proposal.transient, proposal.retry_after) == (transient, wait)
+
     def test_in_the_second_answer(self, openai_server: OpenAIServer, workplace: Workplace) -> None:
         openai_server.script(answer({**GOOD, "old": "nowhere"}), Refuse(503))
         assert propose(openai_server, workplace).failure is not None
@@ -181,6 +227,7 @@ class TestFailures:
             proposal = asyncio.run(ModelFixer(name, {}).propose(make_task(), workplace))
             assert proposal.failure is not None
             assert name in proposal.failure
+            assert not proposal.transient
 
 
 class TestAsRung:
@@ -312,7 +359,7 @@ class TestFiles:
         (workplace.root / "app.py").write_text("\n".join(f"line_{n} = {n}" for n in range(9_000)))
         finding = replace(make_finding(), location=Location(file="app.py"))
         files, _ = parts(prompted(openai_server, workplace, make_task(finding)))
-        assert files.strip().startswith("### app.py, lines 1 to 1")
+        assert files.strip().startswith("### app.py, lines 1 to 5")
         assert "line_0 =" in files
         assert "line_8999 =" not in files
         assert len(files) < 25_000
@@ -332,9 +379,47 @@ class TestFiles:
         for name in names:
             (workplace.root / name).write_text("x = 1  # yes\n" * 1_500)
         prompt = prompted(openai_server, workplace, files=names)
-        assert 60_000 < len(prompt) < 75_000
-        assert "### file_0.py\n" in prompt
+        assert 20_000 < len(prompt) < 25_000
+        assert "### file_0.py, lines 1 to" in prompt
         assert "### file_19.py" not in prompt
+
+    def test_a_failing_test_and_its_code_come_before_thousands_of_findings_in_one_file(
+        self, openai_server: OpenAIServer, workplace: Workplace
+    ) -> None:
+        (workplace.root / "old.py").write_text("x: int = ''\n" * 2_000)
+        old = [
+            Finding(
+                source="mypy",
+                category="assignment",
+                message=f"Incompatible types in assignment, the {number}th time",
+                fault=Fault.CANDIDATE,
+                location=Location(file="old.py", line=number),
+                data={"when": "static"},
+            )
+            for number in range(1, 1_918)
+        ]
+        failing = replace(make_finding(), location=Location(symbol="test_app.py::test_it"))
+        prompt = prompted(openai_server, workplace, make_task(*old, failing))
+        files, judges = parts(prompt)
+        assert "### 1. tests: AssertionError" in prompt
+        assert f"### app.py\n```text\n{APP}" in files
+        assert f"### test_app.py\n```text\n{TEST}" in judges
+        assert len(prompt) < 25_000
+
+    def test_of_a_long_file_the_functions_that_the_failing_test_calls_are_shown(
+        self, openai_server: OpenAIServer, workplace: Workplace
+    ) -> None:
+        others = "".join(f"def other_{n}():\n    return {n}\n\n\n" for n in range(1_000))
+        (workplace.root / "app.py").write_text(f"{others}{APP}")
+        long_test = "".join(f"def test_{n}():\n    assert {n} == {n}\n\n\n" for n in range(1_000))
+        (workplace.root / "test_app.py").write_text(f"{long_test}{TEST}")
+        failing = replace(make_finding(), location=Location(symbol="test_app.py::test_it"))
+        files, judges = parts(prompted(openai_server, workplace, make_task(failing)))
+        assert files.strip() == (
+            f"### app.py, lines 4001 to 4002 of 4003\n```text\n{APP.rstrip()}\n```"
+        )
+        assert "def test_it():\n    assert total([1, 2]) == 3" in judges
+        assert "test_999" not in judges
 
     def test_nothing_secret_leaves(self, openai_server: OpenAIServer, workplace: Workplace) -> None:
         (workplace.root / ".env").write_text("planted\n")
@@ -401,6 +486,7 @@ class TestWhatCameBefore:
             fix_strategy="Do not subtract",
             confidence=0.75,
             patterns_matched=("fix-7", "failure-3"),
+            recalled=("fix-7, by agent:\n-    return 1\n+    return 2",),
         )
         failed = part("out of money", "exited with 3")
         bad_edit = part("app.py: `old` does not occur")
@@ -419,7 +505,7 @@ class TestWhatCameBefore:
             "an off-by-one, as in fix-7",
             "What to do: Do not subtract",
             "Confidence: 75%",
-            "It is like these of the past: fix-7, failure-3.",
+            "remembered of failures like these:\n```text\nfix-7, by agent:\n-    return 1\n",
             "- Attempt 2 changed app.py; still failing: AssertionError (test_app.py::test_it).",
             "Return the sum, rounded",
             "no file was changed by it",
@@ -428,6 +514,56 @@ class TestWhatCameBefore:
         ):
             assert words in prompt
         assert "out of money" not in prompt, "a fixer's own failure is none of its business"
+
+    def test_each_try_is_shown_with_its_change_and_what_it_broke(
+        self, openai_server: OpenAIServer, workplace: Workplace
+    ) -> None:
+        good, bad = Outcome.PASSED, Outcome.FAILED
+
+        def ran(number: int, cases: dict[str, Outcome], fix: Fix | None = None) -> Attempt:
+            verdict = Verdict(
+                check="tests",
+                mode=Mode.REQUIRED,
+                passed=False,
+                findings=(make_finding(),),
+                cases=cases,
+            )
+            return Attempt(number=number, candidate=f"c{number}", verdicts=(verdict,), fix=fix)
+
+        fix = Fix(base="c1", candidate="c2", parts=(part(""),))
+        before = History(
+            attempts=(
+                ran(1, {"t::it": bad, "t::other": good}),
+                ran(2, {"t::it": good, "t::other": bad}, fix),
+            )
+        )
+        task = replace(
+            make_task(history=before), difference=lambda old, new: f"-{old}\n+{new} swordfish"
+        )
+        hide = Redactor({"PHRASE": "swordfish"})
+        prompt = prompted(openai_server, workplace, task, hide=hide)
+        assert (
+            "- Attempt 2 changed app.py; it broke what passed before: t::other; "
+            "still failing: AssertionError (test_app.py::test_it). "
+            "None of it is in the files now.\n```text\n-c1\n+c2 [redacted: PHRASE]\n```"
+        ) in prompt
+
+    def test_what_was_asked_for_is_shown_with_its_documents(
+        self, openai_server: OpenAIServer, workplace: Workplace
+    ) -> None:
+        (workplace.root / "docs").mkdir()
+        (workplace.root / "docs/prices.md").write_text("Prices are added up.\n")
+        task = replace(
+            make_task(),
+            requirement="Totals as in @docs/prices.md",
+            documents=("docs/prices.md", "../secret.md", "gone.md"),
+        )
+        prompt = prompted(openai_server, workplace, task)
+        assert (
+            "## What was asked for\n\n> Totals as in @docs/prices.md\n\n"
+            "### docs/prices.md\n```text\nPrices are added up.\n\n```\n\n## What is wrong"
+        ) in prompt
+        assert "What was asked for" not in prompted(openai_server, workplace)
 
     def test_no_file_and_no_message_breaks_out_of_its_fence(
         self, openai_server: OpenAIServer, workplace: Workplace

@@ -53,6 +53,7 @@ policies = st.builds(
     format_retries=st.integers(0, 10),
     max_time=st.floats(0.1, 10_000),
     abort_on_regression=st.booleans(),
+    retries_regressions=st.booleans(),
     ask_human=st.booleans(),
 )
 #: The same with any triggers, several for one condition among them.

@@ -215,6 +215,40 @@ def test_a_regression_without_abort_is_one_more_failure_and_the_fix_starts_from_
     assert (decision.action, decision.findings) == (Action.FIX, (BUG,))
 
 
+RETRYING = replace(POLICY, retries_regressions=True)
+
+
+def test_a_regression_is_fed_back_as_long_as_the_budget_lasts_where_the_policy_retries() -> None:
+    """The fix is rolled back: the next one starts from the best candidate, which broke nothing."""
+    decision = decide(RETRYING, BROKE)
+    assert (decision.action, decision.candidate) == (Action.FIX, "c1")
+    assert decision.findings == (BUG,)
+
+
+@pytest.mark.parametrize(
+    ("policy", "told"),
+    [
+        (replace(RETRYING, max_attempts=2), BROKE),
+        (
+            replace(RETRYING, format_retries=0),
+            replace(BROKE, rejections=(rejection(Reason.UNCHANGED, after=2),)),
+        ),
+        (
+            replace(RETRYING, ask_human=True),
+            replace(BROKE, rejections=(rejection(Reason.NO_FIXER, after=2),)),
+        ),
+    ],
+    ids=["attempts", "nothing_usable", "no_fixer"],
+)
+def test_a_regression_that_nothing_more_can_be_tried_about_aborts(
+    policy: Policy, told: History
+) -> None:
+    decision = decide(policy, told)
+    assert (decision.action, decision.why) == (Action.STOP, Why.REGRESSION)
+    assert (decision.status, decision.regressions) == (RunState.ABORTED, ("good",))
+    assert decision.candidate == "c1"
+
+
 # -- properties of any history ------------------------------------------------------------------
 
 
@@ -273,7 +307,11 @@ def test_rule_15_any_fixable_finding_with_budget_left_gives_a_fix(
         and left.transport_retries >= 0
         and left.format_retries >= 0
     )
-    aborts = policy.abort_on_regression and told.regressions(told.latest)
+    aborts = (
+        policy.abort_on_regression
+        and not policy.retries_regressions
+        and told.regressions(told.latest)
+    )
     ends = (Reason.NO_FIXER, Reason.OUT_OF_BOUNDS, Reason.NEEDS_APPROVAL)
     no_fixer = any(r.reason in ends for r in told.rejections)
     # With nothing known against the latest candidate, a passing fault is waited out first.
@@ -331,7 +369,9 @@ def test_a_decision_has_a_status_exactly_when_it_ends_the_run(
 def test_a_regression_aborts_exactly_when_the_policy_says_so(policy: Policy, told: History) -> None:
     decision = decide(policy, told)
     regressed = not told.latest.passed and bool(told.regressions(told.latest))
-    assert (decision.why is Why.REGRESSION) is (regressed and policy.abort_on_regression)
+    aborts = regressed and policy.abort_on_regression
+    is_retried = aborts and policy.retries_regressions and decision.action is Action.FIX
+    assert (decision.why is Why.REGRESSION) is (aborts and not is_retried)
     if decision.why is Why.REGRESSION:
         assert decision.status is RunState.ABORTED
         assert decision.regressions == told.regressions(told.latest)

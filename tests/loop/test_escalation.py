@@ -474,10 +474,10 @@ def test_a_regression_given_to_a_stronger_fixer_is_mended_from_what_was_not_brok
     def judge(files: Files) -> list[Finding]:
         return [finding(c, symbol=c) for c, o in cases(files).items() if o is Outcome.FAILED]
 
-    tool = MemoryFixer(sandbox, "tool", [write(a="good", b="broken")])
+    model = MemoryFixer(sandbox, "model", [write(a="good", b="broken")])
     agent = _tries(sandbox, "agent", "good")
     tests = MemoryCheck(sandbox, "tests", judge, cases=cases)
-    told = run(sandbox, [tests], [tool, agent], _under(("regression_detected", "senior_agent")))
+    told = run(sandbox, [tests], [model, agent], _under(("regression_detected", "senior_agent")))
     assert agent.saw == [{"a.py": "bad", "b.py": "bad", "test_a.py": "strict"}]
     assert told.decision.action is Action.ACCEPT
 

@@ -170,7 +170,8 @@ def _servers(project: Path) -> Fact:
 
 def _tools(project: Path, detected: Sequence[Detected]) -> Iterator[str]:
     """The tools of Python where there is some, and what runs the tests of other languages."""
-    others = [one.check.argv[0] for one in detected if one.check.name not in _PYTHON_TOOLS]
+    commands = [one.check for one in detected if one.check.tool not in _PYTHON_TOOLS]
+    others = [check.argv[0] for check in commands if not is_shell(check.command)]
     if not others or any(next(project.glob(sign), None) for sign in _PYTHON_SIGNS):
         yield from _PYTHON_TOOLS
     # A program of the project's own, as ./gradlew, is not started only to be looked at.
@@ -206,8 +207,8 @@ def _checks(project: Path, config: Config, detected: Sequence[Detected], path: s
         its_path = check.env.get("PATH", path)
         missing.append(_missing(check.command, project / check.directory, its_path))
     for one in () if config.checks else detected:
-        facts.append(f"{one.check.name}: {one.check.command} ({one.because})")
-        missing.append(_missing(one.check.command, project, path))
+        facts.append(f"{one.check.name}: {one.check.line} ({one.because})")
+        missing.append(_missing(one.check.command, project / one.check.directory, path))
     if not facts:
         return Fact("checks", False, f"none found in {project}")
     absent = ", ".join(dict.fromkeys(name for name in missing if name))

@@ -79,7 +79,7 @@ def fix(
         sandbox=kind or request.sandbox,
         agent=replace(request.agent, command=agent or request.agent.command),
         policy=replace(request.policy, max_attempts=max_attempts or request.policy.max_attempts),
-        checks=tuple(replace(c, timeout=timeout or c.timeout) for c in request.checks),
+        checks=tuple(c.within(timeout) for c in request.checks),
     )
     if request.sandbox == "worktree" and not in_repository:
         raise UsageError(f"{path} is in no git repository, so there can be no worktree; use --copy")

@@ -113,8 +113,9 @@ def judging_config(project: Path, change: JudgedChange) -> Config:
 
     Before the first commit, and where that one is broken, there is but the project's.
     """
-    files = {name: (change.prefix / name).as_posix() for name in _CONFIGURATION}
-    touched = [file for file in files.values() if file in change.files]
+    touched = [
+        file for file in _configuration(change) if file in change.files or _is_other(change, file)
+    ]
     try:
         own = load_config(project) if change.staged is None else _config_at(change, change.staged)
     except ConfigError as error:
@@ -142,11 +143,25 @@ def judging_config(project: Path, change: JudgedChange) -> Config:
 def _config_at(change: JudgedChange, revision: str) -> Config:
     """Return the project's configuration at a revision."""
     with TemporaryDirectory() as directory:
-        for name in _CONFIGURATION:
-            content = content_at(change.top, revision, (change.prefix / name).as_posix())
-            if content is not None:
-                (Path(directory) / name).write_bytes(content)
-        return load_config(Path(directory))
+        for file in _configuration(change):
+            if (content := content_at(change.top, revision, file)) is not None:
+                (Path(directory) / file).parent.mkdir(parents=True, exist_ok=True)
+                (Path(directory) / file).write_bytes(content)
+        (Path(directory) / change.prefix).mkdir(parents=True, exist_ok=True)
+        return load_config(Path(directory) / change.prefix, top=Path(directory))
+
+
+def _configuration(change: JudgedChange) -> list[str]:
+    """Return the files that may configure the project: its own, and those of directories above."""
+    places = dict.fromkeys((change.prefix, *change.prefix.parents))
+    return [(place / name).as_posix() for place in places for name in _CONFIGURATION]
+
+
+def _is_other(change: JudgedChange, file: str) -> bool:
+    """True if a file outside of the project is not as it was before."""
+    path = change.top / file
+    is_outside = not PurePosixPath(file).is_relative_to(change.prefix)
+    return is_outside and change.before(file) != (path.read_bytes() if path.is_file() else None)
 
 
 def plan(

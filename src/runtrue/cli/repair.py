@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from runtrue.cli.progress import Narrator
-from runtrue.cli.show import counted, finding_line
+from runtrue.cli.show import counted, finding_line, printable
 from runtrue.fixers import Searching
 from runtrue.flow import Event, NodeStarted
 from runtrue.loop import (
@@ -39,11 +39,19 @@ WHY = {
     "attempts_spent": "the attempts are used up",
     "time_spent": "the time is used up",
     "no_fixer": "no fixer can take these findings on",
-    "fixer_failed": "the fixer itself keeps failing",
+    "fixer_failed": "the fixer itself failed",
     "nothing_usable": "the fixer changed nothing",
     "skipped": "let through unjudged",
+    "unsure": "every required check passes, but too little says that the fix is right",
+    "agreed": "every required check passes, and a person agreed to the fix",
+    "declined": "every required check passes, but a person declined the fix",
     "triggered": "what was found is not to be settled by the loop alone",
 }
+
+
+def confidence_line(report: CodeReport | PlanReport) -> str:
+    """Return how sure the fix is to be right, and what that rests on."""
+    return f"confidence {report.confidence:.2f}: {report.confidence_reason}"
 
 
 def print_findings(report: CodeReport | PlanReport) -> None:
@@ -70,8 +78,11 @@ def print_fix(fix: Fix | FixReport) -> None:
     for part in fix.parts:
         files = ", ".join(part.files) or "nothing"
         failed = f"; failed itself: {part.failure}" if part.failure else ""
+        refused = f"; refused: {part.refused}" if part.refused else ""
         restored = f"; put back: {', '.join(part.restored)}" if part.restored else ""
-        click.echo(f"  fix by {part.fixer}: changed {files}{restored}{failed}")
+        said = f': "{part.said}"' if part.said and not part.files else ""
+        text = f"  fix by {part.fixer}: changed {files}{restored}{refused}{failed}{said}"
+        click.echo(printable(text))
         if part.trace:
             click.echo(f"    {part.description}")
     for skip in fix.skipped:
@@ -113,7 +124,10 @@ class RepairNarrator(Narrator):
             case CheckFinished():
                 self._check_finished(event)
             case BackingOff():
-                display.doing(f"waiting {event.seconds:g} s")
+                wait = f"waiting {event.seconds:g} s"
+                if event.why:
+                    display.line(f"{wait}: {event.why}", "yellow")
+                display.doing(wait)
             case FixerStarted():
                 display.doing(f"fixing {counted(event.findings, 'finding')}: {event.fixer}")
             case Searching():
@@ -129,6 +143,8 @@ class RepairNarrator(Narrator):
         if event.mode is Mode.INFORMATIONAL:
             style = style if event.passed else "yellow"
             facts.append("informational")
+        if event.partial:
+            facts.append("only the failing tests were run")
         if event.flaky:
             facts.append(f"{len(event.flaky)} flaky")
         if event.known:
@@ -142,16 +158,19 @@ class RepairNarrator(Narrator):
             self.display.line(f"    … and {more} more", "dim")
 
     def _fixer_finished(self, event: FixerFinished) -> None:
+        said = f': "{event.said}"' if event.said else ""
         if event.failure:
-            text, style = f"failed itself: {event.failure}", "red"
+            text, style = f"failed itself: {event.failure}{said}", "red"
         elif event.outside:
             needed = ", ".join(event.outside)
             text, style = f"not kept: it changed {needed}, outside of the bounds", "yellow"
         elif event.files:
             text, style = f"changed {', '.join(event.files)}", "cyan"
+        elif event.refused:
+            text, style = f"refused: {event.refused}{said}", "yellow"
         else:
-            text, style = event.tried or "changed nothing", "yellow"
-        if event.restored:
+            text, style = event.tried or f"changed nothing{said}", "yellow"
+        if event.restored and event.files:
             text += f"; its edits to {', '.join(event.restored)} were undone"
         self.display.line(f"fix by {event.fixer}: {text}", style)
         if event.tried and event.files:

@@ -22,10 +22,13 @@ from runtrue.loop import (
     History,
     cause_of,
 )
+from runtrue.memory import KnownFailure, RememberedFix
 from runtrue.sandbox import is_judge
 
 #: More than so many words of a message do not make a cause any clearer.
 _MESSAGE = 200
+#: What is recalled of the past at most: failures and fixes, and characters of a fix.
+_RECALLED, _DIFF = 4, 1_200
 #: A remembered failure that says less of the same is another one.
 _ALIKE = 0.6
 
@@ -77,12 +80,13 @@ class MemoryAnalyst:
             )
         # The one that most failures share says most.
         shown = _first(own or attempt.blocking)
-        patterns, strategy, confidence = self._remembered(own)
+        patterns, recalled, strategy, confidence = self._remembered(own)
         analysis = Analysis(
             root_cause=_root_cause(shown, len(attempt.blocking)),
             fix_strategy=strategy or strategy_for(shown),
             confidence=confidence,
             patterns_matched=patterns,
+            recalled=recalled,
         )
         # A run may wait for a person after this, or never get any further.
         analysed = (*history.attempts[:-1], replace(attempt, analysis=analysis))
@@ -92,24 +96,37 @@ class MemoryAnalyst:
 
     def _remembered(
         self, findings: tuple[Finding, ...]
-    ) -> tuple[tuple[str, ...], str | None, float | None]:
-        """Which known failures and fixes these are like, and what the best of them says."""
-        names: dict[str, None] = {}
+    ) -> tuple[tuple[str, ...], tuple[str, ...], str | None, float | None]:
+        """Return the known failures and fixes that these are like, and what the best of them says.
+
+        First their names, then what is known of each.
+        """
+        names: dict[str, str] = {}
         strategy, confidence = None, None
         for finding in findings[:5]:
             language = language_of_finding(finding)
             ranked = self._context.memory.fixes_for(finding, language, self._context.project)
             usable = {one.fix.id for one in ranked}
             for fix in self._context.memory.lookup(finding.fingerprint):
-                names.setdefault(fix.name)
+                names.setdefault(fix.name, _fix_in_words(fix))
                 if fix.id in usable and (confidence is None or fix.confidence > confidence):
                     strategy = f"do again what {fix.name} did, by {fix.fixer}"
                     confidence = round(fix.confidence, 2)
             for similar in self._context.memory.similar_to(finding, language=language, limit=3):
                 if similar.score >= _ALIKE and similar.failure.last_run != self._context.run_id:
-                    names.setdefault(similar.failure.name)
-                    names.update(dict.fromkeys(fix.name for fix in similar.fixes))
-        return tuple(names), strategy, confidence
+                    names.setdefault(similar.failure.name, _failure_in_words(similar.failure))
+                    names |= {fix.name: _fix_in_words(fix) for fix in similar.fixes}
+        return tuple(names), tuple(names.values())[:_RECALLED], strategy, confidence
+
+
+def _fix_in_words(fix: RememberedFix) -> str:
+    held = f"held {fix.passed} of {fix.tried} times"
+    return f"{fix.name}, for a {fix.error_type}, by {fix.fixer}, {held}:\n{fix.diff[:_DIFF]}"
+
+
+def _failure_in_words(failure: KnownFailure) -> str:
+    learning = f"\n{failure.learning}" if failure.learning else ""
+    return f"{failure.name}, {failure.error_type}: {failure.message[:_MESSAGE]}{learning}"
 
 
 def cause_in_words(finding: Finding) -> str:

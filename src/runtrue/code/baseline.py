@@ -7,15 +7,24 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from runtrue.checks import framework_of, language_of
+from runtrue.checks import CommandCheck, framework_of, language_of
 from runtrue.code.changed_tests import ChangedTests, changed_tests
 from runtrue.code.context import CodeContext, CodeState
 from runtrue.code.events import BeforeStarted
-from runtrue.code.request import CodeRequest
+from runtrue.code.request import CodeRequest, Kind
 from runtrue.code.suites import test_files_for
 from runtrue.flow import Run, emit
 from runtrue.gates import is_source
-from runtrue.loop import MATCH, CheckStarted, History, Verdict, Workplace, may_be_one_of
+from runtrue.loop import (
+    MATCH,
+    CheckStarted,
+    History,
+    Known,
+    Mode,
+    Verdict,
+    Workplace,
+    may_be_one_of,
+)
 from runtrue.sandbox import content_at, is_test, repository_of
 
 
@@ -34,6 +43,21 @@ def is_compared_with_original(request: CodeRequest) -> bool:
     )
 
 
+def checks_to_compare(request: CodeRequest) -> tuple[CommandCheck, ...]:
+    """The checks that are run on the code before the change that a gate judges.
+
+    Those whose old findings do not block, and all where a change is compared with the code before.
+    """
+    if request.kind is not Kind.GATE:
+        return ()
+    return request.checks if is_compared_with_original(request) else _with_known(request)
+
+
+def _with_known(request: CodeRequest) -> tuple[CommandCheck, ...]:
+    required = (check for check in request.checks if check.mode is Mode.REQUIRED)
+    return tuple(check for check in required if check.known is Known.IGNORE)
+
+
 async def run_before_change(run: Run, context: CodeContext, state: CodeState) -> None:
     """Run the checks on the files as they were before the change: the baseline of the verdict."""
     before = await run.step("before", partial(_run_original, context), state.candidate)
@@ -48,11 +72,12 @@ async def run_before_code(run: Run, context: CodeContext, state: CodeState) -> N
 async def _run_as_it_is(context: CodeContext) -> tuple[Verdict, ...]:
     task = context.request.task
     is_tested = task and (task.tests or (Path(context.request.project) / task.path).is_file())
-    if not is_tested:
+    checks = context.request.checks if is_tested else _with_known(context.request)
+    if not checks:
         return ()
     emit(BeforeStarted())
     verdicts = []
-    for check in context.request.checks:
+    for check in checks:
         emit(CheckStarted(check=check.name))
         verdicts.append(await check.run(context.sandbox.workplace()))
     return tuple(verdicts)
@@ -72,7 +97,7 @@ async def _run_original(context: CodeContext, candidate: str) -> tuple[Verdict, 
         deleted = [file for file, content in now.items() if content is None]
         excused = _tests_of(context, deleted, sandbox.workplace())
         verdicts = []
-        for check in request.checks:
+        for check in checks_to_compare(request):
             emit(CheckStarted(check=check.name))
             verdict = await check.run(sandbox.workplace())
             verdicts.append(to_be_kept(verdict, changed, excused))

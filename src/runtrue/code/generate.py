@@ -88,6 +88,10 @@ class Generated:
 
     description: str
     failure: str | None = None
+    #: False if asking again cannot help.
+    transient: bool = True
+    #: The seconds after which it may be asked again, where somebody named them.
+    retry_after: float | None = None
     usage: Usage | None = None
 
 
@@ -160,7 +164,11 @@ class ModelGenerator:
             refuse=refuse,
         )
         return Generated(
-            description=_description(edited), failure=edited.failure, usage=edited.usage
+            description=_description(edited),
+            failure=edited.failure,
+            transient=edited.transient,
+            retry_after=edited.retry_after,
+            usage=edited.usage,
         )
 
 
@@ -193,7 +201,11 @@ class AgentGenerator:
     async def _run(self, prompt: str, workplace: Workplace) -> Generated:
         asked = sendable(_fill("agent", task=prompt))
         proposal = await run_agent(self._agent, asked, workplace, hide=self._hide)
-        return Generated(description=proposal.description, failure=proposal.failure)
+        return Generated(
+            description=proposal.description,
+            failure=proposal.failure,
+            transient=proposal.transient,
+        )
 
 
 def mentions(requirement: str) -> tuple[str, ...]:

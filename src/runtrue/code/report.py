@@ -33,6 +33,9 @@ from runtrue.loop import (
     Response,
     Skip,
     Verdict,
+    confidence_in,
+    lineage,
+    turned_green,
 )
 from runtrue.sandbox import Isolation, IsolationRecord
 
@@ -62,6 +65,10 @@ class VerdictReport:
     findings: tuple[Finding, ...] = ()
     flaky: tuple[Finding, ...] = ()
     known: tuple[Finding, ...] = ()
+    #: Tests that ran in the baseline, and were skipped or gone here.
+    vanished: tuple[str, ...] = ()
+    #: Only the tests that are to be fixed were run, and failed.
+    partial: bool = False
     output: str = ""
 
 
@@ -119,8 +126,17 @@ class CodeReport:
     flaky: tuple[str, ...] = ()
     findings: tuple[Finding, ...] = ()
     regressions: tuple[str, ...] = ()
+    #: The tests that the last fix made vanish, and the judges that fixers edited in vain.
+    vanished: tuple[str, ...] = ()
+    restored: tuple[str, ...] = ()
     budget: Budget | None = None
     max_attempts: int = 0
+    #: How sure the fix is to be right and why, and what is suspicious about it; none without one.
+    confidence: float | None = None
+    confidence_reason: str | None = None
+    suspicious: tuple[str, ...] = ()
+    #: The tests that a fix turned green which did not fix all of them; its patch is offered.
+    gained: tuple[str, ...] = ()
     diff: str = ""
     patch: str | None = None
     patch_root: str | None = None
@@ -157,6 +173,9 @@ def report_of(state: CodeState, status: RunState) -> CodeReport:
         # What is proven stays so where it could not be applied: that is in `applied` and `error`.
         status = RunState.PASSED
     remaining = _remaining(history, decision, status)
+    attempt = _result(history, decision)
+    confidence = confidence_in(history, attempt) if attempt else None
+    offer = state.offer
     report = CodeReport(
         status=status,
         run_id=state.run_id,
@@ -183,10 +202,16 @@ def report_of(state: CodeState, status: RunState) -> CodeReport:
         flaky=tuple(sorted({name for a in history.attempts for name in _flaky(a)})),
         findings=remaining,
         regressions=tuple(decision.regressions) if decision else (),
+        vanished=() if status is RunState.PASSED else _vanished(history),
+        restored=_restored(history),
         budget=Budget.left(request.policy, history),
         max_attempts=request.policy.max_attempts,
-        diff=state.diff,
-        patch=state.patch,
+        confidence=round(confidence.value, 2) if confidence else None,
+        confidence_reason=confidence.reason if confidence else None,
+        suspicious=_suspicious(history, attempt) if attempt else (),
+        gained=turned_green(history, attempt) if attempt and not attempt.passed else (),
+        diff=state.diff or (offer.diff if offer else ""),
+        patch=state.patch or (offer.patch if offer else None),
         patch_root=state.patch_root,
         applied=state.applied,
         sandbox=state.sandbox,
@@ -281,6 +306,30 @@ def _remaining(
     return history.best.blocking
 
 
+def _vanished(history: History) -> tuple[str, ...]:
+    """Return the tests that the last attempt no longer ran."""
+    verdicts = history.latest.verdicts if history.attempts else ()
+    return tuple(case for verdict in verdicts for case in verdict.vanished)
+
+
+def _restored(history: History) -> tuple[str, ...]:
+    """Return the judges that fixers edited, and that were restored."""
+    fixes = [*(a.fix for a in history.attempts if a.fix), *(r.fix for r in history.rejections)]
+    return tuple(sorted({file for fix in fixes for part in fix.parts for file in part.restored}))
+
+
+def _result(history: History, decision: Decision | None) -> Attempt | None:
+    """Return the attempt on the candidate that was decided on, if it was fixed."""
+    wanted = decision.candidate if decision else ""
+    found = (one for one in reversed(history.attempts) if one.candidate == wanted)
+    return next((one for one in found if one.fix), None)
+
+
+def _suspicious(history: History, attempt: Attempt) -> tuple[str, ...]:
+    fixes = (one.fix for one in lineage(history, attempt.candidate))
+    return tuple(dict.fromkeys(s for fix in fixes if fix for part in fix.parts for s in part.signs))
+
+
 def _limit(request: CodeRequest, history: History, index: int) -> int:
     """Return how many attempts there could be, as it stood when this one began.
 
@@ -336,5 +385,7 @@ def _verdict(verdict: Verdict) -> VerdictReport:
         findings=verdict.findings,
         flaky=verdict.flaky,
         known=verdict.known,
+        vanished=verdict.vanished,
+        partial=verdict.partial,
         output=verdict.output,
     )

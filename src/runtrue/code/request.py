@@ -10,7 +10,7 @@ import os
 import shlex
 import uuid
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path, PurePosixPath
 
@@ -19,6 +19,7 @@ from runtrue.checks import (
     Framework,
     find_program,
     framework_of,
+    is_linter,
     is_shell,
     language_of,
     own_checks,
@@ -41,6 +42,7 @@ from runtrue.fixers import AutofixCommands
 from runtrue.loop import (
     CodeType,
     Condition,
+    Known,
     Mode,
     Notification,
     Policy,
@@ -54,6 +56,8 @@ from runtrue.sandbox import Isolation, judges_of_command, search_path
 #: Seconds for a test command that nobody gave a limit to, and what a limit may be.
 TIMEOUT = 120
 SHORTEST, LONGEST = 5, 600
+#: Of any other check, and the processor time of one test: where the baseline takes longer, more.
+_TIMEOUT, _TEST_SECONDS = 300.0, 10.0
 
 #: What the code loop does where nobody says otherwise.
 TRIGGERS = (
@@ -64,7 +68,6 @@ TRIGGERS = (
     Trigger(condition=Condition.TIMEOUT_EXCEEDED, action=Response.FLAG_AND_CONTINUE),
     Trigger(condition=Condition.UNKNOWN_ERROR_TYPE, action=Response.FLAG_AND_CONTINUE),
 )
-_LINTERS = frozenset({"ruff", "mypy"})
 _SEARCH = SearchConfig()
 _GATE = GateConfig()
 _ISOLATION = IsolationConfig()
@@ -117,6 +120,8 @@ class CodeRequest:
     #: Who writes code and tests at first: `model`, `agent`, or nobody.
     generator: str | None = None
     iteration: Iteration | None = None
+    #: The commands of the `tool` fixer that fix the rest as well, of checks that were asked for.
+    unsafe: dict[str, str] = field(default_factory=dict)
     #: What a gate judges: the changed lines by file, and the revision they are changed from.
     changes: dict[str, tuple[int, ...]] | None = None
     against: str | None = None
@@ -151,7 +156,13 @@ def plan_fix(
     model: str | None = None,
 ) -> CodeRequest:
     """Settle a request: the checks that were named, else the configured, else the detected ones."""
-    return _plan(Kind.FIX, project, config, _choose(project, config, checks), apply, model)
+    chosen = _choose(project, config, checks)
+    if checks and all(is_linter(check.command) for check in chosen.values()):
+        # What a linter's own fixes do to the program, only its tests can tell.
+        chosen = _guards(project, config) | chosen
+    request = _plan(Kind.FIX, project, config, chosen, apply, model)
+    # The seed's rule, to stop at the first regression, is about code that was asked for.
+    return replace(request, policy=replace(request.policy, retries_regressions=True))
 
 
 def plan_code(
@@ -179,9 +190,8 @@ def plan_code(
         )
     language = language_of(task.path)
     chosen = _choose(project, config, checks, otherwise=default_command(language, project))
-    if not config.checks:
-        chosen = {name: replace(check, timeout=TIMEOUT) for name, check in chosen.items()}
     request = _plan(Kind.CODE, project, config, chosen, apply, model, TRIGGERS)
+    own = request.checks if config.checks else [replace(c, timeout=TIMEOUT) for c in request.checks]
     requirement = config.coverage.of(task.code_type)
     framework = framework_of(request.tests.command, project)
     found = task.tests or test_files_for(project, task.path, language, framework)
@@ -193,7 +203,7 @@ def plan_code(
         gate=config.gate,
         generator=generator,
         agent=replace(request.agent, command=agent or request.agent.command),
-        checks=measuring(request.checks),
+        checks=measuring(own),
     )
 
 
@@ -256,7 +266,7 @@ def concerned_checks(
 
 def measuring(checks: Sequence[CommandCheck]) -> tuple[CommandCheck, ...]:
     """Return the same checks, those that run tests also measuring coverage."""
-    return tuple(replace(check, cover=check.tool not in _LINTERS) for check in checks)
+    return tuple(replace(check, cover=not is_linter(check.command)) for check in checks)
 
 
 def _plan(
@@ -274,7 +284,8 @@ def _plan(
             'give one of them mode = "required"'
         )
     autofix = AutofixCommands.of(
-        {name: (check.command, check.fix) for name, check in chosen.items()}
+        {name: (check.command, check.fix) for name, check in chosen.items()},
+        asked=[name for name, check in chosen.items() if check.known is Known.FIX],
     )
     return CodeRequest(
         kind=kind,
@@ -283,10 +294,11 @@ def _plan(
         checks=tuple(_check(name, check, project) for name, check in chosen.items()),
         autofix=autofix.commands,
         safe=autofix.safe,
+        unsafe=autofix.unsafe,
         judges=tuple(
             pattern
             for check in chosen.values()
-            for pattern in (*check.judges, *judges_of_command(check.command, project))
+            for pattern in (*check.judges, *_judges(check, project))
         ),
         order=config.fixers.order,
         search=config.fixers.search,
@@ -302,6 +314,13 @@ def _plan(
     )
 
 
+def _judges(check: CheckConfig, project: Path) -> tuple[str, ...]:
+    """Return patterns, from the project's top, for what a check's command is judged by."""
+    patterns = judges_of_command(check.command, project / check.directory)
+    inside = "" if check.directory == "." else f"{check.directory.strip('/')}/"
+    return tuple(f"{inside}{pattern}" for pattern in patterns)
+
+
 def _check(name: str, check: CheckConfig, project: Path) -> CommandCheck:
     if not (project / check.directory).is_dir():
         raise UsageError(f"the check {name} is to run in {check.directory}, which {project} lacks")
@@ -309,12 +328,14 @@ def _check(name: str, check: CheckConfig, project: Path) -> CommandCheck:
         name=name,
         command=check.command,
         mode=check.mode,
-        timeout=check.timeout,
+        known=check.known or (Known.IGNORE if is_linter(check.command) else Known.FIX),
+        timeout=check.timeout or _TIMEOUT,
         env=check.env,
         directory=check.directory,
         fail_fast=check.fail_fast,
         verbose=check.verbose,
-        test_seconds=check.test_seconds,
+        test_seconds=_TEST_SECONDS if check.test_seconds is None else check.test_seconds,
+        derived=tuple(x for x in ("timeout", "test_seconds") if getattr(check, x) is None),
     )
 
 
@@ -326,21 +347,26 @@ def _choose(
         chosen: dict[str, CheckConfig] = {}
         for word in named:
             name, check = _named(word, own, project, taken=chosen)
-            chosen[name] = check
+            chosen[name] = replace(check, known=Known.FIX)
         return chosen
-    if otherwise and not any(_runs_tests(check, project) for check in own.values()):
+    if otherwise and all(is_linter(check.command) for check in own.values()):
         name = tool_of(otherwise, project) or "tests"
         own = {name: CheckConfig(command=otherwise), **own}
     if not own:
         raise UsageError(
-            f"no check was found in {project}: nothing there names a test framework, ruff or mypy, "
+            f"no check was found in {project}: no file there says how to run tests, ruff or mypy, "
             'and there is no test file; name one with --check "COMMAND"'
         )
     return own
 
 
-def _runs_tests(check: CheckConfig, project: Path) -> bool:
-    return tool_of(check.command, project) not in _LINTERS
+def _guards(project: Path, config: Config) -> dict[str, CheckConfig]:
+    """The project's required checks that run its code: they must go on as they do now."""
+    return {
+        name: replace(check, known=Known.IGNORE)
+        for name, check in own_checks(project, config).items()
+        if check.mode is Mode.REQUIRED and not is_linter(check.command)
+    }
 
 
 def _named(

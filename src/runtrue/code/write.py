@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import time
 from abc import ABC, abstractmethod
@@ -28,6 +29,7 @@ from runtrue.code.task import CodeTask
 from runtrue.errors import GeneratorFailed
 from runtrue.flow import Run, emit
 from runtrue.loop import (
+    BackingOff,
     EditResult,
     EditRules,
     as_pattern,
@@ -128,13 +130,18 @@ class _Writer(ABC):
     async def _generate(self, generator: Generator) -> tuple[Generated, EditResult]:
         """Ask; what fails for outside reasons is tried again, as often as the policy says."""
         sandbox, retries = self.context.sandbox, self.context.request.policy.transport_retries
-        for _ in range(retries + 1):
+        for tried in range(retries + 1):
             generated = await self.ask(generator)
             rules, failure = self.rules(), generated.failure
             edit = guard_edit(sandbox, self.inputs.candidate, rules, failure=failure)
             if not edit.refused:
                 return generated, edit
             emit(GenerationFailed(what=self.what, failure=edit.reason))
+            if not generated.transient or tried == retries:
+                break
+            if wait := generated.retry_after:
+                emit(BackingOff(seconds=wait, why=edit.reason))
+                await asyncio.sleep(wait)
         raise GeneratorFailed(f"{generator.name} could not write {self.what}: {edit.reason}")
 
     @abstractmethod

@@ -6,6 +6,7 @@ import os
 import re
 import shlex
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 from runtrue import process
@@ -13,6 +14,7 @@ from runtrue.checks import files_named, is_shell, output_of, trim
 from runtrue.config import AgentConfig
 from runtrue.confinement import Confinement
 from runtrue.fixers.context import Hide, fill, sendable, task_text
+from runtrue.fixers.editor import one_line
 from runtrue.loop import Finding, FixTask, Proposal, Workplace
 from runtrue.redaction import Redactor, secrets_in
 from runtrue.secrets import StoreRefused, secrets_of
@@ -20,6 +22,8 @@ from runtrue.secrets import StoreRefused, secrets_of
 _PLACEHOLDER = re.compile(r"\{prompt(?:_file)?\}")
 #: Programs that run one of their arguments as a shell command.
 _SHELLS = frozenset({"sh", "bash", "dash", "ksh", "zsh"})
+#: A shell's exit codes for a program that cannot be run or found.
+_NO_PROGRAM = (126, 127)
 
 
 class AgentFixer:
@@ -48,7 +52,7 @@ class AgentFixer:
 
     async def propose(self, task: FixTask, workplace: Workplace) -> Proposal:
         """Run the agent. A broken agent is a failure of the fixer, never a finding."""
-        prompt = write_prompt(task, self._hide or str)
+        prompt = write_prompt(task, workplace, self._hide or str)
         return await run_agent(self._agent, prompt, workplace, hide=self._hide)
 
 
@@ -60,7 +64,7 @@ async def run_agent(
     try:
         passed_on = secrets_of(agent.env, os.environ)
     except StoreRefused as error:
-        return Proposal(description=command, failure=str(error))
+        return Proposal(description=command, failure=str(error), transient=False)
     hide = hide or Redactor({**secrets_in(workplace.environment), **passed_on})
     prompt = hide(prompt)
     prompt_file = workplace.scratch / "prompt.md"
@@ -68,7 +72,8 @@ async def run_agent(
     try:
         argv, uses_prompt = _argv(command, prompt, str(prompt_file))
     except ValueError as error:
-        return Proposal(description=command, failure=f"its command cannot be read: {error}")
+        failure = f"its command cannot be read: {error}"
+        return Proposal(description=command, failure=failure, transient=False)
     try:
         ended = await process.run(
             argv,
@@ -79,15 +84,30 @@ async def run_agent(
             confinement=_confinement(agent, workplace),
         )
     except OSError as error:
-        return Proposal(description=argv[0], failure=f"cannot be run: {error.strerror}")
-    said = trim(hide(output_of(ended)), 500)
+        failure = f"{argv[0]} cannot be run: {error.strerror}"
+        return Proposal(description=argv[0], failure=failure, transient=False)
+    proposal = Proposal(description=trim(hide(output_of(ended)), 500), said=_said(ended, hide))
     if ended.exceeded:
-        return Proposal(description=said, failure=ended.exceeded.message)
+        return replace(proposal, failure=ended.exceeded.message)
     if ended.timed_out:
-        return Proposal(description=said, failure=f"did not end within {timeout:.0f} s")
+        return replace(proposal, failure=f"did not end within {timeout:.0f} s")
+    if ended.exit_code in _NO_PROGRAM:
+        failure = f"its command names a program that cannot be run (code {ended.exit_code})"
+        return replace(proposal, failure=failure, transient=False)
     if ended.exit_code != 0:
-        return Proposal(description=said, failure=f"exited with code {ended.exit_code}")
-    return Proposal(description=said)
+        return replace(proposal, failure=f"exited with code {ended.exit_code}")
+    return proposal
+
+
+def _said(ended: process.Ended, hide: Hide) -> str | None:
+    """Return the last words of an agent, for people: of its output, and of its errors."""
+    out, errors = (
+        one_line(next((line for line in reversed(text.splitlines()) if line.strip()), ""))
+        for text in (hide(ended.stdout.text), hide(ended.stderr.text))
+    )
+    if out and errors:
+        return f"{out} (stderr: {errors})"
+    return out or (f"stderr: {errors}" if errors else None)
 
 
 def _confinement(agent: AgentConfig, workplace: Workplace) -> Confinement | None:
@@ -104,10 +124,11 @@ def _expanded(place: str) -> Path:
     return Path(place).expanduser()
 
 
-def write_prompt(task: FixTask, hide: Hide = str) -> str:
+def write_prompt(task: FixTask, workplace: Workplace, hide: Hide = str) -> str:
     """Return the prompt for a task, from the templates beside this module."""
     commands = "\n".join(f"  - `{command}`" for command in task.commands) or "  - not known"
-    return sendable(fill("agent", commands=commands, task=task_text(task, hide)) + "\n")
+    text = task_text(task, workplace, hide)
+    return sendable(fill("agent", commands=commands, task=text) + "\n")
 
 
 def _argv(command: str, prompt: str, prompt_file: str) -> tuple[list[str], bool]:

@@ -64,7 +64,9 @@ class CommandFixer:
             task.redo,
             workplace,
             timeout=self._timeout,
-            variables=command_variables(write_prompt(task, hide), task.findings, workplace, hide),
+            variables=command_variables(
+                write_prompt(task, workplace, hide), task.findings, workplace, hide
+            ),
         )
         return Proposal(description=ran.said or task.redo, failure=ran.failure)
 

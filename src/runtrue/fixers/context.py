@@ -4,26 +4,39 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import cache
 from importlib import resources
 from string import Template
 
+from runtrue.fixers.sources import leads_of, own_file, read_text, show_files
 from runtrue.loop import (
     COVERAGE_UNMET,
     TESTS_MISSING,
     Analysis,
     Attempt,
     Bounds,
+    Cause,
     Finding,
     Fix,
     FixTask,
     History,
     Reason,
+    Workplace,
+    cause_of,
 )
 from runtrue.models import fence
+from runtrue.sandbox import is_judge
 
-#: How much a prompt holds at most: findings, characters of each, names and so on.
+#: The characters of a whole prompt, as far as people have not said more, and the least of them
+#: that are left for files.
+_PROMPT = 24_000
+_LEAST_FILES = 8_000
+#: How much it holds at most: findings, characters of all and of each, names and so on.
 _MOST_FINDINGS = 20
+_FINDINGS = 8_000
+_DOCUMENT = 6_000
+_DIFF = 1_500
 _SAMPLE = 1_500
 _SAID = 400
 _MOST_NAMES = 10
@@ -47,27 +60,46 @@ def wants_tests(finding: Finding) -> bool:
     return finding.category in (COVERAGE_UNMET, TESTS_MISSING)
 
 
-def task_text(task: FixTask, hide: Hide = str) -> str:
-    """Return rules, findings and history: the part of a prompt that all fixers share.
+def task_text(
+    task: FixTask, workplace: Workplace, hide: Hide = str, *, files: Sequence[str] = ()
+) -> str:
+    """Return the part of a prompt that all fixers share: what is wanted, wrong, known and tried.
 
-    `hide` redacts texts before they are trimmed: half of a secret is not found any more.
+    The files that it all leads to, `files` before all others, get the room that is left. `hide`
+    redacts texts before they are trimmed: half of a secret is not found any more.
     """
-    return fill(
+    told = fill(
         "task",
         rules=_rules(task),
+        required=_required(task, workplace, hide),
         findings=findings_text(task.findings, hide),
         known=_known(task.history, hide) or "Nothing.",
-        earlier=_earlier(task.history, hide) or "None yet.",
+        earlier=_earlier(task, hide) or "None yet.",
         guidance="\n".join(answer.text for answer in task.history.answers) or "None.",
     )
+    room = max(_PROMPT - len(told), _LEAST_FILES)
+    own, judges = _files(task, workplace, files, room)
+    return fill("files", task=told, files=own or "None are known.", judges=judges or "None.")
 
 
 def findings_text(findings: Sequence[Finding], hide: Hide = str) -> str:
-    """Return findings as a prompt shows them, the first of many, each in fences."""
-    shown = findings[:_MOST_FINDINGS]
-    more = len(findings) - len(shown)
-    text = "\n\n".join(_finding(number, f, hide) for number, f in enumerate(shown, start=1))
-    return text + (f"\n\nAnd {more} more of the same checks." if more else "")
+    """Return findings as a prompt shows them, each in fences: what tests say before the rest."""
+    shown: list[str] = []
+    room = _FINDINGS
+    for finding in tests_first(findings)[:_MOST_FINDINGS]:
+        text = _finding(len(shown) + 1, finding, hide)
+        if shown and len(text) > room:
+            break
+        room -= len(text)
+        shown.append(text)
+    if more := len(findings) - len(shown):
+        shown.append(f"And {more} more of the same checks.")
+    return "\n\n".join(shown)
+
+
+def tests_first(findings: Sequence[Finding]) -> list[Finding]:
+    """Return findings in the order in which they matter: static checks say least."""
+    return sorted(findings, key=lambda finding: cause_of(finding) is Cause.STATIC_CHECK)
 
 
 def bounds_text(bounds: Bounds) -> str:
@@ -99,6 +131,33 @@ def _prompt(name: str) -> str:
 def sendable(prompt: str) -> str:
     """Return the prompt without null characters and what UTF-8 cannot encode."""
     return prompt.replace("\0", "\ufffd").encode("utf-8", "replace").decode()
+
+
+def _required(task: FixTask, workplace: Workplace, hide: Hide) -> str:
+    """Return what was asked for, with the documents that it names; empty if nothing was."""
+    if not task.requirement:
+        return ""
+    quoted = "\n".join(f"> {line}" for line in hide(task.requirement).splitlines())
+    here = replace(workplace, root=workplace.directory)
+    documents = [
+        f"### {name}\n{fence(hide(text), limit=_DOCUMENT)}"
+        for name in task.documents
+        if (file := own_file(name, here)) and (text := read_text(here.directory / file))
+    ]
+    return fill("required", requirement="\n\n".join([quoted, *documents])) + "\n\n"
+
+
+def _files(task: FixTask, workplace: Workplace, named: Sequence[str], room: int) -> tuple[str, str]:
+    """Return the files of the program that findings lead to, and those that judge it."""
+    ran = task.history.test_files() if task.history.attempts else ()
+    wanted = all(wants_tests(finding) for finding in task.findings)
+    bounded = (task.bounds.paths or ()) if task.bounds else ()
+    also = (*named, *bounded, *(ran if wanted else ()))
+    leads = leads_of(tests_first(task.findings), workplace, also)
+    judging = [lead for lead in leads if is_judge(lead.file) or lead.file in ran]
+    judges = show_files(judging, workplace.root, budget=room // 3)
+    own = [lead for lead in leads if lead not in judging]
+    return show_files(own, workplace.root, budget=room - len(judges)), judges
 
 
 def _rules(task: FixTask) -> str:
@@ -153,8 +212,9 @@ def _known(history: History, hide: Hide) -> str:
     if analysis is None:
         return ""
     lines = [_analysis(analysis, hide)]
-    if analysis.patterns_matched:
-        lines.append(f"It is like these of the past: {_few(analysis.patterns_matched)}.")
+    if analysis.recalled:
+        lines.append("What is remembered of failures like these:")
+        lines += [fence(hide(text), limit=_SAMPLE) for text in analysis.recalled]
     return "\n".join(lines)
 
 
@@ -167,23 +227,39 @@ def _analysis(analysis: Analysis, hide: Hide) -> str:
     return fence(hide("\n".join(said)), limit=2 * _SAMPLE)
 
 
-def _earlier(history: History, hide: Hide) -> str:
-    lines = [_attempt(attempt, hide) for attempt in history.attempts if attempt.fix]
+def _earlier(task: FixTask, hide: Hide) -> str:
+    history = task.history
+    lines = [_attempt(attempt, task, hide) for attempt in history.attempts if attempt.fix]
     lines += [
         f"- After attempt {rejection.after}: {_REJECTED[rejection.reason]}."
         f"{_outside(rejection.fix)}{_undone(rejection.fix)}{_said(rejection.fix, hide)}"
+        f"{_diff(rejection.fix, task, hide)}"
         for rejection in history.rejections
         if rejection.reason in _REJECTED
     ]
     return "\n".join(lines)
 
 
-def _attempt(attempt: Attempt, hide: Hide) -> str:
+def _attempt(attempt: Attempt, task: FixTask, hide: Hide) -> str:
     fix = attempt.fix
     files = _few(fix.files) if fix and fix.files else "nothing"
+    broken = task.history.regressions(attempt)
+    broke = f"it broke what passed before: {_few(broken)}; " if broken else ""
     left = sorted({f"{f.category} ({f.location.symbol or f.location})" for f in attempt.blocking})
     outcome = f"still failing: {_few(left)}" if left else "it passed"
-    return f"- Attempt {attempt.number} changed {files}; {outcome}.{_undone(fix)}{_said(fix, hide)}"
+    undone = " None of it is in the files now." if broken else ""
+    return (
+        f"- Attempt {attempt.number} changed {files}; {broke}{outcome}.{undone}{_undone(fix)}"
+        f"{_said(fix, hide)}{_diff(fix, task, hide)}"
+    )
+
+
+def _diff(fix: Fix | None, task: FixTask, hide: Hide) -> str:
+    """Return the change that a fix made, if it made one."""
+    if fix is None or fix.base == fix.candidate:
+        return ""
+    diff = task.difference(fix.base, fix.candidate)
+    return f"\n{fence(hide(diff), limit=_DIFF)}" if diff else ""
 
 
 def _outside(fix: Fix) -> str:
@@ -199,7 +275,8 @@ def _undone(fix: Fix | None) -> str:
 def _said(fix: Fix | None, hide: Hide) -> str:
     parts = [part for part in fix.parts if part.failure is None] if fix else []
     said = "\n".join(filter(None, (part.description.strip() for part in parts)))
-    return f" It was said of it:\n{fence(hide(said), limit=_SAID)}" if said else ""
+    refused = "".join(f" Why: {part.refused}." for part in parts if part.refused)
+    return refused + (f" It was said of it:\n{fence(hide(said), limit=_SAID)}" if said else "")
 
 
 def _quoted(patterns: Sequence[str]) -> str:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from runtrue.checks import plain
 from runtrue.fixers.context import Hide, fill, sendable
 from runtrue.fixers.edits import EDITS, EditError, apply_edits, read_edits
 from runtrue.models import BadOutput, Model, ModelError, Usage, fence, open_model
@@ -15,6 +16,10 @@ from runtrue.redaction import MARK, Redactor, secrets_in
 #: How often a model is asked whose edits cannot be made: once more, with the reason.
 _TRIES = 2
 _REASON = 1_000
+#: Seconds: a provider that asks for a longer wait is not waited for, and the longest wait where it
+#: names none.
+_LONGEST_WAIT = 600.0
+_LONGEST_BACKOFF = 60.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,6 +34,10 @@ class Edited:
     said: dict[str, Any] = field(default_factory=dict)
     problem: str | None = None
     failure: str | None = None
+    #: False if asking again cannot help.
+    transient: bool = True
+    #: The seconds after which it may be asked again.
+    retry_after: float | None = None
     usage: Usage | None = None
 
 
@@ -66,18 +75,22 @@ class ModelEditor:
         root: Path,
         environment: Mapping[str, str],
         refuse: Callable[[str], str | None],
+        failures: int = 0,
     ) -> Edited:
         """Ask for edits below `root` and make them, all or none.
 
-        `properties` are what else the answer has to hold, as a JSON Schema has them; `environment`
+        `properties` are what else the answer may hold, as a JSON Schema has them; `environment`
         is that of the commands whose output is in the prompt, and `refuse` as in `apply_edits`.
+        After a few `failures` in a row, the wait before the next question is longer.
         """
         known = {**secrets_in(self._environment), **secrets_in(environment)}
         first = sendable((self._hide or Redactor(known))(prompt))
         form, asked, edited = _form(properties), first, Edited()
         for _ in range(_TRIES):
             edited = await self._once(asked, form, root, refuse, edited.usage)
-            if edited.failure or not edited.problem or not edited.said.get("edits"):
+            if edited.failure:
+                return replace(edited, retry_after=_wait(edited, failures))
+            if not edited.problem or not edited.said.get("edits"):
                 break
             asked = fill("again", prompt=first, reason=fence(edited.problem, limit=_REASON))
         return edited
@@ -97,10 +110,11 @@ class ModelEditor:
         except BadOutput as error:
             return Edited(problem=str(error), usage=error.usage.plus(used) if error.usage else used)
         except ModelError as error:
-            return Edited(failure=str(error), usage=error.usage.plus(used) if error.usage else used)
+            usage = error.usage.plus(used) if error.usage else used
+            return _failed(error, usage)
         usage = answer.usage.plus(used)
         said: dict[str, Any] = answer.data if isinstance(answer.data, dict) else {}
-        if not said["edits"]:
+        if not said.get("edits"):
             return Edited(said=said, problem="the model proposed no edit", usage=usage)
         try:
             edits = read_edits(said["edits"])
@@ -122,6 +136,31 @@ def sentence(text: object, limit: int = 500) -> str:
     return " ".join(str(text).split())[:limit]
 
 
+def one_line(text: str, limit: int = 160) -> str:
+    """Return what somebody said as one short line, without colours and control characters."""
+    printable = "".join(c if c.isprintable() else " " for c in plain(text))
+    line = " ".join(printable.split())
+    return line if len(line) <= limit else f"{line[: limit - 1]}…"
+
+
+def _failed(error: ModelError, usage: Usage | None) -> Edited:
+    wait = error.retry_after or 0.0
+    if wait > _LONGEST_WAIT:
+        failure = f"{error}; it asks to wait for {wait:.0f} s"
+        return Edited(failure=failure, transient=False, usage=usage)
+    return Edited(
+        failure=str(error), transient=error.transient, retry_after=error.retry_after, usage=usage
+    )
+
+
+def _wait(edited: Edited, failures: int) -> float | None:
+    """Return how long to wait before asking again: as the provider says, or twice as long."""
+    if not edited.transient or edited.retry_after is not None:
+        return edited.retry_after
+    return min(2.0**failures, _LONGEST_BACKOFF)
+
+
 def _form(properties: dict[str, Any]) -> dict[str, Any]:
+    # What a model says of its edits is welcome; edits are taken without it.
     every = {**properties, "edits": EDITS}
-    return {"type": "object", "properties": every, "required": list(every)}
+    return {"type": "object", "properties": every, "required": ["edits"]}

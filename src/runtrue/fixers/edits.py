@@ -20,12 +20,14 @@ EDITS: dict[str, Any] = {
         "type": "object",
         "properties": {
             "path": {"type": "string", "description": "the file, as the prompt names it"},
-            "old": {"type": "string", "description": "text that occurs exactly once in the file"},
-            "new": {"type": "string", "description": "what stands there instead"},
-            "content": {"type": "string", "description": "the whole of a new file"},
+            "old": {
+                "type": ["string", "null"],
+                "description": "text that occurs exactly once in the file",
+            },
+            "new": {"type": ["string", "null"], "description": "what stands there instead"},
+            "content": {"type": ["string", "null"], "description": "the whole of a new file"},
         },
         "required": ["path"],
-        "additionalProperties": False,
     },
 }
 _SHOWN = 80

@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
 from runtrue.fixers.context import Hide, fill, task_text, wants_tests
-from runtrue.fixers.editor import Edited, ModelEditor, sentence
-from runtrue.fixers.sources import BUDGET, leads_of, show_files
-from runtrue.loop import Analysis, Finding, FixTask, Proposal, Workplace
+from runtrue.fixers.editor import Edited, ModelEditor, one_line, sentence
+from runtrue.loop import Analysis, Finding, FixTask, History, Proposal, Reason, Workplace
 from runtrue.sandbox import is_judge, is_test
 
 #: The properties of an answer beside the edits.
 _PROPERTIES: dict[str, Any] = {
     "root_cause": {"type": "string", "description": "why the checks fail, in a sentence or two"},
     "fix_strategy": {"type": "string", "description": "what the edits do about it"},
-    "confidence": {"type": "number", "minimum": 0, "maximum": 1},
+    "confidence": {"type": "number", "minimum": 0, "description": "from 0 to 1"},
 }
-#: Characters that tests may take of the room for files.
-_JUDGES = BUDGET // 3
 
 
 class ModelFixer:
@@ -63,30 +61,33 @@ class ModelFixer:
             root=workplace.root,
             environment=workplace.environment,
             refuse=_refusal(task, workplace.root),
+            failures=_failures(task.history),
         )
         return Proposal(
             description=_description(edited),
             failure=edited.failure,
+            transient=edited.transient,
+            retry_after=edited.retry_after,
+            refused=edited.problem,
+            said=one_line(str(edited.said.get("fix_strategy", ""))) or None,
             analysis=_analysis(edited),
             usage=edited.usage.to_dict() if edited.usage else None,
         )
 
 
 def _prompt(task: FixTask, workplace: Workplace, files: tuple[str, ...], hide: Hide) -> str:
-    ran = task.history.test_files() if task.history.attempts else ()
-    wanted = all(wants_tests(finding) for finding in task.findings)
-    bounded = (task.bounds.paths or ()) if task.bounds else ()
-    leads = leads_of(task.findings, workplace, (*files, *bounded, *(ran if wanted else ())))
-    judging = [lead for lead in leads if is_judge(lead.file) or lead.file in ran]
-    judges = show_files(judging, workplace.root, budget=_JUDGES)
-    own = [lead for lead in leads if lead not in judging]
     return fill(
         "model",
         commands="\n".join(f"- `{command}`" for command in task.commands) or "- not known",
-        task=task_text(task, hide),
-        files=show_files(own, workplace.root, budget=BUDGET - len(judges)) or "None are known.",
-        judges=judges or "None are known.",
+        task=task_text(task, workplace, hide, files=files),
     )
+
+
+def _failures(history: History) -> int:
+    """Return how often in a row a fixer has failed for reasons of its own."""
+    since = [r.reason for r in history.since_last_answer().rejections]
+    last = takewhile(lambda reason: reason is Reason.FIXER_FAILED, reversed(since))
+    return len(list(last))
 
 
 def _refusal(task: FixTask, root: Path) -> Callable[[str], str | None]:
@@ -117,8 +118,12 @@ def _analysis(edited: Edited) -> Analysis | None:
     cause = sentence(said.get("root_cause", ""))
     if not cause:
         return None
+    confidence = said.get("confidence")
     return Analysis(
         root_cause=cause,
-        fix_strategy=sentence(said["fix_strategy"]) or None,
-        confidence=float(said["confidence"]),
+        fix_strategy=sentence(said.get("fix_strategy", "")) or None,
+        # Some answer in percent, whatever the schema says.
+        confidence=min(confidence / 100 if confidence > 1 else confidence, 1.0)
+        if confidence is not None
+        else None,
     )

@@ -8,29 +8,36 @@ from __future__ import annotations
 
 import os
 import re
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path, PurePosixPath
 
 from runtrue.checks import Language, language_of
 from runtrue.encoding import decoded
 from runtrue.fixers.edits import inside
+from runtrue.fixers.ranges import relevant_ranges, words_in
 from runtrue.loop import Finding, Workplace
 from runtrue.models import fence
 from runtrue.redaction import is_secret_file
 
-#: Characters of all files in a prompt, and of one of them.
+#: Characters of all files for those who write something new, and the least room for one of them.
 BUDGET = 60_000
-_ONE = 24_000
-#: Lines shown around one that matters, of a file that is too long.
-_AROUND = 40
+_LEAST = 4_000
+#: The findings that are followed, and how much less than the one before each of them counts.
+_MOST_FINDINGS = 40
+_LATER = 0.9
 _LARGEST = 400_000
 #: Files whose imports are followed.
 _FOLLOWED = 20
 _MOST_FILES = 20_000
 _INSTALLED = frozenset({"node_modules", "site-packages", "vendor", "venv", "target", "__pycache__"})
-_PLACE = re.compile(r"(?P<file>[^\s:()\[\]'\"`]+\.\w+)(?:\", line |:\[?)(?P<line>\d+)")
+#: It begins where a word does, and is bounded: a long text without a blank takes no longer.
+_PLACE = re.compile(
+    r"(?<![^\s:()\[\]'\"`])(?P<file>[^\s:()\[\]'\"`]{1,400}\.\w{1,20})"
+    r"(?:\", line |:\[?)(?P<line>\d{1,9})"
+)
 _IMPORTS = re.compile(
     r"""^\s*(?:from|import|use|mod|export)\b.*|.*\b(?:require|import)\(.*|.*\bfrom\s+['"].*"""
     r"""|^\s*["'][\w./-]+["']\s*$""",
@@ -44,10 +51,14 @@ _TEST_AFFIX = re.compile(r"^test_|_test$|\.(test|spec)$|Tests?$|^Test")
 
 @dataclass(frozen=True, slots=True)
 class Lead:
-    """A file, named from the root, that findings lead to, and the lines of it that they name."""
+    """A file, named from the root, that findings lead to, and the lines of it that they name.
+
+    `names` are those of functions in it that matter.
+    """
 
     file: str
     lines: frozenset[int] = frozenset()
+    names: frozenset[str] = frozenset()
 
 
 @dataclass(slots=True)
@@ -55,45 +66,93 @@ class _Trail:
     """The files found so far, with their scores and lines."""
 
     workplace: Workplace
-    scores: Counter[str] = field(default_factory=Counter)
+    scores: defaultdict[str, float] = field(default_factory=lambda: defaultdict(float))
     lines: defaultdict[str, set[int]] = field(default_factory=lambda: defaultdict(set))
+    names: defaultdict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
+    #: The files whose imports are among them.
+    followed: set[str] = field(default_factory=set)
 
-    def add(self, name: object, score: int, line: object = None) -> None:
-        """Count a file, if it is one of the project's that may be shown."""
+    def add(self, name: object, score: float, line: object = None) -> str | None:
+        """Count a file, if it is one of the project's that may be shown, and return it."""
         file = own_file(str(name), self.workplace) if name else None
         if file is None:
-            return
+            return None
         self.scores[file] += score
         if isinstance(line, int):
             self.lines[file].add(line)
+        return file
+
+    def include(self, other: _Trail, weight: float) -> None:
+        """Add what another finding leads to. Many findings in one file are one reason to show it.
+
+        Of files with the same score, those that were found first come first.
+        """
+        for file, score in other.scores.items():
+            self.scores[file] = max(self.scores[file], score * weight)
+            self.lines[file] |= other.lines[file]
+            self.names[file] |= other.names[file]
+        self.followed |= other.followed
+
+    def best(self) -> list[str]:
+        """Return the files, those with the highest scores first."""
+        return sorted(self.scores, key=lambda file: -self.scores[file])
 
 
 def leads_of(
     findings: Iterable[Finding], workplace: Workplace, also: Sequence[str] = ()
 ) -> list[Lead]:
-    """Return the files that findings lead to, those named by `also` before all others."""
+    """Return the files that findings lead to, those named by `also` before all others.
+
+    What the first findings lead to comes before what later ones do.
+    """
     trail = _Trail(workplace)
     for file in also:
         trail.add(file, 12)
-    for finding in findings:
-        _follow(finding, trail)
-    listed = sources_below(workplace.root)
-    seen: set[str] = set()
-    for score in (4, 1):
-        for file, _ in trail.scores.most_common(_FOLLOWED):
-            if file in seen:
-                continue
-            seen.add(file)
-            for other in imported_by(file, workplace.root, listed):
-                trail.add(workplace.root / other, score)
-    return [Lead(file, frozenset(trail.lines[file])) for file, _ in trail.scores.most_common()]
+    root, listed = workplace.root, sources_below(workplace.root)
+
+    @cache
+    def imports(file: str) -> tuple[str, ...]:
+        return imported_by(file, root, listed)
+
+    weight = 1.0
+    for finding in list(findings)[:_MOST_FINDINGS]:
+        own = _Trail(workplace)
+        _follow(finding, own)
+        _follow_imports(own, imports, score=4)
+        trail.include(own, weight)
+        weight *= _LATER
+    _follow_imports(trail, imports, score=1)
+    return [
+        Lead(file, frozenset(trail.lines[file]), frozenset(trail.names[file]))
+        for file in trail.best()
+    ]
+
+
+def _follow_imports(
+    trail: _Trail, imports: Callable[[str], tuple[str, ...]], *, score: float
+) -> None:
+    """Add the files that those found so far import."""
+    root = trail.workplace.root
+    for file in trail.best()[:_FOLLOWED]:
+        if file in trail.followed:
+            continue
+        trail.followed.add(file)
+        # What a test calls by name is what matters of the files that it imports.
+        text = read_text(root / file) or ""
+        ranges = relevant_ranges(file, text, trail.lines[file], trail.names[file])
+        words = words_in(text, ranges)
+        for other in imports(file):
+            if trail.add(root / other, score):
+                trail.names[other] |= words
 
 
 def _follow(finding: Finding, trail: _Trail) -> None:
     place = finding.location
     trail.add(place.file, 8, place.line)
     if place.symbol and "::" in place.symbol:
-        trail.add(place.symbol.partition("::")[0], 4)
+        name, _, case = place.symbol.partition("::")
+        if file := trail.add(name, 4):
+            trail.names[file].add(case.rpartition("::")[2].partition("[")[0])
     missing = finding.data.get("missing")
     for file, lines in missing.items() if isinstance(missing, dict) else ():
         for line in lines:
@@ -202,12 +261,12 @@ def read_text(path: Path) -> str | None:
 def show_files(leads: Iterable[Lead], root: Path, *, budget: int = BUDGET) -> str:
     """Return the files, each in its fence, within the budget; of long ones what matters."""
     shown = []
-    left = budget
+    left, most = budget, max(budget // 3, _LEAST)
     for lead in leads:
         text = read_text(root / lead.file) if left > 0 and may_be_shown(root, lead.file) else None
         if text is None:
             continue
-        room = min(left, _ONE)
+        room = min(left, most)
         part = _whole(lead.file, text) if len(text) <= room else _excerpts(lead, text, room)
         shown.append(part)
         left -= len(part)
@@ -219,32 +278,17 @@ def _whole(file: str, text: str) -> str:
 
 
 def _excerpts(lead: Lead, text: str, room: int) -> str:
-    """Return the lines around those that matter, or else the first ones."""
+    """Return the functions and lines that matter, or else the first lines."""
     lines = text.split("\n")
-    if not lead.lines:
-        whole = text[:room].count("\n") or 1
-        head = "\n".join(lines[:whole])[:room]
-        title = f"### {lead.file}, lines 1 to {whole} of {len(lines)}"
-        return f"{title}\n{fence(head, limit=room)}"
+    ranges = relevant_ranges(lead.file, text, lead.lines, lead.names)
     parts = []
-    for first, last in _ranges(sorted(lead.lines), len(lines)):
+    for first, last in ranges or [(1, text[:room].count("\n") or 1)]:
         piece = "\n".join(lines[first - 1 : last])[:room]
         room -= len(piece)
         parts.append(
-            f"### {lead.file}, lines {first} to {last} of {len(lines)}\n"
+            f"### {lead.file}, lines {first} to {first + piece.count(chr(10))} of {len(lines)}\n"
             f"{fence(piece, limit=max(len(piece), 1))}"
         )
         if room <= 0:
             break
     return "\n\n".join(parts)
-
-
-def _ranges(wanted: Sequence[int], count: int) -> list[tuple[int, int]]:
-    found: list[tuple[int, int]] = []
-    for line in wanted:
-        first, last = max(1, line - _AROUND), min(count, line + _AROUND)
-        if found and first <= found[-1][1] + 1:
-            found[-1] = (found[-1][0], max(last, found[-1][1]))
-        elif first <= last:
-            found.append((first, last))
-    return found

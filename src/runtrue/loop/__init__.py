@@ -32,8 +32,9 @@ if TYPE_CHECKING:
         may_be_one_of,
         merge_reruns,
     )
+    from runtrue.loop.confidence import Confidence
     from runtrue.loop.deadline import TIME_IS_UP, in_time
-    from runtrue.loop.decide import Action, Decision, Why, decide, what_is_spent
+    from runtrue.loop.decide import Action, Decision, Why, decide, is_yes, what_is_spent
     from runtrue.loop.edit import (
         PERSON,
         EditResult,
@@ -55,6 +56,7 @@ if TYPE_CHECKING:
         FixerStarted,
         FixExhausted,
     )
+    from runtrue.loop.evidence import confidence_in, turned_green
     from runtrue.loop.fault import Fault, fault_of_exception, fault_of_status
     from runtrue.loop.finding import Finding, Location, Mode, Outcome, Verdict
     from runtrue.loop.fingerprint import fingerprint, normalise
@@ -72,6 +74,7 @@ if TYPE_CHECKING:
         Skip,
         Spent,
     )
+    from runtrue.loop.known import Known, drop_known_findings
     from runtrue.loop.lineage import fixed_findings, lineage
     from runtrue.loop.notification import Channel, Notification
     from runtrue.loop.policy import Backoff, Budget, Limits, Policy, Revise
@@ -87,6 +90,7 @@ if TYPE_CHECKING:
     from runtrue.loop.repair import repair
     from runtrue.loop.requirements import MATCH, CodeType, Requirement, Requirements
     from runtrue.loop.seams import (
+        Adjustable,
         Analyst,
         Check,
         Escalator,
@@ -113,14 +117,16 @@ __all__ = lazy_exports(
         "comparison": (
             "drop_known_failures fail_if_tests_vanished is_one_of may_be_one_of merge_reruns"
         ),
+        "confidence": "Confidence",
         "deadline": "TIME_IS_UP in_time",
-        "decide": "Action Decision Why decide what_is_spent",
+        "decide": "Action Decision Why decide is_yes what_is_spent",
         "edit": "PERSON EditResult EditRules Refused bounds_violation guard_edit write_texts",
         "escalation": "Condition Escalation Item Response Trigger",
         "events": (
             "AttemptStarted BackingOff CheckFinished CheckRepeated CheckStarted Escalated "
             "FixerFinished FixerStarted FixExhausted"
         ),
+        "evidence": "confidence_in turned_green",
         "fault": "Fault fault_of_exception fault_of_status",
         "finding": "Finding Location Mode Outcome Verdict",
         "fingerprint": "fingerprint normalise",
@@ -128,6 +134,7 @@ __all__ = lazy_exports(
         "history": (
             "COUNTED Answer Attempt Fix FixPart History Reason Rejection Revision Skip Spent"
         ),
+        "known": "Known drop_known_findings",
         "lineage": "fixed_findings lineage",
         "notification": "Channel Notification",
         "policy": "Backoff Budget Limits Policy Revise",
@@ -137,7 +144,8 @@ __all__ = lazy_exports(
         "repair": "repair",
         "requirements": "MATCH CodeType Requirement Requirements",
         "seams": (
-            "Analyst Check Escalator Fixer FixTask Gate Notice Proposal Sandbox Trial Workplace"
+            "Adjustable Analyst Check Escalator Fixer FixTask Gate Notice Proposal Sandbox Trial "
+            "Workplace"
         ),
         "workshop": "RepairState Workshop readable",
     },

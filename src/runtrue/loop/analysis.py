@@ -18,3 +18,5 @@ class Analysis:
     confidence: float | None = None
     #: Known failures and fixes of the memory that this one is like, as `runtrue memory show` takes.
     patterns_matched: tuple[str, ...] = ()
+    #: What is remembered of those failures: what failed, and the change that fixed it.
+    recalled: tuple[str, ...] = ()

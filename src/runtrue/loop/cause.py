@@ -61,6 +61,7 @@ _BY_CATEGORY = {
     "assertion": Cause.WRONG_VALUE,
     "compile": Cause.SYNTAX,
     "syntax": Cause.SYNTAX,
+    "invalid-syntax": Cause.SYNTAX,
     # Not the code's: what was to judge it did not get to it.
     **dict.fromkeys(
         (

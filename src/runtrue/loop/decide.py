@@ -17,6 +17,7 @@ from runtrue.loop.cause import (
     cause_of,
 )
 from runtrue.loop.escalation import Condition, Escalation, Response, Trigger
+from runtrue.loop.evidence import confidence_in
 from runtrue.loop.fault import Fault
 from runtrue.loop.finding import Finding
 from runtrue.loop.history import Attempt, History, Reason
@@ -24,6 +25,7 @@ from runtrue.loop.policy import Budget, Policy, Revise
 
 #: What a person answers to accept a candidate in spite of what gates have against it.
 ACCEPT_ANSWER = "accept"
+_YES = ("y", "yes", "true", "approve", "approved", "go", "ok", ACCEPT_ANSWER)
 
 
 class Action(StrEnum):
@@ -67,6 +69,11 @@ class Why(StrEnum):
     NOTHING_USABLE = "nothing_usable"
     #: A trigger fired that does not wait until nothing else can be done.
     TRIGGERED = "triggered"
+    #: Every check passes, with less confidence in the fix than the policy asks for.
+    UNSURE = "unsure"
+    #: The same, and a person said that the fix is right, or that it is not.
+    AGREED = "agreed"
+    DECLINED = "declined"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,12 +114,7 @@ def _unescalated(policy: Policy, history: History) -> Decision:
     latest = history.latest
     best = history.best if policy.keep_best else latest
     if latest.passed:
-        return Decision(
-            action=Action.ACCEPT,
-            why=Why.PASSED,
-            candidate=latest.candidate,
-            status=RunState.PASSED,
-        )
+        return _passed(policy, history)
     if policy.acceptable and latest.works and _is_allowed(history):
         return Decision(
             action=Action.ACCEPT,
@@ -122,16 +124,25 @@ def _unescalated(policy: Policy, history: History) -> Decision:
             status=RunState.PASSED,
         )
     regressions = history.regressions(latest)
+    onward = _onward(policy, history, best)
     goes_on = _is_flagged(policy, Condition.REGRESSION_DETECTED) or _is_tentative(latest, policy)
-    if regressions and policy.abort_on_regression and not goes_on:
-        return Decision(
-            action=Action.STOP,
-            why=Why.REGRESSION,
-            candidate=best.candidate,
-            findings=best.blocking,
-            regressions=regressions,
-            status=RunState.ABORTED,
-        )
+    if not regressions or not policy.abort_on_regression or goes_on:
+        return onward
+    if policy.retries_regressions and onward.action is Action.FIX:
+        return onward
+    return Decision(
+        action=Action.STOP,
+        why=Why.REGRESSION,
+        candidate=best.candidate,
+        findings=best.blocking,
+        regressions=regressions,
+        status=RunState.ABORTED,
+    )
+
+
+def _onward(policy: Policy, history: History, best: Attempt) -> Decision:
+    """Return what follows an attempt that is not accepted: another try, a question, or the end."""
+    latest = history.latest
     budget = Budget.left(policy, history)
     if why := what_is_spent(budget):
         return _give_up(policy, why, best)
@@ -152,6 +163,31 @@ def _unescalated(policy: Policy, history: History) -> Decision:
     if obstacle := _obstacle(budget, history):
         return _beyond(policy, obstacle, best, history)
     return Decision(action=Action.FIX, why=Why.FIXABLE, candidate=best.candidate, findings=fixable)
+
+
+def _passed(policy: Policy, history: History) -> Decision:
+    """Accept what passed, unless there is too little confidence in the fix: then ask."""
+    candidate = history.latest.candidate
+    confidence = confidence_in(history, history.latest)
+    if confidence is None or confidence.value >= policy.confidence_floor:
+        action, why, status = Action.ACCEPT, Why.PASSED, RunState.PASSED
+    elif not _is_asked(history):
+        return Decision(action=Action.ASK, why=Why.UNSURE, candidate=candidate)
+    elif is_yes(history.answers[-1].text):
+        action, why, status = Action.ACCEPT, Why.AGREED, RunState.PASSED
+    else:
+        action, why, status = Action.STOP, Why.DECLINED, RunState.FAILED
+    return Decision(action=action, why=why, candidate=candidate, status=status)
+
+
+def _is_asked(history: History) -> bool:
+    """True if a person was asked about the latest attempt, and answered."""
+    return bool(history.answers) and history.answers[-1].attempts == len(history.attempts)
+
+
+def is_yes(text: str) -> bool:
+    """True if a person agrees. Anything else is a no."""
+    return text.strip().lower() in _YES
 
 
 def what_is_spent(budget: Budget) -> Why | None:
@@ -210,9 +246,12 @@ def _is_allowed(history: History) -> bool:
 
 
 def _is_tentative(attempt: Attempt, policy: Policy) -> bool:
-    """True if only fixers that try what held elsewhere made the fix of an attempt."""
-    parts = [part for part in attempt.fix.parts if part.files] if attempt.fix else []
-    return bool(parts) and all(part.fixer in policy.tentative for part in parts)
+    """True if only fixers that try what may help made the fix of an attempt, or a tool took part.
+
+    Which of several broke something is not known, and a tool does not try the same again.
+    """
+    fixers = {part.fixer for part in attempt.fix.parts if part.files} if attempt.fix else set()
+    return bool(fixers) and ("tool" in fixers or fixers <= set(policy.tentative))
 
 
 def _may_pass_by_itself(attempt: Attempt) -> bool:
@@ -224,18 +263,19 @@ def _may_pass_by_itself(attempt: Attempt) -> bool:
 def _obstacle(budget: Budget, history: History) -> Why | None:
     """Return what stands in the way of one more fix."""
     since = history.since_last_answer()
-    reasons = [
-        rejection.reason
+    rejections = [
+        rejection
         for rejection in since.rejections
         # That nobody stronger took it on says nothing about the others.
         if rejection.after == history.latest.number
         and rejection.reason is not Reason.NOBODY_STRONGER
     ]
-    if reasons:
-        match reasons[-1]:
+    if rejections:
+        last = rejections[-1]
+        match last.reason:
             case Reason.NO_FIXER:
                 return Why.NO_FIXER
-            case Reason.FIXER_FAILED if budget.transport_retries < 0:
+            case Reason.FIXER_FAILED if budget.transport_retries < 0 or not last.is_transient:
                 return Why.FIXER_FAILED
             case Reason.UNCHANGED if budget.format_retries < 0:
                 return Why.NOTHING_USABLE
@@ -267,7 +307,7 @@ def _give_up(policy: Policy, why: Why, best: Attempt) -> Decision:
 
 def _conditions(policy: Policy, history: History, decision: Decision) -> Iterator[Condition]:
     """The conditions that hold now."""
-    if decision.why in (Why.PASSED, Why.ALLOWED):
+    if decision.why in (Why.PASSED, Why.ALLOWED, Why.UNSURE, Why.AGREED, Why.DECLINED):
         return
     for condition in _AT_ONCE:
         tried = condition is Condition.REGRESSION_DETECTED and _is_tentative(history.latest, policy)

@@ -43,6 +43,8 @@ class CheckFinished(Event):
     known: int
     failed_cases: int
     seconds: float
+    #: Only the cases that are to be fixed were run.
+    partial: bool = False
 
 
 class FixAttempted(Event):
@@ -53,9 +55,10 @@ class FixAttempted(Event):
 
 
 class BackingOff(Event):
-    """The loop waits before the next fix."""
+    """The loop waits before the next fix; `why` is set where a fixer that failed is the reason."""
 
     seconds: float
+    why: str | None = None
 
 
 class FixerStarted(Event):
@@ -75,6 +78,8 @@ class FixerFinished(Event):
     outside: tuple[str, ...]
     failure: str | None
     tried: str | None
+    refused: str | None = None
+    said: str | None = None
 
 
 class FixExhausted(Event):

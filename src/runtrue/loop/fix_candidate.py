@@ -11,14 +11,19 @@ from runtrue.flow import Run, emit
 from runtrue.loop.bounds import Bounds
 from runtrue.loop.cause import COVERAGE_UNMET, TESTS_MISSING
 from runtrue.loop.deadline import TIME_IS_UP, in_time
-from runtrue.loop.edit import EditRules, Refused, guard_edit
+from runtrue.loop.edit import EditResult, EditRules, Refused, guard_edit
 from runtrue.loop.events import BackingOff, FixAttempted, FixerFinished, FixerStarted
 from runtrue.loop.finding import Finding
 from runtrue.loop.history import Fix, FixPart, History, Reason, Rejection, Skip
+from runtrue.loop.known import Known
 from runtrue.loop.policy import Budget
 from runtrue.loop.redact import redacted_proposal
 from runtrue.loop.seams import Fixer, FixTask, Proposal
+from runtrue.loop.suspicious import suspicious_signs
 from runtrue.loop.workshop import RepairState, Workshop, readable
+
+#: How many files the reason of a refusal names.
+_NAMED = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +86,7 @@ class _Climb:
     async def run(self) -> Fix:
         """Let the fixers edit the candidate, and see from the files what they did."""
         inputs = self.inputs
-        await self._wait()
+        waited = await self._wait()
         checks = tuple(dict.fromkeys(finding.source for finding in inputs.findings))
         emit(FixAttempted(checks=checks, findings=len(inputs.findings)))
         sandbox = self.workshop.sandbox
@@ -113,6 +118,7 @@ class _Climb:
             checks=checks,
             added=added,
             removed=removed,
+            waited=waited,
         )
 
     def _left(self, parts: list[FixPart]) -> float | None:
@@ -120,15 +126,24 @@ class _Climb:
         used = sum(part.seconds for part in parts)
         return Budget.deadline(self.workshop.policy, self.inputs.history, used)
 
-    async def _wait(self) -> None:
+    async def _wait(self) -> float:
+        """Wait as the policy says, or as long as a fixer that failed asks; return the seconds."""
         since = self.inputs.history.since_last_answer()
         # What a person edited was no round of fixing.
         fixes = [attempt.fix for attempt in since.attempts if attempt.fix]
         rounds = sum(any(part.fixer != "human" for part in fix.parts) for fix in fixes)
-        seconds = self.workshop.policy.wait(rounds + len(since.rejections))
-        if seconds:
-            emit(BackingOff(seconds=seconds))
+        policy = self.workshop.policy
+        seconds, why = policy.wait(rounds + len(since.rejections)), None
+        last = since.rejections[-1] if since.rejections else None
+        if last is not None and last.reason is Reason.FIXER_FAILED:
+            asked = {part.retry_after or 0.0: part.failure for part in last.fix.parts}
+            if max(asked) > seconds:
+                seconds, why = max(asked), asked[max(asked)]
+        seconds = min(seconds, Budget.left(policy, self.inputs.history).seconds)
+        if seconds > 0:
+            emit(BackingOff(seconds=seconds, why=why))
             await asyncio.sleep(seconds)
+        return max(seconds, 0.0)
 
     async def _climb(
         self,
@@ -144,9 +159,13 @@ class _Climb:
         task = FixTask(
             findings=findings,
             history=history,
+            candidate=before,
             commands=tuple(c.command for c in self.workshop.checks if c.name in sources),
             bounds=inputs.bounds,
             redo=inputs.redo,
+            requirement=self.workshop.requirement,
+            documents=self.workshop.documents,
+            difference=sandbox.difference,
         )
         proposed = await in_time(lambda: fixer.propose(task, sandbox.workplace()), left)
         proposed = proposed or Proposal(description="", failure=TIME_IS_UP)
@@ -165,9 +184,15 @@ class _Climb:
             deleted=readable(edit.deleted),
             seconds=time.monotonic() - started,
             failure=edit.reason if is_failure else None,
+            transient=proposal.transient,
+            retry_after=proposal.retry_after,
+            refused=None if is_failure else proposal.refused or _refusal(edit),
+            said=proposal.said,
             analysis=proposal.analysis,
             usage=proposal.usage,
             trace=proposal.trace,
+            confidence=proposal.confidence,
+            signs=() if fixer.trusted else self._signs(edit, before, findings),
         )
         emit(
             FixerFinished(
@@ -177,9 +202,32 @@ class _Climb:
                 outside=part.outside,
                 failure=part.failure,
                 tried=part.description if part.trace else None,
+                refused=part.refused,
+                said=part.said,
             )
         )
         return part, edit.candidate
+
+    def _signs(
+        self, edit: EditResult, before: str, findings: tuple[Finding, ...]
+    ) -> tuple[str, ...]:
+        """Return what is suspicious about an edit, in the light of the tests that failed."""
+        named = {finding.location.file for finding in findings}
+        named |= {(finding.location.symbol or "").partition("::")[0] for finding in findings}
+        tests = [self._text(file, before) for file in sorted(filter(None, named))]
+        signs = suspicious_signs(
+            {file: self._text(file, before) for file in edit.files},
+            {file: self._text(file, edit.candidate) for file in edit.files},
+            tests,
+        )
+        return tuple(map(self.workshop.hide, readable(signs)))
+
+    def _text(self, file: str, candidate: str) -> str:
+        content = self.workshop.sandbox.read(file, candidate) or b""
+        return "" if b"\0" in content else content.decode(errors="replace")
+
+    def _ignores_old(self, check: str) -> bool:
+        return self.workshop.known.get(check) is Known.IGNORE
 
     def _rules(self, fixer: Fixer, findings: tuple[Finding, ...], before: str) -> EditRules:
         inputs = self.inputs
@@ -190,7 +238,8 @@ class _Climb:
             bounds=inputs.bounds,
             origin=inputs.origin,
             redactor=self.workshop.hide,
-            trusted=fixer.trusted,
+            # A tool may format tests, where somebody asked for its check.
+            trusted=fixer.trusted and not any(self._ignores_old(f.source) for f in findings),
             judges=inputs.history.test_files(),
             new_tests_since=before if wants_tests else None,
             tried=frozenset(tried),
@@ -205,12 +254,24 @@ def _rejected(fix: Fix, inputs: FixInputs, workshop: Workshop) -> Reason | None:
     if outside:
         deleted = {file for part in fix.parts for file in part.deleted}
         return Reason.NEEDS_APPROVAL if outside <= deleted else Reason.OUT_OF_BOUNDS
-    if any(part.failure is not None for part in fix.parts):
+    failed = [part for part in fix.parts if part.failure is not None]
+    if any(part.transient for part in failed):
         return Reason.FIXER_FAILED
     repeatable = {fixer.name for fixer in workshop.fixers if fixer.repeatable}
-    if any(part.fixer in repeatable for part in fix.parts):
+    if any(part.fixer in repeatable for part in fix.parts if part not in failed):
         return Reason.UNCHANGED
+    if failed:
+        return Reason.FIXER_FAILED
     return Reason.NO_FIXER if inputs.above is None else Reason.NOBODY_STRONGER
+
+
+def _refusal(edit: EditResult) -> str | None:
+    """Return why nothing of an edit was kept, if nothing was."""
+    if edit.refused:
+        return edit.reason
+    if edit.restored and not edit.files:
+        return f"edits {', '.join(readable(edit.restored[:_NAMED]))}, which judge the result"
+    return None
 
 
 def _above(name: str | None, ladder: tuple[Fixer | Skip, ...]) -> tuple[Fixer | Skip, ...]:

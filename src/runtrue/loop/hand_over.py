@@ -14,9 +14,10 @@ from runtrue.loop.decide import Action, Decision, Why
 from runtrue.loop.edit import PERSON, guard_edit
 from runtrue.loop.escalation import Response
 from runtrue.loop.events import Escalated, FixExhausted
+from runtrue.loop.evidence import confidence_in
 from runtrue.loop.fault import Fault
 from runtrue.loop.history import Answer, Fix, FixPart
-from runtrue.loop.workshop import RepairState, Workshop, readable
+from runtrue.loop.workshop import Offer, RepairState, Workshop, readable
 
 #: Recorded as the answer when nobody answered in time.
 EXPIRED = {"expired": True}
@@ -58,6 +59,46 @@ async def ask_person(run: Run, workshop: Workshop, state: RepairState) -> bool:
     return True
 
 
+async def ask_whether_right(run: Run, workshop: Workshop, state: RepairState) -> bool:
+    """Ask about a fix that passes and that too little speaks for; False if nobody answered."""
+    decision, history = state.last_decision, state.history
+    inputs = (history.attempts[0].candidate, decision.candidate)
+    state.offer = offer = await run.step("offer", partial(_offer, workshop), *inputs)
+    question = {
+        "why": decision.why,
+        "confidence": confidence_in(history, history.latest),
+        "diff": offer.diff,
+        "patch": offer.patch,
+        "sandbox": offer.sandbox,
+    }
+    answer = await run.ask("ask_whether_right", question)
+    if answer == EXPIRED:
+        state.decision = replace(
+            decision, action=Action.STOP, why=Why.UNANSWERED, status=RunState.FAILED
+        )
+        return False
+    state.history = history.with_answer(answer_of(answer, state))
+    return True
+
+
+def _offer(workshop: Workshop, base: str, candidate: str) -> Offer:
+    """Leave the candidate in the sandbox, and its patch in a file, for a person to look at."""
+    sandbox, patch = workshop.sandbox, workshop.patch
+    emit(Escalated(condition=None, action=Response.HUMAN_REVIEW, why=Why.UNSURE))
+    if patch is None:
+        sandbox.restore(candidate)
+        diff = sandbox.difference(base, candidate)
+    else:
+        # A patch is there to be applied by hand: none is written of what may not be applied.
+        sandbox.demand_leaving(candidate)
+        diff = sandbox.settle(candidate, patch)
+    return Offer(
+        diff=workshop.hide(diff),
+        patch=str(patch) if patch else None,
+        sandbox=str(sandbox.workplace().directory),
+    )
+
+
 def answer_of(answer: Any, state: RepairState) -> Answer:
     """Return what a person said, a text or a text with paths that may be changed."""
     said = answer if isinstance(answer, dict) else {"text": answer}
@@ -89,6 +130,9 @@ async def take_back(
     before = state.candidate
     fix = await run.step(step, partial(persons_fix, workshop), before)
     latest, text = state.history.latest, state.history.answers[-1].text.strip()
+    if latest.passed and fix.candidate == before:
+        # Somebody was asked whether it is right: there is nothing to check, only to decide.
+        return False
     faults = {finding.fault for finding in latest.blocking}
     if faults == {Fault.STRATEGY} and text.lower() != DONE_ANSWER:
         # What was not done is still to be done, on the files as the person left them: that those

@@ -49,6 +49,8 @@ def redacted_proposal(proposal: Proposal, hide: Hide) -> Proposal:
         proposal,
         description=hide(proposal.description),
         failure=proposal.failure and hide(proposal.failure),
+        refused=proposal.refused and hide(proposal.refused),
+        said=proposal.said and hide(proposal.said),
         analysis=analysis and _analysis(analysis, hide),
         # Code that was tried: only known secrets are redacted in it.
         trace=proposal.trace and _data(proposal.trace, hide.values, hide.values),
@@ -58,7 +60,10 @@ def redacted_proposal(proposal: Proposal, hide: Hide) -> Proposal:
 def _analysis(analysis: Analysis, hide: Hide) -> Analysis:
     strategy = analysis.fix_strategy
     return replace(
-        analysis, root_cause=hide(analysis.root_cause), fix_strategy=strategy and hide(strategy)
+        analysis,
+        root_cause=hide(analysis.root_cause),
+        fix_strategy=strategy and hide(strategy),
+        recalled=tuple(map(hide, analysis.recalled)),
     )
 
 

@@ -22,6 +22,7 @@ from runtrue.fixers.search.evidence import Baseline
 from runtrue.fixers.search.localise import Suspicion
 from runtrue.fixers.search.priors import cause_of_failure
 from runtrue.fixers.search.proposals import EditSet, Proposals
+from runtrue.fixers.search.reach import TestReach
 from runtrue.fixers.search.report import Stopped
 from runtrue.fixers.search.trial import End, ProofResult
 from runtrue.loop import Cause
@@ -31,10 +32,16 @@ _MORE = 100, 1_500
 #: The same where only a few tests failed, for a wrong value: that is more easily right by chance
 #: than many tests, or than an exception that says what is missing.
 _MORE_IF_FEW, _FEW = (400, 1_500), 2
+#: Seconds that the failing tests may take together to be all run on each candidate.
+_CHEAP = 0.05
+#: Seconds for these further ones, at least; at most as many as it took to the first.
+_LOOK_ON = 3.0
 #: Candidates that pass are enough at this number.
 _ENOUGH = 24
 #: Slow candidates that are tried again, and with how much more patience.
 _SLOW, _PATIENCE = 40, 8.0
+#: The first candidates that are too slow are tried again at once.
+_SECOND_CHANCES = 3
 #: Edits that pairs are made of: those that changed how the tests fail, and those beside them.
 _TELLING, _PARTNERS = 60, 400
 _REPORT_EVERY = 0.25
@@ -66,6 +73,8 @@ class SearchTally:
     slow: list[EditSet] = field(default_factory=list)
     #: Candidates under which tests fail in another way, with the number of tests they fix.
     telling: list[tuple[int, EditSet]] = field(default_factory=list)
+    #: When the first passed.
+    first: float | None = None
     started: float = field(default_factory=time.monotonic)
     stopped: Stopped = Stopped.EXHAUSTED
 
@@ -84,6 +93,7 @@ class SearchTally:
         self.ends[trial.end] += 1
         if trial.end is End.PASSED:
             self.passing[at] = candidate
+            self.first = self.first or time.monotonic()
         elif trial.end is End.TIMEOUT and patience == 1.0:
             self.slow.append(candidate)
         elif trial.end is End.FAILED and (trial.fixed or trial.detail not in usual):
@@ -168,7 +178,7 @@ class EditTrials:
 
     async def _prove(self, at: int, candidate: EditSet, patience: float) -> None:
         texts = candidate.texts(self.base)
-        trial = await self.prover.prove(texts, only=self.only, patience=patience)
+        trial = await self._trial(candidate, texts, patience)
         self._tried[at] = candidate, trial, patience
         self.tally.take(at, candidate, trial, patience=patience, usual=self.usual)
         now = time.monotonic()
@@ -176,17 +186,30 @@ class EditTrials:
             self._reported = now
             self.report(self.tally)
 
+    async def _trial(
+        self, candidate: EditSet, texts: dict[str, str], patience: float
+    ) -> ProofResult:
+        """Run the tests that count on a candidate."""
+        return await self.prover.prove(texts, only=self.only, patience=patience)
+
     def _is_over(self) -> bool:
         tally = self.tally
         if self.allowance.seconds <= 0:
             tally.stopped = Stopped.TIME
         elif tally.tried >= self.allowance.candidates:
             tally.stopped = Stopped.CANDIDATES
-        elif tally.passing and (tally.tried >= self._limit or len(tally.passing) >= _ENOUGH):
+        elif tally.passing and self._has_enough():
             tally.stopped = Stopped.ENOUGH
         else:
             return False
         return True
+
+    def _has_enough(self) -> bool:
+        """Return whether enough pass, or enough were tried since the first that did."""
+        tally, now = self.tally, time.monotonic()
+        first = tally.first or now
+        is_late = now - first > max(_LOOK_ON, first - tally.started)
+        return is_late or tally.tried >= self._limit or len(tally.passing) >= _ENOUGH
 
     @property
     def _limit(self) -> int:
@@ -231,6 +254,12 @@ class Search(EditTrials):
         )
         self._proposals = proposals
         self._targets = tuple(targets)
+        self._reach = TestReach(baseline, proposals.programs)
+        self._marks = {case.test: case.mark for case in baseline.cases}
+        # Where it costs little, all failing tests are run: an edit may be right for some of them.
+        seconds = sum(case.seconds for case in baseline.cases if case.test in set(targets))
+        self._second_chances = _SECOND_CHANCES
+        self._whole = len(targets) > 1 and seconds <= _CHEAP
         #: The likeliest of those that were tried, each program only once.
         self._partners: list[EditSet] = []
 
@@ -264,6 +293,21 @@ class Search(EditTrials):
         safe = [test for test in self._wanted if test not in self._targets]
         proof = await self.prover.prove(texts, only=[*safe, *trial.fixed])
         return (candidate, trial.fixed) if proof.end is End.PASSED else None
+
+    async def _trial(
+        self, candidate: EditSet, texts: dict[str, str], patience: float
+    ) -> ProofResult:
+        """Run the failing tests, then those that the edit can affect."""
+        only = [*self._targets, *self._reach.tests(candidate)]
+        trial = await self.prover.prove(texts, only=only, whole=self._whole, patience=patience)
+        if trial.end is End.TIMEOUT and patience == 1.0 and self._second_chances:
+            # A test that fails at once may take long to pass.
+            self._second_chances -= 1
+            trial = await self.prover.prove(texts, only=only, patience=_PATIENCE)
+        if trial.end is End.FAILED:
+            changes = trial.mark != self._marks.get(trial.killer or "")
+            self._proposals.learn(candidate, changes=changes, fixes=bool(trial.fixed))
+        return trial
 
     # -- the order of candidates ----------------------------------------------------------------
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import replace
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -21,6 +21,7 @@ from runtrue.loop import (
     TIMEOUT,
     Analysis,
     Bounds,
+    Confidence,
     Fault,
     Finding,
     FixTask,
@@ -32,6 +33,7 @@ from runtrue.loop import (
 from runtrue.sandbox import is_judge
 
 if TYPE_CHECKING:
+    from runtrue.fixers.search.measurement import CheckOutcome
     from runtrue.fixers.search.report import SearchReport, Solution
     from runtrue.fixers.search.servers import TrialLimits
 
@@ -41,6 +43,9 @@ _HANGS = 2.0
 _INSIDE = 0.75
 #: The least time, in seconds, that is worth starting a search.
 _WORTHWHILE = 1.0
+#: The share of the time for running the tests as they are; those that fail are always run.
+_MEASURING = 0.4
+_REPEATED = "did not search again: the failing tests and the files are those of the last search"
 _INSTALLED = frozenset({"site-packages", "node_modules", ".venv", "venv", ".tox", ".nox"})
 
 
@@ -113,7 +118,7 @@ class SearchFixer:
         check, early = self._checks.get(verdict.check), self._early
         if check is None or early is None or not early.fits(check, workplace):
             return None
-        failing = await early.failing(_longest(verdict))
+        failing = await early.failing(_longest(verdict), _outcome(verdict, tests))
         return None if failing is None else tests <= failing
 
     async def propose(self, task: FixTask, workplace: Workplace) -> Proposal:
@@ -160,11 +165,17 @@ class SearchFixer:
         # Most runs need none of this.
         from runtrue.fixers.search.forked_prover import Unprovable
         from runtrue.fixers.search.report import SearchScope
-        from runtrue.fixers.search.session import SearchSession
+        from runtrue.fixers.search.session import SearchSession, read_text
 
         check, task, workplace, budget, offers = work
         findings = [finding for finding in task.findings if finding.source == check.name]
         verdict = task.history.latest.verdict(check.name)
+        outcome = _outcome(verdict, (f.location.symbol for f in findings))
+        if any(
+            one.would_repeat(outcome.failing, lambda file: read_text(workplace.root / file))
+            for one in offers.in_vain
+        ):
+            return Proposal(description=_REPEATED, texts={})
         leads = tuple(
             lead.file
             for lead in leads_of(findings, workplace)
@@ -182,7 +193,7 @@ class SearchFixer:
                 workplace=workplace,
                 may_edit=may_edit,
                 leads=leads,
-                failing=frozenset(f.location.symbol for f in findings if f.location.symbol),
+                outcome=outcome,
                 excused=_excused(verdict),
             ),
             budget=budget,
@@ -205,6 +216,7 @@ class SearchFixer:
         return TrialLimits(
             memory=self._config.memory * 1024 * 1024,
             jobs=self._config.jobs or os.cpu_count() or 1,
+            measuring=self._config.seconds * _MEASURING,
         )
 
     def _proposal(self, report: SearchReport, offers: Offers) -> Proposal:
@@ -229,6 +241,7 @@ class SearchFixer:
                     patterns_matched=tuple(dict.fromkeys(one.kinds)),
                 ),
                 trace=trace,
+                confidence=Confidence(value=one.confidence, reason=_reason(report, one)),
             )
         return Proposal(description=_failure_text(report), texts={}, trace=trace)
 
@@ -252,6 +265,14 @@ def _excused(verdict: Verdict | None) -> frozenset[str]:
     outside = [finding for finding in verdict.findings if finding.fault is not Fault.CANDIDATE]
     every = (*outside, *verdict.flaky, *verdict.known)
     return frozenset(finding.location.symbol for finding in every if finding.location.symbol)
+
+
+def _outcome(verdict: Verdict | None, tests: Iterable[str | None]) -> CheckOutcome:
+    """Return what a check has shown of these tests, which failed."""
+    from runtrue.fixers.search.measurement import CheckOutcome
+
+    seconds = verdict.seconds if verdict else None
+    return CheckOutcome(failing=frozenset(filter(None, tests)), seconds=seconds)
 
 
 def _longest(verdict: Verdict | None) -> float:
@@ -279,6 +300,18 @@ def _proposal_text(report: SearchReport, solution: Solution) -> str:
     if solution.doubt:
         facts.append(f"look at it closely: it {solution.doubt}")
     return f"{solution.says} ({'; '.join(facts)})"
+
+
+def _reason(report: SearchReport, solution: Solution) -> str:
+    """Return what the confidence in a solution rests on."""
+    if solution.doubt:
+        return f"the edit {solution.doubt}"
+    others = len(report.solutions) - 1
+    if not others:
+        return "no other small edit that was tried passes the tests"
+    alike = solution.alike or 0
+    same = f", {alike} of them with the same effect" if alike else ""
+    return f"{others} other edit{'' if others == 1 else 's'} would pass the tests{same}"
 
 
 def _deferral_text(report: SearchReport, solution: Solution) -> str:

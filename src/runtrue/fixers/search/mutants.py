@@ -187,7 +187,8 @@ def _steady(baseline: Baseline) -> list[MeasuredTest]:
 
 def _run_by(case: MeasuredTest, lines: Lines) -> dict[str, frozenset[int]]:
     """Return those of some lines that a test runs."""
-    own = {file: lines[file] & case.lines.get(file, frozenset()) for file in lines}
+    ran = case.lines or {}
+    own = {file: lines[file] & ran.get(file, frozenset()) for file in lines}
     return {file: some for file, some in own.items() if some}
 
 

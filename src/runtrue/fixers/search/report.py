@@ -8,6 +8,7 @@ from enum import StrEnum
 from typing import Any
 
 from runtrue.checks import CommandCheck
+from runtrue.fixers.search.measurement import UNKNOWN, CheckOutcome
 from runtrue.flow import Event
 from runtrue.loop import Workplace
 
@@ -49,6 +50,9 @@ class SearchReport:
     #: The most suspect lines, as `file:line`.
     suspects: list[str] = field(default_factory=list)
     causes: tuple[str, ...] = ()
+    #: The check's failing tests, and a digest of each file that was edited.
+    tests: tuple[str, ...] = ()
+    files: dict[str, str] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as it is recorded and shown."""
@@ -59,6 +63,7 @@ class SearchReport:
             "stopped": str(self.stopped),
             "suspects": self.suspects,
             "causes": list(self.causes),
+            "searched": {"tests": list(self.tests), "files": self.files},
             "steps": self.steps,
             "solutions": [
                 {
@@ -93,6 +98,6 @@ class SearchScope:
     may_edit: Callable[[str], bool]
     #: The files that findings lead to, the likeliest first.
     leads: tuple[str, ...]
-    #: Tests that failed, and those that fail for reasons outside of the program.
-    failing: frozenset[str] = frozenset()
+    #: What the check has shown, and the tests that fail for reasons outside of the program.
+    outcome: CheckOutcome = UNKNOWN
     excused: frozenset[str] = frozenset()

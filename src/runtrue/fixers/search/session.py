@@ -14,7 +14,7 @@ import asyncio
 import contextlib
 import math
 import time
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -33,7 +33,9 @@ from runtrue.fixers.search.evidence import Baseline, Failure
 from runtrue.fixers.search.forked_prover import Prover, TrialLimits, Unprovable
 from runtrue.fixers.search.fresh_prover import FreshProver
 from runtrue.fixers.search.localise import Suspicion, suspicion
+from runtrue.fixers.search.offers import text_digest
 from runtrue.fixers.search.priors import Priors
+from runtrue.fixers.search.program import Program
 from runtrue.fixers.search.proposals import EditSet, Proposals
 from runtrue.fixers.search.rank import Behaviour, RankedEdits, clumsiness, rank_edits
 from runtrue.fixers.search.report import Searching, SearchReport, SearchScope, Solution, Stopped
@@ -75,7 +77,7 @@ class SearchSession:
     emit: Callable[[Searching], None]
     early: EarlyServers | None = None
     report: SearchReport = field(default_factory=SearchReport)
-    _until: float | None = None
+    _until: float = 0.0
     #: The files that were written to go on from, with their old and their new texts.
     _before: dict[str, str] = field(default_factory=dict)
     _changed: dict[str, str] = field(default_factory=dict)
@@ -88,11 +90,12 @@ class SearchSession:
     async def run(self) -> SearchReport:
         """Search. Raises Unprovable where the tests cannot be run in any way."""
         started = time.monotonic()
+        early = self.early.prover if self.early else None
+        self.budget.begin(early.spent if early else 0.0)
+        self._until = started + self.budget.left * self.share
         try:
             for step in range(_STEPS):
-                # The first run of the unchanged tests does not count.
-                latest = self.budget.left + _CHOOSING if self.budget.has_begun else None
-                async with asyncio.timeout(latest):
+                async with asyncio.timeout(self._left + _CHOOSING):
                     if not await self._step(last=step == _STEPS - 1):
                         break
         except TimeoutError:
@@ -111,9 +114,6 @@ class SearchSession:
         """Search from the present program; True if a candidate was written to go on from."""
         async with self._prover() as prover:
             baseline = await prover.baseline()
-            self.budget.begin()
-            if self._until is None:
-                self._until = time.monotonic() + self.budget.left * self.share
             targets = self._targets(baseline)
             if not targets:
                 self.report.steps.append({"step": "nothing", "why": "no test fails as it now is"})
@@ -156,10 +156,10 @@ class SearchSession:
                     raise Unprovable("the tests are not run by pytest")
                 early, self.early = self.early, None
                 prover = await stack.enter_async_context(
-                    Prover.open(scope.check, scope.workplace, self.limits, early)
+                    Prover.open(scope.check, scope.workplace, self.limits, early, scope.outcome)
                 )
                 failing = {case.test for case in (await prover.baseline()).failing}
-                if not self._changed and scope.failing and not failing:
+                if not self._changed and scope.outcome.failing and not failing:
                     raise Unprovable("preloaded tests pass that fail when run by themselves")
             except Unprovable as error:
                 await stack.aclose()
@@ -182,12 +182,15 @@ class SearchSession:
     ) -> Search:
         failures = self._failures(baseline, targets)
         files = [file for file in self._files(baseline) if parses(self._read(file)) is None]
-        suspect = suspicion(baseline, targets, files)
+        suspect = suspicion(baseline, targets, files, self._imports(baseline, targets, files))
         if not any(suspect.lines.values()):
             # Nothing was measured: every line of what the findings lead to is equally suspect.
             suspect = _all_lines({file: self._read(file) for file in files})
         self.report.suspects = where_to_look(suspect)
         base = {file: self._read(file) for file in suspect.files}
+        if not self._changed:
+            self.report.tests = tuple(sorted(self.scope.outcome.failing))
+            self.report.files = {file: text_digest(text) for file, text in base.items()}
         priors = Priors.for_(failures, self.held)
         self.report.causes = tuple(map(str, priors.causes))
         return Search(
@@ -199,6 +202,17 @@ class SearchSession:
             targets=targets,
             report=self._progress,
         )
+
+    def _imports(
+        self, baseline: Baseline, targets: Collection[str], files: Iterable[str]
+    ) -> dict[str, frozenset[int]]:
+        """Return the lines outside of functions, of the files that the target tests ran."""
+        ran = {f for c in baseline.cases if c.test in targets for f in c.lines or ()}
+        return {
+            file: Program(file, self._read(file)).lines_outside_functions
+            for file in files
+            if file in ran
+        }
 
     def _short_strings(self, baseline: Baseline) -> list[str]:
         found: dict[str, None] = {}
@@ -217,7 +231,7 @@ class SearchSession:
         """Return the files that may be edited and that something ran, or the findings lead to."""
         seen = dict.fromkeys(self._leads(baseline))
         for case in baseline.cases:
-            seen |= dict.fromkeys(case.lines)
+            seen |= dict.fromkeys(case.lines or ())
         seen |= dict.fromkeys(baseline.imported)
         return self._editable(seen, baseline)
 
@@ -310,15 +324,11 @@ class SearchSession:
 
     @property
     def _left(self) -> float:
-        return (self._until or 0.0) - time.monotonic()
+        return self._until - time.monotonic()
 
     def _read(self, file: str) -> str:
-        if file in self._changed:
-            return self._changed[file]
-        try:
-            return decoded(self._path(file).read_bytes())
-        except (OSError, UnicodeDecodeError):
-            return ""
+        changed = self._changed.get(file)
+        return read_text(self._path(file)) if changed is None else changed
 
     def _is_there(self, file: str) -> bool:
         return self._path(file).is_file()
@@ -382,6 +392,14 @@ class SearchSession:
                 best=best,
             )
         )
+
+
+def read_text(path: Path) -> str:
+    """Return the text of a file; nothing where it cannot be read."""
+    try:
+        return decoded(path.read_bytes())
+    except (OSError, UnicodeDecodeError):
+        return ""
 
 
 def _as_candidate(file: str, reading: SyntaxFix) -> EditSet:

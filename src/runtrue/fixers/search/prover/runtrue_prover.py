@@ -182,8 +182,11 @@ class _Prover:
         try:
             if what == "run":
                 trace = child.request["trace"]
+                spare = self.settings["tracer"]
                 tracer = (
-                    self.tracer_module.tracer(self.scope, trace == "plainly") if trace else None
+                    self.tracer_module.tracer(self.scope, trace == "plainly", spare)
+                    if trace
+                    else None
                 )
                 self.trial.run_baseline(session, tracer)
             elif what == "behave":
