@@ -352,6 +352,18 @@ def test_a_test_may_not_go_without_what_it_tests(
     assert "to do: have this test run again, under whatever name" in done.err
 
 
+@pytest.mark.parametrize(("source", "ready"), [(SHOP, True), (READY, False)])
+def test_code_that_is_only_taken_away_needs_no_coverage(
+    source: Mapping[str, str], ready: bool, machine: Machine, make_project: MakeProject
+) -> None:
+    unmeasured = '[checks.tests]\ncommand = "true"\n'
+    project = make_project({**SHOP, **FEATURES, "runtrue.toml": unmeasured})
+    write(project, {"shop.py": source["shop.py"]})
+    report = machine.runtrue("gate", "--json", cwd=project).json
+    assert report["ready"] is ready
+    assert [f["category"] for f in report["findings"]] == ([] if ready else ["coverage_unknown"])
+
+
 def test_of_several_packages_only_the_changed_ones_are_checked(
     machine: Machine, make_project: MakeProject
 ) -> None:

@@ -199,3 +199,21 @@ def test_a_test_is_fresh_when_a_line_was_changed_before_the_next_begins(
 def test_a_test_whose_place_is_unknown_is_as_fresh_as_its_file() -> None:
     infos = {"a": CaseInfo(file="t.py"), "b": CaseInfo(file="u.py"), "c": CaseInfo()}
     assert fresh_cases(infos, {"t.py": (3,)}) == {"a"}
+
+
+@pytest.mark.parametrize(
+    "definition",
+    [
+        "exports.half = (a) => a / 2;",
+        "export function half(a) {\n  return a / 2;\n}",
+        "class Sums {\n  half(a) {\n    return a / 2;\n  }\n}",
+    ],
+)
+def test_a_test_goes_with_what_it_tests_in_javascript_too(definition: str) -> None:
+    test = 'test("halves", () => {\n  assert.equal(half(4), 2);\n});\n'
+    before = {"sum.js": definition.encode(), "test/sum.test.js": test.encode()}
+    # What is left may define nothing at all.
+    gone = {"sum.js": b"", "test/sum.test.js": b""}
+    assert changed_tests(before, gone).now("test/sum.test.js::halves") is None
+    kept = {**gone, "sum.js": definition.encode()}
+    assert changed_tests(before, kept).now("test/sum.test.js::halves") is not None

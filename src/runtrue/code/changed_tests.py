@@ -22,13 +22,18 @@ _ALIKE, _ALIKE_TEST = 0.5, 0.7
 _TOKEN = re.compile(r"\w+|[^\w\s]")
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 #: What begins a definition, by language; the group is its name. A test may have a title instead.
-_SCRIPT = (
-    r"\b(?:it|test|specify)\b(?:\s*\.\s*\w+)*\s*\(\s*(?P<q>[\"'`])(?P<title>(?:\\.|(?!(?P=q)).)*)(?P=q)"
+_SCRIPT = re.compile(
+    r"\b(?:it|test|specify)\b(?:\s*\.\s*\w+)*\s*\(\s*"
+    r"(?P<quote>[\"'`])(?P<title>(?:\\.|(?!(?P=quote)).)*)(?P=quote)"
     r"|\b(?:function\s*\*?|class|const|let|var|interface|type|enum)\s+(?P<name>[A-Za-z_$][\w$]*)"
+    r"|\bexports\.(?P<export>[A-Za-z_$][\w$]*)\s*="
+    r"|^[ \t]*(?:(?:async|static|get|set)\s+)*(?!(?:if|for|while|switch|catch|function)\b)"
+    r"(?P<method>[A-Za-z_$][\w$]*)\s*\([^()]*\)\s*\{",
+    re.M,
 )
 _BEGINNINGS = {
-    Language.JAVASCRIPT: re.compile(_SCRIPT),
-    Language.TYPESCRIPT: re.compile(_SCRIPT),
+    Language.JAVASCRIPT: _SCRIPT,
+    Language.TYPESCRIPT: _SCRIPT,
     Language.GO: re.compile(r"^(?:func\s+(?:\([^)]*\)\s*)?|type\s+)(?P<name>\w+)", re.M),
     Language.RUST: re.compile(r"\b(?:fn|struct|enum|trait|const|static)\s+(?P<name>\w+)"),
     Language.JAVA: re.compile(
@@ -215,9 +220,10 @@ def _python(scope: ast.AST, outer: tuple[str, ...]) -> Iterator[tuple[str, str]]
 def _with_braces(text: str, beginning: re.Pattern[str]) -> Iterator[tuple[str, str]]:
     """Yield each definition up to the next one: near enough to recognise it."""
     starts = list(beginning.finditer(text))
-    ends = [*(start.start() for start in starts[1:]), len(text)]
-    for start, end in zip(starts, ends, strict=True):
+    for number, start in enumerate(starts):
+        end = starts[number + 1].start() if number + 1 < len(starts) else len(text)
         found = start.groupdict()
-        name = found.get("title") or found.get("name") or found.get("kind") or ""
+        found.pop("quote", None)
+        name = next((one for one in found.values() if one), "")
         body = (line.strip() for line in text[start.end() : end].splitlines())
         yield name, "\n".join(line for line in body if line)

@@ -29,6 +29,8 @@ from runtrue.loop import Workplace
 _LEAST, _PLENTY = 3, 12
 #: Edits that are tried at most; tests that are looked at by themselves.
 _MOST, _SUSPECTS = 40, 5
+#: How many times longer the first run of the tests may take than trying edits.
+_FIRST_RUN = 6
 #: Calls of a test that are made again.
 _CALLS = 12
 #: What a failed assertion raises, with pytest and with unittest.
@@ -50,7 +52,10 @@ class IdleTest:
 
 @dataclass(slots=True, kw_only=True)
 class MutantReport:
-    """What came of trying edits on some tests; `unknown` says why that is not known of all."""
+    """What came of trying edits on some tests; `unknown` says why that is not known of all.
+
+    `tests` is how many of them run one of the lines, `noticing` those that noticed an edit.
+    """
 
     tests: int = 0
     tried: int = 0
@@ -69,16 +74,22 @@ async def try_mutants(
 ) -> MutantReport:
     """Edit some lines, given by file, and see which of the wanted tests notice.
 
-    `check` runs them, and `alone` returns the check that runs a single one.
+    `check` runs them, and `alone` returns the check that runs a single one. The time is that for
+    trying edits: the first run of the unchanged tests may take some times as long.
     """
     report = MutantReport()
     try:
-        async with asyncio.timeout(seconds):
-            suspects = await _clear(check, workplace, lines, is_wanted, report)
+        async with asyncio.timeout(_FIRST_RUN * seconds), Prover.open(check, workplace) as prover:
+            baseline = await prover.baseline()
+            limit = asyncio.timeout(seconds)
+            async with limit:
+                suspects = await _clear(prover, baseline, workplace, lines, is_wanted, report)
+        left = (limit.when() or 0.0) - asyncio.get_running_loop().time()
+        async with asyncio.timeout(left):
             for test in suspects[:_SUSPECTS]:
                 await _look_closer(alone(test), workplace, lines, report)
-            if len(suspects) > _SUSPECTS:
-                report.unknown = f"{len(suspects) - _SUSPECTS} tests were not looked at"
+        if len(suspects) > _SUSPECTS:
+            report.unknown = f"{len(suspects) - _SUSPECTS} tests were not looked at"
     except TimeoutError:
         report.unknown = f"the time was up after {seconds:g} s"
     except Unprovable as error:
@@ -87,30 +98,29 @@ async def try_mutants(
 
 
 async def _clear(
-    check: CommandCheck,
+    prover: Prover,
+    baseline: Baseline,
     workplace: Workplace,
     lines: Lines,
     is_wanted: Callable[[str], bool],
     report: MutantReport,
 ) -> list[str]:
     """Return the wanted tests that run some of the lines and notice no edit of them."""
-    async with Prover.open(check, workplace) as prover:
-        baseline = await prover.baseline()
-        wanted = {case.test: case for case in _steady(baseline) if is_wanted(case.test)}
-        reached = {test: one for test, case in wanted.items() if (one := _run_by(case, lines))}
-        report.tests = len(reached)
-        programs = _programs(workplace, {file for one in reached.values() for file in one})
-        for edit in itertools.islice(_edits(programs, _union(reached.values())), _MOST):
-            left = [
-                test
-                for test, own in reached.items()
-                if test not in report.noticing and edit.line in own.get(edit.file, ())
-            ]
-            report.tried += bool(left)
-            await _clear_by(edit, left, prover, programs, report)
-            if report.noticing.issuperset(reached):
-                break
-        return [test for test in reached if test not in report.noticing]
+    wanted = {case.test: case for case in _steady(baseline) if is_wanted(case.test)}
+    reached = {test: one for test, case in wanted.items() if (one := _run_by(case, lines))}
+    report.tests = len(reached)
+    programs = _programs(workplace, {file for one in reached.values() for file in one})
+    for edit in _edits(programs, _union(reached.values())):
+        left = [
+            test
+            for test, own in reached.items()
+            if test not in report.noticing and edit.line in own.get(edit.file, ())
+        ]
+        report.tried += bool(left)
+        await _clear_by(edit, left, prover, programs, report)
+        if report.noticing.issuperset(reached) or report.tried == _MOST:
+            break
+    return [test for test in reached if test not in report.noticing]
 
 
 async def _clear_by(
@@ -201,15 +211,14 @@ def _programs(workplace: Workplace, files: Iterable[str]) -> dict[str, Program]:
 
 def _edits(programs: Mapping[str, Program], lines: Lines) -> Iterator[Edit]:
     """Yield edits of some lines, by turns of the lines, the most telling of each first."""
-    found: defaultdict[tuple[str, int], list[Edit]] = defaultdict(list)
+    sites: defaultdict[tuple[str, int], list[ast.AST]] = defaultdict(list)
     for file, program in programs.items():
         for node in ast.walk(program.tree):
             if isinstance(node, _SITES) and node.lineno in lines.get(file, ()):
-                own = (edit for edit in _edits_of(program, node) if edit.line in lines[file])
-                found[file, node.lineno] += own
-    ranked = (iter(sorted(edits, key=_rank)) for _, edits in sorted(found.items()))
+                sites[file, node.lineno].append(node)
+    turns = [_edits_of_line(programs[file], line, nodes) for (file, line), nodes in sites.items()]
     seen: set[str] = set()
-    for edit in _by_turns(list(ranked)):
+    for edit in _by_turns(turns):
         with suppress(SyntaxError, ValueError, RecursionError, MemoryError):
             shape = ast.dump(ast.parse(edit.applied(programs[edit.file].text)))
             if shape not in seen and shape != ast.dump(programs[edit.file].tree):
@@ -217,11 +226,16 @@ def _edits(programs: Mapping[str, Program], lines: Lines) -> Iterator[Edit]:
                 yield edit
 
 
-def _edits_of(program: Program, node: ast.AST) -> Iterator[Edit]:
-    if isinstance(node, ast.Constant) and isinstance(node.value, str):
-        return  # it may be a docstring, or a message that nobody reads
-    site = EditSite(program=program, node=node)
-    yield from (edit for operator in OPERATORS for edit in operator(site))
+def _edits_of_line(program: Program, line: int, nodes: Sequence[ast.AST]) -> Iterator[Edit]:
+    """Yield the edits of a line; they are made when the first is asked for."""
+    sites = [
+        EditSite(program=program, node=node)
+        for node in nodes
+        # It may be a docstring, or a message that nobody reads.
+        if not (isinstance(node, ast.Constant) and isinstance(node.value, str))
+    ]
+    edits = (edit for site in sites for operator in OPERATORS for edit in operator(site))
+    yield from sorted((edit for edit in edits if edit.line == line), key=_rank)
 
 
 def _rank(edit: Edit) -> int:
