@@ -27,6 +27,7 @@ from runtrue.loop import (
     Fix,
     FixPart,
     History,
+    Hunk,
     Mode,
     Notice,
     Reason,
@@ -47,6 +48,7 @@ class FixReport:
     files: tuple[str, ...] = ()
     added: int = 0
     removed: int = 0
+    hunks: tuple[Hunk, ...] = ()
     parts: tuple[FixPart, ...] = ()
     skipped: tuple[Skip, ...] = ()
 
@@ -130,6 +132,9 @@ class CodeReport:
     suspicious: tuple[str, ...] = ()
     #: The tests that a fix turned green which did not fix all of them; its patch is offered.
     gained: tuple[str, ...] = ()
+    #: The diff without the places that no failing test needs, and its file, where that is offered.
+    reduced: str | None = None
+    reduced_patch: str | None = None
     diff: str = ""
     patch: str | None = None
     patch_root: str | None = None
@@ -200,6 +205,8 @@ def report_of(state: CodeState, status: RunState) -> CodeReport:
         confidence_reason=confidence.reason if confidence else None,
         suspicious=_suspicious(history, attempt) if attempt else (),
         gained=turned_green(history, attempt) if attempt and not attempt.passed else (),
+        reduced=attempt.fix.reduced or None if attempt and attempt.fix else None,
+        reduced_patch=attempt.fix.reduced_patch if attempt and attempt.fix else None,
         diff=state.diff or (offer.diff if offer else ""),
         patch=state.patch or (offer.patch if offer else None),
         patch_root=state.patch_root,
@@ -340,7 +347,12 @@ def _flaky(attempt: Attempt) -> tuple[str, ...]:
 
 def _fix(fix: Fix) -> FixReport:
     return FixReport(
-        files=fix.files, added=fix.added, removed=fix.removed, parts=fix.parts, skipped=fix.skipped
+        files=fix.files,
+        added=fix.added,
+        removed=fix.removed,
+        hunks=fix.hunks,
+        parts=fix.parts,
+        skipped=fix.skipped,
     )
 
 

@@ -67,6 +67,7 @@ if TYPE_CHECKING:
         Fix,
         FixPart,
         History,
+        Hunk,
         Reason,
         Rejection,
         Revision,
@@ -129,7 +130,7 @@ __all__ = lazy_exports(
         "fingerprint": "fingerprint normalise",
         "hand_over": "EXPIRED answer_of take_back",
         "history": (
-            "COUNTED Answer Attempt Fix FixPart History Reason Rejection Revision Skip Spent"
+            "COUNTED Answer Attempt Fix FixPart History Hunk Reason Rejection Revision Skip Spent"
         ),
         "lineage": "fixed_findings lineage",
         "notification": "Notification",

@@ -170,6 +170,7 @@ class _Climb:
             usage=proposal.usage,
             trace=proposal.trace,
             confidence=proposal.confidence,
+            candidate=edit.candidate,
             signs=() if fixer.trusted else self._signs(edit, before, findings),
         )
         emit(

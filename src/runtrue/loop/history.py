@@ -39,6 +39,8 @@ class FixPart:
     trace: dict[str, Any] | None = None
     #: How sure it is to be right and why, where something besides the checks says so.
     confidence: Confidence | None = None
+    #: The candidate after its edits.
+    candidate: str = ""
     #: What its edits have in common with edits that only get around the tests.
     signs: tuple[str, ...] = ()
 
@@ -49,6 +51,19 @@ class Skip:
 
     fixer: str
     reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hunk:
+    """One place that a fix changes: who changed it, and the failing tests that need it."""
+
+    file: str
+    line: int
+    removed: int
+    added: int
+    fixer: str
+    tests: tuple[str, ...] = ()
+    needed: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,6 +78,12 @@ class Fix:
     checks: tuple[str, ...] = ()
     added: int = 0
     removed: int = 0
+    #: The places that it changes, where there are several and it passes.
+    hunks: tuple[Hunk, ...] = ()
+    #: The diff without the places that no failing test needs, where that is only offered, and the
+    #: file of its patch.
+    reduced: str = ""
+    reduced_patch: str | None = None
 
     @property
     def files(self) -> tuple[str, ...]:

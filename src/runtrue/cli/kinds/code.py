@@ -95,6 +95,19 @@ def _gained(report: CodeReport) -> list[str]:
     ]
 
 
+def _reduced(report: CodeReport) -> list[str]:
+    """Return the places that a fix changes and that no failing test needs."""
+    fix = next((one.fix for one in reversed(report.attempts) if one.fix), None)
+    spare = [hunk for hunk in fix.hunks if not hunk.needed] if fix else []
+    if not spare:
+        return []
+    where = ", ".join(f"{hunk.file}:{hunk.line}" for hunk in spare[:_NAMED])
+    places = f"{counted(len(spare), 'place')} that no failing test needs: {where}"
+    if report.reduced_patch is None:
+        return [f"dropped {places}"]
+    return [f"it changes {places}", f"a smaller patch without: {report.reduced_patch}"]
+
+
 def _escalations(report: CodeReport) -> list[str]:
     lines = [f"flagged: {flag.replace('_', ' ')}" for flag in report.flags]
     for notice in report.notices:
@@ -151,7 +164,7 @@ def _next(report: CodeReport) -> list[str]:
 
 
 _PARTS = (
-    *(_reason, _regressions, _proof, _gained, _confidence),
+    *(_reason, _regressions, _proof, _gained, _reduced, _confidence),
     *(_escalations, _memory, _absent_fixers, _next),
 )
 
