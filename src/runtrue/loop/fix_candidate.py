@@ -171,6 +171,7 @@ class _Climb:
             trace=proposal.trace,
             confidence=proposal.confidence,
             candidate=edit.candidate,
+            alternatives=proposal.alternatives,
             signs=() if fixer.trusted else self._signs(edit, before, findings),
         )
         emit(

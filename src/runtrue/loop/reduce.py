@@ -5,7 +5,6 @@ Of search, memory and tools the smaller fix is taken; of agents, models and peop
 
 from __future__ import annotations
 
-import difflib
 import math
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from runtrue.flow import Run
+from runtrue.loop.alternatives import Replacement, replaced, replacements
 from runtrue.loop.edit import EditRules, guard_edit
 from runtrue.loop.evidence import turned_green
 from runtrue.loop.finding import Outcome, Verdict
@@ -83,18 +83,6 @@ async def _reduce(workshop: Workshop, history: History) -> Reduction:
 
 
 @dataclass(slots=True)
-class _Place:
-    """One place of a file: the lines before and after."""
-
-    file: str
-    start: int
-    end: int
-    new: list[str]
-    line: int
-    old: list[str]
-
-
-@dataclass(slots=True)
 class _Reducing:
     workshop: Workshop
     history: History
@@ -107,14 +95,14 @@ class _Reducing:
         chain = list(lineage(self.history, latest.candidate))
         base = chain[-1].fix.base if chain[-1].fix else latest.candidate
         old, new = self._texts(base, latest.candidate)
-        places = [place for file in new for place in _places(file, old[file], new[file])]
+        places = [place for file in new for place in replacements(file, old[file], new[file])]
         if len(places) < 2:
             return Reduction()
         expected = sum(verdict.seconds for verdict in latest.verdicts)
         left = min(Budget.left(self.workshop.policy, self.history).seconds, _MOST_SECONDS)
         self._until = time.monotonic() + left - expected
         dropped = await self._droppable(places, old, latest.candidate)
-        hunks = tuple(self._hunk(at, place, at in dropped) for at, place in enumerate(places))
+        hunks = tuple(self._hunks(places, old, dropped))
         if not dropped:
             sandbox.restore(latest.candidate)
             return Reduction(hunks=hunks)
@@ -150,7 +138,7 @@ class _Reducing:
         return old, new
 
     async def _droppable(
-        self, places: Sequence[_Place], old: Mapping[str, str], candidate: str
+        self, places: Sequence[Replacement], old: Mapping[str, str], candidate: str
     ) -> set[int]:
         size = math.ceil(len(places) / _MOST_RUNS)
         dropped: set[int] = set()
@@ -200,12 +188,12 @@ class _Reducing:
         self,
         candidate: str,
         old: Mapping[str, str],
-        kept: Sequence[_Place],
-        places: Sequence[_Place],
+        kept: Sequence[Replacement],
+        places: Sequence[Replacement],
     ) -> str:
         """Return the candidate with only some places of the fix."""
         texts = {
-            file: _with_places(old[file], [place for place in kept if place.file == file])
+            file: replaced(old[file], [place for place in kept if place.file == file])
             for file in {place.file for place in places}
         }
         sandbox = self.workshop.sandbox
@@ -213,26 +201,31 @@ class _Reducing:
         rules = EditRules(trusted=True)
         return guard_edit(sandbox, candidate, rules, texts={**texts}).candidate
 
-    def _hunk(self, at: int, place: _Place, is_dropped: bool) -> Hunk:
-        return Hunk(
-            file=place.file,
-            line=place.line,
-            removed=len(place.old),
-            added=len(place.new),
-            fixer=self._origin(place),
-            tests=self._needed_by.get(at, ()),
-            needed=not is_dropped,
-        )
+    def _hunks(
+        self, places: Sequence[Replacement], old: Mapping[str, str], dropped: set[int]
+    ) -> Iterator[Hunk]:
+        shift: dict[str, int] = {}
+        for at, place in enumerate(places):
+            lines = old[place.file].splitlines(keepends=True)[place.start : place.end]
+            added = len(place.text.splitlines())
+            yield Hunk(
+                file=place.file,
+                line=place.start + 1 + shift.get(place.file, 0),
+                removed=len(lines),
+                added=added,
+                fixer=self._origin(place, "".join(lines)),
+                tests=self._needed_by.get(at, ()),
+                needed=at not in dropped,
+            )
+            shift[place.file] = shift.get(place.file, 0) + added - len(lines)
 
-    def _origin(self, place: _Place) -> str:
+    def _origin(self, place: Replacement, old: str) -> str:
         """Return the first fixer after whose edit a place was as it is now."""
         parts = _parts(self.history, self.history.latest)
-        new, old = "".join(place.new), "".join(place.old)
         for fixer, candidate in parts:
-            text = (self.workshop.sandbox.read(place.file, candidate) or b"").decode(
-                errors="replace"
-            )
-            if new in text if new else old not in text:
+            content = self.workshop.sandbox.read(place.file, candidate) or b""
+            text = content.decode(errors="replace")
+            if place.text in text if place.text else old not in text:
                 return fixer
         return parts[-1][0]
 
@@ -244,18 +237,3 @@ class _Reducing:
         smaller = patch.with_suffix(".reduced.patch")
         sandbox.settle(candidate, smaller)
         return diff, str(smaller)
-
-
-def _places(file: str, old: str, new: str) -> Iterator[_Place]:
-    before, after = old.splitlines(keepends=True), new.splitlines(keepends=True)
-    matcher = difflib.SequenceMatcher(a=before, b=after, autojunk=False)
-    for tag, i, j, k, m in matcher.get_opcodes():
-        if tag != "equal":
-            yield _Place(file, i, j, after[k:m], k + 1, before[i:j])
-
-
-def _with_places(old: str, places: Sequence[_Place]) -> str:
-    lines = old.splitlines(keepends=True)
-    for place in sorted(places, key=lambda one: -one.start):
-        lines[place.start : place.end] = place.new
-    return "".join(lines)

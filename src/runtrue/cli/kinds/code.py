@@ -81,6 +81,21 @@ def _confidence(report: CodeReport) -> list[str]:
     return [confidence_line(report), *(f"suspicious: {sign}" for sign in report.suspicious[1:])]
 
 
+def _alternatives(report: CodeReport) -> list[str]:
+    """Return an input for each other fix that passes, and what it gives there."""
+    lines = []
+    for one in report.alternatives:
+        call, gives, instead = one.example.call, one.example.gives, one.example.instead
+        lines.append(f"{one.number}. {one.says} (confidence {one.confidence:.2f})")
+        lines.append(f"   {call}: {gives}, and not {instead} as above")
+    return [f"{counted(len(report.alternatives), 'other edit')} would pass:", *lines] * bool(lines)
+
+
+def _test(report: CodeReport) -> list[str]:
+    test = report.proposed_test
+    return ["as a test:", *(f"  {line}" for line in test.splitlines())] if test else []
+
+
 def _gained(report: CodeReport) -> list[str]:
     """Return what a run that failed has fixed all the same, and how to take that."""
     if report.status == "running" or not (report.gained and report.patch):
@@ -165,7 +180,7 @@ def _next(report: CodeReport) -> list[str]:
 
 _PARTS = (
     *(_reason, _regressions, _proof, _gained, _reduced, _confidence),
-    *(_escalations, _memory, _absent_fixers, _next),
+    *(_alternatives, _test, _escalations, _memory, _absent_fixers, _next),
 )
 
 
@@ -276,6 +291,8 @@ class CodeKind(RunKind[CodeReport]):
             click.echo(f"  read the diff: {asked['patch']}")
             click.echo(f"  it is right: runtrue runs resume {run_id} --answer yes")
             click.echo(f"  it is not: runtrue runs resume {run_id} --answer no")
+            if asked["alternatives"]:
+                click.echo(f"  another one is: runtrue runs resume {run_id} --answer NUMBER")
             return
         if asked.get("apply"):
             click.echo(f"  apply the diff: runtrue runs resume {run_id} --answer yes")
@@ -288,5 +305,5 @@ class CodeKind(RunKind[CodeReport]):
     def print_offer(self, report: CodeReport, question: Question) -> None:
         """Print the diff that may be applied, and what the checks said of it."""
         print_diff(question.question["diff"])
-        for line in (*_proof(report), *_confidence(report)):
+        for line in (*_proof(report), *_confidence(report), *_alternatives(report)):
             click.echo(line)

@@ -15,9 +15,12 @@ from dataclasses import dataclass
 
 from runtrue.fixers.search.edit import parsed
 from runtrue.fixers.search.proposals import EditSet
+from runtrue.loop import Example
 
 #: A candidate's behaviour: one digest for each input.
 Behaviour = tuple[str, ...]
+#: The digest of an input for which there was no time.
+NOT_TRIED = "not tried"
 #: The confidence in a doubtful candidate.
 _DOUBTFUL = 0.05
 #: No confidence of a search is larger: the tests are its only evidence.
@@ -40,6 +43,7 @@ class RankedEdits:
     confidence: float
     #: How many others behave just like it, where that is known.
     alike: int | None = None
+    behaviour: Behaviour | None = None
 
 
 def clumsiness(texts: Iterable[str]) -> tuple[int, int]:
@@ -106,9 +110,28 @@ def rank_edits(
             if candidates[at].doubt
             else round(min(most, votes[keys[at]] / total), 2),
             alike=None if behaviours[at] is None else alike[keys[at]] - 1,
+            behaviour=behaviours[at],
         )
         for at in sorted(range(len(candidates)), key=rank)
     ]
+
+
+def shortest_difference(
+    chosen: Behaviour | None, other: Behaviour | None, calls: Sequence[tuple[str, str]]
+) -> Example | None:
+    """Return the shortest call on which two candidates differ, and what each gives.
+
+    `calls` are the module and the text of each input.
+    """
+    if chosen is None or other is None:
+        return None
+    found = [
+        Example(call=call, module=module, gives=theirs, instead=ours)
+        for (module, call), ours, theirs in zip(calls, chosen, other, strict=False)
+        if ours != theirs and NOT_TRIED not in (ours, theirs)
+    ]
+    # One that a test can simply call says most.
+    return min(found, key=lambda one: (not one.module, len(one.call), one.call), default=None)
 
 
 def _keeps(behaviour: Behaviour | None, original: Behaviour | None) -> float:

@@ -9,7 +9,7 @@ from typing import Any
 
 from runtrue.checks import CommandCheck
 from runtrue.flow import Event
-from runtrue.loop import Workplace
+from runtrue.loop import Example, Workplace
 
 
 class Stopped(StrEnum):
@@ -35,6 +35,8 @@ class Solution:
     alike: int | None = None
     #: The failing tests that it does not fix.
     left: tuple[str, ...] = ()
+    #: An input on which it behaves otherwise than the best one, of the first that behaves so.
+    example: Example | None = None
 
 
 @dataclass(slots=True, kw_only=True)

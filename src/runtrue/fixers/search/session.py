@@ -15,7 +15,7 @@ import contextlib
 import math
 import time
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +35,13 @@ from runtrue.fixers.search.fresh_prover import FreshProver
 from runtrue.fixers.search.localise import Suspicion, suspicion
 from runtrue.fixers.search.priors import Priors
 from runtrue.fixers.search.proposals import EditSet, Proposals
-from runtrue.fixers.search.rank import Behaviour, RankedEdits, clumsiness, rank_edits
+from runtrue.fixers.search.rank import (
+    Behaviour,
+    RankedEdits,
+    clumsiness,
+    rank_edits,
+    shortest_difference,
+)
 from runtrue.fixers.search.report import Searching, SearchReport, SearchScope, Solution, Stopped
 from runtrue.fixers.search.syntax import SyntaxFix, parses, repairs
 from runtrue.loop import write_texts
@@ -252,11 +258,19 @@ class SearchSession:
         original = None
         if len(found) > 1:
             compared = [one.texts(self._base_of(one)) for one in found[:_COMPARED]]
-            original, *seen = await self._behaviours(prover, ({}, *compared))
-            behaviours[: len(seen)] = seen
+            original, *known = await self._behaviours(prover, ({}, *compared))
+            behaviours[: len(known)] = known
         clumsy = [clumsiness(one.texts(self._base_of(one)).values()) for one in found]
         choices = rank_edits(found, behaviours, original, clumsy=clumsy, tests=tests)
-        self.report.solutions = [self._solution(choice) for choice in choices]
+        seen: set[Behaviour | None] = {choices[0].behaviour}
+        for choice in choices:
+            solution = self._solution(choice)
+            if choice.behaviour not in seen:
+                seen.add(choice.behaviour)
+                best = choices[0].behaviour
+                example = shortest_difference(best, choice.behaviour, prover.calls)
+                solution = replace(solution, example=example)
+            self.report.solutions.append(solution)
         self.report.steps.append({"step": "choose", "passing": len(found)})
 
     async def _behaviours(
