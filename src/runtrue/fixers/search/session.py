@@ -133,7 +133,7 @@ class SearchSession:
             finally:
                 self._note("search", search.tally, targets, baseline)
             if found:
-                await self._rank_by_behaviour(prover, found, len(baseline.cases))
+                await self._rank_by_behaviour(prover, found, baseline, len(targets))
                 return False
             part = None if last or len(targets) < 2 else await search.best_part()
         if part is None:
@@ -252,7 +252,7 @@ class SearchSession:
         )
 
     async def _rank_by_behaviour(
-        self, prover: Prover | FreshProver, found: list[EditSet], tests: int
+        self, prover: Prover | FreshProver, found: list[EditSet], baseline: Baseline, failing: int
     ) -> None:
         behaviours: list[Behaviour | None] = [None] * len(found)
         original = None
@@ -261,7 +261,10 @@ class SearchSession:
             original, *known = await self._behaviours(prover, ({}, *compared))
             behaviours[: len(known)] = known
         clumsy = [clumsiness(one.texts(self._base_of(one)).values()) for one in found]
-        choices = rank_edits(found, behaviours, original, clumsy=clumsy, tests=tests)
+        tests = len(baseline.cases)
+        choices = rank_edits(
+            found, behaviours, original, clumsy=clumsy, tests=tests, failing=failing
+        )
         seen: set[Behaviour | None] = {choices[0].behaviour}
         for choice in choices:
             solution = self._solution(choice)
