@@ -231,9 +231,20 @@ def _ask_here(journal: Journal, home: Home, run: RunRow, *, as_json: bool) -> bo
         return False
     kind_of(run).print_offer(report_of_run(journal, home, run), question)
     try:
-        yes = click.confirm("Apply these changes?", default=False, err=True)
+        answer = _answer_here(question.question.get("alternatives") or 0)
     except click.Abort:
         click.echo(err=True)
         return False
-    journal.answer(run.id, "yes" if yes else "no")
+    journal.answer(run.id, answer)
     return True
+
+
+def _answer_here(alternatives: int) -> str:
+    """Return yes, no, or the number of another fix, where there are some."""
+    if not alternatives:
+        yes = click.confirm("Apply these changes?", default=False, err=True)
+        return "yes" if yes else "no"
+    numbers = [str(number) for number in range(2, alternatives + 2)]
+    which = click.Choice(["y", "n", *numbers])
+    text = f"Apply these changes, or number {', '.join(numbers)}?"
+    return str(click.prompt(text, type=which, default="n", err=True))

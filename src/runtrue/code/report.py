@@ -23,17 +23,21 @@ from runtrue.loop import (
     Budget,
     Condition,
     Decision,
+    Example,
     Finding,
     Fix,
     FixPart,
     History,
+    Hunk,
     Mode,
     Notice,
     Reason,
     Response,
     Skip,
     Verdict,
+    chosen,
     confidence_in,
+    is_yes,
     lineage,
     turned_green,
 )
@@ -47,6 +51,7 @@ class FixReport:
     files: tuple[str, ...] = ()
     added: int = 0
     removed: int = 0
+    hunks: tuple[Hunk, ...] = ()
     parts: tuple[FixPart, ...] = ()
     skipped: tuple[Skip, ...] = ()
 
@@ -108,6 +113,20 @@ class EscalationReport:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class AlternativeReport:
+    """Another fix that passes: what it changes, and an input on which it behaves otherwise.
+
+    `number` is what a person answers to choose it; 1 is the fix that the report is about.
+    """
+
+    number: int
+    says: str
+    confidence: float
+    diff: str
+    example: Example
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CodeReport:
     """The report of `runtrue fix`, `code` and `gate`. What a kind of run lacks is left out."""
 
@@ -135,8 +154,14 @@ class CodeReport:
     confidence: float | None = None
     confidence_reason: str | None = None
     suspicious: tuple[str, ...] = ()
+    #: Other fixes that pass and behave otherwise, and the test that a person's choice amounts to.
+    alternatives: tuple[AlternativeReport, ...] = ()
+    proposed_test: str | None = None
     #: The tests that a fix turned green which did not fix all of them; its patch is offered.
     gained: tuple[str, ...] = ()
+    #: The diff without the places that no failing test needs, and its file, where that is offered.
+    reduced: str | None = None
+    reduced_patch: str | None = None
     diff: str = ""
     patch: str | None = None
     patch_root: str | None = None
@@ -209,7 +234,11 @@ def report_of(state: CodeState, status: RunState) -> CodeReport:
         confidence=round(confidence.value, 2) if confidence else None,
         confidence_reason=confidence.reason if confidence else None,
         suspicious=_suspicious(history, attempt) if attempt else (),
+        alternatives=_alternatives(attempt) if attempt else (),
+        proposed_test=_proposed_test(history),
         gained=turned_green(history, attempt) if attempt and not attempt.passed else (),
+        reduced=attempt.fix.reduced or None if attempt and attempt.fix else None,
+        reduced_patch=attempt.fix.reduced_patch if attempt and attempt.fix else None,
         diff=state.diff or (offer.diff if offer else ""),
         patch=state.patch or (offer.patch if offer else None),
         patch_root=state.patch_root,
@@ -330,6 +359,30 @@ def _suspicious(history: History, attempt: Attempt) -> tuple[str, ...]:
     return tuple(dict.fromkeys(s for fix in fixes if fix for part in fix.parts for s in part.signs))
 
 
+def _alternatives(attempt: Attempt) -> tuple[AlternativeReport, ...]:
+    return tuple(
+        AlternativeReport(
+            number=number,
+            says=one.says,
+            confidence=one.confidence,
+            diff=one.diff,
+            example=one.example,
+        )
+        for number, one in enumerate(attempt.alternatives, start=2)
+    )
+
+
+def _proposed_test(history: History) -> str | None:
+    """Return what a person has said about a fix and its alternatives, as a test."""
+    for answer in reversed(history.answers):
+        others = history.attempts[answer.attempts - 1].alternatives if answer.attempts else ()
+        if one := chosen(others, answer.text):
+            return one.example.as_test(one.example.gives)
+        if others and is_yes(answer.text):
+            return others[0].example.as_test(others[0].example.instead)
+    return None
+
+
 def _limit(request: CodeRequest, history: History, index: int) -> int:
     """Return how many attempts there could be, as it stood when this one began.
 
@@ -368,7 +421,12 @@ def _flaky(attempt: Attempt) -> tuple[str, ...]:
 
 def _fix(fix: Fix) -> FixReport:
     return FixReport(
-        files=fix.files, added=fix.added, removed=fix.removed, parts=fix.parts, skipped=fix.skipped
+        files=fix.files,
+        added=fix.added,
+        removed=fix.removed,
+        hunks=fix.hunks,
+        parts=fix.parts,
+        skipped=fix.skipped,
     )
 
 

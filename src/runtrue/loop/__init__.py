@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from runtrue._lazy import lazy_exports
 
 if TYPE_CHECKING:
+    from runtrue.loop.alternatives import Alternative, Example, chosen, replacements, unified_diff
     from runtrue.loop.analysis import Analysis
     from runtrue.loop.bounds import Bounds, as_pattern, matches
     from runtrue.loop.cause import (
@@ -68,6 +69,7 @@ if TYPE_CHECKING:
         Fix,
         FixPart,
         History,
+        Hunk,
         Reason,
         Rejection,
         Revision,
@@ -108,6 +110,7 @@ if TYPE_CHECKING:
 __all__ = lazy_exports(
     __name__,
     {
+        "alternatives": "Alternative Example chosen replacements unified_diff",
         "analysis": "Analysis",
         "bounds": "Bounds as_pattern matches",
         "cause": (
@@ -132,7 +135,7 @@ __all__ = lazy_exports(
         "fingerprint": "fingerprint normalise",
         "hand_over": "EXPIRED answer_of take_back",
         "history": (
-            "COUNTED Answer Attempt Fix FixPart History Reason Rejection Revision Skip Spent"
+            "COUNTED Answer Attempt Fix FixPart History Hunk Reason Rejection Revision Skip Spent"
         ),
         "known": "Known drop_known_findings",
         "lineage": "fixed_findings lineage",

@@ -192,6 +192,8 @@ class _Climb:
             usage=proposal.usage,
             trace=proposal.trace,
             confidence=proposal.confidence,
+            candidate=edit.candidate,
+            alternatives=proposal.alternatives,
             signs=() if fixer.trusted else self._signs(edit, before, findings),
         )
         emit(

@@ -10,8 +10,10 @@ from functools import partial
 from typing import Any
 
 from runtrue.flow import Run, RunState, emit
+from runtrue.loop.alternatives import Alternative, chosen
+from runtrue.loop.confidence import Confidence
 from runtrue.loop.decide import Action, Decision, Why
-from runtrue.loop.edit import PERSON, guard_edit
+from runtrue.loop.edit import PERSON, EditRules, guard_edit
 from runtrue.loop.escalation import Response
 from runtrue.loop.events import Escalated, FixExhausted
 from runtrue.loop.evidence import confidence_in
@@ -70,6 +72,7 @@ async def ask_whether_right(run: Run, workshop: Workshop, state: RepairState) ->
         "diff": offer.diff,
         "patch": offer.patch,
         "sandbox": offer.sandbox,
+        "alternatives": len(history.latest.alternatives),
     }
     answer = await run.ask("ask_whether_right", question)
     if answer == EXPIRED:
@@ -128,8 +131,13 @@ async def take_back(
     What was only advised, about a candidate that is known, is decided on instead.
     """
     before = state.candidate
-    fix = await run.step(step, partial(persons_fix, workshop), before)
     latest, text = state.history.latest, state.history.answers[-1].text.strip()
+    if latest.passed and (alternative := chosen(latest.alternatives, text)):
+        inputs = (latest.base_of_alternatives, alternative)
+        fix = await run.step("choose", partial(_choose, workshop), *inputs)
+        state.fix, state.candidate = fix, fix.candidate
+        return True
+    fix = await run.step(step, partial(persons_fix, workshop), before)
     if latest.passed and fix.candidate == before:
         # Somebody was asked whether it is right: there is nothing to check, only to decide.
         return False
@@ -151,6 +159,24 @@ async def take_back(
         return False
     state.fix, state.candidate = fix, fix.candidate
     return True
+
+
+def _choose(workshop: Workshop, before: str, alternative: Alternative) -> Fix:
+    """Make the fix that a person has chosen in place of the likeliest one."""
+    sandbox = workshop.sandbox
+    texts = {file: (sandbox.read(file, before) or b"").decode() for file in alternative.files}
+    rules = EditRules(redactor=workshop.hide)
+    edit = guard_edit(sandbox, before, rules, texts=alternative.texts(texts))
+    added, removed = sandbox.count_lines(before, edit.candidate)
+    part = FixPart(
+        fixer="search",
+        findings=(),
+        description=alternative.says,
+        files=readable(edit.files),
+        candidate=edit.candidate,
+        confidence=Confidence(value=1.0, reason="a person chose it among the edits that pass"),
+    )
+    return Fix(base=before, candidate=edit.candidate, parts=(part,), added=added, removed=removed)
 
 
 def persons_fix(workshop: Workshop, before: str) -> Fix:

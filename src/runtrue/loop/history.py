@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
+from runtrue.loop.alternatives import Alternative
 from runtrue.loop.analysis import Analysis
 from runtrue.loop.cause import COVERAGE_UNMET, SECURITY_ISSUE, TESTS_MISSING, Cause, cause_of
 from runtrue.loop.confidence import Confidence
@@ -47,6 +48,10 @@ class FixPart:
     trace: dict[str, Any] | None = None
     #: How sure it is to be right and why, where something besides the checks says so.
     confidence: Confidence | None = None
+    #: The candidate after its edits.
+    candidate: str = ""
+    #: Other edits of its that pass and behave otherwise.
+    alternatives: tuple[Alternative, ...] = ()
     #: What its edits have in common with edits that only get around the tests.
     signs: tuple[str, ...] = ()
 
@@ -57,6 +62,19 @@ class Skip:
 
     fixer: str
     reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hunk:
+    """One place that a fix changes: who changed it, and the failing tests that need it."""
+
+    file: str
+    line: int
+    removed: int
+    added: int
+    fixer: str
+    tests: tuple[str, ...] = ()
+    needed: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,6 +91,12 @@ class Fix:
     removed: int = 0
     #: The seconds that were waited before any fixer was asked.
     waited: float = 0.0
+    #: The places that it changes, where there are several and it passes.
+    hunks: tuple[Hunk, ...] = ()
+    #: The diff without the places that no failing test needs, where that is only offered, and the
+    #: file of its patch.
+    reduced: str = ""
+    reduced_patch: str | None = None
 
     @property
     def files(self) -> tuple[str, ...]:
@@ -152,6 +176,25 @@ class Attempt:
         """True if all that still blocks was found by gates, on code that passes its checks."""
         gates = (COVERAGE_UNMET, SECURITY_ISSUE, TESTS_MISSING)
         return all(finding.category in gates for finding in self.blocking)
+
+    @property
+    def alternatives(self) -> tuple[Alternative, ...]:
+        """Other fixes that pass as well, and behave otherwise."""
+        return next((p.alternatives for p in self._parts if p.alternatives), ())
+
+    @property
+    def base_of_alternatives(self) -> str:
+        """The candidate that the alternatives are edits of."""
+        base = self.fix.base if self.fix else self.candidate
+        for part in self._parts:
+            if part.alternatives:
+                return base
+            base = part.candidate or base
+        return base
+
+    @property
+    def _parts(self) -> tuple[FixPart, ...]:
+        return self.fix.parts if self.fix else ()
 
     def verdict(self, check: str) -> Verdict | None:
         """Return what the named check said, if it was run."""

@@ -14,6 +14,7 @@ from runtrue.loop.events import Escalated
 from runtrue.loop.fix_candidate import fix_candidate
 from runtrue.loop.hand_over import ask_person, ask_whether_right, take_back
 from runtrue.loop.history import History
+from runtrue.loop.reduce import reduce_fix
 from runtrue.loop.seams import Notice
 from runtrue.loop.workshop import RepairState, Workshop
 
@@ -29,6 +30,7 @@ async def repair(
     while True:
         if not is_checked:
             await check_candidate(run, workshop, state)
+            await reduce_fix(run, workshop, state)
             await analyse(run, workshop, state)
         decision = await decide_and_escalate(run, workshop, state)
         match decision.action:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
 from runtrue.confinement import Confinement
+from runtrue.loop.alternatives import Alternative
 from runtrue.loop.analysis import Analysis
 from runtrue.loop.bounds import Bounds
 from runtrue.loop.confidence import Confidence
@@ -154,6 +155,8 @@ class Proposal:
     trace: dict[str, Any] | None = None
     #: How sure the fix is to be right and why, where something besides the checks says so.
     confidence: Confidence | None = None
+    #: Other edits that pass and behave otherwise, for a person to choose from.
+    alternatives: tuple[Alternative, ...] = ()
 
 
 class Fixer(Protocol):

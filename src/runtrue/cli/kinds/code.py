@@ -111,6 +111,21 @@ def _confidence(report: CodeReport) -> list[str]:
     return [confidence_line(report), *(f"suspicious: {sign}" for sign in report.suspicious[1:])]
 
 
+def _alternatives(report: CodeReport) -> list[str]:
+    """Return an input for each other fix that passes, and what it gives there."""
+    lines = []
+    for one in report.alternatives:
+        call, gives, instead = one.example.call, one.example.gives, one.example.instead
+        lines.append(f"{one.number}. {one.says} (confidence {one.confidence:.2f})")
+        lines.append(f"   {call}: {gives}, and not {instead} as above")
+    return [f"{counted(len(report.alternatives), 'other edit')} would pass:", *lines] * bool(lines)
+
+
+def _test(report: CodeReport) -> list[str]:
+    test = report.proposed_test
+    return ["as a test:", *(f"  {line}" for line in test.splitlines())] if test else []
+
+
 def _gained(report: CodeReport) -> list[str]:
     """Return what a run that failed has fixed all the same, and how to take that."""
     if report.status == "running" or not (report.gained and report.patch):
@@ -123,6 +138,19 @@ def _gained(report: CodeReport) -> list[str]:
         f"to see it: runtrue runs diff {report.run_id}",
         f"to take it: runtrue runs apply {report.run_id}",
     ]
+
+
+def _reduced(report: CodeReport) -> list[str]:
+    """Return the places that a fix changes and that no failing test needs."""
+    fix = next((one.fix for one in reversed(report.attempts) if one.fix), None)
+    spare = [hunk for hunk in fix.hunks if not hunk.needed] if fix else []
+    if not spare:
+        return []
+    where = ", ".join(f"{hunk.file}:{hunk.line}" for hunk in spare[:_NAMED])
+    places = f"{counted(len(spare), 'place')} that no failing test needs: {where}"
+    if report.reduced_patch is None:
+        return [f"dropped {places}"]
+    return [f"it changes {places}", f"a smaller patch without: {report.reduced_patch}"]
 
 
 def _escalations(report: CodeReport) -> list[str]:
@@ -199,8 +227,8 @@ def _next(report: CodeReport) -> list[str]:
 
 
 _PARTS = (
-    *(_reason, _regressions, _restored, _proof, _gained, _known, _confidence),
-    *(_escalations, _memory, _absent_fixers, _next),
+    *(_reason, _regressions, _restored, _proof, _gained, _known, _reduced, _confidence),
+    *(_alternatives, _test, _escalations, _memory, _absent_fixers, _next),
 )
 
 
@@ -311,6 +339,8 @@ class CodeKind(RunKind[CodeReport]):
             click.echo(f"  read the diff: {asked['patch']}")
             click.echo(f"  it is right: runtrue runs resume {run_id} --answer yes")
             click.echo(f"  it is not: runtrue runs resume {run_id} --answer no")
+            if asked["alternatives"]:
+                click.echo(f"  another one is: runtrue runs resume {run_id} --answer NUMBER")
             return
         if asked.get("apply"):
             click.echo(f"  apply the diff: runtrue runs resume {run_id} --answer yes")
@@ -323,5 +353,5 @@ class CodeKind(RunKind[CodeReport]):
     def print_offer(self, report: CodeReport, question: Question) -> None:
         """Print the diff that may be applied, and what the checks said of it."""
         print_diff(question.question["diff"])
-        for line in (*_proof(report), *_confidence(report)):
+        for line in (*_proof(report), *_confidence(report), *_alternatives(report)):
             click.echo(line)

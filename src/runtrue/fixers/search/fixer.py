@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from runtrue.checks import CommandCheck, Language, language_of
 from runtrue.config import SearchConfig
+from runtrue.encoding import decoded
 from runtrue.fixers.search.budget import SearchBudget
 from runtrue.fixers.search.early_servers import EarlyServers
 from runtrue.fixers.search.offers import NAME, Offers, digest_of
@@ -19,6 +20,7 @@ from runtrue.fixers.sources import leads_of
 from runtrue.flow import emit
 from runtrue.loop import (
     TIMEOUT,
+    Alternative,
     Analysis,
     Bounds,
     Confidence,
@@ -29,6 +31,8 @@ from runtrue.loop import (
     Verdict,
     Workplace,
     is_one_of,
+    replacements,
+    unified_diff,
 )
 from runtrue.sandbox import is_judge
 
@@ -46,6 +50,8 @@ _WORTHWHILE = 1.0
 #: The share of the time for running the tests as they are; those that fail are always run.
 _MEASURING = 0.4
 _REPEATED = "did not search again: the failing tests and the files are those of the last search"
+#: How many other edits a person chooses from.
+_ALTERNATIVES = 3
 _INSTALLED = frozenset({"site-packages", "node_modules", ".venv", "venv", ".tox", ".nox"})
 
 
@@ -208,7 +214,7 @@ class SearchFixer:
             report = await session.run()
         except Unprovable as error:
             return Proposal(description=f"tried no edit: {error}", texts={})
-        return self._proposal(report, offers)
+        return self._proposal(report, offers, workplace.root)
 
     def _limits(self) -> TrialLimits:
         from runtrue.fixers.search.servers import TrialLimits
@@ -219,7 +225,7 @@ class SearchFixer:
             measuring=self._config.seconds * _MEASURING,
         )
 
-    def _proposal(self, report: SearchReport, offers: Offers) -> Proposal:
+    def _proposal(self, report: SearchReport, offers: Offers, root: Path) -> Proposal:
         """Propose the best new solution, or say what was tried and where to look."""
         trace = report.to_dict()
         for at, one in enumerate(report.solutions):
@@ -242,6 +248,8 @@ class SearchFixer:
                 ),
                 trace=trace,
                 confidence=Confidence(value=one.confidence, reason=_reason(report, one)),
+                # The examples compare with the best.
+                alternatives=() if at else tuple(_alternatives(report, root)),
             )
         return Proposal(description=_failure_text(report), texts={}, trace=trace)
 
@@ -314,6 +322,22 @@ def _reason(report: SearchReport, solution: Solution) -> str:
     alike = solution.alike or 0
     same = f", {alike} of them with the same effect" if alike else ""
     return f"{others} other edit{'' if others == 1 else 's'} would pass the tests{same}"
+
+
+def _alternatives(report: SearchReport, root: Path) -> Iterator[Alternative]:
+    """Yield the likeliest solutions that behave otherwise than the best."""
+    others = [one for one in report.solutions if one.example and not one.doubt]
+    for one in others[:_ALTERNATIVES]:
+        before = {file: decoded((root / file).read_bytes()) for file in one.texts}
+        pairs = [(file, before[file], text) for file, text in one.texts.items()]
+        if one.example is not None:
+            yield Alternative(
+                says=one.says,
+                confidence=one.confidence,
+                diff="".join(unified_diff(*pair) for pair in pairs),
+                edits=tuple(edit for pair in pairs for edit in replacements(*pair)),
+                example=one.example,
+            )
 
 
 def _deferral_text(report: SearchReport, solution: Solution) -> str:

@@ -66,6 +66,8 @@ class Prover:
         self._alone = asyncio.Lock()
         self._killer: str | None = None
         self._not_live: set[str] = set()
+        #: The inputs of `behave`: the module and the text of each call.
+        self.calls: list[tuple[str, str]] = []
 
     @classmethod
     @contextlib.asynccontextmanager
@@ -369,7 +371,10 @@ class Prover:
             answer = await server.ask(request)
             if self._tidies:
                 self._files.tidy()
-        return tuple(answer["behaved"]) if answer["end"] == "behaved" else None
+        if answer["end"] != "behaved":
+            return None
+        self.calls = [(module, text) for module, text in answer["calls"]]
+        return tuple(answer["behaved"])
 
 
 def _step(seconds: float) -> int:

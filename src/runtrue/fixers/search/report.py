@@ -10,7 +10,7 @@ from typing import Any
 from runtrue.checks import CommandCheck
 from runtrue.fixers.search.measurement import UNKNOWN, CheckOutcome
 from runtrue.flow import Event
-from runtrue.loop import Workplace
+from runtrue.loop import Example, Workplace
 
 
 class Stopped(StrEnum):
@@ -38,6 +38,8 @@ class Solution:
     left: tuple[str, ...] = ()
     #: Other lines, as `file:line`, in which what it corrects is written too.
     twins: tuple[str, ...] = ()
+    #: An input on which it behaves otherwise than the best one, of the first that behaves so.
+    example: Example | None = None
 
 
 @dataclass(slots=True, kw_only=True)

@@ -16,7 +16,7 @@ import math
 import re
 import time
 from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +38,13 @@ from runtrue.fixers.search.offers import text_digest
 from runtrue.fixers.search.priors import Priors
 from runtrue.fixers.search.program import Program
 from runtrue.fixers.search.proposals import EditSet, Proposals
-from runtrue.fixers.search.rank import Behaviour, RankedEdits, clumsiness, rank_edits
+from runtrue.fixers.search.rank import (
+    Behaviour,
+    RankedEdits,
+    clumsiness,
+    rank_edits,
+    shortest_difference,
+)
 from runtrue.fixers.search.report import Searching, SearchReport, SearchScope, Solution, Stopped
 from runtrue.fixers.search.syntax import SyntaxFix, parses, repairs
 from runtrue.loop import write_texts
@@ -130,7 +136,7 @@ class SearchSession:
             finally:
                 self._note("search", search.tally, targets, baseline)
             if found:
-                await self._rank_by_behaviour(prover, found, len(baseline.cases))
+                await self._rank_by_behaviour(prover, found, baseline, len(targets))
                 return False
             part = None if last or len(targets) < 2 else await search.best_part()
         if part is None:
@@ -263,17 +269,28 @@ class SearchSession:
         )
 
     async def _rank_by_behaviour(
-        self, prover: Prover | FreshProver, found: list[EditSet], tests: int
+        self, prover: Prover | FreshProver, found: list[EditSet], baseline: Baseline, failing: int
     ) -> None:
         behaviours: list[Behaviour | None] = [None] * len(found)
         original = None
         if len(found) > 1:
             compared = [one.texts(self._base_of(one)) for one in found[:_COMPARED]]
-            original, *seen = await self._behaviours(prover, ({}, *compared))
-            behaviours[: len(seen)] = seen
+            original, *known = await self._behaviours(prover, ({}, *compared))
+            behaviours[: len(known)] = known
         clumsy = [clumsiness(one.texts(self._base_of(one)).values()) for one in found]
-        choices = rank_edits(found, behaviours, original, clumsy=clumsy, tests=tests)
-        self.report.solutions = [self._solution(choice) for choice in choices]
+        tests = len(baseline.cases)
+        choices = rank_edits(
+            found, behaviours, original, clumsy=clumsy, tests=tests, failing=failing
+        )
+        seen: set[Behaviour | None] = {choices[0].behaviour}
+        for choice in choices:
+            solution = self._solution(choice)
+            if choice.behaviour not in seen:
+                seen.add(choice.behaviour)
+                best = choices[0].behaviour
+                example = shortest_difference(best, choice.behaviour, prover.calls)
+                solution = replace(solution, example=example)
+            self.report.solutions.append(solution)
         self.report.steps.append({"step": "choose", "passing": len(found)})
 
     async def _behaviours(
