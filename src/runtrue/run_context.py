@@ -14,7 +14,7 @@ from runtrue.config import AgentConfig
 from runtrue.errors import FlowChanged
 from runtrue.flow import RunRow
 from runtrue.home import Home
-from runtrue.memory import DebugMemory, Project
+from runtrue.memory import DebugMemory, Project, digest_of
 from runtrue.redaction import Redactor
 from runtrue.sandbox import GitSandbox, UsersTree, secret_variables
 from runtrue.secrets import remember_kept, secrets_of_project
@@ -78,6 +78,12 @@ class RunContext(Generic[R, S]):
     def project(self) -> Project:
         """The user's project, as the memory knows it."""
         return Project.at(Path(self.request.project))
+
+    def note_applied(self, files: Iterable[str]) -> None:
+        """Have the memory know which files of the user's were changed, and what they were."""
+        sandbox = self.sandbox
+        before = {sandbox.top / file: digest_of(sandbox.original(file)) for file in files}
+        self.memory.record_applied(self.run_id, self.project, before)
 
     @property
     def patch(self) -> Path:

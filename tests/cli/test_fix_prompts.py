@@ -94,7 +94,7 @@ class TestTerminal:
     def test_an_agent_that_edits_only_a_test(self, machine: Machine, project: Path) -> None:
         agent = "sed -i s/119/190/ test_tax.py"
         done = machine.runtrue("fix", "--agent", agent, cwd=project)
-        line = "fix by agent: refused: edits test_tax.py, which judge the result\n"
+        line = "fix by agent: refused: edits test_tax.py, which judges the result\n"
         assert line in done.err
 
     def test_a_model_that_edits_a_test(

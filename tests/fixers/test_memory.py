@@ -120,10 +120,10 @@ def failed(
 
 SECOND = {
     "the same": SHOP_FILES,
-    "in another file, under other names, deeper": {
+    "in another file, under some other names, deeper": {
         "pkg/__init__.py": "",
-        "pkg/bill.py": "class Bill:\n    def sum_of(self, items):\n        amount = 0\n"
-        "        for item in items:\n            amount -= item\n        return amount\n",
+        "pkg/bill.py": "class Bill:\n    def sum_of(self, prices):\n        amount = 0\n"
+        "        for item in prices:\n            amount -= item\n        return amount\n",
         "test_bill.py": "from pkg.bill import Bill\n\n\ndef test_bill():\n"
         "    assert Bill().sum_of([1, 2]) == 3\n",
     },
@@ -170,8 +170,16 @@ RANKS = {"same": SAME, "shape": SAME_SHAPE, "cause": SAME_CAUSE}
     [
         # Much of it is as it was: it will do for any failure of that cause.
         ("n = rate * 1.9\n", "n = rate * 1.19\n", "n = rate * 1.9\n", "same shape cause"),
-        ("n = tax(rate) * 1.9\n", "n = tax(rate) * 1.19\n", "m = f(r) * 1.9\n", "same shape"),
-        ("    return a - b\n", "    return a + b\n", "    return x - y\n", "same shape"),
+        ("n = tax(rate) * 1.9\n", "n = tax(rate) * 1.19\n", "m = f(r) * 1.9\n", "same"),
+        (
+            "n = tax(rate) * 1.9\n",
+            "n = tax(rate) * 1.19\n",
+            "m = tax(r) * 1.9\n",
+            "same shape cause",
+        ),
+        # What only looks alike is other code, unless the very same test fails.
+        ("    return a - b\n", "    return a + b\n", "    return x - y\n", "same"),
+        ("    return a - b\n", "    return a + b\n", "    return a - y\n", "same shape"),
         # A lone name fits everywhere.
         ("x\n", "y\n", "x\n", ""),
         ("n = a\n", "n = -a\n", "m = b\nk = c\n", ""),

@@ -189,6 +189,19 @@ def test_an_old_rejection_does_not_stand_in_the_way_after_an_answer() -> None:
     assert decide(ASKING, told).action is Action.FIX
 
 
+def test_a_fixer_that_cannot_succeed_is_not_asked_again() -> None:
+    """Its program or its key is missing: that is no passing fault."""
+    told = _rejected(Reason.FIXER_FAILED)
+    (rejected,) = told.rejections
+    (part,) = rejected.fix.parts
+    for transient, action in ((True, Action.FIX), (False, Action.STOP)):
+        failed = replace(part, failure="refused the key", transient=transient)
+        fix = replace(rejected.fix, parts=(failed,))
+        decision = decide(POLICY, replace(told, rejections=(replace(rejected, fix=fix),)))
+        assert decision.action is action
+    assert decision.why is Why.FIXER_FAILED
+
+
 # -- regressions --------------------------------------------------------------------------------
 
 BROKE = history(

@@ -20,6 +20,7 @@ from runtrue.memory import (
     Rank,
     RememberedFix,
     Retention,
+    digest_of,
 )
 from runtrue.memory.facts import DAY
 from runtrue.redaction import Redactor
@@ -567,7 +568,7 @@ def test_any_text_can_be_kept_and_looked_for(
     tmp_path_factory: pytest.TempPathFactory, category: str, message: str, test: str
 ) -> None:
     with DebugMemory(tmp_path_factory.mktemp("home")) as memory:
-        odd = finding(message, category, test=test, file=test)
+        odd = finding(message, category, test=f"t{test}", file=test)
         (failure,) = see(memory, odd)
         learn(memory, odd, change=f"{diff()}{message}")
         assert memory.trouble is None
@@ -586,3 +587,59 @@ def test_kinds_of_edits_that_held_are_counted_once_for_each_run(memory: DebugMem
     assert memory.edit_counts() == {("wrong_value", "comparison"): 2, ("wrong_value", "guard"): 2}
     memory.forget_all()
     assert memory.edit_counts() == {}
+
+
+# -- what is taken back -------------------------------------------------------------------------
+
+
+def test_what_one_run_taught_is_gone_when_it_is_unlearnt(memory: DebugMemory) -> None:
+    see(memory)
+    fix = learn(memory)
+    memory.note(SHOP, [finding().fingerprint], learning="add, do not subtract")
+    memory.record_edits(["wrong_value"], ["operator"], "r1")
+    assert memory.unlearn("r1") == 1
+    assert memory.fix(fix.id) is None
+    assert memory.edit_counts() == {}
+    (failure,) = memory.failures()
+    assert failure.learning == ""
+    assert memory.unlearn("r1") == 0
+
+
+def test_a_fix_that_others_have_proven_counts_as_failed_in_a_run_that_is_unlearnt(
+    memory: DebugMemory,
+) -> None:
+    fix = learn(memory, run="r1")
+    learn(memory, run="r2")
+    assert memory.unlearn("r2") == 0
+    now = memory.fix(fix.id)
+    assert now is not None
+    assert (now.tried, now.passed) == (2, 1)
+
+
+def test_unlearning_makes_no_file(tmp_path: Path) -> None:
+    with DebugMemory(tmp_path / "home") as memory:
+        assert memory.unlearn("r1") == 0
+    assert not (tmp_path / "home").exists()
+
+
+def test_a_change_is_reverted_when_every_file_is_as_it_was(
+    memory: DebugMemory, tmp_path: Path
+) -> None:
+    old, new = tmp_path / "old.py", tmp_path / "new.py"
+    learn(memory)
+    memory.record_applied("r1", SHOP, {old: digest_of(b"before"), new: digest_of(None)})
+    for text, is_there, gone in ((b"after", True, 0), (b"before", True, 0), (b"before", False, 1)):
+        old.write_bytes(text)
+        new.write_text("x = 1") if is_there else new.unlink()
+        assert memory.unlearn_reverted(TILL) == 0
+        assert memory.unlearn_reverted(SHOP) == gone
+    assert memory.fixes() == ()
+
+
+@pytest.mark.parametrize("category", ["F401", "attr-defined", "coverage_unmet", "security_issue"])
+def test_what_tools_and_gates_find_is_not_remembered(memory: DebugMemory, category: str) -> None:
+    found = finding("imported but unused", category, test=None)
+    assert see(memory, found) == ()
+    with pytest.raises(AssertionError):
+        learn(memory, found)
+    assert memory.counts() == Counts()

@@ -142,17 +142,19 @@ SCHEMA = {
     "words": "word shapes",
     "shape_words": "word shape",
     "failures": "id fingerprint shape language file test project path seen first_seen last_seen "
-    "last_run learning escalated",
+    "last_run learning escalated code_shape",
     "sightings": "failure run attempt",
     "fixes": "id fingerprint shape error_type cause language diff template template_key fixer "
     "tried passed project path first_seen last_seen learning escalated",
     "trials": "fix run passed",
     "misfits": "project shape fix",
     "edits": "cause kind run",
+    "applied": "run project path before",
 }
 INDEXES = {
     *("failures_by_shape", "failures_by_file", "failures_by_test", "failures_by_age"),
     *("fixes_by_fingerprint", "fixes_by_template", "fixes_by_age", "proven_fixes"),
+    "applied_by_project",
 }
 
 

@@ -132,7 +132,7 @@ TAX_MENDED = TAX.replace("1.9", "1.19")
         pytest.param(
             *("a = get(user)\nb = a.size\n", "a = get(user)\nb = a.size if a else 0\n"),
             "row = get(item)\n\nn  =  row.size\n",
-            "row = get(item)\n\nn = row.size if row else 0\n",
+            "row = get(item)\n\nn  =  row.size if row else 0\n",
             id="names",
         ),
         pytest.param(
@@ -162,6 +162,26 @@ TAX_MENDED = TAX.replace("1.9", "1.19")
             *('say("hi", name)\n', 'say("hi", name or "hi")\n'),
             *("say('ho', who)\n", "say('ho', who or 'ho')\n"),
             id="a string",
+        ),
+        pytest.param(
+            *("return add(price, rate)\n", "return add(price, price * rate, 1)\n"),
+            *("return add(cost,rate)\n", "return add(cost,cost * rate,1)\n"),
+            id="commas as they are there",
+        ),
+        pytest.param(
+            *("total = price * rate\n", "total = price * rate / 100\n"),
+            *("sum = price*tax\n", "sum = price*tax/100\n"),
+            id="operators as they are there",
+        ),
+        pytest.param(
+            *("x = read(name)\n", 'x = read(name, mode="r")\n'),
+            *("a = 'one'\nb = read(path)\n", "a = 'one'\nb = read(path, mode='r')\n"),
+            id="quotes as they are there",
+        ),
+        pytest.param(
+            *("def f(a):\n    go(a)\n", "def f(a):\n    if a:\n        go(a)\n"),
+            *("def g(b):\n  go(b)\n", "def g(b):\n  if b:\n    go(b)\n"),
+            id="depth as it is there",
         ),
     ],
 )

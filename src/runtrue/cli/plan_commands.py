@@ -164,7 +164,7 @@ def cancel(plan_id: str, as_json: bool) -> int:
     with opened(plan_id) as at:
         must_be_open(at.standing)
         must_not_be_applied(at.standing)
-        end_run(at.journal, at.standing.run)
+        end_run(at.journal, at.home, at.standing.run)
     with opened(at.standing.run.id) as at:
         if as_json:
             print_json(at.report)

@@ -78,7 +78,7 @@ def print_fix(fix: Fix | FixReport) -> None:
     for part in fix.parts:
         files = ", ".join(part.files) or "nothing"
         failed = f"; failed itself: {part.failure}" if part.failure else ""
-        refused = f"; refused: {part.refused}" if part.refused else ""
+        refused = f"; refused: {part.refused}" if part.refused and not part.restored else ""
         restored = f"; put back: {', '.join(part.restored)}" if part.restored else ""
         said = f': "{part.said}"' if part.said and not part.files else ""
         text = f"  fix by {part.fixer}: changed {files}{restored}{refused}{failed}{said}"
@@ -166,6 +166,8 @@ class RepairNarrator(Narrator):
             text, style = f"not kept: it changed {needed}, outside of the bounds", "yellow"
         elif event.files:
             text, style = f"changed {', '.join(event.files)}", "cyan"
+            if event.refused:
+                text, style = f"{text}; refused: {event.refused}", "yellow"
         elif event.refused:
             text, style = f"refused: {event.refused}{said}", "yellow"
         else:

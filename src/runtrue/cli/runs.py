@@ -232,8 +232,9 @@ def _with_diff(journal: Journal, home: Home, run: RunRow) -> CodeReport | PlanRe
 @options.as_json
 def cancel(run_id: str | None, as_json: bool) -> int:
     """End a run, and stop the process that drives it. Its sandbox is kept."""
-    with _journal(Home.find(Path.cwd())) as journal:
-        run = end_run(journal, _find(journal, run_id))
+    home = Home.find(Path.cwd())
+    with _journal(home) as journal:
+        run = end_run(journal, home, _find(journal, run_id))
     if as_json:
         print_json({**_summary(run), "state": RunState.CANCELLED})
     else:
@@ -241,12 +242,19 @@ def cancel(run_id: str | None, as_json: bool) -> int:
     return 0
 
 
-def end_run(journal: Journal, run: RunRow) -> RunRow:
-    """Cancel a run, and stop the process that drives it; the run as it was before."""
+def end_run(journal: Journal, home: Home, run: RunRow) -> RunRow:
+    """Cancel a run, stop the process that drives it, and forget what it taught.
+
+    Return the run as it was before.
+    """
+    from runtrue.memory import DebugMemory
+
     run = journal.cancel(run.id)
     if run.owner is not None and run.owner.is_here() and run.is_driven:
         with suppress(OSError):
             os.kill(run.owner.pid, signal.SIGTERM)
+    with DebugMemory(home.path) as memory:
+        memory.unlearn(run.id)
     return run
 
 

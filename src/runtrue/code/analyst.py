@@ -113,7 +113,8 @@ class MemoryAnalyst:
                     strategy = f"do again what {fix.name} did, by {fix.fixer}"
                     confidence = round(fix.confidence, 2)
             for similar in self._context.memory.similar_to(finding, language=language, limit=3):
-                if similar.score >= _ALIKE and similar.failure.last_run != self._context.run_id:
+                is_new = similar.failure.last_run != self._context.run_id
+                if is_new and similar.score >= _ALIKE and similar.failure.is_like(finding):
                     names.setdefault(similar.failure.name, _failure_in_words(similar.failure))
                     names |= {fix.name: _fix_in_words(fix) for fix in similar.fixes}
         return tuple(names), tuple(names.values())[:_RECALLED], strategy, confidence

@@ -100,6 +100,8 @@ class CodeState(RepairState):
     patch: str | None = None
     patch_root: str | None = None
     applied: bool = False
+    #: A person was asked whether to apply it, and said no.
+    declined: bool = False
     #: The directory of the sandbox, as long as there is one.
     sandbox: str | None = None
 

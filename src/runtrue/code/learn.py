@@ -10,9 +10,19 @@ from pathlib import Path
 from runtrue.code.context import CodeContext, CodeState, Learned
 from runtrue.code.events import Recalled
 from runtrue.code.sessions import keep_session, learning_of, with_generation
-from runtrue.fixers import fix_ids, language_of_finding, remember_fix
+from runtrue.fixers import fix_ids, is_sure, language_of_finding, remember_fix
 from runtrue.flow import Run, emit
-from runtrue.loop import Action, Attempt, Decision, Fault, Fix, History, fixed_findings, lineage
+from runtrue.loop import (
+    Action,
+    Attempt,
+    Decision,
+    Fault,
+    Fix,
+    History,
+    Why,
+    fixed_findings,
+    lineage,
+)
 from runtrue.memory import Retention, load_sessions
 
 _MOST_LESSONS = 8
@@ -40,6 +50,14 @@ async def learn(run: Run, context: CodeContext, state: CodeState) -> None:
     state.learned = await run.step("learn", partial(_learn, context), inputs)
 
 
+def learn_applied(context: CodeContext, state: CodeState) -> None:
+    """Remember what was applied, however sure it was. Again adds nothing."""
+    if state.last_decision.why is Why.FLAGGED:
+        return
+    for attempt in lineage(state.history, state.candidate):
+        list(_remember_fix(context, attempt, state.history))
+
+
 def _lessons(context: CodeContext) -> tuple[str, ...]:
     """Return what failed here before, in sentences for those who write the code."""
     request, task = context.request, context.request.task
@@ -63,16 +81,17 @@ def _lessons(context: CodeContext) -> tuple[str, ...]:
 
 def _learn(context: CodeContext, inputs: LearnInputs) -> Learned:
     history = with_generation(inputs.history, context, inputs.said)
-    accepted = inputs.decision.action is Action.ACCEPT
-    chain = list(lineage(history, inputs.decision.candidate)) if accepted else []
+    is_accepted = inputs.decision.action is Action.ACCEPT
+    chain = list(lineage(history, inputs.decision.candidate)) if is_accepted else []
     used = {fix_id for attempt in chain for fix_id in _used(attempt.fix)}
     for attempt in history.attempts:
         for fix_id in _used(attempt.fix):
             context.memory.tried(fix_id, context.run_id)
     _remember_before(context, history)
     fixes: list[str] = []
-    for attempt in chain:
-        fixes += _remember_fix(context, attempt, history)
+    for attempt in chain if inputs.decision.why is not Why.FLAGGED else ():
+        if is_sure(attempt.fix):
+            fixes += _remember_fix(context, attempt, history)
     if history.escalations:
         failed = [f.fingerprint for a in history.attempts for f in a.blocking]
         context.memory.note(context.project, failed, escalated=True)

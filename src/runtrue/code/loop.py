@@ -13,7 +13,7 @@ import msgspec
 
 from runtrue.code.baseline import checks_to_compare, run_before_change, run_before_code
 from runtrue.code.context import CodeContext, CodeState
-from runtrue.code.learn import learn, recall
+from runtrue.code.learn import learn, learn_applied, recall
 from runtrue.code.report import report_of
 from runtrue.code.request import Apply, CodeRequest, Kind
 from runtrue.code.workshop import workshop_of
@@ -57,6 +57,8 @@ async def finish(run: Run, context: CodeContext, state: CodeState) -> None:
             # Asked whether the fix is right, a person has said that it may be applied.
             case Apply.ASK if state.last_decision.why is Why.AGREED or await is_agreed(run, state):
                 await apply(run, context, state)
+            case Apply.ASK:
+                state.declined = True
     await end(run, context, state)
 
 
@@ -107,6 +109,7 @@ async def open_sandbox(run: Run, context: CodeContext, state: CodeState) -> None
 
 async def _open(context: CodeContext) -> _Opened:
     request, task = context.request, context.request.task
+    context.memory.unlearn_reverted(context.project)
     candidate = context.sandbox.open()
     version = None
     if request.agent.command and (request.generator == "agent" or "agent" in request.order):
@@ -159,12 +162,13 @@ async def apply(run: Run, context: CodeContext, state: CodeState) -> None:
     Not declared a side effect: applying again does only what is left to do, so that a run that was
     killed here can go on by itself.
     """
-    await run.step("apply", partial(_apply, context), state.candidate)
+    await run.step("apply", partial(_apply, context, state), state.candidate)
     state.applied = True
 
 
-def _apply(context: CodeContext, candidate: str) -> None:
-    context.sandbox.apply(candidate)
+def _apply(context: CodeContext, state: CodeState, candidate: str) -> None:
+    context.note_applied(context.sandbox.apply(candidate))
+    learn_applied(context, state)
 
 
 async def end(run: Run, context: CodeContext, state: CodeState) -> None:
@@ -174,12 +178,14 @@ async def end(run: Run, context: CodeContext, state: CodeState) -> None:
     """
     is_accepted = state.last_decision.action is Action.ACCEPT
     is_kept = not is_accepted and context.request.kind is not Kind.GATE
-    state.ended_at = await run.step("end", partial(_end, context), is_kept)
+    state.ended_at = await run.step("end", partial(_end, context, state), is_kept)
     if not is_kept:
         state.sandbox = None
 
 
-def _end(context: CodeContext, is_kept: bool) -> float:
+def _end(context: CodeContext, state: CodeState, is_kept: bool) -> float:
+    if state.declined:
+        context.memory.unlearn(context.run_id)
     if not is_kept:
         context.sandbox.remove()
     return time.time()

@@ -209,7 +209,7 @@ class _Draft:
         if template is None:
             return False
         for part in (template, *(template.parts() if one.rank is not Rank.CAUSE else ())):
-            made = _fitted(part, leads, self._text, _WEIGHT[one.rank])
+            made = _fitted(part, leads, self._text, one.rank)
             if made:
                 self.texts |= made
                 self.used.append(_Use(one.fix, one.rank, tuple(made)))
@@ -250,7 +250,7 @@ class _Draft:
 
 
 def _fitted(
-    template: FixTemplate, leads: Sequence[Lead], text_of: Callable[[str], str], least: int
+    template: FixTemplate, leads: Sequence[Lead], text_of: Callable[[str], str], rank: Rank
 ) -> dict[str, str]:
     """Return the files as a template makes them; empty unless all of it fits."""
     made: dict[str, str] = {}
@@ -260,7 +260,11 @@ def _fitted(
         for lead in _likeliest(part.file, leads):
             text = text_of(lead.file)
             place = unique_match(find_matches(template, part, text, bindings), lead.lines)
-            if place and place.text != text and place.weight >= least and place.tokens >= _TOKENS:
+            if place is None or place.text == text:
+                continue
+            # Code that only looks alike and shares no name with what was fixed is other code.
+            is_kin = place.exact or place.names > 0 or rank is Rank.FINGERPRINT
+            if is_kin and place.weight >= _WEIGHT[rank] and place.tokens >= _TOKENS:
                 fits.append((lead.file, place))
         fits.sort(key=lambda fit: not fit[1].exact)
         if not fits or fits[0][0] in made:

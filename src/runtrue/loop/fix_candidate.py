@@ -186,7 +186,7 @@ class _Climb:
             failure=edit.reason if is_failure else None,
             transient=proposal.transient,
             retry_after=proposal.retry_after,
-            refused=None if is_failure else proposal.refused or _refusal(edit),
+            refused=None if is_failure else proposal.refused or self._refusal(edit),
             said=proposal.said,
             analysis=proposal.analysis,
             usage=proposal.usage,
@@ -231,6 +231,19 @@ class _Climb:
     def _ignores_old(self, check: str) -> bool:
         return self.workshop.known.get(check) is Known.IGNORE
 
+    def _refusal(self, edit: EditResult) -> str | None:
+        """Return why an edit was not kept, or will not be run."""
+        if edit.refused:
+            return edit.reason
+        if edit.files:
+            attempts = self.inputs.history.attempts
+            is_known = any(attempt.candidate == edit.candidate for attempt in attempts)
+            return "it was tried before, and failed" if is_known else None
+        if not edit.restored:
+            return None
+        verb = "judges" if len(edit.restored) == 1 else "judge"
+        return f"edits {', '.join(readable(edit.restored[:_NAMED]))}, which {verb} the result"
+
     def _rules(self, fixer: Fixer, findings: tuple[Finding, ...], before: str) -> EditRules:
         inputs = self.inputs
         wants_tests = any(f.category in (COVERAGE_UNMET, TESTS_MISSING) for f in findings)
@@ -265,15 +278,6 @@ def _rejected(fix: Fix, inputs: FixInputs, workshop: Workshop) -> Reason | None:
     if failed:
         return Reason.FIXER_FAILED
     return Reason.NO_FIXER if inputs.above is None else Reason.NOBODY_STRONGER
-
-
-def _refusal(edit: EditResult) -> str | None:
-    """Return why nothing of an edit was kept, if nothing was."""
-    if edit.refused:
-        return edit.reason
-    if edit.restored and not edit.files:
-        return f"edits {', '.join(readable(edit.restored[:_NAMED]))}, which judge the result"
-    return None
 
 
 def _above(name: str | None, ladder: tuple[Fixer | Skip, ...]) -> tuple[Fixer | Skip, ...]:

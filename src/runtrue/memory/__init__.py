@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from runtrue._lazy import lazy_exports
 
 if TYPE_CHECKING:
-    from runtrue.memory.debug import DebugMemory
+    from runtrue.memory.debug import DebugMemory, digest_of
     from runtrue.memory.facts import (
         Counts,
         KnownFailure,
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 __all__ = lazy_exports(
     __name__,
     {
-        "debug": "DebugMemory",
+        "debug": "DebugMemory digest_of",
         "facts": (
             "Counts KnownFailure Project Rank RankedFix RememberedFix Retention SimilarFailure"
         ),

@@ -5,9 +5,10 @@ A step that is done again after a crash may record the same again: it counts onc
 
 from __future__ import annotations
 
+import hashlib
 import sqlite3
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from runtrue.loop import Cause, Finding, cause_of
@@ -37,6 +38,29 @@ _NO_PATTERN = frozenset(
 )
 
 
+#: What tools and gates find: nobody is reminded of it, since they find it again.
+_NOT_REMEMBERED = frozenset(
+    {Cause.STATIC_CHECK, Cause.COVERAGE, Cause.MISSING_TESTS, Cause.SECURITY}
+)
+
+
+def is_remembered(finding: Finding) -> bool:
+    """True if a finding is a failure of the code at run time, as a test or a command has it."""
+    return bool(finding.location.symbol) or cause_of(finding) not in _NOT_REMEMBERED
+
+
+def digest_of(content: bytes | None) -> str:
+    """Return the hash of a file's content; of one that is not there, nothing."""
+    return "" if content is None else hashlib.sha256(content).hexdigest()
+
+
+def _content(path: Path) -> bytes | None:
+    try:
+        return path.read_bytes()
+    except OSError:
+        return None
+
+
 class DebugMemory(Store):
     """The failures and fixes in the file `memory.db` of a home, without what `redact` removes."""
 
@@ -61,7 +85,7 @@ class DebugMemory(Store):
         if not findings:
             return ()
         at = time.time() if now is None else now
-        distinct = {finding.fingerprint: finding for finding in findings}
+        distinct = {f.fingerprint: f for f in findings if is_remembered(f)}
 
         def work(db: sqlite3.Connection) -> tuple[KnownFailure, ...]:
             known = []
@@ -89,7 +113,7 @@ class DebugMemory(Store):
         the `memory` fixer made keeps the name of the one that first made it.
         """
         stored = stored_diff(diff, self._redact)
-        if stored is None:
+        if stored is None or not is_remembered(finding):
             return None
         at = time.time() if now is None else now
 
@@ -137,6 +161,27 @@ class DebugMemory(Store):
         """Note the kinds of edits in a verified fix, and the causes it was for."""
         values = [(cause, kind, run_id) for cause in causes for kind in kinds]
         self._write(lambda db: rows.add_edits(db, values))
+
+    def unlearn(self, run_id: str) -> int:
+        """Take back what a run taught, since nobody wants it; return how many fixes are gone."""
+        return self._drop(lambda db: rows.unlearn(db, run_id))
+
+    def record_applied(self, run_id: str, project: Project, before: Mapping[Path, str]) -> None:
+        """Note what a run has changed in the user's tree: files, and their hashes before that."""
+        named = {str(path): digest for path, digest in before.items()}
+        self._write(lambda db: rows.add_applied(db, run_id, project, named))
+
+    def unlearn_reverted(self, project: Project) -> int:
+        """Take back what runs taught whose changes are gone from the user's tree again.
+
+        Return how many fixes are forgotten. A change counts as gone if every file is as it was.
+        """
+        applied = self._read(lambda db: rows.applied(db, project)) or {}
+        return sum(
+            self.unlearn(run)
+            for run, files in applied.items()
+            if all(digest_of(_content(Path(path))) == before for path, before in files.items())
+        )
 
     def note(
         self,
@@ -285,8 +330,13 @@ class DebugMemory(Store):
         return self._drop(lambda db: rows.drop_failures(db, "id = ?", (id_,))) > 0
 
     def forget_fix(self, id_: int) -> bool:
-        """Drop one fix; return whether there was one."""
-        return self._drop(lambda db: rows.drop_fixes(db, "id = ?", (id_,))) > 0
+        """Drop one fix, with the kinds of edits it taught; return whether there was one."""
+
+        def work(db: sqlite3.Connection) -> int:
+            rows.drop_edits_of(db, id_)
+            return rows.drop_fixes(db, "id = ?", (id_,))
+
+        return self._drop(work) > 0
 
     def prune(self, retention: Retention, now: float | None = None) -> Counts:
         """Drop what was not seen for too long; return how much that was."""

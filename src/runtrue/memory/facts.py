@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from enum import IntEnum
 from pathlib import Path
 
-from runtrue.loop import Cause
+from runtrue.loop import Cause, Finding, cause_of
+from runtrue.memory.shapes import code_shape_of, shape_of
 from runtrue.memory.template import FixTemplate
 
 DAY = 86_400.0
@@ -49,11 +50,22 @@ class KnownFailure:
     last_run: str
     learning: str
     escalated: bool
+    #: Equal for lines of code that failed and differ in names and values only; empty if not known.
+    code_shape: str = ""
 
     @property
     def name(self) -> str:
         """Its name for `runtrue memory show`."""
         return f"failure-{self.id}"
+
+    def is_like(self, finding: Finding) -> bool:
+        """True if a finding has the same cause, in code of the same form."""
+        own = code_shape_of(finding)
+        if cause_of(finding) is not self.cause:
+            return False
+        return (
+            own == self.code_shape if own and self.code_shape else shape_of(finding) == self.shape
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,6 +11,14 @@ from dataclasses import dataclass
 from itertools import takewhile
 
 from runtrue.memory.patch import ChangedLines
+from runtrue.memory.style import (
+    FileStyle,
+    LinePair,
+    deeper,
+    rendered_tokens,
+    same_string,
+    style_of,
+)
 from runtrue.memory.template import FileTemplate, FixTemplate
 from runtrue.memory.tokens import CodeToken, CodeTokenType, read_line
 
@@ -29,7 +37,8 @@ class TemplateMatch:
     """The lines that a template fits, and the text that it makes of them.
 
     `exact` means that it fits with the very names it was made from. `weight` says how much of what
-    fits is not a hole, in `tokens` tokens; `likeness` how much of the surroundings is unchanged.
+    fits is not a hole, in `tokens` tokens; `names` how many names are the same, wherever they
+    occur; `likeness` how much of the surroundings is unchanged.
     """
 
     lines: tuple[tuple[int, int], ...]
@@ -37,6 +46,7 @@ class TemplateMatch:
     exact: bool
     weight: int
     tokens: int
+    names: int
     likeness: int
     bindings: dict[str, str]
 
@@ -54,7 +64,7 @@ def find_matches(
     """Return every match in `text` of what the template does to `file`."""
     holes = frozenset(template.holes)
     before = _tokens(line for segment in file.segments for line in segment.before)
-    if not all(token in text for token in before - holes):
+    if not all(token in text for token in before - holes if token[0] not in "\"'"):
         return []
     newline = "\r\n" if "\r\n" in text else "\n"
     raw = text.split("\n")
@@ -167,6 +177,7 @@ class _Fit:
         self.is_anchored = False
         self.weight = 0
         self.tokens = 0
+        self.names: set[str] = set()
         self.likeness = 0
 
     def takes(self, pattern: str, at: int) -> bool:
@@ -186,6 +197,8 @@ class _Fit:
             weight = _weight(token) if bindings.get(token.text, token.text) == token.text else 0
             self.weight += weight
             self.tokens += weight > 0
+            if weight and token.kind is CodeTokenType.WORD:
+                self.names.add(token.text)
         return True
 
     def compare_around(self, patterns: Iterable[str], numbers: range) -> None:
@@ -221,7 +234,7 @@ def _bound(
         if mine.kind is not its.kind:
             return None
         if mine.kind in (CodeTokenType.SIGN, CodeTokenType.KEYWORD) or mine.text not in holes:
-            if mine.text != its.text:
+            if mine.text != its.text and not same_string(mine.text, its.text):
                 return None
         elif bindings.setdefault(mine.text, its.text) != its.text:
             return None
@@ -243,6 +256,7 @@ def _match(fits: tuple[_Fit, ...], text: str) -> TemplateMatch:
         exact=all(name == value for name, value in bindings.items()),
         weight=sum(fit.weight for fit in fits),
         tokens=sum(fit.tokens for fit in fits),
+        names=len(set[str]().union(*(fit.names for fit in fits))),
         likeness=sum(fit.likeness for fit in fits),
         bindings=bindings,
     )
@@ -253,9 +267,17 @@ def _replaced(
 ) -> list[str] | None:
     """Return the lines with all segments replaced; None if they cannot be indented rightly."""
     made = list(lines)
+    is_exact = all(name == value for name, value in fits[-1].bindings.items())
+    # Where it was made, what it was made of is right.
+    style = FileStyle() if is_exact else style_of(lines)
     # From the last to the first, so that the numbers of the lines above stay true.
     for segment, fit in reversed(list(zip(segments, fits, strict=True))):
-        new = [_rendered(line, fit.origin, fits[-1].bindings) for line in segment.after]
+        pairs = [
+            (read_line(mine), read_line(its))
+            for mine, its in zip(segment.before, lines[fit.begin : fit.end], strict=True)
+        ]
+        bindings = fits[-1].bindings
+        new = [_rendered(line, fit.origin, bindings, pairs, style) for line in segment.after]
         whole = [line for line in new if line is not None]
         if len(whole) < len(new):
             return None
@@ -263,12 +285,21 @@ def _replaced(
     return made
 
 
-def _rendered(pattern: str, origin: tuple[str, str], bindings: Bindings) -> str | None:
+def _rendered(
+    pattern: str,
+    origin: tuple[str, str],
+    bindings: Bindings,
+    pairs: Sequence[LinePair],
+    style: FileStyle,
+) -> str | None:
     if not pattern.strip():
         return pattern
     line = read_line(pattern)
-    indent = _indent(line.indent, origin)
+    mine, its = origin
+    if line.indent.startswith(mine):
+        indent: str | None = deeper(its, line.indent[len(mine) :], style)
+    else:
+        indent = _indent(line.indent, origin)
     if indent is None:
         return None
-    text = "".join(t.space + bindings.get(t.text, t.text) for t in line.tokens)
-    return f"{indent}{text}{line.tail}"
+    return f"{indent}{rendered_tokens(line, pairs, bindings, style)}{line.tail}"

@@ -114,4 +114,17 @@ MIGRATIONS = [
         PRIMARY KEY (cause, kind, run)
     ) STRICT, WITHOUT ROWID;
     """,
+    # 5: the form of the code that failed, and the files that a run has changed in the user's tree,
+    # with the hashes they had before
+    """
+    ALTER TABLE failures ADD COLUMN code_shape TEXT NOT NULL DEFAULT '';
+    CREATE TABLE applied (
+        run     TEXT NOT NULL,
+        project TEXT NOT NULL,
+        path    TEXT NOT NULL,
+        before  TEXT NOT NULL,
+        PRIMARY KEY (run, path)
+    ) STRICT, WITHOUT ROWID;
+    CREATE INDEX applied_by_project ON applied (project);
+    """,
 ]

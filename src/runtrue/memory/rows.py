@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from runtrue.loop import Cause, Finding, cause_of
 from runtrue.memory.facts import Counts, KnownFailure, Project, RememberedFix
 from runtrue.memory.search import drop_words, index_words
-from runtrue.memory.shapes import message_of, shape_of, words_of
+from runtrue.memory.shapes import code_shape_of, message_of, shape_of, words_of
 from runtrue.memory.store import storable
 from runtrue.memory.template import StoredDiff, dump_template, load_template
 from runtrue.redaction import Redactor
@@ -26,7 +26,7 @@ Values = Sequence[Any]
 
 _FAILURE = (
     *("id", "fingerprint", "language", "file", "test", "project", "path", "seen", "first_seen"),
-    *("last_seen", "last_run", "learning", "escalated"),
+    *("last_seen", "last_run", "learning", "escalated", "code_shape"),
 )
 _SHAPE = ("shape", "error_type", "cause", "message")
 _FAILURES = (
@@ -95,10 +95,10 @@ def record_failure(
     if db.execute(sighting, (id_, run_id, attempt)).rowcount > 0:
         location = finding.location
         db.execute(
-            "UPDATE failures SET seen = seen + 1, last_seen = ?, last_run = ?, path = ?, file = ?, "
-            "test = ? WHERE id = ?",
+            "UPDATE failures SET seen = seen + 1, last_seen = ?, last_run = ?, path = ?, "
+            "code_shape = ?, file = ?, test = ? WHERE id = ?",
             (
-                *(now, run_id, storable(project.path)),
+                *(now, run_id, storable(project.path), code_shape_of(finding)),
                 *(location.file and storable(redact.values(location.file)),),
                 *(location.symbol and storable(redact.values(location.symbol)),),
                 id_,
@@ -259,6 +259,50 @@ def drop_fixes(db: sqlite3.Connection, where: str, values: Values) -> int:
     db.executemany("DELETE FROM trials WHERE fix = ?", gone)
     db.executemany("DELETE FROM misfits WHERE fix = ?", gone)
     return len(gone)
+
+
+def unlearn(db: sqlite3.Connection, run_id: str) -> int:
+    """Take back what a run taught; return the number of fixes that are forgotten.
+
+    A fix that others have proven is kept: for it, the run counts as one that it failed in.
+    """
+    mine = "IN (SELECT fix FROM trials WHERE run = ? AND passed)"
+    db.execute(f"UPDATE fixes SET passed = passed - 1 WHERE id {mine}", (run_id,))
+    gone = drop_fixes(db, f"passed <= 0 AND id {mine}", (run_id,))
+    db.execute("UPDATE trials SET passed = 0 WHERE run = ?", (run_id,))
+    db.execute("DELETE FROM edits WHERE run = ?", (run_id,))
+    db.execute(
+        "UPDATE failures SET learning = '' "
+        "WHERE id IN (SELECT failure FROM sightings WHERE run = ?)",
+        (run_id,),
+    )
+    db.execute("DELETE FROM applied WHERE run = ?", (run_id,))
+    return gone
+
+
+def add_applied(
+    db: sqlite3.Connection, run_id: str, project: Project, before: Mapping[str, str]
+) -> None:
+    """Store the hashes that files had before a run changed them in the user's tree."""
+    db.executemany(
+        "INSERT OR IGNORE INTO applied (run, project, path, before) VALUES (?, ?, ?, ?)",
+        [(run_id, project.id, storable(path), digest) for path, digest in before.items()],
+    )
+
+
+def applied(db: sqlite3.Connection, project: Project) -> dict[str, dict[str, str]]:
+    """Return the files that runs have changed in a project, with their hashes before, by run."""
+    found: dict[str, dict[str, str]] = {}
+    query = "SELECT run, path, before FROM applied WHERE project = ?"
+    for run, path, before in db.execute(query, (project.id,)):
+        found.setdefault(run, {})[path] = before
+    return found
+
+
+def drop_edits_of(db: sqlite3.Connection, fix: int) -> None:
+    """Drop the kinds of edits that the runs have stored in which a fix passed."""
+    runs = "SELECT run FROM trials WHERE fix = ? AND passed"
+    db.execute(f"DELETE FROM edits WHERE run IN ({runs})", (fix,))
 
 
 def add_edits(db: sqlite3.Connection, values: Sequence[tuple[str, str, str]]) -> None:

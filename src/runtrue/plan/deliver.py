@@ -22,6 +22,7 @@ from runtrue.loop import (
 from runtrue.plan.answers import answer_text
 from runtrue.plan.context import FixDiffs, PlanContext, PlanRun
 from runtrue.plan.events import ApplyRefused, ApplyRenewed, PlanApplied
+from runtrue.plan.learn import learn_applied
 from runtrue.plan.next_step import approved_deletes, is_proved, rooted, whole
 from runtrue.plan.progress import EDITED
 from runtrue.plan.report import fix_diffs, tried_fixes
@@ -73,7 +74,7 @@ async def deliver(run: Run, context: PlanContext, plan: PlanRun) -> bool:
     while True:
         if is_offered and not await is_to_be_applied(run, plan):
             return False
-        applied = await run.step("apply", partial(_apply, context), plan.base, plan.candidate)
+        applied = await run.step("apply", partial(_apply, context, plan), plan.base, plan.candidate)
         plan.advance(Happening.STARTED)
         if applied.renewed is not None:
             plan.origin, plan.candidate = applied.renewed
@@ -189,7 +190,7 @@ class Applied:
     renewed: tuple[str, str] | None = None
 
 
-def _apply(context: PlanContext, base: str, candidate: str) -> Applied:
+def _apply(context: PlanContext, plan: PlanRun, base: str, candidate: str) -> Applied:
     """Bring the candidate into the user's tree, if it is what was validated.
 
     Not declared a side effect: applying again does only what is left to do, so that a plan that was
@@ -203,6 +204,7 @@ def _apply(context: PlanContext, base: str, candidate: str) -> Applied:
     if applied is not None:
         emit(ApplyRenewed(files=readable(sandbox.changed(base, applied[0]))))
         return Applied(time.time(), renewed=applied)
+    learn_applied(context, plan)
     emit(PlanApplied(files=readable(sandbox.changed(base, candidate))))
     return Applied(time.time())
 
@@ -221,7 +223,7 @@ def _apply_or_refuse(
         # Together with what else the user has changed, it was never validated.
         if renewed := sandbox.renew(base, candidate):
             return renewed
-        sandbox.apply(candidate)
+        context.note_applied(sandbox.apply(candidate))
     except SandboxError as error:
         again = f"`runtrue plan apply {context.run_id}`"
         return str(error).replace("`runtrue runs resume`", again)

@@ -81,6 +81,7 @@ async def open_sandbox(run: Run, context: PlanContext, plan: PlanRun) -> None:
 def _open(context: PlanContext) -> tuple[str, str, str]:
     """Return the candidate, what paths of the project begin with, and the directory."""
     sandbox = context.sandbox
+    context.memory.unlearn_reverted(context.project)
     candidate = sandbox.open()
     inside = sandbox.rooted(".")
     return candidate, "" if inside == "." else f"{inside}/", str(sandbox.directory)
