@@ -48,6 +48,7 @@ class TestTap:
             ("1..1\nok 1 - a # SKIP no # time=12.3ms\n", {"a": "skipped"}),
             ("1..1\nok 1 - a # time=5ms {\n    ok 1 - b\n    1..1\n}\n", {"a b": "passed"}),
             ("# a\nok 1 is\nok 2 is\n1..2\n# tests 2\n", {"a": "passed"}),
+            ("1..2\nok 1 a\n# by the way\nok 2 b\n", {"a": "passed", "b": "passed"}),
         ],
     )  # fmt: skip
     def test_its_results_are_cases(self, project: Project, tap: str, cases: dict[str, str]) -> None:

@@ -41,8 +41,9 @@ def test_tests_that_do_not_come_to_their_end_do_not_pass(
     project.write("test_shop.py", UNITTEST)
     project.write("check.py", SCRIPT)
     verdict = project.check(command)
-    assert verdict.exit_code == 0
-    finding = only(verdict)
+    assert (verdict.exit_code, verdict.passed) == (0, False)
+    # Tests that had failed until then have findings of their own.
+    finding = verdict.findings[0]
     assert (finding.category, finding.message) == (
         "died",
         "the process ended with code 0 before the tests did",
@@ -97,3 +98,37 @@ def test_a_program_and_what_it_starts_find_what_they_would_find(project: Project
     verdict = project.check("python check.py", env={"PYTHONPATH": "own"})
     assert verdict.passed, verdict
     assert verdict.output == ""
+
+
+def test_unittest_is_read_test_by_test(project: Project) -> None:
+    project.write(
+        "test_parts.py",
+        """
+        import unittest
+
+        class Parts(unittest.TestCase):
+            def test_passes(self): pass
+            def test_fails(self): self.assertEqual(4, 3)
+            def test_raises(self): raise KeyError("price")
+            @unittest.skip("later")
+            def test_later(self): pass
+            def test_some(self):
+                for number in (1, 2):
+                    with self.subTest(number=number):
+                        self.assertEqual(number, 1)
+
+        class Unprepared(unittest.TestCase):
+            def setUp(self): raise ValueError("no database")
+            def test_it(self): pass
+        """,
+    )
+    verdict = project.check("python -m unittest")
+    assert verdict.cases == {
+        "test_parts.Parts.test_fails": "failed",
+        "test_parts.Parts.test_later": "skipped",
+        "test_parts.Parts.test_passes": "passed",
+        "test_parts.Parts.test_raises": "failed",
+        "test_parts.Parts.test_some": "failed",
+        "test_parts.Unprepared.test_it": "error",
+    }
+    assert {finding.location.file for finding in verdict.findings} == {"test_parts.py"}

@@ -151,3 +151,28 @@ def test_findings_and_memory_hold_no_colours(machine: Machine, make_project: Mak
     assert "\\u001b" not in done.out
     assert "\x1b" not in done.said
     assert b"[31m" not in (machine.home / ".runtrue" / "memory.db").read_bytes()
+
+
+def test_unittest_is_read_so_that_a_skip_in_the_program_is_refused(
+    machine: Machine, make_project: MakeProject
+) -> None:
+    tests = """
+        import unittest
+        from shop import Item, total
+
+        class TotalTest(unittest.TestCase):
+            def test_price(self):
+                self.assertEqual(Item(2).price, 2)
+
+            def test_total(self):
+                self.assertEqual(total([Item(2), Item(3)]), 5)
+    """
+    project = make_project({"shop.py": SHOP, "test_shop.py": tests})
+    check = ("--check", "python -m unittest")
+    skips = "sed -i 's/    return sum.*/    import unittest; raise unittest.SkipTest/' shop.py"
+    done = machine.runtrue("fix", "--json", *check, "--agent", skips, cwd=project)
+    assert done.json["vanished"] == ["test_shop.TotalTest.test_total"], done.said
+    done = machine.runtrue("fix", "--json", *check, "--agent", FIX, cwd=project)
+    assert done.json["status"] == "passed", done.said
+    (finding,) = done.json["attempts"][0]["findings"]
+    assert (finding["message"], finding["location"]["line"]) == ("6 != 5", 9)

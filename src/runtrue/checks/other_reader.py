@@ -5,19 +5,23 @@ Where it runs Python, an exit code of 0 counts only when the tests came to their
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
-from runtrue.checks.case import CaseReader, CaseResult
+from runtrue.checks.case import WEIGHT, CaseReader, CaseResult
 from runtrue.checks.junit_reader import read_junit
-from runtrue.checks.locations import NewFiles
-from runtrue.checks.python_exit import PythonExit
+from runtrue.checks.locations import NewFiles, locations_in
+from runtrue.checks.python_exit import PythonEnd, PythonExit
 from runtrue.checks.reach import Reach
 from runtrue.checks.reader import Call, Reader, Reading, RunOptions, output_of
 from runtrue.checks.tap import Tap, read_tap
-from runtrue.loop import Fault, Finding, Workplace
+from runtrue.loop import Fault, Finding, Outcome, Workplace
 from runtrue.process import Ended
 
+#: A line of Python's tracebacks.
+_FRAME = re.compile(r'\s*File "(.+)", line (\d+).*')
 _SUFFIXES = frozenset({".xml", ".tap"})
 #: Options that make a runner print TAP.
 _TAP = {"ava": ("--tap",), "tap": ("--reporter=tap",)}
@@ -39,6 +43,7 @@ class OtherReader(CaseReader):
         self._new_files: NewFiles | None = None
         self._command = reach.line
         self._exit: PythonExit | None = None
+        self._end: PythonEnd | None = None
 
     def prepare(self, argv: Sequence[str], environment: Mapping[str, str], scratch: Path) -> Call:
         """Have TAP printed, if the runner can; reports that exist already are not its own."""
@@ -57,12 +62,12 @@ class OtherReader(CaseReader):
 
     def read(self, ended: Ended, workplace: Workplace) -> Reading:
         """Read the verdict from all reports and the exit code, if the tests came to their end."""
+        end = self._end = self._exit.read() if self._exit else None
         reading = super().read(ended, workplace)
-        if self._exit is None:
+        if end is None:
             return reading
-        broken_off, problems = self._exit.read()
-        found = [self.tampered(problem) for problem in problems]
-        if broken_off and ended.exit_code == 0:
+        found = [self.tampered(problem) for problem in end.problems]
+        if end.broken_off and ended.exit_code == 0:
             message = "the process ended with code 0 before the tests did"
             found.append(self.finding("died", message, sample=output_of(ended)))
         return reading.and_found(found)
@@ -77,7 +82,7 @@ class OtherReader(CaseReader):
     def read_report(self, ended: Ended, workplace: Workplace) -> Reading:
         """Read the verdict from all reports together, or from the exit code alone."""
         left = self._new_files.found() if self._new_files else []
-        cases: list[CaseResult] = []
+        cases = _unittest_cases(self._end.tests, workplace) if self._end else []
         outside: list[Finding] = []
         texts = [ended.stdout.text, *(_text(file) for file in left if file.suffix == ".tap")]
         has_assertions = self.reach.tool in ("tap", "tape")
@@ -102,6 +107,30 @@ class OtherReader(CaseReader):
             message = f"planned {tap.planned} tests and reported {tap.reported}"
             return [self.finding("plan", message)]
         return []
+
+
+def _unittest_cases(tests: Sequence[dict[str, Any]], workplace: Workplace) -> list[CaseResult]:
+    """Return the tests that unittest ran, each with the worst that was recorded of it."""
+    found: dict[str, CaseResult] = {}
+    for test in tests:
+        outcome = Outcome(test["outcome"])
+        if outcome is Outcome.ERROR and test.get("in_body"):
+            outcome = Outcome.FAILED
+        known = found.get(test["id"])
+        if known is not None and WEIGHT[known.outcome] >= WEIGHT[outcome]:
+            continue
+        text = test.get("text") or ""
+        places = [_FRAME.sub(r"\1:\2", line) for line in text.splitlines() if _FRAME.match(line)]
+        own = [place for line in places for place in locations_in(line, workplace)]
+        found[test["id"]] = CaseResult(
+            name=test["id"],
+            outcome=outcome,
+            category=test.get("type") or "failure",
+            message=test.get("message") or "",
+            location=own[-1] if own else None,
+            stack=text,
+        )
+    return list(found.values())
 
 
 def _text(file: Path) -> str:

@@ -10,7 +10,9 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from runtrue.checks.line import commands_of, is_shell
 from runtrue.checks.signed_report import ReportKey
@@ -20,6 +22,18 @@ _REPORT = "ending.jsonl"
 _PYTHON = re.compile(r"python[\d.]*|.+\.py")
 #: Modules that run tests, and end in the usual way. Others may have their reasons not to.
 _TESTING = frozenset({"unittest", "doctest", "coverage"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PythonEnd:
+    """How the Python processes of a command ended."""
+
+    #: True if one broke off that runs tests.
+    broken_off: bool
+    #: What is wrong with the report, in words for people.
+    problems: tuple[str, ...]
+    #: The tests that unittest ran, as they were recorded.
+    tests: tuple[dict[str, Any], ...]
 
 
 class PythonExit:
@@ -47,8 +61,8 @@ class PythonExit:
             "RUNTRUE_ENDING": str(self._report),
         }
 
-    def read(self) -> tuple[bool, tuple[str, ...]]:
-        """Return whether a process broke off that runs tests, and the report's problems."""
+    def read(self) -> PythonEnd:
+        """Read what was recorded, once, after the command has ended."""
         report = self._key.read()
         recorded: dict[int, set[str]] = {}
         wanted: dict[int, set[str]] = {}
@@ -56,7 +70,11 @@ class PythonExit:
             recorded.setdefault(line["session"], set()).add(line["event"])
             if line["event"] == "begin":
                 wanted[line["session"]] = self._wanted(line["words"])
-        return any(wanted[one] - recorded[one] for one in wanted), report.problems
+        return PythonEnd(
+            broken_off=any(wanted[one] - recorded[one] for one in wanted),
+            problems=report.problems,
+            tests=tuple(line for line in report.lines if line["event"] == "case"),
+        )
 
     def _wanted(self, words: list[str]) -> set[str]:
         """Return the events that a process should record, by its command line."""

@@ -63,11 +63,12 @@ def read_tap(text: str, workplace: Workplace, *, has_assertions: bool = False) -
     open_levels: dict[int, list[_TapLine]] = {0: []}
     reported = 0
     index = 0
+    is_titled = _is_titled(lines)
     title: str | None = None
     while index < len(lines):
         line = _TIME.sub("", lines[index])
         index += 1
-        if header := _TITLE.match(line):
+        if is_titled and (header := _TITLE.match(line)):
             title = header["name"].strip()
         elif plan := _PLAN.match(line):
             if not plan["indent"]:
@@ -101,6 +102,13 @@ def read_tap(text: str, workplace: Workplace, *, has_assertions: bool = False) -
     if has_assertions:
         results = _tests(results)
     return Tap([_case(result, workplace) for result in results], planned, reported, bailed_out)
+
+
+def _is_titled(lines: list[str]) -> bool:
+    """True if tests begin with a comment, as tape writes them: with the plan at the end."""
+    first = next((at for at, line in enumerate(lines) if _RESULT.match(line)), 0)
+    before = lines[:first]
+    return any(map(_TITLE.match, before)) and not any(map(_PLAN.match, before))
 
 
 def _tests(assertions: list[_TapLine]) -> list[_TapLine]:

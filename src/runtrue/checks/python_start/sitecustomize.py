@@ -35,22 +35,71 @@ def _record_process(report: str, words: list[str]) -> None:
     write({"event": "begin", "words": words})
     # The function registered first is called last.
     atexit.register(write, {"event": "end"})
-    if words[:2] == ["-m", "unittest"]:
+    if _may_run_tests(words):
         _record_tests(write)
 
 
+def _may_run_tests(words: list[str]) -> bool:
+    if words[0] == "-m":
+        return "unittest" in words
+    return words[0].endswith(".py") and any("test" in os.path.basename(w) for w in words[:2])
+
+
 def _record_tests(write: Any) -> None:
-    """Record that tests ran: a module that exits when it is imported also has a normal end."""
+    """Record how tests end, and that they ran: a module may exit when it is imported."""
     from unittest.runner import TextTestRunner
 
     run = TextTestRunner.run
 
     def run_and_record(self: Any, test: Any) -> Any:
+        make = self._makeResult
+        self._makeResult = lambda: _recording(make(), write)
         result = run(self, test)
         write({"event": "ran", "tests": result.testsRun})
         return result
 
     TextTestRunner.run = run_and_record  # type: ignore[method-assign]
+
+
+def _recording(result: Any, write: Any) -> Any:
+    """Return a result of unittest's that records each test when it learns of it."""
+    import traceback
+
+    def record(outcome: str, test: Any, error: Any) -> None:
+        line = {"event": "case", "id": test.id(), "outcome": outcome}
+        if isinstance(error, tuple):
+            kind, value, trace = error
+            method = getattr(test, "_testMethodName", None)
+            frames = traceback.extract_tb(trace)
+            line["type"] = kind.__name__
+            line["message"] = str(value)
+            line["text"] = "".join(traceback.format_exception(kind, value, trace))[-20_000:]
+            line["in_body"] = any(frame.name == method for frame in frames)
+        write(line)
+
+    def wrap(name: str, outcome: str) -> None:
+        learn = getattr(result, name)
+
+        def learn_and_record(test: Any, *about: Any) -> Any:
+            record(outcome, test, about[0] if about else None)
+            return learn(test, *about)
+
+        setattr(result, name, learn_and_record)
+
+    for name, outcome in (
+        *(("addSuccess", "passed"), ("addExpectedFailure", "passed"), ("addSkip", "skipped")),
+        *(("addFailure", "failed"), ("addError", "error"), ("addUnexpectedSuccess", "failed")),
+    ):
+        wrap(name, outcome)
+    learn_part = result.addSubTest
+
+    def learn_part_and_record(test: Any, part: Any, error: Any) -> Any:
+        if error is not None:
+            record("failed", test, error)
+        return learn_part(test, part, error)
+
+    result.addSubTest = learn_part_and_record
+    return result
 
 
 def _words() -> list[str]:
