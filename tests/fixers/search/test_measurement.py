@@ -48,6 +48,39 @@ def test_where_there_is_no_time_the_failing_tests_are_measured_and_prove(tmp_pat
     assert proof.end is End.PASSED
 
 
+CHANCE = """\
+    import os
+    import pytest
+    from shop import total
+
+    @pytest.mark.parametrize("n", range(40))
+    def test_nothing(n):
+        assert total([]) == 0
+
+    def test_speed():
+        assert "RUNTRUE_SEARCHES" not in os.environ
+
+    def test_total():
+        assert total([1, 2]) == 3
+"""
+
+
+def test_a_test_that_passed_in_the_check_and_fails_here_is_left_out(tmp_path: Path) -> None:
+    outcome = CheckOutcome(
+        failing=frozenset({FAILING}), passing=frozenset({"test_shop.py::test_speed"}), seconds=0.1
+    )
+    workplace = place(tmp_path, {**SHOP_FILES, "test_shop.py": CHANCE})
+    command = replace(TESTS, env={"RUNTRUE_SEARCHES": "1"})
+
+    async def run() -> tuple[Baseline, ProofResult]:
+        async with Prover.open(command, workplace, FAST, outcome=outcome) as prover:
+            return await prover.baseline(), await prover.prove({"shop.py": FIXED})
+
+    baseline, proof = asyncio.run(run())
+    assert [case.test for case in baseline.failing] == [FAILING]
+    assert proof.end is End.PASSED
+
+
 def test_a_tracer_is_lent_to_a_project_that_has_none() -> None:
     spec = importlib.util.find_spec("coverage")
     assert spec is not None

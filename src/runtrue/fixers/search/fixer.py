@@ -27,6 +27,7 @@ from runtrue.loop import (
     Fault,
     Finding,
     FixTask,
+    Outcome,
     Proposal,
     Verdict,
     Workplace,
@@ -279,8 +280,12 @@ def _outcome(verdict: Verdict | None, tests: Iterable[str | None]) -> CheckOutco
     """Return what a check has shown of these tests, which failed."""
     from runtrue.fixers.search.measurement import CheckOutcome
 
-    seconds = verdict.seconds if verdict else None
-    return CheckOutcome(failing=frozenset(filter(None, tests)), seconds=seconds)
+    cases = verdict.cases if verdict else {}
+    return CheckOutcome(
+        failing=frozenset(filter(None, tests)),
+        passing=frozenset(test for test, end in cases.items() if end is Outcome.PASSED),
+        seconds=verdict.seconds if verdict else None,
+    )
 
 
 def _longest(verdict: Verdict | None) -> float:

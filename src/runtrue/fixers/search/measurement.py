@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import zip_longest
 
@@ -27,9 +27,10 @@ _TRACED, _LEAST = 30, 2.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckOutcome:
-    """What the check has shown: the tests that failed, and how long all took, if known."""
+    """What the check has shown: the tests that failed, those that passed, how long all took."""
 
     failing: frozenset[str] = frozenset()
+    passing: frozenset[str] = frozenset()
     seconds: float | None = None
 
 
@@ -81,6 +82,7 @@ class TestMeasurement:
         longest = lambda i: limits.longest  # noqa: E731 - one of several limits
         must = self.failing[:_MUST]
         self.plain = await self._run(self._order(), longest, "", limits.measuring * _PLAIN, must)
+        self._drop_chance_failures()
         self.hung = {i for i, one in self.plain.items() if (one["failure"] or {}).get("timed_out")}
         # Those that end soon show more in the time there is; of those that fail, each counts.
         first = sorted(self.plain, key=lambda i: self._is_slow(i) + 2 * self._passes(i))
@@ -91,16 +93,31 @@ class TestMeasurement:
         except Unprovable:  # the tracer is at fault: without it they could be run
             self.traced = await self._run(first, self._traced_limit, "plainly", left, must)
         ended = [i for i in self.traced if i not in self.hung]
-        self.unsteady = {i for i in ended if self._differs(i, self.traced)}
-        if self.unsteady:
+        unsteady = {i for i in ended if self._differs(i, self.traced)}
+        self.unsteady |= unsteady
+        if unsteady:
             again = await self._run([i for i in first if i not in self.hung], longest, "", left, ())
             differ = [i for i in again if self._differs(i, again)]
-            if len(differ) <= _CHANCE * len(again) and all(map(self._passes, differ)):
-                # A few of many that depend on the time: they prove nothing, and get in the way.
-                for i in differ:
-                    del self.plain[i]
+            if all(map(self._passes, differ)) and self._are_few(differ):
+                self._drop(differ)
             elif differ:
                 self.out_of_order = self.tests[differ[0]]["id"]
+
+    def _drop_chance_failures(self) -> None:
+        """Drop tests that fail here and passed in the check, if they are few of many."""
+        passed = self._outcome.passing
+        failing = [i for i in self.plain if not self._passes(i) and self.tests[i]["id"] in passed]
+        if self._are_few(failing):
+            self._drop(failing)
+            self.unsteady |= set(failing)
+
+    def _are_few(self, tests: Collection[int]) -> bool:
+        # Tests of speed, on a busy machine: they prove nothing, and get in the way.
+        return len(tests) <= _CHANCE * len(self.plain)
+
+    def _drop(self, tests: Iterable[int]) -> None:
+        for number in tests:
+            del self.plain[number]
 
     def _passes(self, number: int) -> bool:
         return bool(self.plain[number]["outcome"] != "failed")

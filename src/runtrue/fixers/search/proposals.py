@@ -34,6 +34,7 @@ _FIRST, _LESS = 1_000, 0.6
 #: Edits after which the order of the rest is made again, and how much likelier those of a line are
 #: where another has fixed a test.
 _SLICE, _FIXES = 100, 4.0
+_LEAST_GAIN = -0.7
 
 
 #: A file, an offset in it, and a hash of the statement there.
@@ -143,7 +144,8 @@ class Proposals:
         edit = candidate.edits[0]
         tried, changed = self._effects[self._place(edit)]
         fixes = _FIXES if self._fixing[edit.file, edit.line] else 1.0
-        return math.log(2 * fixes * (changed + 1) / (tried + 2))
+        # Where something is missing, no edit of what is there may change anything.
+        return max(math.log(2 * fixes * (changed + 1) / (tried + 2)), _LEAST_GAIN)
 
     def _place(self, edit: Edit) -> tuple[str, int, int]:
         """Return the function that an edit is in; the module where it is in none."""

@@ -389,6 +389,8 @@ class SearchSession:
         olds = {before[one.start : one.end].rpartition(".")[2] for one in edit.splices}
         if edit.kind not in _MISSPELT or len(olds) != 1 or not (old := olds.pop()).isidentifier():
             return []
+        if re.search(rf"(\.{old}\s*=[^=]|\b(def|class) {old}\b|^{old}\s*=)", before, re.MULTILINE):
+            return []  # it is somebody's name after all
         changed = {before.count("\n", 0, one.start) + 1 for one in edit.splices}
         word = re.compile(rf"\b{old}\b")
         return [
