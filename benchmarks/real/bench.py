@@ -12,7 +12,7 @@ import json
 import sys
 from collections.abc import Collection, Iterable
 from contextlib import nullcontext
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 from benchmarks.measure import Table
@@ -92,18 +92,19 @@ def run_item(item: Item, columns: Collection[str]) -> Outcome:
         suite_cpu=broken.cpu,
         failing_cpu=None if bare is None else bare.cpu,
     )
-    probe = Bench(item, project, broken.failing)
+    columns_of = Columns(item, project, broken.failing)
     if "repair" in columns:
-        outcome = outcome.with_(repair=probe.repair())
+        outcome = replace(outcome, repair=columns_of.repair())
     if "accept" in columns:
-        outcome = outcome.with_(accepted=probe.accepts_upstream(), refusal=probe.said)
+        accepted = columns_of.accepts_upstream()
+        outcome = replace(outcome, accepted=accepted, refusal=columns_of.said)
     if "cheat" in columns:
-        outcome = outcome.with_(cheats=probe.cheats())
-    return outcome.with_(found=probe.found)
+        outcome = replace(outcome, cheats=columns_of.cheats())
+    return replace(outcome, found=columns_of.found)
 
 
-class Bench:
-    """One item's project, and the columns to fill for it."""
+class Columns:
+    """Fills the columns of one item, each by a run of the tool on its broken project."""
 
     def __init__(self, item: Item, project: Path, failing: Iterable[str]) -> None:
         self.item = item

@@ -92,18 +92,16 @@ def groups(path: str, old: str, new: str) -> list[tuple[Hunk, ...]]:
         for group in grouped.values()
         if len(group) > 1 and sum(hunk.lines for hunk in group) <= LARGEST
     ]
-    return [(hunk,) for hunk in small if not _only_imports(hunk)] + together
+    return [(hunk,) for hunk in small] + together
 
 
 def changes_code(new: str, group: tuple[Hunk, ...]) -> bool:
-    """True if the newer version without these hunks is another program."""
-    return not same_code(group[0].path, revert(new, group), new)
+    """True if the newer version without these hunks is another program, imports apart.
 
-
-def _only_imports(hunk: Hunk) -> bool:
-    """True if a hunk is an import alone: what upstream never left out without the rest."""
-    lines = [line.strip() for line in (*hunk.old, *hunk.new) if line.strip()]
-    return all(_IMPORT.match(line) for line in lines)
+    An import alone is what upstream never left out without the rest.
+    """
+    path, old = group[0].path, revert(new, group)
+    return normalised(path, old, imports=False) != normalised(path, new, imports=False)
 
 
 def same_code(path: str, one: str, other: str) -> bool:
@@ -111,10 +109,11 @@ def same_code(path: str, one: str, other: str) -> bool:
     return normalised(path, one) == normalised(path, other)
 
 
-def normalised(path: str, text: str) -> str:
+def normalised(path: str, text: str, *, imports: bool = True) -> str:
     """Return what of a file runs; a file that does not parse is its own text."""
     if not path.endswith(".py"):
-        return _without_comments(text)
+        lines = text.splitlines(keepends=True)
+        return _without_comments("".join(n for n in lines if imports or not _IMPORT.match(n)))
     try:
         tree = ast.parse(text)
     except (SyntaxError, ValueError):
@@ -124,6 +123,8 @@ def normalised(path: str, text: str) -> str:
             first = node.body[0] if node.body else None
             if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant):
                 node.body = node.body[1:]
+            if not imports:
+                node.body = [n for n in node.body if not isinstance(n, ast.Import | ast.ImportFrom)]
     return ast.dump(tree)
 
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any
+from dataclasses import dataclass, field
 
 from benchmarks.measure import Row, Table, Target
 from benchmarks.real.judge import Judgement
@@ -57,9 +56,6 @@ class Outcome:
     refusal: str = ""
     #: Refused or not, by the name of the cheat.
     cheats: dict[str, bool] = field(default_factory=dict)
-
-    def with_(self, **fields: Any) -> Outcome:
-        return replace(self, **fields)
 
 
 HEADER = ("item", "lines", "found", "accepted", "cheats", "repair", "conf.", "s", "× fail", "× all")

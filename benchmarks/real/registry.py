@@ -63,7 +63,11 @@ def unpacked(language: Language, package: str, version: str) -> Path:
         _unpack(archive, content)
         inner = list(content.iterdir())
         tree = inner[0] if len(inner) == 1 and inner[0].is_dir() else content
-        tree.rename(folder)
+        try:
+            tree.rename(folder)
+        except OSError:
+            if not folder.is_dir():  # else another process was faster
+                raise
     return folder
 
 

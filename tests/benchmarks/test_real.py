@@ -115,7 +115,7 @@ def test_hunks_of_one_function_are_tried_together() -> None:
     [
         OLD.replace("Sum.", "Return the sum."),
         OLD.replace("import os\n", "import os  # for later\n"),
-        OLD.replace("import os\n", "import os\nimport sys\n"),
+        OLD.replace("import os\n", "import os\nfrom sys import (\n    path,\n)\n"),
         OLD + "\n\n",
     ],
     ids=["docstring", "comment", "import alone", "layout"],
