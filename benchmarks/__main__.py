@@ -22,6 +22,7 @@ BENCHMARKS = {
     "memory": "looking up fixes and like failures, with a thousand and a million rows",
     "overhead": "the loop's own time around a test command, beside the bare command",
     "planner": "what runtime validation adds to the nodes' own time",
+    "real": "real bug fixes of published packages: checks found, fixes accepted, cheats, repairs",
     "repair": "small buggy programs mended without a model, and the speed of trying a candidate",
     "revalidate": "the own time of a plan's fix-then-revalidate loop, for each retry",
     "soak": "isolated commands by the thousand: nothing is left of them, and memory stays flat",
@@ -34,7 +35,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="benchmarks", description="Run the named benchmarks.")
     parser.add_argument("names", nargs="*", metavar="NAME")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures there, too")
+    add_item_options(parser.add_argument_group("options of `repair` and `real`"))
     add_repair_options(parser.add_argument_group("options of `repair`"))
+    add_real_options(parser.add_argument_group("options of `real`"))
     arguments = parser.parse_args()
     if not arguments.names:
         for name, what in BENCHMARKS.items():
@@ -44,13 +47,14 @@ def main() -> int:
         return refuse(f"there is no benchmark {unknown[0]!r}; there are: {', '.join(BENCHMARKS)}")
 
     names = list(dict.fromkeys(arguments.names))
+    options_of = {"repair": repair_options, "real": real_options}
     document: dict[str, Any] = {"machine": machine(), "benchmarks": {}}
     try:
         if arguments.json is not None:
             arguments.json.touch()  # rather now than after two minutes
         misses = []
         for name in names:
-            options = repair_options(arguments) if name == "repair" else {}
+            options = options_of[name](arguments) if name in options_of else {}
             module = importlib.import_module(f"benchmarks.{name}")
             found: Table | tuple[Table, ...] = module.run(**options)
             for table in found if isinstance(found, tuple) else (found,):
@@ -72,24 +76,49 @@ def main() -> int:
     return 1 if misses else 0
 
 
-def add_repair_options(group: argparse._ArgumentGroup) -> None:
-    group.add_argument("--every", type=int, default=1, metavar="N", help="only each N-th item")
+def add_item_options(group: argparse._ArgumentGroup) -> None:
+    group.add_argument("--every", type=int, metavar="N", help="only each N-th item")
     group.add_argument("--only", metavar="ID", help="items whose id begins so, or of this symptom")
-    group.add_argument("--jobs", type=int, default=1, metavar="N", help="items at a time")
     group.add_argument("--outcomes", type=Path, metavar="FILE", help="write each outcome there")
+
+
+def add_repair_options(group: argparse._ArgumentGroup) -> None:
+    group.add_argument("--jobs", type=int, default=1, metavar="N", help="items at a time")
     group.add_argument(
         "--quick", action="store_true", help="hold no test back, and leave out the speed"
     )
 
 
+def add_real_options(group: argparse._ArgumentGroup) -> None:
+    group.add_argument("--language", choices=("python", "javascript", "typescript"))
+    group.add_argument(
+        "--columns",
+        default="repair,accept,cheat",
+        metavar="LIST",
+        help="which to fill: %(default)s",
+    )
+    group.add_argument("--full", action="store_true", help="all items, and all cheats on each")
+
+
 def repair_options(arguments: argparse.Namespace) -> dict[str, Any]:
     return {
-        "every": arguments.every,
+        "every": arguments.every or 1,
         "only": arguments.only,
         "jobs": arguments.jobs,
         "outcomes": arguments.outcomes,
         "held_back": not arguments.quick,
         "speed": not arguments.quick,
+    }
+
+
+def real_options(arguments: argparse.Namespace) -> dict[str, Any]:
+    return {
+        "every": arguments.every,
+        "only": arguments.only,
+        "outcomes": arguments.outcomes,
+        "language": arguments.language,
+        "columns": arguments.columns.split(","),
+        "full": arguments.full,
     }
 
 

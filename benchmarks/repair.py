@@ -54,7 +54,8 @@ class Item:
 class Outcome:
     """What came of one item. `held_back` is the test that the tool was not shown, if any.
 
-    `plausible`: the tests that the tool was shown pass; `fixed`: all tests of the item do.
+    `plausible`: the tests that the tool was shown pass; `fixed`: all tests of the item do. A patch
+    that the tool only proposes, and waits for a person to agree to, is applied first.
     """
 
     id: str
@@ -64,7 +65,10 @@ class Outcome:
     held_back: str | None
     plausible: bool
     fixed: bool
+    #: The tool says that it passed, or proposes a patch that it is not sure of.
     claimed: bool
+    proposed: bool
+    confidence: float | None
     regressed: bool
     seconds: float
     timed_out: bool
@@ -104,7 +108,7 @@ def run(
         blind = repair_all([(item, item.failing[-1]) for item in withheld], jobs, tell)
     tables = [fixed_table(whole, jobs), parts_table(whole)]
     if blind:
-        tables.append(held_back_table(blind))
+        tables += [held_back_table(blind), confidence_table(blind)]
     if speed:
         from benchmarks import candidates
 
@@ -161,6 +165,7 @@ def repair(item: Item, held_back: str | None = None) -> Outcome:
         begin = time.perf_counter()
         report = run_tool(project, home)
         seconds = time.perf_counter() - begin
+        proposed = take_proposal(project, report or {})
         left = program.read_text() if program.is_file() else ""
         tests.write_text(item.tests)  # the original tests decide
         fixed = passes(project)
@@ -183,6 +188,8 @@ def repair(item: Item, held_back: str | None = None) -> Outcome:
         plausible=plausible,
         fixed=fixed,
         claimed=report is not None and report.get("status") == "passed",
+        proposed=proposed,
+        confidence=(report or {}).get("confidence"),
         regressed=regressed,
         seconds=seconds,
         timed_out=report is None,
@@ -218,6 +225,14 @@ def run_tool(project: Path, home: Path) -> dict[str, Any] | None:
     except ValueError:
         report = {"status": f"exit code {done.returncode} without a report"}
     return report
+
+
+def take_proposal(project: Path, report: dict[str, Any]) -> bool:
+    """Applies the patch that the tool waits for a person to agree to, if there is one."""
+    if report.get("status") != "waiting" or not report.get("patch"):
+        return False
+    command = ["git", "apply", str(report["patch"])]
+    return subprocess.run(command, cwd=project, check=False).returncode == 0
 
 
 def passes(project: Path, names: Iterable[str] | None = None) -> bool:
@@ -271,7 +286,11 @@ def said_by_search(report: Any) -> Iterable[Any]:
 
 
 def fixed_table(outcomes: list[Outcome], jobs: int) -> Table:
-    rows = [share("fixed", outcomes)]
+    rows = [
+        share("fixed", outcomes),
+        share("fixed, and passed by itself", outcomes, of=lambda o: o.fixed and o.claimed),
+        share("fixed, and proposed to a person", outcomes, of=lambda o: o.fixed and o.proposed),
+    ]
     for group, target in ((OTHERS, 75.0), (SYNTAX, 80.0)):
         rows.append(share(f"fixed: {group}", [o for o in outcomes if o.group == group], target))
     seconds = [o.seconds for o in outcomes]
@@ -282,6 +301,7 @@ def fixed_table(outcomes: list[Outcome], jobs: int) -> Table:
         figure("median of the tool's seconds", statistics.median(seconds), "1 s", 3.0),
         figure("90th percentile of them", tenths[8], "1 s", 20.0),
         figure("claimed, and the tests fail", count(o.claimed and not o.fixed for o in outcomes)),
+        figure("proposed, and the tests fail", count(o.proposed and not o.fixed for o in outcomes)),
         figure("a test that passed fails now", count(o.regressed for o in outcomes)),
         figure("did not end in time", count(o.timed_out for o in outcomes)),
     ]
@@ -329,6 +349,22 @@ def held_back_table(outcomes: list[Outcome]) -> Table:
             f"the {len(outcomes)} items with two or more failing tests, the last of which the "
             "tool was not shown",
         ),
+    )
+
+
+def confidence_table(outcomes: list[Outcome]) -> Table:
+    """How often the test that was held back passes, by the confidence in the fix."""
+    sure = [o for o in outcomes if o.plausible and o.confidence is not None]
+    rows = []
+    for low, high in ((0.9, 1.01), (0.7, 0.9), (0.5, 0.7), (0.3, 0.5), (0.0, 0.3)):
+        part = [o for o in sure if low <= (o.confidence or 0.0) < high]
+        name = f"confidence from {low:g}{f' to {high:g}' if high <= 1 else ''} ({len(part)})"
+        rows.append(share(name, part, 95.0 if low == 0.9 else None))
+    return Table(
+        title="repair: the test held back passes, by confidence",
+        unit="%",
+        rows=tuple(row for row in rows if row is not None),
+        notes=(f"the {len(sure)} fixes under which the tests that the tool was shown pass",),
     )
 
 

@@ -131,8 +131,17 @@ class CountingSandbox:
     def put_back(self, files: tuple[str, ...], candidate: str) -> None:
         raise AssertionError("nothing here judges")
 
+    def settle(self, candidate: str, patch: Path) -> str:
+        return ""
+
+    def demand_leaving(self, candidate: str) -> None:
+        pass
+
     def missing(self, files: tuple[str, ...], candidate: str) -> tuple[str, ...]:
         return ()
+
+    def read(self, file: str, candidate: str) -> bytes | None:
+        return candidate.encode()
 
     def difference(self, old: str, new: str) -> str:
         return ""

@@ -234,9 +234,9 @@ def tool_repairs(stage: Stage) -> None:
     """A tool repairs the code, and the project's own tests prove it."""
     stage.project("shop", SHOP)
     stage.run("cat shop.py")
-    stage.run("runtrue fix")
+    stage.run("runtrue fix --check pytest --check ruff")
     stage.holds("shop.py", 'is "paid"')
-    stage.run("runtrue fix --apply")
+    stage.run("runtrue fix --check pytest --check ruff --apply")
     stage.holds("shop.py", '== "paid"')
     stage.run("git diff --stat")
 

@@ -151,6 +151,40 @@ class TestReading:
         write(tmp_path, text, "pyproject.toml")
         assert load_config(tmp_path) == Config()
 
+    def test_a_project_has_the_configuration_of_its_repository(self, tmp_path: Path) -> None:
+        (tmp_path / ".git").mkdir()
+        project = tmp_path / "packages" / "a"
+        project.mkdir(parents=True)
+        write(project, "[project]\nname = 'a'\n", "pyproject.toml")
+        write(
+            tmp_path,
+            "[policy]\nmax_attempts = 7\n[checks.all]\ncommand = 'make'\njudges = ['x/y']\n"
+            "[checks.a]\ncommand = 'pytest'\ndirectory = 'packages/a/src'\n",
+        )
+        config = load_config(project)
+        assert config.policy.max_attempts == 7
+        assert {name: check.directory for name, check in config.checks.items()} == {"a": "src"}
+        beside = load_config(tmp_path / "packages" / "b").checks
+        assert {name: check.directory for name, check in beside.items()} == {
+            "all": "../..",
+            "a": "../a/src",
+        }
+        assert beside["all"].judges == ("../../x/y",)
+
+    def test_the_nearest_configuration_wins(self, tmp_path: Path) -> None:
+        (tmp_path / ".git").mkdir()
+        write(tmp_path, "[policy]\nmax_attempts = 7\n")
+        (tmp_path / "a").mkdir()
+        write(tmp_path / "a", "[tool.runtrue.policy]\nmax_attempts = 8\n", "pyproject.toml")
+        assert load_config(tmp_path / "a" / "b").policy.max_attempts == 8
+
+    def test_what_is_above_the_repository_does_not_count(self, tmp_path: Path) -> None:
+        write(tmp_path, "[policy]\nmax_attempts = 7\n")
+        (tmp_path / "a" / ".git").mkdir(parents=True)
+        assert load_config(tmp_path / "a" / "b") == Config()
+        (tmp_path / "b").mkdir()
+        assert load_config(tmp_path / "b") == Config()
+
     def test_the_policy_is_the_loops(self, tmp_path: Path) -> None:
         write(tmp_path, EVERYTHING)
         assert load_config(tmp_path).to_policy() == Policy(
@@ -179,13 +213,13 @@ class TestMistakes:
                 "\n[policy]\nmax_attempts = 1\nmax_atempts = 2\n",
                 "4: policy.max_atempts: unknown key (did you mean 'max_attempts'?); known here: "
                 "max_attempts, transport_retries, format_retries, max_time, abort_on_regression, "
-                "escalation_on_max, backoff, backoff_seconds, flaky_reruns",
+                "escalation_on_max, backoff, backoff_seconds, flaky_reruns, confidence_floor",
             ),
             (
                 '[checks.a]\ncommand = "x"\n[checks.b]\ncomand = "x"\n',
                 "4: checks.b.comand: unknown key (did you mean 'command'?); "
-                "known here: command, mode, timeout, fix, judges, env, directory, fail_fast, "
-                "verbose, test_seconds",
+                "known here: command, mode, known, timeout, fix, judges, env, directory, "
+                "fail_fast, verbose, test_seconds",
             ),
             (
                 "[fixers]\n[fixers.agnt]\n",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import io
+import itertools
 import os
 import signal
 import subprocess
@@ -37,6 +38,25 @@ def run(
     return asyncio.run(
         process.run(argv, cwd=cwd, env=env or ENV, timeout=timeout, stdin=stdin, keep=keep)
     )
+
+
+def test_a_command_that_goes_on_printing_gets_its_time_again() -> None:
+    printing = ["sh", "-c", "for n in 1 2 3 4 5 6; do echo $n; sleep 0.5; done"]
+    call = process.run(printing, cwd=Path("/"), env=ENV, timeout=2, longest=60)
+    ended = asyncio.run(call)
+    assert (ended.exit_code, ended.stdout.text.split()) == (0, [*"123456"])
+    silent = ["sleep", str(FOREVER)]
+    call = process.run(silent, cwd=Path("/"), env=ENV, timeout=0.3, longest=60)
+    ended = asyncio.run(call)
+    assert (ended.timed_out, ended.timeout) == (True, 0.3)
+
+
+def test_a_command_that_goes_on_printing_gets_no_more_than_the_longest() -> None:
+    printed = itertools.count()
+    allowance = process._Allowance(2.0, 5.0, lambda: next(printed))
+    assert [allowance.next() for _ in range(4)] == [2.0, 2.0, 1.0, 0.0]
+    allowance = process._Allowance(2.0, None, lambda: next(printed))
+    assert [allowance.next() for _ in range(2)] == [2.0, 0.0]
 
 
 def run_into_timeout(

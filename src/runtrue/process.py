@@ -96,13 +96,15 @@ async def run(
     cwd: Path,
     env: Mapping[str, str],
     timeout: float,
+    longest: float | None = None,
     stdin: bytes | None = None,
     keep: int = 64 * 1024,
     confinement: Confinement | None = None,
 ) -> Ended:
     """Run a command and wait for its end. Raises OSError when it cannot be started.
 
-    Without a `confinement` it runs as the user, with all that the user may do.
+    With `longest`, a command that printed something within its time gets as much again, until it
+    took that long. Without a `confinement` it runs as the user, with all that the user may do.
     """
     started = time.monotonic()
     name = uuid.uuid4().hex
@@ -130,10 +132,11 @@ async def run(
             # Otherwise asyncio complains that nobody saw the exception.
             readers.add_done_callback(lambda done: done.cancelled() or done.exception())
             watch = _watch(confinement, process.pid, lambda: stdout.total + stderr.total)
+            allowance = _Allowance(timeout, longest, lambda: stdout.total + stderr.total)
             try:
                 # A namespace of processes ends with its first one; others have to be searched.
                 ends_as_one = confinement is not None and confinement.ends_as_one
-                exit_code = await _end(process, "" if ends_as_one else mark, timeout, watch)
+                exit_code = await _end(process, "" if ends_as_one else mark, allowance, watch)
             finally:
                 # A process that escaped may hold the pipes open for ever; what came is enough.
                 await asyncio.wait([readers], timeout=_GRACE_SECONDS)
@@ -148,7 +151,7 @@ async def run(
         stdout=stdout.captured(),
         stderr=stderr.captured(),
         seconds=time.monotonic() - started,
-        timeout=timeout,
+        timeout=allowance.given,
         exceeded=await _exceeded(confinement, watch, exit_code),
     )
 
@@ -231,8 +234,31 @@ def temporary_directory(prefix: str) -> Iterator[Path]:
             shutil.rmtree(directory, ignore_errors=True)
 
 
+@dataclass(slots=True)
+class _Allowance:
+    """The time that a command gets, and how much it was given of it."""
+
+    timeout: float
+    longest: float | None
+    printed: Callable[[], int]
+    given: float = 0.0
+    _seen: int = -1
+
+    def next(self) -> float:
+        """Return the seconds that it gets now; 0 if there are no more."""
+        seen, self._seen = self._seen, self.printed()
+        if self.given and (self.longest is None or self._seen == seen):
+            return 0.0
+        seconds = min(self.timeout, (self.longest or self.timeout) - self.given)
+        self.given += max(seconds, 0.0)
+        return max(seconds, 0.0)
+
+
 async def _end(
-    process: subprocess.Popen[bytes], mark: str, timeout: float, watch: asyncio.Future[Exceeded]
+    process: subprocess.Popen[bytes],
+    mark: str,
+    allowance: _Allowance,
+    watch: asyncio.Future[Exceeded],
 ) -> int | None:
     """Wait for the end of a command, or end it, with all that it started."""
     # Not asyncio's own subprocess: its `wait` also waits for the pipes, which a process that was
@@ -241,7 +267,11 @@ async def _end(
     waiter = asyncio.ensure_future(asyncio.to_thread(_see_end, process))
     try:
         either: set[asyncio.Future[Any]] = {waiter, watch}
-        done, _ = await asyncio.wait(either, timeout=timeout, return_when=asyncio.FIRST_COMPLETED)
+        done: set[asyncio.Future[Any]] = set()
+        while not done and (seconds := allowance.next()) > 0:
+            done, _ = await asyncio.wait(
+                either, timeout=seconds, return_when=asyncio.FIRST_COMPLETED
+            )
         timed_out = not done
         if timed_out:
             kill_group(process.pid, signal.SIGTERM)

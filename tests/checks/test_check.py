@@ -38,6 +38,13 @@ class TestAnyCommand:
         assert verdict.cases == {"it": Outcome.FAILED}
         assert verdict.output == "out\nerr"
 
+    def test_import_paths_of_its_own_come_before_those_of_the_workplace(
+        self, project: Project
+    ) -> None:
+        project.environment["PYTHONPATH"] = "/moved"
+        command = """sh -c 'test "$PYTHONPATH" = src:/moved'"""
+        assert project.check(command, env={"PYTHONPATH": "src"}).passed
+
     def test_a_signal_is_named(self, project: Project) -> None:
         finding = only(project.check("kill -SEGV $$"))
         assert (finding.category, finding.message) == ("signal", "was killed by SIGSEGV")

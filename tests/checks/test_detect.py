@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -34,6 +35,22 @@ def bin_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return directory
 
 
+@pytest.fixture
+def managers(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All package managers are on PATH."""
+    directory = tmp_path_factory.mktemp("bin")
+    for name in ("npm", "pnpm", "yarn"):
+        (directory / name).touch(mode=0o755)
+    monkeypatch.setenv("PATH", str(directory), prepend=os.pathsep)
+
+
+@pytest.mark.usefixtures("bin_directory")
+def test_scripts_are_run_by_npm_where_the_projects_manager_is_missing(tmp_path: Path) -> None:
+    write(tmp_path, "project/package.json", '{"scripts": {"test": "jest"}}')
+    write(tmp_path, "project/pnpm-lock.yaml")
+    assert commands(tmp_path / "project") == {"jest": "npm test"}
+
+
 def test_a_project_without_any_has_none(tmp_path: Path) -> None:
     write(tmp_path, "app.py")
     write(tmp_path, "pyproject.toml", "[project]\nname = 'x'\n")
@@ -51,21 +68,21 @@ def test_a_project_without_any_has_none(tmp_path: Path) -> None:
             "pyproject.toml",
             "[tool.pytest.ini_options]\n",
             PYTEST,
-            "[tool.pytest] in pyproject.toml",
+            "pyproject.toml:1 [tool.pytest]",
         ),
-        ("setup.cfg", "[tool:pytest]\n", PYTEST, "[tool:pytest] in setup.cfg"),
-        ("tox.ini", "[pytest]\n", PYTEST, "[pytest] in tox.ini"),
+        ("setup.cfg", "[tool:pytest]\n", PYTEST, "setup.cfg:1 [tool:pytest]"),
+        ("tox.ini", "[pytest]\n", PYTEST, "tox.ini:1 [pytest]"),
         ("test_app.py", "", PYTEST, "test_app.py"),
         ("app_test.py", "", PYTEST, "app_test.py"),
         ("tests/unit/test_app.py", "", PYTEST, "tests/unit/test_app.py"),
         ("test/test_app.py", "", PYTEST, "test/test_app.py"),
         ("mypy.ini", "[mypy]\n", MYPY, "mypy.ini"),
         (".mypy.ini", "[mypy]\n", MYPY, ".mypy.ini"),
-        ("pyproject.toml", "[tool.mypy]\n", MYPY, "[tool.mypy] in pyproject.toml"),
-        ("setup.cfg", "[mypy]\n", MYPY, "[mypy] in setup.cfg"),
+        ("pyproject.toml", "[tool.mypy]\n", MYPY, "pyproject.toml:1 [tool.mypy]"),
+        ("setup.cfg", "[mypy]\n", MYPY, "setup.cfg:1 [mypy]"),
         ("ruff.toml", "", RUFF, "ruff.toml"),
         (".ruff.toml", "", RUFF, ".ruff.toml"),
-        ("pyproject.toml", "[tool.ruff.lint]\n", RUFF, "[tool.ruff] in pyproject.toml"),
+        ("pyproject.toml", "[tool.ruff.lint]\n", RUFF, "pyproject.toml:1 [tool.ruff]"),
     ],
 )
 def test_each_form_of_configuration_gives_a_check(
@@ -73,6 +90,12 @@ def test_each_form_of_configuration_gives_a_check(
 ) -> None:
     write(tmp_path, file, text)
     assert found(tmp_path) == {tool: because}
+
+
+def test_the_line_is_that_of_the_table(tmp_path: Path) -> None:
+    text = "[dependency-groups]\npytest = []\nmypy = []\n\n[tool.mypy]\n"
+    write(tmp_path, "pyproject.toml", text)
+    assert found(tmp_path) == {MYPY: "pyproject.toml:5 [tool.mypy]"}
 
 
 def test_tests_come_first_then_types_then_lint(tmp_path: Path) -> None:
@@ -124,15 +147,15 @@ def test_a_setting_that_is_no_table_is_one_all_the_same(tmp_path: Path) -> None:
     [
         (
             {"package.json": '{"scripts": {"test": "jest --ci"}, "dependencies": {"jest": "1"}}'},
-            *("jest", "npm test", 'the script "test" in package.json'),
+            *("jest", "npm test", "package.json:1 script test"),
         ),
         (
             {"package.json": '{"scripts": {"test": "vitest"}}', "pnpm-lock.yaml": ""},
-            *("vitest", "pnpm test", 'the script "test" in package.json'),
+            *("vitest", "pnpm test", "package.json:1 script test"),
         ),
         (
             {"package.json": '{"scripts": {"test": "ava"}}', "yarn.lock": ""},
-            *("yarn-test", "yarn test", 'the script "test" in package.json'),
+            *("yarn-test", "yarn test", "package.json:1 script test"),
         ),
         (
             {
@@ -143,11 +166,11 @@ def test_a_setting_that_is_no_table_is_one_all_the_same(tmp_path: Path) -> None:
         ),
         (
             {"package.json": '{"devDependencies": {"vitest": "1"}}'},
-            *("vitest", "npx --no-install vitest run", '"vitest" in package.json'),
+            *("vitest", "npx --no-install vitest run", 'package.json:1 "vitest"'),
         ),
         (
             {"package.json": '{"jest": {}}'},
-            *("jest", "npx --no-install jest", '"jest" in package.json'),
+            *("jest", "npx --no-install jest", 'package.json:1 "jest"'),
         ),
         (
             {"package.json": "{}", ".mocharc.yml": ""},
@@ -163,6 +186,7 @@ def test_a_setting_that_is_no_table_is_one_all_the_same(tmp_path: Path) -> None:
         ({"build.gradle.kts": "", "gradlew": ""}, "junit", "./gradlew test", "build.gradle.kts"),
     ],
 )
+@pytest.mark.usefixtures("managers")
 def test_the_tests_of_other_languages_are_found(
     tmp_path: Path,
     files: dict[str, str],

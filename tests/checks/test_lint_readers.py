@@ -34,7 +34,7 @@ class TestRuff:
         assert unused.message == "`os` imported but unused"
         assert unused.location == Location(file="pkg/app.py", line=1, column=8)
         assert unused.fault is Fault.CANDIDATE
-        assert unused.data == {"fixable": True}
+        assert unused.data == {"fixable": True, "fix_lines": [1]}
         assert undefined.category == "F821"
         assert undefined.location == Location(file="pkg/app.py", line=3, column=7)
         assert undefined.data == {"fixable": False}
@@ -42,7 +42,8 @@ class TestRuff:
     def test_a_fix_that_is_not_safe_is_none(self, project: Project) -> None:
         project.write("app.py", "def f():\n    unused = 1\n")
         finding = only(project.check(f"{RUFF} --select F841 ."))
-        assert (finding.category, finding.data) == ("F841", {"fixable": False})
+        data = {"fixable": False, "unsafe_fix": True, "fix_lines": [2]}
+        assert (finding.category, finding.data) == ("F841", data)
 
     def test_a_syntax_error_is_the_candidates(self, project: Project) -> None:
         project.write("app.py", "x = 1\ny = (\n")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import textwrap
+
 import pytest
 
 from runtrue.checks import totals
@@ -36,18 +38,47 @@ class TestTap:
         ("tap", "cases"),
         [
             ("1..1\nok 1 - adds\n", {"adds": "passed"}),
-            ("ok\nok\n1..2\n", {"test ?": "passed"}),
+            ("ok\nok\n1..2\n", {"test ?": "passed", "test ? #2": "passed"}),
             ("TAP version 14\nok 1 adds\n", {"adds": "passed"}),
             ("1..1\nok 1 - a # SKIP no\n", {"a": "skipped"}),
             ("1..1\nnot ok 1 - a # TODO yes\n", {"a": "skipped"}),
             ("1..1\nok 1 - \\# of items\n", {"# of items": "passed"}),
             ("1..1\n# Subtest: a\n    ok 1 - b\n    1..1\nok 1 - a\n", {"a b": "passed"}),
+            ("1..1\nok 1 - a # time=12.3ms\n", {"a": "passed"}),
+            ("1..1\nok 1 - a # SKIP no # time=12.3ms\n", {"a": "skipped"}),
+            ("1..1\nok 1 - a # time=5ms {\n    ok 1 - b\n    1..1\n}\n", {"a b": "passed"}),
+            ("# a\nok 1 is\nok 2 is\n1..2\n# tests 2\n", {"a": "passed"}),
         ],
     )  # fmt: skip
     def test_its_results_are_cases(self, project: Project, tap: str, cases: dict[str, str]) -> None:
         verdict = project.check(printing(project, tap))
         assert verdict.passed
         assert verdict.cases == cases
+
+    def test_assertions_are_those_of_the_test_around_them(self, project: Project) -> None:
+        values = "  ---\n  expected: 3\n  actual: 4\n  ...\n"
+        tap = f"TAP version 13\n# adds\nok 1 is\nnot ok 2 is too\n{values}1..2\n"
+        verdict = project.check(printing(project, tap, 1))
+        assert verdict.cases == {"adds": "failed"}
+        assert only(verdict).message == "is too: expected 3, got 4"
+
+    def test_what_ava_shows_of_a_failure_is_its_message(self, project: Project) -> None:
+        tap = """
+            TAP version 13
+            not ok 1 - adds
+              ---
+                name: AssertionError
+                details:
+                  'Difference (- actual, + expected):': |-
+                    - 4
+                    + 3
+                message: ''
+              ...
+            1..1
+        """
+        finding = only(project.check(printing(project, textwrap.dedent(tap), 1)))
+        assert finding.message == "Difference (- actual, + expected): - 4 + 3"
+        assert (finding.data["expected"], finding.data["actual"]) == ("3", "4")
 
     def test_a_failure_tells_what_its_yaml_tells(self, project: Project) -> None:
         project.write("total.js", "")

@@ -171,7 +171,7 @@ class TestDirectory:
         project.write("web/test/a.js", "it('a', () => { throw Error('a') });")
         (project.root / "web/node_modules").symlink_to(NODE_MODULES)
         verdict = project.check("npm test", directory="web")
-        assert verdict.cases == {"web/test/a.js::a": "error"}
+        assert verdict.cases == {"web/test/a.js::a": "failed"}
 
     @pytest.mark.parametrize("directory", ["absent", "file", "..", "/", "web/../.."])
     def test_one_that_is_not_the_projects_is_the_checks_fault(

@@ -123,12 +123,18 @@ def content(directory: Path) -> dict[str, bytes]:
     }
 
 
+#: Three lint errors that are to be fixed, and a test that passes.
 LINT_ONLY = {
     "pyproject.toml": """
         [tool.ruff.lint]
         select = ["F"]
         [tool.pytest.ini_options]
         testpaths = ["tests"]
+        [tool.runtrue.checks.pytest]
+        command = "python -m pytest -q"
+        [tool.runtrue.checks.ruff]
+        command = "ruff check ."
+        known = "fix"
     """,
     "shop.py": '''
         import os

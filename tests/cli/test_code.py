@@ -270,11 +270,11 @@ def test_what_nobody_can_mend_is_said_with_the_reason_of_each_fixer(
 ) -> None:
     project = make_project(TAX)
     done = machine.runtrue(*TAKE_THE_BUG[:-1], cwd=project)
-    assert done.code == 1
+    assert done.code == 3
     assert "no fixer can take these findings on" in done.out
     assert "agent: no agent is configured" in done.out
     shown = machine.runtrue("runs", "show", "--json").json
-    assert valid(shown["record"])["loop_state"]["status"] == "failed"
+    assert valid(shown["record"])["loop_state"]["status"] == "escalated"
 
 
 # -- the retry policy ---------------------------------------------------------------------------

@@ -45,6 +45,11 @@ PROJECTS = {
     "vitest": Broken(
         {
             "package.json": '{ "type": "module", "scripts": { "test": "vitest" } }',
+            # Reading it writes into node_modules, as do the caches of vitest.
+            "vitest.config.ts": """
+                import { defineConfig } from "vitest/config";
+                export default defineConfig({ test: { include: ["total.test.ts"] } });
+            """,
             "total.ts": """
                 export const total = (prices: number[]) => prices.reduce((a, b) => a + b, 1);
             """,

@@ -10,13 +10,17 @@ import subprocess
 import textwrap
 from collections.abc import Mapping
 from pathlib import Path
+from textwrap import dedent
 
 import pytest
 from jsonschema import Draft202012Validator, FormatChecker
 
 from runtrue.cli.judge import GateOptions, Obstructed, change_of, plan
-from runtrue.code import schema
+from runtrue.cli.verdict import _passed
+from runtrue.code import CodeReport, schema
+from runtrue.code.report import AttemptReport, VerdictReport
 from runtrue.config import Config
+from runtrue.loop import Mode
 from runtrue.memory import DebugMemory, Project
 from tests.cli.conftest import Machine, MakeProject, content, write
 
@@ -114,7 +118,7 @@ def test_a_change_that_is_tested_and_passes_is_ready(
         r"runtrue gate: ready: pytest passes \(2 passed\), coverage .+\n", done.err
     ), done.err
     added = {file: text for file, text in content(project).items() if file not in before}
-    assert [Path(file).parent.as_posix() for file in added] == [".aiwg/ralph/debug-memory"]
+    assert {Path(file).parent.as_posix() for file in added} == {".aiwg/ralph/debug-memory"}
     assert {**before, **added} == content(project)
     assert sandboxes(machine) == []
     again = machine.runtrue("gate", "--json", cwd=project)
@@ -143,6 +147,34 @@ def test_findings_are_numbered_with_place_cause_and_what_to_do(
     assert any(line.strip() == "cause: a value is not what the test expects" for line in rest)
     assert any(line.strip().startswith("to do: look at tests/test_shop.py:9") for line in rest)
     assert sandboxes(machine) == []
+
+
+def test_what_is_left_in_the_project_is_no_change_and_names_no_place_on_this_machine(
+    machine: Machine, make_project: MakeProject
+) -> None:
+    project = make_project(SHOP)
+    where = 'raise ValueError(__file__ + ", in " + os.getcwd())'
+    source = f"import os\n\ntotal = sum\n\n\ndef discount(price):\n    {where}\n"
+    write(project, {**READY, "shop.py": source})
+    report = machine.runtrue("gate", "--json", cwd=project).json
+    assert report["ready"] is False
+    text = (project / report["memory"]["session"]).read_text()
+    assert "shop.py, in ." in text
+    assert json.loads(text)["project"] == "project"
+    assert str(machine.home.parent) not in text
+    git(project, "add", "-A")
+    assert ".aiwg" not in git(project, "status", "--porcelain")
+
+
+def test_nothing_is_left_in_the_project_where_that_is_switched_off(
+    machine: Machine, make_project: MakeProject
+) -> None:
+    project = make_project({**SHOP, "runtrue.toml": "[memory]\nsessions = false\n"})
+    write(project, WRONG)
+    report = machine.runtrue("gate", "--json", cwd=project).json
+    assert report["memory"]["session"] is None
+    assert "debug_memory_ref" not in report["record"]
+    assert not (project / ".aiwg").exists()
 
 
 def test_failures_are_analysed_and_kept_in_the_debug_memory(
@@ -275,6 +307,104 @@ def test_tests_may_go_with_their_source_and_may_move(
     assert done.code == 0, done.err
 
 
+FEATURES = {
+    "shop.py": """
+        def total(prices):
+            return sum(prices)
+
+
+        def rebate(price):
+            return price / 2
+    """,
+    "tests/test_shop.py": """
+        from shop import rebate, total
+
+
+        def test_total():
+            assert total([1, 2]) == 3
+
+
+        def test_rebate():
+            assert rebate(4) == 2
+    """,
+}
+
+
+def test_a_feature_may_be_deleted_with_its_test_and_a_test_renamed(
+    machine: Machine, make_project: MakeProject
+) -> None:
+    project = make_project({**SHOP, **FEATURES})
+    renamed = SHOP["tests/test_shop.py"].replace("test_total", "test_the_sum_of_prices")
+    write(project, {**SHOP, "tests/test_shop.py": renamed})
+    done = machine.runtrue("gate", cwd=project)
+    assert done.code == 0, done.err
+    assert "pytest passes (1 passed)" in done.err
+
+
+def test_a_test_may_not_go_without_what_it_tests(
+    machine: Machine, make_project: MakeProject
+) -> None:
+    project = make_project({**SHOP, **FEATURES})
+    write(project, {"tests/test_shop.py": SHOP["tests/test_shop.py"]})
+    done = machine.runtrue("gate", cwd=project)
+    assert done.code == 2
+    assert "tests/test_shop.py::test_rebate: not_run (pytest)" in done.err
+    assert "to do: have this test run again, under whatever name" in done.err
+
+
+@pytest.mark.parametrize(("source", "ready"), [(SHOP, True), (READY, False)])
+def test_code_that_is_only_taken_away_needs_no_coverage(
+    source: Mapping[str, str], ready: bool, machine: Machine, make_project: MakeProject
+) -> None:
+    unmeasured = '[checks.tests]\ncommand = "true"\n'
+    project = make_project({**SHOP, **FEATURES, "runtrue.toml": unmeasured})
+    write(project, {"shop.py": source["shop.py"]})
+    report = machine.runtrue("gate", "--json", cwd=project).json
+    assert report["ready"] is ready
+    assert [f["category"] for f in report["findings"]] == ([] if ready else ["coverage_unknown"])
+
+
+def test_of_several_packages_only_the_changed_ones_are_checked(
+    machine: Machine, make_project: MakeProject
+) -> None:
+    config = "".join(
+        f'[checks.{name}]\ncommand = "python -m pytest -q"\ndirectory = "packages/{name}"\n'
+        for name in ("one", "two")
+    )
+    packages = {
+        f"packages/{name}/{file.replace('shop', name)}": text.replace("shop", name)
+        for name in ("one", "two")
+        for file, text in SHOP.items()
+    }
+    broken = {"packages/two/tests/test_two.py": "def test_two():\n    assert 1 == 2\n"}
+    project = make_project({**packages, **broken, "runtrue.toml": config})
+    write(
+        project,
+        {
+            f"packages/one/{f}".replace("shop", "one"): t.replace("shop", "one")
+            for f, t in READY.items()
+        },
+    )
+    done = machine.runtrue("gate", cwd=project)
+    assert done.code == 0, done.err
+    assert "nothing was changed in their directories: two\n" in done.err
+    assert "one passes (2 passed)" in done.err
+    # What belongs to no package may matter to all.
+    write(project, {"conftest.py": "SHARED = 1\n"})
+    done = machine.runtrue("gate", cwd=project)
+    assert done.code == 2
+    assert "AssertionError (two)" in done.err
+
+
+def test_what_a_check_says_is_not_cut_within_a_word() -> None:
+    said = "changed files looked at: 12; issues on changed lines and at least medium: 0 of 3, " * 2
+    verdict = VerdictReport(check="security", mode=Mode.REQUIRED, passed=True, output=said)
+    attempt = AttemptReport(number=1, limit=1, candidate="", passed=True, verdicts=(verdict,))
+    (line,) = _passed(CodeReport(status="passed", run_id="", attempts=(attempt,)))
+    shown = line.removeprefix("security passes (").removesuffix(" …)")
+    assert said.startswith(f"{shown} ")
+
+
 def test_tests_that_are_deleted_until_none_are_run_keep_the_gate_from_judging(
     make_project: MakeProject,
 ) -> None:
@@ -287,6 +417,22 @@ def test_tests_that_are_deleted_until_none_are_run_keep_the_gate_from_judging(
     (project / "shop.py").unlink()
     change = change_of(project, GateOptions())
     assert not isinstance(plan(project, Config(), GateOptions(), change), str)
+
+
+def test_what_a_linter_found_before_the_change_does_not_block_and_what_it_adds_does(
+    machine: Machine, make_project: MakeProject
+) -> None:
+    old = {**SHOP, "ruff.toml": "", "shop.py": "import os\n" + dedent(SHOP["shop.py"])}
+    project = make_project(old)
+    write(project, {"README.md": "# our shop\n", "shop.py": "import os\n" + dedent(DISCOUNT)})
+    write(project, {"tests/test_shop.py": TESTED})
+    done = machine.runtrue("gate", cwd=project)
+    assert done.code == 0, done.err
+    (project / "shop.py").write_text("import sys\n" + (project / "shop.py").read_text())
+    done = machine.runtrue("gate", cwd=project)
+    assert done.code == 2
+    assert "`sys` imported but unused" in done.err
+    assert "`os` imported but unused" not in done.err
 
 
 def test_a_change_is_judged_by_the_configuration_before_it(

@@ -7,6 +7,7 @@ import json
 import shlex
 import stat
 import subprocess
+import textwrap
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -182,6 +183,7 @@ FORMS: dict[str, Callable[[Any], str]] = {
 
 @pytest.mark.parametrize("form", FORMS)
 def test_settings_of_others_stay_as_they_were_written(form: str, tmp_path: Path) -> None:
+    git(tmp_path, "init", "-q")
     file = tmp_path / SETTINGS
     file.parent.mkdir()
     for settings in OTHERS:
@@ -270,22 +272,80 @@ def test_a_commit_is_blocked_until_the_change_is_ready(
     assert not hook.exists()
 
 
-def test_a_commit_of_a_part_is_refused_since_the_rest_would_be_judged_with_it(
+def test_a_commit_of_a_part_is_judged_as_it_is_staged(
     machine: Machine, make_project: MakeProject
 ) -> None:
     project = make_project(SHOP)
     install(machine, "git", project)
-    write(project, {**READY, "tests/test_more.py": "def test_more():\n    assert max(1, 2) == 2\n"})
-    git(project, "add", "shop.py")
-    for args in ([], ["--only", "shop.py"]):
-        refused = commit(machine, project, *args)
-        assert refused.code != 0
-        assert refused.err.count("\n") == 1
-        assert "are not so: tests/test_shop.py, tests/test_more.py; `git add` them" in refused.err
-    # What no test could run is nobody's concern.
+    write(project, READY)
     git(project, "add", "-A")
-    write(project, {"README.md": "# more\n", "notes.txt": "later\n"})
-    assert commit(machine, project).code == 0
+    # What is not part of the commit is wrong, and unknown to git, and proves nothing.
+    write(project, {**WRONG, "tests/test_more.py": "def test_more():\n    assert False\n"})
+    passed = commit(machine, project)
+    assert passed.code == 0, passed.said
+    assert git(project, "show", "HEAD:tests/test_shop.py") == textwrap.dedent(TESTED).lstrip()
+    # The other way round: the files are right, and what would be committed is wrong.
+    (project / "tests" / "test_more.py").unlink()
+    write(project, {"shop.py": DISCOUNT.replace("0.9", "0.8")})
+    git(project, "add", "-A")
+    write(project, READY)
+    refused = commit(machine, project)
+    assert refused.code != 0
+    assert "AssertionError" in refused.err
+    assert machine.runtrue("gate", "--staged", cwd=project).code == 2
+    assert "nothing differs from HEAD" in machine.runtrue("gate", cwd=project).err
+
+
+def test_where_no_working_tree_can_be_made_a_part_is_refused(
+    machine: Machine, make_project: MakeProject
+) -> None:
+    project = make_project({**SHOP, ".gitmodules": ""})
+    install(machine, "git", project)
+    write(project, READY)
+    git(project, "add", "shop.py")
+    refused = commit(machine, project)
+    assert refused.code != 0
+    assert refused.err.count("\n") == 1
+    assert "these differ: tests/test_shop.py; `git add` them" in refused.err
+
+
+def test_a_merge_is_judged_against_its_first_parent(
+    machine: Machine, make_project: MakeProject
+) -> None:
+    project = make_project(SHOP)
+    main = git(project, "rev-parse", "--abbrev-ref", "HEAD").strip()
+    git(project, "checkout", "-qb", "work")
+    write(project, {"tests/test_shop.py": TESTED.replace("180", "170"), "shop.py": DISCOUNT})
+    git(project, "commit", "-qam", "wrong")
+    git(project, "checkout", "-q", main)
+    write(project, {"README.md": "# more\n"})
+    git(project, "commit", "-qam", "other")
+    assert install(machine, "git", project).code == 0
+    identity = ("-c", "user.name=Ada", "-c", "user.email=ada@example.org")
+    merge = subprocess.run(
+        ["git", *identity, "merge", "--no-edit", "work"],
+        cwd=project,
+        env=machine.env,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert merge.returncode != 0
+    assert "AssertionError" in merge.stderr
+    assert len(git(project, "rev-list", "HEAD").split()) == 2
+
+
+@pytest.mark.parametrize("tool", ["claude-code", "pre-commit"])
+def test_a_hook_that_could_judge_nothing_is_not_installed(
+    tool: str, machine: Machine, make_project: MakeProject
+) -> None:
+    project = make_project(SHOP, git=False)
+    done = install(machine, tool, project)
+    assert (done.code, done.out) == (2, "")
+    assert "is in no git repository" in done.err
+    assert not (project / ".claude").exists()
+    assert not (project / CONFIG).exists()
 
 
 def test_a_commit_that_is_made_anew_is_judged_from_the_one_before_it(
@@ -421,6 +481,7 @@ CONFIGS = {
 
 @pytest.mark.parametrize("name", CONFIGS)
 def test_comments_and_order_of_a_pre_commit_config_stay(name: str, tmp_path: Path) -> None:
+    git(tmp_path, "init", "-q")
     write(tmp_path, {CONFIG: CONFIGS[name]})
     file = tmp_path / CONFIG
     before = file.read_text()
@@ -450,7 +511,9 @@ def test_pre_commit_has_one_configuration_for_all_projects_of_a_repository(
         assert not PreCommit().install(top / name).changed
     repos = yaml.safe_load((top / CONFIG).read_text())["repos"]
     entries = [shlex.split(repo["hooks"][0]["entry"]) for repo in repos]
-    assert [entry[-3:] for entry in entries] == [["gate", "--", "app"], ["gate", "--", "my web"]]
+    assert [entry[-4:] for entry in entries] == [
+        ["gate", "--staged", "--", name] for name in ("app", "my web")
+    ]
     assert PreCommit().remove(top / "app").changed
     (left,) = yaml.safe_load((top / CONFIG).read_text())["repos"]
     assert left == repos[1]
@@ -466,6 +529,7 @@ def test_the_entry_of_pre_commit_is_a_command_that_judges(
     config = yaml.safe_load((project / CONFIG).read_text())
     entry = shlex.split(config["repos"][0]["hooks"][0]["entry"])
     write(project, WRONG)
+    git(project, "add", "-A")
     fired = subprocess.run(
         entry, cwd=project, env=machine.env, capture_output=True, text=True, check=False
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 import subprocess
+import sys
 from importlib import import_module
 from pathlib import Path
 
@@ -77,13 +78,14 @@ def test_completion_knows_commands_and_run_ids(machine: Machine, make_project: M
 def test_doctor_tells_what_is_there_and_what_is_not(
     machine: Machine, make_project: MakeProject
 ) -> None:
-    project = make_project(LINT_ONLY)
+    settings = "[tool.ruff.lint]\nselect = ['F']\n"
+    project = make_project({**LINT_ONLY, "pyproject.toml": settings})
     done = machine.runtrue("doctor", "--json", cwd=project)
     assert done.code == 0, done.said
     facts = {fact["name"]: fact for fact in done.json["facts"]}
     assert facts["git"]["ok"]
     assert facts["sandbox"]["detail"].startswith("git worktree")
-    assert "[tool.ruff] in pyproject.toml" in facts["checks"]["detail"]
+    assert "pyproject.toml:1 [tool.ruff]" in facts["checks"]["detail"]
     assert facts["isolation"]["ok"]
     assert facts["isolation"]["detail"].startswith("bubblewrap (at least landlock)")
     assert not facts["agent"]["ok"]
@@ -216,3 +218,19 @@ def test_an_internal_error_is_one_sentence_and_debug_shows_where(machine: Machin
     env = {**machine.env, "RUNTRUE_DEBUG": "1"}
     debug = subprocess.run(program, env=env, capture_output=True, text=True, check=False)
     assert "Traceback" in debug.stderr
+
+
+def test_warnings_of_code_that_is_only_tried_do_not_reach_the_user() -> None:
+    script = """
+import sys
+from runtrue.cli import main
+sys.argv = ["runtrue", "--version"]
+try:
+    main()
+except SystemExit:
+    compile("price is 0", "<condition>", "eval")
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    assert done.stderr == ""

@@ -1,4 +1,4 @@
-"""`runtrue metrics`: the five against their targets, from what the journal holds."""
+"""`runtrue metrics`: the numbers against their targets, from what the journal holds."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def _end(journal: Journal, kind: str, facts: Any, at: float) -> None:
     journal._db.execute("UPDATE runs SET ended_at = ? WHERE id = ?", (at, run_id))
 
 
-def test_the_five_are_told_overall_and_by_kind(told: Machine) -> None:
+def test_the_metrics_are_told_overall_and_by_kind(told: Machine) -> None:
     done = told.runtrue("metrics", "--json")
     assert done.code == 0
     document = done.json
@@ -52,6 +52,7 @@ def test_the_five_are_told_overall_and_by_kind(told: Machine) -> None:
     values = {metric["name"]: metric["value"] for metric in document["metrics"]}
     assert values == {
         "first_attempt_pass_rate": 0.8,
+        "success_rate": 0.8,
         "average_attempts": 1.4,
         "escalation_rate": 0.2,
         "debug_memory_reuse": 0.0,
@@ -64,6 +65,7 @@ def test_the_five_are_told_overall_and_by_kind(told: Machine) -> None:
     assert [period["runs"] for period in document["trend"]].count(1) == 5
     text = told.runtrue("metrics").out
     assert re.search(r"first_attempt_pass_rate +80 % +> 70 % +met +of 5 runs\n", text)
+    assert re.search(r"success_rate +80 % +> 90 % +missed +of 5 runs\n", text)
     assert re.search(r"escalation_rate +20 % +< 10 % +missed +of 5 runs\n", text)
     assert "code: 4 runs" in text
     assert re.search(r"debug_memory_reuse +not known +> 30 %\n", text)
@@ -81,7 +83,7 @@ def test_runs_are_chosen_by_kind_and_by_time(told: Machine) -> None:
 def test_without_runs_nothing_is_known_and_nothing_is_made(machine: Machine) -> None:
     done = machine.runtrue("metrics")
     assert done.code == 0
-    assert done.out.count("not known") == 5
+    assert done.out.count("not known") == 6
     assert not machine.journal.exists()
 
 
@@ -143,12 +145,12 @@ def test_the_page_is_well_formed_and_needs_nothing_but_itself(
     text = page.read_text()
     root = _parsed(text)
     charts = list(root.iter("svg"))
-    assert len(charts) == 5
+    assert len(charts) == 6
     assert len(list(charts[0].iter("circle"))) == 5
     assert not re.search(r"https?://|<script|<link|@import|url\(", text)
     assert "prefers-color-scheme: dark" in text
     values = ["".join(p.itertext()) for p in root.iter("p") if p.get("class") == "value"]
-    assert values == ["80 %", "1.40", "20 %", "0 %", "80 %"]
+    assert values == ["80 %", "80 %", "1.40", "20 %", "0 %", "80 %"]
     assert [row[0].text for row in root.iter("tr")] == ["runs of", "all", "code", "gate"]
 
 

@@ -464,3 +464,29 @@ def test_the_problems_of_a_workflow_are_findings_with_their_places(
     assert all(
         finding["pointer"] and finding["location"]["line"] for finding in checked["findings"]
     )
+
+
+def test_a_workflow_reaches_files_outside_only_where_the_user_named_them(machine: Machine) -> None:
+    project = machine.home / "project"
+    write(
+        project,
+        {
+            "read.yaml": """
+                inputs: {file: {default: ../outside.txt}}
+                nodes:
+                  - {id: read, type: read-file, params: {file_path: "${file}"}}
+            """
+        },
+    )
+    (machine.home / "outside.txt").write_text("outside")
+    by_default = machine.runtrue("run", "read.yaml", cwd=project)
+    assert by_default.code == 1
+    assert "is outside of the working directory" in by_default.err
+    assert "name the file in the task or an input" in by_default.err
+    by_input = machine.runtrue("run", "read.yaml", "file=../outside.txt", cwd=project)
+    assert (by_input.code, by_input.out) == (0, "outside\n"), by_input.said
+    (machine.home / ".runtrue" / "runtrue.toml").write_text(
+        f'[workflows]\nfiles = ["{machine.home}"]\n'
+    )
+    by_setting = machine.runtrue("run", "read.yaml", cwd=project)
+    assert (by_setting.code, by_setting.out) == (0, "outside\n"), by_setting.said

@@ -1,4 +1,4 @@
-"""The five metrics: what a run says of them, and what many runs come to."""
+"""The metrics: what a run says of them, and what many runs come to."""
 
 from __future__ import annotations
 
@@ -58,12 +58,20 @@ TARGETS = {
 
 def test_the_five_have_the_targets_of_the_seed() -> None:
     told = [metric.to_dict() for metric in metrics_of([GOOD])]
-    assert {one["name"]: (one["target"], one["better"]) for one in told} == TARGETS
+    targets = {one["name"]: (one["target"], one["better"]) for one in told}
+    assert targets.pop("success_rate") == (0.90, "more")
+    assert targets == TARGETS
+
+
+def test_few_attempts_that_do_not_pass_are_no_success() -> None:
+    gave_up = replace(BAD, attempts=1)
+    met = {metric.name: metric.met for metric in metrics_of([GOOD, gave_up])}
+    assert (met["average_attempts"], met["success_rate"]) == (True, False)
 
 
 def test_what_no_run_tells_is_not_known_and_neither_met_nor_missed() -> None:
     assert {(m.value, m.met, m.runs) for m in metrics_of([])} == {(None, None, 0)}
-    reuse = metrics_of([GOOD])[3]
+    reuse = metrics_of([GOOD])[4]
     assert (reuse.name, reuse.value, reuse.met) == ("debug_memory_reuse", None, None)
 
 
@@ -71,6 +79,7 @@ def test_values_are_means_over_the_runs_that_tell_something() -> None:
     values = {m.name: (m.value, m.runs) for m in metrics_of([GOOD, GOOD, GOOD, BAD])}
     assert values == {
         "first_attempt_pass_rate": (0.75, 4),
+        "success_rate": (0.75, 4),
         "average_attempts": (1.5, 4),
         "escalation_rate": (0.25, 4),
         "debug_memory_reuse": (0.0, 1),

@@ -6,7 +6,7 @@ import asyncio
 import os
 import sys
 from pathlib import Path
-from typing import Any, get_args, get_type_hints
+from typing import Any, get_args
 
 import jsonschema
 import pytest
@@ -27,7 +27,7 @@ from runtrue.code import (
 from runtrue.errors import UsageError
 from runtrue.flow import Journal, RunState, replay
 from runtrue.home import Home
-from runtrue.loop import Backoff, Condition, Item, Notification, Requirements, Response
+from runtrue.loop import Backoff, Channel, Condition, Item, Requirements, Response
 from tests.cli.conftest import Machine, MakeProject, machine, make_project
 from tests.code.support import EMPTY, MENDED, PYTEST, RIGHT, TAX, TESTS, WRONG, Agent, valid
 
@@ -76,7 +76,7 @@ ENUMS: dict[str, tuple[str, set[str]]] = {
     ),
     CHANNEL: (
         "issue_comment cli slack email",
-        set(get_args(get_type_hints(Notification)["channel"])),
+        set(get_args(Channel)),
     ),
 }
 
@@ -230,8 +230,9 @@ def test_a_rejected_fix_leaves_the_run_in_the_phase_of_fixing(
         ("analyze_failures", "in_progress"),
         ("apply_fix", "in_progress"),
     ]
+    # Nobody has anything more to try, which is for a person then.
     state = valid(record.to_dict())["loop_state"]
-    assert (state["phase"], state["status"]) == ("apply_fix", "failed")
+    assert (state["phase"], state["status"]) == ("escalated", "escalated")
 
 
 def without_ids(record: dict[str, Any]) -> dict[str, Any]:

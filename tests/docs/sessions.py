@@ -182,7 +182,10 @@ SESSIONS = {
             "shop",
             "shop",
             SHOP,
-            ("cat shop.py", "cat test_shop.py", "cat ruff.toml", "runtrue fix"),
+            (
+                *("cat shop.py", "cat test_shop.py", "cat ruff.toml"),
+                "runtrue fix --check pytest --check ruff",
+            ),
         ),
         Session(
             "search",

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from runtrue.config import RUNGS, AgentConfig, SearchConfig
-from runtrue.fixers import FixerSettings, make_ladder
+from runtrue.fixers import AutofixCommands, FixerSettings, make_ladder
 from runtrue.memory import DebugMemory, Project
 
 
@@ -19,8 +19,7 @@ def _settings(
         memory=DebugMemory(directory),
         project=Project.at(directory),
         judges=(),
-        autofix={},
-        safe=(),
+        autofix=AutofixCommands(commands={}),
         tests=(),
         search=SearchConfig(),
         model=model,

@@ -11,6 +11,7 @@ from runtrue.checks import CommandCheck
 from runtrue.config import AgentConfig, SearchConfig
 from runtrue.fixers import (
     AgentFixer,
+    AutofixCommands,
     CommandFixer,
     MemoryFixer,
     ModelFixer,
@@ -151,7 +152,7 @@ def test_a_search_leaves_what_is_unsure_to_others_once(tmp_path: Path) -> None:
 
 
 def test_a_tool(tmp_path: Path) -> None:
-    _proposed(tmp_path, lambda: ToolFixer({"tests": USELESS}))
+    _proposed(tmp_path, lambda: ToolFixer(AutofixCommands(commands={"tests": USELESS})))
 
 
 def test_an_agent(tmp_path: Path) -> None:
@@ -170,7 +171,9 @@ def test_a_model(tmp_path: Path, openai_server: OpenAIServer) -> None:
 
 
 def test_a_memory(tmp_path: Path) -> None:
-    history, _ = _repaired(tmp_path / "first", lambda: ToolFixer({}), checks=(TESTS,))
+    history, _ = _repaired(
+        tmp_path / "first", lambda: ToolFixer(AutofixCommands(commands={})), checks=(TESTS,)
+    )
     finding = history.latest.blocking[0]
     with DebugMemory(tmp_path / "home") as memory:
         for better in ("number * 2", "number + 2"):

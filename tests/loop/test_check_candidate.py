@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Set
+from collections.abc import Iterable, Set
 from dataclasses import dataclass, field, replace
 
 import pytest
@@ -503,3 +503,119 @@ def test_whatever_tests_gates_and_triggers_there_are_the_cycle_ends(
         assert accepted.verdict("coverage")
         assert accepted.passed is (told.decision.why is Why.PASSED)
         assert accepted.works
+
+
+# -- some of the tests alone, and limits that nobody set ----------------------------------------
+
+
+@dataclass
+class SlowTests(ScriptedTests):
+    """Tests of which some can be run alone; with `others` seconds for those that pass."""
+
+    others: float = 60.0
+    alone: Script = field(default_factory=list)
+    asked: list[frozenset[str]] = field(default_factory=list)
+    limits: list[Verdict] = field(default_factory=list)
+    patient: ScriptedTests | None = None
+
+    def select(self, cases: Iterable[str]) -> ScriptedTests:
+        self.asked.append(frozenset(cases))
+        said = self.alone.pop(0) if len(self.alone) > 1 else self.alone[0]
+        return ScriptedTests([said])
+
+    def limited_by(self, baseline: Verdict) -> SlowTests:
+        self.limits.append(baseline)
+        return self
+
+    def with_more_time(self, verdict: Verdict) -> ScriptedTests | None:
+        patient, self.patient = self.patient, None
+        return patient
+
+    async def run(self, workplace: Workplace) -> Verdict:
+        return replace(await super().run(workplace), seconds_passed=self.others)
+
+
+START = {"t": FAILED, "u": PASSED}
+DONE = {"t": PASSED, "u": PASSED}
+
+
+def test_what_fails_again_by_itself_is_no_chance_and_the_others_are_not_run_for_it(
+    sandbox: MemorySandbox,
+) -> None:
+    tests = SlowTests([START], alone=[BAD], others=0.0)
+    told = run(sandbox, [tests], [], Policy(max_attempts=1))
+    assert (tests.count, tests.asked) == (1, [frozenset({"t"})])
+    assert told.history.latest.verdicts[0].seconds == 2.0
+    assert not told.decision.flags
+    assert _flaky(told) == []
+
+
+def test_what_passes_by_itself_is_run_again_with_the_others(sandbox: MemorySandbox) -> None:
+    """It may need the others to fail: then it is no flaky test."""
+    tests = SlowTests([START], alone=[GOOD], others=0.0)
+    told = run(sandbox, [tests], [], Policy(max_attempts=1))
+    assert (tests.count, _flaky(told)) == (2, [])
+    assert told.history.latest.blocking
+
+
+def test_a_candidate_that_leaves_the_failing_tests_as_they_are_costs_no_whole_run(
+    sandbox: MemorySandbox,
+) -> None:
+    tests = SlowTests([START, DONE], alone=[BAD, BAD, GOOD])
+    told = run(sandbox, [tests], [_agent(sandbox)], Policy(max_attempts=3))
+    first, second, third = told.history.attempts
+    assert [v.partial for a in (first, second, third) for v in a.verdicts] == [False, True, False]
+    assert second.verdicts[0].cases == BAD
+    # The last one is accepted by nothing but the whole.
+    assert (tests.count, third.verdicts[0].cases) == (2, DONE)
+    assert told.decision.status is RunState.PASSED
+
+
+def test_a_part_that_passes_accepts_nothing(sandbox: MemorySandbox) -> None:
+    broken = {"t": PASSED, "u": FAILED}
+    tests = SlowTests([START, broken], alone=[BAD, GOOD, {"u": FAILED}])
+    told = run(sandbox, [tests], [_agent(sandbox)], Policy(max_attempts=2))
+    assert (told.decision.status, told.decision.regressions) == (RunState.ABORTED, ("u",))
+
+
+def test_where_one_of_two_failing_tests_passes_all_of_them_are_run(
+    sandbox: MemorySandbox,
+) -> None:
+    start = {"t": FAILED, "u": FAILED, "v": PASSED}
+    half = {"t": PASSED, "u": FAILED}
+    tests = SlowTests([start, {**half, "v": PASSED}], alone=[start, half])
+    told = run(sandbox, [tests], [_agent(sandbox)], Policy(max_attempts=2))
+    assert not told.history.latest.verdicts[0].partial
+    assert told.history.best is told.history.latest
+    assert tests.count == 2
+
+
+def test_where_the_other_tests_take_no_time_all_are_run_at_once(sandbox: MemorySandbox) -> None:
+    tests = SlowTests([START, DONE], alone=[BAD], others=0.1)
+    told = run(sandbox, [tests], [_agent(sandbox)], Policy(max_attempts=2))
+    assert told.decision.status is RunState.PASSED
+    assert tests.asked == [frozenset({"t"})]
+
+
+def test_a_candidate_of_which_only_a_part_was_run_is_not_the_best(
+    sandbox: MemorySandbox,
+) -> None:
+    tests = SlowTests([START], alone=[BAD, {"t": ERROR}])
+    told = run(sandbox, [tests], [_agent(sandbox)], Policy(max_attempts=2))
+    assert told.history.latest.verdicts[0].partial
+    assert told.history.best is told.history.attempts[0]
+
+
+def test_a_test_that_only_needs_more_time_is_no_finding(sandbox: MemorySandbox) -> None:
+    patient = ScriptedTests([GOOD])
+    tests = SlowTests([{"t": FAILED, "u": PASSED}], patient=patient)
+    told = run(sandbox, [tests], [])
+    [verdict] = told.history.latest.verdicts
+    assert (verdict.passed, verdict.cases, verdict.seconds) == (True, DONE, 2.0)
+    assert (tests.count, patient.count) == (1, 1)
+
+
+def test_limits_that_nobody_set_follow_from_the_baseline(sandbox: MemorySandbox) -> None:
+    tests = SlowTests([START, DONE], alone=[BAD, GOOD])
+    told = run(sandbox, [tests], [_agent(sandbox)], Policy(max_attempts=2))
+    assert tests.limits == [told.history.attempts[0].verdicts[0]]

@@ -159,12 +159,16 @@ def test_nothing_escalates_what_passes(response: Response) -> None:
         ("coverage_threshold_unmet", _failed(UNCOVERED)),
         ("coverage_threshold_unmet", _failed(UNTESTED)),
         ("max_attempts_reached", _failed(UNCOVERED)),
-        ("max_attempts_reached", _no_fixer(BUG)),
     ],
 )
 def test_what_may_still_be_mended_does_not_count_as_reached(condition: str, told: History) -> None:
     decision = decide(_under((condition, "abort_with_report")), told)
     assert decision.escalation is None
+
+
+def test_an_early_end_is_escalated_like_attempts_that_are_used_up() -> None:
+    decision = decide(_under(("max_attempts_reached", "human_review")), _no_fixer(BUG))
+    assert (decision.action, decision.why) == (Action.ASK, Why.NO_FIXER)
 
 
 def test_tests_that_are_missing_are_coverage_that_is_unmet() -> None:
@@ -470,10 +474,10 @@ def test_a_regression_given_to_a_stronger_fixer_is_mended_from_what_was_not_brok
     def judge(files: Files) -> list[Finding]:
         return [finding(c, symbol=c) for c, o in cases(files).items() if o is Outcome.FAILED]
 
-    tool = MemoryFixer(sandbox, "tool", [write(a="good", b="broken")])
+    model = MemoryFixer(sandbox, "model", [write(a="good", b="broken")])
     agent = _tries(sandbox, "agent", "good")
     tests = MemoryCheck(sandbox, "tests", judge, cases=cases)
-    told = run(sandbox, [tests], [tool, agent], _under(("regression_detected", "senior_agent")))
+    told = run(sandbox, [tests], [model, agent], _under(("regression_detected", "senior_agent")))
     assert agent.saw == [{"a.py": "bad", "b.py": "bad", "test_a.py": "strict"}]
     assert told.decision.action is Action.ACCEPT
 

@@ -82,8 +82,8 @@ def test_the_latest_attempt_is_the_last_one() -> None:
         ([verdict(A), verdict(A, B)], 1),
         ([verdict(A, B), verdict(A), verdict(A, B, C)], 2),
         ([verdict(A, B), verdict()], 2),
-        # Another failure in place of the old one may be a step on the way.
-        ([verdict(A), verdict(B)], 2),
+        # Another failure in place of the old one is none less.
+        ([verdict(A), verdict(B)], 1),
         # A change that left the failure as it was is not worth keeping.
         ([verdict(A), verdict(A)], 1),
     ],
@@ -92,6 +92,43 @@ def test_the_latest_attempt_is_the_last_one() -> None:
 def test_the_best_attempt_has_the_fewest_findings(verdicts: list[Verdict], best: int) -> None:
     attempts = [attempt(n, v) for n, v in enumerate(verdicts, 1)]
     assert history(*attempts).best.number == best
+
+
+def test_another_wrong_value_is_not_better() -> None:
+    wrong = [
+        finding(f"assert {n} == 180", symbol="test_a", category="AssertionError") for n in (1, 2)
+    ]
+    cases = {"test_a": FAILED}
+    attempts = [attempt(n, verdict(f, cases=cases)) for n, f in enumerate(wrong, 1)]
+    assert history(*attempts).best.number == 1
+
+
+def test_a_crash_that_is_gone_is_a_step_on_the_way() -> None:
+    crash = finding("name 'x' is not defined", symbol="test_a", category="NameError")
+    wrong = finding("assert 1 == 2", symbol="test_a", category="AssertionError")
+    told = history(attempt(1, verdict(crash)), attempt(2, verdict(wrong)))
+    assert told.best.number == 2
+
+
+def test_a_runner_that_stops_at_the_first_failure_comes_further() -> None:
+    first = verdict(finding("a", symbol="t1"), cases={"t1": FAILED})
+    second = verdict(finding("b", symbol="t2"), cases={"t1": PASSED, "t2": FAILED})
+    assert history(attempt(1, first), attempt(2, second)).best.number == 2
+
+
+def test_an_attempt_that_makes_tests_vanish_is_not_better() -> None:
+    some = verdict(finding("a"), finding("b"), cases={"t1": PASSED, "t2": FAILED, "t3": FAILED})
+    none = verdict(finding("cannot be imported"), cases={"test_a.py": ERROR})
+    assert history(attempt(1, some), attempt(2, none)).best.number == 1
+
+
+def test_of_two_that_fix_as_much_the_smaller_change_is_better() -> None:
+    before = verdict(A, B, cases={"t1": FAILED, "t2": FAILED})
+    after = verdict(B, cases={"t1": PASSED, "t2": FAILED})
+    large = attempt(2, after, fix=replace(fix("c2", "c1"), added=9))
+    small = attempt(3, after, fix=replace(fix("c3", "c1"), added=1))
+    assert history(attempt(1, before), large, small).best.number == 3
+    assert history(attempt(1, before), small, large).best.number == 3
 
 
 def test_an_attempt_that_broke_something_is_never_better_than_one_that_did_not() -> None:
@@ -225,14 +262,42 @@ def test_a_check_does_not_pass_by_having_tests_skipped_or_made_to_vanish(
 ) -> None:
     judged = fail_if_tests_vanished(BASELINE, verdict(cases=cases))
     assert judged.passed is (not dodged)
-    assert [found.location.symbol for found in judged.findings] == dodged
+    assert list(judged.vanished) == dodged
+    assert [case for found in judged.findings for case in found.attempted] == dodged
     assert all(found.fault is Fault.CANDIDATE for found in judged.findings)
     assert all(found.category == "not_run" for found in judged.findings)
 
 
-def test_a_check_that_failed_anyway_keeps_its_own_findings() -> None:
-    failed = verdict(B, cases={"test_good": PASSED})
+def test_tests_that_vanish_are_noticed_where_another_one_fails() -> None:
+    still = finding("still wrong", symbol="test_good")
+    failed = verdict(still, cases={"test_good": FAILED, "test_odd": SKIPPED})
+    judged = fail_if_tests_vanished(BASELINE, failed)
+    assert judged.vanished == ("test_bad",)
+    assert [found.category for found in judged.findings] == ["AssertionError", "not_run"]
+
+
+def test_a_run_that_broke_off_has_lost_tests_and_says_why_in_its_own_finding() -> None:
+    failed = verdict(finding("cannot import it", symbol="test_module.py"))
+    judged = fail_if_tests_vanished(BASELINE, failed)
+    assert judged.findings == failed.findings
+    assert judged.vanished == ("test_good", "test_bad")
+
+
+@pytest.mark.parametrize(
+    "failed",
+    [verdict(NETWORK), verdict(finding(category="timeout")), replace(verdict(B), cut_short=True)],
+    ids=["environment", "timeout", "stopped at a failure"],
+)
+def test_a_run_that_was_cut_short_says_nothing_about_tests_it_did_not_come_to(
+    failed: Verdict,
+) -> None:
     assert fail_if_tests_vanished(BASELINE, failed) is failed
+
+
+def test_a_command_without_a_report_before_is_not_missed_when_it_has_one() -> None:
+    baseline = verdict(A, check="node", cases={"node": FAILED})
+    after = verdict(check="node", cases={"adds": PASSED})
+    assert fail_if_tests_vanished(baseline, after) is after
 
 
 def test_a_test_that_could_not_even_be_collected_before_may_be_gone_afterwards() -> None:
@@ -247,9 +312,24 @@ def test_a_check_without_cases_is_judged_by_its_exit_code_alone() -> None:
     assert fail_if_tests_vanished(verdict(A, check="lint"), after) is after
 
 
-def test_each_test_that_was_not_run_has_a_finding_of_its_own() -> None:
-    judged = fail_if_tests_vanished(BASELINE, verdict())
-    assert len({found.fingerprint for found in judged.findings}) == 2
+def test_the_tests_of_a_file_that_vanished_are_named_and_counted_in_one_finding() -> None:
+    names = [f"test_{file}.py::test_{number}" for file in "ab" for number in range(7)]
+    baseline = verdict(A, cases=dict.fromkeys(names, PASSED))
+    judged = fail_if_tests_vanished(baseline, verdict())
+    first, second = judged.findings
+    assert first.message == (
+        "7 tests ran before the fix and are gone after it:"
+        " test_0, test_1, test_2, test_3, test_4 and 2 more"
+    )
+    assert (first.attempted, second.attempted) == (tuple(names[:7]), tuple(names[7:]))
+    assert first.fingerprint != second.fingerprint
+
+
+def test_tests_that_vanish_are_regressions() -> None:
+    before = verdict(A, cases={"t1": PASSED, "t2": FAILED})
+    gone = fail_if_tests_vanished(before, verdict(cases={"t2": PASSED}))
+    told = history(attempt(1, before), attempt(2, gone))
+    assert told.regressions(told.latest) == ("t1",)
 
 
 def test_mending_four_of_five_equal_findings_is_progress() -> None:

@@ -101,7 +101,8 @@ def test_nothing_is_accepted_before_every_required_check_has_passed_on_it(
     assert verdicts_of(told.history) == [
         [("tests", False), ("types", True)],
         [("tests", True), ("types", False)],
-        [("types", True), ("tests", True)],
+        # One failure in place of another is no progress: the fix began with the baseline again.
+        [("tests", True), ("types", True)],
     ]
     assert told.decision.action is Action.ACCEPT
 
@@ -143,11 +144,7 @@ def test_a_fix_that_makes_tests_vanish_does_not_pass(sandbox: MemorySandbox) -> 
     tests = MemoryCheck(sandbox, "tests", judge, cases=cases)
     fixer = MemoryFixer(sandbox, "agent", [write(a="skips everything"), write(a="good")])
     told = run(sandbox, [tests], [fixer])
-    assert verdicts_of(told.history) == [
-        [("tests", False)],
-        [("tests", False)],
-        [("tests", True)],
-    ]
+    assert (told.decision.action, told.decision.regressions) == (Action.STOP, ("t1",))
     (dodged,) = told.history.attempts[1].verdicts[0].findings
     assert (dodged.category, dodged.location.symbol) == ("not_run", "t1")
 

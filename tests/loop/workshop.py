@@ -80,6 +80,10 @@ class MemorySandbox:
     def missing(self, files: tuple[str, ...], candidate: str) -> tuple[str, ...]:
         return tuple(file for file in files if file not in self.kept[candidate])
 
+    def read(self, file: str, candidate: str) -> bytes | None:
+        text = self.kept[candidate].get(file)
+        return None if text is None else text.encode()
+
     def count_lines(self, old: str, new: str) -> tuple[int, int]:
         changed = self.changed(old, new)
         return (
@@ -90,6 +94,13 @@ class MemorySandbox:
     def difference(self, old: str, new: str) -> str:
         files = [file for file in self.changed(old, new) if file in self.kept[new]]
         return "".join(f"+{line}\n" for f in files for line in self.kept[new][f].splitlines())
+
+    def settle(self, candidate: str, patch: Path) -> str:
+        self.restore(candidate)
+        return self.difference(self.first, candidate)
+
+    def demand_leaving(self, candidate: str) -> None:
+        pass
 
     def protected(self, files: tuple[str, ...]) -> tuple[str, ...]:
         return tuple(file for file in files if file.startswith("test"))

@@ -10,7 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from runtrue.loop import Analysis
-from runtrue.memory import DebugSession, SessionFailure, SessionFix, load_sessions, write_session
+from runtrue.memory import (
+    DebugSession,
+    SessionFailure,
+    SessionFix,
+    load_sessions,
+    without_places,
+    write_session,
+)
+from runtrue.memory.session import DIRECTORY
 from runtrue.redaction import Redactor
 
 
@@ -54,7 +62,8 @@ def test_a_session_is_read_as_it_was_written(tmp_path: Path) -> None:
     assert load_sessions(tmp_path) == (FULL,)
     document = json.loads((tmp_path / str(written.ref)).read_text())
     assert document["failures"][0]["analysis"]["patterns_matched"] == ["fix-1"]
-    assert list((tmp_path / ".aiwg/ralph/debug-memory").iterdir()) == [tmp_path / str(written.ref)]
+    files = {path.name for path in (tmp_path / DIRECTORY).iterdir()}
+    assert files == {"s1.json", ".gitignore"}
 
 
 def test_each_iteration_of_a_loop_has_its_file_and_the_next_reads_all_before(
@@ -170,3 +179,18 @@ def test_no_value_of_the_environment_is_written(tmp_path: Path) -> None:
     ref = write_session(tmp_path, full, Redactor({"PHRASE": "swordfish"})).ref
     assert "swordfish" not in (tmp_path / str(ref)).read_text()
     assert load_sessions(tmp_path)[0].learnings == ("it was [redacted: PHRASE]",)
+
+
+def test_directories_of_this_machine_are_called_by_what_they_are() -> None:
+    relative = without_places({"/srv/shop": ".", "/home/ada": "~"})
+    told = relative("/srv/shop/a.py:3 in /srv/shop, /home/ada/x, /srv/shops/b.py, x/srv/shop/c")
+    assert told == "a.py:3 in ., ~/x, /srv/shops/b.py, x/srv/shop/c"
+
+
+def test_git_does_not_see_sessions_unless_somebody_wants_it(tmp_path: Path) -> None:
+    write_session(tmp_path, session())
+    ignored = tmp_path / DIRECTORY / ".gitignore"
+    assert ignored.read_text().splitlines()[-1] == "*"
+    ignored.write_text("")
+    write_session(tmp_path, session())
+    assert ignored.read_text() == ""

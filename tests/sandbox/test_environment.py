@@ -68,6 +68,17 @@ class TestSearchPath:
         own = str(Path(sys.executable).parent)
         assert search_path(tmp_path, "/bin").split(os.pathsep) == ["/bin", own]
 
+    def test_those_of_the_repository_come_before_others(self, tmp_path: Path) -> None:
+        (tmp_path / ".git").mkdir()
+        for place in (".venv", "packages/a/.venv"):
+            (tmp_path / place / "bin").mkdir(parents=True)
+        found = search_path(tmp_path / "packages" / "a", "/bin").split(os.pathsep)
+        assert found[:3] == [
+            f"{tmp_path}/packages/a/.venv/bin",
+            f"{tmp_path}/.venv/bin",
+            "/bin",
+        ]
+
     @pytest.mark.parametrize("name", [".venv", "venv"])
     def test_the_projects_own_come_first(self, tmp_path: Path, name: str) -> None:
         (tmp_path / name / "bin").mkdir(parents=True)
@@ -154,6 +165,18 @@ def imported(sandbox: GitSandbox) -> str:
 
 
 class TestPythonPath:
+    def test_an_editable_install_of_a_package_leads_into_the_sandbox(self, tmp_path: Path) -> None:
+        project = make_repository(
+            tmp_path / "project", {"packages/a/lib/__init__.py": "", ".gitignore": ".venv\n"}
+        )
+        package = project / "packages" / "a"
+        install_editable(make_venv(package / ".venv"), "path", package)
+        sandbox = make_sandbox(project)
+        sandbox.open()
+        inside = sandbox.directory / "packages" / "a"
+        command = (str(inside / ".venv/bin/python"), "-c", "import lib; print(lib.__file__)")
+        assert run(sandbox.workplace(), *command).strip() == str(inside / "lib" / "__init__.py")
+
     @pytest.mark.parametrize("style", ["path", "finder"])
     @pytest.mark.parametrize("layout", ["src", "."])
     @pytest.mark.parametrize("place", ["inside", "outside"])

@@ -52,6 +52,14 @@ from tests.sandbox.support import write_files
         ".flake8",
         ".eslintrc.json",
         "web/eslint.config.mjs",
+        "test.js",
+        "test.mjs",
+        "tests.ts",
+        "spec.js",
+        "test.py",
+        "src/parse-test.js",
+        "ava.config.js",
+        ".taprc",
     ],
 )
 def test_tests_and_the_configuration_of_checks_are_judges(file: str) -> None:
@@ -70,6 +78,9 @@ def test_tests_and_the_configuration_of_checks_are_judges(file: str) -> None:
         "tests",
         "src/protest/app.py",
         "requirements.txt",
+        "src/test.js",
+        "lib/spec.ts",
+        "latest.js",
     ],
 )
 def test_the_program_itself_is_none(file: str) -> None:
@@ -219,3 +230,52 @@ def test_a_file_of_tests_is_known_by_its_name_or_its_place(file: str) -> None:
 )
 def test_what_prepares_tests_or_configures_them_holds_none(file: str) -> None:
     assert not is_test(file)
+
+
+PACKAGE, SUITE = "package.json", {"suite/a.js"}
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "judges"),
+    [
+        (PACKAGE, '{"scripts": {"test": "node run.js"}}', {"run.js"}),
+        (PACKAGE, '{"scripts": {"test": "node index.js"}}', set()),
+        (PACKAGE, '{"scripts": {"test": "eslint lib/a.js && ava"}}', set()),
+        (PACKAGE, '{"scripts": {"test": "npm run u", "u": "tape suite/*.js"}}', SUITE),
+        (PACKAGE, '{"scripts": {"test": "mocha suite"}}', SUITE),
+        (PACKAGE, '{"scripts": {"test": "mocha -r lib/a.js lib suite/a.js"}}', SUITE),
+        (PACKAGE, '{"scripts": {"test": "uvu lib"}}', set()),
+        (PACKAGE, '{"scripts": {"test": "jest suite"}}', set()),
+        (PACKAGE, '{"ava": {"files": ["suite/**/*", "!suite/b.js"]}}', SUITE),
+        (PACKAGE, '{"ava": {"files": ["**/*.js"]}}', set()),
+        (PACKAGE, '{"jest": {"testMatch": ["<rootDir>/{suite,more}/*.js"]}}', SUITE),
+        (PACKAGE, '{"jest": {"testMatch": ["**/?(*.)+(spec|test).[jt]s?(x)"]}}', set()),
+        (".mocharc.yml", "spec: suite/*.js\n", SUITE),
+        ("jest.config.js", 'module.exports = { testMatch: ["**/check/*.js"] }', {"check/a.js"}),
+        ("vitest.config.ts", "{ include: ['check/*'], a: { include: ['lib/*'] } }", {"check/a.js"}),
+    ],
+)  # fmt: skip
+def test_what_settings_and_scripts_name_as_tests_judges_and_the_program_does_not(
+    tmp_path: Path, file: str, text: str, judges: set[str]
+) -> None:
+    program = ["index.js", "run.js", "lib/a.js", "suite/a.js", "check/a.js"]
+    write_files(tmp_path, {**dict.fromkeys(program, ""), file: text})
+    patterns = judges_of_command("npm test", tmp_path)
+    assert {file for file in program if is_judge(file, patterns)} == judges
+
+
+@pytest.mark.parametrize("command", ["npx ava suite/a.js", "node --test suite/", "tape suite/*.js"])
+def test_what_a_command_gives_a_runner_judges(tmp_path: Path, command: str) -> None:
+    write_files(tmp_path, {"suite/a.js": "", "lib/a.js": ""})
+    patterns = judges_of_command(command, tmp_path)
+    assert is_judge("suite/a.js", patterns)
+    assert not is_judge("lib/a.js", patterns)
+
+
+def test_paths_that_pytest_is_configured_to_look_in_judge_if_they_look_like_tests(
+    tmp_path: Path,
+) -> None:
+    write_files(tmp_path, {"pytest.ini": "[pytest]\ntestpaths = src unit_tests\n"})
+    patterns = judges_of_command("pytest", tmp_path)
+    assert is_judge("unit_tests/helper.py", patterns)
+    assert not is_judge("src/helper.py", patterns)

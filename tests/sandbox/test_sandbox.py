@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import hashlib
 import os
@@ -14,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from runtrue import process
 from runtrue.errors import SandboxError
 from runtrue.process import MARK
 from runtrue.sandbox import GitSandbox, repository_of
@@ -493,13 +495,63 @@ class TestBeside:
         write_files(repository, {".venv/bin/tool": "", "web/node_modules/lib/index.js": ""})
         write_files(repository, {"web/package.json": "{}", "venv/pyvenv.cfg": ""})
         sandbox, base = opened(repository, kind)
-        for name in (".venv", "venv", "web/node_modules"):
-            assert (sandbox.directory / name).readlink() == repository / name
+        for name in (".venv", "venv", "web/node_modules/lib"):
+            assert (sandbox.directory / name).resolve() == repository / name
         assert sandbox.snapshot() == base
         (sandbox.directory / ".venv").unlink()
         sandbox.restore(base)
         assert (sandbox.directory / ".venv/bin/tool").exists()
         assert (repository / ".venv/bin/tool").exists()
+
+    @pytest.mark.parametrize("kind", KINDS)
+    def test_caches_among_installed_packages_are_the_sandboxs_own_and_empty_for_each_candidate(
+        self, repository: Path, kind: str
+    ) -> None:
+        write_files(repository, {"node_modules/lib/index.js": "", "node_modules/.cache/a": ""})
+        sandbox, base = opened(repository, kind)
+        modules = sandbox.directory / "node_modules"
+        assert sorted(path.name for path in modules.iterdir()) == [
+            *(".cache", ".vite", ".vite-temp", ".vitest", "lib")
+        ]
+        (modules / ".cache/b").write_text("made by a candidate")
+        sandbox.restore(base)
+        assert not any((modules / ".cache").iterdir())
+        assert [path.name for path in (repository / "node_modules/.cache").iterdir()] == ["a"]
+
+    def test_commands_may_write_the_caches_and_not_the_packages(self, repository: Path) -> None:
+        write_files(repository, {"node_modules/lib/index.js": ""})
+        sandbox, _ = opened(repository, "copy")
+        workplace = sandbox.workplace()
+        script = "echo 1 > node_modules/.vite/a; mkdir node_modules/.cache/b; echo 1 > $0"
+        for evil in ("node_modules/evil.js", "node_modules/lib/index.js"):
+            ended = asyncio.run(
+                process.run(
+                    ("sh", "-c", script, evil),
+                    cwd=workplace.directory,
+                    env=workplace.environment,
+                    timeout=60,
+                    confinement=workplace.confinement,
+                )
+            )
+            assert ended.exit_code != 0
+        modules = sandbox.directory / "node_modules"
+        assert (modules / ".vite/a").exists()
+        assert (modules / ".cache/b").is_dir()
+        assert not (modules / "evil.js").exists()
+        assert (repository / "node_modules/lib/index.js").read_text() == ""
+
+    def test_packages_of_a_workspace_are_the_candidates_own(self, repository: Path) -> None:
+        write_files(repository, {"packages/a/index.js": "1\n", "packages/b/index.js": "2\n"})
+        write_files(repository, {"node_modules/@shop/lib/index.js": "3\n"})
+        modules = repository / "node_modules"
+        (modules / "a").symlink_to("../packages/a")
+        (modules / "@shop/b").symlink_to("../../packages/b")
+        sandbox, _ = opened(repository, "copy")
+        write_files(sandbox.directory, {"packages/a/index.js": "fixed\n"})
+        assert (sandbox.directory / "node_modules/a/index.js").read_text() == "fixed\n"
+        inside = (sandbox.directory / "node_modules/@shop/b").resolve()
+        assert inside == (sandbox.directory / "packages/b").resolve()
+        assert (sandbox.directory / "node_modules/@shop/lib/index.js").read_text() == "3\n"
 
     def test_a_package_that_is_called_like_it_is_not(self, repository: Path) -> None:
         write_files(repository, {"pkg/venv/__init__.py": "v = 1\n"})

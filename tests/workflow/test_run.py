@@ -136,6 +136,8 @@ def test_a_run_is_recorded_before_it_is_driven(durable: Durable) -> None:
         "directory": str(durable.path),
         "ir": THREE,
         "inputs": {"x": 1},
+        "given": ["x"],
+        "is_typed": False,
     }
     assert statuses(durable.report(run_id)) == [("not_run", None)] * 3
     assert durable.calls == []

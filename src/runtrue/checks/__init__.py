@@ -17,7 +17,14 @@ if TYPE_CHECKING:
         load_measured,
     )
     from runtrue.checks.detect import Detected, detect_checks, own_checks
-    from runtrue.checks.framework import Framework, Language, framework_of, language_of, tool_of
+    from runtrue.checks.framework import (
+        Framework,
+        Language,
+        framework_of,
+        is_linter,
+        language_of,
+        tool_of,
+    )
     from runtrue.checks.line import files_named, is_shell
     from runtrue.checks.locations import plain, relative
     from runtrue.checks.reader import output_of, trim
@@ -30,7 +37,7 @@ __all__ = lazy_exports(
         "check": "CommandCheck find_program reader_of",
         "coverage": "Coverage FileCoverage Measured lines_with_code load_measured",
         "detect": "Detected detect_checks own_checks",
-        "framework": "Framework Language framework_of language_of tool_of",
+        "framework": "Framework Language framework_of is_linter language_of tool_of",
         "line": "files_named is_shell",
         "locations": "plain relative",
         "reader": "output_of trim",

@@ -178,7 +178,7 @@ class CargoReader(CaseReader):
         own = own_file(panic["file"], workplace)
         return CaseResult(
             name=full,
-            outcome=Outcome.FAILED if is_assertion else Outcome.ERROR,
+            outcome=Outcome.FAILED,
             category="assertion" if is_assertion else "panic",
             message=message,
             location=Location(file=own, line=line, column=column) if own and not doc else default,

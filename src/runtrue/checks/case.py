@@ -6,7 +6,8 @@ import errno
 import os
 import re
 import shutil
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -25,6 +26,8 @@ WEIGHT = {Outcome.SKIPPED: 0, Outcome.PASSED: 1, Outcome.FAILED: 2, Outcome.ERRO
 BAD = (Outcome.FAILED, Outcome.ERROR)
 #: The characters of a stack trace that are shown, at each end.
 _STACK = 1_500
+#: The characters of an expected or actual value in a message.
+_VALUE = 60
 #: More errors of a compiler than these help nobody.
 _MOST_ERRORS = 20
 #: Where in the scratch directory a runner writes its coverage.
@@ -71,6 +74,8 @@ class CaseReader(Reader):
     title = "the test runner"
     #: Its options for stopping at the first failure, and for a full account of each.
     fail_fast: tuple[str, ...] = ()
+    #: Its options, in a command, for leaving out tests after a failure.
+    stopping: frozenset[str] = frozenset({"--bail", "-b", "-failfast", "--failfast", "--fail-fast"})
     verbose: tuple[str, ...] = ()
     #: The file name of its coverage report.
     coverage_report = ""
@@ -167,9 +172,8 @@ class CaseReader(Reader):
         """Combine the cases, the failures outside of them, and the exit code."""
         outcomes: dict[str, Outcome] = {}
         findings: list[Finding] = []
-        for case in cases:
-            known = outcomes.get(case.name, case.outcome)
-            outcomes[case.name] = max(case.outcome, known, key=WEIGHT.__getitem__)
+        for case in _numbered(cases):
+            outcomes[case.name] = case.outcome
             if case.outcome in BAD:
                 findings.append(self._of_case(case, workplace))
         findings += outside
@@ -184,7 +188,18 @@ class CaseReader(Reader):
         elif code != 0 and not findings:
             message = f"exited with code {code} although {self.title} reports no failure"
             findings.append(self.finding("exit_code", message, sample=output_of(ended)))
-        return Reading(passed=not findings, findings=tuple(findings), cases=outcomes)
+        return Reading(
+            passed=not findings,
+            findings=tuple(findings),
+            cases=outcomes,
+            cut_short=bool(findings) and self.stops_at_a_failure,
+        )
+
+    @property
+    def stops_at_a_failure(self) -> bool:
+        """True if the runner leaves out tests once one has failed."""
+        given = {word.partition("=")[0] for word in self.reach.words}
+        return self.run_options.fail_fast or not given.isdisjoint(self.stopping)
 
     def nothing_collected(self, ended: Ended) -> Finding:
         """Return the finding for a run without a single test, which proves nothing."""
@@ -195,7 +210,7 @@ class CaseReader(Reader):
         number = getattr(errno, case.code or "", None)
         explained = explain(
             case.category,
-            plain(case.message).strip() or "failed without a word",
+            _with_values(case) or "failed without a word",
             fault_of_exception((), error_number=number),
             workplace,
             number=number,
@@ -257,3 +272,29 @@ class CaseReader(Reader):
             location=replace(location, symbol=symbol or location.file),
             sample=trim(plain(sample)) or None,
         )
+
+
+def _with_values(case: CaseResult) -> str:
+    """Return a case's message whose first line says what was expected and what came instead."""
+    message = plain(case.message).strip()
+    first, line_end, rest = message.partition("\n")
+    if case.expected is None or case.actual is None:
+        return message
+    wanted, got = (_one_line(plain(value)) for value in (case.expected, case.actual))
+    if wanted in first and got in first:
+        return message
+    return f"{first.rstrip(' :')}: expected {wanted}, got {got}{line_end}{rest}"
+
+
+def _one_line(value: str) -> str:
+    text = " ".join(value.split())
+    return text if len(text) <= _VALUE else f"{text[:_VALUE]}…"
+
+
+def _numbered(cases: Iterable[CaseResult]) -> Iterator[CaseResult]:
+    """Yield the cases, those with the name of an earlier one numbered: none may hide another."""
+    seen: Counter[str] = Counter()
+    for case in cases:
+        seen[case.name] += 1
+        number = seen[case.name]
+        yield case if number == 1 else replace(case, name=f"{case.name} #{number}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import os
+import shlex
 import shutil
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
@@ -14,31 +15,47 @@ from runtrue.checks.cargo_reader import CargoReader
 from runtrue.checks.case import CaseReader
 from runtrue.checks.case_info import CASES
 from runtrue.checks.coverage import MEASURED, Measured
-from runtrue.checks.framework import Framework, tool_of
+from runtrue.checks.framework import Framework, is_linter, tool_of
 from runtrue.checks.go_reader import GoReader
 from runtrue.checks.javascript_readers import JestReader, MochaReader, VitestReader
 from runtrue.checks.junit_reader import JunitReader
 from runtrue.checks.line import argv_of, files_named, is_shell
-from runtrue.checks.lint_readers import MypyReader, RuffReader
-from runtrue.checks.locations import relative
+from runtrue.checks.lint_readers import LintReader, MypyReader, RuffReader
+from runtrue.checks.locations import plain, relative
+from runtrue.checks.node_reader import NodeTestReader
 from runtrue.checks.other_reader import OtherReader
 from runtrue.checks.pytest_reader import PytestReader
-from runtrue.checks.reach import reach_of
+from runtrue.checks.reach import Reach, reach_of
 from runtrue.checks.reader import Reader, Reading, RunOptions, output_of
 from runtrue.confinement import Confinement
-from runtrue.loop import Fault, Finding, Location, Mode, Verdict, Workplace, fault_of_exception
+from runtrue.loop import (
+    TIMEOUT,
+    Fault,
+    Finding,
+    Known,
+    Location,
+    Mode,
+    Verdict,
+    Workplace,
+    fault_of_exception,
+)
 
 #: The report of some tools is their output, which must therefore be kept whole, within reason.
 _KEEP = 4 * 1024 * 1024
+#: By how much a candidate may be slower than the baseline, as may a test of the baseline itself
+#: than the limit that nobody set.
+_LIMIT_FACTOR = 3.0
+#: How many times its time a baseline may take as long as it prints something.
+_LONGEST_FACTOR = 6.0
 _RUNNERS: dict[str, type[CaseReader]] = {
     Framework.JEST: JestReader,
     Framework.VITEST: VitestReader,
     Framework.MOCHA: MochaReader,
+    "node_test": NodeTestReader,
     Framework.GO_TEST: GoReader,
     Framework.CARGO_TEST: CargoReader,
     Framework.JUNIT: JunitReader,
 }
-_LINTERS: dict[str, type[Reader]] = {"ruff": RuffReader, "mypy": MypyReader}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,12 +66,15 @@ class CommandCheck:
     workplace it runs. Of a test framework, `cover` measures the coverage and saves it, and the
     facts about cases, in the scratch directory; `fail_fast` stops at the first failure; `verbose`
     makes the account of failures complete; `test_seconds` is the processor time that one test may
-    take, where that can be limited, and 0 is no limit.
+    take, where that can be limited, and 0 is no limit. `derived` names the limits that nobody set:
+    they follow from how long the baseline takes. `only` names the tests that are run, where that is
+    not all of them.
     """
 
     name: str
     command: str
     mode: Mode = Mode.REQUIRED
+    known: Known = Known.FIX
     timeout: float = 300.0
     env: dict[str, str] = field(default_factory=dict, hash=False)
     directory: str = "."
@@ -62,6 +82,8 @@ class CommandCheck:
     fail_fast: bool = False
     verbose: bool = False
     test_seconds: float = 0.0
+    derived: tuple[str, ...] = ()
+    only: tuple[str, ...] = ()
 
     @property
     def argv(self) -> tuple[str, ...]:
@@ -69,9 +91,53 @@ class CommandCheck:
         return argv_of(self.command, shell=is_shell(self.command))
 
     @property
+    def line(self) -> str:
+        """What to type in the project's directory to run it."""
+        words = [f"{name}={shlex.quote(value)}" for name, value in self.env.items()]
+        line = " ".join([*words, self.command])
+        return line if self.directory == "." else f"cd {shlex.quote(self.directory)} && {line}"
+
+    @property
     def tool(self) -> str | None:
         """The tool that the command runs, if its reports are understood."""
         return tool_of(self.command)
+
+    def select(self, cases: Iterable[str]) -> CommandCheck | None:
+        """Return the same check of some of its tests alone; None if they cannot be selected."""
+        if self.tool != Framework.PYTEST:
+            return None
+        return replace(self, only=tuple(sorted(cases)), cover=False)
+
+    def within(self, seconds: float | None) -> CommandCheck:
+        """Return the same check with a limit that somebody set, if they did."""
+        if seconds is None:
+            return self
+        derived = tuple(name for name in self.derived if name != "timeout")
+        return replace(self, timeout=seconds, derived=derived)
+
+    def limited_by(self, baseline: Verdict) -> CommandCheck:
+        """Return the same check with the limits that follow from how long its baseline took."""
+        timeout = max(self.timeout, _LIMIT_FACTOR * baseline.seconds)
+        test_seconds = max(self.test_seconds, _LIMIT_FACTOR * baseline.slowest)
+        return replace(
+            self,
+            timeout=timeout if "timeout" in self.derived else self.timeout,
+            test_seconds=test_seconds if "test_seconds" in self.derived else self.test_seconds,
+            derived=(),
+        )
+
+    def with_more_time(self, verdict: Verdict) -> CommandCheck | None:
+        """Return a check that gives more time to tests which exceeded a limit that nobody set.
+
+        It stops at the first that exceeds that, too: such a test goes on for ever, as a rule.
+        """
+        if "test_seconds" not in self.derived:
+            return None
+        late = (f.location.symbol for f in verdict.findings if f.category == TIMEOUT)
+        cases = [case for case in late if case in verdict.cases]
+        selected = self.select(cases) if cases else None
+        more = _LIMIT_FACTOR * self.test_seconds
+        return replace(selected, test_seconds=more, fail_fast=True) if selected else None
 
     async def run(self, workplace: Workplace) -> Verdict:
         """Run the command in the workplace; every failure becomes a finding."""
@@ -84,6 +150,9 @@ class CommandCheck:
                 return self._unrun(self._no_directory(), workplace)
         reader = reader_of(self, workplace.directory)
         environment = {**workplace.environment, **self.env}
+        if moved := self.env.get("PYTHONPATH") and workplace.environment.get("PYTHONPATH"):
+            # An editable install must still lead into the sandbox.
+            environment["PYTHONPATH"] = os.pathsep.join((self.env["PYTHONPATH"], moved))
         call = reader.prepare(self.argv, environment, workplace.scratch)
         try:
             ended = await process.run(
@@ -91,11 +160,13 @@ class CommandCheck:
                 cwd=workplace.directory,
                 env=call.environment,
                 timeout=self.timeout,
+                longest=_LONGEST_FACTOR * self.timeout if "timeout" in self.derived else None,
                 keep=_KEEP,
                 confinement=self._confinement(workplace),
             )
         except OSError as error:
             return self._unrun(self._not_started(error, call.environment), workplace)
+        ended = _plain(ended)
         reading = reader.read(ended, workplace)
         hit = ended.exceeded
         if hit and all(finding.data.get("limit") != hit.limit for finding in reading.findings):
@@ -126,9 +197,12 @@ class CommandCheck:
             passed=reading.passed,
             findings=reading.findings,
             cases=reading.cases,
+            cut_short=reading.cut_short,
             exit_code=ended.exit_code if ended else None,
             seconds=ended.seconds if ended else 0.0,
             output=output_of(ended) if ended else "",
+            slowest=reading.slowest,
+            seconds_passed=reading.seconds_passed,
         )
 
     def _no_directory(self) -> Finding:
@@ -166,20 +240,38 @@ def reader_of(check: CommandCheck, directory: Path) -> Reader:
         fail_fast=check.fail_fast,
         verbose=check.verbose,
         test_seconds=check.test_seconds,
+        only=check.only,
     )
     tool = tool_of(check.command, directory)
     if tool == Framework.PYTEST:
         return PytestReader(check.name, is_shell=shell, options=options, directory=directory)
-    if tool in _LINTERS:
-        return _LINTERS[tool](check.name, is_shell=shell)
+    if tool == "ruff":
+        return RuffReader(check.name, is_shell=shell)
+    if tool == "mypy":
+        return MypyReader(check.name, is_shell=shell, directory=directory)
+    if is_linter(check.command):
+        return LintReader(check.name, is_shell=shell)
     reach = reach_of(check.command, directory)
     if reach is None:
-        return OtherReader(
-            check.name, is_shell=shell, command=check.command, directory=directory, options=options
-        )
-    return _RUNNERS[reach.tool](
+        reach = Reach(line=check.command, tool="other", at=len(check.command))
+    return _RUNNERS.get(reach.tool, OtherReader)(
         check.name, is_shell=shell, reach=reach, directory=directory, options=options
     )
+
+
+def _plain(ended: process.Ended) -> process.Ended:
+    """Return the end of a command whose output has no escape sequences of a terminal."""
+    return replace(
+        ended, stdout=_without_escapes(ended.stdout), stderr=_without_escapes(ended.stderr)
+    )
+
+
+def _without_escapes(output: process.Captured) -> process.Captured:
+    head, tail = (
+        plain(part.decode(errors="surrogateescape")).encode(errors="surrogateescape")
+        for part in (output.head, output.tail)
+    )
+    return replace(output, head=head, tail=tail)
 
 
 def _programs(path: str) -> Iterable[str]:

@@ -45,6 +45,19 @@ _SUFFIXES = {
     ".java": Language.JAVA,
 }
 
+#: Programs that look at code without running it: linters, formatters and type checkers.
+_LINTERS = frozenset(
+    {
+        *("ruff", "mypy", "dmypy", "pyright", "basedpyright", "ty", "pytype", "flake8", "pylint"),
+        *("black", "isort", "autopep8", "yapf", "pydocstyle", "bandit", "vulture"),
+        *("eslint", "stylelint", "biome", "prettier", "tsc", "standard", "xo", "oxlint"),
+        *("gofmt", "goimports", "golangci-lint", "staticcheck", "rustfmt", "clippy-driver"),
+        *("checkstyle", "shellcheck", "yamllint", "markdownlint"),
+    }
+)
+#: What only starts another program that is named behind it.
+_STARTER = re.compile(r"python[\d.]*|npx|bunx|npm|pnpm|yarn|bun|uv|uvx|poetry|pdm|hatch|run|exec")
+
 
 def tool_of(command: str, directory: Path | None = None) -> str | None:
     """Return the tool that a command runs, if its report can be read: a framework, ruff or mypy.
@@ -68,6 +81,16 @@ def tool_of(command: str, directory: Path | None = None) -> str | None:
                 return "ruff"
     reach = reach_of(command, directory)
     return reach.tool if reach else None
+
+
+def is_linter(command: str) -> bool:
+    """True if a command looks at code without running it, as linters and formatters do."""
+    if is_shell(command):
+        return False
+    words = shlex.split(command)
+    names = [Path(word).name for word in words if not word.startswith("-")]
+    starts = (name for name in names if not _STARTER.fullmatch(name))
+    return next(starts, "") in _LINTERS or words[:2] in (["go", "vet"], ["cargo", "clippy"])
 
 
 def framework_of(command: str, directory: Path) -> Framework:

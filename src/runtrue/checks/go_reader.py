@@ -107,7 +107,7 @@ class GoReader(CaseReader):
         if panic or test.outcome is None:
             return CaseResult(
                 name=name,
-                outcome=Outcome.ERROR,
+                outcome=Outcome.FAILED,
                 category="panic" if panic else "died",
                 message=panic["message"] if panic else "was never finished",
                 location=next(locations_in(text, modules.workplace), default),

@@ -23,6 +23,8 @@ _MOCHA_REPORTER = Path(__file__).with_name("mocha_reporter") / "runtrue-report.c
 #: How V8 begins a stack: the type of the error, a code perhaps, the message.
 _HEAD = re.compile(r"^(?P<type>[A-Za-z_$][\w.$]*)(?: \[\w+\])?(?:: (?P<message>.*))?$", re.DOTALL)
 _FRAME = re.compile(r"^\s+at .*$", re.MULTILINE)
+#: What mocha calls a hook among its tests.
+_MOCHA_HOOK = re.compile(r'^"(?:before|after) (?:all|each)" hook')
 _OUTCOMES = {
     "passed": Outcome.PASSED,
     **dict.fromkeys(("pending", "skipped", "todo", "disabled"), Outcome.SKIPPED),
@@ -90,8 +92,12 @@ class JavascriptReader(CaseReader):
         *,
         error: Mapping[str, Any],
         default: Location | None = None,
+        is_hook: bool = False,
     ) -> CaseResult:
-        """Return a failed case, from its stack and what else is known of the error."""
+        """Return a failed case, from its stack and what else is known of the error.
+
+        `is_hook` says that what prepares or clears up failed, not the test.
+        """
         first = _FRAME.search(stack)
         text = stack[: first.start()] if first else stack
         head = _HEAD.match(text.strip())
@@ -99,10 +105,9 @@ class JavascriptReader(CaseReader):
         own = [(frame, p) for frame in frames if (p := next(locations_in(frame, workplace), None))]
         expected, actual = (_shown(error.get(key)) for key in ("expected", "actual"))
         category = _text(error, "name") or (head["type"] if head else "Error")
-        is_assertion = category.endswith("AssertionError") or expected is not None
         return CaseResult(
             name=name,
-            outcome=Outcome.FAILED if is_assertion else Outcome.ERROR,
+            outcome=Outcome.ERROR if is_hook else Outcome.FAILED,
             category=category,
             message=_text(error, "message") or (head and head["message"]) or text,
             location=own[0][1] if own else default,
@@ -272,6 +277,7 @@ class MochaReader(JavascriptReader):
             workplace,
             error=error,
             default=Location(file=file) if file else None,
+            is_hook=_MOCHA_HOOK.search(test["title"]) is not None,
         )
 
 

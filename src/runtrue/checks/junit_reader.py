@@ -131,7 +131,7 @@ def _case(case: Any, sources: Sources) -> CaseResult:
     is_failure = isinstance(result, junitparser.Failure)
     return CaseResult(
         name=name,
-        outcome=Outcome.FAILED if is_failure else Outcome.ERROR,
+        outcome=Outcome.FAILED if is_failure or _is_thrown_in(test, text) else Outcome.ERROR,
         category=error_type or ("failure" if is_failure else "error"),
         message=message,
         location=own[0][1] if own else default,
@@ -139,6 +139,12 @@ def _case(case: Any, sources: Sources) -> CaseResult:
         expected=compared["expected"] if compared else None,
         actual=compared["actual"] if compared else None,
     )
+
+
+def _is_thrown_in(test: str, stack: str) -> bool:
+    """True if an exception came out of a test's own method, not of what prepares or loads it."""
+    method = re.match(r"[\w$]+", test)
+    return method is not None and re.search(rf"\.{re.escape(method[0])}\(", stack) is not None
 
 
 def _shortened(owner: str, file: str) -> str:

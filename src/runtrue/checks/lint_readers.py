@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +14,20 @@ from runtrue.checks.locations import relative
 from runtrue.checks.reader import Call, Reader, Reading, json_lines, output_of
 from runtrue.loop import Fault, Finding, Location, Workplace
 from runtrue.process import Ended
+from runtrue.settings_file import read_settings, subtable
 
 _RUFF_REPORT = "ruff.json"
+
+
+class LintReader(Reader):
+    """A linter or formatter whose report is not read: the exit code decides.
+
+    It has no cases: a fix that makes it fail has broken no test.
+    """
+
+    def read(self, ended: Ended, workplace: Workplace) -> Reading:
+        """Return the one finding that the exit code stands for."""
+        return replace(super().read(ended, workplace), cases={})
 
 
 class RuffReader(Reader):
@@ -45,21 +59,45 @@ class RuffReader(Reader):
 
     def _violation(self, item: dict[str, Any], workplace: Workplace) -> Finding:
         start = item.get("location") or {}
+        fix = item.get("fix") or {}
+        applicability = fix.get("applicability")
         return self.finding(
             item.get("code") or "syntax",
             item["message"],
             location=_location(item["filename"], start.get("row"), start.get("column"), workplace),
-            data={"fixable": (item.get("fix") or {}).get("applicability") == "safe"},
+            data={
+                "fixable": applicability == "safe",
+                **({"unsafe_fix": True} if applicability == "unsafe" else {}),
+                **({"fix_lines": _fix_lines(fix)} if fix else {}),
+            },
         )
+
+
+def _fix_lines(fix: dict[str, Any]) -> list[int]:
+    """The lines that a fix changes; an edit that ends before the first column leaves that line."""
+    return sorted(
+        {
+            line
+            for edit in fix.get("edits", ())
+            for start, end in [(edit["location"], edit["end_location"])]
+            for line in range(start["row"], max(end["row"] + (end["column"] > 1), start["row"] + 1))
+        }
+    )
 
 
 class MypyReader(Reader):
     """mypy: errors are findings, its notes belong to the error before them."""
 
+    def __init__(self, check: str, *, is_shell: bool, directory: Path) -> None:
+        super().__init__(check, is_shell=is_shell)
+        self.directory = directory
+
     def prepare(self, argv: Sequence[str], environment: Mapping[str, str], scratch: Path) -> Call:
         """Ask for JSON, and keep the cache, which goes by content, from attempt to attempt."""
         arguments = _without_option(argv, "--output", "-O", "--cache-dir")
-        options = ("--output=json", f"--cache-dir={scratch / 'mypy-cache'}")
+        options = ["--output=json", f"--cache-dir={scratch / 'mypy-cache'}"]
+        if python := self._project_python(argv, environment):
+            options.append(f"--python-executable={python}")
         # Where Python is led from an editable install into the sandbox, mypy must be led, too.
         paths = [environment.get(name, "") for name in ("MYPYPATH", "PYTHONPATH")]
         path = os.pathsep.join(filter(None, paths))
@@ -67,6 +105,26 @@ class MypyReader(Reader):
             argv=_with_options(arguments, *options),
             environment={**environment, **({"MYPYPATH": path} if path else {})},
         )
+
+    def _project_python(self, argv: Sequence[str], environment: Mapping[str, str]) -> str | None:
+        """The interpreter with the project's packages, for a mypy from somewhere else.
+
+        mypy looks for packages where it is installed itself, if nothing tells it otherwise.
+        """
+        named = ("--python-executable", "--no-site-packages")
+        if any(word.startswith(named) for word in argv) or Path(argv[0]).name != "mypy":
+            return None
+        path = environment.get("PATH", os.defpath)
+        mypy, python = shutil.which(argv[0], path=path), shutil.which("python", path=path)
+        if mypy is None or python is None or Path(mypy).parent == Path(python).parent:
+            return None
+        return None if self._is_configured("python_executable") else python
+
+    def _is_configured(self, key: str) -> bool:
+        tables = [subtable(read_settings(self.directory / "pyproject.toml"), "tool", "mypy")]
+        files = ("mypy.ini", ".mypy.ini", "setup.cfg")
+        tables += [subtable(read_settings(self.directory / file), "mypy") for file in files]
+        return any(key in table for table in tables)
 
     def read(self, ended: Ended, workplace: Workplace) -> Reading:
         """Return one finding for each error."""

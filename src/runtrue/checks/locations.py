@@ -10,8 +10,9 @@ from pathlib import Path
 from runtrue.loop import Location, Workplace
 
 #: Directories of a project that hold the code of others, or git's.
-_INSTALLED = frozenset({".venv", "venv", "site-packages", "node_modules", "vendor", ".git"})
-_COLOUR = re.compile(r"\x1b\[[0-9;]*m")
+INSTALLED = frozenset({".venv", "venv", "site-packages", "node_modules", "vendor", ".git"})
+#: Colours, movements of the cursor, titles and links of a terminal.
+_ESCAPE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\^_])")
 #: `file:line:column`, as nearly everyone writes it, and Maven's `file:[line,column]`.
 _LOCATION = re.compile(
     r"(?:file://)?(?P<file>[^\s:()\[\]'\"`]+\.\w+):\[?(?P<line>\d+)(?:[:,](?P<column>\d+))?\]?"
@@ -26,8 +27,8 @@ State = tuple[int, ...]
 
 
 def plain(text: str) -> str:
-    """Return a text without colours."""
-    return _COLOUR.sub("", text)
+    """Return a text without a terminal's escape sequences."""
+    return _ESCAPE.sub("", text) if "\x1b" in text else text
 
 
 def locations_in(text: str, workplace: Workplace) -> Iterator[Location]:
@@ -59,7 +60,7 @@ def relative(file: str, workplace: Workplace) -> str | None:
 def own_file(name: str, workplace: Workplace) -> str | None:
     """Return a file of the project relative to the root; None if installed, absent or outside."""
     file = relative(name, workplace)
-    if file is None or not _INSTALLED.isdisjoint(Path(file).parts[:-1]):
+    if file is None or not INSTALLED.isdisjoint(Path(file).parts[:-1]):
         return None
     return file if (workplace.root / file).is_file() else None
 
@@ -67,7 +68,7 @@ def own_file(name: str, workplace: Workplace) -> str | None:
 def files_below(directory: Path) -> Iterator[Path]:
     """Yield the files below a directory that are not the code of others."""
     for parent, directories, files in os.walk(directory):
-        directories[:] = sorted(set(directories) - _INSTALLED)
+        directories[:] = sorted(set(directories) - INSTALLED)
         yield from (Path(parent, file) for file in files)
 
 

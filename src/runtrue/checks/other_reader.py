@@ -19,6 +19,8 @@ from runtrue.loop import Fault, Finding, Workplace
 from runtrue.process import Ended
 
 _SUFFIXES = frozenset({".xml", ".tap"})
+#: Options that make a runner print TAP.
+_TAP = {"ava": ("--tap",), "tap": ("--reporter=tap",)}
 #: How far into an XML file the first test suite may begin.
 _HEAD = 4_096
 
@@ -29,24 +31,29 @@ class OtherReader(CaseReader):
     title = "its report"
 
     def __init__(
-        self, check: str, *, is_shell: bool, command: str, directory: Path, options: RunOptions
+        self, check: str, *, is_shell: bool, reach: Reach, directory: Path, options: RunOptions
     ) -> None:
-        reach = Reach(line=command, tool="other", at=len(command))
         super().__init__(
             check, is_shell=is_shell, reach=reach, directory=directory, options=options
         )
         self._new_files: NewFiles | None = None
-        self._command = command
+        self._command = reach.line
         self._exit: PythonExit | None = None
 
     def prepare(self, argv: Sequence[str], environment: Mapping[str, str], scratch: Path) -> Call:
-        """Run the command as it is; reports that exist already are not its own."""
+        """Have TAP printed, if the runner can; reports that exist already are not its own."""
         self._new_files = NewFiles(self.directory, lambda file: file.suffix in _SUFFIXES)
         super().prepare(argv, environment, scratch)
         if PythonExit.is_recorded(self._command):
             self._exit = PythonExit(self._command, scratch)
             environment = self._exit.prepare(environment)
-        return Call(argv=tuple(argv), environment=dict(environment))
+        tap = _TAP.get(self.reach.tool)
+        options = tap if tap and not self._is_given("--tap", "--reporter", "-R") else ()
+        call = self.reach.argv(*options) if options else tuple(argv)
+        return Call(argv=call, environment=dict(environment))
+
+    def _is_given(self, *options: str) -> bool:
+        return any(word.startswith(options) for word in self.reach.words)
 
     def read(self, ended: Ended, workplace: Workplace) -> Reading:
         """Read the verdict from all reports and the exit code, if the tests came to their end."""
@@ -72,9 +79,10 @@ class OtherReader(CaseReader):
         left = self._new_files.found() if self._new_files else []
         cases: list[CaseResult] = []
         outside: list[Finding] = []
-        taps = [read_tap(_text(file), workplace) for file in left if file.suffix == ".tap"]
-        for tap in (read_tap(ended.stdout.text, workplace), *taps):
-            if tap:
+        texts = [ended.stdout.text, *(_text(file) for file in left if file.suffix == ".tap")]
+        has_assertions = self.reach.tool in ("tap", "tape")
+        for text in texts:
+            if tap := read_tap(text, workplace, has_assertions=has_assertions):
                 cases += tap.cases
                 outside += self._broken_off(tap)
         for file in left:

@@ -25,6 +25,7 @@ from runtrue.sandbox import is_judge
 
 _PLUGIN = Path(__file__).with_name("pytest_plugin")
 _REPORT = "pytest.jsonl"
+_ONLY = "pytest-only.json"
 #: pytest's exit codes beyond passed and failed.
 _INTERNAL_ERROR, _USAGE_ERROR, _NOTHING_COLLECTED = 3, 4, 5
 #: Their category and message if no test is to blame.
@@ -71,9 +72,18 @@ class PytestReader(Reader):
                 "PYTEST_ADDOPTS": " ".join(options),
                 "RUNTRUE_REPORT": str(report),
                 "RUNTRUE_TEST_SECONDS": f"{self.run_options.test_seconds:g}",
+                "RUNTRUE_ONLY": self._selection(scratch),
                 **(self._coverage_settings(report, scratch) if self.run_options.cover else {}),
             },
         )
+
+    def _selection(self, scratch: Path) -> str:
+        """Leave the names of the tests to be run in a file; there may be many."""
+        if not self.run_options.only:
+            return ""
+        file = scratch / _ONLY
+        file.write_text(json.dumps(self.run_options.only))
+        return str(file)
 
     def _coverage_settings(self, report: Path, scratch: Path) -> dict[str, str]:
         # Found, not imported: it is lent to a project that has none.
@@ -113,7 +123,15 @@ class PytestReader(Reader):
             findings.append(self._not_run(tests, report, workplace))
         # What was tried comes first: it may be the reason for the rest.
         findings[:0] = tampered
-        return Reading(passed=not findings, findings=tuple(findings), cases=cases)
+        passed = [case for case in report.cases if case["outcome"] == Outcome.PASSED]
+        return Reading(
+            passed=not findings,
+            findings=tuple(findings),
+            cases=cases,
+            cut_short=bool(findings and report.without_outcome and not report.is_broken_off),
+            slowest=max((case.get("cpu", 0.0) for case in passed), default=0.0),
+            seconds_passed=sum(case["seconds"] for case in passed),
+        )
 
     def _tampered(self, signed: SignedReport, workplace: Workplace) -> list[Finding]:
         """Return what the candidate has done to its own judges, as far as it is noticed."""

@@ -24,7 +24,12 @@ _LAUNCHERS = frozenset(
 )
 #: Options of theirs that have a value of their own.
 _VALUED = frozenset({"-p", "--package", "-r", "--require", "--import"})
-_JAVASCRIPT = {"jest": "jest", "vitest": "vitest", "mocha": "mocha", "_mocha": "mocha"}
+_JAVASCRIPT = {
+    **{"jest": "jest", "vitest": "vitest", "mocha": "mocha", "_mocha": "mocha"},
+    **{"ava": "ava", "tap": "tap", "tape": "tape"},
+}
+#: Programs that run node's own test runner if they are given `--test`.
+_NODES = frozenset({"node", "tsx"})
 _JAVA_BUILDERS = frozenset({"mvn", "mvnw", "mvnd", "gradle", "gradlew"})
 _JAVA_GOALS = frozenset({"test", "verify", "package", "install", "check", "build"})
 _CONSOLE_CLASS = "org.junit.platform.console.ConsoleLauncher"
@@ -69,6 +74,15 @@ def reach_of(line: str, directory: Path | None, depth: int = 0) -> Reach | None:
 
 
 def _reach(line: str, words: Sequence[Word], directory: Path | None, depth: int) -> Reach | None:
+    if (test := _node_test(words)) is not None:
+        return Reach(
+            line=line,
+            tool="node_test",
+            at=test.end,
+            words=tuple(word.text for word in words),
+            program="node",
+            directory=directory,
+        )
     given, words = words, _without_launchers(words)
     if not words:
         return None
@@ -99,6 +113,12 @@ def _reach(line: str, words: Sequence[Word], directory: Path | None, depth: int)
     if first.name == "java" and any(_is_console(word) for word in rest):
         return replace(reach, tool="junit")
     return None
+
+
+def _node_test(words: Sequence[Word]) -> Word | None:
+    """Return the option that makes node run tests, if a command has it."""
+    at = next((index for index, word in enumerate(words) if word.name in _NODES), len(words))
+    return next((word for word in words[at + 1 :] if word.text == "--test"), None)
 
 
 def scripts_of(directory: Path) -> dict[str, str]:

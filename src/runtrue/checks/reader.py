@@ -36,13 +36,15 @@ class RunOptions:
     """Options for a test command, beyond what it says itself.
 
     `cover` measures coverage, `fail_fast` stops at the first failure, `verbose` makes the
-    framework's account of failures complete, `test_seconds` is the processor time of one test.
+    framework's account of failures complete, `test_seconds` is the processor time of one test, and
+    `only` names the tests to run, where that is not all of them.
     """
 
     cover: bool = False
     fail_fast: bool = False
     verbose: bool = False
     test_seconds: float = 0.0
+    only: tuple[str, ...] = ()
 
 
 _PLAIN = RunOptions()
@@ -63,6 +65,11 @@ class Reading:
     passed: bool
     findings: tuple[Finding, ...] = ()
     cases: dict[str, Outcome] = field(default_factory=dict)
+    #: True if the run stopped at a failure, before all of its tests had their turn.
+    cut_short: bool = False
+    #: Of the tests that passed: the processor time of the slowest, and the time of all together.
+    slowest: float = 0.0
+    seconds_passed: float = 0.0
 
     def and_found(self, findings: Sequence[Finding]) -> Reading:
         """Put further findings first; with any of them nothing passes."""

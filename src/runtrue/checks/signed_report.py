@@ -16,6 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from runtrue.checks.locations import plain
+
 #: A longer report was not written by tests.
 _LONGEST = 1024 * 1024 * 1024
 
@@ -81,9 +83,21 @@ class ReportKey:
                 forged += 1
                 continue
             keys[session] = digest[:32]
-            lines.append({**json.loads(data), "session": session})
+            lines.append({**_plain(json.loads(data)), "session": session})
         problem = f"{forged} lines of the report of the tests were written, or changed, by others"
         return SignedReport(lines=tuple(lines), problems=(problem,) if forged else (), started=True)
+
+
+def _plain(value: Any) -> Any:
+    """Return a value without a terminal's escape sequences in any of its texts."""
+    match value:
+        case str():
+            return plain(value)
+        case list():
+            return [_plain(item) for item in value]
+        case dict():
+            return {key: _plain(item) for key, item in value.items()}
+    return value
 
 
 def _is_regular(path: Path) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import textwrap
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from runtrue.checks.case import CaseResult
@@ -12,14 +12,21 @@ from runtrue.checks.locations import locations_in
 from runtrue.loop import Outcome, Workplace
 
 _RESULT = re.compile(
-    r"^(?P<indent> *)(?P<not>not )?ok\b(?: (?P<number>\d+))?(?: *-)?(?P<text>.*?)"
-    r"(?:\s#\s*(?P<directive>skip|todo)\w*\b.*)?$",
+    r"^(?P<indent> *)(?P<not>not )?ok\b(?: (?P<number>\d+))?(?P<dash> *-)?(?P<text>.*?)"
+    r"(?:\s#\s*(?P<directive>skip|todo)\w*\b.*)?(?P<opens>\s\{)?$",
     re.IGNORECASE,
 )
+#: What says how long a test took, in whatever runner's words.
+_TIME = re.compile(r"\s#\s*(?:time|duration_ms)[=:]?\s*[\d.]+\s*\w*(?=\s|$)", re.IGNORECASE)
 _PLAN = re.compile(r"^(?P<indent> *)1\.\.(?P<count>\d+)(?:\s*#.*)?$")
+#: How tape begins a test, whose results are assertions: `# adds`, then `ok 1 should be equal`.
+_TITLE = re.compile(
+    r"^# (?!Subtest:|tests |pass |fail |skip |todo |ok$|SKIP\b|TODO\b)(?P<name>\S.*)$"
+)
 _VERSION = re.compile(r"^TAP version \d+$")
-_BAIL = re.compile(r"^Bail out!\s*(?P<reason>.*)$")
+_BAIL = re.compile(r"^ *Bail out!\s*(?P<reason>.*)$")
 _INDENT = 4
+_WORSE = {Outcome.SKIPPED: 0, Outcome.PASSED: 1, Outcome.FAILED: 2}
 
 
 @dataclass(slots=True)
@@ -28,6 +35,8 @@ class _TapLine:
     outcome: Outcome
     details: dict[str, Any] = field(default_factory=dict)
     text: str = ""
+    #: The test that it is an assertion of.
+    test: str | None = None
 
 
 @dataclass(slots=True)
@@ -40,8 +49,12 @@ class Tap:
     bailed_out: str | None
 
 
-def read_tap(text: str, workplace: Workplace) -> Tap | None:
-    """Return the report in a text; None if it has neither a plan nor a version."""
+def read_tap(text: str, workplace: Workplace, *, has_assertions: bool = False) -> Tap | None:
+    """Return the report in a text; None if it has neither a plan nor a version.
+
+    `has_assertions` says that the innermost results are assertions, of which the program that is
+    tested may make more or fewer: the case is the test around them.
+    """
     lines = text.splitlines()
     planned: int | None = None
     bailed_out: str | None = None
@@ -50,20 +63,32 @@ def read_tap(text: str, workplace: Workplace) -> Tap | None:
     open_levels: dict[int, list[_TapLine]] = {0: []}
     reported = 0
     index = 0
+    title: str | None = None
     while index < len(lines):
-        line = lines[index]
+        line = _TIME.sub("", lines[index])
         index += 1
-        if plan := _PLAN.match(line):
+        if header := _TITLE.match(line):
+            title = header["name"].strip()
+        elif plan := _PLAN.match(line):
             if not plan["indent"]:
                 planned, is_tap = int(plan["count"]), True
         elif bail := _BAIL.match(line):
             bailed_out = bail["reason"].strip() or "no reason given"
         elif result := _RESULT.match(line):
             level = len(result["indent"]) // _INDENT
+            if result["opens"] and (end := _closing(lines, index, result["indent"])):
+                # Its subtests come after it: read them first, as everywhere else.
+                after = line[: -len(result["opens"])]
+                lines[index - 1 : end + 1] = [*lines[index:end], after]
+                index -= 1
+                continue
             block, index = _block(lines, index)
             found = _TapLine(_name(result), _outcome(result), _details(block), block)
+            if title and level == 0 and result["number"] and not result["dash"]:
+                found.test, has_assertions = title, True
             inner = open_levels.pop(level + 1, [])
             for case in inner:
+                case.test = f"{found.name} {case.test}" if case.test else found.name
                 case.name = f"{found.name} {case.name}"
             bad = any(c.outcome is Outcome.FAILED for c in inner)
             # A test of which a part failed says nothing that the part does not.
@@ -73,7 +98,27 @@ def read_tap(text: str, workplace: Workplace) -> Tap | None:
     results = open_levels[0]
     if not is_tap or not (results or bailed_out is not None):
         return None
+    if has_assertions:
+        results = _tests(results)
     return Tap([_case(result, workplace) for result in results], planned, reported, bailed_out)
+
+
+def _tests(assertions: list[_TapLine]) -> list[_TapLine]:
+    """Return the tests that assertions belong to, each failed like the first that failed."""
+    found: dict[str, _TapLine] = {}
+    for line in assertions:
+        name = line.test or line.name
+        known = found.get(name)
+        if known is None or _WORSE[line.outcome] > _WORSE[known.outcome]:
+            message = line.name.removeprefix(f"{name} ")
+            found[name] = replace(line, name=name, details={"message": message, **line.details})
+    return list(found.values())
+
+
+def _closing(lines: list[str], index: int, indent: str) -> int | None:
+    """Return the line that ends the subtests which begin here."""
+    ends = (at for at in range(index, len(lines)) if lines[at].rstrip() == f"{indent}}}")
+    return next(ends, None)
 
 
 def _name(result: re.Match[str]) -> str:
@@ -113,14 +158,19 @@ def _case(result: _TapLine, workplace: Workplace) -> CaseResult:
     expected, actual = (
         _first(details, *names) for names in (("expected", "wanted"), ("actual", "found", "got"))
     )
+    values = details.get("details") or details.get("values")
+    said = _said(values) if isinstance(values, dict) else ""
+    if expected is None and isinstance(values, dict):
+        expected, actual = _difference(values)
+    elif expected is None and (diff := _first(details, "diff")):
+        expected, actual = _sides(diff, "-", "+")
     error = _first(details, "name")
-    is_error = error is not None and not error.endswith("AssertionError") and expected is None
     texts = (_first(details, "stack") or "", _first(details, "location", "at") or "")
     return CaseResult(
         name=result.name,
-        outcome=Outcome.ERROR if is_error else Outcome.FAILED,
+        outcome=Outcome.FAILED,
         category=error or "failure",
-        message=_first(details, "error", "message") or result.name,
+        message=said or _first(details, "error", "message") or result.name,
         location=next((found for t in texts for found in locations_in(t, workplace)), None),
         stack=_first(details, "stack") or result.text,
         expected=expected,
@@ -134,3 +184,24 @@ def _first(details: dict[str, Any], *names: str) -> str | None:
         if details.get(name) is not None:
             return str(details[name]).strip()
     return None
+
+
+def _said(values: dict[str, Any]) -> str:
+    """Return what ava shows of a failed assertion as one line."""
+    return "; ".join(" ".join(f"{name} {value}".split()) for name, value in values.items())
+
+
+def _difference(values: dict[str, Any]) -> tuple[str | None, str | None]:
+    """Return both sides of a difference: `- 4`, `+ 3`."""
+    text = next((str(v) for name, v in values.items() if str(name).startswith("Difference")), "")
+    return _sides(text, "+", "-")
+
+
+def _sides(difference: str, expected: str, actual: str) -> tuple[str | None, str | None]:
+    """Return the lines of a difference that are marked as expected, and as actual."""
+    lines = [line for line in difference.splitlines() if not line.startswith(("---", "+++", "@@"))]
+    sides = (
+        "\n".join(x[1:].strip() for x in lines if x[:1] == sign) for sign in (expected, actual)
+    )
+    wanted, got = sides
+    return wanted or None, got or None

@@ -122,7 +122,7 @@ def code(
         request,
         sandbox=kind or request.sandbox,
         policy=replace(request.policy, max_attempts=max_attempts or request.policy.max_attempts),
-        checks=tuple(replace(c, timeout=timeout or c.timeout) for c in request.checks),
+        checks=tuple(c.within(timeout) for c in request.checks),
         iteration=iteration_of(loop_id, iteration, config),
     )
     _check_sandbox(request, project)

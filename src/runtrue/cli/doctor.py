@@ -14,6 +14,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -44,6 +45,16 @@ class Fact:
     ok: bool
     detail: str
     needed: bool = False
+    #: The parts of the detail that are long, which people see on lines of their own.
+    parts: tuple[str, ...] = ()
+
+    @property
+    def text(self) -> str:
+        """The detail for people."""
+        if len(self.parts) < 2:
+            return self.detail
+        begin = self.detail.removesuffix("; ".join(self.parts)).rstrip("; ")
+        return f"\n{'':16}".join([begin or f"{len(self.parts)} of them:", *self.parts])
 
 
 @click.command()
@@ -59,7 +70,7 @@ def doctor(path: Path, as_json: bool) -> int:
     if as_json:
         document = {
             "status": "passed" if healthy else "failed",
-            "facts": [asdict(f) for f in facts],
+            "facts": [_document(fact) for fact in facts],
         }
         print_json(document)
     else:
@@ -67,8 +78,14 @@ def doctor(path: Path, as_json: bool) -> int:
             word, colour = (
                 ("ok", "green") if fact.ok else ("no", "red" if fact.needed else "yellow")
             )
-            click.echo(f"{click.style(f'{word:>3}', fg=colour)}  {fact.name:<10} {fact.detail}")
+            click.echo(f"{click.style(f'{word:>3}', fg=colour)}  {fact.name:<10} {fact.text}")
     return 0 if healthy else 1
+
+
+def _document(fact: Fact) -> dict[str, Any]:
+    document = asdict(fact)
+    del document["parts"]
+    return document
 
 
 def _facts(project: Path) -> Iterator[Fact]:
@@ -170,7 +187,8 @@ def _servers(project: Path) -> Fact:
 
 def _tools(project: Path, detected: Sequence[Detected]) -> Iterator[str]:
     """The tools of Python where there is some, and what runs the tests of other languages."""
-    others = [one.check.argv[0] for one in detected if one.check.name not in _PYTHON_TOOLS]
+    commands = [one.check for one in detected if one.check.tool not in _PYTHON_TOOLS]
+    others = [check.argv[0] for check in commands if not is_shell(check.command)]
     if not others or any(next(project.glob(sign), None) for sign in _PYTHON_SIGNS):
         yield from _PYTHON_TOOLS
     # A program of the project's own, as ./gradlew, is not started only to be looked at.
@@ -206,14 +224,13 @@ def _checks(project: Path, config: Config, detected: Sequence[Detected], path: s
         its_path = check.env.get("PATH", path)
         missing.append(_missing(check.command, project / check.directory, its_path))
     for one in () if config.checks else detected:
-        facts.append(f"{one.check.name}: {one.check.command} ({one.because})")
-        missing.append(_missing(one.check.command, project, path))
+        facts.append(f"{one.check.name}: {one.check.line} ({one.because})")
+        missing.append(_missing(one.check.command, project / one.check.directory, path))
     if not facts:
         return Fact("checks", False, f"none found in {project}")
     absent = ", ".join(dict.fromkeys(name for name in missing if name))
-    return Fact(
-        "checks", not absent, (f"not found: {absent}; " if absent else "") + "; ".join(facts)
-    )
+    detail = (f"not found: {absent}; " if absent else "") + "; ".join(facts)
+    return Fact("checks", not absent, detail, parts=tuple(facts))
 
 
 def _missing(command: str, directory: Path, path: str) -> str | None:

@@ -40,8 +40,9 @@ def fix(
     """Make a project's checks pass, and show the diff that does it.
 
     Without --check, the checks are those of the project's configuration: [checks] in runtrue.toml,
-    or else its test framework, mypy and ruff as far as it uses them. All work happens in a sandbox;
-    the project is not touched before the result has passed every required check and is applied.
+    or else its test framework, mypy and ruff as far as it uses them. What linters found before is
+    left alone and does not block, unless --check names them. All work happens in a sandbox; the
+    project is not touched before the result has passed every required check and is applied.
 
     \b
     Exit codes: 0 passed, 1 not fixed, 2 bad input, 3 waiting for a person.
@@ -49,6 +50,7 @@ def fix(
     \b
     Examples:
       runtrue fix
+      runtrue fix --check ruff
       runtrue fix src/app --check "python -m pytest -q" --apply
       runtrue fix --agent "claude -p --permission-mode acceptEdits"
     """
@@ -79,7 +81,7 @@ def fix(
         sandbox=kind or request.sandbox,
         agent=replace(request.agent, command=agent or request.agent.command),
         policy=replace(request.policy, max_attempts=max_attempts or request.policy.max_attempts),
-        checks=tuple(replace(c, timeout=timeout or c.timeout) for c in request.checks),
+        checks=tuple(c.within(timeout) for c in request.checks),
     )
     if request.sandbox == "worktree" and not in_repository:
         raise UsageError(f"{path} is in no git repository, so there can be no worktree; use --copy")

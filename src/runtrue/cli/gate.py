@@ -31,6 +31,9 @@ NOT_READY, INTERRUPTED = 2, 130
     metavar="REV",
     help="Judge all that differs from where REV and HEAD part, as in CI. [default: HEAD]",
 )
+@click.option(
+    "--staged", is_flag=True, help="Judge what is staged, as the next commit would have it."
+)
 @options.code_type("What kind of change it is: its coverage and kinds of tests are then required.")
 @options.checks
 @click.option(
@@ -47,6 +50,7 @@ NOT_READY, INTERRUPTED = 2, 130
 def gate(
     path: Path | None,
     base: str | None,
+    staged: bool,
     code_type: str | None,
     checks: tuple[str, ...],
     skip: str | None,
@@ -77,7 +81,11 @@ def gate(
     if install or uninstall:
         return _arrange(find_project(path or Path()), install, uninstall, as_json=as_json)
     asked = GateOptions(
-        base=base, code_type=CodeType(code_type) if code_type else None, checks=checks, skip=skip
+        base=base,
+        code_type=CodeType(code_type) if code_type else None,
+        checks=checks,
+        skip=skip,
+        staged=staged,
     )
     if hook == "claude-code":
         from runtrue.cli.stop import answer_stop
@@ -91,6 +99,13 @@ def gate(
         request = plan(project, config, asked, change)
         if isinstance(request, str):
             return _nothing_to_judge(request, as_json=as_json)
+        if request.unconcerned:
+            with ignoring_closed_pipes():
+                click.echo(
+                    "runtrue gate: not run, since nothing was changed in their directories: "
+                    f"{', '.join(request.unconcerned)}",
+                    err=True,
+                )
         request = replace(request, iteration=iteration_of(loop_id, iteration, config))
         home = Home.find(project)
         with Journal(home.journal) as journal:

@@ -14,6 +14,7 @@ import click
 
 from runtrue.checks import Language, language_of
 from runtrue.cli.progress import Display, open_display
+from runtrue.cli.project import must_be_in_repository
 from runtrue.cli.runner import go_on
 from runtrue.cli.verdict import ignoring_closed_pipes
 from runtrue.code import (
@@ -34,13 +35,13 @@ from runtrue.flow import Journal, Owner, RunState
 from runtrue.home import Home
 from runtrue.sandbox import (
     GitSandbox,
+    can_be_worktree,
     changes_since,
     content_at,
     fork_point,
     head_of,
     is_judge,
     is_test,
-    repository_of,
     resolve,
 )
 
@@ -56,6 +57,8 @@ class GateOptions:
     code_type: CodeType | None = None
     checks: tuple[str, ...] = ()
     skip: str | None = None
+    #: Judge what is staged, and not the files as they are.
+    staged: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,6 +71,14 @@ class JudgedChange:
     against: str
     since: str
     files: dict[str, tuple[int, ...]]
+    #: The tree that is judged, where that is what is staged and not the files as they are.
+    staged: str | None = None
+
+    def has(self, file: str) -> bool:
+        """Return whether a file is still there after the change."""
+        if self.staged is None:
+            return (self.top / file).exists()
+        return content_at(self.top, self.staged, file) is not None
 
     def before(self, file: str) -> bytes | None:
         """Return the content of a file before the change, if it was there."""
@@ -79,24 +90,22 @@ class Obstructed(UsageError):
 
 
 def change_of(project: Path, asked: GateOptions, *, in_commit: bool = False) -> JudgedChange:
-    """Return what differs in a project; in git's hook, what the commit being made contains."""
-    top = repository_of(project)
-    if top is None:
-        raise UsageError(
-            f"{project} is in no git repository, so nothing tells what was changed; "
-            "make one with `git init`"
-        )
+    """Return what differs in a project; what is staged where that is asked for, as git's hook does.
+
+    `in_commit`: git's hook asks, so that a commit of nothing new amends the last one.
+    """
+    top = must_be_in_repository(project)
     prefix = PurePosixPath(project.relative_to(top.resolve()).as_posix())
     since = asked.base or "HEAD"
     against = fork_point(top, asked.base) if asked.base else head_of(top)
-    files = judged(changes_since(top, against), prefix)
-    if in_commit:
-        _refuse_unstaged(top, prefix)
+    staged = _staged_tree(top, prefix) if asked.staged or in_commit else None
+    files = judged(changes_since(top, against, staged), prefix)
     if in_commit and not files and not asked.base:
-        # A commit of nothing new amends the last one.
         since, against = "HEAD^", head_of(top, "HEAD^")
-        files = judged(changes_since(top, against), prefix)
-    return JudgedChange(top=top, prefix=prefix, against=against, since=since, files=files)
+        files = judged(changes_since(top, against, staged), prefix)
+    return JudgedChange(
+        top=top, prefix=prefix, against=against, since=since, files=files, staged=staged
+    )
 
 
 def judging_config(project: Path, change: JudgedChange) -> Config:
@@ -104,10 +113,11 @@ def judging_config(project: Path, change: JudgedChange) -> Config:
 
     Before the first commit, and where that one is broken, there is but the project's.
     """
-    files = {name: (change.prefix / name).as_posix() for name in _CONFIGURATION}
-    touched = [file for file in files.values() if file in change.files]
+    touched = [
+        file for file in _configuration(change) if file in change.files or _is_other(change, file)
+    ]
     try:
-        own = load_config(project)
+        own = load_config(project) if change.staged is None else _config_at(change, change.staged)
     except ConfigError as error:
         raise _obstructed(error, touched) from error
     try:
@@ -116,14 +126,10 @@ def judging_config(project: Path, change: JudgedChange) -> Config:
         return own
     if not touched:
         return own
-    with TemporaryDirectory() as directory:
-        for name, file in files.items():
-            if (content := change.before(file)) is not None:
-                (Path(directory) / name).write_bytes(content)
-        try:
-            former = load_config(Path(directory))
-        except ConfigError:
-            return own
+    try:
+        former = _config_at(change, change.against)
+    except ConfigError:
+        return own
     if former != own:
         with ignoring_closed_pipes():
             click.echo(
@@ -132,6 +138,30 @@ def judging_config(project: Path, change: JudgedChange) -> Config:
                 err=True,
             )
     return former
+
+
+def _config_at(change: JudgedChange, revision: str) -> Config:
+    """Return the project's configuration at a revision."""
+    with TemporaryDirectory() as directory:
+        for file in _configuration(change):
+            if (content := content_at(change.top, revision, file)) is not None:
+                (Path(directory) / file).parent.mkdir(parents=True, exist_ok=True)
+                (Path(directory) / file).write_bytes(content)
+        (Path(directory) / change.prefix).mkdir(parents=True, exist_ok=True)
+        return load_config(Path(directory) / change.prefix, top=Path(directory))
+
+
+def _configuration(change: JudgedChange) -> list[str]:
+    """Return the files that may configure the project: its own, and those of directories above."""
+    places = dict.fromkeys((change.prefix, *change.prefix.parents))
+    return [(place / name).as_posix() for place in places for name in _CONFIGURATION]
+
+
+def _is_other(change: JudgedChange, file: str) -> bool:
+    """True if a file outside of the project is not as it was before."""
+    path = change.top / file
+    is_outside = not PurePosixPath(file).is_relative_to(change.prefix)
+    return is_outside and change.before(file) != (path.read_bytes() if path.is_file() else None)
 
 
 def plan(
@@ -145,6 +175,8 @@ def plan(
         )
     if asked.skip is not None and not asked.skip.strip():
         raise UsageError("--skip needs a reason; say why this change is not to be judged")
+    if not change.files and asked.staged and not asked.base:
+        return f"nothing is staged in {project}"
     if not change.files:
         hint = "" if asked.base else "; to judge commits, say where they begin with --base REV"
         return f"nothing differs from {change.since} in {project}{hint}"
@@ -158,14 +190,16 @@ def plan(
             project,
             config,
             changes=change.files,
+            prefix=change.prefix,
             against=change.against,
+            staged=change.staged,
             code_type=asked.code_type,
             checks=asked.checks,
         )
     except UsageError as error:
         touched = [f for f in change.files if is_judge(f) and change.before(f) is not None]
         raise _obstructed(error, touched) from error
-    gone = [file for file in change.files if not (change.top / file).exists()]
+    gone = [file for file in change.files if not change.has(file)]
     tests = list(filter(is_test, gone))
     if tests == gone and tests and not any(check.cover for check in request.checks):
         raise Obstructed(
@@ -186,22 +220,34 @@ def _few(names: list[str]) -> str:
     return ", ".join(names[:_FEW]) + (", …" if len(names) > _FEW else "")
 
 
+def _staged_tree(top: Path, prefix: PurePosixPath) -> str | None:
+    """Return the tree of what is staged; None where the files must be as they are staged.
+
+    They must where no working tree can be made of them: with submodules, or a sparse checkout.
+    """
+    if can_be_worktree(top):
+        return _git_of_hook(top, "write-tree").strip()
+    _refuse_unstaged(top, prefix)
+    return None
+
+
 def _refuse_unstaged(top: Path, prefix: PurePosixPath) -> None:
     """Refuse to judge files that are not as the commit has them: they prove something else."""
-    edited = _git_of_hook(top, "diff", "--name-only", "-z")
-    unknown = _git_of_hook(top, "ls-files", "--others", "--exclude-standard", "-z")
+    edited = _names(_git_of_hook(top, "diff", "--name-only", "-z"))
+    unknown = _names(_git_of_hook(top, "ls-files", "--others", "--exclude-standard", "-z"))
     # Of what git does not know, only code can have a part in what tests prove.
     code = [f for f in unknown if is_test(f) or language_of(f) is not Language.OTHER]
     apart = list(filter(may_matter, judged(dict.fromkeys((*edited, *code), ()), prefix)))
     if apart:
         raise UsageError(
-            f"a commit is judged as it is staged, and these files are not so: {_few(apart)}; "
-            "`git add` them, or put them aside with `git stash --keep-index --include-untracked`"
+            "with submodules or a sparse checkout, what is staged is judged only where the files "
+            f"are the same, and these differ: {_few(apart)}; `git add` them, or put them aside "
+            "with `git stash --keep-index --include-untracked`"
         )
 
 
-def _git_of_hook(top: Path, *args: str) -> list[str]:
-    """Names that git prints, with the variables that it gave its hook: the index may be another."""
+def _git_of_hook(top: Path, *args: str) -> str:
+    """What git prints, with the variables that it gave its hook: the index may be another."""
     done = subprocess.run(
         ["git", *args],
         cwd=top,
@@ -212,8 +258,11 @@ def _git_of_hook(top: Path, *args: str) -> list[str]:
     if done.returncode:
         said = done.stderr.decode(errors="replace").strip()
         raise HostError(f"git cannot tell what is staged in {top}: {said}")
-    names = done.stdout.decode("utf-8", "surrogateescape")
-    return [name for name in names.split("\0") if name]
+    return done.stdout.decode("utf-8", "surrogateescape")
+
+
+def _names(output: str) -> list[str]:
+    return [name for name in output.split("\0") if name]
 
 
 def judge(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import os
 import sys
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -58,10 +59,14 @@ COMMANDS = {
         "runtrue.cli.memory:memory",
         "List, search, show, export and forget what runs have learnt.",
     ),
-    "runs": ("runtrue.cli.runs:runs", "List, show, resume and cancel runs of every kind."),
+    "runs": ("runtrue.cli.runs:runs", "List, show, apply, resume and cancel runs of every kind."),
     "metrics": (
         "runtrue.cli.metrics:metrics",
-        "Show five metrics over the runs so far, against their targets.",
+        "Show six metrics over the runs so far, against their targets.",
+    ),
+    "init": (
+        "runtrue.cli.init:init",
+        "Write the checks that were found to runtrue.toml, each with the reason for it.",
     ),
     "doctor": ("runtrue.cli.doctor:doctor", "Tell what is available here and what is not."),
     "completion": ("runtrue.cli.completion:completion", "Print the completion script of a shell."),
@@ -125,6 +130,8 @@ def cli(ctx: click.Context) -> None:
 
 def main() -> None:
     """Run the command line. No traceback reaches the user."""
+    # Of code that is only read, or of edits that are only tried; the user's Python says its own.
+    warnings.simplefilter("ignore", SyntaxWarning)
     try:
         sys.exit(cli.main(standalone_mode=False, prog_name="runtrue") or 0)
     except click.exceptions.Abort:

@@ -107,7 +107,7 @@ def run(type: str, params: tuple[str, ...], as_json: bool) -> int:
     given = prepare_inputs(declared, texts, stdin=None, from_text=True)
     ir = Workflow({"nodes": [{"id": "node", "type": type, "params": given}]}, name=type)
     with Journal(home.journal) as journal:
-        started = start_workflow(journal, ir, {}, registry=registry)
+        started = start_workflow(journal, ir, {}, registry=registry, is_typed=True)
         return run_and_show(journal, home, started.run_id, as_json=as_json, secrets=started.secrets)
 
 

@@ -11,7 +11,13 @@ from typing import Any
 import click
 import msgspec
 
-from runtrue.cli.repair import WHY, print_findings, print_fix, print_verdict
+from runtrue.cli.repair import (
+    WHY,
+    confidence_line,
+    print_findings,
+    print_fix,
+    print_verdict,
+)
 from runtrue.cli.show import counted, print_diff, printable
 from runtrue.loop import Bounds, as_pattern
 from runtrue.plan import (
@@ -215,6 +221,9 @@ def print_asked(report: PlanReport) -> None:
         click.echo("  `yes` approves that; anything else has the sandbox looked at again")
     elif question.get("guide"):
         click.echo(printable(f"  asks for guidance: no strategy was made: {question['why']}"))
+    elif question.get("why") == "unsure":
+        click.echo(printable(f"  {confidence_line(report)}"))
+        click.echo("  asks: is this fix right? `yes` goes on with it, anything else stops the plan")
     elif wanted_by(report.question) is Wanted.APPROVAL:
         click.echo("  asks: may this be done? `yes` approves exactly that")
     elif wanted_by(report.question) is Wanted.GUIDANCE:

@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 from runtrue.errors import UsageError
+from runtrue.sandbox import repository_of
 
 
 def must_be_text(*words: str) -> None:
@@ -28,3 +29,14 @@ def find_project(path: Path) -> Path:
     if not os.access(project, os.R_OK | os.X_OK):
         raise UsageError(f"{path} cannot be read: permission denied")
     return project
+
+
+def must_be_in_repository(project: Path) -> Path:
+    """Return the top of the project's repository; raise UsageError where there is none."""
+    top = repository_of(project)
+    if top is None:
+        raise UsageError(
+            f"{project} is in no git repository, so the gate could not tell what was changed; "
+            "make one with `git init`"
+        )
+    return top

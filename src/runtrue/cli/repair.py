@@ -42,8 +42,16 @@ WHY = {
     "fixer_failed": "the fixer itself failed",
     "nothing_usable": "the fixer changed nothing",
     "skipped": "let through unjudged",
+    "unsure": "every required check passes, but too little says that the fix is right",
+    "agreed": "every required check passes, and a person agreed to the fix",
+    "declined": "every required check passes, but a person declined the fix",
     "triggered": "what was found is not to be settled by the loop alone",
 }
+
+
+def confidence_line(report: CodeReport | PlanReport) -> str:
+    """Return how sure the fix is to be right, and what that rests on."""
+    return f"confidence {report.confidence:.2f}: {report.confidence_reason}"
 
 
 def print_findings(report: CodeReport | PlanReport) -> None:
@@ -135,6 +143,8 @@ class RepairNarrator(Narrator):
         if event.mode is Mode.INFORMATIONAL:
             style = style if event.passed else "yellow"
             facts.append("informational")
+        if event.partial:
+            facts.append("only the failing tests were run")
         if event.flaky:
             facts.append(f"{len(event.flaky)} flaky")
         if event.known:

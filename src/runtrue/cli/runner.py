@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 from msgspec import UNSET
 
-from runtrue.cli.kinds import KINDS, kind_of
+from runtrue.cli.kinds import KINDS, is_yes_or_no, kind_of
 from runtrue.cli.main import INTERRUPTED
 from runtrue.cli.progress import Display, open_display
 from runtrue.cli.show import is_terminal, print_json
@@ -227,13 +227,24 @@ def report_of_run(journal: Journal, home: Home, run: RunRow) -> Report:
 def _ask_here(journal: Journal, home: Home, run: RunRow, *, as_json: bool) -> bool:
     """Ask the person at the terminal, if there is one and a yes or no is all that is asked."""
     question = journal.open_question(run.id)
-    if question is None or not question.question.get("apply") or as_json or not is_terminal():
+    if question is None or not is_yes_or_no(question) or as_json or not is_terminal():
         return False
     kind_of(run).print_offer(report_of_run(journal, home, run), question)
     try:
-        yes = click.confirm("Apply these changes?", default=False, err=True)
+        answer = _answer_here(question.question.get("alternatives") or 0)
     except click.Abort:
         click.echo(err=True)
         return False
-    journal.answer(run.id, "yes" if yes else "no")
+    journal.answer(run.id, answer)
     return True
+
+
+def _answer_here(alternatives: int) -> str:
+    """Return yes, no, or the number of another fix, where there are some."""
+    if not alternatives:
+        yes = click.confirm("Apply these changes?", default=False, err=True)
+        return "yes" if yes else "no"
+    numbers = [str(number) for number in range(2, alternatives + 2)]
+    which = click.Choice(["y", "n", *numbers])
+    text = f"Apply these changes, or number {', '.join(numbers)}?"
+    return str(click.prompt(text, type=which, default="n", err=True))

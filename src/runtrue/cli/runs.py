@@ -9,17 +9,21 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from runtrue.cli import options
-from runtrue.cli.kinds import kind_of
-from runtrue.cli.runner import after_expiry, report_of_run, run_and_show
-from runtrue.cli.show import is_terminal, print_json
+from runtrue.cli.kinds import is_yes_or_no, kind_of
+from runtrue.cli.runner import after_expiry, go_on, report_of_run, run_and_show
+from runtrue.cli.show import is_terminal, print_diff, print_json
 from runtrue.errors import UnknownRun, UsageError
 from runtrue.flow import Journal, RunRow, RunState
 from runtrue.home import Home
+
+if TYPE_CHECKING:
+    from runtrue.code import CodeReport
+    from runtrue.plan import PlanReport
 
 #: No limit, to SQLite.
 _EVERY = -1
@@ -43,7 +47,7 @@ _run_id = click.argument("run_id", metavar="[RUN]", required=False, shell_comple
 
 @click.group()
 def runs() -> None:
-    """List, show, resume and cancel runs of every kind.
+    """List, show, apply, resume and cancel runs of every kind.
 
     A run is named by its id or the beginning of it; without one, the latest run is meant.
     """
@@ -156,6 +160,71 @@ def _show_again(journal: Journal, home: Home, run: RunRow, *, as_json: bool) -> 
         click.echo(f"run {run.id} has already ended", err=True)
         kind_of(run).print_report(report)
     return kind_of(run).exit_code(run, report)
+
+
+@runs.command()
+@_run_id
+@options.as_json
+def diff(run_id: str | None, as_json: bool) -> int:
+    """Show the diff that a run has made, passed or not."""
+    home = Home.find(Path.cwd())
+    with _journal(home) as journal:
+        run = _find(journal, run_id)
+        report = _with_diff(journal, home, run)
+    if as_json:
+        print_json({"run_id": run.id, "diff": report.diff, "patch": report.patch})
+    else:
+        print_diff(report.diff)
+    return 0
+
+
+@runs.command()
+@_run_id
+@options.as_json
+def apply(run_id: str | None, as_json: bool) -> int:
+    """Apply the diff that a run has made, passed or not, to your files.
+
+    All of it or nothing: refused where your files are not as the run found them. A run that asks
+    whether its fix is right is answered with yes.
+    """
+    from runtrue.code import apply_patch
+
+    home = Home.find(Path.cwd())
+    with _journal(home) as journal:
+        run = _find(journal, run_id)
+        report = _with_diff(journal, home, run)
+        if run.kind == "plan":
+            raise UsageError(f"run {run.id} is a plan: use `runtrue plan apply {run.id}`")
+        if report.applied:
+            raise UsageError(f"the diff of run {run.id} is applied already")
+        question = journal.open_question(run.id)
+        if question is not None and is_yes_or_no(question):
+            journal.answer(run.id, "yes")
+            run = go_on(journal, home, run)
+            report = _with_diff(journal, home, run)
+        if not run.is_over:
+            raise UsageError(
+                f"run {run.id} is {_state(run)}: continue it with `runtrue runs resume {run.id}`"
+            )
+        if not report.applied:
+            apply_patch(run, home, home.patch(run.id))
+            report = replace(report, applied=True)
+    if as_json:
+        print_json(report)
+    else:
+        click.echo(f"applied to {report.project}")
+    return 0
+
+
+def _with_diff(journal: Journal, home: Home, run: RunRow) -> CodeReport | PlanReport:
+    """Return the report of a run that has a diff. Raises UsageError where there is none."""
+    from runtrue.code import CodeReport
+    from runtrue.plan import PlanReport
+
+    report = report_of_run(journal, home, run)
+    if not isinstance(report, CodeReport | PlanReport) or not report.diff:
+        raise UsageError(f"run {run.id} ({run.kind}, {_state(run)}) has no diff")
+    return report
 
 
 @runs.command()

@@ -13,10 +13,21 @@ import click
 
 from runtrue.cli.show import counted, print_json, printable
 from runtrue.code import CodeReport, cause_in_words, strategy_for
-from runtrue.loop import COVERAGE_UNMET, SECURITY_ISSUE, TESTS_MISSING, Fault, Finding, Outcome
+from runtrue.loop import (
+    COVERAGE_UNMET,
+    SECURITY_ISSUE,
+    TESTS_CANNOT_FAIL,
+    TESTS_MISSING,
+    Fault,
+    Finding,
+    Mode,
+    Outcome,
+)
 
 _MOST = 20
 _MESSAGE_LINES = 12
+#: Findings of an informational check that are shown.
+_NOTES = 3
 _WIDTH = 98
 
 
@@ -43,6 +54,7 @@ def print_verdict(report: CodeReport) -> None:
     count = counted(len(findings), "finding")
     if report.ready and not findings:
         _say(f"ready: {', '.join(_passed(report))}")
+        _print_notes(report)
     elif report.ready:
         _say(f"ready, with {count}: the loop around does not require passing tests.")
         _print_findings(findings, report)
@@ -72,9 +84,24 @@ def _passed(report: CodeReport) -> Iterator[str]:
     for verdict in report.attempts[-1].verdicts:
         passed = verdict.cases.get(Outcome.PASSED, 0)
         facts = f"{passed} passed" if passed else verdict.output if not verdict.cases else ""
-        said = " ".join(facts.split())[:_WIDTH]
+        said = textwrap.shorten(facts, _WIDTH, placeholder=" …")
         word = "passes" if verdict.passed else "fails (informational)"
         yield f"{verdict.check} {word}{f' ({said})' if said else ''}"
+
+
+def _print_notes(report: CodeReport) -> None:
+    """Print what informational checks found, which holds nobody back."""
+    for verdict in report.attempts[-1].verdicts:
+        if verdict.passed or verdict.mode is not Mode.INFORMATIONAL:
+            continue
+        for finding in verdict.findings[:_NOTES]:
+            message = " ".join(finding.message.split())
+            click.echo(printable(f"  note: {finding.location.file}: {message}"), err=True)
+        if (more := len(verdict.findings) - _NOTES) > 0:
+            click.echo(
+                f"  … and {more} more of {verdict.check}: runtrue runs show {report.run_id}",
+                err=True,
+            )
 
 
 def _print_findings(findings: Sequence[Finding], report: CodeReport) -> None:
@@ -116,7 +143,12 @@ def _lines(finding: Finding) -> Iterator[str]:
 
 
 def _to_do(finding: Finding) -> str:
-    known = (COVERAGE_UNMET, TESTS_MISSING, SECURITY_ISSUE)
+    if finding.category == "not_run":
+        return (
+            "have this test run again, under whatever name; it may go only together with what it "
+            "tests"
+        )
+    known = (COVERAGE_UNMET, TESTS_CANNOT_FAIL, TESTS_MISSING, SECURITY_ISSUE)
     if finding.fault is not Fault.CANDIDATE or finding.category in known:
         return strategy_for(finding)
     frames = [f for f in finding.data.get("frames") or () if isinstance(f, dict) and f.get("file")]

@@ -12,6 +12,7 @@ from runtrue._lazy import lazy_exports
 
 if TYPE_CHECKING:
     from runtrue.code.analyst import cause_in_words, strategy_for
+    from runtrue.code.apply_patch import apply_patch
     from runtrue.code.context import CodeState
     from runtrue.code.events import (
         BeforeStarted,
@@ -35,6 +36,7 @@ __all__ = lazy_exports(
     __name__,
     {
         "analyst": "cause_in_words strategy_for",
+        "apply_patch": "apply_patch",
         "context": "CodeState",
         "events": "BeforeStarted GenerationFailed GenerationFinished GenerationStarted Recalled",
         "gate": "judged lets_go may_matter signs_of",

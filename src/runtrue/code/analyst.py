@@ -12,6 +12,7 @@ from runtrue.fixers import failed_fixes, language_of_finding
 from runtrue.flow import RunState
 from runtrue.loop import (
     COVERAGE_UNMET,
+    TESTS_CANNOT_FAIL,
     TESTS_MISSING,
     Analysis,
     Attempt,
@@ -157,6 +158,8 @@ def strategy_for(finding: Finding) -> str:
         return "no change to the code can fix this; look at the machine or at the check"
     if finding.category in (COVERAGE_UNMET, TESTS_MISSING):
         return "add tests, and leave the code as it is"
+    if finding.category == TESTS_CANNOT_FAIL:
+        return "have the test assert what the code returns, and leave the code as it is"
     files = [finding.location.file, *(frame.get("file") for frame in _frames(finding)[::-1])]
     # What fails is the test, and what is wrong is as a rule the code that it runs.
     code = next((file for file in files if file and not is_judge(file)), None)

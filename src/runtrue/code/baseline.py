@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from runtrue.checks import framework_of, language_of
+from runtrue.checks import CommandCheck, framework_of, language_of
+from runtrue.code.changed_tests import ChangedTests, changed_tests
 from runtrue.code.context import CodeContext, CodeState
 from runtrue.code.events import BeforeStarted
-from runtrue.code.request import CodeRequest
+from runtrue.code.request import CodeRequest, Kind
 from runtrue.code.suites import test_files_for
 from runtrue.flow import Run, emit
 from runtrue.gates import is_source
-from runtrue.loop import MATCH, CheckStarted, History, Verdict, Workplace, may_be_one_of
+from runtrue.loop import (
+    MATCH,
+    CheckStarted,
+    History,
+    Known,
+    Mode,
+    Verdict,
+    Workplace,
+    may_be_one_of,
+)
 from runtrue.sandbox import content_at, is_test, repository_of
-
-#: How much of a test file must be in another one for it to have been moved there.
-_ALIKE = 0.5
 
 
 def is_compared_with_original(request: CodeRequest) -> bool:
@@ -37,6 +43,21 @@ def is_compared_with_original(request: CodeRequest) -> bool:
     )
 
 
+def checks_to_compare(request: CodeRequest) -> tuple[CommandCheck, ...]:
+    """The checks that are run on the code before the change that a gate judges.
+
+    Those whose old findings do not block, and all where a change is compared with the code before.
+    """
+    if request.kind is not Kind.GATE:
+        return ()
+    return request.checks if is_compared_with_original(request) else _with_known(request)
+
+
+def _with_known(request: CodeRequest) -> tuple[CommandCheck, ...]:
+    required = (check for check in request.checks if check.mode is Mode.REQUIRED)
+    return tuple(check for check in required if check.known is Known.IGNORE)
+
+
 async def run_before_change(run: Run, context: CodeContext, state: CodeState) -> None:
     """Run the checks on the files as they were before the change: the baseline of the verdict."""
     before = await run.step("before", partial(_run_original, context), state.candidate)
@@ -51,11 +72,12 @@ async def run_before_code(run: Run, context: CodeContext, state: CodeState) -> N
 async def _run_as_it_is(context: CodeContext) -> tuple[Verdict, ...]:
     task = context.request.task
     is_tested = task and (task.tests or (Path(context.request.project) / task.path).is_file())
-    if not is_tested:
+    checks = context.request.checks if is_tested else _with_known(context.request)
+    if not checks:
         return ()
     emit(BeforeStarted())
     verdicts = []
-    for check in context.request.checks:
+    for check in checks:
         emit(CheckStarted(check=check.name))
         verdicts.append(await check.run(context.sandbox.workplace()))
     return tuple(verdicts)
@@ -68,17 +90,17 @@ async def _run_original(context: CodeContext, candidate: str) -> tuple[Verdict, 
     files = request.changes or {}
     now = {file: _read(sandbox.directory / file) for file in files}
     before = {file: content_at(sandbox.top, request.against or "HEAD", file) for file in files}
-    moved = moved_tests(before, now)
+    changed = changed_tests(before, now)
     try:
         for file, original in before.items():
             put(sandbox.directory / file, original)
         deleted = [file for file, content in now.items() if content is None]
         excused = _tests_of(context, deleted, sandbox.workplace())
         verdicts = []
-        for check in request.checks:
+        for check in checks_to_compare(request):
             emit(CheckStarted(check=check.name))
             verdict = await check.run(sandbox.workplace())
-            verdicts.append(to_be_kept(verdict, moved, excused))
+            verdicts.append(to_be_kept(verdict, changed, excused))
         return tuple(verdicts)
     finally:
         sandbox.restore(candidate)
@@ -102,40 +124,17 @@ def _tests_of(
     )
 
 
-def moved_tests(
-    before: Mapping[str, bytes | None], now: Mapping[str, bytes | None]
-) -> dict[str, str]:
-    """The test files that a change has moved, and where to: to a new one that is much like it."""
-    gone = [file for file in before if is_test(file) and now[file] is None]
-    new = [file for file in before if is_test(file) and before[file] is None]
-    moved: dict[str, str] = {}
-    for file in gone:
-        alike = {other: _likeness(before[file], now[other]) for other in new}
-        best = max(alike, key=lambda other: alike[other], default=None)
-        if best is not None and alike[best] >= _ALIKE:
-            moved[file] = best
-            new.remove(best)
-    return moved
-
-
-def to_be_kept(
-    verdict: Verdict, moved: Mapping[str, str], excused: tuple[str, ...] = ()
-) -> Verdict:
+def to_be_kept(verdict: Verdict, changed: ChangedTests, excused: tuple[str, ...] = ()) -> Verdict:
     """A verdict on the code before, with its cases called as they are now, but for excused files.
 
     A case is called after its file, where that is known at all.
     """
     cases = {}
     for case, outcome in verdict.cases.items():
-        file, bar, test = case.partition("::")
-        if not may_be_one_of(file, excused):
-            cases[f"{moved.get(file, file)}{bar}{test}"] = outcome
+        name = changed.now(case)
+        if name is not None and not may_be_one_of(case.partition("::")[0], excused):
+            cases[name] = outcome
     return replace(verdict, cases=cases)
-
-
-def _likeness(one: bytes | None, other: bytes | None) -> float:
-    before, after = (one or b"").splitlines(), (other or b"").splitlines()
-    return difflib.SequenceMatcher(None, before, after, autojunk=False).ratio()
 
 
 def _read(path: Path) -> bytes | None:

@@ -26,6 +26,7 @@ class CodeContext(RunContext[CodeRequest, GitSandbox]):
             home.sandbox(run.id),
             Path(request.project),
             kind=request.sandbox,
+            staged=request.staged,
             pass_environment=request.pass_environment,
             judges=request.judges,
             isolation=Isolation(request.isolation),
@@ -90,6 +91,8 @@ class CodeState(RepairState):
     ended_at: float | None = None
     #: The artifact as seen from the sandbox's root.
     rooted: str = ""
+    #: The version that the coding agent says it has.
+    agent_version: str | None = None
     lessons: tuple[str, ...] = ()
     written: tuple[Written, ...] = ()
     learned: Learned | None = None

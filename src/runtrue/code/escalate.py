@@ -33,6 +33,7 @@ class ReportEscalator:
             sandbox=str(context.sandbox.directory),
             original_code=self._original(history),
             debug_memory=self._remembered(history),
+            diffs=self._diffs(history),
             redact=context.hide,
         )
         report = report_on(escalation, history, subject)
@@ -51,6 +52,17 @@ class ReportEscalator:
             if content is not None and len(found) < _MOST_FILES:
                 found[name] = content.decode(errors="replace")
         return found
+
+    def _diffs(self, history: History) -> dict[tuple[str, str], str]:
+        """Return what each fix has changed, be it run or rejected."""
+        fixes = [attempt.fix for attempt in history.attempts if attempt.fix]
+        fixes += [rejection.fix for rejection in history.rejections]
+        difference = self._context.sandbox.difference
+        return {
+            (fix.base, fix.candidate): difference(fix.base, fix.candidate)
+            for fix in fixes
+            if fix.base != fix.candidate
+        }
 
     def _remembered(self, history: History) -> str:
         """Return what the debug memory knows of these failures."""

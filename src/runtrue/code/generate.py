@@ -172,12 +172,17 @@ class ModelGenerator:
         )
 
 
+def program_of(command: str) -> str:
+    """Return the name of the program that an agent's command runs."""
+    words = command.split(maxsplit=1)
+    return Path(words[0]).name if words else "agent"
+
+
 class AgentGenerator:
     """Any coding agent with a command line, called in the same way as the `agent` fixer."""
 
     def __init__(self, agent: AgentConfig, *, hide: Callable[[str], str] | None = None) -> None:
-        words = (agent.command or "").split(maxsplit=1)
-        self.name = Path(words[0]).name if words else "agent"
+        self.name = program_of(agent.command or "")
         self._agent = agent
         self._hide = hide
 

@@ -69,7 +69,8 @@ def _lessons(context: CodeContext) -> tuple[str, ...]:
         for one in failures
     ]
     iteration = request.iteration
-    if iteration is None or iteration.cross_iteration_learning:
+    learns = iteration is None or iteration.cross_iteration_learning
+    if learns and request.retention.sessions:
         loop_id = iteration.loop_id if iteration else None
         for session in load_sessions(Path(request.project), loop_id):
             lessons += session.learnings

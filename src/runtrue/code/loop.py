@@ -11,23 +11,24 @@ from functools import partial
 
 import msgspec
 
-from runtrue.code.baseline import is_compared_with_original, run_before_change, run_before_code
+from runtrue.code.baseline import checks_to_compare, run_before_change, run_before_code
 from runtrue.code.context import CodeContext, CodeState
 from runtrue.code.learn import learn, learn_applied, recall
 from runtrue.code.report import report_of
 from runtrue.code.request import Apply, CodeRequest, Kind
 from runtrue.code.workshop import workshop_of
 from runtrue.code.write import write_code, write_tests
+from runtrue.fixers import ask_version
 from runtrue.flow import Journal, Outcome, Run, RunRow, Segment
 from runtrue.home import Home
-from runtrue.loop import Action, repair
+from runtrue.loop import Action, Why, confidence_in, is_yes, repair
 from runtrue.run_context import recorded_request
 
 
 async def fix(run: Run, context: CodeContext, state: CodeState) -> None:
     """Make the checks of a project pass, or find out whether they do."""
     await open_sandbox(run, context, state)
-    if is_compared_with_original(context.request):
+    if checks_to_compare(context.request):
         await run_before_change(run, context, state)
     await repair(run, workshop_of(context), state)
     await finish(run, context, state)
@@ -53,7 +54,8 @@ async def finish(run: Run, context: CodeContext, state: CodeState) -> None:
         match context.request.apply:
             case Apply.YES:
                 await apply(run, context, state)
-            case Apply.ASK if await is_agreed(run, state):
+            # Asked whether the fix is right, a person has said that it may be applied.
+            case Apply.ASK if state.last_decision.why is Why.AGREED or await is_agreed(run, state):
                 await apply(run, context, state)
             case Apply.ASK:
                 state.declined = True
@@ -95,19 +97,24 @@ class _Opened:
     candidate: str
     #: The artifact as seen from the sandbox's root.
     artifact: str
+    agent_version: str | None = None
 
 
 async def open_sandbox(run: Run, context: CodeContext, state: CodeState) -> None:
     """Make the sandbox, with the files as the user has them."""
     opened = await run.step("open", partial(_open, context))
     state.candidate, state.rooted = opened.candidate, opened.artifact
+    state.agent_version = opened.agent_version
 
 
-def _open(context: CodeContext) -> _Opened:
+async def _open(context: CodeContext) -> _Opened:
+    request, task = context.request, context.request.task
     context.memory.unlearn_reverted(context.project)
     candidate = context.sandbox.open()
-    task = context.request.task
-    return _Opened(candidate, context.sandbox.rooted(task.path) if task else "")
+    version = None
+    if request.agent.command and (request.generator == "agent" or "agent" in request.order):
+        version = await ask_version(request.agent, context.sandbox.workplace())
+    return _Opened(candidate, context.sandbox.rooted(task.path) if task else "", version)
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,10 +145,15 @@ def _patch(context: CodeContext, candidate: str, is_accepted: bool) -> _Patch:
 
 async def is_agreed(run: Run, state: CodeState) -> bool:
     """Ask whether the diff shall be applied. Anything but a yes is a no."""
-    fix = state.history.latest.fix
-    question = {"apply": True, "diff": state.diff, "files": fix.files if fix else ()}
+    latest = state.history.latest
+    question = {
+        "apply": True,
+        "diff": state.diff,
+        "files": latest.fix.files if latest.fix else (),
+        "confidence": confidence_in(state.history, latest),
+    }
     answer = await run.ask("ask_apply", question)
-    return str(answer).strip().lower() in ("y", "yes", "true")
+    return is_yes(str(answer))
 
 
 async def apply(run: Run, context: CodeContext, state: CodeState) -> None:

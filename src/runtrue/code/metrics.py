@@ -1,6 +1,7 @@
 """Metrics: how well the loop does, over the runs that the journal holds.
 
-The five of the seed with their targets. A metric that no run says anything about is not known.
+The five of the seed with their targets, and the share of runs that passed: few attempts are good
+only where they succeed. A metric that no run says anything about is not known.
 """
 
 from __future__ import annotations
@@ -126,6 +127,7 @@ _METRICS: tuple[tuple[str, float, bool, str, Take], ...] = (
         "code generation quality",
         lambda f: _flag(f.passed_at_once),
     ),
+    ("success_rate", 0.90, True, "runs that passed", lambda f: _flag(f.passed)),
     ("average_attempts", 2.0, False, "iteration efficiency", lambda f: float(f.attempts)),
     ("escalation_rate", 0.10, False, "self-sufficiency", lambda f: _flag(f.escalated)),
     ("debug_memory_reuse", 0.30, True, "learning effectiveness", lambda f: _flag(f.reused_memory)),
@@ -134,7 +136,7 @@ _METRICS: tuple[tuple[str, float, bool, str, Take], ...] = (
 
 
 def metrics_of(facts: Sequence[Facts]) -> tuple[Metric, ...]:
-    """The five metrics over some runs."""
+    """The metrics over some runs."""
     found = []
     for name, target, upward, purpose, take in _METRICS:
         values = [value for one in facts if (value := take(one)) is not None]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 
 from runtrue.checks import CaseInfo, framework_of, language_of, load_cases
@@ -173,7 +173,7 @@ class KindsGate:
     ) -> Iterator[Finding]:
         """Of a change without a task: sources that no test is for, or that none really tests."""
         nothing = set(judgement.asserting_nothing)
-        fresh = fresh_cases(infos, self._written_lines(workplace))
+        fresh = fresh_cases(infos, written_lines(self._context.request.changes or {}, workplace))
         prefix = workplace.directory.relative_to(workplace.root)
         for path in filter(is_source, self._changed_files(workplace)):
             file = (prefix / path).as_posix()
@@ -191,14 +191,6 @@ class KindsGate:
             elif (new := [case for case in ran if case in fresh]) and set(new) <= nothing:
                 idle = f"the new or changed tests for {file} assert nothing: {_few(tuple(new))}"
                 yield self._finding(f"{idle}; have them do so", (file,), file)
-
-    def _written_lines(self, workplace: Workplace) -> dict[str, tuple[int, ...]]:
-        """The changed lines of tests that hold something: those between two belong to neither."""
-        written = {}
-        for file, lines in (self._context.request.changes or {}).items():
-            text = (_text(workplace, file) or "").splitlines() if is_test(file) else []
-            written[file] = tuple(n for n in lines if n <= len(text) and text[n - 1].strip())
-        return written
 
     def _skipped(
         self,
@@ -276,6 +268,17 @@ def _is_within_source(finding: Finding) -> bool:
     last = frames[-1] if isinstance(frames, list) and frames else {}
     file = last.get("file") if isinstance(last, dict) else None
     return isinstance(file, str) and is_source(file)
+
+
+def written_lines(
+    changes: Mapping[str, Collection[int]], workplace: Workplace
+) -> dict[str, tuple[int, ...]]:
+    """The changed lines of tests that hold something: those between two belong to neither."""
+    written = {}
+    for file, lines in changes.items():
+        text = (_text(workplace, file) or "").splitlines() if is_test(file) else []
+        written[file] = tuple(n for n in sorted(lines) if n <= len(text) and text[n - 1].strip())
+    return written
 
 
 def fresh_cases(

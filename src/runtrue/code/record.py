@@ -16,11 +16,28 @@ from pathlib import Path
 from typing import Any
 
 from runtrue import __version__
-from runtrue.checks import Totals, framework_of, language_of, totals
+from runtrue.checks import Language, Totals, framework_of, language_of, totals
+from runtrue.code.generate import program_of
 from runtrue.code.request import LONGEST, SHORTEST, CodeRequest, Kind
 from runtrue.code.task import AgentType
+from runtrue.escalation import TEMPLATES
 from runtrue.flow import RunState
-from runtrue.loop import Action, Attempt, CodeType, Decision, Finding, Fix, History, Verdict
+from runtrue.gates import is_source
+from runtrue.loop import (
+    Action,
+    Attempt,
+    Channel,
+    CodeType,
+    Condition,
+    Decision,
+    Finding,
+    Fix,
+    FixPart,
+    History,
+    Verdict,
+    lineage,
+)
+from runtrue.sandbox import is_test
 
 
 class RecordPhase(StrEnum):
@@ -78,11 +95,15 @@ class Record:
     state: RunState = RunState.RUNNING
     #: Where a run that goes on is.
     phase: RecordPhase = RecordPhase.GENERATE_CODE
+    #: The file that the task is about; without a task, what was changed says so.
     artifact: str = ""
     #: The same as seen from the root that findings and coverage are relative to.
     rooted: str = ""
     tests: tuple[str, ...] = ()
-    agent: str = "runtrue"
+    #: The files that a generator has written, and who it is; and the version of the coding agent.
+    written: tuple[str, ...] = ()
+    written_by: str | None = None
+    version: str | None = None
     debug_memory_ref: str | None = None
     started_at: float | None = None
     completed_at: float | None = None
@@ -103,17 +124,13 @@ class Record:
         request = self.request
         record: dict[str, Any] = {
             "workflow_id": request.workflow_id,
-            "agent": {
-                "name": self.agent,
-                "type": self._agent_type(),
-                "version": __version__,
-            },
+            "agent": self._agent(),
             "code_artifact": self._artifact(),
             "execution_config": self._execution(),
             "retry_policy": {
                 "max_attempts": request.policy.max_attempts,
                 "backoff": request.policy.backoff,
-                "escalation_on_max": request.policy.escalation_on_max,
+                "escalation_on_max": self._escalates_on_max,
                 "abort_on_regression": request.policy.abort_on_regression,
             },
             "escalation_policy": self._escalation(),
@@ -135,26 +152,75 @@ class Record:
         plain: dict[str, Any] = json.loads(json.dumps(record))
         return plain
 
+    def _agent(self) -> dict[str, Any]:
+        request = self.request
+        fixers = [part.fixer for part in self._parts if part.fixer in ("agent", "model")]
+        maker = request.generator if self.written_by else fixers[-1] if fixers else None
+        agent: dict[str, Any] = {"name": "runtrue", "type": self._agent_type()}
+        if maker is None:
+            agent["version"] = __version__
+        else:
+            # A model's name says which one it is.
+            name = program_of(request.agent.command or "") if maker == "agent" else request.model
+            agent["name"] = self.written_by or name
+            if maker == "agent" and self.version:
+                agent["version"] = self.version
+        return agent
+
+    @property
+    def _parts(self) -> tuple[FixPart, ...]:
+        """What fixers have contributed to the candidate that the run came to, or stands at."""
+        if not self.history.attempts:
+            return ()
+        chain = lineage(self.history, self._final.candidate)
+        return tuple(part for one in chain if one.fix for part in one.fix.parts if part.files)
+
+    @property
+    def _changed(self) -> tuple[str, ...]:
+        """The files that were written or fixed, or that a gate judges."""
+        fixed = (file for part in self._parts for file in part.files)
+        return tuple(dict.fromkeys((*self.written, *fixed, *(self.request.changes or ()))))
+
+    @property
+    def _escalates_on_max(self) -> bool:
+        triggers = {trigger.condition for trigger in self.request.policy.triggers}
+        on_max = Condition.MAX_ATTEMPTS_REACHED in triggers or self.request.policy.ask_human
+        return self.request.policy.escalation_on_max and on_max
+
     def _agent_type(self) -> AgentType:
         if self.request.kind is Kind.GATE:
             return AgentType.CODE_REVIEWER
+        if self._changed and all(map(is_test, self._changed)):
+            return AgentType.TEST_ENGINEER
         return self.request.task.agent_type if self.request.task else AgentType.DEBUGGER
 
     def _artifact(self) -> dict[str, Any]:
         task = self.request.task
+        path = self.artifact or self._only_source
+        # Of a whole project, the language is that of what was changed in it.
+        named = [path, *self._changed] if path != "." else [*self._changed, *self.tests]
+        languages = [one for file in named if (one := language_of(file)) is not Language.OTHER]
         artifact: dict[str, Any] = {
-            "path": self.artifact,
-            "language": language_of(self.artifact),
+            "path": path,
+            "language": languages[0] if languages else Language.OTHER,
             "test_files": list(self.tests),
         }
         if task is not None:
             artifact["code_type"] = task.code_type
             artifact["requirements_ref"] = [f"@{path}" for path in task.mentions]
+        elif self.request.kind is Kind.FIX:
+            artifact["code_type"] = CodeType.BUG_FIX
         elif self.request.code_type is not None:
             artifact["code_type"] = self.request.code_type
         if self.history.attempts and (code_hash := self._final.code_hash):
             artifact["content_hash"] = code_hash
         return artifact
+
+    @property
+    def _only_source(self) -> str:
+        """The one source file that was changed; else the whole project."""
+        sources = [file for file in self._changed if is_source(file)]
+        return sources[0] if len(sources) == 1 else "."
 
     def _execution(self) -> dict[str, Any]:
         check = self.request.tests
@@ -173,9 +239,9 @@ class Record:
         return config
 
     def _escalation(self) -> dict[str, Any]:
-        notification: dict[str, Any] = {"channel": self.request.notification.channel}
-        if self.request.notification.template:
-            notification["template"] = self.request.notification.template
+        settings = self.request.notification
+        channel: Channel = settings.channel or "cli"
+        notification = {"channel": channel, "template": settings.template or TEMPLATES[channel]}
         return {
             "triggers": [
                 {

@@ -23,16 +23,23 @@ from runtrue.loop import (
     Budget,
     Condition,
     Decision,
+    Example,
     Finding,
     Fix,
     FixPart,
     History,
+    Hunk,
     Mode,
     Notice,
     Reason,
     Response,
     Skip,
     Verdict,
+    chosen,
+    confidence_in,
+    is_yes,
+    lineage,
+    turned_green,
 )
 from runtrue.sandbox import Isolation, IsolationRecord
 
@@ -44,6 +51,7 @@ class FixReport:
     files: tuple[str, ...] = ()
     added: int = 0
     removed: int = 0
+    hunks: tuple[Hunk, ...] = ()
     parts: tuple[FixPart, ...] = ()
     skipped: tuple[Skip, ...] = ()
 
@@ -62,6 +70,10 @@ class VerdictReport:
     findings: tuple[Finding, ...] = ()
     flaky: tuple[Finding, ...] = ()
     known: tuple[Finding, ...] = ()
+    #: Tests that ran in the baseline, and were skipped or gone here.
+    vanished: tuple[str, ...] = ()
+    #: Only the tests that are to be fixed were run, and failed.
+    partial: bool = False
     output: str = ""
 
 
@@ -101,6 +113,20 @@ class EscalationReport:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class AlternativeReport:
+    """Another fix that passes: what it changes, and an input on which it behaves otherwise.
+
+    `number` is what a person answers to choose it; 1 is the fix that the report is about.
+    """
+
+    number: int
+    says: str
+    confidence: float
+    diff: str
+    example: Example
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CodeReport:
     """The report of `runtrue fix`, `code` and `gate`. What a kind of run lacks is left out."""
 
@@ -119,8 +145,23 @@ class CodeReport:
     flaky: tuple[str, ...] = ()
     findings: tuple[Finding, ...] = ()
     regressions: tuple[str, ...] = ()
+    #: The tests that the last fix made vanish, and the judges that fixers edited in vain.
+    vanished: tuple[str, ...] = ()
+    restored: tuple[str, ...] = ()
     budget: Budget | None = None
     max_attempts: int = 0
+    #: How sure the fix is to be right and why, and what is suspicious about it; none without one.
+    confidence: float | None = None
+    confidence_reason: str | None = None
+    suspicious: tuple[str, ...] = ()
+    #: Other fixes that pass and behave otherwise, and the test that a person's choice amounts to.
+    alternatives: tuple[AlternativeReport, ...] = ()
+    proposed_test: str | None = None
+    #: The tests that a fix turned green which did not fix all of them; its patch is offered.
+    gained: tuple[str, ...] = ()
+    #: The diff without the places that no failing test needs, and its file, where that is offered.
+    reduced: str | None = None
+    reduced_patch: str | None = None
     diff: str = ""
     patch: str | None = None
     patch_root: str | None = None
@@ -130,12 +171,13 @@ class CodeReport:
     seconds: float = 0.0
     metrics: Facts | None = None
     memory: Learned | None = None
+    #: The history in the form of the seed's JSON Schema.
+    record: dict[str, Any] = field(default_factory=dict)
     # Of `code` and `gate`.
     task: CodeTask | UnsetType | None = UNSET
     written: tuple[Written, ...] | UnsetType = UNSET
     lessons: tuple[str, ...] | UnsetType = UNSET
     progress: float | UnsetType | None = UNSET
-    record: dict[str, Any] | UnsetType = UNSET
     # Of `gate`.
     ready: bool | UnsetType = UNSET
     skipped: str | UnsetType | None = UNSET
@@ -156,6 +198,9 @@ def report_of(state: CodeState, status: RunState) -> CodeReport:
         # What is proven stays so where it could not be applied: that is in `applied` and `error`.
         status = RunState.PASSED
     remaining = _remaining(history, decision, status)
+    attempt = _result(history, decision)
+    confidence = confidence_in(history, attempt) if attempt else None
+    offer = state.offer
     report = CodeReport(
         status=status,
         run_id=state.run_id,
@@ -182,10 +227,20 @@ def report_of(state: CodeState, status: RunState) -> CodeReport:
         flaky=tuple(sorted({name for a in history.attempts for name in _flaky(a)})),
         findings=remaining,
         regressions=tuple(decision.regressions) if decision else (),
+        vanished=() if status is RunState.PASSED else _vanished(history),
+        restored=_restored(history),
         budget=Budget.left(request.policy, history),
         max_attempts=request.policy.max_attempts,
-        diff=state.diff,
-        patch=state.patch,
+        confidence=round(confidence.value, 2) if confidence else None,
+        confidence_reason=confidence.reason if confidence else None,
+        suspicious=_suspicious(history, attempt) if attempt else (),
+        alternatives=_alternatives(attempt) if attempt else (),
+        proposed_test=_proposed_test(history),
+        gained=turned_green(history, attempt) if attempt and not attempt.passed else (),
+        reduced=attempt.fix.reduced or None if attempt and attempt.fix else None,
+        reduced_patch=attempt.fix.reduced_patch if attempt and attempt.fix else None,
+        diff=state.diff or (offer.diff if offer else ""),
+        patch=state.patch or (offer.patch if offer else None),
         patch_root=state.patch_root,
         applied=state.applied,
         sandbox=state.sandbox,
@@ -194,15 +249,15 @@ def report_of(state: CodeState, status: RunState) -> CodeReport:
         metrics=facts_of(history, decision, repairs=request.kind is not Kind.GATE),
         memory=state.learned,
     )
+    record = record_of(state, status)
+    report = replace(report, record=record.to_dict())
     if request.kind is not Kind.FIX:
-        record = record_of(state, status)
         report = replace(
             report,
             task=request.task,
             written=tuple(state.written),
             lessons=tuple(state.lessons),
             progress=record.progress,
-            record=record.to_dict(),
         )
     if request.kind is Kind.GATE:
         report = replace(
@@ -227,14 +282,20 @@ def record_of(state: CodeState, status: RunState) -> Record:
         decision=state.decision,
         state=status,
         phase=_phase(state),
-        artifact=task.path if task else ".",
+        artifact=task.path if task else "",
         rooted=state.rooted if task else "",
-        tests=state.tests,
-        agent=written[-1].by if written else "runtrue",
+        tests=state.tests if task else _test_files(history),
+        written=tuple(file for one in written for file in one.files),
+        written_by=written[-1].by if written else None,
+        version=state.agent_version,
         debug_memory_ref=learned.session if learned else session_ref(request, history),
         started_at=state.started_at,
         completed_at=state.ended_at,
     )
+
+
+def _test_files(history: History) -> tuple[str, ...]:
+    return history.test_files() if history.before or history.attempts else ()
 
 
 def _phase(state: CodeState) -> RecordPhase:
@@ -272,6 +333,54 @@ def _remaining(
         # What was accepted although it is flagged is still there.
         return decision.findings if decision else ()
     return history.best.blocking
+
+
+def _vanished(history: History) -> tuple[str, ...]:
+    """Return the tests that the last attempt no longer ran."""
+    verdicts = history.latest.verdicts if history.attempts else ()
+    return tuple(case for verdict in verdicts for case in verdict.vanished)
+
+
+def _restored(history: History) -> tuple[str, ...]:
+    """Return the judges that fixers edited, and that were restored."""
+    fixes = [*(a.fix for a in history.attempts if a.fix), *(r.fix for r in history.rejections)]
+    return tuple(sorted({file for fix in fixes for part in fix.parts for file in part.restored}))
+
+
+def _result(history: History, decision: Decision | None) -> Attempt | None:
+    """Return the attempt on the candidate that was decided on, if it was fixed."""
+    wanted = decision.candidate if decision else ""
+    found = (one for one in reversed(history.attempts) if one.candidate == wanted)
+    return next((one for one in found if one.fix), None)
+
+
+def _suspicious(history: History, attempt: Attempt) -> tuple[str, ...]:
+    fixes = (one.fix for one in lineage(history, attempt.candidate))
+    return tuple(dict.fromkeys(s for fix in fixes if fix for part in fix.parts for s in part.signs))
+
+
+def _alternatives(attempt: Attempt) -> tuple[AlternativeReport, ...]:
+    return tuple(
+        AlternativeReport(
+            number=number,
+            says=one.says,
+            confidence=one.confidence,
+            diff=one.diff,
+            example=one.example,
+        )
+        for number, one in enumerate(attempt.alternatives, start=2)
+    )
+
+
+def _proposed_test(history: History) -> str | None:
+    """Return what a person has said about a fix and its alternatives, as a test."""
+    for answer in reversed(history.answers):
+        others = history.attempts[answer.attempts - 1].alternatives if answer.attempts else ()
+        if one := chosen(others, answer.text):
+            return one.example.as_test(one.example.gives)
+        if others and is_yes(answer.text):
+            return others[0].example.as_test(others[0].example.instead)
+    return None
 
 
 def _limit(request: CodeRequest, history: History, index: int) -> int:
@@ -312,7 +421,12 @@ def _flaky(attempt: Attempt) -> tuple[str, ...]:
 
 def _fix(fix: Fix) -> FixReport:
     return FixReport(
-        files=fix.files, added=fix.added, removed=fix.removed, parts=fix.parts, skipped=fix.skipped
+        files=fix.files,
+        added=fix.added,
+        removed=fix.removed,
+        hunks=fix.hunks,
+        parts=fix.parts,
+        skipped=fix.skipped,
     )
 
 
@@ -329,5 +443,7 @@ def _verdict(verdict: Verdict) -> VerdictReport:
         findings=verdict.findings,
         flaky=verdict.flaky,
         known=verdict.known,
+        vanished=verdict.vanished,
+        partial=verdict.partial,
         output=verdict.output,
     )

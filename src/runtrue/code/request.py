@@ -9,16 +9,17 @@ from __future__ import annotations
 import os
 import shlex
 import uuid
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from runtrue.checks import (
     CommandCheck,
     Framework,
     find_program,
     framework_of,
+    is_linter,
     is_shell,
     language_of,
     own_checks,
@@ -30,6 +31,7 @@ from runtrue.config import (
     AgentConfig,
     CheckConfig,
     Config,
+    GateConfig,
     IsolationConfig,
     MemoryConfig,
     SearchConfig,
@@ -40,6 +42,7 @@ from runtrue.fixers import AutofixCommands
 from runtrue.loop import (
     CodeType,
     Condition,
+    Known,
     Mode,
     Notification,
     Policy,
@@ -53,6 +56,8 @@ from runtrue.sandbox import Isolation, judges_of_command, search_path
 #: Seconds for a test command that nobody gave a limit to, and what a limit may be.
 TIMEOUT = 120
 SHORTEST, LONGEST = 5, 600
+#: Of any other check, and the processor time of one test: where the baseline takes longer, more.
+_TIMEOUT, _TEST_SECONDS = 300.0, 10.0
 
 #: What the code loop does where nobody says otherwise.
 TRIGGERS = (
@@ -63,8 +68,8 @@ TRIGGERS = (
     Trigger(condition=Condition.TIMEOUT_EXCEEDED, action=Response.FLAG_AND_CONTINUE),
     Trigger(condition=Condition.UNKNOWN_ERROR_TYPE, action=Response.FLAG_AND_CONTINUE),
 )
-_LINTERS = frozenset({"ruff", "mypy"})
 _SEARCH = SearchConfig()
+_GATE = GateConfig()
 _ISOLATION = IsolationConfig()
 
 
@@ -111,12 +116,19 @@ class CodeRequest:
     task: CodeTask | None = None
     requirement: Requirement | None = None
     security: SecurityConfig | None = None
+    gate: GateConfig = _GATE
     #: Who writes code and tests at first: `model`, `agent`, or nobody.
     generator: str | None = None
     iteration: Iteration | None = None
+    #: The commands of the `tool` fixer that fix the rest as well, of checks that were asked for.
+    unsafe: dict[str, str] = field(default_factory=dict)
     #: What a gate judges: the changed lines by file, and the revision they are changed from.
     changes: dict[str, tuple[int, ...]] | None = None
     against: str | None = None
+    #: Checks of directories in which nothing was changed, which a gate does not run.
+    unconcerned: tuple[str, ...] = ()
+    #: The tree that is judged, where that is not the files as they are: what is staged.
+    staged: str | None = None
     #: What kind of change it is, where that was said, and who waits for the verdict.
     code_type: CodeType | None = None
     stop: Stop | None = None
@@ -125,14 +137,23 @@ class CodeRequest:
 
     @property
     def tests(self) -> CommandCheck:
-        """The check that runs the tests; the first one, where none is known to."""
+        """The check that runs the tests; the first one, where none is known to.
+
+        Of several packages, it is that of the package in which the task's file is.
+        """
         directory = Path(self.project)
-        runs_tests = (
+        runs_tests = [
             check
             for check in self.checks
             if framework_of(check.command, directory / check.directory) is not Framework.OTHER
-        )
-        return next(runs_tests, self.checks[0])
+        ]
+        path = directory / (self.task.path if self.task else ".")
+
+        def depth(check: CommandCheck) -> int:
+            place = directory / check.directory
+            return len(place.parts) if path.is_relative_to(place) else 0
+
+        return max(runs_tests, key=depth, default=self.checks[0])
 
 
 def plan_fix(
@@ -144,7 +165,11 @@ def plan_fix(
     model: str | None = None,
 ) -> CodeRequest:
     """Settle a request: the checks that were named, else the configured, else the detected ones."""
-    request = _plan(Kind.FIX, project, config, _choose(project, config, checks), apply, model)
+    chosen = _choose(project, config, checks)
+    if checks and all(is_linter(check.command) for check in chosen.values()):
+        # What a linter's own fixes do to the program, only its tests can tell.
+        chosen = _guards(project, config) | chosen
+    request = _plan(Kind.FIX, project, config, chosen, apply, model)
     # The seed's rule, to stop at the first regression, is about code that was asked for.
     return replace(request, policy=replace(request.policy, retries_regressions=True))
 
@@ -174,20 +199,21 @@ def plan_code(
         )
     language = language_of(task.path)
     chosen = _choose(project, config, checks, otherwise=default_command(language, project))
-    if not config.checks:
-        chosen = {name: replace(check, timeout=TIMEOUT) for name, check in chosen.items()}
     request = _plan(Kind.CODE, project, config, chosen, apply, model, TRIGGERS)
+    own = request.checks if config.checks else [replace(c, timeout=TIMEOUT) for c in request.checks]
+    request = replace(request, task=task)
     requirement = config.coverage.of(task.code_type)
-    framework = framework_of(request.tests.command, project)
+    framework = framework_of(request.tests.command, project / request.tests.directory)
     found = task.tests or test_files_for(project, task.path, language, framework)
     return replace(
         request,
         task=replace(task, tests=found),
         requirement=requirement,
         security=config.security,
+        gate=config.gate,
         generator=generator,
         agent=replace(request.agent, command=agent or request.agent.command),
-        checks=measuring(request.checks),
+        checks=measuring(own),
     )
 
 
@@ -196,15 +222,20 @@ def plan_gate(
     config: Config,
     *,
     changes: dict[str, tuple[int, ...]],
+    prefix: PurePosixPath,
     against: str,
+    staged: str | None = None,
     code_type: CodeType | None = None,
     checks: Sequence[str] = (),
 ) -> CodeRequest:
     """Settle a request for a verdict on what was changed, with no fix at all.
 
-    `changes` are the changed lines by file, as seen from the repository's top.
+    `changes` are the changed lines by file, and `prefix` the project, as seen from the repository's
+    top. Of checks that nobody named, those of directories without a change are not run.
     """
-    request = _plan(Kind.GATE, project, config, _choose(project, config, checks), Apply.NO, None)
+    chosen = _choose(project, config, checks)
+    concerned = chosen if checks else concerned_checks(chosen, changes, prefix)
+    request = _plan(Kind.GATE, project, config, concerned, Apply.NO, None)
     of_type = config.coverage.of(code_type or CodeType.NEW_FUNCTION)
     return replace(
         request,
@@ -213,16 +244,39 @@ def plan_gate(
         # Which kinds of tests there must be is known only of a type that was named.
         requirement=of_type if code_type else replace(of_type, required_tests=()),
         security=config.security,
+        gate=config.gate,
         checks=measuring(request.checks),
         changes=changes,
+        unconcerned=tuple(name for name in chosen if name not in concerned),
         against=against,
+        staged=staged,
+        sandbox="worktree" if staged else request.sandbox,
         code_type=code_type,
     )
 
 
+def concerned_checks(
+    checks: dict[str, CheckConfig], changes: Collection[str], prefix: PurePosixPath
+) -> dict[str, CheckConfig]:
+    """Return the checks of directories with a change, and those of the whole project.
+
+    All of them, where something was changed that is in none of these directories.
+    """
+    places = {name: prefix / check.directory for name, check in checks.items()}
+    below = {
+        name: any(PurePosixPath(file).is_relative_to(place) for file in changes)
+        for name, place in places.items()
+    }
+    packages = [place for place in places.values() if place != prefix]
+    shared = any(
+        not any(PurePosixPath(file).is_relative_to(place) for place in packages) for file in changes
+    )
+    return checks if shared else {name: checks[name] for name in checks if below[name]}
+
+
 def measuring(checks: Sequence[CommandCheck]) -> tuple[CommandCheck, ...]:
     """Return the same checks, those that run tests also measuring coverage."""
-    return tuple(replace(check, cover=check.tool not in _LINTERS) for check in checks)
+    return tuple(replace(check, cover=not is_linter(check.command)) for check in checks)
 
 
 def _plan(
@@ -240,7 +294,8 @@ def _plan(
             'give one of them mode = "required"'
         )
     autofix = AutofixCommands.of(
-        {name: (check.command, check.fix) for name, check in chosen.items()}
+        {name: (check.command, check.fix) for name, check in chosen.items()},
+        asked=[name for name, check in chosen.items() if check.known is Known.FIX],
     )
     return CodeRequest(
         kind=kind,
@@ -249,10 +304,11 @@ def _plan(
         checks=tuple(_check(name, check, project) for name, check in chosen.items()),
         autofix=autofix.commands,
         safe=autofix.safe,
+        unsafe=autofix.unsafe,
         judges=tuple(
             pattern
             for check in chosen.values()
-            for pattern in (*check.judges, *judges_of_command(check.command, project))
+            for pattern in (*check.judges, *_judges(check, project))
         ),
         order=config.fixers.order,
         search=config.fixers.search,
@@ -263,9 +319,16 @@ def _plan(
         sandbox=config.sandbox.kind,
         pass_environment=config.sandbox.env,
         apply=apply,
-        notification=config.escalation.notification,
+        notification=config.escalation.notification.resolved(os.environ),
         retention=config.memory,
     )
+
+
+def _judges(check: CheckConfig, project: Path) -> tuple[str, ...]:
+    """Return patterns, from the project's top, for what a check's command is judged by."""
+    patterns = judges_of_command(check.command, project / check.directory)
+    inside = "" if check.directory == "." else f"{check.directory.strip('/')}/"
+    return tuple(f"{inside}{pattern}" for pattern in patterns)
 
 
 def _check(name: str, check: CheckConfig, project: Path) -> CommandCheck:
@@ -275,12 +338,14 @@ def _check(name: str, check: CheckConfig, project: Path) -> CommandCheck:
         name=name,
         command=check.command,
         mode=check.mode,
-        timeout=check.timeout,
+        known=check.known or (Known.IGNORE if is_linter(check.command) else Known.FIX),
+        timeout=check.timeout or _TIMEOUT,
         env=check.env,
         directory=check.directory,
         fail_fast=check.fail_fast,
         verbose=check.verbose,
-        test_seconds=check.test_seconds,
+        test_seconds=_TEST_SECONDS if check.test_seconds is None else check.test_seconds,
+        derived=tuple(x for x in ("timeout", "test_seconds") if getattr(check, x) is None),
     )
 
 
@@ -292,21 +357,26 @@ def _choose(
         chosen: dict[str, CheckConfig] = {}
         for word in named:
             name, check = _named(word, own, project, taken=chosen)
-            chosen[name] = check
+            chosen[name] = replace(check, known=Known.FIX)
         return chosen
-    if otherwise and not any(_runs_tests(check, project) for check in own.values()):
+    if otherwise and all(is_linter(check.command) for check in own.values()):
         name = tool_of(otherwise, project) or "tests"
         own = {name: CheckConfig(command=otherwise), **own}
     if not own:
         raise UsageError(
-            f"no check was found in {project}: nothing there names a test framework, ruff or mypy, "
+            f"no check was found in {project}: no file there says how to run tests, ruff or mypy, "
             'and there is no test file; name one with --check "COMMAND"'
         )
     return own
 
 
-def _runs_tests(check: CheckConfig, project: Path) -> bool:
-    return tool_of(check.command, project) not in _LINTERS
+def _guards(project: Path, config: Config) -> dict[str, CheckConfig]:
+    """The project's required checks that run its code: they must go on as they do now."""
+    return {
+        name: replace(check, known=Known.IGNORE)
+        for name, check in own_checks(project, config).items()
+        if check.mode is Mode.REQUIRED and not is_linter(check.command)
+    }
 
 
 def _named(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Collection, Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -16,6 +17,7 @@ from runtrue.memory import (
     SessionFile,
     SessionFix,
     session_path,
+    without_places,
     write_session,
 )
 
@@ -28,14 +30,14 @@ def keep_session(
     `chain` are the attempts whose fixes make up what was accepted.
     """
     request = context.request
-    if request.kind is Kind.FIX:
-        # What it does to the project is a diff, and nothing else.
+    if request.kind is Kind.FIX or not request.retention.sessions:
+        # What a fix does to the project is a diff, and nothing else.
         return SessionFile(None)
     loop_id, number = _iteration(request)
     session = DebugSession(
         session_id=request.workflow_id,
         run_id=context.run_id,
-        project=request.project,
+        project=Path(request.project).name,
         status=status,
         started_at=_time(next(a.at for a in history.attempts if a.number)),
         ended_at=_time(history.latest.at),
@@ -49,7 +51,19 @@ def keep_session(
             for finding in fixed_findings(attempt, history)
         ),
     )
-    return write_session(Path(request.project), session, context.hide)
+    hide, relative = context.hide, without_places(_places(context))
+    return write_session(Path(request.project), session, lambda text: relative(hide(text)))
+
+
+def _places(context: CodeContext) -> dict[str, str]:
+    """The directories of this machine that texts may name, and what they are called instead."""
+    return {
+        str(context.sandbox.directory): ".",
+        str(context.sandbox.top): ".",
+        str(context.home.path): "~/.runtrue",
+        str(Path.home()): "~",
+        tempfile.gettempdir(): "$TMPDIR",
+    }
 
 
 def session_ref(request: CodeRequest, history: History) -> str | None:

@@ -74,8 +74,9 @@ def default_command(language: Language, project: Path) -> str | None:
     """The command that runs tests in a project, which may have none yet; None if none is known."""
     wanted = _FRAMEWORKS.get(language, ())
     for detected in detect_checks(project):
-        command = detected.check.command
-        if framework_of(command, project) in wanted and detected.check.name not in ("mypy", "ruff"):
+        command, name = detected.check.command, detected.check.name
+        is_here = detected.check.directory == "."
+        if is_here and framework_of(command, project) in wanted and name not in ("mypy", "ruff"):
             return command
     if language in _SCRIPTS:
         return _script_command(language, project)

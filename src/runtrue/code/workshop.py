@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from runtrue.code.analyst import MemoryAnalyst
+from runtrue.code.can_fail import CanFailGate
 from runtrue.code.context import CodeContext
 from runtrue.code.escalate import ReportEscalator
 from runtrue.code.independence import IndependenceGate
 from runtrue.code.proof import KindsGate
 from runtrue.code.request import Kind
-from runtrue.fixers import FixerSettings, make_ladder
+from runtrue.fixers import AutofixCommands, FixerSettings, make_ladder
 from runtrue.gates import CoverageGate, SecurityGate
-from runtrue.loop import CodeType, Gate, Workshop
+from runtrue.loop import CodeType, Gate, Known, Mode, Workshop
 
 
 def workshop_of(context: CodeContext) -> Workshop:
@@ -21,8 +24,9 @@ def workshop_of(context: CodeContext) -> Workshop:
         memory=context.memory,
         project=context.project,
         judges=request.judges,
-        autofix=request.autofix,
-        safe=request.safe,
+        autofix=AutofixCommands(commands=request.autofix, safe=request.safe, unsafe=request.unsafe),
+        narrow=tuple(c.name for c in request.checks if c.known is Known.IGNORE),
+        changed=context.changed,
         tests=request.checks,
         search=request.search,
         model=request.model,
@@ -34,7 +38,7 @@ def workshop_of(context: CodeContext) -> Workshop:
         sandbox=context.sandbox,
         checks=request.checks,
         ladder=make_ladder(fixers),
-        policy=request.policy,
+        policy=replace(request.policy, rungs=fixers.rungs),
         gates=_gates(context),
         analyst=MemoryAnalyst(context),
         escalator=ReportEscalator(context),
@@ -42,7 +46,9 @@ def workshop_of(context: CodeContext) -> Workshop:
         requirement=task.requirement if task else None,
         documents=task.mentions if task else (),
         tests=task.tests if task else (),
+        known={c.name: c.known for c in request.checks if c.mode is Mode.REQUIRED},
         hide=context.hide,
+        patch=context.patch,
         expects_failure=request.kind is Kind.FIX,
     )
 
@@ -64,6 +70,8 @@ def _gates(context: CodeContext) -> tuple[Gate, ...]:
                     strict=task is None,
                 )
             )
+        if request.gate.tests_can_fail != "off":
+            gates.append(CanFailGate(context))
         if request.requirement.required_tests or task is None:
             gates.append(KindsGate(context))
         gates.append(IndependenceGate(context))

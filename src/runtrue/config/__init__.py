@@ -42,7 +42,7 @@ if TYPE_CHECKING:
         StoreKind,
         WorkflowsConfig,
     )
-    from runtrue.config.user import allowed_addresses
+    from runtrue.config.user import allowed_addresses, allowed_files
 
 __all__ = lazy_exports(
     __name__,
@@ -58,6 +58,6 @@ __all__ = lazy_exports(
             "IsolationConfig MemoryConfig ModelConfig RalphConfig SandboxConfig SearchConfig "
             "SecretsConfig SecurityConfig StoreKind WorkflowsConfig"
         ),
-        "user": "allowed_addresses",
+        "user": "allowed_addresses allowed_files",
     },
 )

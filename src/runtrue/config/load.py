@@ -11,6 +11,7 @@ import msgspec
 
 from runtrue.config.plans import fill_profile
 from runtrue.config.rules import problems_of
+from runtrue.config.scope import seen_from
 from runtrue.config.sections import Config, SearchConfig
 from runtrue.documents import Pointer, Source, read_data, read_toml
 from runtrue.errors import ConfigError, UsageError
@@ -20,16 +21,38 @@ from runtrue.loop import PROFILES, Requirements
 SEARCH_SECONDS = "RUNTRUE_SEARCH_SECONDS"
 
 
-def load_config(project: Path) -> Config:
-    """Return the configuration of the project in a directory; defaults where it has none."""
-    own = project / "runtrue.toml"
-    shared = project / "pyproject.toml"
+def load_config(project: Path, top: Path | None = None) -> Config:
+    """Return the configuration of the project in a directory; defaults where it has none.
+
+    Without one of its own, a project has that of the nearest directory above it, up to the top of
+    its repository, and of the checks there those that run in the project, if there are any.
+    """
+    for place in _places_of_config(project, top):
+        if (config := _config_in(place)) is not None:
+            seen = config if place == project else seen_from(config, place, project)
+            return _with_search_time(seen, os.environ.get(SEARCH_SECONDS))
+    return _with_search_time(Config(), os.environ.get(SEARCH_SECONDS))
+
+
+def _places_of_config(project: Path, top: Path | None = None) -> list[Path]:
+    """Return the directories in which a project's configuration may be, nearest first."""
+    above = [project, *project.parents]
+    if top is None:
+        top = next((place for place in above if (place / ".git").exists()), project)
+    return [place for place in above if place.is_relative_to(top)]
+
+
+def _config_in(directory: Path) -> Config | None:
+    own = directory / "runtrue.toml"
+    shared = directory / "pyproject.toml"
     # Also when it is something else than a file: then it is a mistake, not an absence.
     if os.path.lexists(own):
-        config = _read(own, ())
-    else:
-        config = _read(shared, ("tool", "runtrue")) if shared.is_file() else Config()
-    return _with_search_time(config, os.environ.get(SEARCH_SECONDS))
+        return _read(own, ())
+    if not shared.is_file():
+        return None
+    tool = read_toml(shared).data.get("tool")
+    has_settings = isinstance(tool, dict) and "runtrue" in tool
+    return _read(shared, ("tool", "runtrue")) if has_settings else None
 
 
 def _with_search_time(config: Config, said: str | None) -> Config:

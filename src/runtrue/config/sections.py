@@ -11,7 +11,7 @@ from msgspec import Meta
 
 from runtrue.config.plans import PlansConfig, Seconds
 from runtrue.confinement import ResourceLimits
-from runtrue.loop import Limits, Mode, Notification, Policy, Requirements, Trigger
+from runtrue.loop import Known, Limits, Mode, Notification, Policy, Requirements, Trigger
 
 #: The levels that need nothing but the machine, weakest first, and those that need an engine.
 LevelName = Literal["process", "landlock", "bubblewrap", "docker", "podman"]
@@ -29,7 +29,11 @@ class CheckConfig:
 
     command: Annotated[str, Meta(min_length=1)]
     mode: Mode = Mode.REQUIRED
-    timeout: Seconds = 300.0
+    #: What is done about what it finds before anything is changed. None: a linter's is ignored,
+    #: and that of any other check is to be fixed.
+    known: Known | None = None
+    #: None: it follows from how long the baseline takes.
+    timeout: Seconds | None = None
     #: The command that fixes what this check finds, for the `tool` fixer.
     fix: str | None = None
     #: Further files, as patterns, that judge the candidate and are put back before each verdict.
@@ -42,8 +46,8 @@ class CheckConfig:
     fail_fast: bool = False
     #: Show the failures in full.
     verbose: bool = True
-    #: Processor time of one test, of pytest's; 0 is no limit.
-    test_seconds: Annotated[float, Meta(ge=0, le=86_400)] = 10.0
+    #: Processor time of one test, of pytest's; 0 is no limit. None: it follows from the baseline.
+    test_seconds: Annotated[float, Meta(ge=0, le=86_400)] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,8 +134,10 @@ Days = Annotated[int, Meta(ge=1, le=36_500)]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryConfig:
-    """`[memory]`: for how many days failures and fixes are kept."""
+    """`[memory]`: what is left in the project, and how many days failures and fixes are kept."""
 
+    #: Leave a file of each run of `code` and `gate` in the project, and read earlier ones.
+    sessions: bool = True
     days: Days = 30
     #: Those that something was learned from.
     learning_days: Days = 60
@@ -145,6 +151,10 @@ class GateConfig:
 
     #: `--skip REASON` is allowed.
     allow_skip: bool = False
+    #: Whether new tests that notice no edit of the changed lines are reported, or refused.
+    tests_can_fail: Literal["informational", "required", "off"] = "informational"
+    #: Seconds to try such edits for.
+    tests_can_fail_seconds: Annotated[float, Meta(gt=0, le=3600)] = 10.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -214,6 +224,8 @@ class WorkflowsConfig:
     allow_loopback: bool = False
     #: Addresses, networks and names, with a port or without. RUNTRUE_ALLOW_PRIVATE overrides it.
     allow_private: tuple[str, ...] = ()
+    #: Files and directories outside of the working directory that file nodes may reach.
+    files: tuple[str, ...] = ()
 
 
 _ISOLATION = IsolationConfig()

@@ -46,6 +46,11 @@ def allowed_addresses() -> Allowed:
     )
 
 
+def allowed_files() -> tuple[Path, ...]:
+    """Return the files and directories that the user lets the file nodes of workflows reach."""
+    return tuple(Path(text).expanduser() for text in _read().files)
+
+
 def _read() -> WorkflowsConfig:
     """Read `[workflows]` of `runtrue.toml` in `$RUNTRUE_HOME`, else in `~/.runtrue`.
 
@@ -69,3 +74,7 @@ def _problems(config: UserConfig) -> Iterator[KeyProblem]:
             Entry.parse(text)
         except ValueError as error:
             yield ("workflows", "allow_private", number), str(error)
+    for number, text in enumerate(config.workflows.files):
+        if not text.startswith(("/", "~/")):
+            problem = f"{text!r} is no absolute path; begin it with / or ~/"
+            yield ("workflows", "files", number), problem

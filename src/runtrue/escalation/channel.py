@@ -10,6 +10,15 @@ from typing import Protocol
 
 from runtrue.escalation.files import ReportFiles
 from runtrue.escalation.report import EscalationDetails
+from runtrue.loop import Channel
+
+#: What each channel says, where nobody has worded it otherwise.
+TEMPLATES: dict[Channel, str] = {
+    "cli": "escalated: $why\n  $answer\n  report: $path",
+    "issue_comment": "$report",
+    "slack": "*Escalated: $condition*\n$why\n$answer.\nReport: `$path`",
+    "email": "$why\n\n$answer.\n\nThe report is attached, and is in $path\n",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,11 +12,10 @@ from email.message import EmailMessage
 from email.utils import formatdate, make_msgid
 from typing import Any
 
-from runtrue.escalation.channel import Delivery, Message
+from runtrue.escalation.channel import TEMPLATES, Delivery, Message
 from runtrue.loop import Notification
 from runtrue.secrets import secret_of
 
-_TEXT = "$why\n\n$answer.\n\nThe report is attached, and is in $path\n"
 _LIMIT = 100_000
 #: The receivers that a server refused, and why.
 _Refused = dict[str, tuple[int, bytes]]
@@ -85,7 +84,7 @@ class EmailSender:
         mail["To"] = ", ".join(self._settings.email_to)
         mail["Date"] = formatdate(localtime=True)
         mail["Message-ID"] = make_msgid(domain="runtrue.invalid")
-        mail.set_content(message.text(_TEXT, limit=_LIMIT))
+        mail.set_content(message.text(TEMPLATES["email"], limit=_LIMIT))
         mail.add_attachment(
             message.report.to_markdown(), subtype="markdown", filename=message.files.markdown.name
         )

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 from runtrue import process
 from runtrue.atomic_file import write_atomically
 from runtrue.checks import find_program, output_of
-from runtrue.escalation.channel import Delivery, Message
+from runtrue.escalation.channel import TEMPLATES, Delivery, Message
 from runtrue.loop import Notification
 
 #: GitHub refuses longer ones.
@@ -42,7 +42,7 @@ class IssueCommentSender:
     async def send(self, message: Message) -> Delivery:
         """Write the comment's file, and post it if possible."""
         file = message.files.markdown.with_name("comment.md")
-        text = message.text("$report", limit=_LIMIT)
+        text = message.text(TEMPLATES["issue_comment"], limit=_LIMIT)
         write_atomically(file, text.encode())
         project = Path(message.report.project)
         posting = await self._posting(project, file)

@@ -137,6 +137,8 @@ def _fix_attempt(fix: FixAttempt) -> str:
             parts.append(f"It failed itself:\n\n{fence(part.failure, limit=_TEXT)}")
         if part.description:
             parts.append(fence(part.description, limit=_TEXT))
+    if fix.diff:
+        parts.append(f"What it changed:\n\n{fence(fix.diff, limit=_CODE)}")
     return "\n\n".join(parts)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping
 
-from runtrue.escalation.channel import Delivery, Message, Sender
+from runtrue.escalation.channel import TEMPLATES, Delivery, Message, Sender
 from runtrue.escalation.files import ReportFiles
 from runtrue.escalation.report import EscalationDetails
 from runtrue.loop import Notice, Notification
@@ -21,6 +21,7 @@ async def notify(
 
     `environment` is the user's own, with what channels need: PATH, webhook, password.
     """
+    notification = notification.resolved(environment)
     message = Message(report=report, files=files, template=notification.template)
     try:
         delivery = await _sender(notification, environment).send(message)
@@ -30,7 +31,7 @@ async def notify(
         )
     return Notice(
         report=str(files.markdown),
-        channel=notification.channel,
+        channel=notification.channel or "cli",
         delivered=delivery.delivered,
         detail=delivery.detail,
     )
@@ -41,7 +42,7 @@ class _CliSender:
 
     async def send(self, message: Message) -> Delivery:
         # A terminal takes everything; people do not.
-        text = message.text("escalated: $why\n  $answer\n  report: $path", limit=20_000)
+        text = message.text(TEMPLATES["cli"], limit=20_000)
         sys.stderr.write(f"{text}\n")
         sys.stderr.flush()
         return Delivery(delivered=True, detail="printed on stderr")
@@ -49,7 +50,7 @@ class _CliSender:
 
 def _sender(notification: Notification, environment: Mapping[str, str]) -> Sender:
     match notification.channel:
-        case "cli":
+        case "cli" | None:
             return _CliSender()
         case "issue_comment":
             from runtrue.escalation.issue_comment import IssueCommentSender

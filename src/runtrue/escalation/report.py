@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import msgspec
@@ -24,8 +24,9 @@ from runtrue.redaction import Redactor, plain
 
 Redact = Callable[[str], str]
 
-#: The characters of a stack trace, and of a fixer's words, to report, at each end.
+#: The characters of a stack trace, of a diff and of a fixer's words, to report, at each end.
 _TRACE = 3_000
+_DIFF = 6_000
 _SAID = 1_000
 
 
@@ -44,6 +45,8 @@ class EscalationSubject:
     sandbox: str | None = None
     original_code: dict[str, str] = field(default_factory=dict)
     debug_memory: str = ""
+    #: What each fix changed, by the candidates before and after it.
+    diffs: dict[tuple[str, str], str] = field(default_factory=dict)
     redact: Redactor = field(default_factory=Redactor, repr=False)
 
 
@@ -93,6 +96,7 @@ class FixAttempt:
     added: int
     removed: int
     parts: tuple[Contribution, ...]
+    diff: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -173,7 +177,7 @@ def report_on(
         Item.ORIGINAL_CODE: {redact(p): redact(text) for p, text in subject.original_code.items()},
         Item.ALL_TEST_RESULTS: tuple(_results(history)),
         Item.FAILURE_ANALYSES: tuple(_explanations(history, redact)),
-        Item.FIX_ATTEMPTS: tuple(_fixes(history, redact)),
+        Item.FIX_ATTEMPTS: tuple(_fixes(history, subject.diffs, redact)),
         Item.DEBUG_MEMORY_SUMMARY: redact(subject.debug_memory),
         Item.STACK_TRACES: tuple(_traces(history, redact)),
     }
@@ -225,17 +229,21 @@ def _explanations(history: History, redact: Redact) -> Iterator[Explanation]:
         )
 
 
-def _fixes(history: History, redact: Redact) -> Iterator[FixAttempt]:
+def _fixes(
+    history: History, diffs: Mapping[tuple[str, str], str], redact: Redact
+) -> Iterator[FixAttempt]:
     fixes = [
-        _fix(r.fix, redact, after=r.after, ran_as=None, outcome=f"rejected: {r.reason}")
+        (r.fix, _fix(r.fix, redact, after=r.after, ran_as=None, outcome=f"rejected: {r.reason}"))
         for r in history.rejections
     ]
     for attempt in history.attempts:
-        if attempt.fix:
+        if fix := attempt.fix:
             n, outcome = attempt.number, "passed" if attempt.passed else "failed"
-            fixes.append(_fix(attempt.fix, redact, after=n - 1, ran_as=n, outcome=outcome))
+            fixes.append((fix, _fix(fix, redact, after=n - 1, ran_as=n, outcome=outcome)))
     # Those rejected after an attempt came before the one that the next attempt ran.
-    yield from sorted(fixes, key=lambda fix: fix.after)
+    for fix, reported in sorted(fixes, key=lambda one: one[1].after):
+        diff = diffs.get((fix.base, fix.candidate), "")
+        yield replace(reported, diff=trim(redact(diff), _DIFF))
 
 
 def _fix(fix: Fix, redact: Redact, *, after: int, ran_as: int | None, outcome: str) -> FixAttempt:

@@ -5,11 +5,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 
-from runtrue.escalation.channel import Delivery, Message
+from runtrue.escalation.channel import TEMPLATES, Delivery, Message
 from runtrue.loop import Notification
 from runtrue.secrets import secret_of
 
-_TEXT = "*Escalated: $condition*\n$why\n$answer.\nReport: `$path`"
 #: What Slack shows without splitting it into several messages.
 _LIMIT = 4_000
 _SAID = 100
@@ -31,7 +30,7 @@ class SlackSender:
             return Delivery.failed(
                 f"there is no webhook for Slack: set the variable {self._variable}"
             )
-        body = {"text": message.text(_TEXT, limit=_LIMIT, escape=_escape)}
+        body = {"text": message.text(TEMPLATES["slack"], limit=_LIMIT, escape=_escape)}
         try:
             async with (
                 asyncio.timeout(self._timeout),

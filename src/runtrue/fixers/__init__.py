@@ -8,6 +8,7 @@ from runtrue._lazy import lazy_exports
 
 if TYPE_CHECKING:
     from runtrue.fixers.agent import AgentFixer, run_agent, write_prompt
+    from runtrue.fixers.agent_version import ask_version
     from runtrue.fixers.autofix import AutofixCommands, autofix_command, run_autofix
     from runtrue.fixers.command import CommandFixer, command_variables, run_command
     from runtrue.fixers.context import Hide, bounds_text, findings_text, sendable
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from runtrue.fixers.memory import MemoryFixer, failed_fixes, fix_ids, language_of_finding
     from runtrue.fixers.model import ModelFixer
     from runtrue.fixers.remember_fix import is_sure, remember_fix
-    from runtrue.fixers.search import SearchFixer, Searching
+    from runtrue.fixers.search import MutantReport, SearchFixer, Searching, try_mutants
     from runtrue.fixers.sources import (
         Lead,
         imported_by,
@@ -33,6 +34,7 @@ __all__ = lazy_exports(
     __name__,
     {
         "agent": "AgentFixer run_agent write_prompt",
+        "agent_version": "ask_version",
         "autofix": "AutofixCommands autofix_command run_autofix",
         "command": "CommandFixer command_variables run_command",
         "context": "Hide bounds_text findings_text sendable",
@@ -41,7 +43,7 @@ __all__ = lazy_exports(
         "memory": "MemoryFixer failed_fixes fix_ids language_of_finding",
         "model": "ModelFixer",
         "remember_fix": "is_sure remember_fix",
-        "search": "SearchFixer Searching",
+        "search": "MutantReport SearchFixer Searching try_mutants",
         "sources": (
             "Lead imported_by leads_of module_of own_file read_text show_files sources_below"
         ),

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from runtrue import process
-from runtrue.checks import is_shell
+from runtrue.checks import is_shell, tool_of
 from runtrue.loop import Proposal, Workplace
 
 _TIMEOUT = 300.0
@@ -28,11 +28,18 @@ class AutofixCommands:
     """The commands by check, and the checks whose command fixes only what is safe to fix."""
 
     commands: dict[str, str]
-    safe: tuple[str, ...]
+    safe: tuple[str, ...] = ()
+    #: The commands that fix the rest as well, of checks that somebody asked to have fixed.
+    unsafe: dict[str, str] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, checks: Mapping[str, tuple[str | None, str | None]]) -> AutofixCommands:
-        """Return those for checks by name, each with its command and its configured autofix."""
+    def of(
+        cls, checks: Mapping[str, tuple[str | None, str | None]], *, asked: Collection[str] = ()
+    ) -> AutofixCommands:
+        """Return those for checks by name, each with its command and its configured autofix.
+
+        Those of the checks that were `asked` for may fix what is unsafe to fix.
+        """
         own = {name: fix for name, (_, fix) in checks.items() if fix}
         derived = {
             name: fix
@@ -40,7 +47,13 @@ class AutofixCommands:
             if command and (fix := autofix_command(command))
         }
         return cls(
-            commands={**derived, **own}, safe=tuple(name for name in derived if name not in own)
+            commands={**derived, **own},
+            safe=tuple(name for name in derived if name not in own),
+            unsafe={
+                name: shlex.join(_with_option(shlex.split(command), "--unsafe-fixes", "--fix"))
+                for name, (command, fix) in checks.items()
+                if name in asked and command and not fix and tool_of(command) == "ruff"
+            },
         )
 
 
@@ -76,7 +89,7 @@ def autofix_command(command: str) -> str | None:
         rest = words[index + 1 :]
         before = words[: index + 1]
         if name in ("eslint", "stylelint", "biome") or (name == "ruff" and "check" in rest):
-            return shlex.join([*before, *_with_fix(rest)])
+            return shlex.join([*before, *_with_option(rest, "--fix")])
         if name in _FORMATTERS:
             read_only, write = _FORMATTERS[name]
             kept = [word for word in rest if word not in read_only]
@@ -84,7 +97,7 @@ def autofix_command(command: str) -> str | None:
     return None
 
 
-def _with_fix(words: list[str]) -> list[str]:
+def _with_option(words: list[str], *options: str) -> list[str]:
     # Behind `--` it would be read as a file.
     end = words.index("--") if "--" in words else len(words)
-    return [*words[:end], "--fix", *words[end:]]
+    return [*words[:end], *options, *words[end:]]

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from runtrue.checks import CommandCheck
 from runtrue.config import AgentConfig, SearchConfig
 from runtrue.fixers.agent import AgentFixer
+from runtrue.fixers.autofix import AutofixCommands
 from runtrue.fixers.command import CommandFixer
 from runtrue.fixers.context import Hide
 from runtrue.fixers.memory import MemoryFixer
 from runtrue.fixers.model import ModelFixer
 from runtrue.fixers.search import SearchFixer
-from runtrue.fixers.tool import ToolFixer
+from runtrue.fixers.tool import ChangedLines, ToolFixer
 from runtrue.loop import Fixer
 from runtrue.memory import DebugMemory, Project
 
@@ -28,9 +29,11 @@ class FixerSettings:
     memory: DebugMemory
     project: Project
     judges: tuple[str, ...]
-    #: The commands of the `tool` fixer, by check, and the checks that report what it can fix.
-    autofix: Mapping[str, str]
-    safe: tuple[str, ...]
+    #: The commands of the `tool` fixer, the checks whose old findings it leaves alone, and the
+    #: lines that a candidate has changed, by file: all that it may touch for these.
+    autofix: AutofixCommands
+    narrow: tuple[str, ...] = ()
+    changed: ChangedLines = lambda candidate: {}
     #: The checks among which `search` finds Python tests.
     tests: tuple[CommandCheck, ...]
     search: SearchConfig
@@ -41,15 +44,21 @@ class FixerSettings:
     hide: Hide
 
     @property
+    def rungs(self) -> tuple[str, ...]:
+        """The names of the rungs without a model or an agent that is not there."""
+        absent = {"model"} if self.model is None else set()
+        absent |= {"agent"} if self.agent.command is None else set()
+        return tuple(name for name in self.order if name not in absent)
+
+    @property
     def has_stronger(self) -> bool:
         """True if a model or an agent can be asked where a search is not sure."""
-        model = self.model is not None and "model" in self.order
-        return model or (self.agent.command is not None and "agent" in self.order)
+        return not {"model", "agent"}.isdisjoint(self.rungs)
 
 
 _FIXERS: dict[str, Callable[[FixerSettings], Fixer]] = {
     "memory": lambda its: MemoryFixer(its.memory, project=its.project, judges=its.judges),
-    "tool": lambda its: ToolFixer(its.autofix, safe=its.safe),
+    "tool": lambda its: ToolFixer(its.autofix, narrow=its.narrow, changed=its.changed),
     "search": lambda its: SearchFixer(
         its.tests,
         its.search,

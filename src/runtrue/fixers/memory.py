@@ -12,6 +12,7 @@ from runtrue.fixers.sources import Lead, leads_of, read_text
 from runtrue.loop import (
     Analysis,
     Attempt,
+    Confidence,
     Fault,
     Finding,
     FixPart,
@@ -163,7 +164,9 @@ class MemoryFixer:
             write_texts(draft.texts, workplace.root)
         except OSError as error:
             return Proposal(description="", failure=f"{error.filename}: {error.strerror}")
-        return Proposal(description=draft.description, analysis=draft.analysis)
+        return Proposal(
+            description=draft.description, analysis=draft.analysis, confidence=draft.confidence
+        )
 
 
 @dataclass(slots=True)
@@ -226,14 +229,22 @@ class _Draft:
         return f"made again: {'; '.join(map(str, self.used))}"
 
     @property
+    def confidence(self) -> Confidence:
+        """The confidence in the weakest of the fixes, which is what its record says."""
+        weakest = min(self.used, key=lambda use: use.fix.confidence).fix
+        reason = (
+            f"remembered as {weakest.name}, which held {weakest.passed} of {weakest.tried} times"
+        )
+        return Confidence(value=weakest.confidence, reason=reason)
+
+    @property
     def analysis(self) -> Analysis:
         """The causes that the fixes are for, with the confidence in the weakest."""
-        weakest = min(self.used, key=lambda use: use.fix.confidence).fix
         causes = dict.fromkeys(f"{u.fix.error_type} ({u.fix.cause})" for u in self.used)
         return Analysis(
             root_cause=f"a known failure: {', '.join(causes)}",
             fix_strategy=self.description,
-            confidence=weakest.confidence,
+            confidence=self.confidence.value,
             patterns_matched=tuple(use.fix.name for use in self.used),
         )
 

@@ -72,7 +72,9 @@ class CoverageGate:
             file: lines for file, lines in self.changed(trial.candidate).items() if is_source(file)
         }
         if coverage is None:
-            return self._unknown(trouble or "nothing measured it", needed=bool(changed))
+            # Where code was only taken away, there is nothing to cover.
+            needed = any(changed.values())
+            return self._unknown(trouble or "nothing measured it", needed=needed)
         if self.minimum == MATCH:
             return self._matched(coverage, trial)
         subject, share = self._share(coverage, changed, workplace.root)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from runtrue._lazy import lazy_exports
 
 if TYPE_CHECKING:
+    from runtrue.loop.alternatives import Alternative, Example, chosen, replacements, unified_diff
     from runtrue.loop.analysis import Analysis
     from runtrue.loop.bounds import Bounds, as_pattern, matches
     from runtrue.loop.cause import (
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
         RESOURCE_LIMIT,
         SECURITY_ISSUE,
         TAMPERED,
+        TESTS_CANNOT_FAIL,
         TESTS_MISSING,
         TIMEOUT,
         Cause,
@@ -31,8 +33,9 @@ if TYPE_CHECKING:
         may_be_one_of,
         merge_reruns,
     )
+    from runtrue.loop.confidence import Confidence
     from runtrue.loop.deadline import TIME_IS_UP, in_time
-    from runtrue.loop.decide import Action, Decision, Why, decide, what_is_spent
+    from runtrue.loop.decide import Action, Decision, Why, decide, is_yes, what_is_spent
     from runtrue.loop.edit import (
         PERSON,
         EditResult,
@@ -54,6 +57,7 @@ if TYPE_CHECKING:
         FixerStarted,
         FixExhausted,
     )
+    from runtrue.loop.evidence import confidence_in, turned_green
     from runtrue.loop.fault import Fault, fault_of_exception, fault_of_status
     from runtrue.loop.finding import Finding, Location, Mode, Outcome, Verdict
     from runtrue.loop.fingerprint import fingerprint, normalise
@@ -65,14 +69,16 @@ if TYPE_CHECKING:
         Fix,
         FixPart,
         History,
+        Hunk,
         Reason,
         Rejection,
         Revision,
         Skip,
         Spent,
     )
+    from runtrue.loop.known import Known, drop_known_findings
     from runtrue.loop.lineage import fixed_findings, lineage
-    from runtrue.loop.notification import Notification
+    from runtrue.loop.notification import Channel, Notification
     from runtrue.loop.policy import Backoff, Budget, Limits, Policy, Revise
     from runtrue.loop.profile import (
         DEFAULT_PROFILE,
@@ -86,6 +92,7 @@ if TYPE_CHECKING:
     from runtrue.loop.repair import repair
     from runtrue.loop.requirements import MATCH, CodeType, Requirement, Requirements
     from runtrue.loop.seams import (
+        Adjustable,
         Analyst,
         Check,
         Escalator,
@@ -103,32 +110,36 @@ if TYPE_CHECKING:
 __all__ = lazy_exports(
     __name__,
     {
+        "alternatives": "Alternative Example chosen replacements unified_diff",
         "analysis": "Analysis",
         "bounds": "Bounds as_pattern matches",
         "cause": (
             "COVERAGE_UNMET NEEDS_APPROVAL RESOURCE_LIMIT SECURITY_ISSUE TAMPERED "
-            "TESTS_MISSING TIMEOUT Cause cause_of cause_of_type"
+            "TESTS_CANNOT_FAIL TESTS_MISSING TIMEOUT Cause cause_of cause_of_type"
         ),
         "comparison": (
             "drop_known_failures fail_if_tests_vanished is_one_of may_be_one_of merge_reruns"
         ),
+        "confidence": "Confidence",
         "deadline": "TIME_IS_UP in_time",
-        "decide": "Action Decision Why decide what_is_spent",
+        "decide": "Action Decision Why decide is_yes what_is_spent",
         "edit": "PERSON EditResult EditRules Refused bounds_violation guard_edit write_texts",
         "escalation": "Condition Escalation Item Response Trigger",
         "events": (
             "AttemptStarted BackingOff CheckFinished CheckRepeated CheckStarted Escalated "
             "FixerFinished FixerStarted FixExhausted"
         ),
+        "evidence": "confidence_in turned_green",
         "fault": "Fault fault_of_exception fault_of_status",
         "finding": "Finding Location Mode Outcome Verdict",
         "fingerprint": "fingerprint normalise",
         "hand_over": "EXPIRED answer_of take_back",
         "history": (
-            "COUNTED Answer Attempt Fix FixPart History Reason Rejection Revision Skip Spent"
+            "COUNTED Answer Attempt Fix FixPart History Hunk Reason Rejection Revision Skip Spent"
         ),
+        "known": "Known drop_known_findings",
         "lineage": "fixed_findings lineage",
-        "notification": "Notification",
+        "notification": "Channel Notification",
         "policy": "Backoff Budget Limits Policy Revise",
         "profile": (
             "DEFAULT_PROFILE PROFILES AnswerWithin AutomationProfile MaxCost MaxTime RetryLimit"
@@ -136,7 +147,8 @@ __all__ = lazy_exports(
         "repair": "repair",
         "requirements": "MATCH CodeType Requirement Requirements",
         "seams": (
-            "Analyst Check Escalator Fixer FixTask Gate Notice Proposal Sandbox Trial Workplace"
+            "Adjustable Analyst Check Escalator Fixer FixTask Gate Notice Proposal Sandbox Trial "
+            "Workplace"
         ),
         "workshop": "RepairState Workshop readable",
     },

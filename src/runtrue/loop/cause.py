@@ -36,6 +36,7 @@ class Cause(StrEnum):
 #: Categories that our own checks give to a finding.
 COVERAGE_UNMET = "coverage_threshold_unmet"
 TESTS_MISSING = "required_tests_missing"
+TESTS_CANNOT_FAIL = "tests_cannot_fail"
 SECURITY_ISSUE = "security_issue"
 TIMEOUT = "timeout"
 #: A limit other than that of time; the finding's data say which, and how much of it was used.
@@ -48,6 +49,7 @@ NEEDS_APPROVAL = "needs_approval"
 _BY_CATEGORY = {
     COVERAGE_UNMET: Cause.COVERAGE,
     TESTS_MISSING: Cause.MISSING_TESTS,
+    TESTS_CANNOT_FAIL: Cause.MISSING_TESTS,
     SECURITY_ISSUE: Cause.SECURITY,
     TIMEOUT: Cause.TIMEOUT,
     "not_run": Cause.NOT_RUN,
@@ -59,6 +61,7 @@ _BY_CATEGORY = {
     "assertion": Cause.WRONG_VALUE,
     "compile": Cause.SYNTAX,
     "syntax": Cause.SYNTAX,
+    "invalid-syntax": Cause.SYNTAX,
     # Not the code's: what was to judge it did not get to it.
     **dict.fromkeys(
         (

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from runtrue.flow import Run, emit
+from runtrue.loop.case_names import name_as_before
 from runtrue.loop.cause import RESOURCE_LIMIT, TAMPERED, TIMEOUT, Cause, cause_of
 from runtrue.loop.comparison import drop_known_failures, fail_if_tests_vanished, merge_reruns
 from runtrue.loop.deadline import TIME_IS_UP, in_time
@@ -15,9 +16,10 @@ from runtrue.loop.events import AttemptStarted, CheckFinished, CheckRepeated, Ch
 from runtrue.loop.fault import Fault
 from runtrue.loop.finding import Finding, Mode, Outcome, Verdict
 from runtrue.loop.history import Attempt, History
+from runtrue.loop.known import drop_known_findings
 from runtrue.loop.policy import Budget
 from runtrue.loop.redact import redacted_verdict
-from runtrue.loop.seams import Anticipating, Check, Trial
+from runtrue.loop.seams import Adjustable, Anticipating, Check, Trial
 from runtrue.loop.workshop import RepairState, Workshop
 
 
@@ -148,11 +150,42 @@ class _Round:
     async def _verdict(self, check: Check) -> Verdict:
         """Return what a check says, in the light of the baseline."""
         baseline = next((v for v in self.inputs.baseline if v.check == check.name), None)
+        if baseline is not None and isinstance(check, Adjustable):
+            check = check.limited_by(baseline)
+        part = await self._run_part(check, baseline)
+        if part is not None and part.partial:
+            return part
         verdict = await self._run(check)
+        if part is not None:
+            verdict = replace(verdict, seconds=verdict.seconds + part.seconds)
         verdict = drop_known_failures(verdict, self.workshop.tests, baseline)
+        known = self.workshop.known.get(check.name)
+        if known is not None:
+            verdict = drop_known_findings(verdict, baseline, known)
         if baseline is not None:
             verdict = fail_if_tests_vanished(baseline, verdict)
         return verdict
+
+    async def _run_part(self, check: Check, baseline: Verdict | None) -> Verdict | None:
+        """Run the tests that are to be fixed alone, where the others take long.
+
+        A verdict that is `partial` refuses the candidate: all of them fail as before. Any other
+        says nothing, and no part was run if there is none.
+        """
+        last = self.inputs.history.best.verdict(check.name) if self.inputs.number > 1 else None
+        if last is None or baseline is None or baseline.seconds_passed < _WORTHWHILE:
+            return None
+        failing = _blamed(last)
+        selected = _select(check, failing)
+        blocking = [f for f in last.findings if f.fault is Fault.CANDIDATE]
+        if selected is None or len(failing) < len(blocking):
+            return None
+        emit(CheckStarted(check=check.name))
+        sandbox = self.workshop.sandbox
+        found = await selected.run(sandbox.workplace())
+        sandbox.restore(self.inputs.candidate)
+        verdict = redacted_verdict(found, self.workshop.hide)
+        return replace(verdict, partial=not verdict.passed and failing <= _blamed(verdict))
 
     def _groups(self) -> list[list[Check]]:
         checks, first = self.workshop.checks, self.inputs.first
@@ -175,17 +208,25 @@ class _Round:
         if self.inputs.number == 1 and self.workshop.expects_failure:
             self._anticipate(check)
         verdict = redacted_verdict(await check.run(sandbox.workplace()), hide)
+        verdict = await self._with_more_time(check, verdict)
+        verdict = name_as_before(verdict, self.inputs.history.case_names(check.name))
         confirmed = self.inputs.history.confirmed(check.name)
         reruns = self.workshop.policy.flaky_reruns
         if reruns and _may_be_chance(verdict, confirmed):
-            reruns += await self._more_reruns(verdict)
+            more = await self._more_reruns(verdict)
+            if more is None:
+                alone = await self._run_alone(check, verdict)
+                if alone is not None:
+                    verdict = replace(verdict, seconds=verdict.seconds + alone.seconds)
+                more = -1 if alone and _blamed(verdict) <= _blamed(alone) else 0
+            reruns += more
         for _ in range(reruns):
             if not _may_be_chance(verdict, confirmed):
                 break
             emit(CheckRepeated(check=check.name))
             sandbox.restore(self.inputs.candidate)
             again = redacted_verdict(await check.run(sandbox.workplace()), hide)
-            verdict = merge_reruns(verdict, again)
+            verdict = merge_reruns(verdict, name_as_before(again, verdict.cases))
         return verdict
 
     def _anticipate(self, check: Check) -> None:
@@ -193,8 +234,40 @@ class _Round:
         for fixer in self._anticipating():
             fixer.anticipate(check.name, self.workshop.sandbox.workplace())
 
-    async def _more_reruns(self, verdict: Verdict) -> int:
-        """Return how many more reruns a failed check needs; a fixer may have run its tests already.
+    async def _with_more_time(self, check: Check, verdict: Verdict) -> Verdict:
+        """Return a verdict without the tests that only needed more time than they are given."""
+        slower = check.with_more_time(verdict) if isinstance(check, Adjustable) else None
+        if slower is None:
+            return verdict
+        emit(CheckRepeated(check=check.name))
+        self.workshop.sandbox.restore(self.inputs.candidate)
+        again = await slower.run(self.workshop.sandbox.workplace())
+        passed = {case for case, outcome in again.cases.items() if outcome is Outcome.PASSED}
+        left = tuple(f for f in verdict.findings if f.location.symbol not in passed)
+        return replace(
+            verdict,
+            passed=not left,
+            findings=left,
+            cases={**verdict.cases, **dict.fromkeys(passed, Outcome.PASSED)},
+            seconds=verdict.seconds + again.seconds,
+            slowest=max(verdict.slowest, again.slowest),
+        )
+
+    async def _run_alone(self, check: Check, verdict: Verdict) -> Verdict | None:
+        """Run the tests that failed once more, without the others, if they can be selected.
+
+        What fails again is no chance. What passes may be, or may need the others to fail.
+        """
+        selected = _select(check, _blamed(verdict))
+        if selected is None:
+            return None
+        emit(CheckRepeated(check=check.name))
+        self.workshop.sandbox.restore(self.inputs.candidate)
+        found = await selected.run(self.workshop.sandbox.workplace())
+        return redacted_verdict(found, self.workshop.hide)
+
+    async def _more_reruns(self, verdict: Verdict) -> int | None:
+        """Return how many more reruns a failed check needs, if a fixer has run its tests already.
 
         Where all failed again, that was one run; where some passed, they may do so by turns, which
         two runs show, and one may not.
@@ -207,13 +280,21 @@ class _Round:
             sandbox.restore(self.inputs.candidate)
             if failed is not None:
                 return -1 if failed else 1
-        return 0
+        return None
 
     def _anticipating(self) -> list[Anticipating]:
         """The fixers that can begin, where one will be asked if a check fails."""
         if self.inputs.number >= Budget.last_attempt(self.workshop.policy, self.inputs.history):
             return []
         return [fixer for fixer in self.workshop.fixers if isinstance(fixer, Anticipating)]
+
+
+#: The seconds that all passing tests must take for the failing ones to be run alone at first.
+_WORTHWHILE = 1.5
+
+
+def _select(check: Check, cases: frozenset[str]) -> Check | None:
+    return check.select(cases) if cases and isinstance(check, Adjustable) else None
 
 
 #: What is not run again to see whether it stays: it would take as long, or have another try.
@@ -253,5 +334,6 @@ def _check_finished(number: int, verdict: Verdict) -> CheckFinished:
         flaky=tuple(finding.location.symbol for finding in verdict.flaky),
         known=len(verdict.known),
         failed_cases=sum(outcome in bad for outcome in verdict.cases.values()),
+        partial=verdict.partial,
         seconds=verdict.seconds,
     )

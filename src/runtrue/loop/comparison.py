@@ -2,31 +2,57 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
+from runtrue.loop.cause import RESOURCE_LIMIT, TIMEOUT
 from runtrue.loop.fault import Fault
 from runtrue.loop.finding import Finding, Location, Outcome, Verdict
+
+#: What cuts a run of tests short, so that it says nothing about those that did not run.
+_CUT_SHORT = (TIMEOUT, RESOURCE_LIMIT, "time_spent", "signal", "not_runnable")
 
 
 def fail_if_tests_vanished(baseline: Verdict, verdict: Verdict) -> Verdict:
     """`verdict`, failed when cases that the baseline ran were quietly not run this time.
 
-    A candidate must not pass by having its tests skipped, deselected or made to vanish.
+    A candidate must not pass by having its tests skipped, deselected or made to vanish. They are in
+    `vanished` also where the verdict fails for another reason.
     """
+    if not verdict.passed and _is_cut_short(verdict):
+        return verdict
     ran = (Outcome.PASSED, Outcome.FAILED)
-    dodged = [
+    vanished = [
         case
         for case, outcome in baseline.cases.items()
-        if outcome in ran and verdict.cases.get(case) not in (*ran, Outcome.ERROR)
+        if outcome in ran
+        and verdict.cases.get(case) not in (*ran, Outcome.ERROR)
+        # A check that broke off before its report was one case; now that has its own.
+        and not (case == verdict.check and verdict.cases)
     ]
     # What could not even be read may come to have other cases, but not to skip itself.
     unread = {case for case, outcome in baseline.cases.items() if outcome is Outcome.ERROR}
     unread |= {f.location.symbol or "" for f in baseline.findings} - baseline.cases.keys()
-    dodged += sorted(case for case in unread if verdict.cases.get(case) is Outcome.SKIPPED)
-    if not verdict.passed or not dodged:
+    vanished += sorted(case for case in unread if verdict.cases.get(case) is Outcome.SKIPPED)
+    if not vanished:
         return verdict
-    findings = (_not_run(verdict.check, case) for case in dodged)
-    return replace(verdict, passed=False, findings=tuple(findings))
+    # Where a file could not be loaded, or the run died, its finding says why tests are missing.
+    is_explained = any(f.location.symbol not in verdict.cases for f in verdict.findings)
+    findings = () if is_explained else _not_run(verdict, vanished)
+    return replace(
+        verdict,
+        passed=False,
+        findings=(*verdict.findings, *findings),
+        vanished=tuple(vanished),
+    )
+
+
+def _is_cut_short(verdict: Verdict) -> bool:
+    """True if a failed run says nothing about the tests that it does not report."""
+    return verdict.cut_short or any(
+        finding.category in _CUT_SHORT or finding.fault in (Fault.ENVIRONMENT, Fault.CREDENTIALS)
+        for finding in verdict.findings
+    )
 
 
 def merge_reruns(first: Verdict, second: Verdict) -> Verdict:
@@ -87,11 +113,32 @@ def may_be_one_of(file: str, names: tuple[str, ...]) -> bool:
     return is_one_of(file, names) or any(name.endswith(f"/{file}") for name in names)
 
 
-def _not_run(check: str, case: str) -> Finding:
-    return Finding(
-        source=check,
-        category="not_run",
-        message="ran before the fix and is skipped or gone after it",
-        fault=Fault.CANDIDATE,
-        location=Location(symbol=case),
-    )
+#: How many tests a message names.
+_NAMED = 5
+
+
+def _not_run(verdict: Verdict, vanished: list[str]) -> Iterator[Finding]:
+    """Yield one finding for the vanished tests of each file."""
+    files: dict[str, list[str]] = {}
+    for case in vanished:
+        files.setdefault(case.partition("::")[0] if "::" in case else "", []).append(case)
+    for file, cases in files.items():
+        skipped = sum(case in verdict.cases for case in cases)
+        state = "skipped" if skipped == len(cases) else "skipped or gone" if skipped else "gone"
+        if len(cases) == 1:
+            message = f"ran before the fix and is {state} after it"
+        else:
+            names = [case.removeprefix(f"{file}::") for case in cases[:_NAMED]]
+            more = f" and {len(cases) - _NAMED} more" if len(cases) > _NAMED else ""
+            message = (
+                f"{len(cases)} tests ran before the fix and are {state} after it:"
+                f" {', '.join(names)}{more}"
+            )
+        yield Finding(
+            source=verdict.check,
+            category="not_run",
+            message=message,
+            fault=Fault.CANDIDATE,
+            location=Location(symbol=cases[0]),
+            attempted=tuple(cases),
+        )

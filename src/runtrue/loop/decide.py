@@ -17,6 +17,7 @@ from runtrue.loop.cause import (
     cause_of,
 )
 from runtrue.loop.escalation import Condition, Escalation, Response, Trigger
+from runtrue.loop.evidence import confidence_in
 from runtrue.loop.fault import Fault
 from runtrue.loop.finding import Finding
 from runtrue.loop.history import Attempt, History, Reason
@@ -24,6 +25,7 @@ from runtrue.loop.policy import Budget, Policy, Revise
 
 #: What a person answers to accept a candidate in spite of what gates have against it.
 ACCEPT_ANSWER = "accept"
+_YES = ("y", "yes", "true", "approve", "approved", "go", "ok", ACCEPT_ANSWER)
 
 
 class Action(StrEnum):
@@ -67,6 +69,11 @@ class Why(StrEnum):
     NOTHING_USABLE = "nothing_usable"
     #: A trigger fired that does not wait until nothing else can be done.
     TRIGGERED = "triggered"
+    #: Every check passes, with less confidence in the fix than the policy asks for.
+    UNSURE = "unsure"
+    #: The same, and a person said that the fix is right, or that it is not.
+    AGREED = "agreed"
+    DECLINED = "declined"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,12 +114,7 @@ def _unescalated(policy: Policy, history: History) -> Decision:
     latest = history.latest
     best = history.best if policy.keep_best else latest
     if latest.passed:
-        return Decision(
-            action=Action.ACCEPT,
-            why=Why.PASSED,
-            candidate=latest.candidate,
-            status=RunState.PASSED,
-        )
+        return _passed(policy, history)
     if policy.acceptable and latest.works and _is_allowed(history):
         return Decision(
             action=Action.ACCEPT,
@@ -161,6 +163,31 @@ def _onward(policy: Policy, history: History, best: Attempt) -> Decision:
     if obstacle := _obstacle(budget, history):
         return _beyond(policy, obstacle, best, history)
     return Decision(action=Action.FIX, why=Why.FIXABLE, candidate=best.candidate, findings=fixable)
+
+
+def _passed(policy: Policy, history: History) -> Decision:
+    """Accept what passed, unless there is too little confidence in the fix: then ask."""
+    candidate = history.latest.candidate
+    confidence = confidence_in(history, history.latest)
+    if confidence is None or confidence.value >= policy.confidence_floor:
+        action, why, status = Action.ACCEPT, Why.PASSED, RunState.PASSED
+    elif not _is_asked(history):
+        return Decision(action=Action.ASK, why=Why.UNSURE, candidate=candidate)
+    elif is_yes(history.answers[-1].text):
+        action, why, status = Action.ACCEPT, Why.AGREED, RunState.PASSED
+    else:
+        action, why, status = Action.STOP, Why.DECLINED, RunState.FAILED
+    return Decision(action=action, why=why, candidate=candidate, status=status)
+
+
+def _is_asked(history: History) -> bool:
+    """True if a person was asked about the latest attempt, and answered."""
+    return bool(history.answers) and history.answers[-1].attempts == len(history.attempts)
+
+
+def is_yes(text: str) -> bool:
+    """True if a person agrees. Anything else is a no."""
+    return text.strip().lower() in _YES
 
 
 def what_is_spent(budget: Budget) -> Why | None:
@@ -219,9 +246,12 @@ def _is_allowed(history: History) -> bool:
 
 
 def _is_tentative(attempt: Attempt, policy: Policy) -> bool:
-    """True if only fixers that try what held elsewhere made the fix of an attempt."""
-    parts = [part for part in attempt.fix.parts if part.files] if attempt.fix else []
-    return bool(parts) and all(part.fixer in policy.tentative for part in parts)
+    """True if only fixers that try what may help made the fix of an attempt, or a tool took part.
+
+    Which of several broke something is not known, and a tool does not try the same again.
+    """
+    fixers = {part.fixer for part in attempt.fix.parts if part.files} if attempt.fix else set()
+    return bool(fixers) and ("tool" in fixers or fixers <= set(policy.tentative))
 
 
 def _may_pass_by_itself(attempt: Attempt) -> bool:
@@ -277,7 +307,7 @@ def _give_up(policy: Policy, why: Why, best: Attempt) -> Decision:
 
 def _conditions(policy: Policy, history: History, decision: Decision) -> Iterator[Condition]:
     """The conditions that hold now."""
-    if decision.why in (Why.PASSED, Why.ALLOWED):
+    if decision.why in (Why.PASSED, Why.ALLOWED, Why.UNSURE, Why.AGREED, Why.DECLINED):
         return
     for condition in _AT_ONCE:
         tried = condition is Condition.REGRESSION_DETECTED and _is_tentative(history.latest, policy)
@@ -288,8 +318,12 @@ def _conditions(policy: Policy, history: History, decision: Decision) -> Iterato
         return
     if {finding.category for finding in decision.findings} & {COVERAGE_UNMET, TESTS_MISSING}:
         yield Condition.COVERAGE_THRESHOLD_UNMET
-    if decision.why is Why.ATTEMPTS_SPENT and policy.escalation_on_max:
+    if decision.why in _NO_MORE_ATTEMPTS and policy.escalation_on_max:
         yield Condition.MAX_ATTEMPTS_REACHED
+
+
+#: Reasons for which no further attempt will be made: they are used up, or nobody has one to make.
+_NO_MORE_ATTEMPTS = (Why.ATTEMPTS_SPENT, Why.NO_FIXER, Why.FIXER_FAILED, Why.NOTHING_USABLE)
 
 
 def _escalated(

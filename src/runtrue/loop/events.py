@@ -43,6 +43,8 @@ class CheckFinished(Event):
     known: int
     failed_cases: int
     seconds: float
+    #: Only the cases that are to be fixed were run.
+    partial: bool = False
 
 
 class FixAttempted(Event):

@@ -89,8 +89,17 @@ class Verdict:
     flaky: tuple[Finding, ...] = ()
     known: tuple[Finding, ...] = ()
     coverage: dict[str, tuple[int, int]] | None = None
+    #: It ran some of its cases alone: it may refuse a candidate, and accepts none.
+    partial: bool = False
+    #: Of the tests that passed: the processor time of the slowest, and the time of all together.
+    slowest: float = 0.0
+    seconds_passed: float = 0.0
     #: Files of the candidate that the check wrote, though it was only to look; they were put back.
     wrote: tuple[str, ...] = ()
+    #: Cases that the baseline ran and this run did not: skipped, deselected or gone.
+    vanished: tuple[str, ...] = ()
+    #: True if the run stopped at a failure, so that cases are missing which it never came to.
+    cut_short: bool = False
 
     @property
     def blocks(self) -> bool:

@@ -15,9 +15,11 @@ from runtrue.loop.edit import EditResult, EditRules, Refused, guard_edit
 from runtrue.loop.events import BackingOff, FixAttempted, FixerFinished, FixerStarted
 from runtrue.loop.finding import Finding
 from runtrue.loop.history import Fix, FixPart, History, Reason, Rejection, Skip
+from runtrue.loop.known import Known
 from runtrue.loop.policy import Budget
 from runtrue.loop.redact import redacted_proposal
 from runtrue.loop.seams import Fixer, FixTask, Proposal
+from runtrue.loop.suspicious import suspicious_signs
 from runtrue.loop.workshop import RepairState, Workshop, readable
 
 #: How many files the reason of a refusal names.
@@ -157,6 +159,7 @@ class _Climb:
         task = FixTask(
             findings=findings,
             history=history,
+            candidate=before,
             commands=tuple(c.command for c in self.workshop.checks if c.name in sources),
             bounds=inputs.bounds,
             redo=inputs.redo,
@@ -188,6 +191,10 @@ class _Climb:
             analysis=proposal.analysis,
             usage=proposal.usage,
             trace=proposal.trace,
+            confidence=proposal.confidence,
+            candidate=edit.candidate,
+            alternatives=proposal.alternatives,
+            signs=() if fixer.trusted else self._signs(edit, before, findings),
         )
         emit(
             FixerFinished(
@@ -202,6 +209,27 @@ class _Climb:
             )
         )
         return part, edit.candidate
+
+    def _signs(
+        self, edit: EditResult, before: str, findings: tuple[Finding, ...]
+    ) -> tuple[str, ...]:
+        """Return what is suspicious about an edit, in the light of the tests that failed."""
+        named = {finding.location.file for finding in findings}
+        named |= {(finding.location.symbol or "").partition("::")[0] for finding in findings}
+        tests = [self._text(file, before) for file in sorted(filter(None, named))]
+        signs = suspicious_signs(
+            {file: self._text(file, before) for file in edit.files},
+            {file: self._text(file, edit.candidate) for file in edit.files},
+            tests,
+        )
+        return tuple(map(self.workshop.hide, readable(signs)))
+
+    def _text(self, file: str, candidate: str) -> str:
+        content = self.workshop.sandbox.read(file, candidate) or b""
+        return "" if b"\0" in content else content.decode(errors="replace")
+
+    def _ignores_old(self, check: str) -> bool:
+        return self.workshop.known.get(check) is Known.IGNORE
 
     def _refusal(self, edit: EditResult) -> str | None:
         """Return why an edit was not kept, or will not be run."""
@@ -225,7 +253,8 @@ class _Climb:
             bounds=inputs.bounds,
             origin=inputs.origin,
             redactor=self.workshop.hide,
-            trusted=fixer.trusted,
+            # A tool may format tests, where somebody asked for its check.
+            trusted=fixer.trusted and not any(self._ignores_old(f.source) for f in findings),
             judges=inputs.history.test_files(),
             new_tests_since=before if wants_tests else None,
             tried=frozenset(tried),

@@ -10,13 +10,16 @@ from functools import partial
 from typing import Any
 
 from runtrue.flow import Run, RunState, emit
+from runtrue.loop.alternatives import Alternative, chosen
+from runtrue.loop.confidence import Confidence
 from runtrue.loop.decide import Action, Decision, Why
-from runtrue.loop.edit import PERSON, guard_edit
+from runtrue.loop.edit import PERSON, EditRules, guard_edit
 from runtrue.loop.escalation import Response
 from runtrue.loop.events import Escalated, FixExhausted
+from runtrue.loop.evidence import confidence_in
 from runtrue.loop.fault import Fault
 from runtrue.loop.history import Answer, Fix, FixPart
-from runtrue.loop.workshop import RepairState, Workshop, readable
+from runtrue.loop.workshop import Offer, RepairState, Workshop, readable
 
 #: Recorded as the answer when nobody answered in time.
 EXPIRED = {"expired": True}
@@ -58,6 +61,47 @@ async def ask_person(run: Run, workshop: Workshop, state: RepairState) -> bool:
     return True
 
 
+async def ask_whether_right(run: Run, workshop: Workshop, state: RepairState) -> bool:
+    """Ask about a fix that passes and that too little speaks for; False if nobody answered."""
+    decision, history = state.last_decision, state.history
+    inputs = (history.attempts[0].candidate, decision.candidate)
+    state.offer = offer = await run.step("offer", partial(_offer, workshop), *inputs)
+    question = {
+        "why": decision.why,
+        "confidence": confidence_in(history, history.latest),
+        "diff": offer.diff,
+        "patch": offer.patch,
+        "sandbox": offer.sandbox,
+        "alternatives": len(history.latest.alternatives),
+    }
+    answer = await run.ask("ask_whether_right", question)
+    if answer == EXPIRED:
+        state.decision = replace(
+            decision, action=Action.STOP, why=Why.UNANSWERED, status=RunState.FAILED
+        )
+        return False
+    state.history = history.with_answer(answer_of(answer, state))
+    return True
+
+
+def _offer(workshop: Workshop, base: str, candidate: str) -> Offer:
+    """Leave the candidate in the sandbox, and its patch in a file, for a person to look at."""
+    sandbox, patch = workshop.sandbox, workshop.patch
+    emit(Escalated(condition=None, action=Response.HUMAN_REVIEW, why=Why.UNSURE))
+    if patch is None:
+        sandbox.restore(candidate)
+        diff = sandbox.difference(base, candidate)
+    else:
+        # A patch is there to be applied by hand: none is written of what may not be applied.
+        sandbox.demand_leaving(candidate)
+        diff = sandbox.settle(candidate, patch)
+    return Offer(
+        diff=workshop.hide(diff),
+        patch=str(patch) if patch else None,
+        sandbox=str(sandbox.workplace().directory),
+    )
+
+
 def answer_of(answer: Any, state: RepairState) -> Answer:
     """Return what a person said, a text or a text with paths that may be changed."""
     said = answer if isinstance(answer, dict) else {"text": answer}
@@ -87,8 +131,16 @@ async def take_back(
     What was only advised, about a candidate that is known, is decided on instead.
     """
     before = state.candidate
-    fix = await run.step(step, partial(persons_fix, workshop), before)
     latest, text = state.history.latest, state.history.answers[-1].text.strip()
+    if latest.passed and (alternative := chosen(latest.alternatives, text)):
+        inputs = (latest.base_of_alternatives, alternative)
+        fix = await run.step("choose", partial(_choose, workshop), *inputs)
+        state.fix, state.candidate = fix, fix.candidate
+        return True
+    fix = await run.step(step, partial(persons_fix, workshop), before)
+    if latest.passed and fix.candidate == before:
+        # Somebody was asked whether it is right: there is nothing to check, only to decide.
+        return False
     faults = {finding.fault for finding in latest.blocking}
     if faults == {Fault.STRATEGY} and text.lower() != DONE_ANSWER:
         # What was not done is still to be done, on the files as the person left them: that those
@@ -107,6 +159,24 @@ async def take_back(
         return False
     state.fix, state.candidate = fix, fix.candidate
     return True
+
+
+def _choose(workshop: Workshop, before: str, alternative: Alternative) -> Fix:
+    """Make the fix that a person has chosen in place of the likeliest one."""
+    sandbox = workshop.sandbox
+    texts = {file: (sandbox.read(file, before) or b"").decode() for file in alternative.files}
+    rules = EditRules(redactor=workshop.hide)
+    edit = guard_edit(sandbox, before, rules, texts=alternative.texts(texts))
+    added, removed = sandbox.count_lines(before, edit.candidate)
+    part = FixPart(
+        fixer="search",
+        findings=(),
+        description=alternative.says,
+        files=readable(edit.files),
+        candidate=edit.candidate,
+        confidence=Confidence(value=1.0, reason="a person chose it among the edits that pass"),
+    )
+    return Fix(base=before, candidate=edit.candidate, parts=(part,), added=added, removed=removed)
 
 
 def persons_fix(workshop: Workshop, before: str) -> Fix:

@@ -7,8 +7,10 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
+from runtrue.loop.alternatives import Alternative
 from runtrue.loop.analysis import Analysis
-from runtrue.loop.cause import COVERAGE_UNMET, SECURITY_ISSUE, TESTS_MISSING
+from runtrue.loop.cause import COVERAGE_UNMET, SECURITY_ISSUE, TESTS_MISSING, Cause, cause_of
+from runtrue.loop.confidence import Confidence
 from runtrue.loop.escalation import Escalation, Response
 from runtrue.loop.fault import Fault
 from runtrue.loop.finding import Finding, Mode, Outcome, Verdict
@@ -44,6 +46,14 @@ class FixPart:
     usage: dict[str, float] | None = None
     #: What it tried, step by step, where it says so.
     trace: dict[str, Any] | None = None
+    #: How sure it is to be right and why, where something besides the checks says so.
+    confidence: Confidence | None = None
+    #: The candidate after its edits.
+    candidate: str = ""
+    #: Other edits of its that pass and behave otherwise.
+    alternatives: tuple[Alternative, ...] = ()
+    #: What its edits have in common with edits that only get around the tests.
+    signs: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,6 +62,19 @@ class Skip:
 
     fixer: str
     reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hunk:
+    """One place that a fix changes: who changed it, and the failing tests that need it."""
+
+    file: str
+    line: int
+    removed: int
+    added: int
+    fixer: str
+    tests: tuple[str, ...] = ()
+    needed: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,6 +91,12 @@ class Fix:
     removed: int = 0
     #: The seconds that were waited before any fixer was asked.
     waited: float = 0.0
+    #: The places that it changes, where there are several and it passes.
+    hunks: tuple[Hunk, ...] = ()
+    #: The diff without the places that no failing test needs, where that is only offered, and the
+    #: file of its patch.
+    reduced: str = ""
+    reduced_patch: str | None = None
 
     @property
     def files(self) -> tuple[str, ...]:
@@ -147,6 +176,25 @@ class Attempt:
         """True if all that still blocks was found by gates, on code that passes its checks."""
         gates = (COVERAGE_UNMET, SECURITY_ISSUE, TESTS_MISSING)
         return all(finding.category in gates for finding in self.blocking)
+
+    @property
+    def alternatives(self) -> tuple[Alternative, ...]:
+        """Other fixes that pass as well, and behave otherwise."""
+        return next((p.alternatives for p in self._parts if p.alternatives), ())
+
+    @property
+    def base_of_alternatives(self) -> str:
+        """The candidate that the alternatives are edits of."""
+        base = self.fix.base if self.fix else self.candidate
+        for part in self._parts:
+            if part.alternatives:
+                return base
+            base = part.candidate or base
+        return base
+
+    @property
+    def _parts(self) -> tuple[FixPart, ...]:
+        return self.fix.parts if self.fix else ()
 
     def verdict(self, check: str) -> Verdict | None:
         """Return what the named check said, if it was run."""
@@ -234,30 +282,44 @@ class History:
 
     @property
     def best(self) -> Attempt:
-        """The attempt to build on: nothing broken, fewest findings.
+        """The attempt to build on: nothing broken, the fewest failures, then the least changed.
 
-        Of equals, the later one only if it fails in another way: a change that changed nothing
-        about the failure is not worth keeping.
+        Of equals, a later one also if what crashed now comes further. A test that only fails with
+        another wrong value has come no further: wrong edits must not be built on one another.
         """
         best = self.attempts[0]
         for attempt in self.attempts[1:]:
             rank, best_rank = self._rank(attempt), self._rank(best)
-            failures, best_failures = _failures(attempt), _failures(best)
-            if rank < best_rank or (rank == best_rank and failures != best_failures):
+            is_equal = rank == best_rank and (
+                _comes_further(best, attempt) or self._changed(attempt) < self._changed(best)
+            )
+            if rank < best_rank or is_equal:
                 best = attempt
         return best
 
-    def _rank(self, attempt: Attempt) -> tuple[int, bool, bool, bool, int]:
+    def _rank(self, attempt: Attempt) -> tuple[int, bool, bool, bool, int, int]:
         # What could not be judged is not better than what was judged and failed.
         unknown = any(finding.fault is not Fault.CANDIDATE for finding in attempt.blocking)
-        regressions = len(self.regressions(attempt))
+        required = [v for v in attempt.verdicts if v.mode is Mode.REQUIRED]
+        outcomes = [outcome for verdict in required for outcome in verdict.cases.values()]
+        unknown = unknown or any(verdict.partial for verdict in attempt.verdicts)
         return (
-            regressions,
+            len(self.regressions(attempt)),
             not attempt.passed,
             not attempt.works,
             unknown,
             len(attempt.blocking),
+            # A runner that stops at the first failure comes further when that is fixed.
+            -outcomes.count(Outcome.PASSED),
         )
+
+    def _changed(self, attempt: Attempt) -> int:
+        """Return how many lines the fixes changed, one upon the other, that made a candidate."""
+        made = {one.candidate: one.fix for one in self.attempts if one.fix}
+        lines, candidate = 0, attempt.candidate
+        while (fix := made.pop(candidate, None)) is not None:
+            lines, candidate = lines + fix.added + fix.removed, fix.base
+        return lines
 
     @property
     def seconds(self) -> float:
@@ -299,10 +361,9 @@ class History:
     @property
     def baseline(self) -> tuple[Verdict, ...]:
         """What the checks said before the first change; of a check that was run again, the last."""
-        if self.before:
-            return self.before
         first = [attempt for attempt in self.attempts if attempt.number == 1]
-        return tuple({v.check: v for attempt in first for v in attempt.verdicts}.values())
+        at_first = {v.check: v for attempt in first for v in attempt.verdicts}
+        return tuple({**at_first, **{v.check: v for v in self.before}}.values())
 
     def test_files(self) -> tuple[str, ...]:
         """The files whose tests ran in the baseline, as the names of the cases tell them.
@@ -313,17 +374,28 @@ class History:
         return tuple(sorted({case.partition("::")[0] for case in cases if not _is_doctest(case)}))
 
     def regressions(self, attempt: Attempt) -> tuple[str, ...]:
-        """The named cases that passed in the baseline and fail in `attempt`."""
+        """The named cases that passed in the baseline and fail in `attempt`, or are gone there."""
         broken = (Outcome.FAILED, Outcome.ERROR)
-        return tuple(
-            case
-            for before in self.baseline
-            if before.mode is Mode.REQUIRED and (now := attempt.verdict(before.check))
-            for case, outcome in before.cases.items()
-            if outcome is Outcome.PASSED
-            and now.cases.get(case) in broken
-            and not any(finding.location.symbol == case for finding in before.flaky)
-        )
+        found: list[str] = []
+        for before in self.baseline:
+            now = attempt.verdict(before.check)
+            if before.mode is not Mode.REQUIRED or now is None:
+                continue
+            flaky = {finding.location.symbol for finding in before.flaky}
+            found += (
+                case
+                for case, outcome in before.cases.items()
+                if outcome is Outcome.PASSED and now.cases.get(case) in broken
+                if case not in flaky
+            )
+            found += now.vanished
+        return tuple(found)
+
+    def case_names(self, check: str) -> tuple[str, ...]:
+        """The names of a check's cases so far, in the order in which they were first seen."""
+        verdicts = [v for v in self.before if v.check == check]
+        verdicts += filter(None, (attempt.verdict(check) for attempt in self.attempts))
+        return tuple(dict.fromkeys(case for verdict in verdicts for case in verdict.cases))
 
     def confirmed(self, check: str) -> frozenset[str]:
         """The cases of a check that are known to fail, and not only now and then."""
@@ -381,6 +453,16 @@ class History:
 
 #: Rejections that count as fixes that were tried.
 COUNTED = (Reason.REPEATED, Reason.OUT_OF_BOUNDS, Reason.NEEDS_APPROVAL)
+
+
+#: Causes after which a program cannot go on: without one, it comes further, if not to its end.
+_STOPS = frozenset(Cause) - {Cause.WRONG_VALUE, Cause.UNKNOWN, Cause.TIMEOUT, Cause.NOT_RUN}
+
+
+def _comes_further(before: Attempt, after: Attempt) -> bool:
+    """True if all that failed were crashes, and what fails now is something else."""
+    is_stopped = all(cause_of(finding) in _STOPS for finding in before.blocking)
+    return is_stopped and _failures(before) != _failures(after)
 
 
 def _failures(attempt: Attempt) -> Counter[tuple[str, str | None]]:

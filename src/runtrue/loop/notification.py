@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from string import Template
 from typing import Annotated, Literal
 
@@ -12,11 +14,15 @@ from msgspec import Meta
 PLACEHOLDERS = ("condition", "action", "title", "run_id", "why", "answer", "path", "report")
 
 
+Channel = Literal["cli", "issue_comment", "slack", "email"]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Notification:
     """One channel with its settings. Secrets are never among them, only the variables' names."""
 
-    channel: Literal["cli", "issue_comment", "slack", "email"] = "cli"
+    #: None: `issue_comment` where an issue or pull request is known, else `cli`.
+    channel: Channel | None = None
     #: The message, with `$why` and the like; each channel has one of its own.
     template: str | None = None
     #: Seconds until a receiver that does not answer is given up.
@@ -39,6 +45,18 @@ class Notification:
     smtp_password_env: Annotated[str, Meta(min_length=1)] = "RUNTRUE_SMTP_PASSWORD"  # noqa: S105 - its name
     email_from: str | None = None
     email_to: tuple[str, ...] = ()
+
+    def resolved(self, environment: Mapping[str, str]) -> Notification:
+        """Return the same with its channel, and with the pull request that CI is about."""
+        if self.channel is not None:
+            return self
+        if self.issue or self.pull_request:
+            return replace(self, channel="issue_comment")
+        # As GitHub, Gitea and Forgejo name it where a pull request is built.
+        found = re.fullmatch(r"refs/pull/(\d+)/\w+", environment.get("GITHUB_REF", ""))
+        if found is None:
+            return replace(self, channel="cli")
+        return replace(self, channel="issue_comment", pull_request=int(found[1]))
 
     def __post_init__(self) -> None:
         template = Template(self.template or "")

@@ -47,6 +47,8 @@ class Limits:
     backoff_seconds: Annotated[float, Meta(gt=0, le=60)] = 1.0
     #: How often a new failure is run again, unchanged, to see whether it stays.
     flaky_reruns: Annotated[int, Meta(ge=0, le=3)] = 1
+    #: A fix in which there is less confidence never passes by itself: a person is asked.
+    confidence_floor: Annotated[float, Meta(ge=0, le=1)] = 0.5
 
     def wait(self, rounds: int) -> float:
         """Seconds to wait before a fix when so many rounds of fixing went before."""
@@ -83,12 +85,12 @@ class Policy(Limits):
     triggers: tuple[Trigger, ...] = ()
     #: The names of the ladder's rungs, weakest first.
     rungs: tuple[str, ...] = ()
-    #: Fixers that only try what held elsewhere: a regression of theirs is rolled back, and the
-    #: next rung is asked.
-    tentative: tuple[str, ...] = ("memory", "search")
     #: Under `abort_on_regression`, have fixers try again with what their fix broke, as long as the
     #: budget lasts, and abort only then.
     retries_regressions: bool = False
+    #: Fixers that only try what may help: a regression of theirs is rolled back, and the next rung
+    #: is asked.
+    tentative: tuple[str, ...] = ("memory", "tool", "search")
     #: How many fixes may be tried for each check over the whole run; then `max_attempts` is not
     #: looked at.
     retry_limit: int | None = None

@@ -54,6 +54,19 @@ def redacted_proposal(proposal: Proposal, hide: Hide) -> Proposal:
         analysis=analysis and _analysis(analysis, hide),
         # Code that was tried: only known secrets are redacted in it.
         trace=proposal.trace and _data(proposal.trace, hide.values, hide.values),
+        alternatives=tuple(
+            replace(
+                one,
+                diff=hide.values(one.diff),
+                example=replace(
+                    one.example,
+                    call=hide.values(one.example.call),
+                    gives=hide.values(one.example.gives),
+                    instead=hide.values(one.example.instead),
+                ),
+            )
+            for one in proposal.alternatives
+        ),
     )
 
 

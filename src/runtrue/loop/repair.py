@@ -9,11 +9,12 @@ from functools import partial
 from runtrue.flow import Run, emit
 from runtrue.loop.analysis import Analysis
 from runtrue.loop.check_candidate import check_candidate
-from runtrue.loop.decide import Action, Decision, decide
+from runtrue.loop.decide import Action, Decision, Why, decide
 from runtrue.loop.events import Escalated
 from runtrue.loop.fix_candidate import fix_candidate
-from runtrue.loop.hand_over import ask_person, take_back
+from runtrue.loop.hand_over import ask_person, ask_whether_right, take_back
 from runtrue.loop.history import History
+from runtrue.loop.reduce import reduce_fix
 from runtrue.loop.seams import Notice
 from runtrue.loop.workshop import RepairState, Workshop
 
@@ -29,6 +30,7 @@ async def repair(
     while True:
         if not is_checked:
             await check_candidate(run, workshop, state)
+            await reduce_fix(run, workshop, state)
             await analyse(run, workshop, state)
         decision = await decide_and_escalate(run, workshop, state)
         match decision.action:
@@ -37,7 +39,8 @@ async def repair(
             case Action.FIX:
                 is_checked = not await fix_candidate(run, workshop, state)
             case Action.ASK:
-                if not await ask_person(run, workshop, state):
+                ask = ask_whether_right if decision.why is Why.UNSURE else ask_person
+                if not await ask(run, workshop, state):
                     return state.last_decision
                 is_checked = not await take_back(run, workshop, state)
             case Action.ACCEPT | Action.REVISE | Action.STOP:

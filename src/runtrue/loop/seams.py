@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Set
+from collections.abc import Callable, Iterable, Set
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
 from runtrue.confinement import Confinement
+from runtrue.loop.alternatives import Alternative
 from runtrue.loop.analysis import Analysis
 from runtrue.loop.bounds import Bounds
+from runtrue.loop.confidence import Confidence
 from runtrue.loop.escalation import Escalation
 from runtrue.loop.finding import Finding, Mode, Verdict
 from runtrue.loop.history import Attempt, History
@@ -35,6 +37,23 @@ class Check(Protocol):
 
     async def run(self, workplace: Workplace) -> Verdict:
         """Check the candidate that lies in the workplace now."""
+        ...
+
+
+@runtime_checkable
+class Adjustable(Protocol):
+    """A check of named cases that can be run for some of them, and with other limits."""
+
+    def select(self, cases: Iterable[str]) -> Check | None:
+        """The same check for some of its cases alone; None if they cannot be selected."""
+        ...
+
+    def limited_by(self, baseline: Verdict) -> Check:
+        """The same check with the limits that follow from how long its baseline took."""
+        ...
+
+    def with_more_time(self, verdict: Verdict) -> Check | None:
+        """A check that gives more time to tests which exceeded a limit that nobody set."""
         ...
 
 
@@ -91,6 +110,8 @@ class FixTask:
 
     findings: tuple[Finding, ...]
     history: History
+    #: What is to be fixed, as it is in the workplace.
+    candidate: str = ""
     #: The commands of the checks that the findings came from.
     commands: tuple[str, ...] = ()
     #: What may be changed, where a strategy says so.
@@ -132,6 +153,10 @@ class Proposal:
     texts: dict[str, str] | None = None
     #: What it tried, step by step, as data for the record.
     trace: dict[str, Any] | None = None
+    #: How sure the fix is to be right and why, where something besides the checks says so.
+    confidence: Confidence | None = None
+    #: Other edits that pass and behave otherwise, for a person to choose from.
+    alternatives: tuple[Alternative, ...] = ()
 
 
 class Fixer(Protocol):
@@ -241,12 +266,24 @@ class Sandbox(Protocol):
         """The patch from one candidate to another."""
         ...
 
+    def settle(self, candidate: str, patch: Path) -> str:
+        """Leave a candidate as the result, write its patch to a file, and return it as text."""
+        ...
+
+    def demand_leaving(self, candidate: str) -> None:
+        """Raise RefusedFiles for files that must not be applied."""
+        ...
+
     def put_back(self, files: tuple[str, ...], candidate: str) -> None:
         """Make some files, present or absent, those of a candidate again."""
         ...
 
     def missing(self, files: tuple[str, ...], candidate: str) -> tuple[str, ...]:
         """Return those of `files` that a candidate has not got."""
+        ...
+
+    def read(self, file: str, candidate: str) -> bytes | None:
+        """Return the content of a file, named from the root, in a candidate, if it is there."""
         ...
 
     def count_lines(self, old: str, new: str) -> tuple[int, int]:

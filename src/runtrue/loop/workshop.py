@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from runtrue.loop.bounds import Bounds
 from runtrue.loop.decide import Decision
 from runtrue.loop.history import Fix, History, Skip
+from runtrue.loop.known import Known
 from runtrue.loop.policy import Policy
 from runtrue.loop.redact import Hide
 from runtrue.loop.seams import Analyst, Check, Escalator, Fixer, Gate, Notice, Sandbox
@@ -34,10 +36,15 @@ class Workshop:
     documents: tuple[str, ...] = ()
     #: The tests that the task is about, where that is not all of them.
     tests: tuple[str, ...] = ()
+    #: What is done about the findings that a check had before, by its name. Of a check that is not
+    #: named here, whatever it finds counts.
+    known: Mapping[str, Known] = field(default_factory=dict)
     #: Takes out of what checks and fixers say what must not be kept, shown or sent.
     hide: Hide = _NOTHING_HIDDEN
     #: Whether a check has anything to say about a change to some files; by default all have.
     concerns: Callable[[Check, tuple[str, ...]], bool] = field(default=lambda check, files: True)
+    #: The file for the patch of a fix that a person is asked about, where there is to be one.
+    patch: Path | None = None
     #: Whether the first candidate is expected to fail: a fixer may begin while it is checked.
     expects_failure: bool = False
 
@@ -45,6 +52,15 @@ class Workshop:
     def fixers(self) -> tuple[Fixer, ...]:
         """The rungs that hold a fixer."""
         return tuple(rung for rung in self.ladder if not isinstance(rung, Skip))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Offer:
+    """A fix that a person is asked about: its diff, the file of that, and where it can be seen."""
+
+    diff: str
+    patch: str | None
+    sandbox: str
 
 
 @dataclass(slots=True, kw_only=True)
@@ -58,6 +74,8 @@ class RepairState:
     #: The fix that made the candidate, until it is checked.
     fix: Fix | None = None
     notices: tuple[Notice, ...] = ()
+    #: The fix that a person was last asked about, if one was.
+    offer: Offer | None = None
     #: The part of a plan's strategy that is carried out: the bounds of a fix, the candidate before
     #: it (only checks that watch what changed since are run), the one that the plan began with,
     #: the command that made it, and what paths of the project begin with as seen from the root.

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
         SessionFix,
         load_sessions,
         session_path,
+        without_places,
         write_session,
     )
     from runtrue.memory.template import FileTemplate, FixTemplate, template_of
@@ -49,7 +50,7 @@ __all__ = lazy_exports(
         "scope": "ANY OperationScope scope_of",
         "session": (
             "DebugSession SessionFailure SessionFile SessionFix load_sessions session_path "
-            "write_session"
+            "without_places write_session"
         ),
         "template": "FileTemplate FixTemplate template_of",
     },

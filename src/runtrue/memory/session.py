@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -81,20 +82,51 @@ class SessionFile:
 
 
 def write_session(
-    project: Path, session: DebugSession, redact: Redactor | None = None
+    project: Path, session: DebugSession, redact: Callable[[str], str] | None = None
 ) -> SessionFile:
-    """Write a session's file, in place of an earlier one."""
+    """Write a session's file, in place of an earlier one, where git does not see it.
+
+    `redact` is done to each text in it.
+    """
     relative = session_path(session.session_id, session.loop_id, session.iteration)
     path = project / relative
     if not _is_within(project, path.parent):
         return SessionFile(None, f"{path.parent} is outside of {project}: it is a link")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
+        _keep_from_git(project / DIRECTORY)
         data = msgspec.json.encode(_redacted(msgspec.to_builtins(session), redact or Redactor()))
         write_atomically(path, msgspec.json.format(data, indent=2), mode=0o644)
     except OSError as error:
         return SessionFile(None, f"the session {path} cannot be written: {error.strerror}")
     return SessionFile(relative.as_posix())
+
+
+def without_places(places: Mapping[str, str]) -> Callable[[str], str]:
+    """Return what replaces directories of this machine in a text, each by a name for it.
+
+    A directory that is called `.` is left out of the paths in it.
+    """
+    names: dict[str, str] = {}
+    for place, name in places.items():
+        for spelling in {place, os.path.realpath(place)} - {"/"}:
+            names.setdefault(spelling, name)
+    # Not where a longer name only begins so.
+    found = "|".join(re.escape(place) for place in sorted(names, key=len, reverse=True))
+    pattern = re.compile(rf"(?<![\w.~-])({found})(/|(?![\w.-]))")
+
+    def replaced(match: re.Match[str]) -> str:
+        name, slash = names[match[1]], match[2]
+        return "" if name == "." and slash else f"{name}{slash}"
+
+    return lambda text: pattern.sub(replaced, text)
+
+
+def _keep_from_git(directory: Path) -> None:
+    """Have git ignore a directory, unless somebody has said otherwise."""
+    file = directory / ".gitignore"
+    if not file.exists() and not file.is_symlink():
+        file.write_text("# Made by runtrue. Remove the line below to share what is in here.\n*\n")
 
 
 def load_sessions(project: Path, loop_id: str | None = None) -> tuple[DebugSession, ...]:
@@ -147,7 +179,7 @@ def _load(path: Path) -> DebugSession | None:
         return None
 
 
-def _redacted(value: Any, redact: Redactor) -> Any:
+def _redacted(value: Any, redact: Callable[[str], str]) -> Any:
     """Return JSON data without secrets, and with nothing that is not text in UTF-8."""
     if isinstance(value, dict):
         return {key: _redacted(inner, redact) for key, inner in value.items()}

@@ -9,8 +9,3 @@ def answer_text(result: Any) -> str:
     """Return what a person said, however it was given."""
     text = result.get("text") if isinstance(result, dict) else result
     return str(text or "").strip()
-
-
-def is_yes(text: str) -> bool:
-    """True if an answer approves."""
-    return text.lower() in ("y", "yes", "true", "approve", "approved", "go", "ok")

@@ -16,9 +16,10 @@ from runtrue.loop import (
     Why,
     bounds_violation,
     guard_edit,
+    is_yes,
     readable,
 )
-from runtrue.plan.answers import answer_text, is_yes
+from runtrue.plan.answers import answer_text
 from runtrue.plan.context import FixDiffs, PlanContext, PlanRun
 from runtrue.plan.events import ApplyRefused, ApplyRenewed, PlanApplied
 from runtrue.plan.learn import learn_applied

@@ -183,11 +183,12 @@ def _validations(project: Path, config: Config, file: PlanFile) -> tuple[Validat
 
 
 def _of_check(name: str, check: CheckConfig) -> Validation:
+    default = ValidationConfig()
     return ValidationConfig(
         mode=check.mode,
         command=check.command,
-        timeout=check.timeout,
-        test_seconds=check.test_seconds,
+        timeout=_over(check.timeout, default.timeout),
+        test_seconds=_over(check.test_seconds, default.test_seconds),
         fix=check.fix,
         judges=check.judges,
         env=check.env,

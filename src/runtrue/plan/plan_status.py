@@ -50,7 +50,7 @@ def wanted_by(question: dict[str, Any] | None) -> Wanted | None:
     """Return what a question is for; nothing without one."""
     if question is None:
         return None
-    if question.get("why") == Why.NEEDS_APPROVAL:
+    if question.get("why") in (Why.NEEDS_APPROVAL, Why.UNSURE):
         return Wanted.APPROVAL
     by_key = {"begin": Wanted.BEGIN, "offer": Wanted.APPLY, "approve": Wanted.APPROVAL}
     return next((wanted for key, wanted in by_key.items() if key in question), Wanted.GUIDANCE)

@@ -24,6 +24,7 @@ from runtrue.loop import (
     Reason,
     Verdict,
     Why,
+    confidence_in,
 )
 from runtrue.plan.context import FixDiffs, PlanRun
 from runtrue.plan.plan import Validation
@@ -206,6 +207,9 @@ class PlanReport:
     #: Files that had to be changed and may not be, as seen from the project.
     needed: tuple[str, ...] = ()
     question: dict[str, Any] | None = None
+    #: How sure the least sure of its fixes is to be right, and why; none where nothing was fixed.
+    confidence: float | None = None
+    confidence_reason: str | None = None
     diff: str = ""
     patch: str | None = None
     patch_root: str | None = None
@@ -242,6 +246,9 @@ def report_of(
     if question is not None and question.question.get("approve") == "edits":
         why = "edited"
     histories = [chapter.history for chapter in chapters]
+    passed = [one for one in histories if one.attempts and one.latest.passed]
+    sure = filter(None, (confidence_in(one, one.latest) for one in passed))
+    least = min(sure, key=lambda one: one.value, default=None)
     return PlanReport(
         status=_status(position.state),
         run_id=plan.run_id,
@@ -274,6 +281,8 @@ def report_of(
         ),
         findings=_left(histories, decision) if _matters(position.state) else (),
         needed=_needed(plan, histories),
+        confidence=round(least.value, 2) if least else None,
+        confidence_reason=least.reason if least else None,
         question=msgspec.to_builtins(question.question) if question and not ended else None,
         diff=plan.diff,
         patch=plan.patch,

@@ -27,9 +27,10 @@ from runtrue.loop import (
     as_pattern,
     guard_edit,
     in_time,
+    is_yes,
     matches,
 )
-from runtrue.plan.answers import answer_text, is_yes
+from runtrue.plan.answers import answer_text
 from runtrue.plan.context import PlanRun
 from runtrue.plan.events import StrategyRevised, StrategyRevisionStarted
 from runtrue.plan.progress import (

@@ -7,8 +7,8 @@ from dataclasses import replace
 from functools import partial
 
 from runtrue.flow import Run, emit
-from runtrue.loop import EXPIRED, TIME_IS_UP, Spent, Why, in_time
-from runtrue.plan.answers import answer_text, is_yes
+from runtrue.loop import EXPIRED, TIME_IS_UP, Spent, Why, in_time, is_yes
+from runtrue.plan.answers import answer_text
 from runtrue.plan.context import PlanContext, PlanRun
 from runtrue.plan.events import StrategizeFinished, StrategizeStarted
 from runtrue.plan.progress import (

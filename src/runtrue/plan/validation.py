@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from runtrue.checks import CommandCheck, detect_checks, tool_of
 from runtrue.errors import UsageError
@@ -73,7 +73,13 @@ def settled(validation: Validation, project: Path) -> Validation:
     """The same, with the command that it comes to in a project; refused where there is none."""
     wanted = _LOOKED_FOR.get(validation.kind)
     if wanted and validation.command is None:
-        return replace(validation, command=_found(validation, wanted, project))
+        check = _found(validation, wanted, project)
+        return replace(
+            validation,
+            command=check.command,
+            env={**check.env, **validation.env},
+            directory=(PurePosixPath(validation.directory) / check.directory).as_posix(),
+        )
     if validation.kind is ValidationKind.COMMAND and validation.command is None:
         raise UsageError(f"the validation {validation.name} has no `command`; give it one")
     if validation.kind is ValidationKind.CALLABLE and validation.callable is None:
@@ -96,14 +102,17 @@ def judges_of(validation: Validation, project: Path) -> tuple[str, ...]:
     )
 
 
-def _found(validation: Validation, wanted: ValidationKind, project: Path) -> str:
-    """The one command of that kind which a project already has."""
+def _found(validation: Validation, wanted: ValidationKind, project: Path) -> CommandCheck:
+    """The one check of that kind which a project already has."""
     directory = project / validation.directory
-    commands = [found.check.command for found in detect_checks(directory)]
+    checks = [found.check for found in detect_checks(directory)]
     fitting = [
-        command
-        for command in commands
-        if _KINDS.get(tool_of(command, directory) or "", ValidationKind.TESTS) is wanted
+        check
+        for check in checks
+        if _KINDS.get(
+            tool_of(check.command, directory / check.directory) or "", ValidationKind.TESTS
+        )
+        is wanted
     ]
     if len(fitting) == 1:
         return fitting[0]
@@ -111,12 +120,17 @@ def _found(validation: Validation, wanted: ValidationKind, project: Path) -> str
     if fitting:
         raise UsageError(
             f"the validation {name} of the kind {kind} could be any of these in {directory}: "
-            f"{', '.join(fitting)}; say which with `command`"
+            f"{', '.join(map(_shown, fitting))}; say which with `command`"
         )
     raise UsageError(
         f"the validation {name} of the kind {kind} finds no command for {wanted} in {directory} "
-        f"(there is: {', '.join(commands) or 'none of any kind'}); give it one with `command`"
+        f"(there is: {', '.join(map(_shown, checks)) or 'none of any kind'}); give it one with "
+        "`command`"
     )
+
+
+def _shown(check: CommandCheck) -> str:
+    return check.command + ("" if check.directory == "." else f" (in {check.directory})")
 
 
 def _check(validation: Validation, sandbox: TreeSandbox) -> Check:

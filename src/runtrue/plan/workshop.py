@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from runtrue.fixers import FixerSettings, make_ladder
+from runtrue.fixers import AutofixCommands, FixerSettings, make_ladder
 from runtrue.loop import Policy, Revise, Workshop
 from runtrue.plan.context import PlanContext
 from runtrue.plan.diagnosis import PlanAnalyst
@@ -19,8 +19,7 @@ def workshop_of(context: PlanContext) -> Workshop:
         memory=context.memory,
         project=context.project,
         judges=request.judges,
-        autofix=request.autofix,
-        safe=request.safe,
+        autofix=AutofixCommands(commands=request.autofix, safe=request.safe),
         tests=test_checks(request),
         search=request.search,
         model=request.model,

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from runtrue.sandbox.judges import is_judge, is_test, judges_of_command
     from runtrue.sandbox.none import UsersTree
     from runtrue.sandbox.repository import (
+        can_be_worktree,
         changes_since,
         content_at,
         fork_point,
@@ -39,7 +40,9 @@ __all__ = lazy_exports(
         "isolation": "Isolation IsolationRecord Level git_paths missing unavailable",
         "judges": "is_judge is_test judges_of_command",
         "none": "UsersTree",
-        "repository": "changes_since content_at fork_point head_of repository_of resolve",
+        "repository": (
+            "can_be_worktree changes_since content_at fork_point head_of repository_of resolve"
+        ),
         "sandbox": "GitSandbox",
     },
 )

@@ -16,7 +16,13 @@ from runtrue.confinement import Confinement
 from runtrue.errors import SandboxError
 from runtrue.loop import Workplace
 from runtrue.process import MARK, kill_marked
-from runtrue.sandbox.environment import allowed, find_behind_shims, imports, search_path
+from runtrue.sandbox.environment import (
+    allowed,
+    find_behind_shims,
+    imports,
+    own_environment,
+    search_path,
+)
 from runtrue.sandbox.extras import Extras
 from runtrue.sandbox.git import Tree, mark_of, remove, run_git
 from runtrue.sandbox.isolation import Isolation
@@ -144,7 +150,7 @@ class TreeSandbox(ABC):
         # The patterns are relative to the project, the files to the root.
         inside = self._project.relative_to(self._info.top).as_posix()
         prefix = "" if inside == "." else f"{glob.escape(inside)}/"
-        patterns = [f"{prefix}{pattern}" for pattern in self._judges]
+        patterns = [os.path.normpath(f"{prefix}{pattern}") for pattern in self._judges]
         return tuple(file for file in files if is_judge(file, patterns))
 
     def rooted(self, file: str) -> str:
@@ -153,13 +159,14 @@ class TreeSandbox(ABC):
 
     def content(self, file: str, candidate: str) -> bytes | None:
         """Return the content of a file of the project in a candidate, if it is there."""
-        return self._content(self.rooted(file), candidate)
+        return self.read(self.rooted(file), candidate)
 
     def original(self, file: str) -> bytes | None:
         """Return the first content of a file, named from the root, if it was there."""
-        return self._content(file, self.base)
+        return self.read(file, self.base)
 
-    def _content(self, file: str, candidate: str) -> bytes | None:
+    def read(self, file: str, candidate: str) -> bytes | None:
+        """Return the content of a file, named from the root, in a candidate, if it is there."""
         return self._tree.content(file, candidate) if self._has(file, candidate) else None
 
     def _has(self, file: str, candidate: str) -> bool:
@@ -226,7 +233,7 @@ class TreeSandbox(ABC):
 
     def _box(self) -> Confinement:
         return self._isolation.box(
-            write=(self.directory, self._scratch),
+            write=(self.directory, self._scratch, *map(Path, self._info.extras.caches)),
             read=map(Path, self._info.shown),
             private=self._private,
         )
@@ -241,11 +248,13 @@ class TreeSandbox(ABC):
         environment = allowed(os.environ, self._pass_environment)
         path = environment.get("PATH", os.defpath)
         environment |= {
-            "PATH": search_path(self._inside(top), path, behind_shims),
+            "PATH": search_path(self._inside(top), path, behind_shims, top=self.directory),
             MARK: mark_of(self._home),
             # Byte code is trusted by time and size of its source; candidates differ in neither.
             "PYTHONDONTWRITEBYTECODE": "1",
         }
+        if own := own_environment(self._inside(top)):
+            environment["VIRTUAL_ENV"] = str(own)
         if import_from:
             environment["PYTHONPATH"] = import_from
         return environment
@@ -279,7 +288,8 @@ class TreeSandbox(ABC):
         """Find out what commands on `files` need to see, and store how the sandbox was made."""
         top = users.directory
         behind_shims = find_behind_shims(self._project, self._environment(top))
-        found = imports(top, files, self._environment(top, behind_shims))
+        nested = [top / name for name in extras.files if Path(name).name in (".venv", "venv")]
+        found = imports(top, files, self._environment(top, behind_shims), nested)
         info = SandboxInfo(
             top=str(top),
             git_dir=str(users.git_dir),

@@ -60,14 +60,33 @@ def allowed(environment: Mapping[str, str], extra: Iterable[str] = ()) -> dict[s
     return {name: value for name, value in environment.items() if name in wanted}
 
 
-def search_path(directory: Path, path: str, behind_shims: str | None = None) -> str:
+def own_environment(directory: Path, *, top: Path | None = None) -> Path | None:
+    """Return the virtual environment of a project, if it has one; else one above it."""
+    return next(_environments(directory, top), None)
+
+
+def _environments(directory: Path, top: Path | None) -> Iterator[Path]:
+    """Yield the virtual environments in a directory and above it, up to the repository's top."""
+    above = [directory, *directory.parents]
+    if top is None:
+        top = next((place for place in above if (place / ".git").exists()), directory)
+    for place in above:
+        if place.is_relative_to(top):
+            yield from (
+                own for name in (".venv", "venv") if ((own := place / name) / "bin").is_dir()
+            )
+
+
+def search_path(
+    directory: Path, path: str, behind_shims: str | None = None, *, top: Path | None = None
+) -> str:
     """Return the PATH for commands in `directory`.
 
-    Its virtual environment comes first, then the programs behind shims; runtrue's come last, so
-    that a check such as `python -m pytest` works where nothing else provides it.
+    Its virtual environment comes first, then one above it, up to the top of its repository, then
+    the programs behind shims; runtrue's come last, so that a check such as `python -m pytest` works
+    where nothing else provides it.
     """
-    own = [directory / name / "bin" for name in (".venv", "venv")]
-    places = [str(place) for place in own if place.is_dir()]
+    places = [str(own / "bin") for own in _environments(directory, top)]
     places += [behind_shims] if behind_shims else []
     return os.pathsep.join([*places, path, str(Path(sys.executable).parent)])
 
@@ -102,17 +121,25 @@ class Imports:
     outside: tuple[str, ...]
 
 
-def imports(project: Path, sandbox: Path, environment: Mapping[str, str]) -> Imports:
+def imports(
+    project: Path,
+    sandbox: Path,
+    environment: Mapping[str, str],
+    nested: Iterable[Path] = (),
+) -> Imports:
     """Return paths that make Python import the candidate in place of the user's tree.
 
     An editable install, or the user's PYTHONPATH, may lead into the project; then it must lead into
-    the sandbox, or the checks would run the wrong files.
+    the sandbox, or the checks would run the wrong files. `nested` are the virtual environments in
+    the project, which may be others than the one on the PATH.
     """
     mine = os.path.realpath(project)
     own = os.environ.get("PYTHONPATH", "").split(os.pathsep)
     users = [os.path.realpath(place) for place in own if place]
     moved, outside = [], []
     found = _import_paths(environment, (mine, os.path.realpath(sandbox)))
+    for own_environment in nested:
+        found += [one for one in _editable_paths(own_environment) if _is_below(one, (mine,))]
     for place in dict.fromkeys([*users, *found]):
         inside = place == mine or place.startswith(mine + os.sep)
         if inside:

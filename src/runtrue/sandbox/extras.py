@@ -17,6 +17,9 @@ from runtrue.sandbox.git import INSTALLED, JUNK, Tree, is_junk, remove
 
 #: Ignored files are copied up to this size in all.
 _LIMIT = 50 * 1024 * 1024
+_MODULES = "node_modules"
+#: Where the tools of JavaScript keep their caches, in `node_modules` of all places.
+_CACHES = (".cache", ".vite", ".vite-temp", ".vitest")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,12 +28,18 @@ class Extras:
 
     files: tuple[str, ...] = ()
     empty: tuple[str, ...] = ()
+    #: Installed directories outside of the sandbox that links lead to.
+    linked: tuple[str, ...] = ()
+    #: Directories for caches, which commands may write, and which each candidate finds empty.
+    caches: tuple[str, ...] = ()
 
 
 def copy_extras(users: Tree, sandbox: Path, copies: Path) -> Extras:
     """Copy what is beside the user's files, and put the copies into the sandbox."""
     home = copies.parent
     files: list[str] = []
+    linked: list[str] = []
+    caches: list[str] = []
     room = _LIMIT
     for name in _usable(users.ignored(), users.directory, home):
         source, copy = users.directory / name, copies / name
@@ -39,7 +48,13 @@ def copy_extras(users: Tree, sandbox: Path, copies: Path) -> Extras:
         try:
             copy.parent.mkdir(parents=True, exist_ok=True)
             if _is_installed(source):
-                copy.symlink_to(source.resolve(), target_is_directory=True)
+                installed = source.resolve()
+                linked.append(str(installed))
+                if source.name == _MODULES:
+                    installed = _modules(installed, home / "modules" / name, users, sandbox)
+                    caches += (str(installed / cache) for cache in _CACHES)
+                    linked.append(str(installed))
+                copy.symlink_to(installed, target_is_directory=True)
             elif (size := _size(source, room)) <= room:
                 room -= size
                 _copy(source, copy)
@@ -54,7 +69,9 @@ def copy_extras(users: Tree, sandbox: Path, copies: Path) -> Extras:
         for name in _usable(users.beside(), users.directory, home)
         for below in _empty_directories(users.directory, name)
     ]
-    extras = Extras(files=tuple(files), empty=tuple(empty))
+    extras = Extras(
+        files=tuple(files), empty=tuple(empty), linked=tuple(linked), caches=tuple(caches)
+    )
     _put(extras, sandbox, copies)
     return extras
 
@@ -63,7 +80,39 @@ def restore_extras(extras: Extras, sandbox: Tree, copies: Path) -> None:
     """Make everything beside a candidate in the sandbox as it was in the beginning."""
     for name in sandbox.beside():
         _clear(name, extras, sandbox.directory)
+    for cache in map(Path, extras.caches):
+        remove(cache)
+        cache.mkdir()
     _put(extras, sandbox.directory, copies)
+
+
+def _modules(installed: Path, modules: Path, users: Tree, sandbox: Path) -> Path:
+    """Make a directory of links to installed packages, with caches of its own.
+
+    Commands may not write in the user's packages, but many tools keep their caches there. Packages
+    that are links into the project, as those of a workspace, lead to the candidate's files.
+    """
+    modules.mkdir(parents=True)
+    for entry in installed.iterdir():
+        if entry.name.startswith("@") and entry.is_dir() and not entry.is_symlink():
+            (modules / entry.name).mkdir()
+            for package in entry.iterdir():
+                _link_package(package, modules / entry.name / package.name, users, sandbox)
+        elif entry.name not in _CACHES:
+            _link_package(entry, modules / entry.name, users, sandbox)
+    for cache in _CACHES:
+        (modules / cache).mkdir()
+    return modules
+
+
+def _link_package(package: Path, link: Path, users: Tree, sandbox: Path) -> None:
+    target = package
+    if package.is_symlink():
+        own = package.resolve()
+        top = users.directory.resolve()
+        if own.is_relative_to(top) and _MODULES not in own.relative_to(top).parts:
+            target = sandbox / own.relative_to(top)
+    link.symlink_to(target, target_is_directory=True)
 
 
 def _put(extras: Extras, sandbox: Path, copies: Path) -> None:

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from fnmatch import fnmatchcase, translate
 from pathlib import Path, PurePosixPath
 
+from runtrue.sandbox.configured_tests import configured_tests
 from runtrue.settings_file import read_settings, subtable
 
 _JAVASCRIPT = ("js", "jsx", "mjs", "cjs", "ts", "tsx", "mts", "cts")
@@ -17,8 +18,11 @@ _JAVASCRIPT = ("js", "jsx", "mjs", "cjs", "ts", "tsx", "mts", "cts")
 TESTS = (
     *("test_*.py", "*_test.py", "tests.py"),
     *(f"*.{word}.{end}" for word in ("test", "spec") for end in _JAVASCRIPT),
+    *(f"*{join}{word}.{end}" for join in "-_" for word in ("test", "spec") for end in _JAVASCRIPT),
     *("*_test.go", "*Test.java", "*Tests.java", "*IT.java"),
 )
+#: Tests, if they lie at the top of a project: below, they may be a part of the program.
+_AT_THE_TOP = re.compile(rf"(?:tests?|specs?)\.(?:{'|'.join((*_JAVASCRIPT, 'py'))})")
 #: Suffixes of code below a directory of tests, and names of files that only prepare tests.
 _CODE = frozenset({".py", ".go", ".rs", ".java", *(f".{end}" for end in _JAVASCRIPT)})
 _PREPARES = re.compile(
@@ -32,6 +36,7 @@ _AROUND = (
     *("tox.ini", "setup.cfg", "pyproject.toml", "noxfile.py", ".coveragerc"),
     *("ruff.toml", ".ruff.toml", "mypy.ini", ".mypy.ini", "runtrue.toml"),
     *(".eslintrc*", "eslint.config.*", ".prettierrc*", "jest.config.*", ".mocharc.*"),
+    *("ava.config.*", ".taprc", "jasmine.json", ".c8rc*", ".nycrc*"),
     *("vitest.config.*", "vitest.workspace.*", "vite.config.*"),
     *("build.gradle*", "settings.gradle*"),
     # Imported by every Python interpreter that starts, before anything else.
@@ -75,6 +80,7 @@ def is_judge(file: str, patterns: Iterable[str] = ()) -> bool:
     path = PurePosixPath(file)
     return (
         _NAMED.match(path.name) is not None
+        or _AT_THE_TOP.fullmatch(file) is not None
         or not DIRECTORIES.isdisjoint(path.parts[:-1])
         or _LOADED_FIRST.fullmatch(file) is not None
         or any(fnmatchcase(file, pattern) for pattern in patterns)
@@ -86,7 +92,7 @@ def is_test(file: str) -> bool:
     path = PurePosixPath(file)
     if any(fnmatchcase(path.name, name) for name in _AROUND):
         return False
-    if any(fnmatchcase(path.name, name) for name in TESTS):
+    if any(fnmatchcase(path.name, name) for name in TESTS) or _AT_THE_TOP.fullmatch(file):
         return True
     below = not _TEST_DIRECTORIES.isdisjoint(path.parts[:-1])
     return below and path.suffix in _CODE and not _PREPARES.fullmatch(path.name)
@@ -109,20 +115,29 @@ def judges_of_command(command: str, directory: Path) -> tuple[str, ...]:
         if _JUDGING_NAME.search(PurePosixPath(word).name) and _is_there(word, directory)
     }
     tests = set(_pytest_names(directory)) if "pytest" in command else set()
-    # Wherever they lie, and whether they are there yet: `make -C part test` reads part/Makefile,
+    # Wherever they are, and whether they are there yet: `make -C part test` reads part/Makefile,
     # and a GNUmakefile is read before the Makefile that was there.
     files = named | runner_files | tests
-    return tuple(sorted(f"{place}{file}" for file in files for place in ("", "*/")))
+    anywhere = (f"{place}{file}" for file in files for place in ("", "*/"))
+    at_the_top = (f.name for f in directory.iterdir() if _AT_THE_TOP.fullmatch(f.name))
+    return tuple(sorted({*anywhere, *at_the_top, *configured_tests(command, directory)}))
 
 
 def _pytest_names(directory: Path) -> Iterator[str]:
     """Return the patterns for test files in a project's configuration of pytest."""
     for file, tables in _PYTEST_FILES.items():
-        wanted = subtable(read_settings(directory / file), *tables).get("python_files")
-        names = wanted.split() if isinstance(wanted, str) else wanted
-        names = [n for n in names if isinstance(n, str)] if isinstance(names, list) else []
+        settings = subtable(read_settings(directory / file), *tables)
         # A pattern for every module, as `*.py`, does not tell tests from the program.
+        names = _words(settings.get("python_files"))
         yield from (name for name in names if not fnmatchcase("a.py", name))
+        # Doctests of the program may be among the paths.
+        paths = (PurePosixPath(path) for path in _words(settings.get("testpaths")))
+        yield from (f"{path}/*" for path in paths if _JUDGING_NAME.search(path.name))
+
+
+def _words(value: object) -> list[str]:
+    words = value.split() if isinstance(value, str) else value
+    return [word for word in words if isinstance(word, str)] if isinstance(words, list) else []
 
 
 def _is_there(word: str, directory: Path) -> bool:

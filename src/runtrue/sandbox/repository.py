@@ -85,16 +85,22 @@ def head_of(project: Path, revision: str = "HEAD") -> str:
         return run_git("hash-object", "-w", "-t", "tree", "--stdin", cwd=project, stdin="").strip()
 
 
-def changes_since(top: Path, commit: str) -> dict[str, tuple[int, ...]]:
-    """Return the lines by file, from the top, that are new or changed since a commit."""
-    names = run_git("diff", "--name-only", "-z", "--no-renames", commit, cwd=top)
+def changes_since(top: Path, commit: str, staged: str | None = None) -> dict[str, tuple[int, ...]]:
+    """Return the lines by file, from the top, that are new or changed since a commit.
+
+    Compared are the files as they are, those that git does not know included; or a `staged` tree.
+    """
+    sides = (commit,) if staged is None else (commit, staged)
+    names = run_git("diff", "--name-only", "-z", "--no-renames", *sides, cwd=top)
     changed: dict[str, tuple[int, ...]] = {}
     for file in filter(None, names.split("\0")):
-        if not (top / file).is_file():
+        if staged is None and not (top / file).is_file():
             changed[file] = ()
             continue
-        patch = run_git("--literal-pathspecs", "diff", *LINE_OPTIONS, commit, "--", file, cwd=top)
+        patch = run_git("--literal-pathspecs", "diff", *LINE_OPTIONS, *sides, "--", file, cwd=top)
         changed[file] = tuple(sorted(changed_lines_in(patch)))
+    if staged is not None:
+        return changed
     new = run_git("ls-files", "--others", "--exclude-standard", "-z", cwd=top)
     for file in filter(None, new.split("\0")):
         changed[file] = tuple(range(1, min(_count(top / file), _LONGEST) + 1))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -28,6 +29,7 @@ class GitSandbox(TreeSandbox):
     """A working tree with a repository of its own, or a copy where the project has none.
 
     `kind` forces `worktree` or `copy`. A working tree is on the branch `branch`, if that is given.
+    `staged` is the tree of the user's repository to begin with, in place of the files as they are.
     """
 
     def __init__(
@@ -37,6 +39,7 @@ class GitSandbox(TreeSandbox):
         *,
         kind: str | None = None,
         branch: str | None = None,
+        staged: str | None = None,
         pass_environment: tuple[str, ...] = (),
         judges: tuple[str, ...] = (),
         isolation: Isolation = DEFAULT_ISOLATION,
@@ -50,6 +53,7 @@ class GitSandbox(TreeSandbox):
         )
         self._wanted_kind = kind
         self._branch = branch
+        self._staged = staged
         self._applier = Applier(home)
         self._files = home / "tree"
         #: The candidate that the files are certain to be, as long as nobody has asked for them.
@@ -70,10 +74,14 @@ class GitSandbox(TreeSandbox):
         else:
             top, git_dir = self._project, self._make_store()
         users = self._users_tree(top, git_dir, "base-index")
-        if kind == "worktree":
-            # The user's own index knows which files count although git ignores them.
-            users.begin_with_entries(run_git("ls-files", "--stage", "-z", cwd=top))
-        base = users.snapshot()
+        if self._staged is not None:
+            users.begin_with(self._staged)
+            base = self._staged
+        else:
+            if kind == "worktree":
+                # The user's own index knows which files count although git ignores them.
+                users.begin_with_entries(run_git("ls-files", "--stage", "-z", cwd=top))
+            base = users.snapshot()
         commit = users.commit(base, _AS_FOUND)
         if kind == "worktree":
             self._clone(git_dir, commit)
@@ -89,10 +97,8 @@ class GitSandbox(TreeSandbox):
 
     def _linked(self, extras: Extras) -> Iterator[str]:
         """Return the targets of extras that are links, with the base of virtual environments."""
-        for name in extras.files:
-            copy = self._copies / name
-            if copy.is_symlink() and copy.is_dir():
-                yield from map(str, environment_paths(copy.resolve()))
+        for path in extras.linked:
+            yield from map(str, environment_paths(Path(path)))
 
     def _clone(self, git_dir: Path, commit: str) -> None:
         """Make a working tree with a repository that borrows the objects of the user's.
@@ -206,6 +212,24 @@ class GitSandbox(TreeSandbox):
                 self._move(lock)
         return files
 
+    def patched(self, patch: Path) -> str:
+        """Return the candidate that a patch makes of the user's files, as they are now.
+
+        Raises SandboxError if they are not those that the patch was made from.
+        """
+        tree, text = self._made(), patch.read_text("utf-8", "surrogateescape")
+        conflict = SandboxError(
+            f"not applied: files in {self.top} changed since the run; merge {patch} by hand"
+        )
+        try:
+            tree.git("apply", "--whitespace=nowarn", str(patch))
+        except SandboxError as error:
+            raise conflict from error
+        candidate = self.snapshot()
+        if _without_ids(self.diff(candidate)) != _without_ids(text):
+            raise conflict
+        return candidate
+
     def demand_leaving(self, candidate: str) -> None:
         """Raise RefusedFiles, with a finding for each, for files that must not be applied."""
         disguised = self._tree.disguised()
@@ -281,3 +305,8 @@ def _is_in_the_way(line: str, own: str) -> bool:
     _, _, rest = line.partition(" ")
     name = rest.partition(" ")[0]
     return f"{name}/".startswith(f"{own}/") or f"{own}/".startswith(f"{name}/")
+
+
+def _without_ids(patch: str) -> str:
+    """Return a patch whose ids of contents have one length: git shortens them as it likes."""
+    return re.sub(r"^index (\w{7})\w*\.\.(\w{7})\w*", r"index \1..\2", patch, flags=re.MULTILINE)

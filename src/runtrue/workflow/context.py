@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     import httpx2
 
     from runtrue.workflow.calls import Calls
+    from runtrue.workflow.file_access import FileAccess
     from runtrue.workflow.mcp import Sessions
     from runtrue.workflow.registry import Registry
 
@@ -30,6 +31,8 @@ class Surroundings:
     #: The folder of the workflow's file, where relative paths of other workflows begin.
     base: Path
     environment: Mapping[str, str] = field(default_factory=lambda: os.environ)
+    #: The task, or the inputs, as a person gave them: files that they name may be reached.
+    named: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)
@@ -40,6 +43,7 @@ class _Open:
     http: httpx2.AsyncClient | None = None
     sessions: Sessions | None = None
     private: Path | None = None
+    files: FileAccess | None = None
 
 
 class Context:
@@ -104,6 +108,14 @@ class Context:
             self._open.sessions = Sessions(servers, environment=self.environment)
             self._open.stack.push_async_callback(self._open.sessions.close)
         return self._open.sessions
+
+    def files(self) -> FileAccess:
+        """Return the files that the run may reach."""
+        if self._open.files is None:
+            from runtrue.workflow.file_access import FileAccess
+
+            self._open.files = FileAccess.of(self)
+        return self._open.files
 
     def private(self) -> Path:
         """Return a directory for files that the run's commands need while they run."""

@@ -6,7 +6,7 @@ the first failure that no edge handles, with everything that came before it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -65,6 +65,10 @@ class WorkflowRequest:
     directory: str
     ir: dict[str, Any]
     inputs: dict[str, Any]
+    #: The inputs that were given, not taken from their defaults.
+    given: tuple[str, ...] = ()
+    #: A person gave the params of the node, too: it is no workflow that a machine may have written.
+    is_typed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +110,8 @@ async def execute_workflow(
     registry = registry or Registry.here()
     workflow, parsed = checked(ir, registry)
     inputs = prepare_inputs(parsed.inputs, params or {}, stdin=None, from_text=False)
-    context = Context(surroundings_of(registry, workflow.path, environment))
+    named = tuple(texts_in(params or {}))
+    context = Context(surroundings_of(registry, workflow.path, environment, named))
     context.redactor.add(*secret_texts(redact_workflow(workflow, parsed, inputs, registry).secrets))
     async with opened(context):
         return await execute(parsed, inputs, context, listeners)
@@ -154,10 +159,12 @@ def start_workflow(
     registry: Registry,
     stdin: str | None = None,
     from_text: bool = False,
+    is_typed: bool = False,
 ) -> Started:
     """Record a new run of a valid workflow with inputs that fit, for a dispatcher to run.
 
     With `from_text` the inputs are what a person typed, and are read by their declared types.
+    A file that a given input names may be reached; with `is_typed`, any that the workflow names.
     """
     workflow, parsed = checked(ir, registry)
     inputs = prepare_inputs(parsed.inputs, given, stdin=stdin, from_text=from_text)
@@ -168,6 +175,8 @@ def start_workflow(
         directory=str(registry.directory),
         ir=sealed.ir,
         inputs=sealed.inputs,
+        given=tuple(given),
+        is_typed=is_typed,
     )
     run_id = journal.create(KIND, workflow.name, msgspec.to_builtins(request))
     return Started(run_id, sealed.secrets)
@@ -189,7 +198,10 @@ def prepare_workflow(
     except KeyError as error:
         raise UsageError(_lost_secret(run, request, str(error.args[0]))) from error
     path = Path(request.path) if request.path else None
-    surroundings = surroundings_of(registry, path, environment)
+    given = {name: inputs[name] for name in request.given if name in inputs}
+    typed = [node.params for node in parsed.nodes] if request.is_typed else []
+    named = tuple(texts_in([given, typed]))
+    surroundings = surroundings_of(registry, path, environment, named)
     redactor = SecretRedactor(secret_texts(found))
 
     flow, store = assemble(parsed, surroundings), dict(inputs)
@@ -221,13 +233,32 @@ def report_so_far(journal: Journal, run: RunRow) -> WorkflowReport:
 
 
 def surroundings_of(
-    registry: Registry, path: Path | None, environment: Mapping[str, str] | None
+    registry: Registry,
+    path: Path | None,
+    environment: Mapping[str, str] | None,
+    named: tuple[str, ...] = (),
 ) -> Surroundings:
-    """Return the surroundings of a workflow that was read from the file `path`, or from none."""
+    """Return the surroundings of a workflow that was read from the file `path`, or from none.
+
+    `named` are the texts of a person, who may name files in them.
+    """
     base = path.parent if path else registry.directory
     if environment is None:
-        return Surroundings(registry, base)
-    return Surroundings(registry, base, environment)
+        return Surroundings(registry, base, named=named)
+    return Surroundings(registry, base, environment, named)
+
+
+def texts_in(value: Any) -> Iterator[str]:
+    """Yield the texts in a value, at any depth."""
+    waiting = [value]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, str):
+            yield one
+        elif isinstance(one, Mapping):
+            waiting.extend(one.values())
+        elif isinstance(one, list | tuple):
+            waiting.extend(one)
 
 
 def _lost_secret(run: RunRow, request: WorkflowRequest, placeholder: str) -> str:

@@ -38,18 +38,20 @@ async def try_workflow(
     calls: Calls | None = None,
     seconds: float | None = None,
     run_id: str = "",
+    named: tuple[str, ...] = (),
 ) -> WorkflowResult:
     """Run a candidate once as it is, unchecked; whatever is wrong with it is in the result.
 
     What cannot be put together fails with the category `compile`, inputs that do not fit with
     `bad_input`, and what is not over after so many `seconds` with `deadline`; the store is then as
-    it was. This is one attempt of `calls`: what it holds is not called again.
+    it was. This is one attempt of `calls`: what it holds is not called again. `named` are the texts
+    of a person, who may name files in them.
     """
     workflow = Workflow.of(ir)
     try:
         parsed = parse_ir(workflow)
         inputs = prepare_inputs(parsed.inputs, params, stdin=None, from_text=False)
-        surroundings = surroundings_of(registry, workflow.path, environment)
+        surroundings = surroundings_of(registry, workflow.path, environment, named)
         context = Context(surroundings, run_id=run_id, calls=calls)
         context.redactor.add(
             *secret_texts(redact_workflow(workflow, parsed, inputs, registry).secrets)

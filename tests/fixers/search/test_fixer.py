@@ -19,6 +19,7 @@ from tests.loop.make import finding
 
 PYTEST = CommandCheck(name="tests", command="python -m pytest -q")
 LINT = CommandCheck(name="lint", command="ruff check .")
+HERE = Path()
 NO_OFFERS = Offers(edits=set())
 
 
@@ -63,7 +64,7 @@ def test_asked_again_it_has_its_next_best_and_then_nothing() -> None:
     report = SearchReport(solutions=[solution("one", 0.6), solution("two", 0.3)], tried=7)
     offered: list[Proposal] = []
     for _ in range(3):
-        offered.append(fixer._proposal(report, Offers.of(history_of(*offered))))
+        offered.append(fixer._proposal(report, Offers.of(history_of(*offered)), HERE))
     assert [one.texts for one in offered] == [{"a.py": "one"}, {"a.py": "two"}, {}]
     assert offered[0].description == "made one (7 edits tried; 1 more would pass; confidence 0.60)"
 
@@ -72,7 +73,7 @@ def test_what_is_not_sure_is_left_to_a_stronger_fixer_and_proposed_when_asked_ag
     fixer = SearchFixer((PYTEST,), SearchConfig(confidence=0.5), stronger=True)
     report = SearchReport(solutions=[solution("maybe", 0.4)], tried=7)
     offers = Offers(edits=set())
-    first, second = fixer._proposal(report, offers), fixer._proposal(report, offers)
+    first, second = (fixer._proposal(report, offers, HERE) for _ in range(2))
     assert first.texts == {}
     assert first.description == (
         "1 edit would pass, but none is sure; the likeliest: made maybe (confidence 0.40)"
@@ -83,7 +84,10 @@ def test_what_is_not_sure_is_left_to_a_stronger_fixer_and_proposed_when_asked_ag
 def test_a_doubtful_patch_says_so() -> None:
     fixer = SearchFixer((PYTEST,), SearchConfig())
     report = SearchReport(solutions=[solution("x", 0.05, doubt="drops a check")], tried=1)
-    assert "look at it closely: it drops a check" in fixer._proposal(report, NO_OFFERS).description
+    assert (
+        "look at it closely: it drops a check"
+        in fixer._proposal(report, NO_OFFERS, HERE).description
+    )
 
 
 @pytest.mark.parametrize(
@@ -116,7 +120,7 @@ def test_a_doubtful_patch_says_so() -> None:
 def test_in_vain_it_says_what_was_tried_and_where_it_would_look(
     report: SearchReport, said: str
 ) -> None:
-    proposal = SearchFixer((PYTEST,), SearchConfig())._proposal(report, NO_OFFERS)
+    proposal = SearchFixer((PYTEST,), SearchConfig())._proposal(report, NO_OFFERS, HERE)
     assert proposal.texts == {}
     assert proposal.description == said
 

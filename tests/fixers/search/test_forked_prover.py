@@ -262,6 +262,8 @@ def test_the_baseline_tells_outcomes_lines_and_both_sides(tmp_path: Path) -> Non
     baseline = baseline_of(tmp_path, SHOP_FILES)
     total, nothing = case(baseline, "test_total"), case(baseline, "test_nothing")
     assert (total.passed, nothing.passed) == (False, True)
+    assert total.lines
+    assert nothing.lines
     assert total.lines["shop.py"] == {2, 3, 4, 5}
     assert nothing.lines["shop.py"] == {2, 3, 5}
     assert baseline.imported["shop.py"] == {1}
@@ -377,7 +379,7 @@ def test_a_test_that_does_not_end_is_stopped_where_it_is(tmp_path: Path) -> None
     assert failure is not None
     assert failure.timed_out
     assert failure.frames[-1].file == "app.py"
-    assert case(baseline, "test_wait").lines["app.py"] == {2, 3, 4}
+    assert (case(baseline, "test_wait").lines or {})["app.py"] == {2, 3, 4}
     assert (same.end, same.killer) == (End.TIMEOUT, "test_app.py::test_wait")
     assert fixed.end is End.PASSED
 

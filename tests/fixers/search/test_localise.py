@@ -47,3 +47,16 @@ def test_lines_that_ran_on_import_are_suspected_a_little() -> None:
     baseline = Baseline(cases=(case("t", 4, passed=False),), imported={"app.py": frozenset({1, 2})})
     found = suspicion(baseline, ["t"], ["app.py"])
     assert 0 < found.of("app.py", 1) < found.of("app.py", 4)
+
+
+def test_a_module_that_only_the_failing_test_imports_is_not_suspect_for_that() -> None:
+    cases = (case("good", 5), case("bad", 1, 2, 5, passed=False, frame=2))
+    found = suspicion(Baseline(cases=cases), ["bad"], ["app.py"], {"app.py": {1, 2, 3}})
+    assert 0 < found.of("app.py", 1) < found.of("app.py", 5)
+    assert found.of("app.py", 2) == 1.0, "it raised there"
+
+
+def test_a_test_that_was_not_traced_speaks_for_no_line() -> None:
+    untraced = MeasuredTest(test="t", passed=True, seconds=0.01, lines=None)
+    found = suspicion(Baseline(cases=(untraced, case("bad", 1, passed=False))), ["bad"], ["app.py"])
+    assert found.of("app.py", 1) == 1.0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from runtrue.fixers.search.offers import Offers, digest_of
+from runtrue.fixers.search.offers import Offers, digest_of, text_digest
 from runtrue.loop import Answer, Attempt, Fix, FixPart, History, Proposal, Reason, Rejection
 
 ONE, TWO = {"a.py": "1", "b.py": "2"}, {"a.py": "2", "b.py": "2"}
@@ -65,3 +65,25 @@ def test_an_edit_refused_for_its_files_is_new_once_a_person_has_allowed_more() -
     assert Offers.of(_refused(_offer(ONE), guidance)).edits
     assert Offers.of(_refused(_offer(ONE), too_early)).edits
     assert not Offers.of(_refused(_offer(ONE), allowed)).edits
+
+
+def _vain(**more: object) -> Proposal:
+    searched = {"tests": ["t"], "files": {"a.py": text_digest("1")}}
+    return Proposal(description="", texts={}, trace={"searched": searched, "solutions": [], **more})
+
+
+def test_a_search_in_vain_is_not_repeated_on_the_same_files_and_tests() -> None:
+    (search,) = Offers.of(history_of(_vain())).in_vain
+    assert search.would_repeat({"t"}, lambda file: "1")
+    assert not search.would_repeat({"t"}, lambda file: "2")
+    assert not search.would_repeat({"t", "u"}, lambda file: "1")
+
+
+def test_a_search_that_found_something_may_find_more() -> None:
+    assert not Offers.of(history_of(_vain(solutions=[{"says": "x"}]))).in_vain
+
+
+def test_a_search_in_vain_is_repeated_once_a_person_has_allowed_more() -> None:
+    allowed = Answer(text="", attempts=2, rejections=0, allowed=("a.py",))
+    history = history_of(_vain())
+    assert not Offers.of(History(attempts=history.attempts, answers=(allowed,))).in_vain

@@ -126,3 +126,16 @@ def test_a_mark_of_the_byte_order_stays_where_it_is() -> None:
     assert texts(proposals(marked), marked) == ["\ufeff" + one for one in texts(proposals())]
     alone = "\ufeffx = math.sqrt(2)\n"
     assert "\ufeffimport math\nx = math.sqrt(2)\n" in texts(proposals(alone), alone)
+
+
+def test_a_function_whose_edits_change_nothing_comes_later() -> None:
+    two = SHOP + SHOP.replace("total", "least").split('"""Prices of a shop."""')[1]
+    found = proposals(two)
+    last = two.count("\n") // 2
+    lines: list[int] = []
+    for one in found.singles():
+        lines.append(one.edits[0].line)
+        found.learn(one, changes=lines[-1] > last, fixes=False)
+    halves = lines[: len(lines) // 2], lines[len(lines) // 2 :]
+    later = [sum(line > last for line in half) / len(half) for half in halves]
+    assert later[0] > 2 * later[1]

@@ -6,7 +6,8 @@ from dataclasses import replace
 
 from runtrue.fixers.search.edit import Edit, Splice
 from runtrue.fixers.search.proposals import EditSet
-from runtrue.fixers.search.rank import rank_edits
+from runtrue.fixers.search.rank import rank_edits, shortest_difference
+from runtrue.loop import Example
 
 
 def candidate(name: str, cost: float, doubt: str | None = None) -> EditSet:
@@ -56,7 +57,7 @@ def test_of_those_that_behave_alike_the_one_that_changes_fewer_places_is_ahead()
 
 def test_an_unlikely_edit_is_not_sure_for_being_the_only_one() -> None:
     likely, unlikely = (rank_edits([candidate("a", cost)], [None])[0] for cost in (-0.5, 2.5))
-    assert likely.confidence > 0.85
+    assert likely.confidence > 0.8
     assert unlikely.confidence < 0.35
 
 
@@ -84,6 +85,34 @@ def test_confidences_are_shares_and_never_certain() -> None:
 
 
 def test_one_test_is_less_to_rely_on_than_many() -> None:
-    few, many = (rank_edits([candidate("a", -2.0)], [("1",)], tests=count) for count in (1, 9))
+    pair, same = [candidate("a", -2.0), candidate("b", -2.0)], [("1",), ("1",)]
+    few, many = (rank_edits(pair, same, tests=count) for count in (1, 9))
     assert few[0].confidence == 0.5
     assert many[0].confidence == 0.9
+
+
+def test_an_edit_is_not_surer_for_being_the_only_one_that_passes() -> None:
+    alone = rank_edits([candidate("a", -9.0)], [("1",)], tests=99, failing=9)
+    supported = rank_edits(
+        [candidate("a", -9.0), candidate("b", -9.0)], [("1",), ("1",)], tests=99, failing=9
+    )
+    assert alone[0].confidence < 0.9 <= supported[0].confidence
+
+
+def test_a_number_that_fits_the_one_failing_test_is_not_sure() -> None:
+    def sure(kind: str, failing: int) -> float:
+        one = candidate("a", -9.0)
+        edit = replace(one.edits[0], kind=kind)
+        pair = [replace(one, edits=(edit,)), candidate("b", -9.0)]
+        return rank_edits(pair, [("1",), ("1",)], tests=99, failing=failing)[0].confidence
+
+    assert sure("arithmetic", 1) < sure("guard", 1) < 0.9
+    assert sure("arithmetic", 3) >= 0.9
+
+
+def test_the_shortest_call_that_a_test_can_make_tells_two_edits_apart() -> None:
+    calls = [("", "Cart.f(1)"), ("shop", "f(1000)"), ("shop", "f(1)"), ("shop", "f(0)")]
+    example = shortest_difference(("1", "2", "3", "not tried"), ("9", "9", "9", "9"), calls)
+    assert example == Example(call="f(1)", module="shop", gives="9", instead="3")
+    assert shortest_difference(("1",), ("1",), calls) is None
+    assert shortest_difference(None, ("1",), calls) is None

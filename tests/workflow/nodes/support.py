@@ -20,13 +20,18 @@ from runtrue.workflow.templates import compile_template
 
 
 def make_context(
-    directory: Path, environment: Mapping[str, str] | None = None, *, run_id: str = ""
+    directory: Path,
+    environment: Mapping[str, str] | None = None,
+    *,
+    run_id: str = "",
+    named: tuple[str, ...] = (),
 ) -> Context:
     registry = Registry(Home(directory / ".runtrue"), directory)
     surroundings = Surroundings(
         registry=registry,
         base=directory,
         environment={"PATH": os.environ["PATH"], **(environment or {})},
+        named=named,
     )
     return Context(surroundings, run_id=run_id)
 

@@ -144,11 +144,11 @@ def test_the_encoding_can_be_chosen(tmp_path: Path) -> None:
     assert read(tmp_path, "file", encoding="latin-1") == "é"
 
 
-@pytest.mark.parametrize("path", ["sub/file", "./sub/../sub/file", "{here}/sub/file", "~/file"])
+@pytest.mark.parametrize("path", ["sub/file", "./sub/../sub/file", "{here}/sub/file", "~/sub/file"])
 def test_paths_are_relative_to_the_directory_of_the_run(path: str, tmp_path: Path) -> None:
     (tmp_path / "sub").mkdir()
     (tmp_path / "sub" / "file").write_text("x")
-    context = support.make_context(tmp_path, {"HOME": str(tmp_path / "sub")})
+    context = support.make_context(tmp_path, {"HOME": str(tmp_path)})
     params = {"file_path": path.replace("{here}", str(tmp_path))}
     assert support.run(READ, params, context) == {"content": "x"}
 
@@ -220,7 +220,6 @@ def test_what_is_not_a_file_is_left_alone(tmp_path: Path) -> None:
     assert read_fails(tmp_path, "pipe").category == "not_a_file"
     assert write_fails(tmp_path, "pipe", "x").category == "not_a_file"
     assert write_fails(tmp_path, "pipe", "x", append=True).category == "not_a_file"
-    assert write_fails(tmp_path, "/dev/null", "x").category == "not_a_file"
 
 
 def test_other_refusals_are_named_by_their_number(tmp_path: Path) -> None:

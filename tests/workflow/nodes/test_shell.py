@@ -108,9 +108,16 @@ def test_cwd_is_relative_to_the_directory_of_the_run(tmp_path: Path) -> None:
     (tmp_path / "a b" / "c").mkdir(parents=True)
     assert run(tmp_path, "pwd -P")["stdout"] == str(tmp_path.resolve())
     assert run(tmp_path, "pwd -P", cwd="a b/c")["stdout"] == str((tmp_path / "a b" / "c").resolve())
-    context = support.make_context(tmp_path, {"HOME": str(tmp_path / "a b")})
-    outputs = support.run(NODE, {"command": "pwd -P", "cwd": "~/c"}, context)
+    context = support.make_context(tmp_path, {"HOME": str(tmp_path)})
+    outputs = support.run(NODE, {"command": "pwd -P", "cwd": "~/a b/c"}, context)
     assert outputs["stdout"] == str((tmp_path / "a b" / "c").resolve())
+
+
+def test_a_command_runs_only_where_files_may_be_reached(tmp_path: Path) -> None:
+    (tmp_path / "work").mkdir()
+    failed = fail(tmp_path / "work", "touch x", cwd="..")
+    assert (failed.category, failed.fault) == ("refused_file", "human")
+    assert not (tmp_path / "x").exists()
 
 
 def test_a_missing_cwd_fails_with_what_there_is(tmp_path: Path) -> None:

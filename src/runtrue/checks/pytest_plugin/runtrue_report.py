@@ -8,10 +8,12 @@ the lines show how far it came and what was running.
 from __future__ import annotations  # any Python may be the project's
 
 import importlib.util
+import json
 import os
 import signal
 import sys
 import threading
+import time
 import traceback
 from collections.abc import Generator
 from typing import Any
@@ -23,6 +25,8 @@ _KEEP = 50_000
 #: How many characters of each side of a comparison are reported.
 _SIDE = 400
 _SECONDS = float(os.environ.get("RUNTRUE_TEST_SECONDS") or 0)
+#: The file with the tests that are to be run, where that is not all of them.
+_ONLY = os.environ.get("RUNTRUE_ONLY")
 
 # The configuration of the session that is reported: a test may run a pytest of its own in here.
 _reported: list[Any] = []
@@ -137,11 +141,33 @@ class _Limit:
         signal.signal(signal.SIGPROF, _too_long)
         # Again and again, for programs that catch everything.
         signal.setitimer(signal.ITIMER_PROF, _SECONDS, 1.0)
+        started = time.process_time()
         try:
             yield
         finally:
             signal.setitimer(signal.ITIMER_PROF, 0)
             signal.signal(signal.SIGPROF, signal.SIG_DFL)
+            item.runtrue_cpu = time.process_time() - started
+
+
+class _Selection:
+    """Leaves the tests of some functions, and no others, to be run."""
+
+    def __init__(self, file: str) -> None:
+        with open(file, encoding="utf-8") as names:
+            self.functions = {_function(name) for name in json.load(names)}
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_modifyitems(self, config: Any, items: Any) -> None:
+        left_out = [item for item in items if _function(item.nodeid) not in self.functions]
+        items[:] = [item for item in items if _function(item.nodeid) in self.functions]
+        if left_out:
+            config.hook.pytest_deselected(items=left_out)
+
+
+def _function(test: str) -> str:
+    """Return the id of a test without its parameters, whose names may change from run to run."""
+    return test.partition("[")[0]
 
 
 class _Reporter:
@@ -173,6 +199,8 @@ class _Reporter:
     @pytest.hookimpl(hookwrapper=True)
     def pytest_runtest_makereport(self, item: Any, call: Any) -> Generator[None, Any, None]:
         outcome = yield
+        if call.when == "call":
+            outcome.get_result().runtrue_cpu = getattr(item, "runtrue_cpu", 0.0)
         if call.excinfo is not None:
             error = outcome.get_result().runtrue = _exception(call.excinfo.value)
             if isinstance(call.excinfo.value, AssertionError) and self.compared is not None:
@@ -243,6 +271,7 @@ class _Reporter:
             when=when,
             outcome=outcome,
             seconds=getattr(report, "duration", 0.0),
+            cpu=getattr(report, "runtrue_cpu", 0.0),
             exception=getattr(report, "runtrue", None),
             text=_trim(getattr(report, "longreprtext", "")) if report.failed else "",
         )
@@ -317,6 +346,8 @@ def pytest_configure(config: Any) -> None:
             config.pluginmanager.register(_Reporter(config), "runtrue-reporter")
         if _SECONDS and hasattr(signal, "setitimer"):
             config.pluginmanager.register(_Limit(), "runtrue-limit")
+        if _ONLY:
+            config.pluginmanager.register(_Selection(_ONLY), "runtrue-selection")
         if _measurement is not None:
             config.pluginmanager.register(_measurement, "runtrue-measurement")
 

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from runtrue.cli.hooks.arranged import Arranged, only_here, read, shared_program, write
+from runtrue.cli.project import must_be_in_repository
 from runtrue.errors import UsageError
 
 _WORDS = ["gate", "--hook", "claude-code"]
@@ -30,6 +31,7 @@ class ClaudeCode:
 
     def install(self, project: Path) -> Arranged:
         """Add the hook to those that are there."""
+        must_be_in_repository(project)
         file, text, settings = _load(project)
         if any(True for _ in _ours(settings)):
             return Arranged(False, f"{file} has the hook already")

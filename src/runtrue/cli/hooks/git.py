@@ -1,4 +1,4 @@
-"""Git: a `pre-commit` script among the repository's hooks."""
+"""Git: a script among the repository's hooks, as `pre-commit` and as `pre-merge-commit`."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from pathlib import Path
 from runtrue.cli.hooks.arranged import Arranged, own_program, read, write
 from runtrue.errors import HostError, UsageError
 
+#: Git runs the second one in place of the first where a merge has no conflicts.
+_NAMES = ("pre-commit", "pre-merge-commit")
 _MARK = "# runtrue gate, by `runtrue gate --install git`; --uninstall removes it."
 _SCRIPT = """\
 #!/bin/sh
@@ -30,11 +32,11 @@ _OURS = re.compile(
 
 
 class Git:
-    """The hook that git runs before a commit is made; what it refuses is not committed."""
+    """The hooks that git runs before a commit or a merge is made; what they refuse is not made."""
 
     def install(self, project: Path) -> Arranged:
-        """Write the hook, unless there is another one."""
-        file, top = _place(project)
+        """Write the hooks, unless there are others."""
+        directory, top = _place(project)
         program = own_program()
         # Git runs it at the top, in whichever working tree.
         own = project.relative_to(top).as_posix()
@@ -44,44 +46,62 @@ class Git:
             words=shlex.join(program),
             project=shlex.quote(own),
         )
-        there = read(file)
-        if there == text:
-            return Arranged(False, f"{file} is the hook already")
-        if there is not None and not _OURS.fullmatch(there):
-            command = shlex.join([*program, "gate", "--hook", "git"])
-            raise UsageError(
-                f"{file} is a hook of somebody else's, so it is left alone; add this line to it: "
-                f"{command} || exit 1 (or, where it is pre-commit's, use --install pre-commit)"
-            )
-        if there is not None and (other := _guarded(there)) != own:
-            raise UsageError(
-                f"{file} is the hook of another project, {other}, and git has but one; use "
-                f"--install pre-commit for both, or take that one back first with "
-                f"`runtrue gate --uninstall git -- {shlex.quote(str(top / other))}`"
-            )
-        write(file, text, mode=0o755)
+        files = [directory / name for name in _NAMES]
+        for file in files:
+            _refuse_foreign(file, own, top, program)
+        missing = [file for file in files if read(file) != text]
+        if not missing:
+            return Arranged(False, f"{files[0]} is the hook already")
+        for file in missing:
+            write(file, text, mode=0o755)
         return Arranged(
             True,
-            f"wrote {file}: git commits when `runtrue gate` lets it (`git commit --no-verify` goes "
-            "around it); take it back with `runtrue gate --uninstall git`",
+            f"wrote {' and '.join(map(str, missing))}: git commits and merges when `runtrue gate` "
+            "lets it (`--no-verify` goes around it); take it back with "
+            "`runtrue gate --uninstall git`",
         )
 
     def remove(self, project: Path) -> Arranged:
-        """Remove the hook, if it is ours and nobody has edited it."""
-        file, top = _place(project)
-        there = read(file)
-        if there is None or _MARK not in there:
-            return Arranged(False, f"{file} is not runtrue's, or not there")
-        if not _OURS.fullmatch(there):
-            raise UsageError(
-                f"{file} was edited since it was installed, so it is left alone; take out of it "
-                "the lines with `runtrue gate`"
-            )
-        other = _guarded(there)
-        if other != project.relative_to(top).as_posix():
-            return Arranged(False, f"{file} is the hook of another project, {other}, and stays")
-        file.unlink()
-        return Arranged(True, f"removed {file}")
+        """Remove the hooks, if they are ours and nobody has edited them."""
+        directory, top = _place(project)
+        own = project.relative_to(top).as_posix()
+        said: list[str] = []
+        ours: list[Path] = []
+        for file in (directory / name for name in _NAMES):
+            there = read(file)
+            if there is None or _MARK not in there:
+                said.append(f"{file} is not runtrue's, or not there")
+            elif not _OURS.fullmatch(there):
+                raise UsageError(
+                    f"{file} was edited since it was installed, so it is left alone; take out of "
+                    "it the lines with `runtrue gate`"
+                )
+            elif (other := _guarded(there)) != own:
+                said.append(f"{file} is the hook of another project, {other}, and stays")
+            else:
+                ours.append(file)
+        for file in ours:
+            file.unlink()
+        if not ours:
+            return Arranged(False, said[0])
+        return Arranged(True, f"removed {' and '.join(map(str, ours))}")
+
+
+def _refuse_foreign(file: Path, own: str, top: Path, program: list[str]) -> None:
+    """Refuse to overwrite a hook of somebody else's, or of another project."""
+    there = read(file)
+    if there is not None and not _OURS.fullmatch(there):
+        command = shlex.join([*program, "gate", "--hook", "git"])
+        raise UsageError(
+            f"{file} is a hook of somebody else's, so it is left alone; add this line to it: "
+            f"{command} || exit 1 (or, where it is pre-commit's, use --install pre-commit)"
+        )
+    if there is not None and (other := _guarded(there)) != own:
+        raise UsageError(
+            f"{file} is the hook of another project, {other}, and git has but one; use "
+            f"--install pre-commit for both, or take that one back first with "
+            f"`runtrue gate --uninstall git -- {shlex.quote(str(top / other))}`"
+        )
 
 
 def _guarded(script: str) -> str:
@@ -91,7 +111,7 @@ def _guarded(script: str) -> str:
 
 
 def _place(project: Path) -> tuple[Path, Path]:
-    """The hook's file, and the top of the working tree."""
+    """The directory of the hooks, and the top of the working tree."""
     top = _git(project, "rev-parse", "--show-toplevel")
     if top is None:
         raise UsageError(f"{project} is in no git repository, which is where the hook would go")
@@ -104,7 +124,7 @@ def _place(project: Path) -> tuple[Path, Path]:
         )
     # Asked at the top: that is what a relative core.hooksPath is relative to.
     hooks = _git(Path(top), "rev-parse", "--git-path", "hooks") or ""
-    return (Path(top) / hooks).resolve() / "pre-commit", Path(top).resolve()
+    return (Path(top) / hooks).resolve(), Path(top).resolve()
 
 
 def _git(project: Path, *args: str) -> str | None:

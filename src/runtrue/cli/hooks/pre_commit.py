@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from runtrue.cli.hooks.arranged import Arranged, only_here, read, shared_program, write
+from runtrue.cli.project import must_be_in_repository
 from runtrue.errors import UsageError
-from runtrue.sandbox import repository_of
 
 _ID = "runtrue-gate"
 _NAME = ".pre-commit-config.yaml"
@@ -41,7 +41,7 @@ class PreCommit:
             return Arranged(False, f"{file} has the hook already")
         program = shared_program()
         # pre-commit runs it at the top.
-        words = [*program, "gate", *(("--", own) if own != "." else ())]
+        words = [*program, "gate", "--staged", *(("--", own) if own != "." else ())]
         entry = _ENTRY.format(id=_ID, entry=_scalar(shlex.join(words)))
         new = _added(text or "", entry, file)
         _check(new, text or "", file, more=_parse(f"repos:\n{entry}", file)["repos"])
@@ -71,7 +71,7 @@ class PreCommit:
 
 def _place(project: Path) -> tuple[Path, str]:
     """The configuration's file, and the project as seen from there."""
-    top = (repository_of(project) or project).resolve()
+    top = must_be_in_repository(project).resolve()
     return top / _NAME, project.resolve().relative_to(top).as_posix()
 
 

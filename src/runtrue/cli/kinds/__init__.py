@@ -99,6 +99,12 @@ class RunKind(Generic[R]):
         """Print what a yes or no is about, before it is asked for."""
 
 
+def is_yes_or_no(question: Question) -> bool:
+    """True if a yes or no is all that a question of the code loop asks for."""
+    asked = question.question
+    return bool(asked.get("apply")) or ("diff" in asked and asked.get("why") == "unsure")
+
+
 def kind_of(run: RunRow) -> RunKind[Any]:
     """Return the kind of a run."""
     if run.kind not in KINDS:

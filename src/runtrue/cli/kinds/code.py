@@ -10,10 +10,11 @@ from typing import Any
 
 import click
 
-from runtrue.cli.kinds import RunKind
+from runtrue.cli.kinds import RunKind, is_yes_or_no
 from runtrue.cli.repair import (
     WHY,
     RepairNarrator,
+    confidence_line,
     print_findings,
     print_fix,
     print_verdict,
@@ -37,6 +38,11 @@ from runtrue.loop import FixPart
 
 #: Checks that say something also when they pass.
 _GATES = ("coverage", "test_kinds", "security")
+#: How many tests or files the end of a run names; all of them are in its JSON.
+_MOST_LINES = 10
+_BAD = ("failed", "error")
+#: How many tests a line names.
+_NAMED = 3
 _COLOURS = {"passed": "green", "waiting": "yellow", "running": "yellow"}
 
 
@@ -44,12 +50,39 @@ def _reason(report: CodeReport) -> list[str]:
     return [f"because: {report.skipped}"] if report.skipped else []
 
 
+def _why(report: CodeReport) -> str:
+    """Return in words why a run ended, or asks."""
+    if report.why == "nothing_usable" and report.restored:
+        return "the fixer changed only files that judge the fix"
+    return WHY.get(report.why, report.why) if report.why else ""
+
+
 def _regressions(report: CodeReport) -> list[str]:
-    return [f"broken by the fix: {case}" for case in report.regressions]
+    broken = [case for case in report.regressions if case not in set(report.vanished)]
+    lines = _few([f"broken by the fix: {case}" for case in broken])
+    if report.vanished:
+        count = len(report.vanished)
+        verb = "runs" if count == 1 else "run"
+        lines.append(f"{counted(count, 'test')} ran before the fix and no longer {verb}:")
+        lines += _few([f"  {case}" for case in report.vanished])
+    return lines
+
+
+def _restored(report: CodeReport) -> list[str]:
+    """Return which edits were undone; a fix that passed may have left the tests alone."""
+    if not report.restored or report.status == "passed":
+        return []
+    files = ", ".join(_few(list(report.restored)))
+    return [f"undone: edits to {files}. Tests and their settings judge the fix"]
+
+
+def _few(lines: list[str]) -> list[str]:
+    more = len(lines) - _MOST_LINES
+    return [*lines[:_MOST_LINES], f"… and {more} more"] if more > 0 else lines
 
 
 def _proof(report: CodeReport) -> list[str]:
-    if report.why not in ("passed", "flagged", "allowed"):
+    if report.why not in ("passed", "flagged", "allowed", "unsure", "agreed", "declined"):
         return []
     first, last = report.attempts[0], report.attempts[-1]
     lines = []
@@ -58,7 +91,8 @@ def _proof(report: CodeReport) -> list[str]:
         passed = verdict.cases.get("passed", 0)
         tests = f", {passed} passed" if passed else ""
         if verdict.known:
-            tests += f", {len(verdict.known)} failed before and still"
+            how = "failed before and still" if verdict.cases else "known before"
+            tests += f", {len(verdict.known)} {how}"
         fixed = len(before.findings) if before else 0
         change = f", {counted(fixed, 'finding')} repaired" if fixed else ""
         informational = verdict.mode == "informational"
@@ -68,6 +102,55 @@ def _proof(report: CodeReport) -> list[str]:
         lines.append(f"{verdict.check} {word}{tests}{change if verdict.passed else ''}{said}")
     lines += [f"flaky: {case} failed and passed unchanged" for case in report.flaky]
     return lines
+
+
+def _confidence(report: CodeReport) -> list[str]:
+    if report.confidence is None:
+        return []
+    # The reason names the first of them.
+    return [confidence_line(report), *(f"suspicious: {sign}" for sign in report.suspicious[1:])]
+
+
+def _alternatives(report: CodeReport) -> list[str]:
+    """Return an input for each other fix that passes, and what it gives there."""
+    lines = []
+    for one in report.alternatives:
+        call, gives, instead = one.example.call, one.example.gives, one.example.instead
+        lines.append(f"{one.number}. {one.says} (confidence {one.confidence:.2f})")
+        lines.append(f"   {call}: {gives}, and not {instead} as above")
+    return [f"{counted(len(report.alternatives), 'other edit')} would pass:", *lines] * bool(lines)
+
+
+def _test(report: CodeReport) -> list[str]:
+    test = report.proposed_test
+    return ["as a test:", *(f"  {line}" for line in test.splitlines())] if test else []
+
+
+def _gained(report: CodeReport) -> list[str]:
+    """Return what a run that failed has fixed all the same, and how to take that."""
+    if report.status == "running" or not (report.gained and report.patch):
+        return []
+    failing = sum(v.cases.get(o, 0) for v in report.attempts[0].verdicts for o in _BAD)
+    fixed = f"{len(report.gained)} of {counted(failing, 'failing test')} fixed"
+    tests = ", ".join(report.gained[:_NAMED]) + (" …" if len(report.gained) > _NAMED else "")
+    return [
+        f"{fixed}, nothing broken: {tests}",
+        f"to see it: runtrue runs diff {report.run_id}",
+        f"to take it: runtrue runs apply {report.run_id}",
+    ]
+
+
+def _reduced(report: CodeReport) -> list[str]:
+    """Return the places that a fix changes and that no failing test needs."""
+    fix = next((one.fix for one in reversed(report.attempts) if one.fix), None)
+    spare = [hunk for hunk in fix.hunks if not hunk.needed] if fix else []
+    if not spare:
+        return []
+    where = ", ".join(f"{hunk.file}:{hunk.line}" for hunk in spare[:_NAMED])
+    places = f"{counted(len(spare), 'place')} that no failing test needs: {where}"
+    if report.reduced_patch is None:
+        return [f"dropped {places}"]
+    return [f"it changes {places}", f"a smaller patch without: {report.reduced_patch}"]
 
 
 def _escalations(report: CodeReport) -> list[str]:
@@ -108,6 +191,18 @@ def _absent_fixers(report: CodeReport) -> list[str]:
     return [*tried, *(f"{skip.fixer}: {skip.reason}" for skip in skipped)]
 
 
+def _known(report: CodeReport) -> list[str]:
+    """Return how to have fixed what linters found before and nobody asked to fix."""
+    if report.status != "passed" or report.kind != "fix":
+        return []
+    last = report.attempts[-1].verdicts
+    linters = [verdict.check for verdict in last if verdict.known and not verdict.cases]
+    if not linters:
+        return []
+    options = " ".join(f"--check {shlex.quote(check)}" for check in linters)
+    return [f"findings known before are left as they are; to fix them: runtrue fix {options}"]
+
+
 def _next(report: CodeReport) -> list[str]:
     go_on = f"continue: runtrue runs resume {report.run_id}"
     if report.error:
@@ -129,6 +224,12 @@ def _next(report: CodeReport) -> list[str]:
     if report.status != "waiting":
         lines.append(f"every attempt: runtrue runs show {report.run_id}")
     return lines
+
+
+_PARTS = (
+    *(_reason, _regressions, _restored, _proof, _gained, _known, _reduced, _confidence),
+    *(_alternatives, _test, _escalations, _memory, _absent_fixers, _next),
+)
 
 
 class CodeNarrator(RepairNarrator):
@@ -185,12 +286,10 @@ class CodeKind(RunKind[CodeReport]):
         if said is not None:
             return said
         question = journal.open_question(run.id)
-        if question is None or not question.question.get("apply"):
+        if question is None or not is_yes_or_no(question):
             return ""
         if not can_ask:
-            raise UsageError(
-                f"run {run.id} asks whether to apply its diff: give --answer yes or --answer no"
-            )
+            raise UsageError(f"run {run.id} asks about its diff: give --answer yes or --answer no")
         return None
 
     def unapplied_patch(self, report: CodeReport) -> str | None:
@@ -199,17 +298,18 @@ class CodeKind(RunKind[CodeReport]):
 
     def print_report(self, report: CodeReport, *, asked: bool = False) -> None:
         """Print the diff, what remains, what was proven, and what to do next."""
-        if not asked and report.diff and report.status == "passed" and not report.applied:
+        is_offered = report.status == "passed" or report.why == "unsure"
+        if not asked and report.diff and is_offered and not report.applied:
             print_diff(report.diff)
         if report.findings:
             print_findings(report)
         status = report.status
-        summary = WHY.get(report.why, report.why) if report.why else ""
+        summary = _why(report)
         attempts = sum(not attempt.recheck for attempt in report.attempts)
         spent = f"{counted(attempts, 'attempt')}, {report.seconds:.1f} s"
         head = click.style(status, fg=_COLOURS.get(status, "red"), bold=True)
         click.echo(f"{head}: {summary} ({spent})" if summary else f"{head} ({spent})")
-        for part in (_reason, _regressions, _proof, _escalations, _memory, _absent_fixers, _next):
+        for part in _PARTS:
             for line in part(report):
                 click.echo(f"  {line}")
 
@@ -235,6 +335,13 @@ class CodeKind(RunKind[CodeReport]):
     def print_question(self, run_id: str, question: Question | None) -> None:
         """Print what a waiting run wants, and how to answer."""
         asked = question.question if question else {}
+        if asked.get("why") == "unsure":
+            click.echo(f"  read the diff: {asked['patch']}")
+            click.echo(f"  it is right: runtrue runs resume {run_id} --answer yes")
+            click.echo(f"  it is not: runtrue runs resume {run_id} --answer no")
+            if asked["alternatives"]:
+                click.echo(f"  another one is: runtrue runs resume {run_id} --answer NUMBER")
+            return
         if asked.get("apply"):
             click.echo(f"  apply the diff: runtrue runs resume {run_id} --answer yes")
             return
@@ -246,5 +353,5 @@ class CodeKind(RunKind[CodeReport]):
     def print_offer(self, report: CodeReport, question: Question) -> None:
         """Print the diff that may be applied, and what the checks said of it."""
         print_diff(question.question["diff"])
-        for line in _proof(report):
+        for line in (*_proof(report), *_confidence(report), *_alternatives(report)):
             click.echo(line)

@@ -12,12 +12,14 @@ from runtrue._lazy import lazy_exports
 
 if TYPE_CHECKING:
     from runtrue.fixers.search.fixer import SearchFixer
+    from runtrue.fixers.search.mutants import MutantReport, try_mutants
     from runtrue.fixers.search.report import Searching
 
 __all__ = lazy_exports(
     __name__,
     {
         "fixer": "SearchFixer",
+        "mutants": "MutantReport try_mutants",
         "report": "Searching",
     },
 )

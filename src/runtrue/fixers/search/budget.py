@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 @dataclass(slots=True)
 class SearchBudget:
-    """The rest for all searches of one proposal. Time runs once the tests have run as they are."""
+    """The rest for all searches of one proposal. Time runs as soon as the first of them begins."""
 
     seconds: float
     candidates: int
@@ -19,15 +19,10 @@ class SearchBudget:
         """Seconds; all of them until time runs."""
         return self.seconds if self._until is None else self._until - time.monotonic()
 
-    @property
-    def has_begun(self) -> bool:
-        """True if the time runs."""
-        return self._until is not None
-
-    def begin(self) -> None:
-        """Start the time, unless it runs."""
+    def begin(self, spent: float = 0.0) -> None:
+        """Start the time, unless it runs; some may have been spent already."""
         if self._until is None:
-            self._until = time.monotonic() + self.seconds
+            self._until = time.monotonic() + self.seconds - spent
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

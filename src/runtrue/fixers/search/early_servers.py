@@ -18,6 +18,7 @@ from runtrue.loop import Workplace
 
 if TYPE_CHECKING:
     from runtrue.fixers.search.forked_prover import Prover
+    from runtrue.fixers.search.measurement import CheckOutcome
     from runtrue.fixers.search.servers import Servers, TrialLimits
 
 #: Seconds after which no search will ask any more.
@@ -76,17 +77,22 @@ class EarlyServers:
         is_unchanged = self.prover is None or self.prover.is_as_measured()
         return is_free and is_unchanged and self._about == (check, workplace)
 
-    async def failing(self, longest: float) -> frozenset[str] | None:
+    async def failing(
+        self, longest: float, outcome: CheckOutcome | None = None
+    ) -> frozenset[str] | None:
         """Return the tests that fail each time, none of which gets more than `longest` seconds.
 
-        None where they cannot be run this way.
+        `outcome` is that of the check. None where they cannot be run this way.
         """
         from runtrue.fixers.search.forked_prover import Prover, Unprovable
+        from runtrue.fixers.search.measurement import UNKNOWN
 
         limits = replace(self._limits, longest=longest)
         self._busy = True
         try:
-            self.prover = await Prover.collected(await self._running(), self._about[1], limits)
+            self.prover = await Prover.collected(
+                await self._running(), self._about[1], limits, outcome or UNKNOWN
+            )
             baseline = await self.prover.baseline()
         except Unprovable:
             await self.close()

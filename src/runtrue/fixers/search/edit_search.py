@@ -14,7 +14,7 @@ import contextlib
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Protocol
 
 from runtrue.fixers.search.budget import Allowance
@@ -22,6 +22,7 @@ from runtrue.fixers.search.evidence import Baseline
 from runtrue.fixers.search.localise import Suspicion
 from runtrue.fixers.search.priors import cause_of_failure
 from runtrue.fixers.search.proposals import EditSet, Proposals
+from runtrue.fixers.search.reach import TestReach
 from runtrue.fixers.search.report import Stopped
 from runtrue.fixers.search.trial import End, ProofResult
 from runtrue.loop import Cause
@@ -31,10 +32,18 @@ _MORE = 100, 1_500
 #: The same where only a few tests failed, for a wrong value: that is more easily right by chance
 #: than many tests, or than an exception that says what is missing.
 _MORE_IF_FEW, _FEW = (400, 1_500), 2
+#: Seconds that the failing tests may take together to be all run on each candidate.
+_CHEAP = 0.05
+#: The share of the time for these further ones, at least; at most as long as it took to the first.
+_LOOK_ON = 0.35
+#: Seconds for looking at those that fix only some tests, at least.
+_PARTS = 2.0
 #: Candidates that pass are enough at this number.
 _ENOUGH = 24
 #: Slow candidates that are tried again, and with how much more patience.
 _SLOW, _PATIENCE = 40, 8.0
+#: The first candidates that are too slow are tried again at once.
+_SECOND_CHANCES = 3
 #: Edits that pairs are made of: those that changed how the tests fail, and those beside them.
 _TELLING, _PARTNERS = 60, 400
 _REPORT_EVERY = 0.25
@@ -66,6 +75,8 @@ class SearchTally:
     slow: list[EditSet] = field(default_factory=list)
     #: Candidates under which tests fail in another way, with the number of tests they fix.
     telling: list[tuple[int, EditSet]] = field(default_factory=list)
+    #: When the first passed.
+    first: float | None = None
     started: float = field(default_factory=time.monotonic)
     stopped: Stopped = Stopped.EXHAUSTED
 
@@ -84,6 +95,7 @@ class SearchTally:
         self.ends[trial.end] += 1
         if trial.end is End.PASSED:
             self.passing[at] = candidate
+            self.first = self.first or time.monotonic()
         elif trial.end is End.TIMEOUT and patience == 1.0:
             self.slow.append(candidate)
         elif trial.end is End.FAILED and (trial.fixed or trial.detail not in usual):
@@ -168,7 +180,7 @@ class EditTrials:
 
     async def _prove(self, at: int, candidate: EditSet, patience: float) -> None:
         texts = candidate.texts(self.base)
-        trial = await self.prover.prove(texts, only=self.only, patience=patience)
+        trial = await self._trial(candidate, texts, patience)
         self._tried[at] = candidate, trial, patience
         self.tally.take(at, candidate, trial, patience=patience, usual=self.usual)
         now = time.monotonic()
@@ -176,17 +188,31 @@ class EditTrials:
             self._reported = now
             self.report(self.tally)
 
+    async def _trial(
+        self, candidate: EditSet, texts: dict[str, str], patience: float
+    ) -> ProofResult:
+        """Run the tests that count on a candidate."""
+        return await self.prover.prove(texts, only=self.only, patience=patience)
+
     def _is_over(self) -> bool:
         tally = self.tally
         if self.allowance.seconds <= 0:
             tally.stopped = Stopped.TIME
         elif tally.tried >= self.allowance.candidates:
             tally.stopped = Stopped.CANDIDATES
-        elif tally.passing and (tally.tried >= self._limit or len(tally.passing) >= _ENOUGH):
+        elif tally.passing and self._has_enough():
             tally.stopped = Stopped.ENOUGH
         else:
             return False
         return True
+
+    def _has_enough(self) -> bool:
+        """Return whether enough pass, or enough were tried since the first that did."""
+        tally, now = self.tally, time.monotonic()
+        first = tally.first or now
+        whole = self.allowance.until - tally.started
+        is_late = now - first > max(_LOOK_ON * whole, first - tally.started)
+        return is_late or tally.tried >= self._limit or len(tally.passing) >= _ENOUGH
 
     @property
     def _limit(self) -> int:
@@ -231,6 +257,12 @@ class Search(EditTrials):
         )
         self._proposals = proposals
         self._targets = tuple(targets)
+        self._reach = TestReach(baseline, proposals.programs)
+        self._marks = {case.test: case.mark for case in baseline.cases}
+        # Where it costs little, all failing tests are run: an edit may be right for some of them.
+        seconds = sum(case.seconds for case in baseline.cases if case.test in set(targets))
+        self._second_chances = _SECOND_CHANCES
+        self._whole = len(targets) > 1 and seconds <= _CHEAP
         #: The likeliest of those that were tried, each program only once.
         self._partners: list[EditSet] = []
 
@@ -246,9 +278,10 @@ class Search(EditTrials):
     async def best_part(self) -> tuple[EditSet, tuple[str, ...]] | None:
         """Return the candidate that fixes most, but not all targets, and breaks nothing."""
         best: tuple[EditSet, tuple[str, ...]] | None = None
-        telling = sorted(self.tally.telling, key=lambda one: one[1].cost)[:_PARTNERS]
+        # Those that have fixed some test first; there is time for a few, however long the search.
+        telling = sorted(self.tally.telling, key=lambda one: (-one[0], one[1].cost))[:_PARTNERS]
         with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(self.allowance.seconds):
+            async with asyncio.timeout(max(self.allowance.seconds, _PARTS)):
                 for _, candidate in telling:
                     best = await self._better(candidate, best) or best
         return best
@@ -258,12 +291,30 @@ class Search(EditTrials):
     ) -> tuple[EditSet, tuple[str, ...]] | None:
         """Return a candidate with the tests it fixes, if those are more than the best's."""
         texts = candidate.texts(self.base)
-        trial = await self.prover.prove(texts, only=self._wanted, whole=True)
+        trial = await self.prover.prove(texts, only=self._targets, whole=True)
         if trial.end is not End.FAILED or len(trial.fixed) <= len(best[1] if best else ()):
             return None
-        safe = [test for test in self._wanted if test not in self._targets]
+        safe = self._reach.tests(candidate)
         proof = await self.prover.prove(texts, only=[*safe, *trial.fixed])
         return (candidate, trial.fixed) if proof.end is End.PASSED else None
+
+    async def _trial(
+        self, candidate: EditSet, texts: dict[str, str], patience: float
+    ) -> ProofResult:
+        """Run the failing tests, then those that the edit can affect."""
+        prove, targets = self.prover.prove, self._targets
+        trial = await prove(texts, only=targets, whole=self._whole, patience=patience)
+        if trial.end is End.TIMEOUT and patience == 1.0 and self._second_chances:
+            # A test that fails at once may take long to pass.
+            self._second_chances -= 1
+            trial = await prove(texts, only=targets, patience=_PATIENCE)
+        if trial.end is End.PASSED and (affected := self._reach.tests(candidate)):
+            confirmed = await prove(texts, only=affected, patience=patience)
+            trial = replace(confirmed, fixed=trial.fixed)
+        if trial.end is End.FAILED:
+            changes = trial.mark != self._marks.get(trial.killer or "")
+            self._proposals.learn(candidate, changes=changes, fixes=bool(trial.fixed))
+        return trial
 
     # -- the order of candidates ----------------------------------------------------------------
 

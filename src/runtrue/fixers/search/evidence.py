@@ -66,14 +66,17 @@ class MeasuredTest:
     test: str
     passed: bool
     seconds: float
-    #: Lines that ran, by file. Those that ran on import are in the baseline.
-    lines: dict[str, frozenset[int]] = field(default_factory=dict)
+    #: Lines that ran, by file; None where there was no time to trace it. Those that ran on import
+    #: are in the baseline.
+    lines: dict[str, frozenset[int]] | None = field(default_factory=dict)
     failure: Failure | None = None
+    #: What tells its failure from others: it changes when an edit changes what the test sees.
+    mark: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Baseline:
-    """All tests before anything was changed."""
+    """The tests before anything was changed: all that fail, and others as far as there was time."""
 
     cases: tuple[MeasuredTest, ...]
     #: Lines that ran while modules were imported, by file.
@@ -94,15 +97,17 @@ class Baseline:
 # -- from the messages of the processes that run candidates ------------------------------------
 
 
-def measured_test(test: str, plain: dict[str, Any], traced: dict[str, Any]) -> MeasuredTest:
-    """Return one test, from a run for its outcome and a run for its lines."""
+def measured_test(test: str, plain: dict[str, Any], traced: dict[str, Any] | None) -> MeasuredTest:
+    """Return one test, from a run for its outcome and, if there was one, a run for its lines."""
     passed = plain["outcome"] != "failed"
+    lines = None if traced is None else traced["lines"]
     return MeasuredTest(
         test=test,
         passed=passed,
         seconds=plain["seconds"],
-        lines={file: frozenset(lines) for file, lines in traced["lines"].items()},
+        lines=None if lines is None else {file: frozenset(lines[file]) for file in lines},
         failure=None if passed else failure_from(plain["failure"] or {"test": test}),
+        mark=plain.get("mark", ""),
     )
 
 

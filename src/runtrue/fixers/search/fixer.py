@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from runtrue.checks import CommandCheck, Language, language_of
 from runtrue.config import SearchConfig
+from runtrue.encoding import decoded
 from runtrue.fixers.search.budget import SearchBudget
 from runtrue.fixers.search.early_servers import EarlyServers
 from runtrue.fixers.search.offers import NAME, Offers, digest_of
@@ -19,8 +20,10 @@ from runtrue.fixers.sources import leads_of
 from runtrue.flow import emit
 from runtrue.loop import (
     TIMEOUT,
+    Alternative,
     Analysis,
     Bounds,
+    Confidence,
     Fault,
     Finding,
     FixTask,
@@ -28,10 +31,13 @@ from runtrue.loop import (
     Verdict,
     Workplace,
     is_one_of,
+    replacements,
+    unified_diff,
 )
 from runtrue.sandbox import is_judge
 
 if TYPE_CHECKING:
+    from runtrue.fixers.search.measurement import CheckOutcome
     from runtrue.fixers.search.report import SearchReport, Solution
     from runtrue.fixers.search.servers import TrialLimits
 
@@ -41,6 +47,11 @@ _HANGS = 2.0
 _INSIDE = 0.75
 #: The least time, in seconds, that is worth starting a search.
 _WORTHWHILE = 1.0
+#: The share of the time for running the tests as they are; those that fail are always run.
+_MEASURING = 0.4
+_REPEATED = "did not search again: the failing tests and the files are those of the last search"
+#: How many other edits a person chooses from.
+_ALTERNATIVES = 3
 _INSTALLED = frozenset({"site-packages", "node_modules", ".venv", "venv", ".tox", ".nox"})
 
 
@@ -113,7 +124,7 @@ class SearchFixer:
         check, early = self._checks.get(verdict.check), self._early
         if check is None or early is None or not early.fits(check, workplace):
             return None
-        failing = await early.failing(_longest(verdict))
+        failing = await early.failing(_longest(verdict), _outcome(verdict, tests))
         return None if failing is None else tests <= failing
 
     async def propose(self, task: FixTask, workplace: Workplace) -> Proposal:
@@ -160,11 +171,17 @@ class SearchFixer:
         # Most runs need none of this.
         from runtrue.fixers.search.forked_prover import Unprovable
         from runtrue.fixers.search.report import SearchScope
-        from runtrue.fixers.search.session import SearchSession
+        from runtrue.fixers.search.session import SearchSession, read_text
 
         check, task, workplace, budget, offers = work
         findings = [finding for finding in task.findings if finding.source == check.name]
         verdict = task.history.latest.verdict(check.name)
+        outcome = _outcome(verdict, (f.location.symbol for f in findings))
+        if any(
+            one.would_repeat(outcome.failing, lambda file: read_text(workplace.root / file))
+            for one in offers.in_vain
+        ):
+            return Proposal(description=_REPEATED, texts={}, trace={"repeated": True})
         leads = tuple(
             lead.file
             for lead in leads_of(findings, workplace)
@@ -182,7 +199,7 @@ class SearchFixer:
                 workplace=workplace,
                 may_edit=may_edit,
                 leads=leads,
-                failing=frozenset(f.location.symbol for f in findings if f.location.symbol),
+                outcome=outcome,
                 excused=_excused(verdict),
             ),
             budget=budget,
@@ -197,7 +214,7 @@ class SearchFixer:
             report = await session.run()
         except Unprovable as error:
             return Proposal(description=f"tried no edit: {error}", texts={})
-        return self._proposal(report, offers)
+        return self._proposal(report, offers, workplace.root)
 
     def _limits(self) -> TrialLimits:
         from runtrue.fixers.search.servers import TrialLimits
@@ -205,9 +222,10 @@ class SearchFixer:
         return TrialLimits(
             memory=self._config.memory * 1024 * 1024,
             jobs=self._config.jobs or os.cpu_count() or 1,
+            measuring=self._config.seconds * _MEASURING,
         )
 
-    def _proposal(self, report: SearchReport, offers: Offers) -> Proposal:
+    def _proposal(self, report: SearchReport, offers: Offers, root: Path) -> Proposal:
         """Propose the best new solution, or say what was tried and where to look."""
         trace = report.to_dict()
         for at, one in enumerate(report.solutions):
@@ -229,6 +247,9 @@ class SearchFixer:
                     patterns_matched=tuple(dict.fromkeys(one.kinds)),
                 ),
                 trace=trace,
+                confidence=Confidence(value=one.confidence, reason=_reason(report, one)),
+                # The examples compare with the best.
+                alternatives=() if at else tuple(_alternatives(report, root)),
             )
         return Proposal(description=_failure_text(report), texts={}, trace=trace)
 
@@ -254,6 +275,14 @@ def _excused(verdict: Verdict | None) -> frozenset[str]:
     return frozenset(finding.location.symbol for finding in every if finding.location.symbol)
 
 
+def _outcome(verdict: Verdict | None, tests: Iterable[str | None]) -> CheckOutcome:
+    """Return what a check has shown of these tests, which failed."""
+    from runtrue.fixers.search.measurement import CheckOutcome
+
+    seconds = verdict.seconds if verdict else None
+    return CheckOutcome(failing=frozenset(filter(None, tests)), seconds=seconds)
+
+
 def _longest(verdict: Verdict | None) -> float:
     """Return the seconds after which a test counts as hanging, by how long all of them took."""
     hangs = verdict is None or any(finding.category == TIMEOUT for finding in verdict.findings)
@@ -276,9 +305,39 @@ def _proposal_text(report: SearchReport, solution: Solution) -> str:
     facts.append(f"confidence {solution.confidence:.2f}")
     if solution.left:
         facts.append(f"{len(solution.left)} tests still fail")
+    if solution.twins:
+        facts.append(f"the same is written in {', '.join(solution.twins[:3])}")
     if solution.doubt:
         facts.append(f"look at it closely: it {solution.doubt}")
     return f"{solution.says} ({'; '.join(facts)})"
+
+
+def _reason(report: SearchReport, solution: Solution) -> str:
+    """Return what the confidence in a solution rests on."""
+    if solution.doubt:
+        return f"the edit {solution.doubt}"
+    others = len(report.solutions) - 1
+    if not others:
+        return "no other small edit that was tried passes the tests"
+    alike = solution.alike or 0
+    same = f", {alike} of them with the same effect" if alike else ""
+    return f"{others} other edit{'' if others == 1 else 's'} would pass the tests{same}"
+
+
+def _alternatives(report: SearchReport, root: Path) -> Iterator[Alternative]:
+    """Yield the likeliest solutions that behave otherwise than the best."""
+    others = [one for one in report.solutions if one.example and not one.doubt]
+    for one in others[:_ALTERNATIVES]:
+        before = {file: decoded((root / file).read_bytes()) for file in one.texts}
+        pairs = [(file, before[file], text) for file, text in one.texts.items()]
+        if one.example is not None:
+            yield Alternative(
+                says=one.says,
+                confidence=one.confidence,
+                diff="".join(unified_diff(*pair) for pair in pairs),
+                edits=tuple(edit for pair in pairs for edit in replacements(*pair)),
+                example=one.example,
+            )
 
 
 def _deferral_text(report: SearchReport, solution: Solution) -> str:

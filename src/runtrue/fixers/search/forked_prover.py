@@ -6,7 +6,6 @@ import asyncio
 import contextlib
 import time
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from runtrue.checks import CommandCheck
@@ -17,8 +16,8 @@ from runtrue.fixers.search.evidence import (
     MeasuredTest,
     failure_from,
     measured_test,
-    message_of_the_dead,
 )
+from runtrue.fixers.search.measurement import UNKNOWN, CheckOutcome, TestMeasurement
 from runtrue.fixers.search.project_files import ProjectFiles
 from runtrue.fixers.search.servers import Servers, TrialLimits, Unprovable
 from runtrue.fixers.search.trial import End, ProofResult
@@ -26,7 +25,6 @@ from runtrue.loop import Workplace
 
 __all__ = ["Prover", "TrialLimits", "Unprovable"]
 
-_DEATHS = 3
 #: How many existing files a candidate may write, beside those that the tests write.
 _WRITTEN = 3
 #: Reasons why a file can never be changed where all tests are collected already.
@@ -36,9 +34,18 @@ _NEVER_LIVE = ("it is not imported", "its asserts are rewritten")
 class Prover:
     """Tries candidates with the user's own pytest command, started once."""
 
-    def __init__(self, servers: Servers, workplace: Workplace, limits: TrialLimits) -> None:
+    def __init__(
+        self,
+        servers: Servers,
+        workplace: Workplace,
+        limits: TrialLimits,
+        outcome: CheckOutcome = UNKNOWN,
+    ) -> None:
         self.servers = servers
+        #: Seconds that the first run of the tests took.
+        self.spent = 0.0
         self._limits = limits
+        self._outcome = outcome
         self._root = workplace.root.resolve()
         self._files = ProjectFiles(self._root)
         self._baseline: Baseline | None = None
@@ -46,6 +53,8 @@ class Prover:
         self._measuring = asyncio.Lock()
         self._plan: Message = {}
         self._numbers: dict[str, int] = {}
+        #: The tests that count unless others are named; None for all.
+        self._every: list[int] | None = None
         self._jobs = 1
         self._turns = asyncio.Semaphore(1)
         self._on_disk = False
@@ -57,6 +66,8 @@ class Prover:
         self._alone = asyncio.Lock()
         self._killer: str | None = None
         self._not_live: set[str] = set()
+        #: The inputs of `behave`: the module and the text of each call.
+        self.calls: list[tuple[str, str]] = []
 
     @classmethod
     @contextlib.asynccontextmanager
@@ -66,6 +77,7 @@ class Prover:
         workplace: Workplace,
         limits: TrialLimits | None = None,
         early: EarlyServers | None = None,
+        outcome: CheckOutcome = UNKNOWN,
     ) -> AsyncIterator[Prover]:
         """Start the command, or take an `early` one, and collect its tests. Raises Unprovable."""
         limits = limits or TrialLimits()
@@ -73,16 +85,22 @@ class Prover:
         prover = early.prover if early else None
         try:
             async with running as servers:
-                prover = prover or await cls.collected(servers, workplace, limits)
+                prover = prover or await cls.collected(servers, workplace, limits, outcome)
                 yield prover
         finally:
             if prover is not None:
                 prover.tidy()
 
     @classmethod
-    async def collected(cls, servers: Servers, workplace: Workplace, limits: TrialLimits) -> Prover:
+    async def collected(
+        cls,
+        servers: Servers,
+        workplace: Workplace,
+        limits: TrialLimits,
+        outcome: CheckOutcome = UNKNOWN,
+    ) -> Prover:
         """Have running servers collect the tests. Raises Unprovable."""
-        prover = cls(servers, workplace, limits)
+        prover = cls(servers, workplace, limits, outcome)
         await servers.collect()
         return prover
 
@@ -98,7 +116,7 @@ class Prover:
     # -- the program as it is ---------------------------------------------------------------------
 
     async def baseline(self) -> Baseline:
-        """Run all tests on the unchanged program, once."""
+        """Run the tests on the unchanged program, once: at least those that fail."""
         async with self._measuring:
             if self._baseline is None:
                 self._baseline = await self._measure()
@@ -106,31 +124,11 @@ class Prover:
             return self._baseline
 
     async def _measure(self) -> Baseline:
-        tests, broken = self.servers.hello["tests"], self.servers.hello["broken"]
-        everything = list(range(len(tests)))
-        effects = _Effects()
-        plain = await self._run(everything, [self._limits.longest] * len(tests), "", effects)
-        hung = {i for i, one in plain.items() if (one["failure"] or {}).get("timed_out")}
-        first = sorted(everything, key=lambda i: plain[i]["outcome"] != "failed")
-        limits = [self._traced_limit(plain[i], i in hung) for i in first]
-        try:
-            traced = await self._run(first, limits, "well", effects)
-        except Unprovable:  # the tracer is at fault: without it they could be run
-            traced = await self._run(first, limits, "plainly", effects)
-        shares = None
-        ended = [i for i in everything if i not in hung]
-        unsteady = {i for i in ended if plain[i]["outcome"] != traced[i]["outcome"]}
-        if unsteady:
-            again = await self._run(
-                [i for i in first if i not in hung],
-                [self._limits.longest] * (len(tests) - len(hung)),
-                "",
-                effects,
-            )
-            differ = [i for i in again if plain[i]["outcome"] != again[i]["outcome"]]
-            if differ:
-                shares = f"{tests[differ[0]]['id']} ends otherwise when the order is another"
-        in_order = shares is not None
+        began = time.monotonic()
+        found = TestMeasurement(self.servers, self._limits, self._outcome)
+        await found.run()
+        effects, order = found.effects, found.out_of_order
+        shares = f"{order} ends otherwise when the order is another" if order else None
         if effects.ran:
             shares = shares or "tests run other programs"
         if effects.written:
@@ -142,28 +140,30 @@ class Prover:
             self._files.keep_all()
         if self._tidies:
             self._files.tidy()
-        self._touching = frozenset(
-            i for i in everything if plain[i]["touches"] or traced[i]["touches"]
-        )
-        self._make_plan(plain, hung, effects, in_order=in_order)
-        self._jobs = 1 if in_order else self._limits.jobs + 1
+        runs = (found.plain, found.traced)
+        self._touching = frozenset(i for run in runs for i in run if run[i]["touches"])
+        self._make_plan(found)
+        self._jobs = 1 if order else self._limits.jobs + 1
         self._turns = asyncio.Semaphore(self._jobs)
-        cases = [measured_test(tests[i]["id"], plain[i], traced[i]) for i in everything]
+        self.spent = time.monotonic() - began
+        return self._baseline_of(found, shares)
+
+    def _baseline_of(self, found: TestMeasurement, shares: str | None) -> Baseline:
+        names = [test["id"] for test in found.tests]
+        plain, traced = found.plain, found.traced
+        cases = [measured_test(names[i], plain[i], traced.get(i)) for i in sorted(plain)]
+        late = [names[i] for i in found.failing if i not in plain]
+        failures = {one["id"]: failure_from(one["failure"]) for one in self.servers.hello["broken"]}
         cases += [
-            MeasuredTest(
-                test=one["id"],
-                passed=False,
-                seconds=0.0,
-                failure=failure_from(one["failure"]),
-            )
-            for one in broken
+            MeasuredTest(test=test, passed=False, seconds=0.0, failure=failures.get(test))
+            for test in (*late, *failures)
         ]
         return Baseline(
             cases=tuple(cases),
             imported={f: frozenset(v) for f, v in self.servers.hello.get("imported", {}).items()},
             tests=tuple(self.servers.hello["files"]),
             shares=shares,
-            unsteady=frozenset(tests[i]["id"] for i in unsteady),
+            unsteady=frozenset(names[i] for i in found.unsteady),
         )
 
     def _keep(self, written: Collection[str]) -> None:
@@ -173,81 +173,36 @@ class Prover:
     def _relative(self, path: str) -> str:
         return Path(path).relative_to(self._root).as_posix()
 
-    def _traced_limit(self, plain: Message, hung: bool) -> float:
-        return 0.5 if hung else max(2.0, 30 * plain["seconds"])
-
-    async def _run(
-        self, order: Sequence[int], limits: Sequence[float], trace: str, effects: _Effects
-    ) -> dict[int, Message]:
-        """Run some tests, in this order; one that ends the process is not run again."""
-        found: dict[int, Message] = {}
-        limit_of = dict(zip(order, limits, strict=True))
-        todo = list(order)
-        deaths = 0
-
-        def take(message: Message) -> None:
-            found[message["case"]] = message
-
-        while todo:
-            await self.servers.revive()
-            if self.servers.collected is None:
-                raise Unprovable("the tests can no longer be collected")
-            answer = await self.servers.collected.ask(
-                {
-                    "do": "run",
-                    "tests": todo,
-                    "limits": [limit_of[i] for i in todo],
-                    "trace": trace,
-                    "total": sum(limit_of[i] + 3.0 for i in todo) + 10.0,
-                },
-                take,
-            )
-            if answer["end"] == "ran":
-                effects.add(answer)
-                break
-            culprit = answer.get("at", -1)
-            if culprit not in todo or culprit in found:
-                deaths += 1
-                if deaths > _DEATHS:
-                    raise Unprovable(f"the tests cannot be run here: {answer.get('detail')}")
-            else:
-                test = self.servers.hello["tests"][culprit]["id"]
-                found[culprit] = message_of_the_dead(test, answer)
-            todo = [i for i in todo if i not in found]
-        return found
-
-    def _make_plan(
-        self, plain: Mapping[int, Message], hung: set[int], effects: _Effects, *, in_order: bool
-    ) -> None:
-        limits = self._limits
-        ended = [one["seconds"] for i, one in plain.items() if i not in hung]
-        slowest = max(ended, default=0.0)
-        longest = max(limits.least_failing, limits.times * slowest)
-        tests = [
-            {
-                "id": test["id"],
-                "was": plain[i]["outcome"],
-                "broken": False,
-                "limit": longest
-                if plain[i]["outcome"] == "failed"
-                else max(limits.least, limits.times * plain[i]["seconds"]),
-            }
-            for i, test in enumerate(self.servers.hello["tests"])
-        ]
+    def _make_plan(self, found: TestMeasurement) -> None:
+        limits, plain, in_order = self._limits, found.plain, found.out_of_order is not None
+        ended = [one["seconds"] for i, one in plain.items() if i not in found.hung]
+        longest = max(limits.least_failing, limits.times * max(ended, default=0.0))
+        tests = []
+        for i, test in enumerate(found.tests):
+            was, limit = "failed" if i in found.failing else "passed", max(longest, limits.longest)
+            if i in plain:
+                was, limit = plain[i]["outcome"], limits.times * plain[i]["seconds"]
+                limit = longest if was == "failed" else max(limits.least, limit)
+            tests.append({"id": test["id"], "was": was, "broken": False, "limit": limit})
         tests += [
             {"id": one["id"], "was": "failed", "broken": True, "limit": max(longest, 1.0)}
             for one in self.servers.hello["broken"]
         ]
         self._numbers = {str(test["id"]): i for i, test in enumerate(tests)}
+        unknown = {i for i in range(len(found.tests)) if i not in plain} - set(found.failing)
+        self._every = sorted(set(range(len(tests))) - unknown) if unknown else None
+
+        def place(i: int) -> tuple[bool, int]:
+            """Put those that fail first, then those that end soon."""
+            return tests[i]["was"] != "failed", _step(plain[i]["seconds"]) if i in plain else 0
+
         self._plan = {
             "tests": tests,
-            "order": sorted(
-                range(len(tests)), key=lambda i: not in_order and tests[i]["was"] != "failed"
-            ),
+            "order": list(range(len(tests))) if in_order else sorted(range(len(tests)), key=place),
             "in_order": in_order,
             "touching": sorted(self._touching),
-            "places": sorted(effects.elsewhere),
-            "ignored": sorted(effects.changed),
+            "places": sorted(found.effects.elsewhere),
+            "ignored": sorted(found.effects.changed),
             "starting": max(1.0, limits.times * self.servers.hello["seconds"]),
             "total": 10.0
             + limits.times * (sum(ended) + self.servers.hello["seconds"])
@@ -272,7 +227,7 @@ class Prover:
         not all do; `patience` multiplies the time limits.
         """
         await self.baseline()
-        wanted = None
+        wanted = self._every
         if only is not None:
             wanted = sorted(self._numbers[test] for test in only if test in self._numbers)
         request = {
@@ -383,6 +338,7 @@ class Prover:
             fixed=tuple(answer.get("fixed", ())),
             seconds=seconds,
             detail=answer.get("detail", ""),
+            mark=answer.get("mark", ""),
         )
 
     async def behave(
@@ -415,20 +371,12 @@ class Prover:
             answer = await server.ask(request)
             if self._tidies:
                 self._files.tidy()
-        return tuple(answer["behaved"]) if answer["end"] == "behaved" else None
+        if answer["end"] != "behaved":
+            return None
+        self.calls = [(module, text) for module, text in answer["calls"]]
+        return tuple(answer["behaved"])
 
 
-@dataclass(slots=True)
-class _Effects:
-    """The side effects of running the tests."""
-
-    written: set[str] = field(default_factory=set)
-    elsewhere: set[str] = field(default_factory=set)
-    changed: set[int] = field(default_factory=set)
-    ran: bool = False
-
-    def add(self, answer: Message) -> None:
-        self.written.update(answer["written"])
-        self.elsewhere.update(answer["elsewhere"])
-        self.changed.update(answer["changed"])
-        self.ran = self.ran or bool(answer["ran"])
+def _step(seconds: float) -> int:
+    """Return how long a test takes, as the number of its digits in milliseconds."""
+    return len(str(int(seconds * 1000)))

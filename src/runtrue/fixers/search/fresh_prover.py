@@ -45,6 +45,8 @@ class FreshProver:
         self._baseline: Baseline | None = None
         self._turn = asyncio.Lock()
         self._seconds = _LEAST_SECONDS
+        #: None: nothing is known of what the command calls.
+        self.calls: list[tuple[str, str]] = []
 
     @classmethod
     @contextlib.asynccontextmanager

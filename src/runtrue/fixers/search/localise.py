@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from runtrue.fixers.search.evidence import Baseline, Failure, MeasuredTest
@@ -12,8 +12,10 @@ from runtrue.fixers.search.evidence import Baseline, Failure, MeasuredTest
 #: The worth of the innermost frame of a failure, and the factor for each frame further out.
 _INNERMOST = 1.0
 _OUTWARDS = 0.7
-#: The least worth of a line that an import ran, when something fails.
-_IMPORTED = 0.15
+#: The worth of a line that an import ran, when something fails.
+_IMPORTED = 0.08
+#: The least worth of the most suspect line: one that the failing tests ran.
+_MOST_SUSPECT = 0.8
 #: Lines next to that of a frame: a statement may begin before the line that is named.
 _BESIDE = 0.5
 
@@ -40,39 +42,58 @@ class Suspicion:
         return sorted(every, key=lambda one: (-one[2], one[0], one[1]))[:count]
 
 
-def suspicion(baseline: Baseline, targets: Collection[str], editable: Collection[str]) -> Suspicion:
+def suspicion(
+    baseline: Baseline,
+    targets: Collection[str],
+    editable: Collection[str],
+    imports: Mapping[str, Collection[int]] | None = None,
+) -> Suspicion:
     """Rank the lines of the editable files by what the target tests ran and the others did not.
 
     Ochiai's measure, widened by the frames of the failures: a line in the innermost frame of a
-    failure is worth as much as one that just the failing tests ran.
+    failure is worth as much as one that just the failing tests ran. `imports` are the lines by file
+    that run on import: a test that is the first to import a module says little about them.
     """
     failing = [case for case in baseline.cases if case.test in targets]
-    passing = [case for case in baseline.cases if case.passed]
-    scores = _ochiai(failing, passing)
+    passing = [case for case in baseline.cases if case.passed and case.lines is not None]
+    allowed = set(editable)
+    scores = _ochiai(failing, passing, allowed)
+    for file, lines in (imports or {}).items():
+        for line in scores[file].keys() & set(lines):
+            scores[file][line] = min(scores[file][line], _IMPORTED)
     for case in failing:
         if case.failure is not None:
             _widen(scores, case.failure)
     for file, lines in baseline.imported.items():
         for line in lines:
             scores[file][line] = max(scores[file].get(line, 0.0), _IMPORTED)
-    allowed = set(editable)
     return Suspicion(lines={f: dict(lines) for f, lines in scores.items() if f in allowed})
 
 
 def _ochiai(
-    failing: list[MeasuredTest], passing: list[MeasuredTest]
+    failing: list[MeasuredTest], passing: list[MeasuredTest], files: Collection[str]
 ) -> defaultdict[str, dict[int, float]]:
+    """Return Ochiai's measure of each line, made larger where all are small."""
     bad, good = _counts(failing), _counts(passing)
     scores: defaultdict[str, dict[int, float]] = defaultdict(dict)
     for (file, line), count in bad.items():
-        ran = count + good[file, line]
-        scores[file][line] = count / math.sqrt(len(failing) * ran)
+        if file in files:
+            ran = count + good[file, line]
+            scores[file][line] = count / math.sqrt(len(failing) * ran)
+    # Many passing tests make all of them small, which says nothing about their order.
+    most = max((max(lines.values()) for lines in scores.values()), default=1.0)
+    times = max(1.0, _MOST_SUSPECT / most)
+    for lines in scores.values():
+        lines.update({line: times * score for line, score in lines.items()})
     return scores
 
 
 def _counts(cases: list[MeasuredTest]) -> Counter[tuple[str, int]]:
     return Counter(
-        (file, line) for case in cases for file, lines in case.lines.items() for line in lines
+        (file, line)
+        for case in cases
+        for file, lines in (case.lines or {}).items()
+        for line in lines
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Set
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
@@ -14,6 +14,26 @@ from runtrue.loop import History
 NAME = "search"
 
 
+@dataclass(frozen=True, slots=True)
+class VainSearch:
+    """A search without a solution: the failing tests, and the digests of the files it edited."""
+
+    tests: frozenset[str]
+    files: dict[str, str]
+
+    @classmethod
+    def of(cls, trace: Mapping[str, Any]) -> VainSearch | None:
+        """Return the search of a trace, if it found nothing."""
+        if trace.get("solutions") or not trace.get("searched"):
+            return None
+        return cls(frozenset(trace["searched"]["tests"]), dict(trace["searched"]["files"]))
+
+    def would_repeat(self, tests: Set[str], read: Callable[[str], str]) -> bool:
+        """Return whether a search for these tests would find these files as they were."""
+        is_same = all(text_digest(read(file)) == was for file, was in self.files.items())
+        return tests == self.tests and is_same
+
+
 @dataclass(slots=True)
 class Offers:
     """The edits that this run's history shows as proposed, as digests of the files they make."""
@@ -21,18 +41,24 @@ class Offers:
     edits: set[str]
     #: True if an unsure edit was left to a stronger fixer.
     deferred: bool = False
+    #: The searches that found nothing.
+    in_vain: tuple[VainSearch, ...] = ()
 
     @classmethod
     def of(cls, history: History) -> Offers:
         """Return what the search fixer has offered in a run, without what may be offered again."""
-        traces = list(_traces(history))
+        traces = [trace for trace, _ in _traces(history)]
+        # Once a person has allowed more, a search may find what it could not edit before.
+        since = [trace for trace, is_earlier in _traces(history) if not is_earlier]
         return cls(
             edits={trace["offered"] for trace in traces if "offered" in trace},
             deferred=any(trace.get("deferred") for trace in traces),
+            in_vain=tuple(filter(None, map(VainSearch.of, since))),
         )
 
 
-def _traces(history: History) -> Iterator[dict[str, Any]]:
+def _traces(history: History) -> Iterator[tuple[dict[str, Any], bool]]:
+    """Yield the search fixer's traces, each with whether a person has allowed more since then."""
     last = next((answer for answer in reversed(history.answers) if answer.allowed), None)
     attempts, rejections = (last.attempts, last.rejections) if last else (0, 0)
     fixes = [(one.fix, at < attempts) for at, one in enumerate(history.attempts)]
@@ -41,7 +67,12 @@ def _traces(history: History) -> Iterator[dict[str, Any]]:
         for part in fix.parts if fix else ():
             # Refused for the files it changes, an edit is new once a person has allowed more.
             if part.fixer == NAME and part.trace and not (part.outside and is_earlier):
-                yield part.trace
+                yield part.trace, is_earlier
+
+
+def text_digest(text: str) -> str:
+    """Return what a file is recognised by."""
+    return sha256(text.encode("utf-8", "replace")).hexdigest()[:16]
 
 
 def digest_of(texts: Mapping[str, str]) -> str:

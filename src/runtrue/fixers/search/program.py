@@ -186,6 +186,32 @@ class Program:
                 return first, last
         return 1, len(self._lines)
 
+    def body_around(self, edit: Edit) -> tuple[int, int] | None:
+        """Return the first and last line of the body of the function that an edit is in, if any."""
+        lines = [self.line_of(at) for one in edit.splices for at in (one.start, one.end)]
+        found = [
+            (first, last)
+            for first, last in self._bodies
+            if first <= min(lines) and max(lines) <= last + 1
+        ]
+        return min(found, key=lambda one: one[1] - one[0], default=None)
+
+    @cached_property
+    def _bodies(self) -> list[tuple[int, int]]:
+        """The lines of the body of each function that begins on a line of its own."""
+        functions = [node for node in ast.walk(self.tree) if isinstance(node, _FUNCTION)]
+        return [
+            (node.body[0].lineno, node.end_lineno or node.lineno)
+            for node in functions
+            if node.body[0].lineno > node.lineno
+        ]
+
+    @cached_property
+    def lines_outside_functions(self) -> frozenset[int]:
+        """The lines that run when the module is imported."""
+        inside = {n for first, last in self._bodies for n in range(first, last + 1)}
+        return frozenset(range(1, len(self._lines) + 1)) - inside
+
     @cached_property
     def _pieces(self) -> list[tuple[int, int]]:
         """The spans of the whole lines of each statement, the smallest first."""

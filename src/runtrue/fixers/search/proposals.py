@@ -29,6 +29,11 @@ _DEFINED = 0.5
 _EVERYWHERE, _FURTHER = 1.5, 1.2
 #: Edits that are sorted at a time: a large program is not read as a whole.
 _CHUNK = 6_000
+#: So many are enough where the next place is that much less suspect.
+_FIRST, _LESS = 1_000, 0.6
+#: Edits after which the order of the rest is made again, and how much likelier those of a line are
+#: where another has fixed a test.
+_SLICE, _FIXES = 100, 4.0
 
 
 #: A file, an offset in it, and a hash of the statement there.
@@ -97,22 +102,52 @@ class Proposals:
         self._guards = {file: guards_of(one, self._failures) for file, one in self.programs.items()}
         self._seen: set[tuple[Key | None, ...]] = set()
         self._shapes: dict[tuple[str, int, int], str | None] = {}
+        #: By function, how many edits were tried and how many changed the failure; the lines where
+        #: one has fixed a test.
+        self._effects: defaultdict[tuple[str, int, int], list[int]] = defaultdict(lambda: [0, 0])
+        self._fixing: defaultdict[tuple[str, int], bool] = defaultdict(bool)
 
     def singles(self) -> Iterator[EditSet]:
         """Yield candidates of one edit, or of the same edit everywhere in a function."""
         sites = sorted(self._sites(), key=lambda site: -site[0])
         chunk: list[EditSet] = []
+        most = 0.0
         for worth, program, node in sites:
-            chunk += [self._weighed(edit, worth) for edit in self._edits(program, node)]
-            if len(chunk) >= _CHUNK:
+            is_less = len(chunk) >= _FIRST and worth < _LESS * most
+            if len(chunk) >= _CHUNK or is_less:
                 yield from self._ordered(chunk)
                 chunk = []
+            most = worth if not chunk else most
+            chunk += [self._weighed(edit, worth) for edit in self._edits(program, node)]
         yield from self._ordered(chunk)
 
     def _ordered(self, chunk: list[EditSet]) -> Iterator[EditSet]:
         chunk += self._everywhere(chunk)
         # The sort is stable: of equals, the more suspect and then the earlier place comes first.
-        yield from sorted(chunk, key=lambda one: one.cost)
+        rest = sorted(chunk, key=lambda one: one.cost)
+        while rest:
+            yield from rest[:_SLICE]
+            # What was tried meanwhile has shown which places matter.
+            rest = sorted(rest[_SLICE:], key=lambda one: one.cost - self._gain(one))
+
+    def learn(self, candidate: EditSet, *, changes: bool, fixes: bool) -> None:
+        """Note a candidate that failed: whether it changes how, and whether it fixes some test."""
+        for edit in candidate.edits:
+            seen = self._effects[self._place(edit)]
+            seen[0] += 1
+            seen[1] += changes
+            self._fixing[edit.file, edit.line] |= fixes
+
+    def _gain(self, candidate: EditSet) -> float:
+        """Return how much likelier a candidate is for what others in its place have shown."""
+        edit = candidate.edits[0]
+        tried, changed = self._effects[self._place(edit)]
+        fixes = _FIXES if self._fixing[edit.file, edit.line] else 1.0
+        return math.log(2 * fixes * (changed + 1) / (tried + 2))
+
+    def _place(self, edit: Edit) -> tuple[str, int, int]:
+        """Return the function that an edit is in; the module where it is in none."""
+        return edit.file, *(self.programs[edit.file].body_around(edit) or (0, 0))
 
     def is_new(self, candidate: EditSet) -> bool:
         """Return whether a candidate gives a valid program that no earlier one gave."""

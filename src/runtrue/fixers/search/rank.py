@@ -15,13 +15,26 @@ from dataclasses import dataclass
 
 from runtrue.fixers.search.edit import parsed
 from runtrue.fixers.search.proposals import EditSet
+from runtrue.loop import Example
 
 #: A candidate's behaviour: one digest for each input.
 Behaviour = tuple[str, ...]
+#: The digest of an input for which there was no time.
+NOT_TRIED = "not tried"
 #: The confidence in a doubtful candidate.
 _DOUBTFUL = 0.05
 #: No confidence of a search is larger: the tests are its only evidence.
 _MOST = 0.95
+#: The most where only one edit passes, where only one test failed, and where an edit that can be
+#: turned until a number fits has but one failing test to fit.
+_ALONE, _ONE_FAILURE, _FITTED = 0.85, 0.85, 0.65
+#: Kinds of such edits.
+_FITTING = frozenset(
+    (
+        *("arithmetic", "augmented", "clamp", "constant", "expected", "index", "off_by_one"),
+        *("round_up", "scale", "sign", "slice", "string", "term_add", "term_drop"),
+    )
+)
 #: The vote for edits that were not proposed: an unlikely edit is not sure because it is alone.
 _NONE_OF_THESE = 0.2
 
@@ -40,6 +53,7 @@ class RankedEdits:
     confidence: float
     #: How many others behave just like it, where that is known.
     alike: int | None = None
+    behaviour: Behaviour | None = None
 
 
 def clumsiness(texts: Iterable[str]) -> tuple[int, int]:
@@ -63,10 +77,12 @@ def rank_edits(
     *,
     clumsy: Sequence[tuple[int, int]] | None = None,
     tests: int | None = None,
+    failing: int | None = None,
 ) -> list[RankedEdits]:
     """Return the candidates, best first. `original` is how the unchanged program behaves.
 
-    `tests` is how many tests they pass: fewer tests give less confidence.
+    `tests` is how many tests they pass, and `failing` how many of these failed: fewer tests give
+    less confidence.
 
     Of candidates that behave alike, the least clumsy is ahead, then the one that changes the fewest
     places, then the likeliest. Where nothing is known of how they behave, the likeliest is.
@@ -90,6 +106,8 @@ def rank_edits(
     total = sum(votes.values()) + _NONE_OF_THESE
     # One test is easily passed for the wrong reason; many are not.
     most = _MOST if tests is None else min(_MOST, tests / (tests + 1))
+    # That nothing else was found says more about the search than about the edit.
+    most = min(most, _ALONE) if len(candidates) == 1 else most
 
     def rank(at: int) -> tuple[object, ...]:
         one = candidates[at]
@@ -104,11 +122,38 @@ def rank_edits(
             candidate=candidates[at],
             confidence=_DOUBTFUL
             if candidates[at].doubt
-            else round(min(most, votes[keys[at]] / total), 2),
+            else round(min(most, _cap(candidates[at], failing), votes[keys[at]] / total), 2),
             alike=None if behaviours[at] is None else alike[keys[at]] - 1,
+            behaviour=behaviours[at],
         )
         for at in sorted(range(len(candidates)), key=rank)
     ]
+
+
+def _cap(candidate: EditSet, failing: int | None) -> float:
+    """Return the most confidence that so many failing tests can give."""
+    if failing != 1:
+        return _MOST
+    fits = any(edit.kind in _FITTING for edit in candidate.edits)
+    return _FITTED if fits else _ONE_FAILURE
+
+
+def shortest_difference(
+    chosen: Behaviour | None, other: Behaviour | None, calls: Sequence[tuple[str, str]]
+) -> Example | None:
+    """Return the shortest call on which two candidates differ, and what each gives.
+
+    `calls` are the module and the text of each input.
+    """
+    if chosen is None or other is None:
+        return None
+    found = [
+        Example(call=call, module=module, gives=theirs, instead=ours)
+        for (module, call), ours, theirs in zip(calls, chosen, other, strict=False)
+        if ours != theirs and NOT_TRIED not in (ours, theirs)
+    ]
+    # One that a test can simply call says most.
+    return min(found, key=lambda one: (not one.module, len(one.call), one.call), default=None)
 
 
 def _keeps(behaviour: Behaviour | None, original: Behaviour | None) -> float:

@@ -8,8 +8,9 @@ from enum import StrEnum
 from typing import Any
 
 from runtrue.checks import CommandCheck
+from runtrue.fixers.search.measurement import UNKNOWN, CheckOutcome
 from runtrue.flow import Event
-from runtrue.loop import Workplace
+from runtrue.loop import Example, Workplace
 
 
 class Stopped(StrEnum):
@@ -35,6 +36,10 @@ class Solution:
     alike: int | None = None
     #: The failing tests that it does not fix.
     left: tuple[str, ...] = ()
+    #: Other lines, as `file:line`, in which what it corrects is written too.
+    twins: tuple[str, ...] = ()
+    #: An input on which it behaves otherwise than the best one, of the first that behaves so.
+    example: Example | None = None
 
 
 @dataclass(slots=True, kw_only=True)
@@ -49,6 +54,9 @@ class SearchReport:
     #: The most suspect lines, as `file:line`.
     suspects: list[str] = field(default_factory=list)
     causes: tuple[str, ...] = ()
+    #: The check's failing tests, and a digest of each file that was edited.
+    tests: tuple[str, ...] = ()
+    files: dict[str, str] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as it is recorded and shown."""
@@ -59,6 +67,7 @@ class SearchReport:
             "stopped": str(self.stopped),
             "suspects": self.suspects,
             "causes": list(self.causes),
+            "searched": {"tests": list(self.tests), "files": self.files},
             "steps": self.steps,
             "solutions": [
                 {
@@ -68,6 +77,7 @@ class SearchReport:
                     "doubt": one.doubt,
                     "alike": one.alike,
                     "left": list(one.left),
+                    "twins": list(one.twins),
                 }
                 for one in self.solutions
             ],
@@ -93,6 +103,6 @@ class SearchScope:
     may_edit: Callable[[str], bool]
     #: The files that findings lead to, the likeliest first.
     leads: tuple[str, ...]
-    #: Tests that failed, and those that fail for reasons outside of the program.
-    failing: frozenset[str] = frozenset()
+    #: What the check has shown, and the tests that fail for reasons outside of the program.
+    outcome: CheckOutcome = UNKNOWN
     excused: frozenset[str] = frozenset()

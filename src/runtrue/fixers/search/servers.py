@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import importlib.util
 import json
 import math
 import os
@@ -41,10 +42,18 @@ class TrialLimits:
     processes: int = 64
     starting: float = 60.0
     longest: float = 10.0
+    #: Seconds for running the unchanged program's tests; those that fail are run in any case.
+    measuring: float = math.inf
     #: A test may take this many times as long as it did, and at least so many seconds.
     times: float = 10.0
     least: float = 0.15
     least_failing: float = 0.2
+
+
+def _tracer_folder() -> Path | None:
+    """Return the folder of coverage.py's tracer, for a project that has none of its own."""
+    spec = importlib.util.find_spec("coverage")
+    return Path(spec.origin).parent if spec is not None and spec.origin else None
 
 
 class Unprovable(Exception):
@@ -188,7 +197,7 @@ class Servers:
         confinement = self._workplace.confinement
         if confinement is None:
             return None
-        read = files_named(self._command.command)
+        read = [*files_named(self._command.command), *filter(None, [_tracer_folder()])]
         return confinement.also(write=[self._directory], read=read)
 
     async def _watched(self, confinement: Confinement, pid: int) -> None:
@@ -214,6 +223,7 @@ class Servers:
             "jobs": self._limits.jobs,
             "memory": self._limits.memory,
             "processes": self._limits.processes,
+            "tracer": str(_tracer_folder() or ""),
         }
         return {
             # The same in each run, unless the user says otherwise.

@@ -13,9 +13,10 @@ import ast
 import asyncio
 import contextlib
 import math
+import re
 import time
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -33,9 +34,17 @@ from runtrue.fixers.search.evidence import Baseline, Failure
 from runtrue.fixers.search.forked_prover import Prover, TrialLimits, Unprovable
 from runtrue.fixers.search.fresh_prover import FreshProver
 from runtrue.fixers.search.localise import Suspicion, suspicion
+from runtrue.fixers.search.offers import text_digest
 from runtrue.fixers.search.priors import Priors
+from runtrue.fixers.search.program import Program
 from runtrue.fixers.search.proposals import EditSet, Proposals
-from runtrue.fixers.search.rank import Behaviour, RankedEdits, clumsiness, rank_edits
+from runtrue.fixers.search.rank import (
+    Behaviour,
+    RankedEdits,
+    clumsiness,
+    rank_edits,
+    shortest_difference,
+)
 from runtrue.fixers.search.report import Searching, SearchReport, SearchScope, Solution, Stopped
 from runtrue.fixers.search.syntax import SyntaxFix, parses, repairs
 from runtrue.loop import write_texts
@@ -53,6 +62,8 @@ _DROPS = dict.fromkeys(
     ("commented out", "comment mark", "prose", "dropped line", "dropped token", "body"),
     "drops code",
 )
+#: Edits of names that are nowhere: where one is written again, that is wrong as well.
+_MISSPELT = frozenset(("missing_attribute", "name", "undefined", "key"))
 #: Longer strings of tests are no names.
 _LONGEST_NAME = 40
 #: The least time, in seconds, that is worth beginning something with.
@@ -75,7 +86,7 @@ class SearchSession:
     emit: Callable[[Searching], None]
     early: EarlyServers | None = None
     report: SearchReport = field(default_factory=SearchReport)
-    _until: float | None = None
+    _until: float = 0.0
     #: The files that were written to go on from, with their old and their new texts.
     _before: dict[str, str] = field(default_factory=dict)
     _changed: dict[str, str] = field(default_factory=dict)
@@ -88,11 +99,12 @@ class SearchSession:
     async def run(self) -> SearchReport:
         """Search. Raises Unprovable where the tests cannot be run in any way."""
         started = time.monotonic()
+        early = self.early.prover if self.early else None
+        self.budget.begin(early.spent if early else 0.0)
+        self._until = started + self.budget.left * self.share
         try:
             for step in range(_STEPS):
-                # The first run of the unchanged tests does not count.
-                latest = self.budget.left + _CHOOSING if self.budget.has_begun else None
-                async with asyncio.timeout(latest):
+                async with asyncio.timeout(self._left + _CHOOSING):
                     if not await self._step(last=step == _STEPS - 1):
                         break
         except TimeoutError:
@@ -111,9 +123,6 @@ class SearchSession:
         """Search from the present program; True if a candidate was written to go on from."""
         async with self._prover() as prover:
             baseline = await prover.baseline()
-            self.budget.begin()
-            if self._until is None:
-                self._until = time.monotonic() + self.budget.left * self.share
             targets = self._targets(baseline)
             if not targets:
                 self.report.steps.append({"step": "nothing", "why": "no test fails as it now is"})
@@ -127,7 +136,7 @@ class SearchSession:
             finally:
                 self._note("search", search.tally, targets, baseline)
             if found:
-                await self._rank_by_behaviour(prover, found, len(baseline.cases))
+                await self._rank_by_behaviour(prover, found, baseline, len(targets))
                 return False
             part = None if last or len(targets) < 2 else await search.best_part()
         if part is None:
@@ -156,10 +165,10 @@ class SearchSession:
                     raise Unprovable("the tests are not run by pytest")
                 early, self.early = self.early, None
                 prover = await stack.enter_async_context(
-                    Prover.open(scope.check, scope.workplace, self.limits, early)
+                    Prover.open(scope.check, scope.workplace, self.limits, early, scope.outcome)
                 )
                 failing = {case.test for case in (await prover.baseline()).failing}
-                if not self._changed and scope.failing and not failing:
+                if not self._changed and scope.outcome.failing and not failing:
                     raise Unprovable("preloaded tests pass that fail when run by themselves")
             except Unprovable as error:
                 await stack.aclose()
@@ -182,12 +191,15 @@ class SearchSession:
     ) -> Search:
         failures = self._failures(baseline, targets)
         files = [file for file in self._files(baseline) if parses(self._read(file)) is None]
-        suspect = suspicion(baseline, targets, files)
+        suspect = suspicion(baseline, targets, files, self._imports(baseline, targets, files))
         if not any(suspect.lines.values()):
             # Nothing was measured: every line of what the findings lead to is equally suspect.
             suspect = _all_lines({file: self._read(file) for file in files})
         self.report.suspects = where_to_look(suspect)
         base = {file: self._read(file) for file in suspect.files}
+        if not self._changed:
+            self.report.tests = tuple(sorted(self.scope.outcome.failing))
+            self.report.files = {file: text_digest(text) for file, text in base.items()}
         priors = Priors.for_(failures, self.held)
         self.report.causes = tuple(map(str, priors.causes))
         return Search(
@@ -199,6 +211,17 @@ class SearchSession:
             targets=targets,
             report=self._progress,
         )
+
+    def _imports(
+        self, baseline: Baseline, targets: Collection[str], files: Iterable[str]
+    ) -> dict[str, frozenset[int]]:
+        """Return the lines outside of functions, of the files that the target tests ran."""
+        ran = {f for c in baseline.cases if c.test in targets for f in c.lines or ()}
+        return {
+            file: Program(file, self._read(file)).lines_outside_functions
+            for file in files
+            if file in ran
+        }
 
     def _short_strings(self, baseline: Baseline) -> list[str]:
         found: dict[str, None] = {}
@@ -217,7 +240,7 @@ class SearchSession:
         """Return the files that may be edited and that something ran, or the findings lead to."""
         seen = dict.fromkeys(self._leads(baseline))
         for case in baseline.cases:
-            seen |= dict.fromkeys(case.lines)
+            seen |= dict.fromkeys(case.lines or ())
         seen |= dict.fromkeys(baseline.imported)
         return self._editable(seen, baseline)
 
@@ -246,17 +269,28 @@ class SearchSession:
         )
 
     async def _rank_by_behaviour(
-        self, prover: Prover | FreshProver, found: list[EditSet], tests: int
+        self, prover: Prover | FreshProver, found: list[EditSet], baseline: Baseline, failing: int
     ) -> None:
         behaviours: list[Behaviour | None] = [None] * len(found)
         original = None
         if len(found) > 1:
             compared = [one.texts(self._base_of(one)) for one in found[:_COMPARED]]
-            original, *seen = await self._behaviours(prover, ({}, *compared))
-            behaviours[: len(seen)] = seen
+            original, *known = await self._behaviours(prover, ({}, *compared))
+            behaviours[: len(known)] = known
         clumsy = [clumsiness(one.texts(self._base_of(one)).values()) for one in found]
-        choices = rank_edits(found, behaviours, original, clumsy=clumsy, tests=tests)
-        self.report.solutions = [self._solution(choice) for choice in choices]
+        tests = len(baseline.cases)
+        choices = rank_edits(
+            found, behaviours, original, clumsy=clumsy, tests=tests, failing=failing
+        )
+        seen: set[Behaviour | None] = {choices[0].behaviour}
+        for choice in choices:
+            solution = self._solution(choice)
+            if choice.behaviour not in seen:
+                seen.add(choice.behaviour)
+                best = choices[0].behaviour
+                example = shortest_difference(best, choice.behaviour, prover.calls)
+                solution = replace(solution, example=example)
+            self.report.solutions.append(solution)
         self.report.steps.append({"step": "choose", "passing": len(found)})
 
     async def _behaviours(
@@ -310,15 +344,11 @@ class SearchSession:
 
     @property
     def _left(self) -> float:
-        return (self._until or 0.0) - time.monotonic()
+        return self._until - time.monotonic()
 
     def _read(self, file: str) -> str:
-        if file in self._changed:
-            return self._changed[file]
-        try:
-            return decoded(self._path(file).read_bytes())
-        except (OSError, UnicodeDecodeError):
-            return ""
+        changed = self._changed.get(file)
+        return read_text(self._path(file)) if changed is None else changed
 
     def _is_there(self, file: str) -> bool:
         return self._path(file).is_file()
@@ -350,7 +380,22 @@ class SearchSession:
             doubt=next((edit.doubt for edit in edits if edit.doubt), None),
             alike=choice.alike,
             left=tuple(left),
+            twins=tuple(twin for edit in edits for twin in self._twins(edit)),
         )
+
+    def _twins(self, edit: Edit) -> list[str]:
+        """Return the other lines of a file in which a name that was replaced is written."""
+        before = self._before.get(edit.file) or self._read(edit.file)
+        olds = {before[one.start : one.end].rpartition(".")[2] for one in edit.splices}
+        if edit.kind not in _MISSPELT or len(olds) != 1 or not (old := olds.pop()).isidentifier():
+            return []
+        changed = {before.count("\n", 0, one.start) + 1 for one in edit.splices}
+        word = re.compile(rf"\b{old}\b")
+        return [
+            f"{edit.file}:{number}"
+            for number, line in enumerate(before.split("\n"), 1)
+            if number not in changed and word.search(line)
+        ]
 
     def _note(
         self, step: str, tally: SearchTally, targets: list[str], baseline: Baseline | None
@@ -382,6 +427,14 @@ class SearchSession:
                 best=best,
             )
         )
+
+
+def read_text(path: Path) -> str:
+    """Return the text of a file; nothing where it cannot be read."""
+    try:
+        return decoded(path.read_bytes())
+    except (OSError, UnicodeDecodeError):
+        return ""
 
 
 def _as_candidate(file: str, reading: SyntaxFix) -> EditSet:

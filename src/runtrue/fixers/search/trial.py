@@ -29,3 +29,5 @@ class ProofResult:
     fixed: tuple[str, ...] = ()
     seconds: float = 0.0
     detail: str = ""
+    #: What tells the failure of the killer from others.
+    mark: str = ""

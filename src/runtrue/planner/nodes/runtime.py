@@ -169,6 +169,7 @@ async def _run(
         calls=context.calls,
         seconds=seconds,
         run_id=context.run_id,
+        named=(inputs.task,),
     )
     findings = findings_of(
         inputs.workflow, result, handled=handled, registry=context.registry, task=inputs.task

@@ -21,6 +21,7 @@ from msgspec import Meta
 from runtrue.documents import closest
 from runtrue.errors import NodeFailed, RuntimeValidationError
 from runtrue.loop import Fault, fault_of_exception
+from runtrue.workflow.file_access import RefusedFile, locate, opened_directory
 from runtrue.workflow.node import Pointer, Result, WorkflowNode, failure
 
 if TYPE_CHECKING:
@@ -31,7 +32,8 @@ LARGEST_FILE = 50 * 1024 * 1024
 MOST_NAMES = 20
 
 FilePath = Annotated[
-    str, Meta(description="Path of the file, relative to the current directory; ~ is home")
+    str,
+    Meta(description="Path of the file, relative to the current directory; ~ is home"),
 ]
 Encoding = Annotated[str, Meta(description="Encoding of the text")]
 
@@ -62,7 +64,7 @@ class ReadFileNode(WorkflowNode[ReadFile]):
 
     async def run(self, params: ReadFile, context: Context) -> Result:
         """Read the file in a thread."""
-        path = locate(params.file_path, context)
+        path = permitted(params.file_path, context)
         return Result({"content": await asyncio.to_thread(_read, path, params.encoding)})
 
     def check(self, params: Mapping[str, Any]) -> Iterable[tuple[Pointer, str]]:
@@ -109,9 +111,9 @@ class WriteFileNode(WorkflowNode[WriteFile]):
 
     async def run(self, params: WriteFile, context: Context) -> Result:
         """Write the file in a thread."""
-        path = locate(params.file_path, context)
+        path = permitted(params.file_path, context)
         await asyncio.to_thread(_write, path, params)
-        return Result({"written": True, "file_path": str(path)})
+        return Result({"written": True, "file_path": str(path.named)})
 
     def check(self, params: Mapping[str, Any]) -> Iterable[tuple[Pointer, str]]:
         """Refuse an unknown encoding."""
@@ -125,23 +127,32 @@ class WriteFileNode(WorkflowNode[WriteFile]):
 # -- paths --------------------------------------------------------------------------------------
 
 
-def locate(text: str, context: Context) -> Path:
-    """Return the absolute path that a param names."""
+@dataclass(frozen=True, slots=True)
+class PermittedPath:
+    """A path as it was named, and where it really leads, which the run may reach."""
+
+    named: Path
+    real: Path
+
+
+def permitted(text: str, context: Context) -> PermittedPath:
+    """Return the path that a param names. Raises NodeFailed unless the run may reach it."""
     if not text or "\0" in text:
         raise RuntimeValidationError(
             f"{text!r} is no path of a file", category="bad_path", attempted=(text,)
         )
-    first, _, rest = text.partition("/")
-    if first == "~" and (home := context.environment.get("HOME")):
-        return context.directory / home / rest
     try:
-        return context.directory / Path(text).expanduser()
+        named = locate(text, context.directory, context.environment)
     except RuntimeError as error:
         raise RuntimeValidationError(
-            f"{text!r}: the home directory of {first!r} is not known",
+            f"{text!r}: the home directory of {text.partition('/')[0]!r} is not known",
             category="bad_path",
             attempted=(text,),
         ) from error
+    try:
+        return PermittedPath(named, context.files().resolve(named))
+    except RefusedFile as refused:
+        raise _failed(str(refused), "refused_file", named, fault=Fault.HUMAN) from refused
 
 
 def names_in(directory: Path, like: str = "") -> tuple[str, ...]:
@@ -157,24 +168,29 @@ def names_in(directory: Path, like: str = "") -> tuple[str, ...]:
 # -- reading ------------------------------------------------------------------------------------
 
 
-def _read(path: Path, encoding: str) -> str:
+def _read(path: PermittedPath, encoding: str) -> str:
     _require_encoding(encoding)
+    named, name = path.named, path.real.name
     try:
-        _require_regular(path.stat().st_mode, path)
-        with path.open("rb") as file:
-            data = file.read(LARGEST_FILE + 1)
+        with opened_directory(path.real.parent) as parent:
+            _require_regular(os.stat(name, dir_fd=parent, follow_symlinks=False).st_mode, named)
+            # Not to wait for a pipe that has been put there since.
+            flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+            with os.fdopen(os.open(name, flags, dir_fd=parent), "rb") as file:
+                _require_regular(os.fstat(file.fileno()).st_mode, named)
+                data = file.read(LARGEST_FILE + 1)
     except (FileNotFoundError, NotADirectoryError) as error:
-        raise _not_found(path) from error
+        raise _not_found(named) from error
     except OSError as error:
-        raise _refused("read", path, error) from error
+        raise _refused("read", named, error) from error
     if len(data) > LARGEST_FILE:
-        message = f"{path} is larger than {LARGEST_FILE // 1024**2} MB"
-        raise _failed(message, "too_large", path)
+        message = f"{named} is larger than {LARGEST_FILE // 1024**2} MB"
+        raise _failed(message, "too_large", named)
     try:
         content = data.decode(encoding)
         content.encode()  # Some encodings can spell halves of characters, which are no text.
     except UnicodeError as error:
-        raise _failed(f"{path} is not text in {encoding}: {error}", "decoding", path) from error
+        raise _failed(f"{named} is not text in {encoding}: {error}", "decoding", named) from error
     return content
 
 
@@ -192,16 +208,16 @@ def _not_found(path: Path) -> NodeFailed:
 # -- writing ------------------------------------------------------------------------------------
 
 
-def _write(path: Path, params: WriteFile) -> None:
+def _write(path: PermittedPath, params: WriteFile) -> None:
+    named = path.named
     _require_encoding(params.encoding)
-    data = _decoded(path, params.content) if params.base64 else _encoded(path, params)
+    data = _decoded(named, params.content) if params.base64 else _encoded(named, params)
     try:
         # A link stays one: it is its target that is written.
-        target = Path(os.path.realpath(path))
-        target.parent.mkdir(parents=True, exist_ok=True)
-        (_append if params.append else _replace)(target, data)
+        with opened_directory(path.real.parent, make=True) as parent:
+            (_append if params.append else _replace)(path, parent, data)
     except OSError as error:
-        raise _refused("written", path, error) from error
+        raise _refused("written", named, error) from error
 
 
 def _encoded(path: Path, params: WriteFile) -> bytes:
@@ -223,11 +239,22 @@ def _decoded(path: Path, content: Any) -> bytes:
         raise _failed(message, "encoding", path) from error
 
 
-def _append(path: Path, data: bytes) -> None:
-    if path.exists():
-        _require_regular(path.stat().st_mode, path)
-    descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
+def _mode_of(path: PermittedPath, parent: int) -> os.stat_result | None:
+    """Return what there is to be written, if it can be: a regular file."""
     try:
+        before = os.stat(path.real.name, dir_fd=parent, follow_symlinks=False)
+    except FileNotFoundError:
+        return None
+    _require_regular(before.st_mode, path.named)
+    return before
+
+
+def _append(path: PermittedPath, parent: int, data: bytes) -> None:
+    _mode_of(path, parent)
+    flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+    descriptor = os.open(path.real.name, flags, 0o666, dir_fd=parent)
+    try:
+        _require_regular(os.fstat(descriptor).st_mode, path.named)
         # One write takes it all, so that those who append at the same time do not mix. When one
         # does not, the disk is full as a rule, and the next one says so.
         while data:
@@ -237,18 +264,16 @@ def _append(path: Path, data: bytes) -> None:
         os.close(descriptor)
 
 
-def _replace(path: Path, data: bytes) -> None:
+def _replace(path: PermittedPath, parent: int, data: bytes) -> None:
     """Replace a file at once by one of the same owner and mode."""
-    before = None
-    with contextlib.suppress(FileNotFoundError):
-        before = path.stat()
-    if before is not None:
-        _require_regular(before.st_mode, path)
-        if not os.access(path, os.W_OK, effective_ids=True):
-            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
-    beside = path.with_name(f".runtrue-{uuid.uuid4().hex}.tmp")
+    name = path.real.name
+    before = _mode_of(path, parent)
+    if before is not None and not os.access(name, os.W_OK, dir_fd=parent, effective_ids=True):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path.named))
+    beside = f".runtrue-{uuid.uuid4().hex}.tmp"
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
     try:
-        with beside.open("xb") as file:
+        with os.fdopen(os.open(beside, flags, 0o666, dir_fd=parent), "wb") as file:
             if before is not None:
                 with contextlib.suppress(PermissionError):
                     os.fchown(file.fileno(), before.st_uid, before.st_gid)
@@ -256,9 +281,10 @@ def _replace(path: Path, data: bytes) -> None:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
-        beside.replace(path)
+        os.replace(beside, name, src_dir_fd=parent, dst_dir_fd=parent)
     finally:
-        beside.unlink(missing_ok=True)
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(beside, dir_fd=parent)
 
 
 # -- failures -----------------------------------------------------------------------------------
@@ -267,6 +293,9 @@ def _replace(path: Path, data: bytes) -> None:
 def _require_regular(mode: int, path: Path) -> None:
     if stat.S_ISDIR(mode):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+    if stat.S_ISLNK(mode):
+        # It was resolved, so it leads to itself, or has been put there since.
+        raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(path))
     if not stat.S_ISREG(mode):
         raise _failed(f"{path} is not a regular file", "not_a_file", path)
 

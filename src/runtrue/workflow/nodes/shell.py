@@ -18,7 +18,7 @@ from runtrue import process
 from runtrue.errors import NodeFailed, RuntimeValidationError
 from runtrue.loop import RESOURCE_LIMIT, Fault
 from runtrue.workflow.node import Pointer, Result, WorkflowNode, failure
-from runtrue.workflow.nodes.files import locate, names_in
+from runtrue.workflow.nodes.files import names_in, permitted
 from runtrue.workflow.nodes.shell_text import PREFIX, CommandText, with_variables
 from runtrue.workflow.secrets import SecretText
 from runtrue.workflow.templates import (
@@ -230,7 +230,7 @@ def _as_text(value: Any) -> str | SecretText:
 def _directory(cwd: str | None, context: Context) -> Path:
     if cwd is None:
         return context.directory
-    directory = locate(cwd, context)
+    directory = permitted(cwd, context).real
     if not directory.is_dir():
         raise failure(
             f"there is no directory {directory} to run the command in",

@@ -273,6 +273,9 @@ def beginnings(program: Program, function: Function, name: str) -> list[str]:
             likely += ["{}"] * (parent.attr in ("get", "setdefault", "items", "keys"))
         elif isinstance(parent, ast.Subscript) and parent.value is one:
             likely += ["{}", "[]"]
+        elif isinstance(parent, ast.Assign) and isinstance(parent.value, ast.Constant):
+            kind = type(parent.value.value)
+            likely += ["False"] if kind is bool else ['""'] * (kind is str) + ["0"] * (kind is int)
         elif isinstance(parent, ast.AugAssign):
             likely += ['""'] if isinstance(parent.value, ast.JoinedStr) else ["0"]
         elif isinstance(parent, ast.Call) and isinstance(parent.func, ast.Name):

@@ -14,6 +14,7 @@ from runtrue.fixers.search.operators.clues import closest, raised
 from runtrue.fixers.search.operators.facts import program_facts
 from runtrue.fixers.search.operators.layout import is_docstring, is_known, undefined
 from runtrue.fixers.search.operators.likeness import likeness
+from runtrue.fixers.search.operators.nodes import walk
 from runtrue.fixers.search.operators.seam import EditSite
 from runtrue.fixers.search.program import Program
 
@@ -184,13 +185,15 @@ def _through(site: EditSite, node: ast.Attribute, owner: ast.Name) -> Iterator[E
         yield program.replace("import", node, module, unlikely=3.0)
 
 
-@lru_cache(maxsize=4096)
 def _is_imported(program: Program, name: str) -> bool:
-    return any(
-        isinstance(one, ast.Import)
-        and any(alias.name == name and alias.asname is None for alias in one.names)
-        for one in ast.walk(program.tree)
-    )
+    return name in _imported_modules(program)
+
+
+@lru_cache(maxsize=64)
+def _imported_modules(program: Program) -> frozenset[str]:
+    """Return the modules that are imported under their own name."""
+    imports = walk(program.tree, ast.Import)
+    return frozenset(a.name for one in imports for a in one.names if a.asname is None)
 
 
 @lru_cache(maxsize=4096)

@@ -227,7 +227,7 @@ def belonging(site: EditSite) -> Iterator[Edit]:
 
 
 def chained(site: EditSite) -> Iterator[Edit]:
-    """An attribute left out, or one too many: `a.b` for `a.b.c`; `node` for `node.next`."""
+    """An attribute left out, or one too many: `a.b` or `c` for `a.b.c`; `node` for `node.next`."""
     program, node = site.program, site.node
     if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load):
         parent = program.parents.get(node)
@@ -235,6 +235,8 @@ def chained(site: EditSite) -> Iterator[Edit]:
         if not is_called and program.source(node.value) not in ("self", "cls"):
             text = fitted(program, node, Code(program.source(node.value)))
             yield program.replace("attribute", node, text, unlikely=2)
+            if node.attr in program_facts(program).visible(node):
+                yield program.replace("attribute", node, node.attr, unlikely=1.5)
     if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
         parent = program.parents.get(node)
         if isinstance(parent, ast.Attribute) or (

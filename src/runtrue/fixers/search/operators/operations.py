@@ -178,6 +178,10 @@ def arithmetic(site: EditSite) -> Iterator[Edit]:
     if isinstance(node.op, ast.Mod) and facts.type_of(node.left) == "str":
         return
     left, right = code(program, node.left), code(program, node.right)
+    if isinstance(node.op, ast.Mod):
+        # Counted from 1: the last of a round is n, not 0.
+        around = fill("({a} - 1) % {b} + 1", a=left, b=right)
+        yield rewrite(program, "off_by_one", node, around, unlikely=2)
     at = operator_between(program, node.left, node.right)
     text = facts.type_of(node) in ("str", "list")
     for other, unlikely in _ARITHMETIC[sign_of(node.op)].items():

@@ -19,6 +19,7 @@ from runtrue.fixers.search.operators import (
     mismatch,
     missing_calls,
     missing_names,
+    siblings,
     updates,
 )
 from runtrue.fixers.search.operators.seam import Operator
@@ -70,6 +71,7 @@ KINDS: dict[str, str] = {
     "result": "another early result",
     "return": "a `return` that is missing or too many",
     "self": "`self` added or removed",
+    "sibling_code": "a guard, a branch, a statement or arguments that like code has",
     "sort": "a sequence sorted, or turned round, first",
     "super": "the method of the parent called",
     "try": "what raises, in a `try`",
@@ -107,4 +109,6 @@ STATEMENTS: tuple[Operator, ...] = (
     closures.bind,
     *(updates.remember, updates.reset_in_other_branch, updates.never_changed, updates.flip_sign),
     *(updates.flush, updates.begin_each_round),
+    *(siblings.same_guard, siblings.same_branch, siblings.same_for_parameter),
+    siblings.same_arguments,
 )

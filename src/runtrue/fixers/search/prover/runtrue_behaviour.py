@@ -69,7 +69,10 @@ def behave(session: Any, prover: Any) -> None:
     for number in (signal.SIGALRM, signal.SIGPROF):
         signal.signal(number, _trial._time_up)
     until = time.process_time() + _IN_ALL, time.monotonic() + _WAITING * _IN_ALL
-    child.leave({"end": "behaved", "behaved": [_digest(one, until, child) for one in inputs]})
+    # Before they are made: a call may change its arguments.
+    calls_made = [[_module(one), _written(one)] for one in inputs]
+    results = [_digest(one, until, child) for one in inputs]
+    child.leave({"end": "behaved", "behaved": results, "calls": calls_made})
 
 
 # -- the calls that tests make ------------------------------------------------------------------
@@ -283,6 +286,19 @@ def _changed_dict(value: dict[Any, Any], chance: random.Random, depth: int) -> d
     return value
 
 
+def _module(call: _Call) -> str:
+    """Return the module to import a function from, if a test can simply call it."""
+    function = call.function
+    return function.__module__ if function.__qualname__ == function.__name__ else ""
+
+
+def _written(call: _Call) -> str:
+    """Return a call as a person would write it."""
+    args = [show(value) for value in call.args]
+    args += ["%s=%s" % (name, show(value)) for name, value in call.more.items()]
+    return "%s(%s)" % (call.function.__qualname__, ", ".join(args))
+
+
 # -- their results -------------------------------------------------------------------------
 
 
@@ -319,12 +335,14 @@ def show(value: Any, depth: int = 0) -> str:
         return name
     if kind in (list, tuple):
         parts = [show(part, depth + 1) for part in value[:_LONGEST]]
-        text = "%s(%s)" % (name, ", ".join(parts))
+        inner = ", ".join(parts) + ("," if kind is tuple and len(parts) == 1 else "")
+        text = "[%s]" % inner if kind is list else "(%s)" % inner
     elif kind in (set, frozenset):
-        text = "%s(%s)" % (name, ", ".join(sorted(show(part, depth + 1) for part in value)))
+        text = ", ".join(sorted(show(part, depth + 1) for part in value))
+        text = "{%s}" % text if kind is set and text else "%s(%s)" % (name, text)
     elif isinstance(value, dict):
         pairs = [show(k, depth + 1) + ": " + show(v, depth + 1) for k, v in value.items()]
-        text = "%s(%s)" % (name, ", ".join(pairs))
+        text = "{%s}" % ", ".join(pairs) if kind is dict else "%s(%s)" % (name, ", ".join(pairs))
     elif kind.__repr__ is object.__repr__:
         held = {k: v for k, v in getattr(value, "__dict__", {}).items() if k[:1] != "_"}
         text = "%s(%s)" % (name, show(held, depth + 1) if held else "")

@@ -182,8 +182,11 @@ class _Prover:
         try:
             if what == "run":
                 trace = child.request["trace"]
+                spare = self.settings["tracer"]
                 tracer = (
-                    self.tracer_module.tracer(self.scope, trace == "plainly") if trace else None
+                    self.tracer_module.tracer(self.scope, trace == "plainly", spare)
+                    if trace
+                    else None
                 )
                 self.trial.run_baseline(session, tracer)
             elif what == "behave":
@@ -263,13 +266,16 @@ def _text_of(error: BaseException) -> str:
 
 
 def _quiet(options: Any) -> None:
-    """Switch off measuring, distributing, stopping early and asking."""
+    """Switch off measuring, distributing, shuffling, time limits, stopping early and asking."""
     for name, value in (
         ("cov_source", []),
         ("no_cov", True),
         ("numprocesses", None),
         ("dist", "no"),
         ("tx", []),
+        ("randomly_reorganize", False),
+        ("random_order_bucket", "none"),
+        ("timeout", 0),
         ("maxfail", 0),
         ("usepdb", False),
         ("trace", False),

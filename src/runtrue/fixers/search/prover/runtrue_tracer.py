@@ -44,8 +44,11 @@ class ProjectFolder:
         return found
 
 
-def tracer(scope: ProjectFolder, plainly: bool = False) -> Any:
-    """Return the best tracer here; with `plainly`, the one that never fails."""
+def tracer(scope: ProjectFolder, plainly: bool = False, spare: str = "") -> Any:
+    """Return the best tracer here; with `plainly`, the one that never fails.
+
+    `spare` is a folder with coverage.py's tracer, for a Python that has none.
+    """
     if plainly:
         return LineTracer(scope)
     if hasattr(sys, "monitoring"):
@@ -54,7 +57,7 @@ def tracer(scope: ProjectFolder, plainly: bool = False) -> Any:
         except ValueError:  # all tool ids are taken
             return LineTracer(scope)
     try:
-        return CoverageTracer(scope)
+        return CoverageTracer(scope, spare)
     except Exception:  # not installed, or built in another way
         return LineTracer(scope)
 
@@ -106,8 +109,8 @@ class LineTracer:
 class CoverageTracer:
     """Traces lines with the C tracer of coverage.py."""
 
-    def __init__(self, scope: ProjectFolder) -> None:
-        module = _extension("coverage", "tracer")
+    def __init__(self, scope: ProjectFolder, spare: str = "") -> None:
+        module = _extension("coverage", "tracer", spare)
         self._scope = scope
 
         def should_trace(filename: str, frame: Any) -> Any:
@@ -177,11 +180,14 @@ class CoverageTracer:
         return found
 
 
-def _extension(package: str, name: str) -> Any:
+def _extension(package: str, name: str, spare: str) -> Any:
     """Load one C extension of a package without importing the package, which takes time."""
+    loaded = sys.modules.get(package + "." + name)
+    if loaded is not None:
+        return loaded
     spec = importlib.util.find_spec(package)
     places = (spec.submodule_search_locations if spec is not None else None) or ()
-    for place in places:
+    for place in (*places, *filter(None, [spare])):
         for suffix in importlib.machinery.EXTENSION_SUFFIXES:
             path = os.path.join(place, name + suffix)
             if os.path.exists(path):

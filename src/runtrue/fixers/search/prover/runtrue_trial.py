@@ -6,10 +6,12 @@ It runs inside the project's own Python.
 from __future__ import annotations  # any Python may be the project's
 
 import os
+import re
 import signal
 import sys
 import time
 import types
+import zlib
 from collections.abc import Iterator
 from typing import Any
 
@@ -32,6 +34,7 @@ _DECIDING = (
 
 #: The plugins that run a failed test again.
 _FORGIVING = ("rerunfailures", "flaky", "flaky.flaky_pytest_plugin")
+_LONGEST = 2000
 #: How long the tests after one that did not end may take, at least.
 _IMPATIENT_SECONDS = 0.5
 
@@ -107,6 +110,7 @@ class TrialRunner:
         self._failure: dict[str, Any] | None = None
         self._outcome = ""
         self._detail = ""
+        self._mark = ""
         self._compared: Any = None
         self._test = ""
         self._fixed: list[str] = []
@@ -146,6 +150,7 @@ class TrialRunner:
         else:
             outcome, text = "failed", type(call.excinfo.value).__name__
             self._detail = text
+            self._mark = _mark_of(call.excinfo.value)
             if not self._observes:
                 self._end_early(item, call.excinfo.value)
             elif self._failure is None:
@@ -172,7 +177,13 @@ class TrialRunner:
         if any(manager.hasplugin(name) for name in _FORGIVING) or any(item.iter_markers("xfail")):
             return
         self.child.leave(
-            {"end": "failed", "killer": item.nodeid, "fixed": self._fixed, "detail": self._detail}
+            {
+                "end": "failed",
+                "killer": item.nodeid,
+                "fixed": self._fixed,
+                "detail": self._detail,
+                "mark": self._mark,
+            }
         )
 
     def compare(self, operator: str, left: Any, right: Any) -> None:
@@ -184,6 +195,7 @@ class TrialRunner:
         self._test = item.nodeid
         self._outcome = ""
         self._detail = ""
+        self._mark = ""
         self._failure = None
         self._compared = None
         item.config.hook.pytest_runtest_protocol(item=item, nextitem=nextitem)
@@ -196,15 +208,21 @@ class TrialRunner:
     # -- the program as it is ---------------------------------------------------------------------
 
     def run_baseline(self, session: Any, tracer: Any) -> None:
-        """Run some tests on the unchanged program and report each. Leaves."""
+        """Run some tests on the unchanged program and report each, while there is time. Leaves."""
         request, send = self.child.request, self.child.send
         self._observes = True
         signal.signal(signal.SIGALRM, _time_up)
         items = [session.items[index] for index in request["tests"]]
         longest, slowest = float("inf"), 0.0
         watch, written, ran = self.child.watch, set(), False
+        until = time.monotonic() + (request["within"] or float("inf"))
         for at, item in enumerate(items):
-            limit = min(request["limits"][at], longest)
+            left = until - time.monotonic()
+            if left <= 0:
+                break
+            limit = uncut = min(request["limits"][at], longest)
+            if not request["needed"][at]:
+                limit = min(limit, max(left, _IMPATIENT_SECONDS))
             # Time to observe as well; usually it is stopped from within.
             self.child.slot.begin(request["tests"][at], limit + 2.0)
             signal.setitimer(signal.ITIMER_REAL, limit, 0.2)
@@ -223,6 +241,8 @@ class TrialRunner:
                 seconds = time.perf_counter() - began
                 signal.setitimer(signal.ITIMER_REAL, 0)
             lines = tracer.end() if tracer is not None else {}
+            if seconds >= limit and limit < uncut:
+                break  # cut off because time is up: that says nothing about the test
             if self._failure is not None and self._failure["timed_out"]:
                 # One test that waits for ever is waited for; the next need not be.
                 longest = max(_IMPATIENT_SECONDS, 20 * slowest)
@@ -234,6 +254,7 @@ class TrialRunner:
                     "outcome": outcome,
                     "seconds": seconds,
                     "failure": self._failure if outcome == "failed" else None,
+                    "mark": self._mark,
                     "lines": {file: sorted(found) for file, found in lines.items()},
                     "touches": watch.ran or bool(watch.written),
                 }
@@ -270,7 +291,7 @@ class TrialRunner:
         todo = _in_order(collected, request, plan)
         fixed = self._fixed
         killer = None
-        detail = ""
+        detail = mark = ""
         patience = request.get("patience", 1.0)
         slot = self.child.slot
         following = next(todo, None)
@@ -290,17 +311,18 @@ class TrialRunner:
                     fixed.append(item.nodeid)
                 continue
             if killer is None:
-                killer, detail = item.nodeid, self._detail or outcome
+                killer, detail, mark = item.nodeid, self._detail or outcome, self._mark
             if not request.get("whole"):
                 break
+        failed = {"end": "failed", "killer": killer, "detail": detail, "mark": mark}
         if killer is not None and not fixed:  # no need to look for tampering
-            leave({"end": "failed", "killer": killer, "fixed": [], "detail": detail})
+            leave({**failed, "fixed": []})
         changed = [i for i in self._snapshot.changed() if i not in plan["ignored"]]
         if changed or not collected.hooks_are_unchanged():
             what = self._snapshot.name(changed[0]) if changed else "the hooks of pytest"
             leave({"end": "tampered", "fixed": [], "detail": what + " was changed"})
         if killer is not None:
-            leave({"end": "failed", "killer": killer, "fixed": fixed, "detail": detail})
+            leave({**failed, "fixed": fixed})
         leave({"end": "passed", "fixed": fixed})
 
 
@@ -339,6 +361,21 @@ def _is_in(test: str, module: Any, tests: Any) -> bool:
     if os.path.basename(module["id"]) == "conftest.py":
         return not any(test == known["id"] for known in tests)
     return test.partition("::")[0] == module["id"] or test.startswith(module["id"] + "::")
+
+
+def _mark_of(error: BaseException) -> str:
+    """Return a digest of an exception: its type, its text without addresses, and where it went."""
+    try:
+        text = re.sub("0x[0-9a-f]+", "", str(error)[:_LONGEST])
+    except Exception:  # the program's own
+        text = ""
+    lines = []
+    entry = error.__traceback__
+    while entry is not None:
+        lines.append(entry.tb_lineno)
+        entry = entry.tb_next
+    digest = zlib.crc32(text.encode("utf-8", "replace"))
+    return "%s:%x:%d" % (type(error).__name__, digest, sum(lines))
 
 
 def _time_up(number: int, frame: Any) -> None:

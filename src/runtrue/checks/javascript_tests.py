@@ -1,0 +1,203 @@
+"""The tests of a JavaScript project: its script `test`, else a runner that it has settings for."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import shutil
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from runtrue.checks.framework import Framework, framework_of
+from runtrue.checks.line import Word, commands_of
+from runtrue.checks.locations import files_below
+from runtrue.checks.own_command import OwnCommand
+from runtrue.checks.reach import scripts_of
+from runtrue.checks.recipes.recipe import line_of
+from runtrue.settings_file import read_settings, subtable
+
+#: The script that `npm init` writes for a project without tests.
+_NO_TEST = "no test specified"
+#: The lock file of each package manager other than npm.
+_LOCKS = {"pnpm-lock.yaml": "pnpm", "yarn.lock": "yarn", "bun.lock": "bun", "bun.lockb": "bun"}
+#: Runners: the beginnings of their configuration files, and how they are run once.
+_RUNNERS = {
+    "vitest": (("vitest.config.", "vitest.workspace."), "vitest run"),
+    "jest": (("jest.config.",), "jest"),
+    "mocha": ((".mocharc.",), "mocha"),
+    "ava": (("ava.config.",), "ava"),
+    "tap": ((".taprc",), "tap"),
+}
+#: Programs that run tests, as a script names them.
+_TESTING = frozenset(
+    {
+        *("jest", "vitest", "mocha", "_mocha", "ava", "tap", "tape", "uvu", "jasmine", "qunit"),
+        *("lab", "ts-mocha", "zora", "pta", "borp", "best-tape-runner", "tapd", "brittle"),
+    }
+)
+#: Programs that look at code, types or sizes without running anything of it.
+_LOOKING = frozenset(
+    {
+        *("eslint", "xo", "standard", "ts-standard", "semistandard", "prettier", "tslint", "biome"),
+        *("tsd", "dtslint", "attw", "publint", "size-limit", "installed-check", "knip", "oxlint"),
+        *("lockfile-lint", "type-coverage", "check-dts", "depcheck", "jshint", "markdownlint"),
+        *("dpdm", "madge", "ls-lint", "expect-type", "remark", "markdownlint-cli2", "tsd-lite"),
+    }
+)
+_COVERAGE = frozenset({"nyc", "c8", "istanbul"})
+_TEST_FILE = re.compile(r".*[.-](test|spec)\.[cm]?js|test[.-].*\.[cm]?js|test\.[cm]?js")
+#: Scripts that call scripts: further down than this is a circle.
+_DEPTH = 5
+
+
+def javascript_tests(directory: Path) -> list[OwnCommand]:
+    """Return how the tests in a directory are run; nothing if it has none."""
+    if found := _of_script(directory):
+        return [found]
+    return [*_of_runners(directory)] or [*_of_node(directory)]
+
+
+def delegates(found: OwnCommand, directory: Path) -> bool:
+    """True if a command's report cannot be read: it may run the tests of other packages."""
+    return framework_of(found.command, directory) is Framework.OTHER
+
+
+def _of_script(directory: Path) -> OwnCommand | None:
+    scripts = scripts_of(directory)
+    script = scripts.get("test", _NO_TEST)
+    if _NO_TEST in script:
+        return None
+    manager = _manager(directory)
+    text = (directory / "package.json").read_text(encoding="utf-8")
+    line = line_of(text, '"scripts"', '"test"')
+    where = f"package.json:{line} script test"
+    whole = OwnCommand(name="", command=f"{manager} test", because=where)
+    parts = [*_parts(script, scripts)]
+    tests = [part for part in parts if part.is_test]
+    if len(tests) == 1 and len(parts) > 1 and all(part.is_test or part.is_look for part in parts):
+        part = tests[0]
+        direct = part.line if part.program == "node" else f"npx --no-install {part.line}"
+        own = f"{manager} run {part.script}" if part.script else direct
+        left_out = ", ".join(one.program for one in parts if one.is_look)
+        because = f"{where}; without {left_out}, which runs no test"
+        name = "node-test" if part.program == "node" else part.program
+        whole = OwnCommand(name=name, command=own, because=because, env=part.env)
+    elif _only_looks(scripts, "pretest") or _only_looks(scripts, "posttest"):
+        whole = replace(whole, command=f"{manager} test --ignore-scripts")
+        whole = replace(whole, because=f"{where}; without pretest and posttest, which run no test")
+    framework = framework_of(whole.command, directory)
+    known = whole.name or f"{manager}-test"
+    return replace(whole, name=known if framework is Framework.OTHER else framework.value)
+
+
+def _manager(directory: Path) -> str:
+    """Return the package manager; npm runs scripts as well where another is not installed."""
+    named = read_settings(directory / "package.json").get("packageManager")
+    names = [named.partition("@")[0]] if isinstance(named, str) else []
+    for place in (directory, *directory.parents):
+        names += [manager for lock, manager in _LOCKS.items() if (place / lock).is_file()]
+        if (place / ".git").exists() or (place / "package-lock.json").is_file():
+            break
+    wanted = next((name for name in names if name in _LOCKS.values()), "npm")
+    return wanted if shutil.which(wanted) else "npm"
+
+
+@dataclass(frozen=True, slots=True)
+class _ScriptCommand:
+    """One command of a script, and the script that it is the whole of, if that is another."""
+
+    program: str
+    line: str
+    is_test: bool
+    is_look: bool
+    env: dict[str, str]
+    script: str | None = None
+
+
+def _parts(script: str, scripts: dict[str, str], depth: int = 0) -> Iterator[_ScriptCommand]:
+    """Yield the commands of a script, those of the scripts that it calls included."""
+    for words in commands_of(script):
+        called = _called(words)
+        if called in scripts and depth < _DEPTH:
+            inner = [*_parts(scripts[called], scripts, depth + 1)]
+            if len(inner) == 1:
+                yield replace(inner[0], script=inner[0].script or called)
+            else:
+                yield from inner
+        else:
+            yield _part(words)
+
+
+def _called(words: Sequence[Word]) -> str:
+    texts = [word.text for word in words]
+    if texts[0] not in ("npm", "yarn", "pnpm", "bun") or len(texts) < 2:
+        return ""
+    if texts[1] in ("run", "run-script", "-s") and len(texts) == 3:
+        return texts[2]
+    return texts[1] if len(texts) == 2 else ""
+
+
+def _part(words: Sequence[Word]) -> _ScriptCommand:
+    env: dict[str, str] = {}
+    rest = list(words)
+    while rest:
+        name, is_set, value = rest[0].text.partition("=")
+        if is_set and re.fullmatch(r"\w+", name):
+            env[name] = value
+        elif rest[0].name not in ("cross-env", "npx", "env"):
+            break
+        rest = rest[1:]
+    if rest and rest[0].name in _COVERAGE:
+        if any(word.text in ("report", "check-coverage") for word in rest[1:2]):
+            return _ScriptCommand(rest[0].name, "", is_test=False, is_look=True, env={})
+        rest = rest[1:]
+        while rest and rest[0].text.startswith("-"):
+            rest = rest[1:]
+    if not rest:
+        return _ScriptCommand("", "", is_test=False, is_look=False, env={})
+    program, texts = rest[0].name, [word.text for word in rest]
+    is_node = program in ("node", "tsx") and "--test" in texts
+    is_types = program in ("tsc", "vue-tsc") and "--noEmit" in texts
+    line = " ".join(_quoted(word.text) for word in rest)
+    is_look = program in _LOOKING or is_types
+    return _ScriptCommand(
+        program, line, is_test=program in _TESTING or is_node, is_look=is_look, env=env
+    )
+
+
+def _quoted(word: str) -> str:
+    """Return a word for the shell; a pattern for files was one for the runner or the shell."""
+    return word if re.fullmatch(r"[\w./*@:=-]+", word) else shlex.quote(word)
+
+
+def _only_looks(scripts: dict[str, str], name: str) -> bool:
+    parts = [*_parts(scripts[name], scripts)] if name in scripts else []
+    return bool(parts) and all(part.is_look for part in parts)
+
+
+def _of_runners(directory: Path) -> Iterator[OwnCommand]:
+    package = read_settings(directory / "package.json")
+    known = {*package, *subtable(package, "dependencies"), *subtable(package, "devDependencies")}
+    names = sorted(path.name for path in directory.iterdir()) if directory.is_dir() else []
+    for tool, (beginnings, command) in _RUNNERS.items():
+        because = next((name for name in names if name.startswith(beginnings)), None)
+        if because is None and tool in known:
+            text = (directory / "package.json").read_text(encoding="utf-8")
+            line = line_of(text, f'"{tool}"')
+            because = f'package.json:{line} "{tool}"'
+        if because:
+            yield OwnCommand(name=tool, command=f"npx --no-install {command}", because=because)
+
+
+def _of_node(directory: Path) -> Iterator[OwnCommand]:
+    """Find tests that Node's own runner finds as well."""
+    if not (directory / "package.json").is_file():
+        return
+    for file in sorted(files_below(directory)):
+        in_tests = "test" in file.relative_to(directory).parts[:-1]
+        is_named = _TEST_FILE.fullmatch(file.name) or (in_tests and file.suffix[-2:] == "js")
+        if is_named and "node:test" in file.read_text(encoding="utf-8", errors="replace"):
+            because = f"{file.relative_to(directory).as_posix()} imports node:test"
+            yield OwnCommand(name="node-test", command="node --test", because=because)
+            return

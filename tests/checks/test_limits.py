@@ -1,0 +1,123 @@
+"""Some tests of a check alone, and limits that follow from how long the baseline takes."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+
+import pytest
+
+from runtrue.checks import CommandCheck
+from runtrue.loop import TIMEOUT, Adjustable, Mode, Outcome, Verdict
+from tests.checks.support import Project
+
+PASSED, FAILED = Outcome.PASSED, Outcome.FAILED
+CHECK = CommandCheck(name="tests", command="python -m pytest -q")
+#: Each uses up processor time, so that the limit must be far from it.
+BUSY = """
+    import time
+
+    def burn(seconds):
+        end = time.process_time() + seconds
+        while time.process_time() < end:
+            pass
+
+    def test_slow():
+        burn(0.6)
+
+    def test_quick():
+        pass
+"""
+
+
+def run(check: CommandCheck, project: Project) -> Verdict:
+    return asyncio.run(check.run(project.workplace))
+
+
+class TestSelect:
+    def test_only_the_selected_tests_are_run_with_all_their_parameters(
+        self, project: Project
+    ) -> None:
+        project.write(
+            "test_a.py",
+            """
+            import pytest
+
+            @pytest.mark.parametrize("value", [1, 2])
+            def test_value(value):
+                assert value == 1
+
+            class TestOthers:
+                def test_value(self):
+                    assert False
+            """,
+        )
+        project.write("tests/test_a.py", "def test_value():\n    assert False\n")
+        project.write("pytest.ini", "[pytest]\naddopts = --import-mode=importlib\n")
+        selected = CHECK.select(["test_a.py::test_value[2]"])
+        assert selected is not None
+        assert run(selected, project).cases == {
+            "test_a.py::test_value[1]": PASSED,
+            "test_a.py::test_value[2]": FAILED,
+        }
+        assert len(run(CHECK, project).cases) == 4
+
+    def test_nothing_passes_where_the_selected_tests_are_gone(self, project: Project) -> None:
+        project.write("test_a.py", "def test_a():\n    pass\n")
+        selected = CHECK.select(["test_a.py::test_b"])
+        assert selected is not None
+        verdict = run(selected, project)
+        assert (verdict.passed, verdict.cases) == (False, {})
+
+    @pytest.mark.parametrize("command", ["go test ./...", "ruff check .", "sh verify.sh"])
+    def test_other_commands_are_run_as_a_whole(self, command: str) -> None:
+        assert CommandCheck(name="tests", command=command).select(["a"]) is None
+
+    def test_a_check_can_be_adjusted(self) -> None:
+        assert isinstance(CHECK, Adjustable)
+
+
+class TestLimits:
+    def test_a_healthy_test_that_exceeds_a_limit_nobody_set_gets_more_time(
+        self, project: Project
+    ) -> None:
+        project.write("test_a.py", BUSY)
+        check = replace(CHECK, test_seconds=0.3, derived=("test_seconds",))
+        baseline = run(check, project)
+        assert [f.category for f in baseline.findings] == [TIMEOUT]
+        slower = check.with_more_time(baseline)
+        assert isinstance(slower, CommandCheck)
+        again = run(slower, project)
+        assert (again.passed, again.cases) == (True, {"test_a.py::test_slow": PASSED})
+        assert 0.5 < again.slowest < 3
+        # From then on, the limit is what this test needs, with room to spare.
+        limited = check.limited_by(again)
+        assert limited.test_seconds == 3 * again.slowest
+        assert run(limited, project).passed
+
+    def test_a_test_that_exceeds_that_too_ends_it(self, project: Project) -> None:
+        endless = BUSY.replace("0.6", "600").replace("pass\n", "burn(600)\n", 2)
+        project.write("test_a.py", endless.replace("burn(600)\n", "pass\n", 1))
+        check = replace(CHECK, test_seconds=0.2, derived=("test_seconds",))
+        slower = check.with_more_time(run(check, project))
+        assert slower is not None
+        verdict = run(slower, project)
+        assert [f.category for f in verdict.findings] == [TIMEOUT]
+        assert len(verdict.cases) == 1
+
+    def test_what_somebody_set_stays(self) -> None:
+        slow = Verdict(check="tests", mode=Mode.REQUIRED, passed=True, seconds=500.0, slowest=40.0)
+        check = replace(CHECK, timeout=300.0, test_seconds=10.0)
+        assert check.limited_by(slow) == check
+        assert check.with_more_time(slow) is None
+        derived = replace(check, derived=("timeout", "test_seconds"))
+        limited = derived.limited_by(slow)
+        assert (limited.timeout, limited.test_seconds) == (1500.0, 120.0)
+        mine = derived.within(60).limited_by(slow)
+        assert (mine.timeout, mine.test_seconds) == (60, 120.0)
+
+    def test_a_quick_baseline_makes_no_limit_shorter(self) -> None:
+        quick = Verdict(check="tests", mode=Mode.REQUIRED, passed=True, seconds=1.0, slowest=0.1)
+        check = replace(CHECK, test_seconds=10.0, derived=("timeout", "test_seconds"))
+        limited = check.limited_by(quick)
+        assert (limited.timeout, limited.test_seconds) == (300.0, 10.0)

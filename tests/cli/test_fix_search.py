@@ -1,0 +1,65 @@
+"""`runtrue fix` with the search fixer, in a subprocess: what it leaves alone the second time."""
+
+from __future__ import annotations
+
+from tests.cli.conftest import Machine, MakeProject
+
+FILES = {
+    "codes.py": """
+        def code(name):
+            return name
+    """,
+    "test_codes.py": """
+        from codes import code
+
+
+        def test_codes():
+            assert [code(name) for name in ("a", "b", "zz")] == [9173, 1204, 77]
+    """,
+    "notes.md": "nothing yet\n",
+}
+
+
+def test_a_search_in_vain_is_not_repeated_on_the_same_code(
+    machine: Machine, make_project: MakeProject
+) -> None:
+    project = make_project(FILES)
+    check = ("--check", "python -m pytest -q")
+    done = machine.runtrue(
+        *("fix", project, *check, "--agent", "sh -c 'echo more>>notes.md'"),
+        env={"RUNTRUE_SEARCH_SECONDS": "3"},
+    )
+    assert done.code == 1, done.said
+    assert done.said.count("did not search again") == 1, done.said
+    assert done.said.count("none passed") == 1
+
+
+MISSPELT = {
+    "cart.py": """
+        class Cart:
+            def __init__(self):
+                self.prices = []
+
+            def total(self):
+                return sum(self.pricse)
+
+            def count(self):
+                return len(self.pricse)
+    """,
+    "test_cart.py": """
+        from cart import Cart
+
+
+        def test_total():
+            cart = Cart()
+            cart.prices += [2, 3]
+            assert cart.total() == 5
+    """,
+}
+
+
+def test_a_misspelt_name_that_is_written_again_is_named(
+    machine: Machine, make_project: MakeProject
+) -> None:
+    done = machine.runtrue("fix", make_project(MISSPELT), env={"RUNTRUE_SEARCH_SECONDS": "60"})
+    assert "the same is written in cart.py:9" in done.said, done.said

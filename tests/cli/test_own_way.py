@@ -1,0 +1,118 @@
+"""`runtrue fix` runs a project's tests as the project does, in a subprocess, by default."""
+
+from __future__ import annotations
+
+from tests.cli.conftest import Machine, MakeProject
+
+FIXES_TAX = "sed -i s/1[.]9/1.19/ tax.py"
+#: Tests that pass only as tox runs them: with a variable, a marker, and doctests of the module.
+BY_TOX = {
+    "tox.ini": """
+        [testenv]
+        set_env =
+            SQLITE = 1
+        commands =
+            coverage run -m pytest --doctest-modules -m "not network" {posargs:tests tax.py}
+            coverage report
+        [pytest]
+        markers = network
+    """,
+    "tax.py": '''
+        def with_tax(net):
+            """Add the tax.
+
+            >>> with_tax(100)
+            119.0
+            """
+            return net * 1.9
+    ''',
+    "tests/test_tax.py": """
+        import os
+
+        import pytest
+
+        from tax import with_tax
+
+
+        def test_the_database():
+            assert os.environ["SQLITE"] == "1"
+            assert with_tax(0) == 0
+
+
+        @pytest.mark.network
+        def test_the_network():
+            raise AssertionError
+    """,
+}
+TEST = """
+    from {module} import with_tax
+
+
+    def test_with_tax():
+        assert with_tax(100) == {expected}
+"""
+PACKAGES = {
+    "packages/a/pyproject.toml": "",
+    "packages/a/right.py": "def with_tax(net):\n    return net * 2\n",
+    "packages/a/tests/test_right.py": TEST.format(module="right", expected=200),
+    "packages/b/pyproject.toml": "",
+    "packages/b/tax.py": "def with_tax(net):\n    return net * 1.9\n",
+    # The same name as in the other package, which one run of pytest would not take.
+    "packages/b/tests/test_right.py": TEST.format(module="tax", expected=119),
+}
+
+
+def test_tests_are_run_as_tox_runs_them(machine: Machine, make_project: MakeProject) -> None:
+    project = make_project(BY_TOX)
+    done = machine.runtrue("fix", "--json", "--agent", FIXES_TAX, cwd=project)
+    assert done.code == 0, done.said
+    first, last = done.json["attempts"]
+    symbols = [finding["location"]["symbol"] for finding in first["findings"]]
+    assert symbols == ["tax.py::tax.with_tax"]
+    assert last["findings"] == []
+
+
+def test_each_package_of_a_repository_is_checked_in_its_directory(
+    machine: Machine, make_project: MakeProject
+) -> None:
+    project = make_project(PACKAGES)
+    agent = "sed -i s/1.9/1.19/ packages/b/tax.py"
+    done = machine.runtrue("fix", "--json", "--agent", agent, cwd=project)
+    assert done.code == 0, done.said
+    verdicts = {one["check"]: one["passed"] for one in done.json["attempts"][0]["verdicts"]}
+    assert verdicts == {"pytest-packages-a": True, "pytest-packages-b": False}
+    assert "packages/b/tax.py" in done.json["diff"]
+
+
+def test_one_package_is_checked_by_its_name(machine: Machine, make_project: MakeProject) -> None:
+    project = make_project(PACKAGES)
+    done = machine.runtrue("fix", "--json", "--check", "pytest-packages-a", cwd=project)
+    assert done.code == 0, done.said
+
+
+def test_doctor_has_a_line_for_each_check(machine: Machine, make_project: MakeProject) -> None:
+    lines = machine.runtrue("doctor", cwd=make_project(PACKAGES)).out.splitlines()
+    for name in ("a", "b"):
+        why = f"packages/{name}/tests/test_right.py"
+        line = f"pytest-packages-{name}: cd packages/{name} && python -m pytest -q ({why})"
+        assert f"{'':16}{line}" in lines
+
+
+def test_doctor_says_what_was_found_and_why(machine: Machine, make_project: MakeProject) -> None:
+    done = machine.runtrue("doctor", cwd=make_project(BY_TOX))
+    command = "SQLITE=1 python -m pytest -q --doctest-modules -m 'not network' tests tax.py"
+    assert f"pytest: {command} (tox.ini:5 [testenv])" in done.out
+
+
+def test_a_package_has_the_configuration_of_its_repository(
+    machine: Machine, make_project: MakeProject
+) -> None:
+    checks = "[checks.{0}]\ncommand = 'python -m pytest -q'\ndirectory = 'packages/{0}'\n"
+    project = make_project({**PACKAGES, "runtrue.toml": checks.format("a") + checks.format("b")})
+    done = machine.runtrue("fix", "--json", cwd=project / "packages" / "a")
+    assert done.code == 0, done.said
+    assert [one["check"] for one in done.json["attempts"][0]["verdicts"]] == ["a"]
+    # A check of the whole repository runs at its top, from wherever it is asked for.
+    (project / "runtrue.toml").write_text("[checks.all]\ncommand = 'test -f runtrue.toml'\n")
+    done = machine.runtrue("fix", "--json", cwd=project / "packages" / "b")
+    assert done.code == 0, done.said
