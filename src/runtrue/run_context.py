@@ -39,6 +39,11 @@ def recorded_request(run: RunRow, form: type[T]) -> T:
     )
 
 
+def digests_before(sandbox: GitSandbox | UsersTree, files: Iterable[str]) -> dict[Path, str]:
+    """Return the user's files that a sandbox has changed, with the hashes they had before."""
+    return {sandbox.top / file: digest_of(sandbox.original(file)) for file in files}
+
+
 class RunRequest(Protocol):
     """The settings that all loops which change a project share."""
 
@@ -81,8 +86,7 @@ class RunContext(Generic[R, S]):
 
     def note_applied(self, files: Iterable[str]) -> None:
         """Have the memory know which files of the user's were changed, and what they were."""
-        sandbox = self.sandbox
-        before = {sandbox.top / file: digest_of(sandbox.original(file)) for file in files}
+        before = digests_before(self.sandbox, files)
         self.memory.record_applied(self.run_id, self.project, before)
 
     @property

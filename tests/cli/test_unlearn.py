@@ -9,9 +9,6 @@ from typing import Any
 import pytest
 
 from tests.cli.conftest import WITH_BUG, Machine, MakeProject, write
-from tests.models.openai_server import Call, OpenAIServer, openai_server
-
-__all__ = ["openai_server"]
 
 #: A test fails, and ruff has something to say as well.
 PROJECT = {name: text for name, text in WITH_BUG.items() if "shop" not in name} | {
@@ -63,6 +60,17 @@ def test_what_was_applied_and_checked_out_again_is_unlearnt_at_the_next_run(
     assert remembered(machine) == []
 
 
+def test_what_was_applied_by_runs_apply_and_checked_out_again_is_unlearnt(
+    machine: Machine, project: Path
+) -> None:
+    fix(machine, project, "--agent", AGENT)
+    assert machine.runtrue("runs", "apply", cwd=project).code == 0
+    assert len(remembered(machine)) == 1
+    git_checkout(project)
+    machine.runtrue("fix", cwd=project)
+    assert remembered(machine) == []
+
+
 def test_what_was_applied_and_edited_further_stays_learnt(machine: Machine, project: Path) -> None:
     fix(machine, project, "--apply", "--agent", AGENT)
     with (project / "tax.py").open("a") as file:
@@ -78,20 +86,16 @@ def test_a_forgotten_fix_is_not_made_again(machine: Machine, project: Path) -> N
     assert machine.runtrue("fix", cwd=project).code == 1
 
 
-def test_a_guess_below_the_floor_is_learnt_only_if_it_is_applied(
-    machine: Machine, project: Path, openai_server: OpenAIServer
+@pytest.mark.parametrize(("answer", "learnt"), [("no", 0), ("yes", 1)])
+def test_a_fix_below_the_floor_is_learnt_only_if_a_person_agrees(
+    machine: Machine, project: Path, answer: str, learnt: int
 ) -> None:
-    guess = {
-        "root_cause": "the rate",
-        "fix_strategy": "try 1.19",
-        "confidence": 0.3,
-        "edits": [{"path": "tax.py", "old": "1.9", "new": "1.19"}],
-    }
-    for options, learnt in (((), 0), (("--apply",), 1)):
-        openai_server.script(Call(guess))
-        done = machine.runtrue("fix", *options, cwd=project, env=openai_server.environment)
-        assert done.code == 0, done.said
-        assert len(remembered(machine)) == learnt
+    write(project, {"runtrue.toml": "[policy]\nconfidence_floor = 1.0\n"})
+    done = machine.runtrue("fix", "--json", "--agent", AGENT, cwd=project)
+    assert (done.code, done.json["status"]) == (3, "waiting"), done.said
+    assert remembered(machine) == []
+    machine.runtrue("runs", "resume", "--answer", answer, cwd=project)
+    assert len(remembered(machine)) == learnt
 
 
 def test_a_cancelled_plan_is_unlearnt(machine: Machine, project: Path, tmp_path: Path) -> None:

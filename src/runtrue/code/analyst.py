@@ -112,9 +112,11 @@ class MemoryAnalyst:
                 if fix.id in usable and (confidence is None or fix.confidence > confidence):
                     strategy = f"do again what {fix.name} did, by {fix.fixer}"
                     confidence = round(fix.confidence, 2)
-            for similar in self._context.memory.similar_to(finding, language=language, limit=3):
-                is_new = similar.failure.last_run != self._context.run_id
-                if is_new and similar.score >= _ALIKE and similar.failure.is_like(finding):
+            alike = self._context.memory.similar_to(
+                finding, language=language, before_run=self._context.run_id, limit=3
+            )
+            for similar in alike:
+                if similar.score >= _ALIKE:
                     names.setdefault(similar.failure.name, _failure_in_words(similar.failure))
                     names |= {fix.name: _fix_in_words(fix) for fix in similar.fixes}
         return tuple(names), tuple(names.values())[:_RECALLED], strategy, confidence

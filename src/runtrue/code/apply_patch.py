@@ -7,6 +7,8 @@ from pathlib import Path
 from runtrue.code.loop import request_of
 from runtrue.flow import RunRow
 from runtrue.home import Home
+from runtrue.memory import DebugMemory, Project
+from runtrue.run_context import digests_before
 from runtrue.sandbox import GitSandbox
 
 
@@ -22,6 +24,10 @@ def apply_patch(run: RunRow, home: Home, patch: Path) -> tuple[str, ...]:
     )
     try:
         sandbox.open()
-        return sandbox.apply(sandbox.patched(patch))
+        files = sandbox.apply(sandbox.patched(patch))
+        with DebugMemory(home.path) as memory:
+            project = Project.at(Path(request.project))
+            memory.record_applied(run.id, project, digests_before(sandbox, files))
+        return files
     finally:
         sandbox.remove()

@@ -10,7 +10,7 @@ from pathlib import Path
 from runtrue.code.context import CodeContext, CodeState, Learned
 from runtrue.code.events import Recalled
 from runtrue.code.sessions import keep_session, learning_of, with_generation
-from runtrue.fixers import fix_ids, is_sure, language_of_finding, remember_fix
+from runtrue.fixers import fix_ids, language_of_finding, remember_fix
 from runtrue.flow import Run, emit
 from runtrue.loop import (
     Action,
@@ -50,14 +50,6 @@ async def learn(run: Run, context: CodeContext, state: CodeState) -> None:
     state.learned = await run.step("learn", partial(_learn, context), inputs)
 
 
-def learn_applied(context: CodeContext, state: CodeState) -> None:
-    """Remember what was applied, however sure it was. Again adds nothing."""
-    if state.last_decision.why is Why.FLAGGED:
-        return
-    for attempt in lineage(state.history, state.candidate):
-        list(_remember_fix(context, attempt, state.history))
-
-
 def _lessons(context: CodeContext) -> tuple[str, ...]:
     """Return what failed here before, in sentences for those who write the code."""
     request, task = context.request, context.request.task
@@ -89,9 +81,9 @@ def _learn(context: CodeContext, inputs: LearnInputs) -> Learned:
             context.memory.tried(fix_id, context.run_id)
     _remember_before(context, history)
     fixes: list[str] = []
+    # What is below the policy's floor, a person has agreed to; to what is flagged, nobody has.
     for attempt in chain if inputs.decision.why is not Why.FLAGGED else ():
-        if is_sure(attempt.fix):
-            fixes += _remember_fix(context, attempt, history)
+        fixes += _remember_fix(context, attempt, history)
     if history.escalations:
         failed = [f.fingerprint for a in history.attempts for f in a.blocking]
         context.memory.note(context.project, failed, escalated=True)

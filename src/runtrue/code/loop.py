@@ -13,7 +13,7 @@ import msgspec
 
 from runtrue.code.baseline import checks_to_compare, run_before_change, run_before_code
 from runtrue.code.context import CodeContext, CodeState
-from runtrue.code.learn import learn, learn_applied, recall
+from runtrue.code.learn import learn, recall
 from runtrue.code.report import report_of
 from runtrue.code.request import Apply, CodeRequest, Kind
 from runtrue.code.workshop import workshop_of
@@ -162,13 +162,12 @@ async def apply(run: Run, context: CodeContext, state: CodeState) -> None:
     Not declared a side effect: applying again does only what is left to do, so that a run that was
     killed here can go on by itself.
     """
-    await run.step("apply", partial(_apply, context, state), state.candidate)
+    await run.step("apply", partial(_apply, context), state.candidate)
     state.applied = True
 
 
-def _apply(context: CodeContext, state: CodeState, candidate: str) -> None:
+def _apply(context: CodeContext, candidate: str) -> None:
     context.note_applied(context.sandbox.apply(candidate))
-    learn_applied(context, state)
 
 
 async def end(run: Run, context: CodeContext, state: CodeState) -> None:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from runtrue.fixers.ladder import FixerSettings, make_ladder
     from runtrue.fixers.memory import MemoryFixer, failed_fixes, fix_ids, language_of_finding
     from runtrue.fixers.model import ModelFixer
-    from runtrue.fixers.remember_fix import is_sure, remember_fix
+    from runtrue.fixers.remember_fix import remember_fix
     from runtrue.fixers.search import MutantReport, SearchFixer, Searching, try_mutants
     from runtrue.fixers.sources import (
         Lead,
@@ -42,7 +42,7 @@ __all__ = lazy_exports(
         "ladder": "FixerSettings make_ladder",
         "memory": "MemoryFixer failed_fixes fix_ids language_of_finding",
         "model": "ModelFixer",
-        "remember_fix": "is_sure remember_fix",
+        "remember_fix": "remember_fix",
         "search": "MutantReport SearchFixer Searching try_mutants",
         "sources": (
             "Lead imported_by leads_of module_of own_file read_text show_files sources_below"

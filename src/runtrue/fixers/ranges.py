@@ -1,4 +1,4 @@
-"""Ranges: the lines of a long file that matter, as whole functions where those can be found."""
+"""Ranges: the lines of a long file that matter, as whole functions where those are known."""
 
 from __future__ import annotations
 

@@ -3,18 +3,8 @@
 from __future__ import annotations
 
 from runtrue.fixers.memory import fix_ids, language_of_finding
-from runtrue.loop import Attempt, Finding, Fix, History, Sandbox, fixed_findings
+from runtrue.loop import Attempt, Finding, History, Sandbox, fixed_findings
 from runtrue.memory import DebugMemory, Project, RememberedFix
-
-#: A fix of which less is known is a guess: it is learnt only if a person accepts it.
-CONFIDENCE_FLOOR = 0.5
-
-
-def is_sure(fix: Fix | None) -> bool:
-    """True if none of those who made a fix says that it is likelier wrong than right."""
-    analyses = [part.analysis for part in fix.parts if part.files] if fix else []
-    said = [one.confidence for one in analyses if one and one.confidence is not None]
-    return min(said, default=1.0) >= CONFIDENCE_FLOOR
 
 
 def remember_fix(

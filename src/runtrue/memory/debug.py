@@ -244,11 +244,14 @@ class DebugMemory(Store):
         *,
         language: str | None = None,
         shape: str | None = None,
+        like: Finding | None = None,
+        before_run: str = "",
         limit: int = 5,
     ) -> tuple[SimilarFailure, ...]:
         """Return the most similar known failures, one for each shape, the best first.
 
-        Without an error type, the message is a query.
+        Without an error type, the message is a query. With `like`, only those of its cause in code
+        of its form; with `before_run`, only those that another run has seen.
         """
 
         def ask(db: sqlite3.Connection) -> tuple[SimilarFailure, ...]:
@@ -256,7 +259,10 @@ class DebugMemory(Store):
             for shape_id, score in similar_shapes(db, error_type, message, shape):
                 if len(found) == limit:
                     break
-                if latest := rows.latest_of_shape(db, shape_id, language):
+                latest = rows.latest_of_shape(
+                    db, shape_id, language, like=like, before_run=before_run
+                )
+                if latest is not None:
                     fixes = rows.fixes(db, "shape = ?", (latest.shape,), limit=5)
                     best = tuple(sorted(fixes, key=_merit))
                     found.append(SimilarFailure(failure=latest, score=score, fixes=best))
@@ -265,14 +271,24 @@ class DebugMemory(Store):
         return self._read(ask) or ()
 
     def similar_to(
-        self, finding: Finding, *, language: str | None = None, limit: int = 5
+        self,
+        finding: Finding,
+        *,
+        language: str | None = None,
+        before_run: str = "",
+        limit: int = 5,
     ) -> tuple[SimilarFailure, ...]:
-        """Return the known failures that are most like a finding."""
+        """Return the known failures of a finding's cause, in code of its form, most like it.
+
+        With `before_run`, only those that another run has seen.
+        """
         return self.similar(
             finding.category,
             message_of(finding, self._redact),
             language=language,
             shape=shape_of(finding),
+            like=finding,
+            before_run=before_run,
             limit=limit,
         )
 

@@ -24,6 +24,9 @@ FITTING = (
 
 Values = Sequence[Any]
 
+#: The failures of one shape that are compared, the latest ones.
+_OF_ONE_SHAPE = 50
+
 _FAILURE = (
     *("id", "fingerprint", "language", "file", "test", "project", "path", "seen", "first_seen"),
     *("last_seen", "last_run", "learning", "escalated", "code_shape"),
@@ -72,11 +75,22 @@ def failures_of_types(
 
 
 def latest_of_shape(
-    db: sqlite3.Connection, shape: int, language: str | None
+    db: sqlite3.Connection,
+    shape: int,
+    language: str | None,
+    *,
+    like: Finding | None = None,
+    before_run: str = "",
 ) -> KnownFailure | None:
-    """Return the failure of a shape, and perhaps a language, that was seen last."""
-    where, values = "f.shape = ? AND ? IN (f.language, '')", (shape, language or "")
-    return next(iter(failures(db, where, values, limit=1)), None)
+    """Return the failure of a shape, and perhaps a language, that was seen last.
+
+    With `like`, one of the same cause in code of the same form; with `before_run`, one that another
+    run has seen.
+    """
+    where = "f.shape = ? AND ? IN (f.language, '') AND EXISTS (SELECT 1 FROM sightings s "
+    where += "WHERE s.failure = f.id AND s.run <> ?)"
+    found = failures(db, where, (shape, language or "", before_run), limit=_OF_ONE_SHAPE)
+    return next((one for one in found if like is None or one.is_like(like)), None)
 
 
 def record_failure(

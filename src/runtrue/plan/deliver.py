@@ -22,7 +22,6 @@ from runtrue.loop import (
 from runtrue.plan.answers import answer_text
 from runtrue.plan.context import FixDiffs, PlanContext, PlanRun
 from runtrue.plan.events import ApplyRefused, ApplyRenewed, PlanApplied
-from runtrue.plan.learn import learn_applied
 from runtrue.plan.next_step import approved_deletes, is_proved, rooted, whole
 from runtrue.plan.progress import EDITED
 from runtrue.plan.report import fix_diffs, tried_fixes
@@ -74,7 +73,7 @@ async def deliver(run: Run, context: PlanContext, plan: PlanRun) -> bool:
     while True:
         if is_offered and not await is_to_be_applied(run, plan):
             return False
-        applied = await run.step("apply", partial(_apply, context, plan), plan.base, plan.candidate)
+        applied = await run.step("apply", partial(_apply, context), plan.base, plan.candidate)
         plan.advance(Happening.STARTED)
         if applied.renewed is not None:
             plan.origin, plan.candidate = applied.renewed
@@ -190,7 +189,7 @@ class Applied:
     renewed: tuple[str, str] | None = None
 
 
-def _apply(context: PlanContext, plan: PlanRun, base: str, candidate: str) -> Applied:
+def _apply(context: PlanContext, base: str, candidate: str) -> Applied:
     """Bring the candidate into the user's tree, if it is what was validated.
 
     Not declared a side effect: applying again does only what is left to do, so that a plan that was
@@ -204,7 +203,6 @@ def _apply(context: PlanContext, plan: PlanRun, base: str, candidate: str) -> Ap
     if applied is not None:
         emit(ApplyRenewed(files=readable(sandbox.changed(base, applied[0]))))
         return Applied(time.time(), renewed=applied)
-    learn_applied(context, plan)
     emit(PlanApplied(files=readable(sandbox.changed(base, candidate))))
     return Applied(time.time())
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
 
-from runtrue.fixers import fix_ids, is_sure, language_of_finding, remember_fix
+from runtrue.fixers import fix_ids, language_of_finding, remember_fix
 from runtrue.flow import Run
-from runtrue.loop import Fault, Fix, History, lineage
+from runtrue.loop import Fault, History, lineage
 from runtrue.plan.context import PlanContext, PlanRun
 from runtrue.plan.next_step import is_proved
 
@@ -42,29 +41,14 @@ def _learn(context: PlanContext, inputs: PlanLearnInputs) -> None:
             )
             for fix_id in fix_ids(attempt.fix.parts) if attempt.fix else ():
                 context.memory.tried(fix_id, context.run_id)
-    if inputs.is_proved:
-        _remember(context, inputs.histories, is_sure)
-
-
-def learn_applied(context: PlanContext, plan: PlanRun) -> None:
-    """Remember what was applied, however sure it was. Again adds nothing."""
-    histories = [chapter.history for chapter in plan.progress.chapters]
-    _remember(context, histories, lambda fix: True)
-
-
-def _remember(
-    context: PlanContext, histories: Iterable[History], is_wanted: Callable[[Fix | None], bool]
-) -> None:
-    """Remember the fixes that led to the candidates which passed."""
-    for history in histories:
-        for accepted in (one for one in history.attempts[-1:] if one.passed):
+        last = history.attempts[-1:] if inputs.is_proved else ()
+        for accepted in (one for one in last if one.passed):
             for attempt in lineage(history, accepted.candidate):
-                if is_wanted(attempt.fix):
-                    remember_fix(
-                        attempt,
-                        history,
-                        context.memory,
-                        context.sandbox,
-                        run_id=context.run_id,
-                        project=context.project,
-                    )
+                remember_fix(
+                    attempt,
+                    history,
+                    context.memory,
+                    context.sandbox,
+                    run_id=context.run_id,
+                    project=context.project,
+                )
