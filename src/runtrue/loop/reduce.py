@@ -155,16 +155,18 @@ class _Reducing:
         return dropped
 
     async def _missed(self, candidate: str) -> tuple[str, ...]:
-        """Return the tests that the fix turned green and that fail without some of its places."""
+        """Return what the fix turned green and fails without some places: tests, else checks."""
         self.workshop.sandbox.restore(candidate)
         green = set(turned_green(self.history, self.history.latest))
         missed: list[str] = []
         for check in self.workshop.checks:
             before = next((v for v in self.history.baseline if v.check == check.name), None)
-            mine = sorted(green & before.cases.keys()) if before else []
-            if mine:
-                verdict = await check.run(self.workshop.sandbox.workplace())
-                missed += [t for t in mine if verdict.cases.get(t) is not Outcome.PASSED]
+            if before is None or not before.blocks:
+                continue
+            mine = sorted(green & before.cases.keys())
+            verdict = await check.run(self.workshop.sandbox.workplace())
+            lost = [test for test in mine if verdict.cases.get(test) is not Outcome.PASSED]
+            missed += lost or ([check.name] if verdict.blocks else [])
         return tuple(missed)
 
     async def _proof(self, candidate: str) -> tuple[Verdict, ...] | None:
