@@ -98,10 +98,14 @@ class _Reducing:
         places = [place for file in new for place in replacements(file, old[file], new[file])]
         if len(places) < 2:
             return Reduction()
-        expected = sum(verdict.seconds for verdict in latest.verdicts)
         left = min(Budget.left(self.workshop.policy, self.history).seconds, _MOST_SECONDS)
+        expected = sum(verdict.seconds for verdict in latest.verdicts)
+        # One more run proves what is left.
+        runs = min(_MOST_RUNS, int(left / max(expected, 0.01)) - 1)
+        if runs < 2:
+            return Reduction()
         self._until = time.monotonic() + left - expected
-        dropped = await self._droppable(places, old, latest.candidate)
+        dropped = await self._droppable(places, old, latest.candidate, runs)
         hunks = tuple(self._hunks(places, old, dropped))
         if not dropped:
             sandbox.restore(latest.candidate)
@@ -138,9 +142,9 @@ class _Reducing:
         return old, new
 
     async def _droppable(
-        self, places: Sequence[Replacement], old: Mapping[str, str], candidate: str
+        self, places: Sequence[Replacement], old: Mapping[str, str], candidate: str, runs: int
     ) -> set[int]:
-        size = math.ceil(len(places) / _MOST_RUNS)
+        size = math.ceil(len(places) / runs)
         dropped: set[int] = set()
         for first in range(0, len(places), size):
             group = set(range(first, min(first + size, len(places))))
