@@ -11,6 +11,7 @@ import pytest
 from runtrue.memory import DebugMemory
 from tests.cli.conftest import Machine, MakeProject
 from tests.cli.plans import Plans
+from tests.cli.test_terminal import Terminal
 
 FILES = {
     "handler.py": """
@@ -103,3 +104,15 @@ def test_a_step_that_search_is_not_sure_of_waits_for_a_yes(plans: Plans) -> None
     done = plans.run("prompt", made["run_id"], "yes", "--json")
     assert done.json["state"] == "complete"
     assert plans.run("apply", made["run_id"]).code == 0
+
+
+def test_at_a_terminal_a_plan_asks_whether_to_go_on_with_the_fix(plans: Plans) -> None:
+    (plans.project / "runtrue.toml").write_text("[policy]\nconfidence_floor = 1.0\n")
+    made = plans.run("use", plan_file(plans, "model.py", actor="search"), "--json").json
+    terminal = Terminal(plans.machine, "plan", "execute", made["run_id"], cwd=plans.project)
+    terminal.read_until("Go on with this fix?")
+    assert "// 100" in terminal.screen
+    assert "confidence 0." in terminal.screen
+    terminal.type("y\n")
+    assert terminal.end() == 0
+    assert plans.run("status", made["run_id"], "--json").json["state"] == "complete"
