@@ -26,6 +26,8 @@ from runtrue.loop.workshop import RepairState, Workshop
 _REPLACED = frozenset({"memory", "tool", "search"})
 #: Runs of the failing checks at most, and seconds for all of them.
 _MOST_RUNS, _MOST_SECONDS = 8, 60.0
+#: Files whose places are looked at; those of further ones are all kept.
+_MOST_FILES = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,7 +134,7 @@ class _Reducing:
     def _texts(self, base: str, candidate: str) -> tuple[dict[str, str], dict[str, str]]:
         """Return the text files that are there before and after, as they were and as they are."""
         sandbox, old, new = self.workshop.sandbox, {}, {}
-        for file in sandbox.changed(base, candidate):
+        for file in sandbox.changed(base, candidate)[:_MOST_FILES]:
             was, now = sandbox.read(file, base), sandbox.read(file, candidate)
             try:
                 if was is not None and now is not None and b"\0" not in was + now:
