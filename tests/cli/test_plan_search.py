@@ -11,6 +11,7 @@ import pytest
 from runtrue.memory import DebugMemory
 from tests.cli.conftest import Machine, MakeProject
 from tests.cli.plans import Plans
+from tests.cli.test_terminal import Terminal
 
 FILES = {
     "handler.py": """
@@ -88,3 +89,30 @@ def test_a_search_that_needs_a_file_outside_of_the_bounds_says_which(plans: Plan
     assert executed.code == 3, executed.said
     assert "model.py" in json.dumps(executed.json)
     assert "// 10\n" in (plans.project / "model.py").read_text()
+
+
+def test_a_step_that_search_is_not_sure_of_waits_for_a_yes(plans: Plans) -> None:
+    (plans.project / "runtrue.toml").write_text("[policy]\nconfidence_floor = 1.0\n")
+    made = plans.run("use", plan_file(plans, "model.py", actor="search"), "--json").json
+    asked = plans.run("execute", made["run_id"], "--json")
+    assert (asked.code, asked.json["status"], asked.json["why"]) == (3, "waiting", "unsure")
+    assert asked.json["confidence"] < 1
+    assert "10" in asked.json["question"]["diff"]
+    shown = plans.run("status", made["run_id"])
+    assert "asks: is this fix right?" in shown.out
+    assert f"confidence {asked.json['confidence']:.2f}" in shown.out
+    done = plans.run("prompt", made["run_id"], "yes", "--json")
+    assert done.json["state"] == "complete"
+    assert plans.run("apply", made["run_id"]).code == 0
+
+
+def test_at_a_terminal_a_plan_asks_whether_to_go_on_with_the_fix(plans: Plans) -> None:
+    (plans.project / "runtrue.toml").write_text("[policy]\nconfidence_floor = 1.0\n")
+    made = plans.run("use", plan_file(plans, "model.py", actor="search"), "--json").json
+    terminal = Terminal(plans.machine, "plan", "execute", made["run_id"], cwd=plans.project)
+    terminal.read_until("Go on with this fix?")
+    assert "// 100" in terminal.screen
+    assert "confidence 0." in terminal.screen
+    terminal.type("y\n")
+    assert terminal.end() == 0
+    assert plans.run("status", made["run_id"], "--json").json["state"] == "complete"

@@ -231,7 +231,8 @@ def _ask_here(journal: Journal, home: Home, run: RunRow, *, as_json: bool) -> bo
         return False
     kind_of(run).print_offer(report_of_run(journal, home, run), question)
     try:
-        answer = _answer_here(question.question.get("alternatives") or 0)
+        asks = "Go on with this fix" if run.kind == "plan" else "Apply these changes"
+        answer = _answer_here(asks, question.question.get("alternatives") or 0)
     except click.Abort:
         click.echo(err=True)
         return False
@@ -239,12 +240,11 @@ def _ask_here(journal: Journal, home: Home, run: RunRow, *, as_json: bool) -> bo
     return True
 
 
-def _answer_here(alternatives: int) -> str:
+def _answer_here(asks: str, alternatives: int) -> str:
     """Return yes, no, or the number of another fix, where there are some."""
     if not alternatives:
-        yes = click.confirm("Apply these changes?", default=False, err=True)
-        return "yes" if yes else "no"
+        return "yes" if click.confirm(f"{asks}?", default=False, err=True) else "no"
     numbers = [str(number) for number in range(2, alternatives + 2)]
     which = click.Choice(["y", "n", *numbers])
-    text = f"Apply these changes, or number {', '.join(numbers)}?"
+    text = f"{asks}, or number {', '.join(numbers)}?"
     return str(click.prompt(text, type=which, default="n", err=True))

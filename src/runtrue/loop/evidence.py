@@ -16,17 +16,19 @@ _DOUBT = 0.3
 def confidence_in(history: History, attempt: Attempt) -> Confidence | None:
     """Return the confidence in a candidate: that in the weakest of the fixes which made it.
 
-    None where nobody has fixed anything.
+    None where nobody has fixed anything, and nothing is known of what there was at first.
     """
     chain = list(lineage(history, attempt.candidate))
     parts = [part for one in chain if one.fix for part in one.fix.parts if part.files]
     if not parts:
-        return None
+        return history.begun_with
     # What a person made, or looked at and edited, is theirs.
     if parts[0].fixer == "human":
         return Confidence(value=1.0, reason="a person edited it")
     evidence = _evidence(history, attempt, chain)
-    return min((_of_part(part, evidence) for part in parts), key=lambda one: one.value)
+    every = [_of_part(part, evidence) for part in parts]
+    every += [history.begun_with] if history.begun_with else []
+    return min(every, key=lambda one: one.value)
 
 
 def turned_green(history: History, attempt: Attempt) -> tuple[str, ...]:

@@ -24,6 +24,8 @@ from runtrue.loop.workshop import RepairState, Workshop, readable
 
 #: How many files the reason of a refusal names.
 _NAMED = 5
+#: How many files of an edit, and of tests, are looked at for what is suspicious.
+_MOST_READ = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,16 +216,17 @@ class _Climb:
         self, edit: EditResult, before: str, findings: tuple[Finding, ...]
     ) -> tuple[str, ...]:
         """Return what is suspicious about an edit, in the light of the tests that failed."""
-        named = {finding.location.file for finding in findings}
-        named |= {(finding.location.symbol or "").partition("::")[0] for finding in findings}
-        tests = [self._text(file, before) for file in sorted(filter(None, named))]
+        cases = [f for f in findings if "::" in (f.location.symbol or "")]
+        named = {finding.location.file for finding in cases}
+        named |= {(finding.location.symbol or "").partition("::")[0] for finding in cases}
+        tests = sorted(filter(None, named))[:_MOST_READ]
         # A test may well hold what a program must not.
         judges = self.workshop.sandbox.protected(edit.files)
-        files = [file for file in edit.files if file not in judges]
+        edited = [file for file in edit.files if file not in judges][:_MOST_READ]
         signs = suspicious_signs(
-            {file: self._text(file, before) for file in files},
-            {file: self._text(file, edit.candidate) for file in files},
-            tests,
+            {file: self._text(file, before) for file in edited},
+            {file: self._text(file, edit.candidate) for file in edited},
+            [self._text(file, before) for file in tests],
         )
         return tuple(map(self.workshop.hide, readable(signs)))
 

@@ -64,7 +64,7 @@ async def ask_person(run: Run, workshop: Workshop, state: RepairState) -> bool:
 async def ask_whether_right(run: Run, workshop: Workshop, state: RepairState) -> bool:
     """Ask about a fix that passes and that too little speaks for; False if nobody answered."""
     decision, history = state.last_decision, state.history
-    inputs = (history.attempts[0].candidate, decision.candidate)
+    inputs = (state.origin or history.attempts[0].candidate, decision.candidate)
     state.offer = offer = await run.step("offer", partial(_offer, workshop), *inputs)
     question = {
         "why": decision.why,

@@ -66,7 +66,10 @@ class Skip:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hunk:
-    """One place that a fix changes: who changed it, and the failing tests that need it."""
+    """One place that a fix changes: who changed it, and the failing tests that need it.
+
+    In place of tests, `tests` names a check that has none of its own, such as a linter.
+    """
 
     file: str
     line: int
@@ -262,6 +265,8 @@ class History:
     earlier: Spent = Spent()
     #: Whether the strategy was revised, or a person has spoken, before this history began.
     is_later: bool = False
+    #: The confidence in what was done before the first attempt, where something says so.
+    begun_with: Confidence | None = None
 
     def with_attempt(self, attempt: Attempt) -> History:
         """Add an attempt."""

@@ -26,6 +26,8 @@ from runtrue.loop.workshop import RepairState, Workshop
 _REPLACED = frozenset({"memory", "tool", "search"})
 #: Runs of the failing checks at most, and seconds for all of them.
 _MOST_RUNS, _MOST_SECONDS = 8, 60.0
+#: Files whose places are looked at; those of further ones are all kept.
+_MOST_FILES = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,10 +100,14 @@ class _Reducing:
         places = [place for file in new for place in replacements(file, old[file], new[file])]
         if len(places) < 2:
             return Reduction()
-        expected = sum(verdict.seconds for verdict in latest.verdicts)
         left = min(Budget.left(self.workshop.policy, self.history).seconds, _MOST_SECONDS)
+        expected = sum(verdict.seconds for verdict in latest.verdicts)
+        # One more run proves what is left.
+        runs = min(_MOST_RUNS, int(left / max(expected, 0.01)) - 1)
+        if runs < 2:
+            return Reduction()
         self._until = time.monotonic() + left - expected
-        dropped = await self._droppable(places, old, latest.candidate)
+        dropped = await self._droppable(places, old, latest.candidate, runs)
         hunks = tuple(self._hunks(places, old, dropped))
         if not dropped:
             sandbox.restore(latest.candidate)
@@ -128,7 +134,7 @@ class _Reducing:
     def _texts(self, base: str, candidate: str) -> tuple[dict[str, str], dict[str, str]]:
         """Return the text files that are there before and after, as they were and as they are."""
         sandbox, old, new = self.workshop.sandbox, {}, {}
-        for file in sandbox.changed(base, candidate):
+        for file in sandbox.changed(base, candidate)[:_MOST_FILES]:
             was, now = sandbox.read(file, base), sandbox.read(file, candidate)
             try:
                 if was is not None and now is not None and b"\0" not in was + now:
@@ -138,9 +144,9 @@ class _Reducing:
         return old, new
 
     async def _droppable(
-        self, places: Sequence[Replacement], old: Mapping[str, str], candidate: str
+        self, places: Sequence[Replacement], old: Mapping[str, str], candidate: str, runs: int
     ) -> set[int]:
-        size = math.ceil(len(places) / _MOST_RUNS)
+        size = math.ceil(len(places) / runs)
         dropped: set[int] = set()
         for first in range(0, len(places), size):
             group = set(range(first, min(first + size, len(places))))
@@ -155,16 +161,18 @@ class _Reducing:
         return dropped
 
     async def _missed(self, candidate: str) -> tuple[str, ...]:
-        """Return the tests that the fix turned green and that fail without some of its places."""
+        """Return what the fix turned green and fails without some places: tests, else checks."""
         self.workshop.sandbox.restore(candidate)
         green = set(turned_green(self.history, self.history.latest))
         missed: list[str] = []
         for check in self.workshop.checks:
             before = next((v for v in self.history.baseline if v.check == check.name), None)
-            mine = sorted(green & before.cases.keys()) if before else []
-            if mine:
-                verdict = await check.run(self.workshop.sandbox.workplace())
-                missed += [t for t in mine if verdict.cases.get(t) is not Outcome.PASSED]
+            if before is None or not before.blocks:
+                continue
+            mine = sorted(green & before.cases.keys())
+            verdict = await check.run(self.workshop.sandbox.workplace())
+            lost = [test for test in mine if verdict.cases.get(test) is not Outcome.PASSED]
+            missed += lost or ([check.name] if verdict.blocks else [])
         return tuple(missed)
 
     async def _proof(self, candidate: str) -> tuple[Verdict, ...] | None:

@@ -129,6 +129,7 @@ class SearchActor:
             failure=in_vain,
             is_strategy=True,
             texts=proposal.texts,
+            confidence=proposal.confidence,
         )
 
 

@@ -91,7 +91,7 @@ async def execute_step(run: Run, context: PlanContext, plan: PlanRun) -> bool:
     spent = progress.spent.plus(Spent(seconds=result.seconds, cost=cost_of(result.usage)))
     plan.advance(results=(*progress.results, result), spent=spent)
     plan.candidate = done.candidate
-    history = History(earlier=spent, is_later=progress.is_later)
+    history = History(earlier=spent, is_later=progress.is_later, begun_with=result.confidence)
     plan.open_chapter(history)
     if done.finding is None:
         return True
@@ -233,6 +233,7 @@ class _Acting:
             refused=acted.failure,
             seconds=time.monotonic() - started,
             usage=acted.usage,
+            confidence=acted.confidence,
         )
 
     def _refused(

@@ -6,7 +6,7 @@ import posixpath
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
-from runtrue.loop import Bounds, Finding, History, Spent
+from runtrue.loop import Bounds, Confidence, Finding, History, Spent
 from runtrue.plan.states import FIRST, Happening, Position, transition
 from runtrue.plan.strategy import Step, Strategy
 
@@ -42,6 +42,7 @@ class StepResult:
     refused: str | None = None
     seconds: float = 0.0
     usage: dict[str, float] | None = None
+    confidence: Confidence | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

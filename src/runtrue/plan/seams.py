@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from runtrue.loop import Bounds, Finding, Workplace
+from runtrue.loop import Bounds, Confidence, Finding, Workplace
 from runtrue.plan.strategy import Step, Strategy
 
 _UNBOUNDED = Bounds()
@@ -39,6 +39,8 @@ class ActorReply:
     usage: dict[str, float] | None = None
     #: The files as they are to be, of an actor that leaves its edits to be made.
     texts: dict[str, str] | None = None
+    #: How sure its edits are to be right and why, where something besides the checks says so.
+    confidence: Confidence | None = None
 
 
 class StepActor(Protocol):

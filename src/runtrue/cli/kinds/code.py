@@ -118,7 +118,7 @@ def _alternatives(report: CodeReport) -> list[str]:
         call, gives, instead = one.example.call, one.example.gives, one.example.instead
         lines.append(f"{one.number}. {one.says} (confidence {one.confidence:.2f})")
         lines.append(f"   {call}: {gives}, and not {instead} as above")
-    return [f"{counted(len(report.alternatives), 'other edit')} would pass:", *lines] * bool(lines)
+    return ["edits that would pass and behave otherwise:", *lines] if lines else []
 
 
 def _test(report: CodeReport) -> list[str]:

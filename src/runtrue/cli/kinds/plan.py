@@ -6,11 +6,14 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+import click
+
 from runtrue.cli.kinds import RunKind
 from runtrue.cli.plan_text import next_commands, not_applied, print_history, print_standing
-from runtrue.cli.repair import RepairNarrator
+from runtrue.cli.repair import RepairNarrator, confidence_line
+from runtrue.cli.show import print_diff
 from runtrue.errors import PlanError
-from runtrue.flow import Event, Journal, RunParked, RunRow, Segment
+from runtrue.flow import Event, Journal, Question, RunParked, RunRow, Segment
 from runtrue.home import Home
 from runtrue.loop import AttemptStarted, FixExhausted
 from runtrue.plan import (
@@ -160,3 +163,8 @@ class PlanKind(RunKind[PlanReport]):
     def print_details(self, report: PlanReport) -> None:
         """Print what happened, step by step."""
         print_history(report)
+
+    def print_offer(self, report: PlanReport, question: Question) -> None:
+        """Print the diff of a fix that is not sure, and why."""
+        print_diff(question.question["diff"])
+        click.echo(confidence_line(report))
