@@ -34,7 +34,8 @@ _MORE = 100, 1_500
 _MORE_IF_FEW, _FEW = (400, 1_500), 2
 #: Seconds that the failing tests may take together to be all run on each candidate.
 _CHEAP = 0.05
-#: The share of the time for these further ones, at least; at most as long as it took to the first.
+#: Where the failing tests are slow, the share of the time for these further ones; or as long as it
+#: took to the first, if that is more.
 _LOOK_ON = 0.35
 #: Seconds for looking at those that fix only some tests, at least.
 _PARTS = 2.0
@@ -42,7 +43,7 @@ _PARTS = 2.0
 _ENOUGH = 24
 #: Slow candidates that are tried again, and with how much more patience.
 _SLOW, _PATIENCE = 40, 8.0
-#: The first candidates that are too slow are tried again at once.
+#: Where a failing test does not end, the first candidates that are too slow have another try.
 _SECOND_CHANCES = 3
 #: Edits that pairs are made of: those that changed how the tests fail, and those beside them.
 _TELLING, _PARTNERS = 60, 400
@@ -122,6 +123,8 @@ class EditTrials:
     only: Sequence[str] | None
     usual: frozenset[str] = frozenset()
     more: tuple[int, int]
+    #: True if the tests take long: then time limits what is tried after the first that passes.
+    slow: bool = False
     report: Callable[[SearchTally], None] = lambda tally: None
     tally: SearchTally = field(default_factory=SearchTally)
     _reported: float = 0.0
@@ -211,7 +214,7 @@ class EditTrials:
         tally, now = self.tally, time.monotonic()
         first = tally.first or now
         whole = self.allowance.until - tally.started
-        is_late = now - first > max(_LOOK_ON * whole, first - tally.started)
+        is_late = self.slow and now - first > max(_LOOK_ON * whole, first - tally.started)
         return is_late or tally.tried >= self._limit or len(tally.passing) >= _ENOUGH
 
     @property
@@ -261,8 +264,11 @@ class Search(EditTrials):
         self._marks = {case.test: case.mark for case in baseline.cases}
         # Where it costs little, all failing tests are run: an edit may be right for some of them.
         seconds = sum(case.seconds for case in baseline.cases if case.test in set(targets))
-        self._second_chances = _SECOND_CHANCES
+        failures = [case.failure for case in baseline.cases if case.test in set(targets)]
+        hangs = any(failure is not None and failure.timed_out for failure in failures)
+        self._second_chances = _SECOND_CHANCES if hangs else 0
         self._whole = len(targets) > 1 and seconds <= _CHEAP
+        self.slow = seconds > _CHEAP
         #: The likeliest of those that were tried, each program only once.
         self._partners: list[EditSet] = []
 
@@ -305,7 +311,7 @@ class Search(EditTrials):
         prove, targets = self.prover.prove, self._targets
         trial = await prove(texts, only=targets, whole=self._whole, patience=patience)
         if trial.end is End.TIMEOUT and patience == 1.0 and self._second_chances:
-            # A test that fails at once may take long to pass.
+            # How long the test takes when it passes is not known.
             self._second_chances -= 1
             trial = await prove(texts, only=targets, patience=_PATIENCE)
         if trial.end is End.PASSED and (affected := self._reach.tests(candidate)):
