@@ -29,7 +29,8 @@ TESTS = """
     def test_total():
         assert total([Item(2), Item(3)]) == 5
 """
-PROJECT = {"shop.py": SHOP, "test_shop.py": TESTS}
+#: Beside the module that cannot be imported, one that can: pytest collects it, and runs nothing.
+PROJECT = {"shop.py": SHOP, "test_shop.py": TESTS, "test_z.py": "def test_z():\n    pass\n"}
 FIX = "sed -i 's/ + 1$//' shop.py"
 
 
@@ -66,11 +67,11 @@ def test_tests_with_an_address_or_the_time_in_their_names_are_known_again(
 
 
 COUNTS = [f"test_shop.py::test_counts[{count}]" for count in range(3)]
-TOTAL = "test_shop.py::test_total"
+TOTAL, OTHER = "test_shop.py::test_total", "test_z.py::test_z"
 #: What an agent does, and the tests that vanish of it.
 VANISHING = {
-    "emptied module": (": > shop.py", [*COUNTS, TOTAL]),
-    "exit at import": ("sed -i '1i import sys; sys.exit(0)' shop.py", [*COUNTS, TOTAL]),
+    "emptied module": (": > shop.py", [*COUNTS, TOTAL, OTHER]),
+    "exit at import": ("sed -i '1i import sys; sys.exit(0)' shop.py", [*COUNTS, TOTAL, OTHER]),
     "skip at import": (
         "sed -i '1i import pytest; pytest.skip(\"later\", allow_module_level=True)' shop.py",
         [*COUNTS, TOTAL],

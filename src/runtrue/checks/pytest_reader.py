@@ -128,7 +128,7 @@ class PytestReader(Reader):
             passed=not findings,
             findings=tuple(findings),
             cases=cases,
-            cut_short=bool(findings and report.without_outcome and not report.is_broken_off),
+            cut_short=bool(findings) and report.is_cut_short,
             slowest=max((case.get("cpu", 0.0) for case in passed), default=0.0),
             seconds_passed=sum(case["seconds"] for case in passed),
         )
@@ -298,6 +298,12 @@ class _PytestReport:
             for test in line["ids"]
             if (line["session"], test) not in known
         ]
+
+    @property
+    def is_cut_short(self) -> bool:
+        """True if pytest stopped at a test that failed, not at a module that cannot be read."""
+        unread = any(x["when"] == "collect" and x["outcome"] in BAD for x in self.cases)
+        return bool(self.without_outcome) and not unread and not self.is_broken_off
 
     @property
     def exit_code(self) -> int | None:
