@@ -247,8 +247,10 @@ class TreeSandbox(ABC):
     ) -> dict[str, str]:
         environment = allowed(os.environ, self._pass_environment)
         path = environment.get("PATH", os.defpath)
+        inside = self._inside(top)
+        root = [inside, *inside.parents][len(self._project.relative_to(top).parts)]
         environment |= {
-            "PATH": search_path(self._inside(top), path, behind_shims, top=self.directory),
+            "PATH": search_path(inside, path, behind_shims, top=root),
             MARK: mark_of(self._home),
             # Byte code is trusted by time and size of its source; candidates differ in neither.
             "PYTHONDONTWRITEBYTECODE": "1",
