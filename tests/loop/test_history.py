@@ -119,6 +119,7 @@ def test_a_runner_that_stops_at_the_first_failure_comes_further() -> None:
 def test_an_attempt_that_makes_tests_vanish_is_not_better() -> None:
     some = verdict(finding("a"), finding("b"), cases={"t1": PASSED, "t2": FAILED, "t3": FAILED})
     none = verdict(finding("cannot be imported"), cases={"test_a.py": ERROR})
+    none = fail_if_tests_vanished(some, none)
     assert history(attempt(1, some), attempt(2, none)).best.number == 1
 
 

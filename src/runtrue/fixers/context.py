@@ -68,7 +68,7 @@ def task_text(
     The files that it all leads to, `files` before all others, get the room that is left. `hide`
     redacts texts before they are trimmed: half of a secret is not found any more.
     """
-    text = fill(
+    described = fill(
         "task",
         rules=_rules(task),
         required=_required(task, workplace, hide),
@@ -77,9 +77,9 @@ def task_text(
         earlier=_earlier(task, hide) or "None yet.",
         guidance="\n".join(answer.text for answer in task.history.answers) or "None.",
     )
-    room = max(_PROMPT - len(text), _LEAST_FILES)
+    room = max(_PROMPT - len(described), _LEAST_FILES)
     own, judges = _files(task, workplace, files, room)
-    return fill("files", task=text, files=own or "None are known.", judges=judges or "None.")
+    return fill("files", task=described, files=own or "None are known.", judges=judges or "None.")
 
 
 def findings_text(findings: Sequence[Finding], hide: Hide = str) -> str:

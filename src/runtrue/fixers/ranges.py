@@ -1,4 +1,4 @@
-"""Ranges: the lines of a long file that matter, as whole functions where those are known."""
+"""Ranges: the lines of a long file that matter, as whole functions where those can be found."""
 
 from __future__ import annotations
 

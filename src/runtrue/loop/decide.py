@@ -316,14 +316,16 @@ def _conditions(policy: Policy, history: History, decision: Decision) -> Iterato
     # As long as something can be tried, these two may go away by themselves.
     if decision.why in (Why.FIXABLE, Why.TRANSIENT, Why.REGRESSION):
         return
-    if {finding.category for finding in decision.findings} & {COVERAGE_UNMET, TESTS_MISSING}:
+    unmet = {finding.category for finding in decision.findings} & {COVERAGE_UNMET, TESTS_MISSING}
+    if unmet:
         yield Condition.COVERAGE_THRESHOLD_UNMET
-    if decision.why in _NO_MORE_ATTEMPTS and policy.escalation_on_max:
+    ends = decision.why is Why.ATTEMPTS_SPENT or (decision.why in _ENDS_EARLY and not unmet)
+    if ends and policy.escalation_on_max:
         yield Condition.MAX_ATTEMPTS_REACHED
 
 
-#: Reasons for which no further attempt will be made: they are used up, or nobody has one to make.
-_NO_MORE_ATTEMPTS = (Why.ATTEMPTS_SPENT, Why.NO_FIXER, Why.FIXER_FAILED, Why.NOTHING_USABLE)
+#: Reasons for which nobody makes the attempts that are left.
+_ENDS_EARLY = (Why.NO_FIXER, Why.FIXER_FAILED, Why.NOTHING_USABLE)
 
 
 def _escalated(
