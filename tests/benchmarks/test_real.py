@@ -58,6 +58,13 @@ exports.first = function (items) {
 # -- manifest --------------------------------------------------------------------------------------
 
 
+def test_the_manifest_has_forty_fixes_of_twenty_projects_eight_of_them_in_javascript() -> None:
+    items = load()
+    assert len(items) >= 40
+    assert len({item.package for item in items}) >= 20
+    assert sum(item.language != "python" for item in items) >= 8
+
+
 def test_the_manifest_is_well_formed() -> None:
     items = load()
     assert len({item.id for item in items}) == len(items)
