@@ -289,8 +289,8 @@ class History:
     def best(self) -> Attempt:
         """The attempt to build on: nothing broken, the fewest failures, then the least changed.
 
-        Of equals, a later one also if what crashed now comes further. A test that only fails with
-        another wrong value has come no further: wrong edits must not be built on one another.
+        Of equals, a later one also if its checks or what crashed come further. A test that only
+        fails with another wrong value does not: wrong edits must not be built on one another.
         """
         best = self.attempts[0]
         for attempt in self.attempts[1:]:
@@ -465,9 +465,10 @@ _STOPS = frozenset(Cause) - {Cause.WRONG_VALUE, Cause.UNKNOWN, Cause.TIMEOUT, Ca
 
 
 def _comes_further(before: Attempt, after: Attempt) -> bool:
-    """True if all that failed were crashes, and what fails now is something else."""
+    """True if checks that failed all pass and others fail, or if crashes gave way to others."""
+    failed, fails = ({v.check for v in one.verdicts if v.blocks} for one in (before, after))
     is_stopped = all(cause_of(finding) in _STOPS for finding in before.blocking)
-    return is_stopped and _failures(before) != _failures(after)
+    return failed.isdisjoint(fails) or (is_stopped and _failures(before) != _failures(after))
 
 
 def _failures(attempt: Attempt) -> Counter[tuple[str, str | None]]:
