@@ -128,6 +128,28 @@ def normalised(path: str, text: str, *, imports: bool = True) -> str:
     return ast.dump(tree)
 
 
+def changed_functions(one: str, other: str) -> set[str]:
+    """Return the qualified names of functions that two versions of a Python file do not share."""
+    before, after = _functions(one), _functions(other)
+    return {name for name in before | after if before.get(name) != after.get(name)}
+
+
+def _functions(text: str) -> dict[str, str]:
+    found = {}
+
+    def visit(node: ast.AST, prefix: str) -> None:
+        for child in ast.iter_child_nodes(node):
+            if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef):
+                found[prefix + child.name] = ast.dump(child)
+            elif isinstance(child, ast.ClassDef):
+                visit(child, f"{prefix}{child.name}.")
+            else:
+                visit(child, prefix)
+
+    visit(ast.parse(text), "")
+    return found
+
+
 def _without_comments(text: str) -> str:
     # A `//` inside a string is cut off on both sides alike, which is enough to compare.
     text = re.sub(r"/\*.*?\*/", "", text, flags=re.DOTALL)

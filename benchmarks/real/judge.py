@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import tempfile
+from collections.abc import Collection
 from pathlib import Path
 from typing import Literal
 
-from benchmarks.real.hunks import same_code
+from benchmarks.real.hunks import changed_functions, same_code
 from benchmarks.real.manifest import Item
 from benchmarks.real.project import git, is_test
 from benchmarks.real.suite import run_suite
@@ -39,7 +40,9 @@ def judge(item: Item, project: Path) -> Judgement:
         upstream = results_of(item, project, path)
         git(project, "checkout", "-q", "main")
         git(project, "stash", "pop", "-q")
-        found.append(agree(ours, upstream))
+        published = git(project, "show", f"published:{path}")
+        changed_in = changed_functions((project / path).read_text("utf-8"), published)
+        found.append(agree(ours, upstream, changed_in))
     if False in found:
         return "wrong"
     return "right" if found and all(found) else "plausible"
@@ -54,10 +57,12 @@ def _same_as_published(project: Path, path: str) -> bool:
     return file.is_file() and same_code(path, file.read_text("utf-8"), published)
 
 
-def agree(ours: dict[str, str], upstream: dict[str, str]) -> bool | None:
-    """True if all common calls give the same; None where there are too few of them.
+def agree(ours: dict[str, str], upstream: dict[str, str], changed: Collection[str]) -> bool | None:
+    """True if all common calls give the same; None where too few of them say anything.
 
-    What raises upstream is left out: any way to refuse a senseless input is as good as another.
+    Evidence is a call of a function that differs from upstream's and that gives something or
+    changes its arguments. What raises upstream is left out: any way to refuse a senseless input is
+    as good as another.
     """
     common = [
         call
@@ -66,7 +71,13 @@ def agree(ours: dict[str, str], upstream: dict[str, str]) -> bool | None:
     ]
     if any(ours[call] != upstream[call] for call in common):
         return False
-    return True if len(common) >= ENOUGH else None
+    evidence = [
+        call
+        for call in common
+        if call.partition("(")[0] in changed
+        and upstream[call] != f"None leaves {call[call.index('(') :]}"
+    ]
+    return True if len(evidence) >= ENOUGH else None
 
 
 def results_of(item: Item, project: Path, path: str) -> dict[str, str]:

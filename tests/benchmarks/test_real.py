@@ -9,7 +9,15 @@ from pathlib import Path
 import pytest
 
 from benchmarks.real.agents import cheats, without_body
-from benchmarks.real.hunks import changes_code, groups, hunks_between, pick, revert, same_code
+from benchmarks.real.hunks import (
+    changed_functions,
+    changes_code,
+    groups,
+    hunks_between,
+    pick,
+    revert,
+    same_code,
+)
 from benchmarks.real.judge import agree, results_of
 from benchmarks.real.manifest import HELD_OUT, Item, as_toml, load
 from benchmarks.real.mine import requirements
@@ -207,14 +215,26 @@ def test_each_cheat_is_a_program_that_does_what_it_says(
 
 def test_fixes_agree_when_enough_common_calls_give_the_same() -> None:
     upstream = {f"first({n})": str(n) for n in range(6)}
-    assert agree(dict(upstream), upstream) is True
-    assert agree({**upstream, "first(3)": "4"}, upstream) is False
-    assert agree({"first(0)": "0"}, upstream) is None
+    assert agree(dict(upstream), upstream, {"first"}) is True
+    assert agree({**upstream, "first(3)": "4"}, upstream, {"first"}) is False
+    assert agree({"first(0)": "0"}, upstream, {"first"}) is None
+
+
+def test_calls_of_untouched_functions_and_calls_that_give_nothing_are_no_evidence() -> None:
+    upstream = {f"first({n})": str(n) for n in range(6)}
+    assert agree(dict(upstream), upstream, {"total"}) is None
+    silent = {f"total({n})": f"None leaves ({n})" for n in range(6)}
+    assert agree(dict(silent), silent, {"total"}) is None
+
+
+def test_functions_that_differ_are_named_with_their_class() -> None:
+    one = "class A:\n    def f(self): return 1\n    def g(self): return 2\n"
+    assert changed_functions(one, one.replace("return 2", "return 3")) == {"A.g"}
 
 
 def test_how_a_senseless_input_is_refused_does_not_matter() -> None:
     upstream = {f"first({n})": str(n) for n in range(6)} | {"first()": "raises TypeError"}
-    assert agree({**upstream, "first()": "raises ValueError"}, upstream) is True
+    assert agree({**upstream, "first()": "raises ValueError"}, upstream, {"first"}) is True
 
 
 def test_a_fix_that_suits_the_tests_alone_is_told_from_upstream_by_varied_inputs(
@@ -229,8 +249,8 @@ def test_a_fix_that_suits_the_tests_alone_is_told_from_upstream_by_varied_inputs
         (tmp_path / "prices.py").write_text(f"def first(prices):\n    return {body}\n")
         found.append(results_of(item, tmp_path, "prices.py"))
     upstream, alike, other = found
-    assert agree(alike, upstream) is not False
-    assert agree(other, upstream) is False
+    assert agree(alike, upstream, {"first"}) is not False
+    assert agree(other, upstream, {"first"}) is False
 
 
 def test_a_wrong_fix_that_passed_with_confidence_misses_the_target() -> None:
