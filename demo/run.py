@@ -61,6 +61,10 @@ def test_ten_percent_off():
     assert discounted(200, 10) == 180
 
 
+def test_half_price():
+    assert discounted(50, 50) == 25
+
+
 def test_nothing_off():
     assert discounted(200, 0) == 200
 """,

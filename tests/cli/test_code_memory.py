@@ -128,7 +128,7 @@ def test_a_remembered_fix_that_does_not_help_here_is_tried_and_counted_as_failed
 ) -> None:
     project = make_project(THIRD, name="third")
     done = machine.runtrue(*TAKE_THE_BUG, cwd=project)
-    assert done.code == 1
+    assert done.code == 3
     assert done.json["attempts"][1]["fix"]["parts"][0]["fixer"] == "memory"
     assert done.json["memory"]["reused"] == []
     assert done.json["metrics"]["reused_memory"] is False
@@ -195,7 +195,8 @@ def test_a_run_that_waits_for_a_person_has_its_session(
     machine: Machine, make_project: MakeProject, tmp_path: Path
 ) -> None:
     project = make_project(FIRST)
-    agent = Agent(tmp_path / "agent", "true", {"tax.py": FIRST["tax.py"] + "\n\nx = 1\n"}, MENDED)
+    edited = (project / "tax.py").read_text() + "\n\nx = 1\n"
+    agent = Agent(tmp_path / "agent", "true", {"tax.py": edited}, MENDED)
     policy = f"{PYTEST}[policy]\nmax_attempts = 2\n"
     (project / "runtrue.toml").write_text(policy)
     done = machine.runtrue(*TAKE_THE_BUG, "--agent", agent.command, cwd=project)
@@ -264,7 +265,7 @@ def test_what_failed_here_before_is_told_to_who_writes(
     machine: Machine, make_project: MakeProject, tmp_path: Path
 ) -> None:
     project = make_project(FIRST)
-    assert machine.runtrue(*TAKE_THE_BUG, cwd=project).code == 1
+    assert machine.runtrue(*TAKE_THE_BUG, cwd=project).code == 3
     agent = Agent(tmp_path / "agent", MENDED)
     done = machine.runtrue(*TAKE_THE_BUG, "--agent", agent.command, cwd=project)
     assert done.code == 0, done.err

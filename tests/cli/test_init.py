@@ -6,7 +6,8 @@ import pytest
 
 from runtrue.checks import own_checks
 from runtrue.config import load_config
-from tests.cli.conftest import LINT_ONLY, Machine, MakeProject, content, write
+from tests.cli import conftest
+from tests.cli.conftest import Machine, MakeProject, content, write
 from tests.cli.test_own_way import BY_TOX, PACKAGES
 
 WRITTEN = """\
@@ -17,6 +18,15 @@ command = "python -m pytest -q --doctest-modules -m 'not network' tests tax.py"
 # set by tox.ini:5 [testenv]
 SQLITE = "1"
 """
+LINT_ONLY = {
+    **conftest.LINT_ONLY,
+    "pyproject.toml": """
+        [tool.ruff.lint]
+        select = ["F"]
+        [tool.pytest.ini_options]
+        testpaths = ["tests"]
+    """,
+}
 ODD = {
     **PACKAGES,
     "pk gs/ö/setup.py": "",

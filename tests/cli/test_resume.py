@@ -39,11 +39,12 @@ KILLS = 50
 def comparable(report: dict[str, Any]) -> dict[str, Any]:
     """What must not differ between a disturbed and an undisturbed run: all but ids and times."""
 
-    ids = ("run_id", "workflow_id")
+    ids = ("run_id", "workflow_id", "debug_memory_ref")
+    times = ("timestamp", "timestamps", "duration_ms")
 
     def strip(value: Any) -> Any:
         if isinstance(value, dict):
-            volatile = ("seconds", "patch", "patch_root", "project", "sandbox", *ids)
+            volatile = ("seconds", "patch", "patch_root", "project", "sandbox", *ids, *times)
             return {k: strip(v) for k, v in value.items() if k not in volatile}
         return [strip(item) for item in value] if isinstance(value, list) else value
 

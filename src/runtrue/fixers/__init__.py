@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 from runtrue._lazy import lazy_exports
 
 if TYPE_CHECKING:
-    from runtrue.fixers.agent import AgentFixer, run_agent, write_prompt
-    from runtrue.fixers.agent_version import ask_version
+    from runtrue.fixers.agent import AgentFixer, ask_version, run_agent, write_prompt
     from runtrue.fixers.autofix import AutofixCommands, autofix_command, run_autofix
     from runtrue.fixers.command import CommandFixer, command_variables, run_command
     from runtrue.fixers.context import Hide, bounds_text, findings_text, sendable
@@ -33,8 +32,7 @@ if TYPE_CHECKING:
 __all__ = lazy_exports(
     __name__,
     {
-        "agent": "AgentFixer run_agent write_prompt",
-        "agent_version": "ask_version",
+        "agent": "AgentFixer ask_version run_agent write_prompt",
         "autofix": "AutofixCommands autofix_command run_autofix",
         "command": "CommandFixer command_variables run_command",
         "context": "Hide bounds_text findings_text sendable",

@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from runtrue import process
-from runtrue.checks import files_named, is_shell, output_of, trim
+from runtrue.checks import files_named, find_program, is_shell, output_of, trim
 from runtrue.config import AgentConfig
 from runtrue.confinement import Confinement
 from runtrue.fixers.context import Hide, fill, sendable, task_text
@@ -24,6 +24,14 @@ _PLACEHOLDER = re.compile(r"\{prompt(?:_file)?\}")
 _SHELLS = frozenset({"sh", "bash", "dash", "ksh", "zsh"})
 #: A shell's exit codes for a program that cannot be run or found.
 _NO_PROGRAM = (126, 127)
+#: Seconds in which a program must say its version.
+_VERSION_SECONDS = 10.0
+_VERSION = re.compile(r"\d+(?:\.\d+)+[\w.+-]*")
+#: Programs that start another one: their own version says nothing about that.
+_LAUNCHERS = re.compile(
+    r"(?:python|pypy|node|deno|bun|ruby|perl|java|ba|da|k|z)?(?:sh)?[\d.]*"
+    r"|npx|bunx|uv|uvx|pipx|npm|pnpm|yarn|poetry|conda|env|sudo|timeout|nice|docker|podman|ssh"
+)
 
 
 class AgentFixer:
@@ -149,3 +157,40 @@ def _argv(command: str, prompt: str, prompt_file: str) -> tuple[list[str], bool]
     is_line = [has_shell and re.search(r"\s", word) is not None for word in words]
     argv = [fill(w, shlex.quote if line else str) for w, line in zip(words, is_line, strict=True)]
     return argv, uses_prompt
+
+
+async def ask_version(agent: AgentConfig, workplace: Workplace) -> str | None:
+    """Ask an installed program with `--version`; None where that is not safe, or says nothing.
+
+    A script that is named by its path may do its work whatever it is given: it is not asked. No
+    program is asked with the secrets or the network that an agent has.
+    """
+    command = agent.command or ""
+    if not command or is_shell(command):
+        return None
+    try:
+        name = shlex.split(command)[0]
+    except (ValueError, IndexError):
+        return None
+    path = workplace.environment.get("PATH", "")
+    if "/" in name or _LAUNCHERS.fullmatch(name) or not find_program(name, path):
+        return None
+    try:
+        ended = await process.run(
+            [name, "--version"],
+            cwd=workplace.scratch,
+            env=workplace.environment,
+            timeout=_VERSION_SECONDS,
+            confinement=_bare_confinement(agent, workplace),
+        )
+    except OSError:
+        return None
+    found = _VERSION.search(ended.stdout.text) if ended.exit_code == 0 else None
+    return found[0] if found else None
+
+
+def _bare_confinement(agent: AgentConfig, workplace: Workplace) -> Confinement | None:
+    if workplace.confinement is None:
+        return None
+    places = (Path(place).expanduser() for place in agent.read)
+    return workplace.confinement.also(read=[*files_named(agent.command or ""), *places])

@@ -119,7 +119,7 @@ def guard_edit(
     violation = bounds_violation(bounds, sandbox, before, after, rules.origin)
     refused = Refused.SECRET if secret else violation.refused
     reason = secret or violation.reason
-    if refused is None and after in rules.tried:
+    if refused is None and after != before and after in rules.tried:
         refused, reason = Refused.REPEATED, "it was tried before"
     if refused is not None:
         # The rest of a change of which a part is missing would prove nothing.

@@ -945,4 +945,4 @@ def test_methods_generators_and_coroutines_behave_too(tmp_path: Path) -> None:
     put, *others = behaved
     assert "held" in put
     assert "1" in put
-    assert others == ["3", "list(0, 1, 2)", "raises ZeroDivisionError"]
+    assert others == ["3", "[0, 1, 2]", "raises ZeroDivisionError"]

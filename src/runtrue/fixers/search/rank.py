@@ -103,7 +103,8 @@ def rank_edits(
         key: sum(vote / 2**n for n, vote in enumerate(sorted(own, reverse=True)))
         for key, own in cast.items()
     }
-    total = sum(votes.values()) + _NONE_OF_THESE
+    # A wrong edit seldom turns several failing tests green.
+    total = sum(votes.values()) + _NONE_OF_THESE / math.sqrt(max(failing or 1, 1))
     # One test is easily passed for the wrong reason; many are not.
     most = _MOST if tests is None else min(_MOST, tests / (tests + 1))
     # That nothing else was found says more about the search than about the edit.

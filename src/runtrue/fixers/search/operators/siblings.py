@@ -102,6 +102,8 @@ def same_for_parameter(site: EditSite) -> Iterator[Edit]:
     used = sorted({one.id for one in walk(node, ast.Name)} & {*parameters})
     start, end = program.line_span(node)
     text = program.text[start:end]
+    # The last line of a file may have no end.
+    text += "" if text.endswith("\n") else "\n"
     for name in unused[:3]:
         for other in used:
             if other not in ("self", "cls") and not isinstance(node, _ENDS):
