@@ -29,13 +29,13 @@ def test_demo(tmp_path: Path) -> None:
     # nobody can fix, then the agent.
     rest = done.stdout
     for text in (
-        "$ runtrue fix\n",
+        "$ runtrue fix --check pytest --check ruff\n",
         "attempt 1 of 3",
         "F632",
         "fix by tool: changed shop.py",
         "+++ b/shop.py",
         "passed: ",
-        "$ runtrue fix --apply\n",
+        "$ runtrue fix --check pytest --check ruff --apply\n",
         "applied to ",
         "assert -1800 == 180",
         "fix by search: changed prices.py",
