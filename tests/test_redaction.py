@@ -38,9 +38,9 @@ HIDDEN = "s3cretPassw0rd"
     ],
 )
 def test_what_looks_like_a_secret_is_hidden(text: str) -> None:
-    hide = Redactor()
-    assert HIDDEN not in hide(f"got {text} there")
-    assert "[redacted]" in hide(text)
+    redact = Redactor()
+    assert HIDDEN not in redact(f"got {text} there")
+    assert "[redacted]" in redact(text)
 
 
 @pytest.mark.parametrize(
@@ -84,12 +84,12 @@ def test_code_stays_as_it_is(text: str) -> None:
     ids=["plain", "quoted", "lines", "umlaut"],
 )
 def test_a_value_is_hidden_however_it_is_spelled(value: str) -> None:
-    hide = Redactor({"PHRASE": value})
+    redact = Redactor({"PHRASE": value})
     spelled = [value, json.dumps(value), repr(value), json.dumps({"a": value}, ensure_ascii=False)]
     for text in spelled:
-        assert "[redacted: PHRASE]" in hide(f"got {text} there")
-        assert value not in hide(text)
-        assert json.dumps(value)[1:-1] not in hide(text)
+        assert "[redacted: PHRASE]" in redact(f"got {text} there")
+        assert value not in redact(text)
+        assert json.dumps(value)[1:-1] not in redact(text)
 
 
 ODD = ["tok-En/with=odd&signs+77", "pa ss%wörd-0815", "plainSecretOfMine4711x", "a'b\"c<d>&e"]
@@ -97,7 +97,7 @@ ODD = ["tok-En/with=odd&signs+77", "pa ss%wörd-0815", "plainSecretOfMine4711x",
 
 @pytest.mark.parametrize("value", ODD)
 def test_a_value_is_hidden_however_it_is_encoded(value: str) -> None:
-    hide = Redactor({"PHRASE": value})
+    redact = Redactor({"PHRASE": value})
     data = value.encode()
     percent = quote(value, safe="")
     texts = [
@@ -106,7 +106,7 @@ def test_a_value_is_hidden_however_it_is_encoded(value: str) -> None:
         *(json.dumps(json.dumps(value)), html.escape(value, quote=False)),
     ]
     for text in texts:
-        assert "[redacted: PHRASE]" in hide.values(f"got {text} there"), text
+        assert "[redacted: PHRASE]" in redact.values(f"got {text} there"), text
 
 
 @pytest.mark.parametrize("value", ODD)
@@ -115,10 +115,10 @@ def test_a_value_is_hidden_however_it_is_encoded(value: str) -> None:
 def test_a_value_is_hidden_in_the_middle_of_what_is_encoded_in_base64(
     value: str, before: str, after: str
 ) -> None:
-    hide = Redactor({"PHRASE": value})
+    redact = Redactor({"PHRASE": value})
     data = f"{before}{value}{after}".encode()
     for encoded in (base64.b64encode(data).decode(), base64.urlsafe_b64encode(data).decode()):
-        hidden = hide.values(f"Basic {encoded}")
+        hidden = redact.values(f"Basic {encoded}")
         assert "[redacted: PHRASE]" in hidden
         left = hidden.removeprefix("Basic ").replace("[redacted: PHRASE]", "")
         # What is left belongs to what is around the value, and at most four bits of it.
@@ -132,35 +132,35 @@ def test_no_value_breaks_it(value: str) -> None:
 
 
 def test_what_is_read_from_a_store_is_hidden_by_redactors_that_were_there_before() -> None:
-    hide = Redactor({"PHRASE": "swordfish"})
-    assert hide("read-later-4711") == "read-later-4711"
+    redact = Redactor({"PHRASE": "swordfish"})
+    assert redact("read-later-4711") == "read-later-4711"
     remember("LATER_TOKEN", "read-later-4711")
-    assert hide("read-later-4711, swordfish") == "[redacted: LATER_TOKEN], [redacted: PHRASE]"
+    assert redact("read-later-4711, swordfish") == "[redacted: LATER_TOKEN], [redacted: PHRASE]"
     remember("LAST_TOKEN", "and-again-0815")
     assert Redactor()("and-again-0815") == "[redacted: LAST_TOKEN]"
-    assert hide(base64.b64encode(b"and-again-0815").decode()[:-1]).startswith("[redacted: LAST")
+    assert redact(base64.b64encode(b"and-again-0815").decode()[:-1]).startswith("[redacted: LAST")
 
 
 @pytest.mark.parametrize("kept", range(2, 40, 3))
 def test_no_half_of_a_value_is_left_where_a_text_was_cut(kept: int) -> None:
     value = "tok-En-with-a-length-of-its-own-0815"
-    hide = Redactor({"PHRASE": value})
+    redact = Redactor({"PHRASE": value})
     for spelled in (value, value.encode().hex(), base64.b64encode(value.encode()).decode()):
         text = f"{'x' * 40}{spelled}{'y' * 5_000}{spelled}{'z' * 40}"
         for cut in (trim(text, 40 + kept), fence(text, limit=80 + 2 * kept)):
-            left = hide(cut)
+            left = redact(cut)
             assert spelled[:8] not in left
             assert spelled[-8:].rstrip("=") not in left
 
 
 def test_the_longer_of_two_values_goes_first() -> None:
-    hide = Redactor({"SHORT": "sword1", "LONG": "sword1fish"})
-    assert hide("sword1fish sword1") == "[redacted: LONG] [redacted: SHORT]"
+    redact = Redactor({"SHORT": "sword1", "LONG": "sword1fish"})
+    assert redact("sword1fish sword1") == "[redacted: LONG] [redacted: SHORT]"
 
 
 def test_a_variable_may_have_several_values() -> None:
-    hide = Redactor({"PHRASE": "swordfish"}, {"PHRASE": "mackerel"})
-    assert hide("swordfish, mackerel") == "[redacted: PHRASE], [redacted: PHRASE]"
+    redact = Redactor({"PHRASE": "swordfish"}, {"PHRASE": "mackerel"})
+    assert redact("swordfish, mackerel") == "[redacted: PHRASE], [redacted: PHRASE]"
 
 
 def test_short_values_are_words() -> None:
@@ -168,19 +168,19 @@ def test_short_values_are_words() -> None:
 
 
 def test_hidden_twice_is_hidden_the_same() -> None:
-    hide = Redactor({"PHRASE": "swordfish"})
-    once = hide(f'password = "swordfish"; token = "{HIDDEN}"; swordfish')
+    redact = Redactor({"PHRASE": "swordfish"})
+    once = redact(f'password = "swordfish"; token = "{HIDDEN}"; swordfish')
     assert (
-        hide(once)
+        redact(once)
         == once
         == ('password = "[redacted: PHRASE]"; token = "[redacted]"; [redacted: PHRASE]')
     )
 
 
 def test_names_are_kept_but_for_the_values() -> None:
-    hide = Redactor({"PHRASE": "swordfish"})
+    redact = Redactor({"PHRASE": "swordfish"})
     name = "t.py::test_login[swordfish-sk-123456789012]"
-    assert hide.values(name) == "t.py::test_login[[redacted: PHRASE]-sk-123456789012]"
+    assert redact.values(name) == "t.py::test_login[[redacted: PHRASE]-sk-123456789012]"
 
 
 @pytest.mark.parametrize(
@@ -216,8 +216,8 @@ def test_some_names_say_that_they_are_secret(name: str, is_secret: bool) -> None
 def test_the_password_in_a_url_is_secret_whatever_the_variable_is_called() -> None:
     environment = {"DATABASE_URL": "postgres://ann:s3cret%2Fpw@db/x", "DOCS": "https://a.org/b:c@d"}
     assert secrets_in(environment) == {"DATABASE_URL": "s3cret%2Fpw"}
-    hide = Redactor(secrets_in(environment))
-    assert hide.values("pw: s3cret%2Fpw, s3cret/pw") == (
+    redact = Redactor(secrets_in(environment))
+    assert redact.values("pw: s3cret%2Fpw, s3cret/pw") == (
         "pw: [redacted: DATABASE_URL], [redacted: DATABASE_URL]"
     )
 

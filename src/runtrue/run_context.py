@@ -77,7 +77,7 @@ class RunContext(Generic[R, S]):
     sandbox: S
     memory: DebugMemory
     #: Takes out of texts what must not be recorded, shown or sent.
-    hide: Redactor
+    redact: Redactor
 
     @property
     def project(self) -> Project:

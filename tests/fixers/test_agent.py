@@ -193,7 +193,7 @@ class TestCalling:
         workplace.environment["SERVICE_TOKEN"] = values["SERVICE_TOKEN"]
         fixer = AgentFixer(
             AgentConfig(command=f"{stand_in.command}{form}", env=("PHRASE",)),
-            hide=Redactor(values) if is_told else None,
+            redact=Redactor(values) if is_told else None,
         )
         task = make_task(make_finding("no swordfish", sample="no mackerel, sk-123456789012"))
         asyncio.run(fixer.propose(task, workplace))

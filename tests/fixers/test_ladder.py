@@ -24,7 +24,7 @@ def _settings(
         search=SearchConfig(),
         model=model,
         agent=AgentConfig(command=agent),
-        hide=str,
+        redact=str,
     )
 
 

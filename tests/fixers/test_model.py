@@ -441,8 +441,8 @@ class TestFiles:
         value = "swordfish" * 300
         finding = make_finding(f"login {value} refused", sample=f"{value}\nand more")
         (workplace.root / "app.py").write_text(f"{APP}# {value}\n")
-        hide = Redactor({"PHRASE": value})
-        prompt = prompted(openai_server, workplace, make_task(finding), hide=hide)
+        redact = Redactor({"PHRASE": value})
+        prompt = prompted(openai_server, workplace, make_task(finding), redact=redact)
         assert "swordfish" not in prompt
         assert "login [redacted: PHRASE] refused" in prompt
         assert "# [redacted: PHRASE]" in prompt
@@ -540,8 +540,8 @@ class TestWhatCameBefore:
         task = replace(
             make_task(history=before), difference=lambda old, new: f"-{old}\n+{new} swordfish"
         )
-        hide = Redactor({"PHRASE": "swordfish"})
-        prompt = prompted(openai_server, workplace, task, hide=hide)
+        redact = Redactor({"PHRASE": "swordfish"})
+        prompt = prompted(openai_server, workplace, task, redact=redact)
         assert (
             "- Attempt 2 changed app.py; it broke what passed before: t::other; "
             "still failing: AssertionError (test_app.py::test_it). "

@@ -495,8 +495,8 @@ def test_no_secret_is_kept(memory: DebugMemory) -> None:
 
 def test_no_value_of_the_environment_is_kept(tmp_path: Path) -> None:
     value = "swordfish"
-    hide = Redactor({"PHRASE": value})
-    with DebugMemory(tmp_path, redact=hide) as memory:
+    redact = Redactor({"PHRASE": value})
+    with DebugMemory(tmp_path, redact=redact) as memory:
         (failure,) = see(
             memory, finding(f"no {value}", test=f"t.py::t[{value}]", file=f"{value}.py")
         )

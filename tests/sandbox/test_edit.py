@@ -162,7 +162,9 @@ class TextFixer(AgentFixer):
 
 
 def _climb(sandbox: GitSandbox, fixer: Fixer) -> Answer:
-    workshop = Workshop(sandbox=sandbox, checks=(), ladder=(fixer,), policy=Policy(), hide=REDACTOR)
+    workshop = Workshop(
+        sandbox=sandbox, checks=(), ladder=(fixer,), policy=Policy(), redact=REDACTOR
+    )
     found: tuple[Finding, ...] = (finding(),)
     inputs = FixInputs(sandbox.base, found, History(), None, bounds=BOUNDS, origin=sandbox.base)
     fix = asyncio.run(climb_ladder(workshop, inputs))
@@ -215,7 +217,7 @@ def code_generation(sandbox: GitSandbox, edit: Hostile) -> Answer:
         requirement=None,
         policy=Policy(transport_retries=0),
     )
-    place = SimpleNamespace(request=request, sandbox=sandbox, hide=REDACTOR)
+    place = SimpleNamespace(request=request, sandbox=sandbox, redact=REDACTOR)
     writer = CodeWriter(cast(Any, place), WriteInputs(sandbox.base, (), ()))
     try:
         written = asyncio.run(writer.write())
@@ -227,7 +229,7 @@ def code_generation(sandbox: GitSandbox, edit: Hostile) -> Answer:
 
 def person(sandbox: GitSandbox, edit: Hostile) -> Answer:
     subprocess.run(["sh", "-c", edit.command], cwd=sandbox.directory, check=True)
-    workshop = Workshop(sandbox=sandbox, checks=(), ladder=(), policy=Policy(), hide=REDACTOR)
+    workshop = Workshop(sandbox=sandbox, checks=(), ladder=(), policy=Policy(), redact=REDACTOR)
     (part,) = persons_fix(workshop, sandbox.base).parts
     return Answer(part.files, part.restored, _rule(part.failure))
 

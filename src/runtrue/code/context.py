@@ -31,8 +31,8 @@ class CodeContext(RunContext[CodeRequest, GitSandbox]):
             judges=request.judges,
             isolation=Isolation(request.isolation),
         )
-        hide = redactor_of(request, [check.env for check in request.checks])
-        return cls(run.id, request, home, sandbox, DebugMemory(home.path, redact=hide), hide)
+        redact = redactor_of(request, [check.env for check in request.checks])
+        return cls(run.id, request, home, sandbox, DebugMemory(home.path, redact=redact), redact)
 
     def changed(self, candidate: str) -> Mapping[str, frozenset[int]]:
         """Return the lines of a candidate, by file, that count as changed."""

@@ -34,7 +34,7 @@ class ReportEscalator:
             original_code=self._original(history),
             debug_memory=self._remembered(history),
             diffs=self._diffs(history),
-            redact=context.hide,
+            redact=context.redact,
         )
         report = report_on(escalation, history, subject)
         files = write_report(context.reports, report)

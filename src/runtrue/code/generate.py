@@ -119,7 +119,7 @@ class Generator(Protocol):
 class ModelGenerator:
     """A language model; `environment` holds its key and endpoint. Opened when first asked.
 
-    `hide` takes out of the prompts what must not be in them.
+    `redact` takes out of the prompts what must not be in them.
     """
 
     def __init__(
@@ -128,10 +128,10 @@ class ModelGenerator:
         environment: Mapping[str, str],
         *,
         timeout: float = 300,
-        hide: Callable[[str], str] | None = None,
+        redact: Callable[[str], str] | None = None,
     ) -> None:
         self.name = model
-        self._editor = ModelEditor(model, environment, timeout=timeout, hide=hide)
+        self._editor = ModelEditor(model, environment, timeout=timeout, redact=redact)
 
     async def generate_code(
         self, task: GenerationTask, workplace: Workplace, lessons: Sequence[str] = ()
@@ -181,10 +181,10 @@ def program_of(command: str) -> str:
 class AgentGenerator:
     """Any coding agent with a command line, called in the same way as the `agent` fixer."""
 
-    def __init__(self, agent: AgentConfig, *, hide: Callable[[str], str] | None = None) -> None:
+    def __init__(self, agent: AgentConfig, *, redact: Callable[[str], str] | None = None) -> None:
         self.name = program_of(agent.command or "")
         self._agent = agent
-        self._hide = hide
+        self._redact = redact
 
     async def generate_code(
         self, task: GenerationTask, workplace: Workplace, lessons: Sequence[str] = ()
@@ -200,7 +200,7 @@ class AgentGenerator:
 
     async def _run(self, prompt: str, workplace: Workplace) -> Generated:
         asked = sendable(_fill("agent", task=prompt))
-        proposal = await run_agent(self._agent, asked, workplace, hide=self._hide)
+        proposal = await run_agent(self._agent, asked, workplace, redact=self._redact)
         return Generated(
             description=proposal.description,
             failure=proposal.failure,

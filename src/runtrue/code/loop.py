@@ -140,7 +140,7 @@ def _patch(context: CodeContext, candidate: str, is_accepted: bool) -> _Patch:
         sandbox.demand_leaving(candidate)
     diff = sandbox.settle(candidate, context.patch)
     # The file is what is applied; this goes into the journal and the report.
-    return _Patch(context.hide(diff), str(sandbox.top))
+    return _Patch(context.redact(diff), str(sandbox.top))
 
 
 async def is_agreed(run: Run, state: CodeState) -> bool:

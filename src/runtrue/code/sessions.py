@@ -51,8 +51,8 @@ def keep_session(
             for finding in fixed_findings(attempt, history)
         ),
     )
-    hide, relative = context.hide, without_places(_places(context))
-    return write_session(Path(request.project), session, lambda text: relative(hide(text)))
+    redact, relative = context.redact, without_places(_places(context))
+    return write_session(Path(request.project), session, lambda text: relative(redact(text)))
 
 
 def _places(context: CodeContext) -> dict[str, str]:

@@ -32,7 +32,7 @@ def workshop_of(context: CodeContext) -> Workshop:
         model=request.model,
         agent=request.agent,
         files=(task.path,) if task else (),
-        hide=context.hide,
+        redact=context.redact,
     )
     return Workshop(
         sandbox=context.sandbox,
@@ -47,7 +47,7 @@ def workshop_of(context: CodeContext) -> Workshop:
         documents=task.mentions if task else (),
         tests=task.tests if task else (),
         known={c.name: c.known for c in request.checks if c.mode is Mode.REQUIRED},
-        hide=context.hide,
+        redact=context.redact,
         patch=context.patch,
         expects_failure=request.kind is Kind.FIX,
     )

@@ -42,8 +42,8 @@ def generator_of(context: CodeContext) -> Generator:
     """Return who writes, as the request says."""
     request = context.request
     if request.generator == "model" and request.model:
-        return ModelGenerator(request.model, os.environ, hide=context.hide)
-    return AgentGenerator(request.agent, hide=context.hide)
+        return ModelGenerator(request.model, os.environ, redact=context.redact)
+    return AgentGenerator(request.agent, redact=context.redact)
 
 
 async def write_code(run: Run, context: CodeContext, state: CodeState) -> None:
@@ -203,7 +203,7 @@ class CodeWriter(_Writer):
     def rules(self) -> EditRules:
         """Restore judges, unless one is the very file that is wanted, or a new test."""
         return EditRules(
-            redactor=self.context.hide,
+            redactor=self.context.redact,
             secrets_in_restored=True,
             # Whatever its name: what was named as a test, and what tests ran from, judges.
             judges=(*self.task.tests, *self.inputs.tested),
@@ -247,7 +247,7 @@ class TestsWriter(_Writer):
         named = [sandbox.rooted(file) for file in self.task.tests]
         new = [as_pattern(file) for file in named if sandbox.original(file) is None]
         return EditRules(
-            redactor=self.context.hide,
+            redactor=self.context.redact,
             secrets_in_restored=True,
             editable=tuple(new),
             new_tests_since=self.inputs.candidate,

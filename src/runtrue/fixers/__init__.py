@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from runtrue.fixers.agent import AgentFixer, ask_version, run_agent, write_prompt
     from runtrue.fixers.autofix import AutofixCommands, autofix_command, run_autofix
     from runtrue.fixers.command import CommandFixer, command_variables, run_command
-    from runtrue.fixers.context import Hide, bounds_text, findings_text, sendable
+    from runtrue.fixers.context import Redact, bounds_text, findings_text, sendable
     from runtrue.fixers.editor import Edited, ModelEditor, sentence
     from runtrue.fixers.ladder import FixerSettings, make_ladder
     from runtrue.fixers.memory import MemoryFixer, failed_fixes, fix_ids, language_of_finding
@@ -35,7 +35,7 @@ __all__ = lazy_exports(
         "agent": "AgentFixer ask_version run_agent write_prompt",
         "autofix": "AutofixCommands autofix_command run_autofix",
         "command": "CommandFixer command_variables run_command",
-        "context": "Hide bounds_text findings_text sendable",
+        "context": "Redact bounds_text findings_text sendable",
         "editor": "Edited ModelEditor sentence",
         "ladder": "FixerSettings make_ladder",
         "memory": "MemoryFixer failed_fixes fix_ids language_of_finding",

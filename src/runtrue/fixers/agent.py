@@ -13,7 +13,7 @@ from runtrue import process
 from runtrue.checks import files_named, find_program, is_shell, output_of, trim
 from runtrue.config import AgentConfig
 from runtrue.confinement import Confinement
-from runtrue.fixers.context import Hide, fill, sendable, task_text
+from runtrue.fixers.context import Redact, fill, sendable, task_text
 from runtrue.fixers.editor import one_line
 from runtrue.loop import Finding, FixTask, Proposal, Workplace
 from runtrue.redaction import Redactor, secrets_in
@@ -37,7 +37,7 @@ _LAUNCHERS = re.compile(
 class AgentFixer:
     """Runs a command in the sandbox. `{prompt_file}` and `{prompt}` in it are filled in.
 
-    Where neither occurs, the prompt goes to the command's standard input. `hide` redacts the
+    Where neither occurs, the prompt goes to the command's standard input. `redact` redacts the
     prompt; by default, the values of secrets that the agent is given.
     """
 
@@ -45,9 +45,9 @@ class AgentFixer:
     trusted = False
     repeatable = True
 
-    def __init__(self, agent: AgentConfig, *, hide: Hide | None = None) -> None:
+    def __init__(self, agent: AgentConfig, *, redact: Redact | None = None) -> None:
         self._agent = agent
-        self._hide = hide
+        self._redact = redact
         self.side_effect = agent.once and agent.command is not None
 
     def unavailable(self) -> str | None:
@@ -60,12 +60,12 @@ class AgentFixer:
 
     async def propose(self, task: FixTask, workplace: Workplace) -> Proposal:
         """Run the agent. A broken agent is a failure of the fixer, never a finding."""
-        prompt = write_prompt(task, workplace, self._hide or str)
-        return await run_agent(self._agent, prompt, workplace, hide=self._hide)
+        prompt = write_prompt(task, workplace, self._redact or str)
+        return await run_agent(self._agent, prompt, workplace, redact=self._redact)
 
 
 async def run_agent(
-    agent: AgentConfig, prompt: str, workplace: Workplace, *, hide: Hide | None = None
+    agent: AgentConfig, prompt: str, workplace: Workplace, *, redact: Redact | None = None
 ) -> Proposal:
     """Run an agent's command on a prompt, confined to the sandbox and what else it may use."""
     command, timeout = agent.command or "", agent.timeout
@@ -73,8 +73,8 @@ async def run_agent(
         passed_on = secrets_of(agent.env, os.environ)
     except StoreRefused as error:
         return Proposal(description=command, failure=str(error), transient=False)
-    hide = hide or Redactor({**secrets_in(workplace.environment), **passed_on})
-    prompt = hide(prompt)
+    redact = redact or Redactor({**secrets_in(workplace.environment), **passed_on})
+    prompt = redact(prompt)
     prompt_file = workplace.scratch / "prompt.md"
     prompt_file.write_text(prompt, encoding="utf-8")
     try:
@@ -94,7 +94,7 @@ async def run_agent(
     except OSError as error:
         failure = f"{argv[0]} cannot be run: {error.strerror}"
         return Proposal(description=argv[0], failure=failure, transient=False)
-    proposal = Proposal(description=trim(hide(output_of(ended)), 500), said=_said(ended, hide))
+    proposal = Proposal(description=trim(redact(output_of(ended)), 500), said=_said(ended, redact))
     if ended.exceeded:
         return replace(proposal, failure=ended.exceeded.message)
     if ended.timed_out:
@@ -107,11 +107,11 @@ async def run_agent(
     return proposal
 
 
-def _said(ended: process.Ended, hide: Hide) -> str | None:
+def _said(ended: process.Ended, redact: Redact) -> str | None:
     """Return the last words of an agent, for people: of its output, and of its errors."""
     out, errors = (
         one_line(next((line for line in reversed(text.splitlines()) if line.strip()), ""))
-        for text in (hide(ended.stdout.text), hide(ended.stderr.text))
+        for text in (redact(ended.stdout.text), redact(ended.stderr.text))
     )
     if out and errors:
         return f"{out} (stderr: {errors})"
@@ -132,10 +132,10 @@ def _expanded(place: str) -> Path:
     return Path(place).expanduser()
 
 
-def write_prompt(task: FixTask, workplace: Workplace, hide: Hide = str) -> str:
+def write_prompt(task: FixTask, workplace: Workplace, redact: Redact = str) -> str:
     """Return the prompt for a task, from the templates beside this module."""
     commands = "\n".join(f"  - `{command}`" for command in task.commands) or "  - not known"
-    text = task_text(task, workplace, hide)
+    text = task_text(task, workplace, redact)
     return sendable(fill("agent", commands=commands, task=text) + "\n")
 
 

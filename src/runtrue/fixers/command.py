@@ -10,7 +10,7 @@ from typing import Any
 from runtrue import process
 from runtrue.checks import output_of, trim
 from runtrue.fixers.agent import write_prompt
-from runtrue.fixers.context import Hide
+from runtrue.fixers.context import Redact
 from runtrue.loop import Finding, FixTask, Proposal, Workplace
 from runtrue.redaction import Redactor, secrets_in
 
@@ -34,7 +34,7 @@ class CommandFixer:
     """Runs the shell command again that made what is to be fixed.
 
     `$RUNTRUE_PROMPT_FILE` names the file of the prompt that an agent would get, and
-    `$RUNTRUE_FINDINGS` holds the findings as JSON. `hide` redacts both; by default, the values of
+    `$RUNTRUE_FINDINGS` holds the findings as JSON. `redact` redacts both; by default, the values of
     secrets that the command is given.
     """
 
@@ -43,9 +43,9 @@ class CommandFixer:
     repeatable = False
     side_effect = False
 
-    def __init__(self, *, timeout: float, hide: Hide | None = None) -> None:
+    def __init__(self, *, timeout: float, redact: Redact | None = None) -> None:
         self._timeout = timeout
-        self._hide = hide
+        self._redact = redact
 
     def unavailable(self) -> str | None:
         """Return None: the task names the command."""
@@ -59,13 +59,13 @@ class CommandFixer:
         """Run it. A command that fails is a failure of the fixer, never a finding."""
         if task.redo is None:
             return Proposal(description="no command made what is to be fixed")
-        hide = self._hide or Redactor(secrets_in(workplace.environment))
+        redact = self._redact or Redactor(secrets_in(workplace.environment))
         ran = await run_command(
             task.redo,
             workplace,
             timeout=self._timeout,
             variables=command_variables(
-                write_prompt(task, workplace, hide), task.findings, workplace, hide
+                write_prompt(task, workplace, redact), task.findings, workplace, redact
             ),
         )
         return Proposal(description=ran.said or task.redo, failure=ran.failure)
@@ -104,16 +104,16 @@ async def run_command(
 
 
 def command_variables(
-    prompt: str, findings: Sequence[Finding], workplace: Workplace, hide: Hide
+    prompt: str, findings: Sequence[Finding], workplace: Workplace, redact: Redact
 ) -> dict[str, str]:
     """Return the variables that say what is wanted of a command; writes the prompt's file."""
     file = workplace.scratch / "prompt.md"
-    file.write_text(hide(prompt), encoding="utf-8")
-    listed = json.dumps(list(_that_fit(findings, hide)))
+    file.write_text(redact(prompt), encoding="utf-8")
+    listed = json.dumps(list(_that_fit(findings, redact)))
     return {PROMPT_FILE: str(file), FINDINGS: listed}
 
 
-def _that_fit(findings: Sequence[Finding], hide: Hide) -> Iterator[dict[str, Any]]:
+def _that_fit(findings: Sequence[Finding], redact: Redact) -> Iterator[dict[str, Any]]:
     """Yield findings as data, as many as there is room for; without `data` where that is long."""
     room = _ALL
     for finding in findings:
@@ -127,8 +127,8 @@ def _that_fit(findings: Sequence[Finding], hide: Hide) -> Iterator[dict[str, Any
             "symbol": place.symbol,
             "sample": finding.sample,
         }
-        short = _plain(facts, hide)
-        whole = {**short, "data": _plain(finding.data, hide)}
+        short = _plain(facts, redact)
+        whole = {**short, "data": _plain(finding.data, redact)}
         chosen = next((facts for facts in (whole, short) if _size(facts) <= room), None)
         if chosen is None:
             return
@@ -136,14 +136,14 @@ def _that_fit(findings: Sequence[Finding], hide: Hide) -> Iterator[dict[str, Any
         yield chosen
 
 
-def _plain(value: Any, hide: Hide) -> Any:
+def _plain(value: Any, redact: Redact) -> Any:
     """Return a value as JSON has it, each text redacted and trimmed."""
     if isinstance(value, str):
-        return trim(hide(value.replace("\0", "\ufffd")), _TEXT // 2)
+        return trim(redact(value.replace("\0", "\ufffd")), _TEXT // 2)
     if isinstance(value, Mapping):
-        return {str(name): _plain(member, hide) for name, member in value.items()}
+        return {str(name): _plain(member, redact) for name, member in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(member, hide) for member in value]
+        return [_plain(member, redact) for member in value]
     return value if value is None or isinstance(value, bool | int | float) else str(value)
 
 

@@ -52,7 +52,7 @@ _REJECTED = {
     Reason.NEEDS_APPROVAL: "it deleted files, which needs approval, so nothing of it was kept",
 }
 
-Hide = Callable[[str], str]
+Redact = Callable[[str], str]
 
 
 def wants_tests(finding: Finding) -> bool:
@@ -61,20 +61,20 @@ def wants_tests(finding: Finding) -> bool:
 
 
 def task_text(
-    task: FixTask, workplace: Workplace, hide: Hide = str, *, files: Sequence[str] = ()
+    task: FixTask, workplace: Workplace, redact: Redact = str, *, files: Sequence[str] = ()
 ) -> str:
     """Return the part of a prompt that all fixers share: what is wanted, wrong, known and tried.
 
-    The files that it all leads to, `files` before all others, get the room that is left. `hide`
+    The files that it all leads to, `files` before all others, get the room that is left. `redact`
     redacts texts before they are trimmed: half of a secret is not found any more.
     """
     text = fill(
         "task",
         rules=_rules(task),
-        required=_required(task, workplace, hide),
-        findings=findings_text(task.findings, hide),
-        known=_known(task.history, hide) or "Nothing.",
-        earlier=_earlier(task, hide) or "None yet.",
+        required=_required(task, workplace, redact),
+        findings=findings_text(task.findings, redact),
+        known=_known(task.history, redact) or "Nothing.",
+        earlier=_earlier(task, redact) or "None yet.",
         guidance="\n".join(answer.text for answer in task.history.answers) or "None.",
     )
     room = max(_PROMPT - len(text), _LEAST_FILES)
@@ -82,12 +82,12 @@ def task_text(
     return fill("files", task=text, files=own or "None are known.", judges=judges or "None.")
 
 
-def findings_text(findings: Sequence[Finding], hide: Hide = str) -> str:
+def findings_text(findings: Sequence[Finding], redact: Redact = str) -> str:
     """Return findings as a prompt shows them, each in fences: what tests say before the rest."""
     shown: list[str] = []
     room = _FINDINGS
     for finding in tests_first(findings)[:_MOST_FINDINGS]:
-        text = _finding(len(shown) + 1, finding, hide)
+        text = _finding(len(shown) + 1, finding, redact)
         if shown and len(text) > room:
             break
         room -= len(text)
@@ -133,14 +133,14 @@ def sendable(prompt: str) -> str:
     return prompt.replace("\0", "\ufffd").encode("utf-8", "replace").decode()
 
 
-def _required(task: FixTask, workplace: Workplace, hide: Hide) -> str:
+def _required(task: FixTask, workplace: Workplace, redact: Redact) -> str:
     """Return what was asked for, with the documents that it names; empty if nothing was."""
     if not task.requirement:
         return ""
-    quoted = "\n".join(f"> {line}" for line in hide(task.requirement).splitlines())
+    quoted = "\n".join(f"> {line}" for line in redact(task.requirement).splitlines())
     here = replace(workplace, root=workplace.directory)
     documents = [
-        f"### {name}\n{fence(hide(text), limit=_DOCUMENT)}"
+        f"### {name}\n{fence(redact(text), limit=_DOCUMENT)}"
         for name in task.documents
         if (file := own_file(name, here)) and (text := read_text(here.directory / file))
     ]
@@ -172,11 +172,11 @@ def _rules(task: FixTask) -> str:
     return "\n".join(parts)
 
 
-def _finding(number: int, finding: Finding, hide: Hide) -> str:
+def _finding(number: int, finding: Finding, redact: Redact) -> str:
     where = " ".join(filter(None, [str(finding.location), finding.location.symbol]))
     at = f" at {where}" if where else ""
     lines = [f"### {number}. {finding.source}: {finding.category}{at}"]
-    lines.append(fence(hide(finding.message), limit=_SAMPLE))
+    lines.append(fence(redact(finding.message), limit=_SAMPLE))
     if finding.category == TESTS_MISSING and finding.attempted:
         lines.append(f"Kinds of tests that are missing: {', '.join(finding.attempted)}")
     missing = finding.data.get("missing")
@@ -186,11 +186,11 @@ def _finding(number: int, finding: Finding, hide: Hide) -> str:
     if finding.available:
         lines.append(f"Available: {', '.join(finding.available)}")
     if finding.sample:
-        lines.append(fence(hide(finding.sample), limit=_SAMPLE))
+        lines.append(fence(redact(finding.sample), limit=_SAMPLE))
     data = {name: value for name, value in finding.data.items() if name not in _NOT_SHOWN}
     if data:
         text = json.dumps(data, ensure_ascii=False, default=str)
-        lines.append(f"Data:\n{fence(hide(text), limit=_SAMPLE)}")
+        lines.append(f"Data:\n{fence(redact(text), limit=_SAMPLE)}")
     return "\n".join(lines)
 
 
@@ -207,40 +207,40 @@ def _ranges(numbers: Sequence[int]) -> str:
     return ", ".join(words[:_MOST_RANGES]) + more
 
 
-def _known(history: History, hide: Hide) -> str:
+def _known(history: History, redact: Redact) -> str:
     analysis = history.latest.analysis if history.attempts else None
     if analysis is None:
         return ""
-    lines = [_analysis(analysis, hide)]
+    lines = [_analysis(analysis, redact)]
     if analysis.recalled:
         lines.append("What is remembered of failures like these:")
-        lines += [fence(hide(text), limit=_SAMPLE) for text in analysis.recalled]
+        lines += [fence(redact(text), limit=_SAMPLE) for text in analysis.recalled]
     return "\n".join(lines)
 
 
-def _analysis(analysis: Analysis, hide: Hide) -> str:
+def _analysis(analysis: Analysis, redact: Redact) -> str:
     said = [f"Cause: {analysis.root_cause}"]
     if analysis.fix_strategy:
         said.append(f"What to do: {analysis.fix_strategy}")
     if analysis.confidence is not None:
         said.append(f"Confidence: {analysis.confidence:.0%}")
-    return fence(hide("\n".join(said)), limit=2 * _SAMPLE)
+    return fence(redact("\n".join(said)), limit=2 * _SAMPLE)
 
 
-def _earlier(task: FixTask, hide: Hide) -> str:
+def _earlier(task: FixTask, redact: Redact) -> str:
     history = task.history
-    lines = [_attempt(attempt, task, hide) for attempt in history.attempts if attempt.fix]
+    lines = [_attempt(attempt, task, redact) for attempt in history.attempts if attempt.fix]
     lines += [
         f"- After attempt {rejection.after}: {_REJECTED[rejection.reason]}."
-        f"{_outside(rejection.fix)}{_undone(rejection.fix)}{_said(rejection.fix, hide)}"
-        f"{_diff(rejection.fix, task, hide)}"
+        f"{_outside(rejection.fix)}{_undone(rejection.fix)}{_said(rejection.fix, redact)}"
+        f"{_diff(rejection.fix, task, redact)}"
         for rejection in history.rejections
         if rejection.reason in _REJECTED
     ]
     return "\n".join(lines)
 
 
-def _attempt(attempt: Attempt, task: FixTask, hide: Hide) -> str:
+def _attempt(attempt: Attempt, task: FixTask, redact: Redact) -> str:
     fix = attempt.fix
     files = _few(fix.files) if fix and fix.files else "nothing"
     broken = task.history.regressions(attempt)
@@ -250,16 +250,16 @@ def _attempt(attempt: Attempt, task: FixTask, hide: Hide) -> str:
     undone = " None of it is in the files now." if broken else ""
     return (
         f"- Attempt {attempt.number} changed {files}; {broke}{outcome}.{undone}{_undone(fix)}"
-        f"{_said(fix, hide)}{_diff(fix, task, hide)}"
+        f"{_said(fix, redact)}{_diff(fix, task, redact)}"
     )
 
 
-def _diff(fix: Fix | None, task: FixTask, hide: Hide) -> str:
+def _diff(fix: Fix | None, task: FixTask, redact: Redact) -> str:
     """Return the change that a fix made, if it made one."""
     if fix is None or fix.base == fix.candidate:
         return ""
     diff = task.difference(fix.base, fix.candidate)
-    return f"\n{fence(hide(diff), limit=_DIFF)}" if diff else ""
+    return f"\n{fence(redact(diff), limit=_DIFF)}" if diff else ""
 
 
 def _outside(fix: Fix) -> str:
@@ -272,11 +272,11 @@ def _undone(fix: Fix | None) -> str:
     return f" Its edits to {_few(restored)} were undone." if restored else ""
 
 
-def _said(fix: Fix | None, hide: Hide) -> str:
+def _said(fix: Fix | None, redact: Redact) -> str:
     parts = [part for part in fix.parts if part.failure is None] if fix else []
     said = "\n".join(filter(None, (part.description.strip() for part in parts)))
     refused = "".join(f" Why: {part.refused}." for part in parts if part.refused)
-    return refused + (f" It was said of it:\n{fence(hide(said), limit=_SAID)}" if said else "")
+    return refused + (f" It was said of it:\n{fence(redact(said), limit=_SAID)}" if said else "")
 
 
 def _quoted(patterns: Sequence[str]) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from runtrue.checks import plain
-from runtrue.fixers.context import Hide, fill, sendable
+from runtrue.fixers.context import Redact, fill, sendable
 from runtrue.fixers.edits import EDITS, EditError, apply_edits, read_edits
 from runtrue.models import BadOutput, Model, ModelError, Usage, fence, open_model
 from runtrue.redaction import MARK, Redactor, secrets_in
@@ -44,7 +44,7 @@ class Edited:
 class ModelEditor:
     """A model with files to edit, opened when it is first asked.
 
-    `hide` redacts prompts; by default, the values of secrets.
+    `redact` redacts prompts; by default, the values of secrets.
     """
 
     def __init__(
@@ -53,12 +53,12 @@ class ModelEditor:
         environment: Mapping[str, str],
         *,
         timeout: float,
-        hide: Hide | None = None,
+        redact: Redact | None = None,
     ) -> None:
         self._name = name
         self._environment = environment
         self._timeout = timeout
-        self._hide = hide
+        self._redact = redact
         self._model: Model | None = None
 
     def unavailable(self) -> str | None:
@@ -84,7 +84,7 @@ class ModelEditor:
         After a few `failures` in a row, the wait before the next question is longer.
         """
         known = {**secrets_in(self._environment), **secrets_in(environment)}
-        first = sendable((self._hide or Redactor(known))(prompt))
+        first = sendable((self._redact or Redactor(known))(prompt))
         form, asked, edited = _form(properties), first, Edited()
         for _ in range(_TRIES):
             edited = await self._once(asked, form, root, refuse, edited.usage)

@@ -11,7 +11,7 @@ from runtrue.config import AgentConfig, SearchConfig
 from runtrue.fixers.agent import AgentFixer
 from runtrue.fixers.autofix import AutofixCommands
 from runtrue.fixers.command import CommandFixer
-from runtrue.fixers.context import Hide
+from runtrue.fixers.context import Redact
 from runtrue.fixers.memory import MemoryFixer
 from runtrue.fixers.model import ModelFixer
 from runtrue.fixers.search import SearchFixer
@@ -41,7 +41,7 @@ class FixerSettings:
     agent: AgentConfig
     #: The files that a model is shown whatever the findings say.
     files: tuple[str, ...] = ()
-    hide: Hide
+    redact: Redact
 
     @property
     def rungs(self) -> tuple[str, ...]:
@@ -66,9 +66,9 @@ _FIXERS: dict[str, Callable[[FixerSettings], Fixer]] = {
         held=its.memory.edit_counts,
         stronger=its.has_stronger,
     ),
-    "model": lambda its: ModelFixer(its.model, os.environ, files=its.files, hide=its.hide),
-    "agent": lambda its: AgentFixer(its.agent, hide=its.hide),
-    "command": lambda its: CommandFixer(timeout=its.agent.timeout, hide=its.hide),
+    "model": lambda its: ModelFixer(its.model, os.environ, files=its.files, redact=its.redact),
+    "agent": lambda its: AgentFixer(its.agent, redact=its.redact),
+    "command": lambda its: CommandFixer(timeout=its.agent.timeout, redact=its.redact),
 }
 
 

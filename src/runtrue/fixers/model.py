@@ -7,7 +7,7 @@ from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
-from runtrue.fixers.context import Hide, fill, task_text, wants_tests
+from runtrue.fixers.context import Redact, fill, task_text, wants_tests
 from runtrue.fixers.editor import Edited, ModelEditor, one_line, sentence
 from runtrue.loop import Analysis, Finding, FixTask, History, Proposal, Reason, Workplace
 from runtrue.sandbox import is_judge, is_test
@@ -24,7 +24,7 @@ class ModelFixer:
     """Sends the findings with the files that matter, and makes the edits that come back.
 
     `files` are shown whatever the findings say: the code that the task is about. `environment`
-    holds the model's key and endpoint, and `hide` redacts the prompt.
+    holds the model's key and endpoint, and `redact` redacts the prompt.
     """
 
     name = "model"
@@ -39,10 +39,10 @@ class ModelFixer:
         *,
         files: tuple[str, ...] = (),
         timeout: float = 180,
-        hide: Hide | None = None,
+        redact: Redact | None = None,
     ) -> None:
-        self._editor = ModelEditor(model, environment, timeout=timeout, hide=hide)
-        self._hide: Hide = hide or str
+        self._editor = ModelEditor(model, environment, timeout=timeout, redact=redact)
+        self._redact: Redact = redact or str
         self._files = files
 
     def unavailable(self) -> str | None:
@@ -56,7 +56,7 @@ class ModelFixer:
     async def propose(self, task: FixTask, workplace: Workplace) -> Proposal:
         """Ask, and make the edits. An unusable answer changes nothing, and the proposal says so."""
         edited = await self._editor.edit(
-            _prompt(task, workplace, self._files, self._hide),
+            _prompt(task, workplace, self._files, self._redact),
             _PROPERTIES,
             root=workplace.root,
             environment=workplace.environment,
@@ -75,11 +75,11 @@ class ModelFixer:
         )
 
 
-def _prompt(task: FixTask, workplace: Workplace, files: tuple[str, ...], hide: Hide) -> str:
+def _prompt(task: FixTask, workplace: Workplace, files: tuple[str, ...], redact: Redact) -> str:
     return fill(
         "model",
         commands="\n".join(f"- `{command}`" for command in task.commands) or "- not known",
-        task=task_text(task, workplace, hide, files=files),
+        task=task_text(task, workplace, redact, files=files),
     )
 
 

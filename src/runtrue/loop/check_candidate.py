@@ -115,7 +115,7 @@ class _Round:
                 trial = Trial(
                     candidate=inputs.candidate, verdicts=tuple(verdicts), history=inputs.history
                 )
-                verdict = redacted_verdict(await gate.judge(workplace, trial), self.workshop.hide)
+                verdict = redacted_verdict(await gate.judge(workplace, trial), self.workshop.redact)
                 emit(_check_finished(inputs.number, verdict))
                 verdicts.append(verdict)
         artifact, sandbox = self.workshop.artifact, self.workshop.sandbox
@@ -184,7 +184,7 @@ class _Round:
         sandbox = self.workshop.sandbox
         found = await selected.run(sandbox.workplace())
         sandbox.restore(self.inputs.candidate)
-        verdict = redacted_verdict(found, self.workshop.hide)
+        verdict = redacted_verdict(found, self.workshop.redact)
         return replace(verdict, partial=not verdict.passed and failing <= _blamed(verdict))
 
     def _groups(self) -> list[list[Check]]:
@@ -204,10 +204,10 @@ class _Round:
         """Run a check, and again where it failed in a way not known yet: that may be chance."""
         emit(CheckStarted(check=check.name))
         sandbox = self.workshop.sandbox
-        hide = self.workshop.hide
+        redact = self.workshop.redact
         if self.inputs.number == 1 and self.workshop.expects_failure:
             self._anticipate(check)
-        verdict = redacted_verdict(await check.run(sandbox.workplace()), hide)
+        verdict = redacted_verdict(await check.run(sandbox.workplace()), redact)
         verdict = await self._with_more_time(check, verdict)
         verdict = name_as_before(verdict, self.inputs.history.case_names(check.name))
         confirmed = self.inputs.history.confirmed(check.name)
@@ -225,7 +225,7 @@ class _Round:
                 break
             emit(CheckRepeated(check=check.name))
             sandbox.restore(self.inputs.candidate)
-            again = redacted_verdict(await check.run(sandbox.workplace()), hide)
+            again = redacted_verdict(await check.run(sandbox.workplace()), redact)
             verdict = merge_reruns(verdict, name_as_before(again, verdict.cases))
         return verdict
 
@@ -264,7 +264,7 @@ class _Round:
         emit(CheckRepeated(check=check.name))
         self.workshop.sandbox.restore(self.inputs.candidate)
         found = await selected.run(self.workshop.sandbox.workplace())
-        return redacted_verdict(found, self.workshop.hide)
+        return redacted_verdict(found, self.workshop.redact)
 
     async def _more_reruns(self, verdict: Verdict) -> int | None:
         """Return how many more reruns a failed check needs, if a fixer has run its tests already.

@@ -14,7 +14,7 @@ from pathlib import Path
 from runtrue.encoding import encoded
 from runtrue.loop.bounds import Bounds, matches
 from runtrue.loop.comparison import is_one_of
-from runtrue.loop.redact import Hide
+from runtrue.loop.redact import Redact
 from runtrue.loop.seams import Sandbox
 from runtrue.loop.workshop import readable
 
@@ -42,7 +42,7 @@ class EditRules:
     #: The candidate from which on the bounds count files and lines.
     origin: str | None = None
     #: Knows the secrets that must not be written; without it, they are not looked for.
-    redactor: Hide | None = None
+    redactor: Redact | None = None
     #: Refuse a secret even in a file that is restored.
     secrets_in_restored: bool = False
     #: Judges may be edited, as by a formatter.
@@ -219,7 +219,9 @@ def _untouchable(sandbox: Sandbox, before: str, after: str, rules: EditRules) ->
     )
 
 
-def _written_secret(sandbox: Sandbox, before: str, after: str, redactor: Hide | None) -> str | None:
+def _written_secret(
+    sandbox: Sandbox, before: str, after: str, redactor: Redact | None
+) -> str | None:
     """Return why an edit that writes the value of a known secret into a file is refused.
 
     A candidate is recorded, shown and applied as it is: nothing can be redacted in it later.

@@ -171,7 +171,7 @@ class _Climb:
         )
         proposed = await in_time(lambda: fixer.propose(task, sandbox.workplace()), left)
         proposed = proposed or Proposal(description="", failure=TIME_IS_UP)
-        proposal = redacted_proposal(proposed, self.workshop.hide)
+        proposal = redacted_proposal(proposed, self.workshop.redact)
         rules = self._rules(fixer, findings, before)
         edit = guard_edit(sandbox, before, rules, texts=proposal.texts, failure=proposal.failure)
         is_failure = edit.refused in (Refused.FAILED, Refused.SECRET)
@@ -228,7 +228,7 @@ class _Climb:
             {file: self._text(file, edit.candidate) for file in edited},
             [self._text(file, before) for file in tests],
         )
-        return tuple(map(self.workshop.hide, readable(signs)))
+        return tuple(map(self.workshop.redact, readable(signs)))
 
     def _text(self, file: str, candidate: str) -> str:
         content = self.workshop.sandbox.read(file, candidate) or b""
@@ -258,7 +258,7 @@ class _Climb:
         return EditRules(
             bounds=inputs.bounds,
             origin=inputs.origin,
-            redactor=self.workshop.hide,
+            redactor=self.workshop.redact,
             # A tool may format tests, where somebody asked for its check.
             trusted=fixer.trusted and not any(self._ignores_old(f.source) for f in findings),
             judges=inputs.history.test_files(),

@@ -96,7 +96,7 @@ def _offer(workshop: Workshop, base: str, candidate: str) -> Offer:
         sandbox.demand_leaving(candidate)
         diff = sandbox.settle(candidate, patch)
     return Offer(
-        diff=workshop.hide(diff),
+        diff=workshop.redact(diff),
         patch=str(patch) if patch else None,
         sandbox=str(sandbox.workplace().directory),
     )
@@ -165,7 +165,7 @@ def _choose(workshop: Workshop, before: str, alternative: Alternative) -> Fix:
     """Make the fix that a person has chosen in place of the likeliest one."""
     sandbox = workshop.sandbox
     texts = {file: (sandbox.read(file, before) or b"").decode() for file in alternative.files}
-    rules = EditRules(redactor=workshop.hide)
+    rules = EditRules(redactor=workshop.redact)
     edit = guard_edit(sandbox, before, rules, texts=alternative.texts(texts))
     added, removed = sandbox.count_lines(before, edit.candidate)
     part = FixPart(

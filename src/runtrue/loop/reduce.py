@@ -189,7 +189,7 @@ class _Reducing:
             passed = [case for case, outcome in whole.cases.items() if outcome is Outcome.PASSED]
             if verdict.blocks or any(verdict.cases.get(c) is not Outcome.PASSED for c in passed):
                 return None
-            verdicts.append(redacted_verdict(verdict, self.workshop.hide))
+            verdicts.append(redacted_verdict(verdict, self.workshop.redact))
         return tuple(verdicts)
 
     def _candidate(
@@ -239,7 +239,7 @@ class _Reducing:
 
     def _offer(self, base: str, candidate: str) -> tuple[str, str | None]:
         sandbox, patch = self.workshop.sandbox, self.workshop.patch
-        diff = self.workshop.hide(sandbox.difference(base, candidate))
+        diff = self.workshop.redact(sandbox.difference(base, candidate))
         if patch is None:
             return diff, None
         smaller = patch.with_suffix(".reduced.patch")

@@ -11,7 +11,7 @@ from runtrue.loop.decide import Decision
 from runtrue.loop.history import Fix, History, Skip
 from runtrue.loop.known import Known
 from runtrue.loop.policy import Policy
-from runtrue.loop.redact import Hide
+from runtrue.loop.redact import Redact
 from runtrue.loop.seams import Analyst, Check, Escalator, Fixer, Gate, Notice, Sandbox
 from runtrue.redaction import Redactor
 
@@ -40,7 +40,7 @@ class Workshop:
     #: named here, whatever it finds counts.
     known: Mapping[str, Known] = field(default_factory=dict)
     #: Takes out of what checks and fixers say what must not be kept, shown or sent.
-    hide: Hide = _NOTHING_HIDDEN
+    redact: Redact = _NOTHING_HIDDEN
     #: Whether a check has anything to say about a change to some files; by default all have.
     concerns: Callable[[Check, tuple[str, ...]], bool] = field(default=lambda check, files: True)
     #: The file for the patch of a fix that a person is asked about, where there is to be one.

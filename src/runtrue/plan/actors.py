@@ -8,8 +8,8 @@ from typing import Any
 
 from runtrue.config import AgentConfig
 from runtrue.fixers import (
-    Hide,
     ModelEditor,
+    Redact,
     SearchFixer,
     command_variables,
     run_agent,
@@ -34,38 +34,40 @@ _PROPERTIES: dict[str, Any] = {
 }
 
 
-def actor_of(step: Step, request: PlanRequest, hide: Hide, held: Held = dict) -> StepActor:
-    """Return who does a step. `hide` takes out of prompts what must not be in them.
+def actor_of(step: Step, request: PlanRequest, redact: Redact, held: Held = dict) -> StepActor:
+    """Return who does a step. `redact` takes out of prompts what must not be in them.
 
     `held` gives the number of verified fixes by cause and kind of edit, for `search`.
     """
     match step.actor:
         case Actor.COMMAND:
-            return CommandActor(step.command or "", timeout=request.agent.timeout, hide=hide)
+            return CommandActor(step.command or "", timeout=request.agent.timeout, redact=redact)
         case Actor.TOOL:
             return ToolActor(request.autofix)
         case Actor.SEARCH:
             return SearchActor(request, held)
         case Actor.MODEL:
-            return ModelActor(request.model, os.environ, hide=hide)
+            return ModelActor(request.model, os.environ, redact=redact)
         case Actor.AGENT:
-            return AgentActor(request.agent, hide=hide)
+            return AgentActor(request.agent, redact=redact)
 
 
-def unavailable_actors(request: PlanRequest, hide: Hide) -> dict[Actor, str]:
+def unavailable_actors(request: PlanRequest, redact: Redact) -> dict[Actor, str]:
     """The actors that cannot be used, and why."""
     steps = {actor: Step(id=actor, description=actor, actor=actor) for actor in Actor}
-    reasons = {actor: actor_of(step, request, hide).unavailable() for actor, step in steps.items()}
+    reasons = {
+        actor: actor_of(step, request, redact).unavailable() for actor, step in steps.items()
+    }
     return {actor: reason for actor, reason in reasons.items() if reason}
 
 
 class CommandActor:
     """Runs the step's command. It gets the step as the `command` fixer gets findings."""
 
-    def __init__(self, command: str, *, timeout: float, hide: Hide) -> None:
+    def __init__(self, command: str, *, timeout: float, redact: Redact) -> None:
         self._command = command
         self._timeout = timeout
-        self._hide = hide
+        self._redact = redact
 
     def unavailable(self) -> str | None:
         """A shell is always there."""
@@ -73,8 +75,8 @@ class CommandActor:
 
     async def act(self, task: StepTask, workplace: Workplace) -> ActorReply:
         """Run it. That it fails, or cannot be run, is the fault of the strategy that names it."""
-        prompt = sendable(step_prompt(task, self._hide))
-        variables = command_variables(prompt, task.findings, workplace, self._hide)
+        prompt = sendable(step_prompt(task, self._redact))
+        variables = command_variables(prompt, task.findings, workplace, self._redact)
         ran = await run_command(
             self._command, workplace, timeout=self._timeout, variables=variables
         )
@@ -139,9 +141,11 @@ class ModelActor:
     `environment` holds the model's key and endpoint.
     """
 
-    def __init__(self, model: str | None, environment: Mapping[str, str], *, hide: Hide) -> None:
-        self._editor = ModelEditor(model, environment, timeout=_MODEL_TIMEOUT, hide=hide)
-        self._hide = hide
+    def __init__(
+        self, model: str | None, environment: Mapping[str, str], *, redact: Redact
+    ) -> None:
+        self._editor = ModelEditor(model, environment, timeout=_MODEL_TIMEOUT, redact=redact)
+        self._redact = redact
 
     def unavailable(self) -> str | None:
         """Return why it cannot be used at all: no model is configured."""
@@ -151,7 +155,7 @@ class ModelActor:
         """Ask, and make the edits. A model that sees nothing to edit has done what it could."""
         prompt = fill(
             "step-model",
-            task=step_prompt(task, self._hide),
+            task=step_prompt(task, self._redact),
             names=file_names(workplace.root),
             files=step_files(task, workplace),
         )
@@ -175,9 +179,9 @@ class ModelActor:
 class AgentActor:
     """Any coding agent with a command line: prompt in, edited files out."""
 
-    def __init__(self, agent: AgentConfig, *, hide: Hide) -> None:
+    def __init__(self, agent: AgentConfig, *, redact: Redact) -> None:
         self._agent = agent
-        self._hide = hide
+        self._redact = redact
 
     def unavailable(self) -> str | None:
         """Return why it cannot be used at all: none is configured."""
@@ -185,6 +189,6 @@ class AgentActor:
 
     async def act(self, task: StepTask, workplace: Workplace) -> ActorReply:
         """Run the agent."""
-        prompt = sendable(fill("step-agent", task=step_prompt(task, self._hide)))
-        proposal = await run_agent(self._agent, prompt, workplace, hide=self._hide)
+        prompt = sendable(fill("step-agent", task=step_prompt(task, self._redact)))
+        proposal = await run_agent(self._agent, prompt, workplace, redact=self._redact)
         return ActorReply(description=proposal.description, failure=proposal.failure)

@@ -45,8 +45,8 @@ class PlanContext(RunContext[PlanRequest, GitSandbox | UsersTree]):
                 judges=request.judges,
                 isolation=isolation,
             )
-        hide = redactor_of(request, [validation.env for validation in request.validations])
-        return cls(run.id, request, home, sandbox, DebugMemory(home.path, redact=hide), hide)
+        redact = redactor_of(request, [validation.env for validation in request.validations])
+        return cls(run.id, request, home, sandbox, DebugMemory(home.path, redact=redact), redact)
 
 
 #: The diff of each fix that was tried, by the candidates before and after it.

@@ -129,9 +129,9 @@ def _settle(context: PlanContext, inputs: SettleInputs) -> Settled:
     base, candidate = inputs.base, inputs.candidate
     violation = bounds_violation(inputs.bounds, sandbox, base, candidate, base)
     return Settled(
-        context.hide(diff),
+        context.redact(diff),
         str(sandbox.top),
-        fix_diffs(sandbox, inputs.fixes, context.hide),
+        fix_diffs(sandbox, inputs.fixes, context.redact),
         patch=patch,
         outside=readable(violation.outside),
         more=violation.excess,

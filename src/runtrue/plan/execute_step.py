@@ -162,7 +162,7 @@ class _Acting:
         """Ask; what fails for outside reasons is tried again, as often as the policy says."""
         request, sandbox = self.context.request, self.context.sandbox
         edits = self.context.memory.edit_counts
-        actor = actor_of(self.inputs.step, request, self.context.hide, edits)
+        actor = actor_of(self.inputs.step, request, self.context.redact, edits)
         if reason := actor.unavailable():
             return ActorReply(description=reason, failure=reason, is_strategy=True)
         task = StepTask(
@@ -175,8 +175,8 @@ class _Acting:
         )
         for left in reversed(range(request.limits.transport_retries + 1)):
             acted = await actor.act(task, self._workplace(self.inputs.step))
-            said, failure, hide = acted.description, acted.failure, self.context.hide
-            acted = replace(acted, description=hide(said), failure=failure and hide(failure))
+            said, failure, redact = acted.description, acted.failure, self.context.redact
+            acted = replace(acted, description=redact(said), failure=failure and redact(failure))
             if acted.failure is None or acted.is_strategy or not left:
                 break
             emit(StepFailed(step=self.inputs.step.id, failure=acted.failure))
@@ -214,7 +214,7 @@ class _Acting:
         return EditRules(
             bounds=self.inputs.bounds,
             origin=self.inputs.base,
-            redactor=self.context.hide,
+            redactor=self.context.redact,
             # The patterns of the bounds that mean nothing but judges.
             editable=self.context.sandbox.protected(self.inputs.bounds.paths or ()),
             new_tests_since=self.inputs.base,

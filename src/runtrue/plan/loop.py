@@ -52,7 +52,7 @@ async def execute_steps(run: Run, context: PlanContext, plan: PlanRun) -> None:
     workshop = workshop_of(context)
     orchestrator = FixThenRevalidateOrchestrator(
         workshop,
-        strategist_of(request, context.hide),
+        strategist_of(request, context.redact),
         instruction=request.instruction,
         approves_revisions=not (profile.auto_strategize and profile.auto_strategy_revision),
     )

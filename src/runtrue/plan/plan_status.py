@@ -112,7 +112,7 @@ def standing_of(journal: Journal, home: Home, run: RunRow) -> Standing:
     if plan.sandbox is not None and plan.fix_diffs is None:
         # Only a plan that has ended has them on record.
         with suppress(SandboxError):
-            plan.fix_diffs = fix_diffs(place.sandbox, tried_fixes(plan), place.hide)
+            plan.fix_diffs = fix_diffs(place.sandbox, tried_fixes(plan), place.redact)
     report = recorded_report(run)
     report = report or report_of(plan, run.state, question=question, error=run.error)
     return Standing(run, report, question, place, plan.candidate or None)

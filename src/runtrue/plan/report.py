@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from runtrue.fixers import Hide
+from runtrue.fixers import Redact
 from runtrue.flow import Question, RunRow, RunState
 from runtrue.loop import (
     COUNTED,
@@ -45,9 +45,9 @@ class Differs(Protocol):
         ...
 
 
-def fix_diffs(sandbox: Differs, fixes: tuple[tuple[str, str], ...], hide: Hide) -> FixDiffs:
+def fix_diffs(sandbox: Differs, fixes: tuple[tuple[str, str], ...], redact: Redact) -> FixDiffs:
     """The patches of some fixes, as texts that may be shown."""
-    return {f"{old}..{new}": _readable(hide(sandbox.difference(old, new))) for old, new in fixes}
+    return {f"{old}..{new}": _readable(redact(sandbox.difference(old, new))) for old, new in fixes}
 
 
 def tried_fixes(plan: PlanRun) -> tuple[tuple[str, str], ...]:

@@ -11,8 +11,8 @@ from pathlib import Path, PurePosixPath
 from string import Template
 
 from runtrue.fixers import (
-    Hide,
     Lead,
+    Redact,
     bounds_text,
     findings_text,
     leads_of,
@@ -34,7 +34,7 @@ _STRATEGY, _FILES = 12_000, 60_000
 _PATH = re.compile(r"[\w./-]*\w\.\w+")
 
 
-def step_prompt(task: StepTask, hide: Hide) -> str:
+def step_prompt(task: StepTask, redact: Redact) -> str:
     """Return the prompt for a step."""
     rules = bounds_text(task.bounds)
     return fill(
@@ -44,7 +44,7 @@ def step_prompt(task: StepTask, hide: Hide) -> str:
         id=task.step.id,
         description=_quoted(task.step.description),
         bounds=f"{rules}\n" if rules else "",
-        findings=findings_text(task.findings, hide) or "Nothing.",
+        findings=findings_text(task.findings, redact) or "Nothing.",
         guidance=_guidance(task.guidance),
     )
 
@@ -62,7 +62,7 @@ def step_files(task: StepTask, workplace: Workplace) -> str:
 
 
 def strategy_prompt(
-    task: StrategyTask, workplace: Workplace, actors: Iterable[str], hide: Hide
+    task: StrategyTask, workplace: Workplace, actors: Iterable[str], redact: Redact
 ) -> str:
     """Return the prompt for making a strategy, or revising one, with paths from the project."""
     project = workplace.directory
@@ -74,7 +74,7 @@ def strategy_prompt(
         validations="\n".join(f"- {sentence(one)}" for one in task.validations) or "Nothing.",
         actors="\n".join(f"  - {actor}" for actor in actors),
         guidance=_guidance(task.guidance),
-        revision=_revision(task, hide),
+        revision=_revision(task, redact),
         names=file_names(project),
         files=show_files(
             _inside(leads_of(task.findings, workplace, also), workplace)
@@ -104,7 +104,7 @@ def _prompt(name: str) -> str:
     return resources.files("runtrue.plan").joinpath(f"prompts/{name}.md").read_text("utf-8")
 
 
-def _revision(task: StrategyTask, hide: Hide) -> str:
+def _revision(task: StrategyTask, redact: Redact) -> str:
     if task.strategy is None or task.subtree is None:
         return ""
     data = json.dumps(strategy_data(task.strategy), indent=1, ensure_ascii=False)
@@ -112,7 +112,7 @@ def _revision(task: StrategyTask, hide: Hide) -> str:
         "revision",
         strategy=fence(data, limit=_STRATEGY),
         id=task.subtree.id,
-        findings=findings_text(task.findings, hide) or "Nothing is known.",
+        findings=findings_text(task.findings, redact) or "Nothing is known.",
         needed=_few(task.needed),
     )
     return f"\n{revision}\n"

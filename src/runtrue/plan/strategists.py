@@ -11,7 +11,7 @@ from typing import Any
 
 from runtrue.documents import read_document
 from runtrue.errors import PlanError, UsageError
-from runtrue.fixers import Hide, run_agent, sendable, sentence
+from runtrue.fixers import Redact, run_agent, sendable, sentence
 from runtrue.loop import Workplace, as_pattern
 from runtrue.models import BadOutput, ModelError, Usage, fence, open_model
 from runtrue.plan.actors import unavailable_actors
@@ -35,12 +35,12 @@ _ACTORS = {
 }
 
 
-def strategist_of(request: PlanRequest, hide: Hide) -> Strategist:
+def strategist_of(request: PlanRequest, redact: Redact) -> Strategist:
     """Return who makes and revises strategies, as the request says."""
     if request.strategist == "model":
-        return ModelStrategist(request, os.environ, hide=hide)
+        return ModelStrategist(request, os.environ, redact=redact)
     if request.strategist == "agent":
-        return AgentStrategist(request, hide=hide)
+        return AgentStrategist(request, redact=redact)
     return BoundsStrategist()
 
 
@@ -90,10 +90,10 @@ class MachineStrategist(ABC):
 
     name: str
 
-    def __init__(self, request: PlanRequest, *, hide: Hide) -> None:
+    def __init__(self, request: PlanRequest, *, redact: Redact) -> None:
         self._request = request
-        self._hide = hide
-        self._unavailable = unavailable_actors(request, hide)
+        self._redact = redact
+        self._unavailable = unavailable_actors(request, redact)
 
     @property
     def actors(self) -> tuple[Actor, ...]:
@@ -137,11 +137,11 @@ class MachineStrategist(ABC):
     ) -> Strategized:
         """Ask until the answer can be used, or the retries for that are used up."""
         actors = [_ACTORS[actor] for actor in self.actors]
-        first = prompt = strategy_prompt(task, workplace, actors, self._hide)
+        first = prompt = strategy_prompt(task, workplace, actors, self._redact)
         usage: Usage | None = None
         problem = ""
         for _ in range(self._request.limits.format_retries + 1):
-            answer = await self._ask(sendable(self._hide(prompt)), workplace, is_whole=is_whole)
+            answer = await self._ask(sendable(self._redact(prompt)), workplace, is_whole=is_whole)
             usage = answer.usage.plus(usage) if answer.usage else usage
             used = usage.to_dict() if usage else None
             if answer.failure is not None:
@@ -173,8 +173,10 @@ class MachineStrategist(ABC):
 class ModelStrategist(MachineStrategist):
     """A language model; `environment` holds its key and endpoint."""
 
-    def __init__(self, request: PlanRequest, environment: Mapping[str, str], *, hide: Hide) -> None:
-        super().__init__(request, hide=hide)
+    def __init__(
+        self, request: PlanRequest, environment: Mapping[str, str], *, redact: Redact
+    ) -> None:
+        super().__init__(request, redact=redact)
         self.name = request.model or "model"
         self._environment = environment
 
@@ -196,8 +198,8 @@ class AgentStrategist(MachineStrategist):
     What it changes in the workplace is for the caller to undo.
     """
 
-    def __init__(self, request: PlanRequest, *, hide: Hide) -> None:
-        super().__init__(request, hide=hide)
+    def __init__(self, request: PlanRequest, *, redact: Redact) -> None:
+        super().__init__(request, redact=redact)
         words = (request.agent.command or "").split(maxsplit=1)
         self.name = Path(words[0]).name if words else "agent"
 
@@ -211,7 +213,7 @@ class AgentStrategist(MachineStrategist):
             holding="`steps`, and `bounds` for all of them" if is_whole else "`steps` only",
             actor=self.actors[-1],
         )
-        proposal = await run_agent(self._request.agent, asked, workplace, hide=self._hide)
+        proposal = await run_agent(self._request.agent, asked, workplace, redact=self._redact)
         if proposal.failure is not None:
             return _Answer(failure=f"{self.name}: {proposal.failure}: {proposal.description}")
         try:

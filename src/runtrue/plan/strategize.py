@@ -31,7 +31,7 @@ async def make_strategy(run: Run, context: PlanContext, plan: PlanRun) -> bool:
     One that was written by hand is taken as it is. What a person says opens a fresh budget.
     """
     request = context.request
-    strategist = strategist_of(request, context.hide)
+    strategist = strategist_of(request, context.redact)
     by = _BY_HAND if request.strategy is not None else strategist.name
     while True:
         left = request.profile.max_time - plan.progress.spent.seconds

@@ -24,7 +24,7 @@ def workshop_of(context: PlanContext) -> Workshop:
         search=request.search,
         model=request.model,
         agent=request.agent,
-        hide=context.hide,
+        redact=context.redact,
     )
     return Workshop(
         sandbox=context.sandbox,
@@ -34,7 +34,7 @@ def workshop_of(context: PlanContext) -> Workshop:
         analyst=PlanAnalyst(),
         requirement=request.instruction,
         concerns=concerns(request, context.sandbox),
-        hide=context.hide,
+        redact=context.redact,
     )
 
 
