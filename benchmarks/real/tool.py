@@ -83,7 +83,8 @@ class ToolRun:
 def run_tool(project: Path, *, check: str | None = None, agent: str | None = None) -> ToolRun:
     """Run the tool with default settings and without a model, in a home of its own.
 
-    `agent` is the source of a Python program that takes the part of a coding agent.
+    `agent` is the source of a Python program that takes the part of a coding agent. It is the only
+    fixer then: what search would find first is another column.
     """
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as name:
         home = Path(name)
@@ -96,6 +97,7 @@ def run_tool(project: Path, *, check: str | None = None, agent: str | None = Non
             program.write_text(f"#!{PYTHON}\n{agent}")
             program.chmod(0o755)
             command += ["--agent", f"{program} {{prompt_file}}"]
+            (project / "runtrue.toml").write_text('[fixers]\norder = ["agent"]\n')
         # What was learned from one item must not help with the next.
         environment = {**environment_of(project), "HOME": str(home)}
         return _measured(command, project, environment)
