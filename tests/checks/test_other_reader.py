@@ -118,6 +118,17 @@ class TestTap:
         finding = only(project.check(printing(project, tap, 1)))
         assert (finding.category, finding.message) == (category, message)
 
+    def test_the_test_in_which_the_process_died_has_failed(self, project: Project) -> None:
+        project.write("total.js", "\n" * 9)
+        project.write("report.txt", "TAP version 13\n# adds\nok 1 is\n# divides\nok 2 is\n")
+        error = "RangeError: no zero\\n    at divide (total.js:7:3)\\n"
+        project.write("run.sh", f"cat report.txt\nprintf '{error}' >&2\nexit 7\n")
+        verdict = project.check("sh run.sh")
+        assert verdict.cases == {"adds": "passed", "divides": "failed"}
+        finding = only(verdict)
+        assert (finding.category, finding.message) == ("RangeError", "no zero")
+        assert (finding.location.file, finding.location.line) == ("total.js", 7)
+
     @pytest.mark.parametrize(
         "text", ["ok then\n", "not ok with me\n", "1..9 items\n", "1..0 # SKIP\n", ""]
     )

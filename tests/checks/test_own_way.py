@@ -646,6 +646,19 @@ class TestJavaScript:
         check = self.found(tmp_path, package).check
         assert (check.name, check.env) == ("ava", {"A": "1"})
 
+    @pytest.mark.parametrize("script", ["nyc make test", "xo && make", "npm run t"])
+    def test_what_a_script_leaves_to_make_is_found_there(
+        self, tmp_path: Path, script: str
+    ) -> None:
+        makefile = "test:\n\t@echo test\n\tA=1 ./node_modules/.bin/mocha \\\n\t  --exit\n"
+        (tmp_path / "Makefile").write_text(makefile)
+        package = f'{{"scripts": {{"test": "{script}", "t": "make test"}}}}'
+        detected = self.found(tmp_path, package)
+        check = detected.check
+        command = "./node_modules/.bin/mocha --exit"
+        assert (check.name, check.command, check.env) == ("mocha", command, {"A": "1"})
+        assert "Makefile:3 target test" in detected.because
+
     @pytest.mark.parametrize("file", ["test/a.js", "a.test.mjs", "test.cjs", "lib/test-a.js"])
     def test_the_runner_of_node_needs_no_script(self, tmp_path: Path, file: str) -> None:
         detected = self.found(tmp_path, "{}", (file,))

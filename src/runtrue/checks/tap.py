@@ -41,12 +41,16 @@ class _TapLine:
 
 @dataclass(slots=True)
 class Tap:
-    """A report: its cases, how many were planned and reported at the top, why it bailed out."""
+    """A report: its cases, how many were planned and reported at the top, why it bailed out.
+
+    `unfinished` is the test that had begun where a report ends without its plan.
+    """
 
     cases: list[CaseResult]
     planned: int | None
     reported: int
     bailed_out: str | None
+    unfinished: str | None = None
 
 
 def read_tap(text: str, workplace: Workplace, *, has_assertions: bool = False) -> Tap | None:
@@ -97,16 +101,18 @@ def read_tap(text: str, workplace: Workplace, *, has_assertions: bool = False) -
             open_levels.setdefault(level, []).extend([*inner, *whole])
             reported += level == 0
     results = open_levels[0]
-    if not is_tap or not (results or bailed_out is not None):
+    if not is_tap or not (results or title or bailed_out is not None):
         return None
     if has_assertions:
         results = _tests(results)
-    return Tap([_case(result, workplace) for result in results], planned, reported, bailed_out)
+    cases = [_case(result, workplace) for result in results]
+    unfinished = title if planned is None else None
+    return Tap(cases, planned, reported, bailed_out, unfinished)
 
 
 def _is_titled(lines: list[str]) -> bool:
     """True if tests begin with a comment, as tape writes them: with the plan at the end."""
-    first = next((at for at, line in enumerate(lines) if _RESULT.match(line)), 0)
+    first = next((at for at, line in enumerate(lines) if _RESULT.match(line)), len(lines))
     before = lines[:first]
     return any(map(_TITLE.match, before)) and not any(map(_PLAN.match, before))
 
