@@ -96,6 +96,10 @@ class OtherReader(CaseReader):
                     cases += read_junit(file, workplace)
                 except ValueError as error:
                     outside.append(self.finding("no_report", str(error), Fault.CHECK))
+        if not cases and not outside and self._end and self._end.ran_nothing:
+            message, sample = "unittest found no test to run", output_of(ended)
+            found = self.finding("nothing_collected", message, Fault.CHECK, sample=sample)
+            return Reading(passed=False, findings=(found,))
         if not cases and not outside:
             return Reader.read(self, ended, workplace)
         return self.reading_of(ended, workplace, cases, outside)
