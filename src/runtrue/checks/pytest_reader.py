@@ -74,6 +74,10 @@ class PytestReader(Reader):
             },
         )
 
+    def can_select(self) -> bool:
+        """Return true: the plugin picks tests by their names."""
+        return True
+
     def _selection(self, scratch: Path) -> str:
         """Leave the names of the tests to be run in a file; there may be many."""
         if not self.run_options.only:
