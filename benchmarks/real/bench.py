@@ -162,4 +162,4 @@ class Columns:
     def _collects_failing(self, ran: ToolRun) -> bool:
         if self.item.language == "python":
             return bool(ran.failing_at_first() & set(self.failing))
-        return ran.cases_failed_at_first() > 0
+        return ran.saw_code_fail()

@@ -64,8 +64,14 @@ class ToolRun:
             for finding in verdict.get("findings", ())
         }
 
-    def cases_failed_at_first(self) -> int:
-        return sum(int((one.get("cases") or {}).get("failed", 0)) for one in self._baseline())
+    def saw_code_fail(self) -> bool:
+        """Return whether a check that runs the code blamed it before any fix."""
+        return any(
+            finding.get("fault") == "candidate"
+            for verdict in self._baseline()
+            if verdict.get("check") not in ("ruff", "mypy")
+            for finding in verdict.get("findings", ())
+        )
 
     def _baseline(self) -> list[dict[str, Any]]:
         attempts = self.report.get("attempts") or [{}]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import shlex
 import shutil
@@ -44,9 +45,14 @@ _LOOKING = frozenset(
         *("tsd", "dtslint", "attw", "publint", "size-limit", "installed-check", "knip", "oxlint"),
         *("lockfile-lint", "type-coverage", "check-dts", "depcheck", "jshint", "markdownlint"),
         *("dpdm", "madge", "ls-lint", "expect-type", "remark", "markdownlint-cli2", "tsd-lite"),
+        *("tstyche", "aud", "npmignore", "evalmd", "echo", "printf"),
+        # They make TAP pleasant to read for people.
+        *("faucet", "tap-spec", "tap-dot", "tap-min", "tap-difflet", "tap-diff", "tap-nyan"),
+        *("tap-summary", "tap-arc", "tap-nirvana", "tap-set-exit", "tap-pessimist"),
     }
 )
 _COVERAGE = frozenset({"nyc", "c8", "istanbul"})
+_MANAGERS = frozenset({"npm", "yarn", "pnpm", "bun"})
 _TEST_FILE = re.compile(r".*[.-](test|spec)\.[cm]?js|test[.-].*\.[cm]?js|test\.[cm]?js")
 #: Scripts that call scripts: further down than this is a circle.
 _DEPTH = 5
@@ -126,15 +132,18 @@ def _parts(
 ) -> Iterator[_ScriptCommand]:
     """Yield the commands of a script, those of the scripts and targets that it calls included."""
     for words in commands_of(script):
-        called = _called(words)
+        part = _part(words)
+        called = _called(part.line.split())
         if called in scripts and depth < _DEPTH:
-            inner = [*_parts(scripts[called], scripts, directory, depth + 1)]
+            inner = [
+                replace(one, env={**part.env, **one.env})
+                for one in _parts(scripts[called], scripts, directory, depth + 1)
+            ]
             if len(inner) == 1 and not inner[0].where:
                 yield replace(inner[0], script=inner[0].script or called)
             else:
                 yield from inner
             continue
-        part = _part(words)
         target = re.fullmatch(r"make( [\w-]+)?", part.line)
         recipes = make_target(directory, (target[1] or " test").strip()) if target else ()
         if not recipes:
@@ -146,9 +155,8 @@ def _parts(
                 yield replace(made, env=env, where=recipe.where)
 
 
-def _called(words: Sequence[Word]) -> str:
-    texts = [word.text for word in words]
-    if texts[0] not in ("npm", "yarn", "pnpm", "bun") or len(texts) < 2:
+def _called(texts: Sequence[str]) -> str:
+    if len(texts) < 2 or texts[0] not in _MANAGERS:
         return ""
     if texts[1] in ("run", "run-script", "-s") and len(texts) == 3:
         return texts[2]
@@ -168,16 +176,17 @@ def _part(words: Sequence[Word]) -> _ScriptCommand:
     if rest and rest[0].name in _COVERAGE:
         if any(word.text in ("report", "check-coverage") for word in rest[1:2]):
             return _ScriptCommand(rest[0].name, "", is_test=False, is_look=True, env={})
-        rest = rest[1:]
-        while rest and rest[0].text.startswith("-"):
-            rest = rest[1:]
+        # Options of its own may have values, so that what it runs is known by name alone.
+        known = _TESTING | _MANAGERS | {"node", "tsx", "make", "npx"}
+        rest = [*itertools.dropwhile(lambda word: word.name not in known, rest[1:])]
+        rest = rest[1:] if rest and rest[0].name == "npx" else rest
     if not rest:
         return _ScriptCommand("", "", is_test=False, is_look=False, env={})
     program, texts = rest[0].name, [word.text for word in rest]
     is_node = program in ("node", "tsx") and "--test" in texts
-    is_types = program in ("tsc", "vue-tsc") and "--noEmit" in texts
+    is_types = program in ("tsc", "vue-tsc") and not {"--noEmit", "--dry"}.isdisjoint(texts)
     line = " ".join(_quoted(word.text) for word in rest)
-    is_look = program in _LOOKING or is_types or program in ("echo", "printf")
+    is_look = program in _LOOKING or is_types
     return _ScriptCommand(
         program, line, is_test=program in _TESTING or is_node, is_look=is_look, env=env
     )
