@@ -24,6 +24,7 @@ if TYPE_CHECKING:
         can_be_worktree,
         changes_since,
         content_at,
+        export_tree,
         fork_point,
         head_of,
         repository_of,
@@ -41,7 +42,8 @@ __all__ = lazy_exports(
         "judges": "is_judge is_test judges_of_command",
         "none": "UsersTree",
         "repository": (
-            "can_be_worktree changes_since content_at fork_point head_of repository_of resolve"
+            "can_be_worktree changes_since content_at export_tree fork_point head_of repository_of "
+            "resolve"
         ),
         "sandbox": "GitSandbox",
     },
