@@ -34,6 +34,7 @@ if TYPE_CHECKING:
         remove_server,
     )
     from runtrue.workflow.node import Interface, Result, WorkflowNode, describe_type
+    from runtrue.workflow.path_syntax import Every, PathStep
     from runtrue.workflow.paths import Missing, Path, PathSyntaxError, opened, parse_path
     from runtrue.workflow.references import Reference
     from runtrue.workflow.registry import Registry
@@ -66,6 +67,7 @@ __all__ = lazy_exports(
         "ir": "Workflow schema",
         "mcp": "HttpServer StdioServer ToolError ToolInfo add_server remove_server",
         "node": "Interface Result WorkflowNode describe_type",
+        "path_syntax": "Every PathStep",
         "paths": "Missing Path PathSyntaxError opened parse_path",
         "references": "Reference",
         "registry": "Registry",
