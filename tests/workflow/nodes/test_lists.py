@@ -85,7 +85,7 @@ def test_sort_orders_texts_that_spell_numbers_as_numbers_and_puts_null_last() ->
 
 @given(st.lists(st.integers() | st.none()))
 def test_sort_loses_nothing_and_is_stable(numbers: list[int | None]) -> None:
-    rows = [{"n": number, "at": at} for at, number in enumerate(numbers)]
+    rows: list[dict[str, Any]] = [{"n": number, "at": at} for at, number in enumerate(numbers)]
     items = run("sort", rows, by="n")["items"] if any(n is not None for n in numbers) else rows
     assert sorted(row["at"] for row in items) == list(range(len(rows)))
     keys = [(row["n"] is None, row["n"] or 0, row["at"]) for row in items]
