@@ -21,6 +21,7 @@ import click
 from runtrue import __version__
 from runtrue.checks import Detected, detect_checks, find_program, is_shell
 from runtrue.cli import options
+from runtrue.cli.console import Styled, echo
 from runtrue.cli.show import print_json
 from runtrue.config import Config, load_config
 from runtrue.errors import RuntrueError
@@ -78,7 +79,7 @@ def doctor(path: Path, as_json: bool) -> int:
             word, colour = (
                 ("ok", "green") if fact.ok else ("no", "red" if fact.needed else "yellow")
             )
-            click.echo(f"{click.style(f'{word:>3}', fg=colour)}  {fact.name:<10} {fact.text}")
+            echo(Styled(f"{word:>3}", fg=colour), f"  {fact.name:<10} {fact.text}")
     return 0 if healthy else 1
 
 

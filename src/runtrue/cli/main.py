@@ -12,6 +12,7 @@ from typing import Any
 import click
 
 from runtrue import __version__
+from runtrue.cli.console import echo, echo_json, show_usage_error
 from runtrue.errors import InvalidWorkflow, RuntrueError
 
 #: Every command: where it lives and what it does, so that `--help` need import none of them.
@@ -137,7 +138,7 @@ def main() -> None:
     except click.exceptions.Abort:
         sys.exit(INTERRUPTED)
     except click.ClickException as error:
-        error.show()
+        show_usage_error(error)
         _say_as_json(error.format_message())
         sys.exit(error.exit_code)
     except InvalidWorkflow as error:
@@ -157,7 +158,7 @@ def main() -> None:
     except OSError as error:
         _give_up_stdout()
         place = f"{error.filename}: " if error.filename else ""
-        click.echo(f"runtrue: operating system error: {place}{error.strerror}", err=True)
+        echo(f"runtrue: operating system error: {place}{error.strerror}", err=True)
         sys.exit(1)
     except Exception as error:
         if os.environ.get("RUNTRUE_DEBUG"):
@@ -175,7 +176,7 @@ def _give_up_stdout() -> None:
 
 
 def _say(message: str, findings: Sequence[dict[str, Any]] = ()) -> None:
-    click.echo(f"runtrue: {message}", err=True)
+    echo(f"runtrue: {message}", err=True)
     _say_as_json(message, findings)
 
 
@@ -185,4 +186,4 @@ def _say_as_json(message: str, findings: Sequence[dict[str, Any]] = ()) -> None:
         import json
 
         document = {"status": "failed", "run_id": None, "attempts": [], "findings": list(findings)}
-        click.echo(json.dumps({**document, "error": message}))
+        echo_json(json.dumps({**document, "error": message}))

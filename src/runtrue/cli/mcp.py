@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from runtrue.cli import options
+from runtrue.cli.console import echo
 from runtrue.cli.run import pairs
 from runtrue.cli.show import print_json
 from runtrue.errors import HostError, UsageError
@@ -79,12 +80,12 @@ def add(
         server = StdioServer(name=name, command=command[0], args=command[1:], env=variables)
     home = Home.find(Path.cwd())
     path = add_server(home, name, server, replace=force)
-    click.echo(f"added {name} to {path}; asking it for its tools", err=True)
+    echo(f"added {name} to {path}; asking it for its tools", err=True)
     tools = _ask(name)
     if as_json:
         print_json({"status": "passed", "server": name, "path": str(path), "tools": len(tools)})
     else:
-        click.echo(f"{name} has {len(tools)} tools: `runtrue mcp tools {name}` shows them")
+        echo(f"{name} has {len(tools)} tools: `runtrue mcp tools {name}` shows them")
     return 0
 
 
@@ -97,7 +98,7 @@ def remove(server: str, as_json: bool) -> int:
     if as_json:
         print_json({"status": "passed", "server": server, "path": str(path)})
     else:
-        click.echo(f"removed {server} from {path}")
+        echo(f"removed {server} from {path}")
     return 0
 
 
@@ -109,11 +110,11 @@ def list_servers(as_json: bool) -> int:
     if as_json:
         print_json({"servers": [_as_data(server) for server in servers.values()]})
     elif not servers:
-        click.echo("no MCP servers; add one with `runtrue mcp add NAME COMMAND`")
+        echo("no MCP servers; add one with `runtrue mcp add NAME COMMAND`")
     else:
         width = max(map(len, servers))
         for name, server in servers.items():
-            click.echo(f"{name:<{width}}  {_reached(server)}")
+            echo(f"{name:<{width}}  {_reached(server)}")
     return 0
 
 
@@ -149,7 +150,7 @@ def tools(server: str, as_json: bool) -> int:
     width = max((len(name) for name in found), default=0) + len(f"mcp-{server}-")
     for tool in found.values():
         about = tool.description.strip().partition("\n")[0]
-        click.echo(f"{f'mcp-{server}-{tool.name}':<{width}}  {about}".rstrip())
+        echo(f"{f'mcp-{server}-{tool.name}':<{width}}  {about}".rstrip())
     return 0
 
 
