@@ -12,6 +12,7 @@ from pathlib import Path
 import click
 import msgspec
 
+from runtrue.atomic_file import private_file
 from runtrue.cli.judge import GateOptions, Obstructed, change_of, judge, judging_config, plan
 from runtrue.cli.project import find_project
 from runtrue.cli.verdict import ignoring_closed_pipes, print_let_go, print_verdict
@@ -95,7 +96,7 @@ def _obstruct(error: Obstructed, home: Home, project: Path, stop: Stop) -> int:
     if lets_go(frozenset({sentence}), [frozenset({one}) for one in earlier]):
         return _COMPLAIN
     try:
-        file.parent.mkdir(parents=True, exist_ok=True)
+        private_file(file)
         file.write_bytes(msgspec.json.encode([*earlier, sentence]))
     except OSError:
         # What cannot be kept could hold it back for ever.

@@ -19,8 +19,9 @@ from mcp.client.streamable_http import MCP_SESSION_ID, streamable_http_client
 from mcp.types import CONNECTION_CLOSED, INVALID_PARAMS
 
 from runtrue.addresses import RefusedAddress
-from runtrue.config import allowed_addresses
+from runtrue.config import allowed_addresses, mcp_limits
 from runtrue.workflow.guard import GuardedTransport
+from runtrue.workflow.mcp.results import too_large
 from runtrue.workflow.mcp.servers import HttpServer
 
 if TYPE_CHECKING:
@@ -73,6 +74,8 @@ class HttpConnection:
         self._server = server
         #: How many answers broke off in the middle.
         self.broken = 0
+        #: How the server broke a limit, as the rest of a sentence.
+        self.violation: str | None = None
 
     @asynccontextmanager
     async def open(self) -> AsyncIterator[TransportStreams]:
@@ -110,7 +113,7 @@ class _Client(httpx2.AsyncClient):
         options = {"stream": stream, "auth": auth, "follow_redirects": follow_redirects}
         if request.method != "POST":
             try:
-                return await super().send(request, **options)
+                return self._watched(await super().send(request, **options))
             except RefusedAddress as refused:
                 raise httpx2.ConnectError(refused.message, request=request) from refused
         try:
@@ -123,21 +126,36 @@ class _Client(httpx2.AsyncClient):
             return _answer(request, 502, failure, text=str(error) or type(error).__name__)
         if response.status_code >= 400:
             return await _explain(request, response)
+        return self._watched(response)
+
+    def _watched(self, response: httpx2.Response) -> httpx2.Response:
         if isinstance(response.stream, httpx2.AsyncByteStream):
-            response.stream = _Watched(response.stream, self._connection)
+            is_events = "event-stream" in response.headers.get("content-type", "")
+            response.stream = _Watched(response.stream, self._connection, is_events=is_events)
         return response
 
 
 class _Watched(httpx2.AsyncByteStream):
-    """The body of an answer, whose breaking off is counted."""
+    """The body of an answer, whose size is limited and whose breaking off is counted."""
 
-    def __init__(self, body: httpx2.AsyncByteStream, connection: HttpConnection) -> None:
+    def __init__(
+        self, body: httpx2.AsyncByteStream, connection: HttpConnection, *, is_events: bool
+    ) -> None:
         self._body = body
         self._connection = connection
+        self._is_events = is_events
+        self._most = mcp_limits().answer * 2**20
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
+        size = 0
         try:
             async for chunk in self._body:
+                size += len(chunk)
+                if size > self._most:
+                    self._connection.violation = too_large(self._most)
+                    raise httpx2.ReadError("too much was sent")
+                if self._is_events and (b"\n\n" in chunk or b"\n\r\n" in chunk):
+                    size = 0  # an answer of its own ends here
                 yield chunk
         except httpx2.TransportError:
             self._connection.broken += 1
