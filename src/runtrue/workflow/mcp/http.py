@@ -113,7 +113,7 @@ class _Client(httpx2.AsyncClient):
         options = {"stream": stream, "auth": auth, "follow_redirects": follow_redirects}
         if request.method != "POST":
             try:
-                return self._watched(await super().send(request, **options))
+                return await super().send(request, **options)
             except RefusedAddress as refused:
                 raise httpx2.ConnectError(refused.message, request=request) from refused
         try:
@@ -126,24 +126,36 @@ class _Client(httpx2.AsyncClient):
             return _answer(request, 502, failure, text=str(error) or type(error).__name__)
         if response.status_code >= 400:
             return await _explain(request, response)
-        return self._watched(response)
+        response = self._watched(response)
+        is_json = response.headers.get("content-type", "").startswith("application/json")
+        return await self._checked(request, response) if is_json else response
 
     def _watched(self, response: httpx2.Response) -> httpx2.Response:
+        # Of a stream of events, the SDK limits each event.
         if isinstance(response.stream, httpx2.AsyncByteStream):
-            is_events = "event-stream" in response.headers.get("content-type", "")
-            response.stream = _Watched(response.stream, self._connection, is_events=is_events)
+            response.stream = _Watched(response.stream, self._connection)
+        return response
+
+    async def _checked(self, request: httpx2.Request, response: httpx2.Response) -> httpx2.Response:
+        """Return an answer to this request; the SDK would wait for one for ever."""
+        try:
+            answered = _id_of(await response.aread())
+        except httpx2.TransportError as error:
+            return _answer(request, 502, HttpFailure(broke_off=True), text=str(error))
+        asked = _id_of(request.content)
+        if answered is not None and asked is not None and str(answered) != str(asked):
+            violation = f"answered a request that was not made: its id is {answered!r}"
+            self._connection.violation = violation
+            return _answer(request, 502, HttpFailure(broke_off=True), text=violation)
         return response
 
 
 class _Watched(httpx2.AsyncByteStream):
     """The body of an answer, whose size is limited and whose breaking off is counted."""
 
-    def __init__(
-        self, body: httpx2.AsyncByteStream, connection: HttpConnection, *, is_events: bool
-    ) -> None:
+    def __init__(self, body: httpx2.AsyncByteStream, connection: HttpConnection) -> None:
         self._body = body
         self._connection = connection
-        self._is_events = is_events
         self._most = mcp_limits().answer * 2**20
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
@@ -154,8 +166,6 @@ class _Watched(httpx2.AsyncByteStream):
                 if size > self._most:
                     self._connection.violation = too_large(self._most)
                     raise httpx2.ReadError("too much was sent")
-                if self._is_events and (b"\n\n" in chunk or b"\n\r\n" in chunk):
-                    size = 0  # an answer of its own ends here
                 yield chunk
         except httpx2.TransportError:
             self._connection.broken += 1
@@ -163,6 +173,18 @@ class _Watched(httpx2.AsyncByteStream):
 
     async def aclose(self) -> None:
         await self._body.aclose()
+
+
+class _Identified(msgspec.Struct):
+    id: int | str | None = None
+
+
+def _id_of(message: bytes) -> int | str | None:
+    """Return the id of a message; None if it has none, or is none."""
+    try:
+        return msgspec.json.decode(message, type=_Identified).id
+    except (msgspec.MsgspecError, RecursionError):
+        return None
 
 
 class _ErrorData(msgspec.Struct):
