@@ -194,6 +194,7 @@ def home_request(directory: Path) -> TrustRequest:
 
 def adopt_home(directory: Path) -> None:
     """Record a `.runtrue` in a project as the user's own. Raises HostError, OSError."""
+    directory.chmod(0o700)
     write_atomically(directory / _MARK, f"{secrets.token_hex(16)}\n".encode())
     Agreements.of_user().add(home_request(directory))
 

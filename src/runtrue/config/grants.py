@@ -135,12 +135,12 @@ def raised(config: Config, level: str) -> tuple[Config, tuple[str, ...]]:
         return config, ()
     # Which image a container has says nothing of how strong its engine is.
     image = config.isolation.image
-    config = replace(config, isolation=replace(config.isolation, image=None))
+    minimum: Any = level if level in ("landlock", "bubblewrap") else "bubblewrap"
+    isolation = replace(config.isolation, minimum=minimum, level=None, image=None)
+    config = replace(config, isolation=isolation)
     undone = grants_of(config, _OF_THE_BOX)
     config = _without(config, _OF_THE_BOX)
-    minimum: Any = level if level in ("landlock", "bubblewrap") else "bubblewrap"
-    isolation = replace(config.isolation, minimum=minimum, image=image)
-    return replace(config, isolation=isolation), undone
+    return replace(config, isolation=replace(config.isolation, image=image)), undone
 
 
 def _exceeding(config: Config, sections: tuple[str, ...] | None) -> Iterator[_GrantRule]:
