@@ -11,6 +11,7 @@ from tests.isolation import (
     test_judge_of_others,
     test_requests,
     test_secrets,
+    test_trust,
 )
 from tests.isolation.attack import LEVELS
 from tests.isolation.attacks import GROUPS, NEED_NAMESPACES
@@ -41,6 +42,7 @@ def _of_all() -> Iterator[str]:
         "What leaves a sandbox": test_files,
         "Requests of workflows": test_requests,
         "Secrets in what is kept": test_secrets,
+        "Files that a clone or another user left": test_trust,
     }.items():
         yield from _listed(title, "At every level", _sentences(module))
 

@@ -8,6 +8,7 @@ import click
 
 from runtrue.cli import options
 from runtrue.cli.runner import run_and_show
+from runtrue.cli.trust import OF_WORKFLOWS, confirm_trust
 from runtrue.errors import UsageError
 from runtrue.flow import Journal
 from runtrue.home import Home
@@ -45,6 +46,7 @@ def do(task: tuple[str, ...], name: str | None, force: bool, as_json: bool) -> i
     home = Home.find(Path.cwd())
     if name is not None:
         _must_be_free(home, name, force)
+    confirm_trust(Path.cwd(), sections=OF_WORKFLOWS, servers=True)
     with Journal(home.journal) as journal:
         run_id = start_task(journal, " ".join(task), Path.cwd(), save=name, replace=force)
         return run_and_show(journal, home, run_id, as_json=as_json)

@@ -15,6 +15,7 @@ from runtrue.cli.console import echo
 from runtrue.cli.progress import Display, open_display
 from runtrue.cli.project import must_be_in_repository
 from runtrue.cli.runner import go_on
+from runtrue.cli.trust import confirm_trust
 from runtrue.cli.verdict import ignoring_closed_pipes
 from runtrue.code import (
     CodeReport,
@@ -45,6 +46,8 @@ from runtrue.sandbox import (
 )
 
 _FEW = 3
+#: The tables of the configuration that a gate reads and that may need a person's agreement.
+_OF_GATES = ("isolation", "sandbox", "security")
 _CONFIGURATION = ("runtrue.toml", "pyproject.toml")
 
 
@@ -116,6 +119,8 @@ def judging_config(project: Path, change: JudgedChange) -> Config:
         file for file in _configuration(change) if file in change.files or _is_other(change, file)
     ]
     try:
+        with ignoring_closed_pipes():
+            confirm_trust(project, sections=_OF_GATES)
         own = load_config(project) if change.staged is None else _config_at(change, change.staged)
     except ConfigError as error:
         raise _obstructed(error, touched) from error
@@ -147,7 +152,8 @@ def _config_at(change: JudgedChange, revision: str) -> Config:
                 (Path(directory) / file).parent.mkdir(parents=True, exist_ok=True)
                 (Path(directory) / file).write_bytes(content)
         (Path(directory) / change.prefix).mkdir(parents=True, exist_ok=True)
-        return load_config(Path(directory) / change.prefix, top=Path(directory))
+        project = Path(directory) / change.prefix
+        return load_config(project, top=Path(directory), origin=change.top)
 
 
 def _configuration(change: JudgedChange) -> list[str]:

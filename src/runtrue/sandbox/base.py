@@ -12,6 +12,7 @@ from pathlib import Path
 
 import msgspec
 
+from runtrue.atomic_file import private_file
 from runtrue.confinement import Confinement
 from runtrue.errors import SandboxError
 from runtrue.loop import Workplace
@@ -207,7 +208,7 @@ class TreeSandbox(ABC):
         self.restore(candidate)
         diff = self.diff(candidate)
         if diff:
-            patch.parent.mkdir(parents=True, exist_ok=True)
+            private_file(patch)
             patch.write_text(diff, encoding="utf-8", errors="surrogateescape")
         return diff.encode("utf-8", "replace").decode()
 

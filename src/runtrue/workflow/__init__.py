@@ -26,12 +26,16 @@ if TYPE_CHECKING:
     from runtrue.workflow.inputs import InputError, prepare_inputs
     from runtrue.workflow.ir import Workflow, schema
     from runtrue.workflow.mcp import (
+        Catalog,
         HttpServer,
         StdioServer,
         ToolError,
         ToolInfo,
         add_server,
+        must_be_free,
         remove_server,
+        servers_request,
+        untrusted,
     )
     from runtrue.workflow.node import Interface, Result, WorkflowNode, describe_type
     from runtrue.workflow.path_syntax import Every, PathStep
@@ -65,7 +69,10 @@ __all__ = lazy_exports(
         "events": "Isolated ItemFinished NodeFailure NodeHandled NodeRetried",
         "inputs": "InputError prepare_inputs",
         "ir": "Workflow schema",
-        "mcp": "HttpServer StdioServer ToolError ToolInfo add_server remove_server",
+        "mcp": (
+            "Catalog HttpServer StdioServer ToolError ToolInfo add_server must_be_free "
+            "remove_server servers_request untrusted"
+        ),
         "node": "Interface Result WorkflowNode describe_type",
         "path_syntax": "Every PathStep",
         "paths": "Missing Path PathSyntaxError opened parse_path",
