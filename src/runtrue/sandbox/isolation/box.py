@@ -6,7 +6,7 @@ import errno
 import os
 import shutil
 import tempfile
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -79,6 +79,8 @@ class Box:
     network: tuple[str, ...] | None = ()
     private: Path | None = None
     image: str | None = None
+    #: Called when a command, with all that it started, has ended.
+    afterwards: Callable[[], None] | None = None
 
     def also(
         self,
@@ -114,8 +116,9 @@ class Box:
             )
         async with AsyncExitStack() as stack:
             # Missing paths cannot be protected from being made, so they are removed afterwards.
-            absent = [path for path in self.read_only if not is_visible(path)]
-            stack.callback(_remove, absent)
+            stack.callback(_remove, _absent(self.read_only))
+            if self.afterwards is not None:
+                stack.callback(self.afterwards)
             if self.private is not None:
                 self.private.mkdir(parents=True, exist_ok=True)
             made = stack.enter_context(
@@ -210,6 +213,7 @@ class Isolation:
         read_only: Iterable[Path] = (),
         hidden: Iterable[Path] = (),
         private: Path | None = None,
+        afterwards: Callable[[], None] | None = None,
     ) -> Box:
         """Return a confinement for commands that work on some paths. Raises IsolationError."""
         config = self.config
@@ -223,6 +227,7 @@ class Isolation:
             network=config.network,
             private=private,
             image=config.image,
+            afterwards=afterwards,
         )
 
     @property
@@ -233,6 +238,10 @@ class Isolation:
 
 def _expanded(path: str) -> Path:
     return Path(path).expanduser()
+
+
+def _absent(paths: Iterable[Path]) -> list[Path]:
+    return [path for path in paths if not os.path.lexists(path)]
 
 
 def _remove(paths: Iterable[Path]) -> None:

@@ -14,6 +14,7 @@ from functools import lru_cache
 from pathlib import Path
 
 import runtrue
+from runtrue.errors import IsolationError
 
 #: Directories that belong to the system.
 SYSTEM = (
@@ -43,6 +44,12 @@ _VARIABLES = {
     "CARGO_HOME": ("bin", "registry", "git"),
     "GOPATH": ("bin", "pkg"),
 }
+#: What git runs, obeys or goes on with in a repository: hooks, settings, attributes that name
+#: filters, other repositories, and lists of what is to be done next. Some lead to others.
+_OBEYED = (
+    *("hooks", "config", "config.worktree", "info", "modules", "worktrees", "commondir"),
+    *("rebase-merge", "rebase-apply", "sequencer"),
+)
 #: Signs that the directory above a `bin` is a whole environment.
 _ENVIRONMENTS = ("pyvenv.cfg", "conda-meta")
 
@@ -143,11 +150,17 @@ def git_paths(directory: Path) -> tuple[tuple[Path, ...], tuple[Path, ...]]:
     files are made, since only existing ones can be protected.
     """
     git = directory / ".git"
+    if git.is_symlink():
+        # Whatever it leads to would be shown; and it can be replaced, which a mount cannot.
+        raise IsolationError(
+            f"{git} is a link, which a command could replace by a repository of its own: run in "
+            "the repository itself"
+        )
     if not git.is_dir():
         # A file that says where the repository is; where there is none, one may be made.
         return (), (git,) if is_visible(git) else ()
     with contextlib.suppress(OSError):
         (git / "hooks").mkdir(exist_ok=True)
+        (git / "info").mkdir(exist_ok=True)
         (git / "config").touch()
-    # The last one would lead git to another repository, with hooks and a configuration of its own.
-    return (git,), tuple(git / name for name in ("hooks", "config", "modules", "commondir"))
+    return (git,), tuple(git / name for name in _OBEYED)
