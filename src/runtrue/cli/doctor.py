@@ -28,7 +28,15 @@ from runtrue.flow import Journal
 from runtrue.home import Home
 from runtrue.memory import DebugMemory
 from runtrue.models import model_name, open_model
-from runtrue.sandbox import Isolation, Level, missing, repository_of, search_path, unavailable
+from runtrue.sandbox import (
+    Isolation,
+    Level,
+    missing,
+    repository_of,
+    search_path,
+    unavailable,
+    weaknesses,
+)
 from runtrue.workflow import Registry
 
 _LITTLE_SPACE = 200 * 1024 * 1024
@@ -160,6 +168,7 @@ def _isolation(config: Config) -> Fact:
     if without := missing(level):
         lost = f"without {', '.join(without)}, so that less is promised (SECURITY.md says what)"
         facts.append(f"{lost}: install bubblewrap, or let users have namespaces")
+    facts += weaknesses(level)
     routes = config.isolation.network
     facts.append(f"network: {', '.join(routes)}" if routes else "no network")
     if possible := [other for other, reason in reasons.items() if reason is None]:

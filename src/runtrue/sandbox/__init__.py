@@ -18,6 +18,7 @@ if TYPE_CHECKING:
         git_paths,
         missing,
         unavailable,
+        weaknesses,
     )
     from runtrue.sandbox.judges import is_judge, is_test, judges_of_command
     from runtrue.sandbox.none import UsersTree
@@ -41,7 +42,7 @@ __all__ = lazy_exports(
         "base": "TreeSandbox",
         "environment": "allowed search_path secret_variables",
         "git_command": "ForeignRepository run_git",
-        "isolation": "Isolation IsolationRecord Level git_paths missing unavailable",
+        "isolation": "Isolation IsolationRecord Level git_paths missing unavailable weaknesses",
         "judges": "is_judge is_test judges_of_command",
         "none": "UsersTree",
         "repository": (

@@ -20,6 +20,9 @@ from runtrue.sandbox.isolation.visible_paths import (
     is_visible,
     is_visible_in,
     is_within,
+    require_no_link,
+    resolved,
+    root_of,
     tools,
 )
 
@@ -141,7 +144,16 @@ class Box:
         environment = {name: value for name, value in env.items() if name not in _OF_THE_HOME}
         if not _is_somebodys(environment.get("HOME", "")):
             environment["HOME"] = "/tmp"  # noqa: S108 - it is the command's own
-        write = [path.resolve() for path in self.write if is_visible(path)]
+        write = resolved(path for path in self.write if is_visible(path))
+        read_only, hidden = (
+            tuple(path for path in paths if is_visible(path))
+            for paths in (self.read_only, self.hidden)
+        )
+        for path in (*read_only, *hidden):
+            require_no_link(path, write)
+            # The directories around it are mounts of their own: those cannot be replaced.
+            if root := root_of(path, write):
+                write += [around for around in path.parents if root_of(around, [root])]
         for name in _TEMPORARY:
             wanted = Path(environment.get(name) or "/")
             if not is_within(wanted, write):
@@ -169,8 +181,8 @@ class Box:
             tools=tools(env, write),
             read=tuple(dict.fromkeys(read)),
             write=tuple(dict.fromkeys(write)),
-            read_only=tuple(path for path in self.read_only if is_visible(path)),
-            hidden=tuple(path for path in self.hidden if is_visible(path)),
+            read_only=read_only,
+            hidden=hidden,
             limits=self.limits,
             open_network=self.network is None,
         )
