@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
 import sys
 from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, replace
@@ -30,11 +28,12 @@ from runtrue.code import (
     start_run,
 )
 from runtrue.config import Config, load_config
-from runtrue.errors import ConfigError, HostError, RuntrueError, UsageError
+from runtrue.errors import ConfigError, RuntrueError, UsageError
 from runtrue.flow import Journal, Owner, RunState
 from runtrue.home import Home
 from runtrue.sandbox import (
     GitSandbox,
+    ask_staged,
     can_be_worktree,
     changes_since,
     content_at,
@@ -231,15 +230,15 @@ def _staged_tree(top: Path, prefix: PurePosixPath) -> str | None:
     They must where no working tree can be made of them: with submodules, or a sparse checkout.
     """
     if can_be_worktree(top):
-        return _git_of_hook(top, "write-tree").strip()
+        return ask_staged(top, "write-tree").strip()
     _refuse_unstaged(top, prefix)
     return None
 
 
 def _refuse_unstaged(top: Path, prefix: PurePosixPath) -> None:
     """Refuse to judge files that are not as the commit has them: they prove something else."""
-    edited = _names(_git_of_hook(top, "diff", "--name-only", "-z"))
-    unknown = _names(_git_of_hook(top, "ls-files", "--others", "--exclude-standard", "-z"))
+    edited = _names(ask_staged(top, "diff", "--name-only", "-z"))
+    unknown = _names(ask_staged(top, "ls-files", "--others", "--exclude-standard", "-z"))
     # Of what git does not know, only code can have a part in what tests prove.
     code = [f for f in unknown if is_test(f) or language_of(f) is not Language.OTHER]
     apart = list(filter(may_matter, judged(dict.fromkeys((*edited, *code), ()), prefix)))
@@ -249,21 +248,6 @@ def _refuse_unstaged(top: Path, prefix: PurePosixPath) -> None:
             f"are the same, and these differ: {_few(apart)}; `git add` them, or put them aside "
             "with `git stash --keep-index --include-untracked`"
         )
-
-
-def _git_of_hook(top: Path, *args: str) -> str:
-    """What git prints, with the variables that it gave its hook: the index may be another."""
-    done = subprocess.run(
-        ["git", *args],
-        cwd=top,
-        env={**os.environ, "GIT_OPTIONAL_LOCKS": "0"},
-        capture_output=True,
-        check=False,
-    )
-    if done.returncode:
-        said = done.stderr.decode(errors="replace").strip()
-        raise HostError(f"git cannot tell what is staged in {top}: {said}")
-    return done.stdout.decode("utf-8", "surrogateescape")
 
 
 def _names(output: str) -> list[str]:
