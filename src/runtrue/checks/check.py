@@ -9,6 +9,7 @@ import shutil
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from runtrue import process
 from runtrue.checks.cargo_reader import CargoReader
@@ -17,7 +18,12 @@ from runtrue.checks.case_info import CASES
 from runtrue.checks.coverage import MEASURED, Measured
 from runtrue.checks.framework import Framework, is_linter, tool_of
 from runtrue.checks.go_reader import GoReader
-from runtrue.checks.javascript_readers import JestReader, MochaReader, VitestReader
+from runtrue.checks.javascript_readers import (
+    JavascriptReader,
+    JestReader,
+    MochaReader,
+    VitestReader,
+)
 from runtrue.checks.junit_reader import JunitReader
 from runtrue.checks.line import argv_of, files_named, is_shell
 from runtrue.checks.lint_readers import LintReader, MypyReader, RuffReader
@@ -255,9 +261,11 @@ def reader_of(check: CommandCheck, directory: Path) -> Reader:
     reach = reach_of(check.command, directory)
     if reach is None:
         reach = Reach(line=check.command, tool="other", at=len(check.command))
-    return _RUNNERS.get(reach.tool, OtherReader)(
-        check.name, is_shell=shell, reach=reach, directory=directory, options=options
-    )
+    arguments: Any = {"is_shell": shell, "reach": reach, "directory": directory, "options": options}
+    reader = _RUNNERS.get(reach.tool, OtherReader)(check.name, **arguments)
+    if isinstance(reader, JavascriptReader) and reader.is_too_old():
+        return OtherReader(check.name, **arguments)
+    return reader
 
 
 def _plain(ended: process.Ended) -> process.Ended:

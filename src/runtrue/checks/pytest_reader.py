@@ -15,7 +15,7 @@ from runtrue.checks.case_info import CaseInfo
 from runtrue.checks.confined import explain
 from runtrue.checks.coverage import Measured
 from runtrue.checks.dependencies import is_declared
-from runtrue.checks.locations import is_installed, own_file, relative
+from runtrue.checks.locations import is_installed, own_file, python_locations, relative
 from runtrue.checks.reader import Call, Reader, Reading, RunOptions, output_of, trim
 from runtrue.checks.signed_report import ReportKey, SignedReport
 from runtrue.checks.watch import JudgeWatch
@@ -191,6 +191,10 @@ class PytestReader(Reader):
         if started and ended.exit_code == 0:
             blamed = _NO_TESTS
         finding = self.finding(*blamed, Fault.CHECK, sample=output_of(ended))
+        if own := python_locations(ended.stderr.text, workplace):
+            # pytest itself runs the project's code: the code of one of its parts, or of a plugin.
+            where = replace(own[-1], symbol=self.check)
+            finding = replace(finding, fault=Fault.CANDIDATE, location=where, fingerprint="")
         return Reading(passed=False, findings=(finding,))
 
     def _died(self, ended: Ended, report: _PytestReport, workplace: Workplace) -> Finding:
