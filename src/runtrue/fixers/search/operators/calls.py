@@ -20,8 +20,8 @@ from runtrue.fixers.search.operators.precedence import (
     code,
     rewrite,
 )
-from runtrue.fixers.search.operators.rules import apply_rules, rewrites
-from runtrue.fixers.search.operators.seam import EditSite
+from runtrue.fixers.search.operators.rules import apply_rules, filled, rewrites
+from runtrue.fixers.search.operators.seam import EditSite, Ways, edits
 
 _METHODS = frozenset({"append", "extend", "add", "insert", "remove", "pop", "popleft"})
 #: The same family, where the arguments have to change with the name.
@@ -136,10 +136,11 @@ def _over(site: EditSite, over: ast.Name) -> Iterator[Edit]:
     yield from rewrites(site, "range", over, ways, a=over)
 
 
-def instead(site: EditSite) -> Iterator[Edit]:
+@edits("instead")
+def instead(site: EditSite, node: ast.Call) -> Ways:
     """A call of something that is not there, given up for what it was called with."""
-    program, node = site.program, site.node
-    if not isinstance(node, ast.Call) or node.keywords or not 0 < len(node.args) <= 5:
+    program = site.program
+    if node.keywords or not 0 < len(node.args) <= 5:
         return
     if any(isinstance(one, ast.Starred) for one in node.args) or not _is_missing(site, node.func):
         return
@@ -149,11 +150,11 @@ def instead(site: EditSite) -> Iterator[Edit]:
         if base not in ("self", "cls"):
             parts.insert(0, code(program, node.func.value))
             for name in COMMON:
-                yield rewrite(program, "instead", node, called(name, *parts[1:]), unlikely=2)
+                yield called(name, *parts[1:]), 2
     for place, (one, other) in enumerate(combinations(parts, 2)):
-        yield from rewrites(site, "instead", node, _TWO, 0.5 * place, a=one, b=other)
+        yield from filled(site, _TWO, 0.5 * place, a=one, b=other)
     if len(parts) == 1:
-        yield from rewrites(site, "instead", node, _ONE, a=parts[0])
+        yield from filled(site, _ONE, a=parts[0])
     yield from _methods_instead(site, node, parts)
 
 

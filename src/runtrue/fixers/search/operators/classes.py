@@ -17,7 +17,7 @@ from runtrue.fixers.search.operators.layout import (
     undefined,
 )
 from runtrue.fixers.search.operators.nodes import walk
-from runtrue.fixers.search.operators.seam import EditSite
+from runtrue.fixers.search.operators.seam import EditSite, Ways, edits
 from runtrue.fixers.search.program import BUILTINS, Function, Program
 
 _DECORATORS = ("staticmethod", "classmethod", "property")
@@ -134,11 +134,10 @@ def decorate(site: EditSite) -> Iterator[Edit]:
             yield program.edit("decorate", function, f"`@{word}`", line, unlikely=1.5)
 
 
-def ordered(site: EditSite) -> Iterator[Edit]:
+@edits("decorate")
+def ordered(site: EditSite, node: ast.ClassDef) -> Ways:
     """`order=True` for a dataclass that is compared, `frozen=True` for one that is hashed."""
-    node, program = site.node, site.program
-    if not isinstance(node, ast.ClassDef):
-        return
+    program = site.program
     for failure in site.failures:
         if f"of '{node.name}' and '{node.name}'" in failure.message:
             wanted = "order=True"
@@ -152,7 +151,7 @@ def ordered(site: EditSite) -> Iterator[Edit]:
             named = mark.func if isinstance(mark, ast.Call) else mark
             given = [program.source(one) for one in getattr(mark, "keywords", [])]
             made = f"{program.source(named)}({', '.join([*given, wanted])})"
-            yield program.replace("decorate", mark, made, unlikely=0.2)
+            yield mark, made, 0.2
 
 
 def _methods_at(site: EditSite) -> Iterator[Function]:

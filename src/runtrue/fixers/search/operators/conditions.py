@@ -17,8 +17,8 @@ from runtrue.fixers.search.operators.precedence import (
     rewrite,
     sign_of,
 )
-from runtrue.fixers.search.operators.rules import fill, rewrites
-from runtrue.fixers.search.operators.seam import EditSite
+from runtrue.fixers.search.operators.rules import fill, filled, rewrites
+from runtrue.fixers.search.operators.seam import EditSite, Ways, edits
 
 _MOST_BORROWED = 6
 _MOST_BUILT = 10
@@ -32,36 +32,36 @@ _COUNTED = {
 }
 
 
-def chain(site: EditSite) -> Iterator[Edit]:
+@edits("chain")
+def chain(site: EditSite, node: ast.Compare) -> Ways:
     """One side of a chained comparison."""
-    node = site.node
-    if not isinstance(node, ast.Compare) or len(node.ops) < 2:
+    if len(node.ops) < 2:
         return
     operands = [node.left, *node.comparators]
     for left, operator, right in zip(operands, node.ops, operands[1:], strict=False):
         one = {f"{{a}} {sign_of(operator)} {{b}}": 1.5}
-        yield from rewrites(site, "chain", node, one, a=left, b=right)
+        yield from filled(site, one, a=left, b=right)
     if len(node.ops) == 2:
         first, second = (sign_of(one) for one in node.ops)
         either = {f"{{a}} {first} {{b}} or {{b}} {second} {{c}}": 3.0}
         a, b, c = operands
-        yield from rewrites(site, "chain", node, either, a=a, b=b, c=c)
+        yield from filled(site, either, a=a, b=b, c=c)
 
 
-def bare(site: EditSite) -> Iterator[Edit]:
+@edits("condition")
+def bare(site: EditSite, node: ast.expr) -> Ways:
     """A comparison given up for one of its sides; a thing compared where it was only asked for."""
-    program, node = site.program, site.node
-    if not isinstance(node, ast.expr) or not _is_test(site, node):
+    if not _is_test(site, node):
         return
     if isinstance(node, ast.Compare) and len(node.ops) == 1:
         if not isinstance(node.left, ast.Constant):
             ways = {"{a}": 3.0, "not {a}": 4.0}
-            yield from rewrites(site, "condition", node, ways, a=node.left)
+            yield from filled(site, ways, a=node.left)
     elif isinstance(node, ast.Name | ast.Attribute | ast.Subscript | ast.Call):
-        kind = facts_at(program, node).type_of(node)
+        kind = site.facts.type_of(node)
         if kind != "bool":
             ways = _COUNTED if kind in ("list", "dict", "str", "set") else _COMPARED
-            yield from rewrites(site, "condition", node, ways, a=node)
+            yield from filled(site, ways, a=node)
 
 
 def _is_test(site: EditSite, node: ast.expr) -> bool:
@@ -93,15 +93,16 @@ def _is_whole(site: EditSite, node: ast.expr) -> bool:
             return False
 
 
-def strengthened(site: EditSite) -> Iterator[Edit]:
+@edits("condition_add")
+def strengthened(site: EditSite, node: ast.expr) -> Ways:
     """A condition with another one beside it: one that is asked nearby, or one of names in use."""
-    program, node = site.program, site.node
-    if not isinstance(node, ast.expr) or not _is_whole(site, node):
+    program = site.program
+    if not _is_whole(site, node):
         return
-    facts = facts_at(program, node)
+    facts = site.facts
     here = code(program, node)
     own = {ast.dump(one) for one in walk(node, ast.expr)}
-    visible = set(program_facts(program).visible(node))
+    visible = set(site.known.visible(node))
     borrowed = []
     for one in facts.conditions:
         names = {part.id for part in walk(one, ast.Name)}
@@ -117,14 +118,14 @@ def strengthened(site: EditSite) -> Iterator[Edit]:
     for place, (_, other) in enumerate(borrowed[:_MOST_BORROWED]):
         rare = 2.5 + 0.3 * place
         more = {"{a} and {b}": rare, "{a} or {b}": rare, "{a} and not {b}": rare + 1}
-        yield from rewrites(site, "condition_add", node, more, a=here, b=other)
+        yield from filled(site, more, a=here, b=other)
         yield rewrite(program, "condition", node, other, unlikely=rare + 1)
     for place, (word, other, first) in enumerate(_new_conditions(site, node)):
         if place == 3 * _MOST_BUILT:
             break
         whole = joined(word, other, here) if first else joined(word, here, other)
         rare = 2.5 + 0.15 * place
-        yield rewrite(program, "condition_add", node, whole, unlikely=rare)
+        yield whole, rare
 
 
 def _new_conditions(site: EditSite, node: ast.expr) -> Iterator[tuple[str, Code, bool]]:

@@ -12,7 +12,7 @@ from runtrue.fixers.search.operators.clues import closest, raised
 from runtrue.fixers.search.operators.layout import parameters
 from runtrue.fixers.search.operators.nodes import walk
 from runtrue.fixers.search.operators.rules import replacements
-from runtrue.fixers.search.operators.seam import EditSite
+from runtrue.fixers.search.operators.seam import EditSite, Ways, edits
 from runtrue.fixers.search.program import Function, Program
 
 #: How a value of one type becomes one of another: what is expected, and what there was.
@@ -31,10 +31,11 @@ _CONVERSIONS: dict[str, tuple[str, ...]] = {
 _ATOMS = (ast.Name, ast.Call, ast.Attribute, ast.Subscript, ast.List, ast.Dict, ast.JoinedStr)
 
 
-def convert_result(site: EditSite) -> Iterator[Edit]:
+@edits("convert")
+def convert_result(site: EditSite, node: ast.Return) -> Ways:
     """Convert what a function returns to the type that the test expects."""
-    node, program = site.node, site.program
-    if not isinstance(node, ast.Return) or node.value is None:
+    program = site.program
+    if node.value is None:
         return
     for failure in site.failures:
         if failure.expected is None or failure.actual is None:
@@ -45,13 +46,13 @@ def convert_result(site: EditSite) -> Iterator[Edit]:
         elif wanted == "float":
             for digits in (2, 1, 3, 4, 0):
                 text = f"round({program.source(node.value)}, {digits})"
-                yield program.replace("convert", node.value, text, unlikely=2.0 + digits / 4)
+                yield node.value, text, 2.0 + digits / 4
         elif wanted in ("list", "str") and _same_items(failure):
             text = _bracketed(program, node.value)
             forms = ("sorted({0})", "{0}[::-1]", "sorted({0}, reverse=True)")
             for n, form in enumerate(forms if wanted == "list" else forms[1:2]):
                 made = form.format(text)
-                yield program.replace("convert", node.value, made, unlikely=1.2 + n / 4)
+                yield node.value, made, 1.2 + n / 4
 
 
 def _same_items(failure: Failure) -> bool:
@@ -79,16 +80,15 @@ def _bracketed(program: Program, node: ast.expr) -> str:
     return text if isinstance(node, _ATOMS) else f"({text})"
 
 
-def convert_operand(site: EditSite) -> Iterator[Edit]:
+@edits("convert", read=True)
+def convert_operand(site: EditSite, node: ast.expr) -> Ways:
     """An operand, an argument or an iterable, made to be what the place it is in needs."""
-    node, program = site.node, site.program
-    if not isinstance(node, ast.expr) or not isinstance(getattr(node, "ctx", ast.Load()), ast.Load):
-        return
+    program = site.program
     parent = program.parents[node]
     for failure in raised(site, "TypeError"):
         for n, form in enumerate(_forms(failure.message, node, parent)):
             text = _bracketed(program, node)
-            yield program.replace("convert", node, form.format(text), unlikely=1.0 + n / 4)
+            yield form.format(text), 1.0 + n / 4
             break_even = isinstance(node, ast.Constant)
             if break_even:
                 break
@@ -136,16 +136,17 @@ def _forms(message: str, node: ast.expr, parent: ast.AST) -> list[str]:
     return []
 
 
-def unpack(site: EditSite) -> Iterator[Edit]:
+@edits("convert")
+def unpack(site: EditSite, node: ast.For | ast.AsyncFor) -> Ways:
     """`.items()` or `enumerate` where a loop takes apart what has no parts; or a part less."""
-    node, program = site.node, site.program
-    if not isinstance(node, ast.For | ast.AsyncFor) or not isinstance(node.target, ast.Tuple):
+    program = site.program
+    if not isinstance(node.target, ast.Tuple):
         return
     if not any("unpack" in one.message for one in site.failures):
         return
     text = _bracketed(program, node.iter)
     for n, form in enumerate(("{0}.items()", "enumerate({0})")):
-        yield program.replace("convert", node.iter, form.format(text), unlikely=1.0 + n / 2)
+        yield node.iter, form.format(text), 1.0 + n / 2
 
 
 def use(site: EditSite) -> Iterator[Edit]:
@@ -168,11 +169,10 @@ def use(site: EditSite) -> Iterator[Edit]:
         yield program.replace("use", node, owner, unlikely=1.5)
 
 
-def arguments(site: EditSite) -> Iterator[Edit]:
+@edits("arguments")
+def arguments(site: EditSite, node: ast.Call) -> Ways:
     """One argument less, or more, where a call needs it; a keyword by its real name."""
-    node, program = site.node, site.program
-    if not isinstance(node, ast.Call):
-        return
+    program = site.program
     for failure in raised(site, "TypeError"):
         message = failure.message
         if "argument" not in message:

@@ -15,8 +15,8 @@ from runtrue.fixers.search.operators.precedence import (
     rewrite,
     sign_of,
 )
-from runtrue.fixers.search.operators.rules import fill, rewrites
-from runtrue.fixers.search.operators.seam import EditSite
+from runtrue.fixers.search.operators.rules import fill, filled, rewrites
+from runtrue.fixers.search.operators.seam import EditSite, Ways, edits
 from runtrue.fixers.search.program import Program
 
 # What is written by mistake, what was meant, and how much rarer than the plain slip that is.
@@ -49,11 +49,10 @@ _ARITHMETIC: dict[str, dict[str, float]] = {
 }
 
 
-def comparison(site: EditSite) -> Iterator[Edit]:
+@edits("comparison")
+def comparison(site: EditSite, node: ast.Compare) -> Ways:
     """`<` for `<=`, `==` for `!=`, `in` for `not in`."""
-    program, node = site.program, site.node
-    if not isinstance(node, ast.Compare):
-        return
+    program = site.program
     operands = [node.left, *node.comparators]
     for left, operator, right in zip(operands, node.ops, operands[1:], strict=False):
         if (at := operator_between(program, left, right)) is None:
@@ -138,15 +137,14 @@ def _is_condition(site: EditSite) -> bool:
             return False
 
 
-def sign(site: EditSite) -> Iterator[Edit]:
+@edits("sign", read=True)
+def sign(
+    site: EditSite, node: ast.Name | ast.Subscript | ast.Call | ast.Attribute | ast.BinOp
+) -> Ways:
     """A number with the other sign."""
-    program, node = site.program, site.node
-    if not isinstance(node, ast.Name | ast.Subscript | ast.Call | ast.Attribute | ast.BinOp):
-        return
-    if not isinstance(getattr(node, "ctx", ast.Load()), ast.Load):
-        return
-    parent = program.parents.get(node)
-    kind = facts_at(program, node).type_of(node)
+    program = site.program
+    parent = site.parent
+    kind = site.facts.type_of(node)
     if kind not in (None, "int", "float") or (kind is None and isinstance(node, ast.Call)):
         return
     match parent:
@@ -158,23 +156,22 @@ def sign(site: EditSite) -> Iterator[Edit]:
                 program.parents.get(parent), ast.Lambda
             )
             rare = 1 if of_a_key else 3 if kind else 4
-            yield from rewrites(site, "sign", node, {"-{a}": rare}, a=node)
+            yield from filled(site, {"-{a}": rare}, a=node)
         case ast.Compare(ops=[ast.Lt() | ast.LtE() | ast.Gt() | ast.GtE()]):
             if node is parent.comparators[0]:
-                yield from rewrites(site, "sign", node, {"-{a}": 4}, a=node)
+                yield from filled(site, {"-{a}": 4}, a=node)
         case ast.Compare(ops=[ast.In() | ast.NotIn() | ast.Eq() | ast.NotEq()]):
             if node is parent.left and not isinstance(parent.comparators[0], ast.Constant):
-                yield from rewrites(site, "sign", node, {"-{a}": 3}, a=node)
+                yield from filled(site, {"-{a}": 3}, a=node)
         case ast.Subscript() if node is parent.slice:
-            yield from rewrites(site, "sign", node, {"-{a}": 2.5}, a=node)
+            yield from filled(site, {"-{a}": 2.5}, a=node)
 
 
-def arithmetic(site: EditSite) -> Iterator[Edit]:
+@edits("arithmetic")
+def arithmetic(site: EditSite, node: ast.BinOp) -> Ways:
     """`+` for `-`, `//` for `/`, `%` for `//`."""
-    program, node = site.program, site.node
-    if not isinstance(node, ast.BinOp):
-        return
-    facts = facts_at(program, node)
+    program = site.program
+    facts = site.facts
     if isinstance(node.op, ast.Mod) and facts.type_of(node.left) == "str":
         return
     left, right = code(program, node.left), code(program, node.right)
@@ -222,15 +219,14 @@ def _with_edit(site: EditSite, start: int, end: int, edit: Edit) -> str | None:
     return ast.dump(tree)
 
 
-def augmented(site: EditSite) -> Iterator[Edit]:
+@edits("augmented")
+def augmented(site: EditSite, node: ast.AugAssign) -> Ways:
     """`+=` for `-=`; the operator of an assignment that also counts."""
-    program, node = site.program, site.node
-    if not isinstance(node, ast.AugAssign):
-        return
+    program = site.program
     was = sign_of(node.op)
     start = program.span(node.target)[1]
     at = program.text.find(f"{was}=", start, program.span(node.value)[0])
-    text = facts_at(program, node).type_of(node.value) in ("str", "list")
+    text = site.facts.type_of(node.value) in ("str", "list")
     for other, unlikely in _ARITHMETIC[was].items():
         if text and was == "+":
             continue
@@ -239,13 +235,11 @@ def augmented(site: EditSite) -> Iterator[Edit]:
         yield program.edit("augmented", node, says, splice, unlikely=unlikely)
 
 
-def off_by_one(site: EditSite) -> Iterator[Edit]:
+@edits("off_by_one", read=True)
+def off_by_one(
+    site: EditSite, node: ast.Name | ast.Call | ast.Attribute | ast.Subscript | ast.BinOp
+) -> Ways:
     """One more, or one less, where something is counted."""
-    node = site.node
-    if not isinstance(node, ast.Name | ast.Call | ast.Attribute | ast.Subscript | ast.BinOp):
-        return
-    if not isinstance(getattr(node, "ctx", ast.Load()), ast.Load):
-        return
     unlikely = _counted(site, node)
     if unlikely is None:
         return
@@ -255,11 +249,11 @@ def off_by_one(site: EditSite) -> Iterator[Edit]:
         if isinstance(node.right, ast.Constant) and isinstance(node.op, ast.Add | ast.Sub):
             return  # the constant is changed instead
     ways = {"{a} - 1": unlikely, "{a} + 1": unlikely}
-    yield from rewrites(site, "off_by_one", node, ways, a=node)
+    yield from filled(site, ways, a=node)
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.FloorDiv | ast.Mult):
         sign = sign_of(node.op)
         ways = {f"({{a}} {more} 1) {sign} {{b}}": unlikely + 1 for more in ("-", "+")}
-        yield from rewrites(site, "off_by_one", node, ways, a=node.left, b=node.right)
+        yield from filled(site, ways, a=node.left, b=node.right)
 
 
 def _counted(site: EditSite, node: ast.expr) -> float | None:

@@ -18,7 +18,6 @@ from runtrue.fixers.search.operators.precedence import (
     NAMED,
     Code,
     at_least,
-    code,
     level_needed,
     level_of,
     rewrite,
@@ -144,14 +143,20 @@ def rewrites(
     **parts: ast.expr | Code | str,
 ) -> Iterator[Edit]:
     """Propose each way to write a node, where `more` is how much rarer all of them are."""
-    program = site.program
+    for made, unlikely in filled(site, ways, more, **parts):
+        yield rewrite(site.program, kind, node, made, unlikely=unlikely)
+
+
+def filled(
+    site: EditSite, ways: Mapping[str, float], more: float = 0.0, **parts: ast.expr | Code | str
+) -> Iterator[tuple[Code, float]]:
+    """Fill each template, where `more` is how much rarer all of them are."""
     codes = {
-        name: code(program, part) if isinstance(part, ast.expr) else part
+        name: site.code(part) if isinstance(part, ast.expr) else part
         for name, part in parts.items()
     }
     for template, unlikely in ways.items():
-        made = fill(template, **codes)
-        yield rewrite(program, kind, node, made, unlikely=unlikely + more)
+        yield fill(template, **codes), unlikely + more
 
 
 def replacements(

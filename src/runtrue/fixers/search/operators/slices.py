@@ -16,7 +16,7 @@ from runtrue.fixers.search.operators.precedence import (
     code,
     rewrite,
 )
-from runtrue.fixers.search.operators.seam import EditSite
+from runtrue.fixers.search.operators.seam import EditSite, Ways, edits
 
 _MOST_INDEXES = 3
 
@@ -65,48 +65,46 @@ def slice_(site: EditSite) -> Iterator[Edit]:
         yield rewrite(program, "slice", node, base, unlikely=2.5)
 
 
-def index(site: EditSite) -> Iterator[Edit]:
+@edits("index")
+def index(site: EditSite, node: ast.Subscript) -> Ways:
     """Another place: the first, the last, counted from the other end; all from there on."""
-    program, node = site.program, site.node
-    if not isinstance(node, ast.Subscript) or isinstance(node.slice, ast.Slice | ast.Tuple):
+    program = site.program
+    if isinstance(node.slice, ast.Slice | ast.Tuple):
         return
-    facts = facts_at(program, node)
+    facts = site.facts
     kind = facts.type_of(node.value)
     if kind == "dict" or (
         isinstance(node.slice, ast.Constant) and not isinstance(node.slice.value, int)
     ):
         return
-    parent = program.parents.get(node)
+    parent = site.parent
     here = at_least(code(program, node.slice), NAMED)
     constant = isinstance(node.slice, ast.Constant | ast.UnaryOp)
     base = code(program, node.value)
     if not constant:
         for text, unlikely in (("0", 2.0), ("-1", 2.0)):
-            yield program.replace("index", node.slice, text, unlikely=unlikely)
+            yield node.slice, text, unlikely
     if isinstance(node.ctx, ast.Load):
         if kind in ("list", "str", "tuple") or constant:
-            yield rewrite(program, "index", node, behind(base, f"[{here}:]"), unlikely=3)
-            yield rewrite(program, "index", node, behind(base, f"[:{here}]"), unlikely=3)
+            yield behind(base, f"[{here}:]"), 3
+            yield behind(base, f"[:{here}]"), 3
         if not isinstance(parent, ast.Subscript):
-            yield rewrite(program, "index", node, base, unlikely=1.5)
+            yield base, 1.5
             if not constant and isinstance(node.slice, ast.Name | ast.BinOp | ast.Subscript):
                 one = code(program, node.slice)
-                yield rewrite(program, "index", node, one, unlikely=2)
+                yield one, 2
             for text in ("[0]", "[1]", "[-1]") if kind != "str" else ():
                 one = behind(Code(program.source(node)), text)
-                yield rewrite(program, "index", node, one, unlikely=3)
+                yield one, 3
 
 
-def subscripted(site: EditSite) -> Iterator[Edit]:
+@edits("subscript", read=True)
+def subscripted(site: EditSite, node: ast.Name | ast.Attribute | ast.Subscript) -> Ways:
     """A subscript left out: a thing where one of its elements is meant, at a place in scope."""
-    program, node = site.program, site.node
-    if not isinstance(node, ast.Name | ast.Attribute | ast.Subscript):
+    program = site.program
+    if isinstance(node, ast.Name) and node.id in ("self", "cls"):
         return
-    if not isinstance(node.ctx, ast.Load) or (
-        isinstance(node, ast.Name) and node.id in ("self", "cls")
-    ):
-        return
-    parent = program.parents.get(node)
+    parent = site.parent
     match parent:
         case ast.Compare() | ast.BinOp() | ast.Return() | ast.Assign() | ast.AugAssign():
             rare = 0.0
@@ -118,7 +116,7 @@ def subscripted(site: EditSite) -> Iterator[Edit]:
             rare = 1.0
         case _:
             return
-    facts = facts_at(program, node)
+    facts = site.facts
     kind = facts.type_of(node)
     text = program.source(node)
     # Only what is seen to have elements: by its type, or by being subscripted elsewhere.
@@ -132,11 +130,11 @@ def subscripted(site: EditSite) -> Iterator[Edit]:
         names = _index_names(site)
         for place, name in enumerate(names[:_MOST_INDEXES]):
             one = Code(f"{text}[{name}]")
-            yield rewrite(program, "subscript", node, one, unlikely=1.5 + rare + 0.4 * place)
+            yield one, 1.5 + rare + 0.4 * place
     if isinstance(node, ast.Name) and kind in (None, "int") and not held:
         for place, name in enumerate(_sequence_names(site)[:4]):
             one = Code(f"{name}[{text}]")
-            yield rewrite(program, "subscript", node, one, unlikely=1.5 + rare + 0.4 * place)
+            yield one, 1.5 + rare + 0.4 * place
 
 
 def _index_names(site: EditSite) -> list[str]:

@@ -14,11 +14,10 @@ from runtrue.fixers.search.operators.precedence import (
     at_least,
     code,
     fitted,
-    rewrite,
     sign_of,
 )
 from runtrue.fixers.search.operators.rules import rewrites
-from runtrue.fixers.search.operators.seam import EditSite
+from runtrue.fixers.search.operators.seam import EditSite, Ways, edits
 from runtrue.fixers.search.program import Program
 
 _COMMUTES = (ast.Add, ast.Mult, ast.BitAnd, ast.BitOr, ast.BitXor)
@@ -88,25 +87,24 @@ def _swap(
     return program.edit(kind, node, says, *splices, unlikely=unlikely)
 
 
-def elements(site: EditSite) -> Iterator[Edit]:
+@edits("element", read=True)
+def elements(site: EditSite, node: ast.Tuple | ast.List) -> Ways:
     """An element too many, or one on its own where it was put beside another."""
-    program, node = site.program, site.node
-    if not isinstance(node, ast.Tuple | ast.List) or not isinstance(node.ctx, ast.Load):
-        return
+    program = site.program
     parts = node.elts
     if not 1 < len(parts) <= 5 or any(isinstance(one, ast.Starred) for one in parts):
         return
-    if isinstance(program.parents.get(node), ast.Subscript):
+    if isinstance(site.parent, ast.Subscript):
         return
     left, right = "()" if isinstance(node, ast.Tuple) else "[]"
     for gone in parts:
         rest = [at_least(code(program, one), LAMBDA) for one in parts if one is not gone]
         text = ", ".join(rest) + ("," if len(rest) == 1 and left == "(" else "")
         whole = Code(f"{left}{text}{right}")
-        yield rewrite(program, "element", node, whole, unlikely=2 if len(parts) > 2 else 3)
+        yield whole, 2 if len(parts) > 2 else 3
     if isinstance(node, ast.Tuple):
         for one in parts[:3]:
-            yield rewrite(program, "element", node, code(program, one), unlikely=2)
+            yield code(program, one), 2
 
 
 SWAPS = (swapped, elements)

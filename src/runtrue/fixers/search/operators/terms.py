@@ -17,8 +17,8 @@ from runtrue.fixers.search.operators.precedence import (
     rewrite,
     sign_of,
 )
-from runtrue.fixers.search.operators.rules import rewrites
-from runtrue.fixers.search.operators.seam import EditSite
+from runtrue.fixers.search.operators.rules import filled, rewrites
+from runtrue.fixers.search.operators.seam import EditSite, Ways, edits
 
 _MOST_TERMS = 4
 #: Between percent, cents, milliseconds, minutes, tenths, hours and kilobytes and what they are of.
@@ -43,14 +43,12 @@ def dropped_term(site: EditSite) -> Iterator[Edit]:
             yield rewrite(program, "condition_drop", node, one, unlikely=1.5)
 
 
-def added_term(site: EditSite) -> Iterator[Edit]:
+@edits("term_add", read=True)
+def added_term(
+    site: EditSite, node: ast.Name | ast.BinOp | ast.Call | ast.Subscript | ast.Attribute
+) -> Ways:
     """A variable in scope added to a number, or multiplied with it."""
-    program, node = site.program, site.node
-    if not isinstance(node, ast.Name | ast.BinOp | ast.Call | ast.Subscript | ast.Attribute):
-        return
-    if not isinstance(getattr(node, "ctx", ast.Load()), ast.Load):
-        return
-    parent = program.parents.get(node)
+    parent = site.parent
     match parent:
         case ast.Return() | ast.Assign() | ast.AugAssign() | ast.Slice():
             rare = 0.0
@@ -62,7 +60,7 @@ def added_term(site: EditSite) -> Iterator[Edit]:
             rare = 1.0
         case _:
             return
-    facts = facts_at(program, node)
+    facts = site.facts
     if facts.type_of(node) not in (None, "int", "float"):
         return
     if facts.type_of(node) is None and isinstance(node, ast.Call):
@@ -72,13 +70,13 @@ def added_term(site: EditSite) -> Iterator[Edit]:
     for place, name in enumerate(number):
         for sign, base in (("+", 2.5), ("-", 2.5), ("*", 3.5))[: 3 if place < 2 else 2]:
             way = {f"{{a}} {sign} {name}": base + rare + 0.4 * place}
-            yield from rewrites(site, "term_add", node, way, a=node)
+            yield from filled(site, way, a=node)
     if isinstance(parent, ast.Return | ast.Assign):
         twos = {"{a} * 2": 4, "{a} // 2": 4, "{a} % 2": 4}
-        yield from rewrites(site, "term_add", node, twos, rare, a=node)
-        for name in program_facts(program).visible(node):
+        yield from filled(site, twos, rare, a=node)
+        for name in site.known.visible(node):
             if name.isupper() and name not in mentioned and facts.type_of_name(name) != "str":
-                yield from rewrites(site, "term_add", node, {f"{{a}} % {name}": 2}, a=node)
+                yield from filled(site, {f"{{a}} % {name}": 2}, a=node)
 
 
 def _number_names(site: EditSite, facts: ScopeFacts) -> list[str]:
@@ -168,15 +166,16 @@ def rounded_up(site: EditSite) -> Iterator[Edit]:
     yield from rewrites(site, "round_up", node, ways, a=left, b=right)
 
 
-def wrapped_around(site: EditSite) -> Iterator[Edit]:
+@edits("term_add")
+def wrapped_around(site: EditSite, node: ast.BinOp) -> Ways:
     """A difference or sum that wraps around: `(day - start) % 7`."""
-    program, node = site.program, site.node
-    if not isinstance(node, ast.BinOp) or not isinstance(node.op, ast.Add | ast.Sub):
+    program = site.program
+    if not isinstance(node.op, ast.Add | ast.Sub):
         return
-    parent = program.parents.get(node)
+    parent = site.parent
     if isinstance(parent, ast.BinOp) and isinstance(parent.op, ast.Add | ast.Sub | ast.Mod):
         return
-    if facts_at(program, node).type_of(node) not in (None, "int"):
+    if site.facts.type_of(node) not in (None, "int"):
         return
     numbers = Counter(
         one.value
@@ -186,7 +185,7 @@ def wrapped_around(site: EditSite) -> Iterator[Edit]:
     sizes = [f"len({name})" for name in _indexed_sequences(site)]
     for n, size in enumerate([*(str(one) for one, _ in numbers.most_common(3)), *sizes[:2]]):
         ways = {f"{{a}} % {size}": 2.0 + 0.4 * n}
-        yield from rewrites(site, "term_add", node, ways, a=node)
+        yield from filled(site, ways, a=node)
 
 
 def _indexed_sequences(site: EditSite) -> list[str]:

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from runtrue.fixers.search.edit import Edit
 from runtrue.fixers.search.operators.facts import facts_at
 from runtrue.fixers.search.operators.nodes import walk
-from runtrue.fixers.search.operators.precedence import NAMED, Code, at_least, code, rewrite, sign_of
-from runtrue.fixers.search.operators.rules import fill, rewrites
-from runtrue.fixers.search.operators.seam import EditSite
+from runtrue.fixers.search.operators.precedence import NAMED, Code, at_least, code, sign_of
+from runtrue.fixers.search.operators.rules import fill, filled, rewrites
+from runtrue.fixers.search.operators.seam import EditSite, Ways, edits
 
 _UNARY_CALLS = (
     *("len", "abs", "int", "float", "str", "list", "set", "tuple", "sorted", "sum", "max", "min"),
@@ -53,12 +53,11 @@ _BEHIND = _table(
 )
 
 
-def unwrapped(site: EditSite) -> Iterator[Edit]:
+@edits("unwrap")
+def unwrapped(site: EditSite, node: ast.Call) -> Ways:
     """A call given up for what it is called with, or for what it is a method of."""
-    program, node = site.program, site.node
-    if not isinstance(node, ast.Call):
-        return
-    if isinstance(program.parents.get(node), ast.Expr | ast.Await):
+    program = site.program
+    if isinstance(site.parent, ast.Expr | ast.Await):
         return
     plain = [one for one in node.args if not isinstance(one, ast.Starred)]
     for place, one in enumerate(plain[:3]):
@@ -66,12 +65,12 @@ def unwrapped(site: EditSite) -> Iterator[Edit]:
         unlikely = (1.0 if known and len(plain) == 1 else 1.5) + 0.3 * place
         if isinstance(one, ast.GeneratorExp):
             continue
-        yield rewrite(program, "unwrap", node, code(program, one), unlikely=unlikely)
+        yield code(program, one), unlikely
     if isinstance(node.func, ast.Attribute) and not isinstance(node.func.value, ast.Constant):
         base = node.func.value
         if not (isinstance(base, ast.Name) and _is_namespace(site, base)):
             rare = 1.5 if not node.args else 2.5
-            yield rewrite(program, "unwrap", node, code(program, base), unlikely=rare)
+            yield code(program, base), rare
 
 
 def _is_namespace(site: EditSite, base: ast.Name) -> bool:
@@ -84,16 +83,16 @@ def _is_namespace(site: EditSite, base: ast.Name) -> bool:
     )
 
 
-def wrapped(site: EditSite) -> Iterator[Edit]:
+@edits("wrap")
+def wrapped(site: EditSite, node: ast.expr) -> Ways:
     """A call around an expression, or a method, an index or a slice behind it."""
-    program, node = site.program, site.node
-    if not isinstance(node, ast.expr) or not _may_wrap(site):
+    if not _may_wrap(site):
         return
-    facts = facts_at(program, node)
+    facts = site.facts
     kind = facts.type_of(node)
     if kind in ("function", "NoneType") or kind not in _AROUND:
         kind = None
-    parent = program.parents.get(node)
+    parent = site.parent
     rare = 0.0 if isinstance(node, ast.Name | ast.Attribute | ast.Subscript | ast.Call) else 0.5
     if kind is None and isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Slice):
         kind = "list"
@@ -107,11 +106,11 @@ def wrapped(site: EditSite) -> Iterator[Edit]:
             outer.id == name or (outer.id == "range" and name != "len")
         ):
             continue
-        yield from rewrites(site, "wrap", node, {f"{name}({{a}})": unlikely}, rare, a=node)
+        yield from filled(site, {f"{name}({{a}})": unlikely}, rare, a=node)
     if isinstance(node, ast.BinOp | ast.Compare | ast.BoolOp) and kind is None:
         return
     behind = {f"{{a}}{text}": unlikely for text, unlikely in _BEHIND.get(kind, {}).items()}
-    yield from rewrites(site, "wrap", node, behind, rare, a=node)
+    yield from filled(site, behind, rare, a=node)
 
 
 def _may_wrap(site: EditSite) -> bool:
@@ -199,25 +198,25 @@ def clamped(site: EditSite) -> Iterator[Edit]:
             yield from rewrites(site, "clamp", node, ways, a=node, b=program.source(target))
 
 
-def ignoring_case(site: EditSite) -> Iterator[Edit]:
+@edits("wrap")
+def ignoring_case(site: EditSite, node: ast.Compare) -> Ways:
     """Both sides of a comparison without what does not count: case, or white space."""
-    program, node = site.program, site.node
-    if not isinstance(node, ast.Compare) or len(node.ops) != 1:
+    if len(node.ops) != 1:
         return
     sides = (node.left, node.comparators[0])
     if not isinstance(node.ops[0], ast.Eq | ast.NotEq | ast.In | ast.NotIn):
         return
-    facts = facts_at(program, node)
+    facts = site.facts
     if any(
         isinstance(one, ast.Constant) or facts.type_of(one) not in (None, "str") for one in sides
     ):
         return
-    function = program.function_of(node)
+    function = site.function
     says = (ast.get_docstring(function) or "").lower() if function is not None else ""
     for n, (method, word) in enumerate(((".lower()", "case"), (".strip()", "space"))):
         way = f"{{a}}{method} {sign_of(node.ops[0])} {{b}}{method}"
         ways = {way: 0.3 if word in says else 1.5 + n}
-        yield from rewrites(site, "wrap", node, ways, a=sides[0], b=sides[1])
+        yield from filled(site, ways, a=sides[0], b=sides[1])
 
 
 def larger_of_two(site: EditSite) -> Iterator[Edit]:
@@ -249,13 +248,12 @@ def _mentions(node: ast.AST, text: str, site: EditSite) -> bool:
     )
 
 
-def listed(site: EditSite) -> Iterator[Edit]:
+@edits("wrap")
+def listed(site: EditSite, node: ast.expr) -> Ways:
     """A value in a list of its own, or out of it, where lists are put together."""
-    program, node = site.program, site.node
-    if not isinstance(node, ast.expr):
-        return
-    parent = program.parents.get(node)
-    facts = facts_at(program, node)
+    program = site.program
+    parent = site.parent
+    facts = site.facts
     handed = isinstance(parent, ast.BinOp | ast.AugAssign | ast.Return) or (
         isinstance(parent, ast.Call)
         and isinstance(parent.func, ast.Attribute)
@@ -271,13 +269,13 @@ def listed(site: EditSite) -> Iterator[Edit]:
         and len(node.elts) == 1
         and not isinstance(node.elts[0], ast.Starred)
     ):
-        yield rewrite(program, "wrap", node, code(program, node.elts[0]), unlikely=1.5)
+        yield code(program, node.elts[0]), 1.5
     elif isinstance(node, ast.Name | ast.Subscript | ast.Call) and facts.type_of(node) not in (
         "int",
         "bool",
     ):
         inner = at_least(code(program, node), NAMED + 1)
-        yield rewrite(program, "wrap", node, Code(f"[{inner}]"), unlikely=3)
+        yield Code(f"[{inner}]"), 3
 
 
 WRAPS = (unwrapped, wrapped, clamped, listed, ignoring_case, larger_of_two)
