@@ -9,19 +9,10 @@ from runtrue.fixers.search.edit import Edit, Splice
 from runtrue.fixers.search.operators.facts import facts_at
 from runtrue.fixers.search.operators.names import candidates
 from runtrue.fixers.search.operators.precedence import Code, rewrite
-from runtrue.fixers.search.operators.rules import rewrites
+from runtrue.fixers.search.operators.rules import Rule
 from runtrue.fixers.search.operators.seam import EditSite, Ways, edits
 
 Comprehension = ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp
-
-
-def branches(site: EditSite) -> Iterator[Edit]:
-    """The branches of a conditional expression: swapped, or one taken; a default dropped."""
-    node = site.node
-    if isinstance(node, ast.IfExp):
-        ways = {"{b} if {test} else {a}": 1, "{a}": 2, "{b}": 2}
-        parts = {"a": node.body, "test": node.test, "b": node.orelse}
-        yield from rewrites(site, "branch", node, ways, 0.0, **parts)
 
 
 @edits("comprehension")
@@ -106,4 +97,8 @@ def _elements(
             yield rewrite(program, "comprehension", node.elt, one, unlikely=2.5)
 
 
-BRANCHES = (branches, comprehended)
+BRANCHES = (
+    # Swapped, or one taken.
+    Rule("branch", "{a} if {test} else {b}", {"{b} if {test} else {a}": 1, "{a}": 2, "{b}": 2}),
+    comprehended,
+)

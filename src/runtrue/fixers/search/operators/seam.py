@@ -20,6 +20,34 @@ from runtrue.fixers.search.operators.precedence import Code, code, rewrite
 from runtrue.fixers.search.program import Function, Program
 
 _READ = ast.Load()
+_TEST = {"test": "test", "body": "branch", "orelse": "branch"}
+_LOOP = {"target": "target", "iter": "iterated", "ifs": "filter"}
+#: What a node is to its parent: one word, or a word by the field that it is in.
+_ROLES: dict[type[ast.AST] | type[None], str | dict[str, str]] = {
+    **dict.fromkeys((ast.If, ast.While, ast.IfExp), _TEST),
+    **dict.fromkeys((ast.For, ast.AsyncFor, ast.comprehension), _LOOP),
+    **{key: {"elt": "given"} for key in (ast.ListComp, ast.SetComp, ast.GeneratorExp)},
+    **dict.fromkeys((ast.Tuple, ast.List), "element"),
+    ast.Assert: {"test": "asserted"},
+    ast.BoolOp: "part",
+    ast.UnaryOp: "signed",
+    ast.BinOp: "operand",
+    ast.Compare: "compared",
+    ast.Return: "returned",
+    ast.Assign: "assigned",
+    ast.AnnAssign: "noted",
+    ast.AugAssign: "added",
+    ast.Slice: "bound",
+    ast.Subscript: {"slice": "index", "value": "owner"},
+    ast.Attribute: "owner",
+    ast.Call: {"func": "called", "args": "argument"},
+    ast.keyword: "keyword",
+    ast.Lambda: "result",
+    ast.Starred: "starred",
+    ast.FormattedValue: "shown",
+    ast.Expr: "alone",
+    ast.JoinedStr: "text",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,6 +91,19 @@ class EditSite:
     def is_called(self) -> bool:
         """True if the node is what a call calls."""
         return isinstance(parent := self.parent, ast.Call) and parent.func is self.node
+
+    @property
+    def role(self) -> str:
+        """What the node is to its parent: a `test`, an `index`, an `argument`, …; else nothing."""
+        node, parent = self.node, self.parent
+        found = _ROLES.get(type(parent), "")
+        if isinstance(found, str):
+            return found
+        for field, role in found.items():
+            value = getattr(parent, field)
+            if value is node or (isinstance(value, list) and any(one is node for one in value)):
+                return role
+        return ""
 
     def source(self, node: ast.AST) -> str:
         """Return the text of a node."""
