@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections import Counter
 from collections.abc import Iterator
 
 from runtrue.fixers.search.edit import Edit, Splice
+from runtrue.fixers.search.messages import unordered_type
 from runtrue.fixers.search.operators.clues import raised
 from runtrue.fixers.search.operators.facts import program_facts
 from runtrue.fixers.search.operators.names import candidates
@@ -15,7 +15,6 @@ from runtrue.fixers.search.operators.seam import EditSite, Ways, edits
 
 _MOST_ADDED, _MOST_ORDERS, _MOST_ELSEWHERE = 5, 6, 5
 _PLAIN = (ast.Constant, ast.Name, ast.Attribute)
-_UNORDERED = re.compile(r"'[<>]' not supported between instances of '(\w+)' and '\1'")
 _KEYS: dict[str, float] = {
     "key=lambda x: x[1]": 1.5,
     "key=len": 2,
@@ -133,9 +132,9 @@ def _unused_imports(site: EditSite, node: ast.Call) -> Iterator[Edit]:
 def _sort_keys(site: EditSite) -> list[str]:
     """Return what things without an order may be sorted by, where a test failed for that."""
     message = next((one.message for one in raised(site, "TypeError")), "")
-    if not (found := _UNORDERED.search(message)):
+    if not (kind := unordered_type(message)):
         return []
-    kind, keys = found.group(1), []
+    keys: list[str] = []
     for program in (site.program, *site.others):
         for node in ast.walk(program.tree):
             match node:

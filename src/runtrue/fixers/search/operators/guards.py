@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from runtrue.fixers.search.edit import Edit, Splice
+from runtrue.fixers.search.messages import Sign
 from runtrue.fixers.search.operators.clues import (
     EMPTY,
     defaults,
@@ -78,7 +79,7 @@ def _failing_cases(site: EditSite, node: ast.stmt) -> Iterator[tuple[str, str]]:
     program = site.program
     parts = [one for one in _head_nodes(node) if isinstance(one, ast.expr)]
     for failure in raised(site):
-        if "NoneType" in failure.message or failure.exception == "AttributeError":
+        if failure.says(Sign.NONE) or failure.exception == "AttributeError":
             owners = [one.value for one in parts if isinstance(one, ast.Attribute | ast.Subscript)]
             others = [one for one in parts if isinstance(one, ast.Name | ast.Attribute)]
             texts = dict.fromkeys(_plain(program.source(one)) for one in (*owners, *others))

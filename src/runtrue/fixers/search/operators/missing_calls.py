@@ -9,7 +9,6 @@ from runtrue.fixers.search.edit import Edit, Splice
 from runtrue.fixers.search.operators.classes import members
 from runtrue.fixers.search.operators.clues import closest, raised
 from runtrue.fixers.search.operators.layout import is_known, parameters, undefined
-from runtrue.fixers.search.operators.missing_names import missed_attribute
 from runtrue.fixers.search.operators.nodes import walk
 from runtrue.fixers.search.operators.seam import EditSite, Ways, edits
 from runtrue.fixers.search.program import BUILTINS, Function, Program
@@ -139,12 +138,12 @@ def _is_absent(site: EditSite, node: ast.Call) -> bool:
             return True
         if func.value.id == "self" and owner is not None:
             return func.attr not in members(program, owner) and not (
-                owner.bases and not any(missed_attribute(one) == func.attr for one in site.failures)
+                owner.bases and not any(one.missed_attribute == func.attr for one in site.failures)
             )
     return any(
         one.exception == "AttributeError"
         and isinstance(func, ast.Attribute)
-        and missed_attribute(one) == func.attr
+        and one.missed_attribute == func.attr
         for one in raised(site)
     )
 

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from runtrue.fixers.search.edit import Edit, Splice
-from runtrue.fixers.search.evidence import Failure
+from runtrue.fixers.search.messages import Sign, owner_type
 from runtrue.fixers.search.operators.classes import members
 from runtrue.fixers.search.operators.clues import closest, raised
 from runtrue.fixers.search.operators.layout import is_known, undefined
@@ -29,10 +29,10 @@ def attribute(site: EditSite, node: ast.Attribute) -> Ways:
     program = site.program
     offered: dict[str, None] = {}
     for failure in site.failures:
-        if failure.exception != "AttributeError" or missed_attribute(failure) != node.attr:
+        if failure.exception != "AttributeError" or failure.missed_attribute != node.attr:
             continue
         offered |= dict.fromkeys(failure.missing_from.attributes if failure.missing_from else ())
-        kind = failure.missing_from.type if failure.missing_from else _type_in(failure.message)
+        kind = failure.missing_from.type if failure.missing_from else owner_type(failure.message)
         if kind in _KNOWN_TYPES:
             offered |= dict.fromkeys(dir(_KNOWN_TYPES[kind]))
         keys = failure.missing_from.keys if failure.missing_from else ()
@@ -74,15 +74,6 @@ def _everywhere_attribute(
         yield program.edit("missing_attribute", node, says, *splices, unlikely=1.5 + n)
 
 
-def missed_attribute(failure: Failure) -> str | None:
-    """Return the attribute that an AttributeError missed."""
-    return failure.attribute or (failure.message.rpartition("attribute '")[2].partition("'")[0])
-
-
-def _type_in(message: str) -> str:
-    return message.partition("'")[2].partition("'")[0]
-
-
 def key(site: EditSite) -> Iterator[Edit]:
     """A key that the real mapping has, for one that it has not; of another type, if need be."""
     node, program = site.node, site.program
@@ -111,7 +102,7 @@ def key(site: EditSite) -> Iterator[Edit]:
                     yield program.replace("key", asked, f"{text}{word}", unlikely=2.0)
     match node:
         case ast.Subscript(value=owner, slice=ast.Constant(value=str(name))) if name.isidentifier():
-            if any("not subscriptable" in one.message for one in raised(site, "TypeError")):
+            if any(one.says(Sign.NOT_SUBSCRIPTABLE) for one in raised(site, "TypeError")):
                 yield program.replace("key", node, f"{program.source(owner)}.{name}")
 
 

@@ -39,7 +39,6 @@ _ROLES: dict[type[ast.AST] | type[None], str | dict[str, str]] = {
     ast.AugAssign: "added",
     ast.Slice: "bound",
     ast.Subscript: {"slice": "index", "value": "owner"},
-    ast.Attribute: "owner",
     ast.Call: {"func": "called", "args": "argument"},
     ast.keyword: "keyword",
     ast.Lambda: "result",
