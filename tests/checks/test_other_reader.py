@@ -114,8 +114,11 @@ class TestTap:
             ("1..3\nok 1 - a\n", "plan", "planned 3 tests and reported 1"),
             ("1..3\nok 1 - a\nBail out! no disk\n", "bail_out", "bailed out: no disk"),
             ("TAP version 13\nBail out!\n", "bail_out", "bailed out: no reason given"),
-            ("1..3\nok 1 - a\nTAP version 13\nok 1 - b\n1..1\n",
-             "plan", "planned 3 tests and reported 1"),
+            (
+                "1..3\nok 1 - a\nTAP version 13\nok 1 - b\n1..1\n",
+                "plan",
+                "planned 3 tests and reported 1",
+            ),
         ],
     )
     def test_a_run_that_broke_off_fails(

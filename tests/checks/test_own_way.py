@@ -702,9 +702,7 @@ class TestJavaScript:
         assert (check.name, check.env) == ("ava", {"A": "1"})
 
     @pytest.mark.parametrize("script", ["nyc make test", "xo && make", "npm run t"])
-    def test_what_a_script_leaves_to_make_is_found_there(
-        self, tmp_path: Path, script: str
-    ) -> None:
+    def test_what_a_script_leaves_to_make_is_found_there(self, tmp_path: Path, script: str) -> None:
         makefile = "test:\n\t@echo test\n\tA=1 ./node_modules/.bin/mocha \\\n\t  --exit\n"
         (tmp_path / "Makefile").write_text(makefile)
         package = f'{{"scripts": {{"test": "{script}", "t": "make test"}}}}'

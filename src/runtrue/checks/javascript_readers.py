@@ -354,6 +354,7 @@ def _any(odd: re.Match[str]) -> str:
 
 
 def seconds_of(test: Mapping[str, Any]) -> float:
+    """Return how long a test took, as its runner says."""
     milliseconds = test.get("duration")
     return milliseconds / 1000 if isinstance(milliseconds, int | float) else 0.0
 

@@ -53,9 +53,9 @@ def _plain(project: Path, directory: Path, packages: Sequence[Path]) -> OwnComma
         return replace(pytest, because=because)
     tests = own_tests(directory, packages)
     # pytest runs tests as well, and its report names each case; helpers may have such names, too.
-    if interpreter.lacks("pytest") or not any(map(_has_tests, tests)):
-        if (script := _script(interpreter, directory)) is not None:
-            return script
+    has_none = interpreter.lacks("pytest") or not any(map(_has_tests, tests))
+    if has_none and (script := _script(interpreter, directory)) is not None:
+        return script
     if not tests:
         return _other_names(pytest, directory, packages)
     because = tests[0].relative_to(directory).as_posix()
