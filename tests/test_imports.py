@@ -19,7 +19,16 @@ LEVELS: list[tuple[str, ...]] = [
     ("", "_guardian", "_lazy", "errors", "confinement"),  # "" is `runtrue` itself: its version
     ("documents",),
     ("usage",),
-    ("process", "database", "redaction", "addresses", "encoding", "settings_file", "atomic_file"),
+    (
+        "process",
+        "database",
+        "redaction",
+        "foreign_text",
+        "addresses",
+        "encoding",
+        "settings_file",
+        "atomic_file",
+    ),
     ("flow",),
     ("loop",),
     ("trust",),

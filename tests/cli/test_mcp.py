@@ -14,7 +14,7 @@ import pytest
 from runtrue.workflow.mcp import StdioServer
 from tests.cli.conftest import Machine, write
 from tests.cli.test_bad_input import one_sentence
-from tests.workflow.mcp.support import MODULES, npm_server
+from tests.workflow.mcp.support import npm_server
 from tests.workflow.mcp.test_real_servers import Everything
 from tests.workflow.nodes.scripted_server import Received, ScriptedServer, response
 
@@ -37,12 +37,6 @@ def here(tmp_path: Path) -> Path:
     directory = tmp_path / "here"
     directory.mkdir()
     return directory
-
-
-@pytest.fixture
-def npm() -> None:
-    if not (MODULES / "server-everything").is_dir():
-        pytest.fail("the npm servers are not installed: run scripts/setup-servers")
 
 
 def test_a_server_is_added_asked_used_and_removed(machine: Machine, here: Path) -> None:
@@ -212,14 +206,14 @@ def repository(here: Path) -> Path:
 
 
 @pytest.fixture
-def over_http(npm: None, tmp_path: Path) -> Iterator[Everything]:
+def over_http(npm_servers: None, tmp_path: Path) -> Iterator[Everything]:
     running = Everything(npm_server("everything"), tmp_path / "log")
     running.start()
     yield running
     running.stop()
 
 
-@pytest.mark.usefixtures("npm", "repository")
+@pytest.mark.usefixtures("npm_servers", "repository")
 def test_a_workflow_of_four_servers_over_stdio(machine: Machine, here: Path) -> None:
     configure(
         here,

@@ -102,11 +102,11 @@ class CommandCheck:
         """The tool that the command runs, if its reports are understood."""
         return tool_of(self.command)
 
-    def select(self, cases: Iterable[str]) -> CommandCheck | None:
+    def select(self, cases: Iterable[str], workplace: Workplace) -> CommandCheck | None:
         """Return the same check of some of its tests alone; None if they cannot be selected."""
-        if self.tool != Framework.PYTEST:
-            return None
-        return replace(self, only=tuple(sorted(cases)), cover=False)
+        selected = replace(self, only=tuple(sorted(cases)), cover=False)
+        reader = reader_of(selected, workplace.directory / self.directory)
+        return selected if reader.can_select() else None
 
     def within(self, seconds: float | None) -> CommandCheck:
         """Return the same check with a limit that somebody set, if they did."""
@@ -131,13 +131,14 @@ class CommandCheck:
 
         It stops at the first that exceeds that, too: such a test goes on for ever, as a rule.
         """
-        if "test_seconds" not in self.derived:
+        # Only pytest's tests are limited one by one.
+        if "test_seconds" not in self.derived or self.tool != Framework.PYTEST:
             return None
         late = (f.location.symbol for f in verdict.findings if f.category == TIMEOUT)
-        cases = [case for case in late if case in verdict.cases]
-        selected = self.select(cases) if cases else None
+        cases = tuple(sorted({case for case in late if case in verdict.cases}))
         more = _LIMIT_FACTOR * self.test_seconds
-        return replace(selected, test_seconds=more, fail_fast=True) if selected else None
+        slower = replace(self, only=cases, cover=False, test_seconds=more, fail_fast=True)
+        return slower if cases else None
 
     async def run(self, workplace: Workplace) -> Verdict:
         """Run the command in the workplace; every failure becomes a finding."""

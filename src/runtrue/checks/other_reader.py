@@ -88,7 +88,7 @@ class OtherReader(CaseReader):
         has_assertions = self.reach.tool in ("tap", "tape")
         for text in texts:
             if tap := read_tap(text, workplace, has_assertions=has_assertions):
-                cases += tap.cases
+                cases += self._with_unfinished(tap, ended, workplace)
                 outside += self._broken_off(tap)
         for file in left:
             if file.suffix == ".xml" and "<testsuite" in _text(file)[:_HEAD]:
@@ -96,9 +96,29 @@ class OtherReader(CaseReader):
                     cases += read_junit(file, workplace)
                 except ValueError as error:
                     outside.append(self.finding("no_report", str(error), Fault.CHECK))
+        if not cases and not outside and self._end and self._end.ran_nothing:
+            message, sample = "unittest found no test to run", output_of(ended)
+            found = self.finding("nothing_collected", message, Fault.CHECK, sample=sample)
+            return Reading(passed=False, findings=(found,))
         if not cases and not outside:
             return Reader.read(self, ended, workplace)
         return self.reading_of(ended, workplace, cases, outside)
+
+    def _with_unfinished(self, tap: Tap, ended: Ended, workplace: Workplace) -> list[CaseResult]:
+        """Return the cases; the test in which the process died has failed by what it died of."""
+        if tap.unfinished is None or ended.exit_code == 0:
+            return tap.cases
+        crash = next(iter(self.crash(ended, workplace)), None)
+        message = "the process ended before this test did"
+        died = CaseResult(
+            name=tap.unfinished,
+            outcome=Outcome.FAILED,
+            category=crash.category if crash else "died",
+            message=crash.message if crash else message,
+            location=crash.location if crash else None,
+            stack=ended.stderr.text,
+        )
+        return [*(case for case in tap.cases if case.name != died.name), died]
 
     def _broken_off(self, tap: Tap) -> list[Finding]:
         if tap.bailed_out is not None:

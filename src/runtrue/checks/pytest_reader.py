@@ -15,7 +15,7 @@ from runtrue.checks.case_info import CaseInfo
 from runtrue.checks.confined import explain
 from runtrue.checks.coverage import Measured
 from runtrue.checks.dependencies import is_declared
-from runtrue.checks.locations import own_file, relative
+from runtrue.checks.locations import is_installed, own_file, relative
 from runtrue.checks.reader import Call, Reader, Reading, RunOptions, output_of, trim
 from runtrue.checks.signed_report import ReportKey, SignedReport
 from runtrue.checks.watch import JudgeWatch
@@ -38,9 +38,6 @@ _BLAMED = {
 _TOO_LONG = "TestTimeout"
 _NOT_STARTED = ("not_runnable", "pytest did not start")
 _NO_TESTS = ("no_report", "pytest was started, and left no report of any test")
-
-#: Directories of a project that hold the code of others.
-_INSTALLED = frozenset({".venv", "venv", "site-packages", "node_modules"})
 
 
 class PytestReader(Reader):
@@ -76,6 +73,10 @@ class PytestReader(Reader):
                 **(self._coverage_settings(report, scratch) if self.run_options.cover else {}),
             },
         )
+
+    def can_select(self) -> bool:
+        """Return true: the plugin picks tests by their names."""
+        return True
 
     def _selection(self, scratch: Path) -> str:
         """Leave the names of the tests to be run in a file; there may be many."""
@@ -330,7 +331,7 @@ def _in_project(frames: list[dict[str, Any]], workplace: Workplace) -> list[dict
         for frame in frames
         if not (name := frame.get("file") or "<none>").startswith("<")
         and (file := relative(name, workplace))
-        and _INSTALLED.isdisjoint(Path(file).parts)
+        and not is_installed(file)
     ]
 
 

@@ -21,10 +21,12 @@ import click
 from runtrue import __version__
 from runtrue.checks import Detected, detect_checks, find_program, is_shell
 from runtrue.cli import options
-from runtrue.cli.show import print_json, printable
+from runtrue.cli.console import Styled, echo
+from runtrue.cli.show import print_json
 from runtrue.config import Config, FoundConfig, find_config
 from runtrue.errors import RuntrueError
 from runtrue.flow import Journal
+from runtrue.foreign_text import visible_name
 from runtrue.home import Home
 from runtrue.memory import DebugMemory
 from runtrue.models import model_name, open_model
@@ -86,7 +88,7 @@ def doctor(path: Path, as_json: bool) -> int:
             word, colour = (
                 ("ok", "green") if fact.ok else ("no", "red" if fact.needed else "yellow")
             )
-            click.echo(f"{click.style(f'{word:>3}', fg=colour)}  {fact.name:<10} {fact.text}")
+            echo(Styled(f"{word:>3}", fg=colour), f"  {fact.name:<10} {fact.text}")
     return 0 if healthy else 1
 
 
@@ -156,7 +158,7 @@ def _trust(found: FoundConfig, project: Path) -> Fact | None:
     """Whether what the project's file asks for counts; None if it asks for nothing."""
     if found.request is None:
         return Fact("trust", False, "; ".join(found.passed_over)) if found.passed_over else None
-    items = tuple(map(printable, found.request.items))
+    items = tuple(map(visible_name, found.request.items))
     if found.is_trusted:
         return Fact("trust", True, f"you trust {found.request.path}")
     begin = f"{found.request.path} is left out, in part; `runtrue trust {project}` asks"

@@ -10,9 +10,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
 
-import click
-
 from runtrue.checks import Language, language_of
+from runtrue.cli.console import echo
 from runtrue.cli.progress import Display, open_display
 from runtrue.cli.project import must_be_in_repository
 from runtrue.cli.runner import go_on
@@ -137,7 +136,7 @@ def judging_config(project: Path, change: JudgedChange) -> Config:
         return own
     if former != own:
         with ignoring_closed_pipes():
-            click.echo(
+            echo(
                 f"runtrue gate: {', '.join(touched)} is part of the change, so that it is judged "
                 f"by the configuration of {change.since}",
                 err=True,

@@ -13,6 +13,7 @@ from typing import Any
 import click
 
 from runtrue import __version__
+from runtrue.cli.console import echo, echo_json, show_usage_error
 from runtrue.errors import InvalidWorkflow, RuntrueError
 
 #: Every command: where it lives and what it does, so that `--help` need import none of them.
@@ -144,11 +145,9 @@ def _close_home() -> None:
     except (RuntrueError, OSError):
         return  # a command that needs it says what is wrong
     for sentence in home.passed_over:
-        click.echo(f"runtrue: {sentence}", err=True)
+        echo(f"runtrue: {sentence}", err=True)
     if home.path in home.close_to_others():
-        click.echo(
-            f"runtrue: others could look into {home.path}; now only you can (mode 0700)", err=True
-        )
+        echo(f"runtrue: others could look into {home.path}; now only you can (mode 0700)", err=True)
 
 
 def main() -> None:
@@ -160,7 +159,7 @@ def main() -> None:
     except click.exceptions.Abort:
         sys.exit(INTERRUPTED)
     except click.ClickException as error:
-        error.show()
+        show_usage_error(error)
         _say_as_json(error.format_message())
         sys.exit(error.exit_code)
     except InvalidWorkflow as error:
@@ -180,7 +179,7 @@ def main() -> None:
     except OSError as error:
         _give_up_stdout()
         place = f"{error.filename}: " if error.filename else ""
-        click.echo(f"runtrue: operating system error: {place}{error.strerror}", err=True)
+        echo(f"runtrue: operating system error: {place}{error.strerror}", err=True)
         sys.exit(1)
     except Exception as error:
         if os.environ.get("RUNTRUE_DEBUG"):
@@ -198,7 +197,7 @@ def _give_up_stdout() -> None:
 
 
 def _say(message: str, findings: Sequence[dict[str, Any]] = ()) -> None:
-    click.echo(f"runtrue: {message}", err=True)
+    echo(f"runtrue: {message}", err=True)
     _say_as_json(message, findings)
 
 
@@ -208,4 +207,4 @@ def _say_as_json(message: str, findings: Sequence[dict[str, Any]] = ()) -> None:
         import json
 
         document = {"status": "failed", "run_id": None, "attempts": [], "findings": list(findings)}
-        click.echo(json.dumps({**document, "error": message}))
+        echo_json(json.dumps({**document, "error": message}))

@@ -10,8 +10,9 @@ from typing import Any
 import click
 
 from runtrue.cli import options
+from runtrue.cli.console import echo
 from runtrue.cli.run import pairs
-from runtrue.cli.show import print_json, printable
+from runtrue.cli.show import print_json
 from runtrue.cli.trust import trusted_registry
 from runtrue.errors import HostError, UsageError
 from runtrue.home import Home
@@ -94,15 +95,15 @@ def add(
         count = None
     else:
         path = must_be_free(home, name, replace=force)
-        click.echo(f"asking {name} for its tools", err=True)
+        echo(f"asking {name} for its tools", err=True)
         count = len(_asked(Catalog(home, {name: replace(server, source=path)}), name))
         add_server(home, name, server, replace=force)
     if as_json:
         print_json({"status": "passed", "server": name, "path": str(path), "tools": count})
     elif count is None:
-        click.echo(f"added {name} to {path}; `runtrue mcp tools {name}` asks it for its tools")
+        echo(f"added {name} to {path}; `runtrue mcp tools {name}` asks it for its tools")
     else:
-        click.echo(f"{name} has {count} tools: `runtrue mcp tools {name}` shows them")
+        echo(f"{name} has {count} tools: `runtrue mcp tools {name}` shows them")
     return 0
 
 
@@ -115,7 +116,7 @@ def remove(server: str, as_json: bool) -> int:
     if as_json:
         print_json({"status": "passed", "server": server, "path": str(path)})
     else:
-        click.echo(f"removed {server} from {path}")
+        echo(f"removed {server} from {path}")
     return 0
 
 
@@ -127,12 +128,12 @@ def list_servers(as_json: bool) -> int:
     if as_json:
         print_json({"servers": [_as_data(server) for server in servers.values()]})
     elif not servers:
-        click.echo("no MCP servers; add one with `runtrue mcp add NAME COMMAND`")
+        echo("no MCP servers; add one with `runtrue mcp add NAME COMMAND`")
     else:
         width = max(map(len, servers))
         for name, server in servers.items():
             note = "  (not trusted: `runtrue trust` asks)" if server.origin == "untrusted" else ""
-            click.echo(f"{name:<{width}}  {printable(_reached(server))}{note}")
+            echo(f"{name:<{width}}  {_reached(server)}{note}")
     return 0
 
 
@@ -168,7 +169,7 @@ def tools(server: str, as_json: bool) -> int:
     width = max((len(name) for name in found), default=0) + len(f"mcp-{server}-")
     for tool in found.values():
         about = tool.description.strip().partition("\n")[0]
-        click.echo(f"{f'mcp-{server}-{tool.name}':<{width}}  {about}".rstrip())
+        echo(f"{f'mcp-{server}-{tool.name}':<{width}}  {about}".rstrip())
     return 0
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from runtrue.cli import options
+from runtrue.cli.console import echo
 from runtrue.cli.run import pairs
 from runtrue.cli.runner import run_and_show
 from runtrue.cli.show import print_json, print_part
@@ -44,14 +45,14 @@ def list_types(as_json: bool) -> int:
     registry = Registry.here(only_looks=True)
     interfaces = registry.interfaces()
     for server in registry.servers.keys() - {interface.server for interface in interfaces}:
-        click.echo(unasked(registry.servers[server]), err=True)
+        echo(unasked(registry.servers[server]), err=True)
     if as_json:
         print_json({"nodes": [_as_data(interface) for interface in interfaces]})
         return 0
     width = max(len(interface.type) for interface in interfaces)
     for interface in interfaces:
         about = interface.description.strip().partition("\n")[0]
-        click.echo(f"{interface.type:<{width}}  {about}".rstrip())
+        echo(f"{interface.type:<{width}}  {about}".rstrip())
     return 0
 
 
@@ -70,9 +71,9 @@ def show(type: str, as_json: bool) -> int:
     if as_json:
         print_json(_as_data(interface))
         return 0
-    click.secho(interface.type, bold=True)
+    echo(interface.type, bold=True)
     for line in interface.description.strip().splitlines():
-        click.echo(f"  {line}".rstrip())
+        echo(f"  {line}".rstrip())
     print_part("params", [_param_line(interface, name) for name in interface.params])
     lines = [
         f"{name} ({output.type})" + (f": {output.description}" if output.description else "")

@@ -11,9 +11,11 @@ from typing import Any
 import click
 
 from runtrue.cli import options
-from runtrue.cli.show import counted, is_terminal, print_json, printable
+from runtrue.cli.console import confirm, echo
+from runtrue.cli.show import counted, is_terminal, print_json
 from runtrue.config import find_config, grants_of
 from runtrue.errors import UsageError
+from runtrue.foreign_text import visible_name
 from runtrue.home import Home, pending_home
 from runtrue.trust import Agreement, Agreements, TrustRequest, adopt_home, home_request
 from runtrue.workflow import HttpServer, Registry, StdioServer, servers_request, untrusted
@@ -61,10 +63,10 @@ def confirm_trust(
     """
     found = find_config(project)
     for sentence in found.passed_over:
-        click.echo(f"runtrue: {sentence}", err=True)
+        echo(f"runtrue: {sentence}", err=True)
     if found.undone:
-        undone = "; ".join(map(printable, found.undone))
-        click.echo(f"runtrue: left out, since you ask for more isolation: {undone}", err=True)
+        undone = "; ".join(map(visible_name, found.undone))
+        echo(f"runtrue: left out, since you ask for more isolation: {undone}", err=True)
     pending = [one for one in requests_of(project, servers=servers) if not one.is_trusted]
     if found.request is not None and not grants_of(found.written, sections):
         pending = [one for one in pending if one.request != found.request]
@@ -76,7 +78,7 @@ def confirm_trust(
             _agree(pending)
             return
     for one in pending:
-        click.echo(f"runtrue: {_left_out(one, project)}", err=True)
+        echo(f"runtrue: {_left_out(one, project)}", err=True)
 
 
 def trusted_registry(home: Home, types: Iterable[object]) -> Registry:
@@ -113,7 +115,7 @@ def unasked(server: StdioServer | HttpServer) -> str:
 
 
 def _left_out(asked: Asked, project: Path) -> str:
-    what = "; ".join(map(printable, asked.request.items))
+    what = "; ".join(map(visible_name, asked.request.items))
     changed = f" (changed since you trusted it: {_listed(asked.changes)})" if asked.changes else ""
     return (
         f"{asked.request.path} is not trusted{changed}, so this is left out: {what}. "
@@ -122,7 +124,7 @@ def _left_out(asked: Asked, project: Path) -> str:
 
 
 def _listed(changes: tuple[str, ...]) -> str:
-    return "; ".join(map(printable, changes))
+    return "; ".join(map(visible_name, changes))
 
 
 class _DefaultGroup(click.Group):
@@ -176,7 +178,7 @@ def add(path: Path, yes: bool, as_json: bool) -> int:
     if not as_json:
         _show(asked, err=False)
         if not asked:
-            click.echo(f"{project} asks for nothing that needs your agreement")
+            echo(f"{project} asks for nothing that needs your agreement")
     agreed = bool(pending) and (yes or (is_terminal() and _confirmed()))
     if agreed:
         _agree(pending)
@@ -186,9 +188,9 @@ def add(path: Path, yes: bool, as_json: bool) -> int:
         status = "passed" if is_trusted else "waiting"
         print_json({"status": status, "project": str(project), "files": files})
     elif agreed:
-        click.echo(f"trusted {counted(len(pending), 'file')} of {project}")
+        echo(f"trusted {counted(len(pending), 'file')} of {project}")
     elif pending:
-        click.echo("not trusted; say yes with `runtrue trust --yes`", err=True)
+        echo("not trusted; say yes with `runtrue trust --yes`", err=True)
     return 0 if is_trusted else _WAITING
 
 
@@ -207,12 +209,12 @@ def list_agreements(as_json: bool) -> int:
         print_json({"agreements": [_agreement_data(one) for one in latest.values()]})
         return 0
     if not latest:
-        click.echo("nothing is trusted; `runtrue trust` shows what a project asks for")
+        echo("nothing is trusted; `runtrue trust` shows what a project asks for")
     for path, agreement in latest.items():
         when = time.strftime("%Y-%m-%d %H:%M", time.localtime(agreement.agreed_at))
-        click.echo(f"{path}  {when}")
+        echo(f"{path}  {when}")
         for item in agreement.items:
-            click.echo(f"  {printable(item)}")
+            echo(f"  {visible_name(item)}")
     return 0
 
 
@@ -239,9 +241,9 @@ def revoke(path: Path, as_json: bool) -> int:
         print_json({"status": "passed", "revoked": revoked})
         return 0
     for one in revoked:
-        click.echo(f"no longer trusted: {one}")
+        echo(f"no longer trusted: {one}")
     if not revoked:
-        click.echo(f"nothing in {path} was trusted; `runtrue trust list` shows what is")
+        echo(f"nothing in {path} was trusted; `runtrue trust list` shows what is")
     return 0
 
 
@@ -253,17 +255,17 @@ def _project(path: Path) -> Path:
 
 
 def _confirmed() -> bool:
-    return click.confirm("Trust this as it is now?", default=False, err=True)
+    return confirm("Trust this as it is now?")
 
 
 def _show(asked: list[Asked], *, err: bool) -> None:
     for one in asked:
         state = "trusted" if one.is_trusted else "changed" if one.changes else "not trusted"
-        click.echo(f"{one.request.path} ({state})", err=err)
+        echo(f"{one.request.path} ({state})", err=err)
         for item in one.request.items:
-            click.echo(f"  {printable(item)}", err=err)
+            echo(f"  {visible_name(item)}", err=err)
         for change in one.changes:
-            click.echo(f"  since you trusted it, {printable(change)}", err=err)
+            echo(f"  since you trusted it, {visible_name(change)}", err=err)
 
 
 def _agree(asked: list[Asked]) -> None:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from runtrue.errors import SandboxError
+from runtrue.foreign_text import visible_name
 from runtrue.loop import Fault, Finding, Location
 from runtrue.sandbox.git import Tree
 
@@ -64,7 +65,7 @@ class Violation:
     @property
     def finding(self) -> Finding:
         """The violation as a finding of the source `apply`."""
-        name = shown(self.file)
+        name = visible_name(self.file)
         return Finding(
             source="apply",
             category="refused_file",
@@ -170,14 +171,6 @@ def violations(
     return tuple(found)
 
 
-def shown(name: str) -> str:
-    """Return a name with everything escaped that cannot be printed."""
-    return "".join(
-        char if char.isprintable() and char not in _TURNING | _UNSEEN else ascii(char)[1:-1]
-        for char in name
-    )
-
-
 def leads_outside(path: str) -> bool:
     """Return whether a path from the root of a project leads out of it, on any system."""
     parts = path.replace("\\", "/").split("/")
@@ -250,7 +243,7 @@ def _kind_problem(change: ChangedFile, hooks: str | None) -> tuple[str, str] | N
 def _link_problem(change: ChangedFile, links: Mapping[str, str]) -> tuple[str, str] | None:
     if change.mode != LINK:
         return None
-    target = shown(change.target)
+    target = visible_name(change.target)
     place = _resolve(change.path, {**links, change.path: change.target})
     if place is None:
         return "link", f"is a link that leads out of the project: {target}"
@@ -298,7 +291,7 @@ def _clashes(new: set[str], files: Iterable[str]) -> dict[str, tuple[str, str]]:
     for path in new:
         for name in _prefixes(path):
             if others := spellings[_folded(name)] - {name}:
-                other = shown(min(others))
+                other = visible_name(min(others))
                 why = f"is the same file as {other} where case, or Unicode's forms, do not count"
                 found[path] = ("collision", why)
                 break

@@ -33,6 +33,14 @@ BUILT_IN = {
     "write-file": "runtrue.workflow.nodes.files:WriteFileNode",
     "llm": "runtrue.workflow.nodes.llm:LlmNode",
     "workflow": "runtrue.workflow.nodes.subworkflow:SubworkflowNode",
+    "filter": "runtrue.workflow.nodes.lists:FilterNode",
+    "pick": "runtrue.workflow.nodes.lists:PickNode",
+    "sort": "runtrue.workflow.nodes.lists:SortNode",
+    "take": "runtrue.workflow.nodes.lists:TakeNode",
+    "unique": "runtrue.workflow.nodes.lists:UniqueNode",
+    "group": "runtrue.workflow.nodes.lists:GroupNode",
+    "calculate": "runtrue.workflow.nodes.lists:CalculateNode",
+    "join": "runtrue.workflow.nodes.lists:JoinNode",
 }
 _MCP = "mcp-"
 

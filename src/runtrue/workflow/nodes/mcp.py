@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cached_property
 from typing import Any
 
 from runtrue.config import mcp_limits
 from runtrue.errors import NodeFailed, RuntimeValidationError
 from runtrue.workflow.context import Context
+from runtrue.workflow.effect import Effect, EffectKind
+from runtrue.workflow.fill import is_known, leaves
 from runtrue.workflow.mcp import Catalog, ToolError, ToolInfo
 from runtrue.workflow.node import Interface, Output, Result, WorkflowNode, describe_type, failure
 
@@ -61,6 +63,17 @@ class McpNode(WorkflowNode[dict[str, Any]]):
     def has_side_effect(self, params: Mapping[str, Any]) -> bool:
         """True unless the server says that the tool only reads."""
         return self._tool.annotations.read_only is not True
+
+    def effects(self, params: Mapping[str, Any]) -> Iterable[Effect]:
+        """Yield the tool, with the values that it is given."""
+        given = (leaf for leaf in leaves(params) if leaf not in (None, False, ""))
+        yield Effect(
+            kind=EffectKind.TOOL,
+            target=self._name,
+            values=tuple(map(str, given)),
+            known=all(map(is_known, leaves(params))),
+            reads=not self.has_side_effect(params),
+        )
 
     def convert(self, params: dict[str, Any]) -> dict[str, Any]:
         """Return the arguments unchanged: the server knows best."""
