@@ -14,7 +14,7 @@ import pytest
 from runtrue.workflow.mcp import StdioServer
 from tests.cli.conftest import Machine, write
 from tests.cli.test_bad_input import one_sentence
-from tests.workflow.mcp.support import npm_server
+from tests.workflow.mcp.support import MODULES, npm_server
 from tests.workflow.mcp.test_real_servers import Everything
 from tests.workflow.nodes.scripted_server import Received, ScriptedServer, response
 
