@@ -18,7 +18,7 @@ if TYPE_CHECKING:
         missing,
         unavailable,
     )
-    from runtrue.sandbox.judges import is_judge, is_test, judges_of_command
+    from runtrue.sandbox.judges import JudgeSearch, is_judge, is_test
     from runtrue.sandbox.none import UsersTree
     from runtrue.sandbox.repository import (
         can_be_worktree,
@@ -38,7 +38,7 @@ __all__ = lazy_exports(
         "base": "TreeSandbox",
         "environment": "allowed search_path secret_variables",
         "isolation": "Isolation IsolationRecord Level git_paths missing unavailable",
-        "judges": "is_judge is_test judges_of_command",
+        "judges": "JudgeSearch is_judge is_test",
         "none": "UsersTree",
         "repository": (
             "can_be_worktree changes_since content_at fork_point head_of repository_of resolve"
