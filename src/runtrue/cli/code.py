@@ -58,6 +58,7 @@ from runtrue.sandbox import repository_of
 )
 @options.checks
 @options.apply
+@options.allow_self_running
 @options.agent
 @options.max_attempts
 @click.option(
@@ -79,6 +80,7 @@ def code(
     directory: Path,
     checks: tuple[str, ...],
     apply: bool,
+    allow_self_running: bool,
     agent: str | None,
     max_attempts: int | None,
     timeout: int | None,
@@ -120,6 +122,7 @@ def code(
     )
     request = replace(
         request,
+        allow_self_running=allow_self_running,
         sandbox=kind or request.sandbox,
         policy=replace(request.policy, max_attempts=max_attempts or request.policy.max_attempts),
         checks=tuple(c.within(timeout) for c in request.checks),

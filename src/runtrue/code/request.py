@@ -132,6 +132,8 @@ class CodeRequest:
     #: What kind of change it is, where that was said, and who waits for the verdict.
     code_type: CodeType | None = None
     stop: Stop | None = None
+    #: Files that run by themselves may be applied without a question.
+    allow_self_running: bool = False
     #: The form in which the steps are recorded.
     record_format: int = RECORD_FORMAT
 

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
         resolve,
     )
     from runtrue.sandbox.sandbox import GitSandbox
+    from runtrue.sandbox.self_running import SelfRunning, find_self_running
 
 __all__ = lazy_exports(
     __name__,
@@ -44,5 +45,6 @@ __all__ = lazy_exports(
             "can_be_worktree changes_since content_at fork_point head_of repository_of resolve"
         ),
         "sandbox": "GitSandbox",
+        "self_running": "SelfRunning find_self_running",
     },
 )

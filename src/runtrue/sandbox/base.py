@@ -8,7 +8,7 @@ import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 
 import msgspec
@@ -29,6 +29,7 @@ from runtrue.sandbox.git import Tree, mark_of, remove, run_git
 from runtrue.sandbox.isolation import Isolation
 from runtrue.sandbox.judged_parts import is_mixed, judges_differ, lost_tests
 from runtrue.sandbox.judges import is_judge, is_test
+from runtrue.sandbox.self_running import SelfRunning, find_self_running
 from runtrue.sandbox.shadow import installed_modules, shadows
 
 
@@ -236,6 +237,20 @@ class TreeSandbox(ABC):
 
     def demand_leaving(self, candidate: str) -> None:  # noqa: B027 - a tree of the user's is out
         """Raise RefusedFiles, with a finding for each, for files that must not be applied."""
+
+    def self_running(self, candidate: str, agreed: tuple[str, ...] = ()) -> tuple[SelfRunning, ...]:
+        """Return the files that a candidate changes and that run by themselves once applied.
+
+        Those in `agreed` are what the user has named to be changed.
+        """
+
+        def found(file: str) -> SelfRunning | None:
+            return find_self_running(
+                file, lambda: (self.original(file), self.read(file, candidate))
+            )
+
+        changed = self.changed(self.base, candidate)
+        return tuple(filter(None, (found(file) for file in changed if file not in agreed)))
 
     def diff(self, candidate: str) -> str:
         """Return the patch from the user's files to a candidate."""
