@@ -13,7 +13,6 @@ from runtrue.fixers.search.operators.facts import facts_at, program_facts
 from runtrue.fixers.search.operators.likeness import by_likeness
 from runtrue.fixers.search.operators.nodes import walk
 from runtrue.fixers.search.operators.precedence import UNARY, Code, rewrite
-from runtrue.fixers.search.operators.rules import replacements
 from runtrue.fixers.search.operators.seam import EditSite, Ways, edits
 
 _MOST_STRINGS = 6
@@ -24,7 +23,7 @@ _NAME = re.compile(r"[\w.:-]+")
 #: What may be meant in place of True or False, of None, and of an empty value.
 _FOR_TRUTH = {"None": 3.0, "0": 5.0, "-1": 5.0, "[]": 5.0, '""': 5.0}
 _FOR_NONE = {
-    **{"0": 1.5, "False": 1.5, "[]": 1.5, '""': 2, "{{}}": 2, "True": 2, "-1": 2.5, "1": 3},
+    **{"0": 1.5, "False": 1.5, "[]": 1.5, '""': 2, "{}": 2, "True": 2, "-1": 2.5, "1": 3},
     "set()": 4,
 }
 _FOR_EMPTY = {
@@ -123,9 +122,9 @@ def truth(site: EditSite, node: ast.Constant) -> Ways:
         return
     if isinstance(node.value, bool):
         yield str(not node.value), 1.0
-        yield from replacements(site, "constant", node, _FOR_TRUTH)
+        yield from _FOR_TRUTH.items()
     elif node.value is None:
-        yield from replacements(site, "constant", node, _FOR_NONE)
+        yield from _FOR_NONE.items()
 
 
 def empty(site: EditSite) -> Iterator[Edit]:
