@@ -26,7 +26,7 @@ if TYPE_CHECKING:
         tool_of,
     )
     from runtrue.checks.line import files_named, is_shell
-    from runtrue.checks.locations import plain, relative
+    from runtrue.checks.locations import is_installed, plain, relative
     from runtrue.checks.reader import output_of, trim
     from runtrue.checks.totals import Totals, totals
 
@@ -39,7 +39,7 @@ __all__ = lazy_exports(
         "detect": "Detected detect_checks own_checks",
         "framework": "Framework Language framework_of is_linter language_of tool_of",
         "line": "files_named is_shell",
-        "locations": "plain relative",
+        "locations": "is_installed plain relative",
         "reader": "output_of trim",
         "totals": "Totals totals",
     },
