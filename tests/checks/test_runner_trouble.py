@@ -184,7 +184,7 @@ def test_a_runner_that_is_too_old_for_our_options_is_judged_by_its_exit_code(
     project: Project,
 ) -> None:
     """mocha 1 ends at the first option that it does not know, without a word."""
-    refuses = "case \"$*\" in *--full-trace*) exit 1;; esac\nexit $(cat code)\n"
+    refuses = 'case "$*" in *--full-trace*) exit 1;; esac\nexit $(cat code)\n'
     project.write("node_modules/.bin/mocha", f"#!/bin/sh\n{refuses}").chmod(0o755)
     project.write("node_modules/mocha/package.json", '{"version": "1.21.5"}')
     project.write("code", "0")

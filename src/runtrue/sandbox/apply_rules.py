@@ -146,7 +146,8 @@ def _repository_violations(
     written: Iterable[str], entries: Iterable[str], top: Path
 ) -> Iterator[Violation]:
     for file, directory in repositories_made(written, entries, top).items():
-        message = f"is part of a repository, {shown(directory)}, whose settings git would obey"
+        name = visible_name(directory)
+        message = f"is part of a repository, {name}, whose settings git would obey"
         yield Violation(file=file, kind="repository", message=message)
 
 
@@ -161,7 +162,8 @@ def _attribute_violations(
     for file in changed:
         old = users.blob(before[file][1]) if file in before else ""
         if driver := programs.new_driver(old, users.blob(written[file]), macros):
-            message = f"names {shown(driver)}, for which your git is configured to run a program"
+            name = visible_name(driver)
+            message = f"names {name}, for which your git is configured to run a program"
             yield Violation(file=file, kind="attributes", message=message)
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 LINKED = Group("links", "Links in the way of what is mounted")
 
 
-def _replaced(arena: Arena, way: Path, target: str, **mounted: tuple[Path, ...]) -> None:
+def _replaced(arena: Arena, way: Path, target: str, **mounted: Any) -> None:
     """Put a link in the way of what is mounted; neither is it followed, nor a command started."""
     way.symlink_to(target)
     box = arena.isolation().box(
