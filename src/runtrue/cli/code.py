@@ -106,7 +106,7 @@ def code(
     """
     project = find_project(directory)
     must_be_text(str(project), requirement, file, agent or "", *checks, *tests)
-    confirm_trust(project)
+    confirm_trust(project, may_ask=not as_json)
     config = load_config(project)
     of_type = CodeType(code_type) if code_type else None
     task = plan_task(project, requirement, file, code_type=of_type, tests=tests)

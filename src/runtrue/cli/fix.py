@@ -69,7 +69,7 @@ def fix(
     must_be_text(str(project), agent or "", *checks)
     in_repository = repository_of(project) is not None
     ask = Apply.ASK if is_terminal() and not as_json else Apply.NO
-    confirm_trust(project)
+    confirm_trust(project, may_ask=not as_json)
     config = load_config(project)
     request = plan_fix(
         project,

@@ -67,7 +67,7 @@ def use(
     """
     project = find_project(directory)
     must_be_text(str(project), what, agent or "", model or "", profile or "")
-    confirm_trust(project)
+    confirm_trust(project, may_ask=not as_json)
     config = load_config(project)
     request = plan_use(
         project,

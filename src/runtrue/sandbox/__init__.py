@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         can_be_worktree,
         changes_since,
         content_at,
+        export_tree,
         fork_point,
         head_of,
         origin_of,
@@ -46,8 +47,8 @@ __all__ = lazy_exports(
         "judges": "is_judge is_test judges_of_command",
         "none": "UsersTree",
         "repository": (
-            "ask_staged can_be_worktree changes_since content_at fork_point head_of origin_of "
-            "repository_of resolve"
+            "ask_staged can_be_worktree changes_since content_at export_tree fork_point head_of "
+            "origin_of repository_of resolve"
         ),
         "sandbox": "GitSandbox",
     },

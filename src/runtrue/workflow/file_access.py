@@ -94,7 +94,7 @@ class FileAccess:
             private=(_real(registry.home.path), _real(home / ".runtrue")),
             granted=tuple(_real(path) for path in (*allowed_files(), *named)),
             agreed=tuple(map(_real, surroundings.agreed_files)),
-            any_file=surroundings.any_file,
+            any_file=surroundings.agrees,
         )
 
     def resolve(self, path: Path) -> Path:
