@@ -8,6 +8,7 @@ import click
 
 from runtrue.cli import options
 from runtrue.cli.runner import run_and_show
+from runtrue.cli.trust import OF_WORKFLOWS, confirm_trust
 from runtrue.errors import UsageError
 from runtrue.flow import Journal
 from runtrue.home import Home
@@ -60,6 +61,7 @@ def do(
     home = Home.find(Path.cwd())
     if name is not None:
         _must_be_free(home, name, force)
+    confirm_trust(Path.cwd(), sections=OF_WORKFLOWS, servers=True, may_ask=not as_json)
     with Journal(home.journal) as journal:
         run_id = start_task(
             journal,

@@ -35,14 +35,19 @@ if TYPE_CHECKING:
     from runtrue.workflow.inputs import InputError, prepare_inputs
     from runtrue.workflow.ir import Workflow, schema
     from runtrue.workflow.mcp import (
+        Catalog,
         HttpServer,
         StdioServer,
         ToolError,
         ToolInfo,
         add_server,
+        must_be_free,
         remove_server,
+        servers_request,
+        untrusted,
     )
     from runtrue.workflow.node import Interface, Result, WorkflowNode, describe_type
+    from runtrue.workflow.path_syntax import Every, PathStep
     from runtrue.workflow.paths import Missing, Path, PathSyntaxError, opened, parse_path
     from runtrue.workflow.references import Reference
     from runtrue.workflow.registry import Registry
@@ -76,8 +81,12 @@ __all__ = lazy_exports(
         "file_access": "FileAccess RefusedFile locate",
         "inputs": "InputError prepare_inputs",
         "ir": "Workflow schema",
-        "mcp": "HttpServer StdioServer ToolError ToolInfo add_server remove_server",
+        "mcp": (
+            "Catalog HttpServer StdioServer ToolError ToolInfo add_server must_be_free "
+            "remove_server servers_request untrusted"
+        ),
         "node": "Interface Result WorkflowNode describe_type",
+        "path_syntax": "Every PathStep",
         "paths": "Missing Path PathSyntaxError opened parse_path",
         "references": "Reference",
         "registry": "Registry",

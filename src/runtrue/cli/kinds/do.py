@@ -11,10 +11,11 @@ from typing import Any
 import click
 import msgspec
 
+from runtrue.cli.console import Styled, confirm, echo
 from runtrue.cli.kinds import RunKind
 from runtrue.cli.kinds.workflow import WorkflowNarrator, print_finding
 from runtrue.cli.progress import Display, Narrator
-from runtrue.cli.show import counted, is_terminal, printable
+from runtrue.cli.show import counted, is_terminal
 from runtrue.cli.values import print_value
 from runtrue.errors import RuntrueError, UsageError
 from runtrue.flow import (
@@ -72,11 +73,11 @@ def _offered(home: Home, report: TaskReport) -> str | None:
         return None
     name = free_name(home, report.name)
     try:
-        if not click.confirm(f"Save this workflow as {name!r}?", default=True, err=True):
+        if not confirm(f"Save this workflow as {name!r}?", default=True):
             return None
         WorkflowStore(home).save(name, report.workflow or {})
     except click.Abort:
-        click.echo(err=True)
+        echo(err=True)
         return None
     except RuntrueError as error:
         _say(f"not saved: {error}")
@@ -103,7 +104,7 @@ def _typed(value: Any) -> str:
 
 
 def _say(text: str) -> None:
-    click.echo(printable(text), err=True)
+    echo(text, err=True)
 
 
 def _about(missing: MissingInput) -> str:
@@ -312,8 +313,8 @@ class TaskKind(RunKind[TaskReport]):
             _say(f"  note: {note}")
         for server in report.silent_servers:
             _say(f"  the MCP server {server!r} could not be asked for its tools: runtrue mcp tools")
-        head = click.style(status, fg=_COLOURS.get(status, "red"), bold=True)
-        click.echo(f"{head}: {_summary(report)}", err=True)
+        head = Styled(status, fg=_COLOURS.get(status, "red"), bold=True)
+        echo(head, f": {_summary(report)}", err=True)
         if report.done and status != "passed":
             _say(f"  already done: {', '.join(report.done)}; a new run does it again")
         if status in ("failed", "running") and report.resumable:
@@ -322,13 +323,13 @@ class TaskKind(RunKind[TaskReport]):
     def print_details(self, report: TaskReport) -> None:
         """Every attempt: what was changed before it, and what was wrong."""
         for attempt in report.attempts:
-            click.secho(f"run {attempt.number}", bold=True)
+            echo(f"run {attempt.number}", bold=True)
             if attempt.fix:
-                click.echo(f"  changed by {attempt.fix.fixer}: {attempt.fix.description}")
+                echo(f"  changed by {attempt.fix.fixer}: {attempt.fix.description}")
             if attempt.passed:
-                click.secho("  ✓ nothing was wrong", fg="green")
+                echo("  ✓ nothing was wrong", fg="green")
             for finding in attempt.findings:
                 where = finding.location.symbol
-                click.secho(f"  ✗ {where}: {finding.message}", fg="red")
+                echo(f"  ✗ {where}: {finding.message}", fg="red")
         for reason in report.rejected:
-            click.echo(f"  not run: {reason}")
+            echo(f"  not run: {reason}")

@@ -102,16 +102,16 @@ class ComponentBrowsingNode(TaskStage):
     """Finds what a workflow can be made of: node types, and the tools of all MCP servers."""
 
     async def exec(self, task: str) -> Components:
-        """Ask every server for its tools, then let the generator pick."""
-        silent, interfaces = await asyncio.to_thread(self._browse)
+        """Ask servers that are new for their tools, then let the generator pick."""
+        silent, interfaces = await asyncio.to_thread(self._browse, task)
         selection = await self.context.generator.select(task, interfaces)
         wanted = set(selection.types)
         picked = tuple(interface for interface in interfaces if interface.type in wanted)
         return Components(interfaces=picked or interfaces, silent=silent, usage=selection.usage)
 
-    def _browse(self) -> tuple[tuple[str, ...], tuple[Interface, ...]]:
+    def _browse(self, task: str) -> tuple[tuple[str, ...], tuple[Interface, ...]]:
         registry = self.context.registry
-        silent = tuple(name for name in registry.servers if registry.catalog.tools(name) is None)
+        silent = registry.catalog.browse(task) if registry.servers else ()
         return silent, tuple(registry.interfaces())
 
     def post(self, shared: Shared, task: str, found: Components) -> None:

@@ -6,15 +6,13 @@ from collections.abc import Iterable, Mapping
 from functools import cached_property
 from typing import Any
 
+from runtrue.config import mcp_limits
 from runtrue.errors import NodeFailed, RuntimeValidationError
 from runtrue.workflow.context import Context
 from runtrue.workflow.effect import Effect, EffectKind
 from runtrue.workflow.fill import is_known, leaves
 from runtrue.workflow.mcp import Catalog, ToolError, ToolInfo
 from runtrue.workflow.node import Interface, Output, Result, WorkflowNode, describe_type, failure
-
-#: A call may take so many seconds, the start of its server included.
-CALL_SECONDS = 120.0
 
 #: Failures that say something of the workflow: an argument, a name or a field that is not there.
 _MISMATCHES = frozenset({"argument_mismatch", "output_mismatch", "unknown_tool", "unknown_server"})
@@ -86,7 +84,7 @@ class McpNode(WorkflowNode[dict[str, Any]]):
         sessions = context.sessions()
         try:
             result = await sessions.call(
-                self._tool.server, self._tool.name, params, timeout=CALL_SECONDS
+                self._tool.server, self._tool.name, params, timeout=mcp_limits().call
             )
         except ToolError as error:
             context.redactor.add(*sessions.secrets)
