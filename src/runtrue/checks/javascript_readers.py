@@ -13,7 +13,7 @@ from runtrue.checks.case import CaseReader, CaseResult
 from runtrue.checks.locations import locations_in, relative
 from runtrue.checks.reader import Call, Reading
 from runtrue.checks.signed_report import ReportKey, SignedReport
-from runtrue.loop import Finding, Location, Outcome, Workplace
+from runtrue.loop import Finding, JudgedBy, Location, Outcome, Workplace
 from runtrue.process import Ended
 
 #: Programs that measure the coverage of what they run, and their options for its raw data.
@@ -33,6 +33,8 @@ _OUTCOMES = {
 
 class JavascriptReader(CaseReader):
     """A runner with a JSON report, and with errors as V8 writes them."""
+
+    judged_by = JudgedBy.OWN_REPORTER
 
     report = ""
     coverage_report = "coverage-final.json"
@@ -176,6 +178,7 @@ class JestReader(JavascriptReader):
 class VitestReader(JestReader):
     """vitest."""
 
+    judged_by = JudgedBy.OUTPUT
     title = "vitest"
     report = "vitest.json"
     # Tests run in processes of their own, and the one that writes the report writes it last.

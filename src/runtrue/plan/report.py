@@ -20,6 +20,7 @@ from runtrue.loop import (
     Finding,
     Fix,
     History,
+    JudgedBy,
     Mode,
     Reason,
     Verdict,
@@ -90,6 +91,8 @@ class PlanVerdict:
     seconds: float = 0.0
     #: Files of the candidate that the validation wrote, though it was only to look.
     wrote: tuple[str, ...] = ()
+    #: What the verdict rests on: how far a candidate could forge it.
+    judged_by: JudgedBy | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -486,6 +489,7 @@ def _verdict(verdict: Verdict) -> PlanVerdict:
         exit_code=verdict.exit_code,
         seconds=round(verdict.seconds, 3),
         wrote=verdict.wrote,
+        judged_by=verdict.judged_by,
     )
 
 
