@@ -7,12 +7,14 @@ from types import ModuleType
 
 from tests.isolation import (
     test_files,
+    test_git,
     test_judge,
     test_judge_closure,
     test_judge_of_others,
     test_requests,
     test_secrets,
     test_self_running,
+    test_trust,
     test_what_people_see,
 )
 from tests.isolation.attack import LEVELS
@@ -47,8 +49,10 @@ def _of_all() -> Iterator[str]:
     for title, module in {
         "What runs by itself": test_self_running,
         "What leaves a sandbox": test_files,
+        "What git runs": test_git,
         "Requests of workflows": test_requests,
         "Secrets in what is kept": test_secrets,
+        "Files that a clone or another user left": test_trust,
     }.items():
         yield from _listed(title, "At every level", _sentences(module))
 

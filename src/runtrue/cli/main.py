@@ -7,6 +7,7 @@ import os
 import sys
 import warnings
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import click
@@ -52,6 +53,10 @@ COMMANDS = {
     "delete": ("runtrue.cli.workflows:delete", "Delete a saved workflow."),
     "node": ("runtrue.cli.node:node", "List, show and try the types of nodes."),
     "mcp": ("runtrue.cli.mcp:mcp", "Add, list and look into MCP servers."),
+    "trust": (
+        "runtrue.cli.trust:trust",
+        "Say yes to what a project brings along: servers, weaker isolation, agents, hosts.",
+    ),
     "secret": (
         "runtrue.cli.secret:secret",
         "Keep, list and delete secrets: tokens, keys and passwords.",
@@ -127,6 +132,22 @@ def cli(ctx: click.Context) -> None:
     """
     if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
         ctx.color = False
+    if not ctx.resilient_parsing:
+        _close_home()
+
+
+def _close_home() -> None:
+    """Close the home to others, and say so; say which nearer one does not count."""
+    from runtrue.home import Home
+
+    try:
+        home = Home.find(Path.cwd())
+    except (RuntrueError, OSError):
+        return  # a command that needs it says what is wrong
+    for sentence in home.passed_over:
+        echo(f"runtrue: {sentence}", err=True)
+    if home.path in home.close_to_others():
+        echo(f"runtrue: others could look into {home.path}; now only you can (mode 0700)", err=True)
 
 
 def main() -> None:

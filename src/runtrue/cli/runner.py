@@ -232,8 +232,7 @@ def _ask_here(journal: Journal, home: Home, run: RunRow, *, as_json: bool) -> bo
         return False
     kind_of(run).print_offer(report_of_run(journal, home, run), question)
     try:
-        asks = "Go on with this fix" if run.kind == "plan" else "Apply these changes"
-        answer = _answer_here(asks, question.question.get("alternatives") or 0)
+        answer = _answer_here(kind_of(run).asks, question.question.get("alternatives") or 0)
     except click.Abort:
         echo(err=True)
         return False

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import msgspec
 
+from runtrue.atomic_file import private_file
 from runtrue.cli.console import echo
 from runtrue.cli.judge import GateOptions, Obstructed, change_of, judge, judging_config, plan
 from runtrue.cli.project import find_project
@@ -53,7 +54,7 @@ def answer_stop(path: Path | None, asked: GateOptions) -> int:
         home = Home.find(project)
         change = change_of(project, asked)
         try:
-            request = plan(project, judging_config(project, change), asked, change)
+            request = plan(project, judging_config(project, change, asked), asked, change)
         except Obstructed as error:
             return _obstruct(error, home, project, stop)
         if isinstance(request, str):
@@ -95,7 +96,7 @@ def _obstruct(error: Obstructed, home: Home, project: Path, stop: Stop) -> int:
     if lets_go(frozenset({sentence}), [frozenset({one}) for one in earlier]):
         return _COMPLAIN
     try:
-        file.parent.mkdir(parents=True, exist_ok=True)
+        private_file(file)
         file.write_bytes(msgspec.json.encode([*earlier, sentence]))
     except OSError:
         # What cannot be kept could hold it back for ever.

@@ -58,7 +58,8 @@ def check(workflow: str, as_json: bool) -> int:
     home = Home.find(Path.cwd())
     try:
         loaded = load_workflow(workflow, home=home)
-        problems = validate_workflow(loaded, registry=Registry(home, Path.cwd()))
+        registry = Registry(home, Path.cwd(), only_looks=True)
+        problems = validate_workflow(loaded, registry=registry)
     except InvalidWorkflow as error:
         problems = error.problems
     if as_json:
@@ -106,7 +107,7 @@ def save(
         loaded, proposed = load_workflow(file), file.stem
     else:
         loaded, proposed = _made_in(home, str(run_id))
-    checked(loaded, Registry(home, Path.cwd()))
+    checked(loaded, Registry(home, Path.cwd(), only_looks=True))
     name = proposed if name is None else name
     path = WorkflowStore(home).save(name, dict(loaded), replace=force)
     if as_json:
@@ -188,7 +189,7 @@ def show(workflow: str, as_json: bool) -> int:
     if as_json:
         print_json({"name": loaded.name, "path": str(loaded.path), "workflow": loaded})
         return 0
-    checked(loaded, Registry.here())
+    checked(loaded, Registry.here(only_looks=True))
     echo(loaded.name, bold=True)
     if loaded.get("description"):
         echo(f"  {loaded['description']}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import shlex
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -17,8 +17,17 @@ from runtrue.cli.kinds.workflow import WorkflowNarrator, print_finding
 from runtrue.cli.progress import Display, Narrator
 from runtrue.cli.show import counted, is_terminal
 from runtrue.cli.values import print_value
-from runtrue.errors import RuntrueError
-from runtrue.flow import Event, Journal, NodeStarted, RunRow, RunState, Segment, replay
+from runtrue.errors import RuntrueError, UsageError
+from runtrue.flow import (
+    Event,
+    Journal,
+    NodeStarted,
+    Question,
+    RunRow,
+    RunState,
+    Segment,
+    replay,
+)
 from runtrue.home import Home
 from runtrue.loop import AttemptStarted
 from runtrue.planner import (
@@ -35,6 +44,7 @@ from runtrue.planner import (
     TaskReport,
     WorkflowEvent,
     WorkflowMade,
+    is_dry_run,
     prepare_task,
     report_of,
     save_task,
@@ -50,7 +60,7 @@ _DOING = {
     "workflow_generator": "planning",
     "workflow_run": "running",
 }
-_COLOURS = {"passed": "green", "running": "yellow"}
+_COLOURS = {"passed": "green", "running": "yellow", "waiting": "yellow"}
 
 
 def _events(journal: Journal, run: RunRow) -> list[Event]:
@@ -115,6 +125,23 @@ def _print_candidates(doubt: Doubt) -> None:
         _say(f"    {candidate.text:<{width}}  {candidate.confidence:4.0%}{sample}")
 
 
+def _print_effects(title: str, effects: Iterable[str]) -> None:
+    _say(title)
+    for effect in effects:
+        _say(f"  {effect}")
+
+
+def _print_plan(report: TaskReport) -> None:
+    """Print a workflow that was not run on stdout, and what it would do on stderr."""
+    print_value(report.workflow or {})
+    agreed = {None: "would be asked for", "task": "the task names it", "yes": "agreed by --yes"}
+    for effect in report.effects:
+        who = "" if report.found else f" ({agreed.get(effect.agreed, 'agreed')})"
+        _say(f"  {effect.node}: {effect.text}{who}")
+    if not report.effects:
+        _say("  nothing outside of the run")
+
+
 def _summary(report: TaskReport) -> str:
     runs = len(report.attempts)
     cost = report.cost
@@ -127,6 +154,10 @@ def _summary(report: TaskReport) -> str:
         spent.append(f"{asked}{price}")
     fixes = sum(attempt.fix is not None for attempt in report.attempts)
     after = f" after {counted(fixes, 'fix')}" if fixes else ""
+    if report.dry_run and report.status == "passed":
+        return "planned, and nothing was called"
+    if report.status == "waiting":
+        return "the plan does more than the task says"
     what = f"the saved workflow {report.name}" if report.found else "the task"
     done = "is done" if report.status == "passed" else "is not done"
     if report.found:
@@ -192,6 +223,7 @@ class TaskKind(RunKind[TaskReport]):
 
     report_type = TaskReport
     narrator = TaskNarrator
+    asks = "Go ahead"
 
     def prepare(
         self, run: RunRow, home: Home, secrets: Mapping[str, Any], *, force: bool
@@ -204,7 +236,7 @@ class TaskKind(RunKind[TaskReport]):
         """The report of a run that is not over, out of its replayed steps."""
         segment = prepare_task(run, home, _events(journal, run))
         asyncio.run(replay(segment.work, journal.load(run.id)))
-        report = report_of(run, segment.state, run.state)
+        report = report_of(run, segment.state, run.state, dry_run=is_dry_run(run))
         can_go_on = run.state is RunState.FAILED
         return replace(report, error=report.error or run.error, resumable=can_go_on)
 
@@ -219,9 +251,32 @@ class TaskKind(RunKind[TaskReport]):
         """The usual one, unless the workflow was to be saved and could not be."""
         return 1 if report.save_error else super().exit_code(run, report)
 
+    def answer(
+        self, journal: Journal, home: Home, run: RunRow, said: str | None, *, can_ask: bool
+    ) -> Any:
+        """Return yes or no: nothing else answers whether a person agrees to effects."""
+        if said is None:
+            return None
+        answer = {"y": "yes", "n": "no"}.get(said.strip().lower(), said.strip().lower())
+        if answer not in ("yes", "no"):
+            raise UsageError(
+                f"run {run.id} asks whether to go ahead: give --answer yes or --answer no"
+            )
+        return answer
+
+    def print_question(self, run_id: str, question: Question | None) -> None:
+        """Print what a waiting run would do, and how to agree."""
+        _print_effects("it would:", question.question["effects"] if question else ())
+        _say(f"  agree: runtrue runs resume {run_id} --answer yes")
+        _say(f"  decline: runtrue runs resume {run_id} --answer no")
+
+    def print_offer(self, report: TaskReport, question: Question) -> None:
+        """Print the effects that a yes would agree to."""
+        _print_effects("The task does not say to:", question.question["effects"])
+
     def conclude(self, home: Home, report: TaskReport) -> None:
         """Print how to run the workflow again, or to save it; ask a person at a terminal."""
-        if report.status != "passed":
+        if report.status != "passed" or report.dry_run:
             return
         if report.save_error:
             _say(f"not saved: {report.save_error}")
@@ -240,7 +295,9 @@ class TaskKind(RunKind[TaskReport]):
     def print_report(self, report: TaskReport, *, asked: bool = False) -> None:
         """The result on stdout, so that it can be piped; everything about the run on stderr."""
         status = report.status
-        if status == "passed":
+        if report.dry_run and status == "passed":
+            _print_plan(report)
+        elif status == "passed":
             print_value(report.result)
         for finding in report.findings:
             print_finding(finding)

@@ -113,6 +113,7 @@ class PlanKind(RunKind[PlanReport]):
 
     report_type = PlanReport
     narrator = PlanNarrator
+    asks = "Go on with this fix"
 
     def prepare(
         self, run: RunRow, home: Home, secrets: Mapping[str, Any], *, force: bool
