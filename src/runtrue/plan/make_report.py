@@ -184,6 +184,7 @@ def _verdict(verdict: Verdict) -> PlanVerdict:
         exit_code=verdict.exit_code,
         seconds=round(verdict.seconds, 3),
         wrote=verdict.wrote,
+        judged_by=verdict.judged_by,
     )
 
 
