@@ -7,10 +7,12 @@ from types import ModuleType
 
 from tests.isolation import (
     test_files,
+    test_git,
     test_judge,
     test_judge_of_others,
     test_requests,
     test_secrets,
+    test_trust,
 )
 from tests.isolation.attack import LEVELS
 from tests.isolation.attacks import GROUPS, NEED_NAMESPACES
@@ -39,8 +41,10 @@ def _of_all() -> Iterator[str]:
     yield from _listed("The judge", "A wrong candidate does not pass by", [*judge, *others])
     for title, module in {
         "What leaves a sandbox": test_files,
+        "What git runs": test_git,
         "Requests of workflows": test_requests,
         "Secrets in what is kept": test_secrets,
+        "Files that a clone or another user left": test_trust,
     }.items():
         yield from _listed(title, "At every level", _sentences(module))
 

@@ -89,6 +89,10 @@ class Reader:
         self.is_shell = is_shell
         self.run_options = options
 
+    def can_select(self) -> bool:
+        """Return whether the tool can run just the tests that the options name."""
+        return False
+
     def prepare(self, argv: Sequence[str], environment: Mapping[str, str], scratch: Path) -> Call:
         """Return the command to run, with `scratch` for its report."""
         return Call(argv=tuple(argv), environment=dict(environment))

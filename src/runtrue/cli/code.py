@@ -12,6 +12,7 @@ from runtrue.cli import options
 from runtrue.cli.project import find_project, must_be_text
 from runtrue.cli.runner import run_and_show
 from runtrue.cli.show import is_terminal
+from runtrue.cli.trust import confirm_trust
 from runtrue.code import (
     Apply,
     CodeRequest,
@@ -105,6 +106,7 @@ def code(
     """
     project = find_project(directory)
     must_be_text(str(project), requirement, file, agent or "", *checks, *tests)
+    confirm_trust(project, may_ask=not as_json)
     config = load_config(project)
     of_type = CodeType(code_type) if code_type else None
     task = plan_task(project, requirement, file, code_type=of_type, tests=tests)

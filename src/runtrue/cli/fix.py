@@ -57,6 +57,7 @@ def fix(
     from runtrue.cli.project import find_project, must_be_text
     from runtrue.cli.runner import run_and_show
     from runtrue.cli.show import is_terminal
+    from runtrue.cli.trust import confirm_trust
     from runtrue.code import Apply, plan_fix, start_run
     from runtrue.config import load_config
     from runtrue.flow import Journal
@@ -68,6 +69,7 @@ def fix(
     must_be_text(str(project), agent or "", *checks)
     in_repository = repository_of(project) is not None
     ask = Apply.ASK if is_terminal() and not as_json else Apply.NO
+    confirm_trust(project, may_ask=not as_json)
     config = load_config(project)
     request = plan_fix(
         project,

@@ -14,6 +14,7 @@ from runtrue.cli.project import find_project, must_be_text
 from runtrue.cli.runner import run_and_show
 from runtrue.cli.runs import end_run
 from runtrue.cli.show import print_json
+from runtrue.cli.trust import confirm_trust
 from runtrue.config import load_config
 from runtrue.flow import Journal
 from runtrue.home import Home
@@ -66,6 +67,7 @@ def use(
     """
     project = find_project(directory)
     must_be_text(str(project), what, agent or "", model or "", profile or "")
+    confirm_trust(project, may_ask=not as_json)
     config = load_config(project)
     request = plan_use(
         project,

@@ -296,7 +296,7 @@ def _plan(
     autofix = AutofixCommands.of(
         {name: (check.command, check.fix) for name, check in chosen.items()},
         asked=[name for name, check in chosen.items() if check.known is Known.FIX],
-    )
+    ).in_directories({name: check.directory for name, check in chosen.items()})
     return CodeRequest(
         kind=kind,
         workflow_id=str(uuid.uuid4()),

@@ -44,8 +44,8 @@ class Check(Protocol):
 class Adjustable(Protocol):
     """A check of named cases that can be run for some of them, and with other limits."""
 
-    def select(self, cases: Iterable[str]) -> Check | None:
-        """The same check for some of its cases alone; None if they cannot be selected."""
+    def select(self, cases: Iterable[str], workplace: Workplace) -> Check | None:
+        """The same check for some of its cases alone; None if they cannot be selected there."""
         ...
 
     def limited_by(self, baseline: Verdict) -> Check:

@@ -72,7 +72,9 @@ def plan_use(
         configured = replace(configured, answer_within=None)
     used = _limited(own, file, configured)
     validations = _validations(project, config, file)
-    autofix = AutofixCommands.of({each.name: (each.command, each.fix) for each in validations})
+    commands = {each.name: (each.command, each.fix) for each in validations}
+    directories = {each.name: each.directory for each in validations}
+    autofix = AutofixCommands.of(commands).in_directories(directories)
     return PlanRequest(
         project=str(project),
         instruction=file.instruction,

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from runtrue.sandbox.apply_rules import RefusedFiles, is_git, leads_outside
     from runtrue.sandbox.base import TreeSandbox
     from runtrue.sandbox.environment import allowed, search_path, secret_variables
+    from runtrue.sandbox.git_command import ForeignRepository, run_git
     from runtrue.sandbox.isolation import (
         Isolation,
         IsolationRecord,
@@ -17,15 +18,19 @@ if TYPE_CHECKING:
         git_paths,
         missing,
         unavailable,
+        weaknesses,
     )
     from runtrue.sandbox.judges import is_judge, is_test, judges_of_command
     from runtrue.sandbox.none import UsersTree
     from runtrue.sandbox.repository import (
+        ask_staged,
         can_be_worktree,
         changes_since,
         content_at,
+        export_tree,
         fork_point,
         head_of,
+        origin_of,
         repository_of,
         resolve,
     )
@@ -37,11 +42,13 @@ __all__ = lazy_exports(
         "apply_rules": "RefusedFiles is_git leads_outside",
         "base": "TreeSandbox",
         "environment": "allowed search_path secret_variables",
-        "isolation": "Isolation IsolationRecord Level git_paths missing unavailable",
+        "git_command": "ForeignRepository run_git",
+        "isolation": "Isolation IsolationRecord Level git_paths missing unavailable weaknesses",
         "judges": "is_judge is_test judges_of_command",
         "none": "UsersTree",
         "repository": (
-            "can_be_worktree changes_since content_at fork_point head_of repository_of resolve"
+            "ask_staged can_be_worktree changes_since content_at export_tree fork_point head_of "
+            "origin_of repository_of resolve"
         ),
         "sandbox": "GitSandbox",
     },

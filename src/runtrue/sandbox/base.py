@@ -12,6 +12,7 @@ from pathlib import Path
 
 import msgspec
 
+from runtrue.atomic_file import private_file
 from runtrue.confinement import Confinement
 from runtrue.errors import SandboxError
 from runtrue.loop import Workplace
@@ -24,9 +25,10 @@ from runtrue.sandbox.environment import (
     search_path,
 )
 from runtrue.sandbox.extras import Extras
-from runtrue.sandbox.git import Tree, mark_of, remove, run_git
+from runtrue.sandbox.git import Tree, mark_of, remove
 from runtrue.sandbox.isolation import Isolation
 from runtrue.sandbox.judges import is_judge, is_test
+from runtrue.sandbox.store import make_store
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -207,7 +209,7 @@ class TreeSandbox(ABC):
         self.restore(candidate)
         diff = self.diff(candidate)
         if diff:
-            patch.parent.mkdir(parents=True, exist_ok=True)
+            private_file(patch)
             patch.write_text(diff, encoding="utf-8", errors="surrogateescape")
         return diff.encode("utf-8", "replace").decode()
 
@@ -236,7 +238,11 @@ class TreeSandbox(ABC):
             write=(self.directory, self._scratch, *map(Path, self._info.extras.caches)),
             read=map(Path, self._info.shown),
             private=self._private,
+            afterwards=self._after_command,
         )
+
+    def _after_command(self) -> None:  # noqa: B027 - most have nothing to do
+        """Remove what a command must not leave where it ran."""
 
     def _inside(self, top: Path) -> Path:
         """Return the project in the sandbox, which may contain more than the project."""
@@ -275,14 +281,9 @@ class TreeSandbox(ABC):
         excluded = (sandboxes.relative_to(top).as_posix(),) if inside else ()
         return Tree(top, git_dir, self._home / index, excluded)
 
-    def _make_store(self) -> Path:
-        """Make a repository for the candidates alone, which stores bytes unchanged."""
-        git_dir = self._home / "git"
-        run_git("init", "--quiet", "--bare", str(git_dir), cwd=self._home)
-        # No attribute of the project's may rewrite line ends.
-        (git_dir / "info").mkdir(exist_ok=True)
-        (git_dir / "info" / "attributes").write_text("* -text -filter -ident\n")
-        return git_dir
+    def _make_store(self, repository: Path | None) -> Path:
+        """Make a store for the candidates alone, which borrows the objects of a repository."""
+        return make_store(self._home / "git", self._project, repository)
 
     def _finish_open(
         self, users: Tree, base: str, files: Path, extras: Extras, shown: Iterable[str]

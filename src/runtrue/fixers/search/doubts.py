@@ -16,6 +16,7 @@ from typing import Any
 
 from runtrue.fixers.search.edit import Edit, splice
 from runtrue.fixers.search.evidence import Failure
+from runtrue.fixers.search.messages import Sign
 from runtrue.fixers.search.program import Program
 
 DROPS_A_CHECK = "it drops a check"
@@ -73,7 +74,7 @@ def doubted(
     failures: Sequence[Failure],
 ) -> Iterator[Edit]:
     """Yield the edits, with a doubt where they only get a check out of the way."""
-    missed = any("DID NOT RAISE" in one.message or "not raised" in one.message for one in failures)
+    missed = any(one.says(Sign.NOT_RAISED) for one in failures)
     for edit in edits:
         if edit.doubt is None and any(_is_gone(program, edit, one, missed) for one in guards):
             yield replace(edit, doubt=DROPS_A_CHECK)

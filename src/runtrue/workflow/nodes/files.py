@@ -21,7 +21,9 @@ from msgspec import Meta
 from runtrue.documents import closest
 from runtrue.errors import NodeFailed, RuntimeValidationError
 from runtrue.loop import Fault, fault_of_exception
+from runtrue.workflow.effect import Effect, EffectKind
 from runtrue.workflow.file_access import RefusedFile, locate, opened_directory
+from runtrue.workflow.fill import is_known
 from runtrue.workflow.node import Pointer, Result, WorkflowNode, failure
 
 if TYPE_CHECKING:
@@ -75,6 +77,11 @@ class ReadFileNode(WorkflowNode[ReadFile]):
         """False: reading changes nothing."""
         return False
 
+    def effects(self, params: Mapping[str, Any]) -> Iterable[Effect]:
+        """Yield the file that is read."""
+        path = params.get("file_path", "")
+        yield Effect(kind=EffectKind.READ, target=str(path), known=is_known(path), reads=True)
+
 
 @dataclass(frozen=True, slots=True)
 class WriteFile:
@@ -122,6 +129,12 @@ class WriteFileNode(WorkflowNode[WriteFile]):
     def has_side_effect(self, params: Mapping[str, Any]) -> bool:
         """True for appending: replacing a file twice is the same as once."""
         return params.get("append", False) is not False
+
+    def effects(self, params: Mapping[str, Any]) -> Iterable[Effect]:
+        """Yield the file that is written."""
+        path = params.get("file_path", "")
+        method = "append to" if self.has_side_effect(params) else "write"
+        yield Effect(kind=EffectKind.WRITE, target=str(path), method=method, known=is_known(path))
 
 
 # -- paths --------------------------------------------------------------------------------------

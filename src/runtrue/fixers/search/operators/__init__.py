@@ -10,6 +10,7 @@ from runtrue.fixers.search.operators import (
     transforms,
     type_tests,
 )
+from runtrue.fixers.search.operators.rules import Rule
 from runtrue.fixers.search.operators.seam import EditSite, Operator
 
 #: All operators; the order is that of equals in the search.
@@ -23,5 +24,7 @@ POINTED: tuple[Operator, ...] = (
 )
 #: What each kind of edit is, by its name.
 KINDS: dict[str, str] = {**expressions.KINDS, **statements.KINDS}
+#: The operators that are data: the docs list them.
+RULES = tuple(one for one in expressions.ALL if isinstance(one, Rule))
 
-__all__ = ["KINDS", "OPERATORS", "POINTED", "EditSite", "Operator"]
+__all__ = ["KINDS", "OPERATORS", "POINTED", "RULES", "EditSite", "Operator"]

@@ -22,7 +22,7 @@ from runtrue.fixers.search.operators.layout import (
 )
 from runtrue.fixers.search.operators.nodes import walk
 from runtrue.fixers.search.operators.rules import replacements
-from runtrue.fixers.search.operators.seam import EditSite
+from runtrue.fixers.search.operators.seam import EditSite, Ways, edits
 from runtrue.fixers.search.program import Function, Program
 
 _TARGETS = (ast.Name, ast.Attribute, ast.Subscript)
@@ -104,11 +104,10 @@ def _copies(function: Function, name: str) -> list[tuple[str, float]]:
     return ways + [(f"{kind}({{}})", 1.2) for kind in sorted(kinds)]
 
 
-def keep(site: EditSite) -> Iterator[Edit]:
+@edits("keep")
+def keep(site: EditSite, node: ast.Expr) -> Ways:
     """A value that is made and thrown away, assigned to what it was made of."""
-    node, program = site.node, site.program
-    if not isinstance(node, ast.Expr):
-        return
+    program = site.program
     value = node.value
     text = written(program, value)
     if isinstance(value, ast.Call):
@@ -117,12 +116,12 @@ def keep(site: EditSite) -> Iterator[Edit]:
             plain = 1.0 if func.attr in _RETURN_NEW else 3.0
             if func.attr not in _IN_PLACE:
                 aim = program.source(func.value)
-                yield program.replace("keep", node, f"{aim} = {text}", unlikely=plain)
+                yield f"{aim} = {text}", plain
         for n, one in enumerate(value.args[:2]):
             if isinstance(one, ast.Name | ast.Attribute | ast.Subscript):
                 plain = 1.0 if isinstance(func, ast.Name) and func.id in _BUILDERS else 3.0
                 aim = program.source(one)
-                yield program.replace("keep", node, f"{aim} = {text}", unlikely=plain + n)
+                yield f"{aim} = {text}", plain + n
     elif isinstance(value, ast.Compare) and isinstance(value.ops[0], ast.Eq):
         if isinstance(value.left, _TARGETS):
             start, end = program.span(value.left)[1], program.span(value.comparators[0])[0]
@@ -133,39 +132,41 @@ def keep(site: EditSite) -> Iterator[Edit]:
         yield from replacements(site, "keep", node, _CONVERTED, x=text)
     elif isinstance(value, ast.BinOp) and isinstance(value.left, _TARGETS):
         aim = program.source(value.left)
-        yield program.replace("keep", node, f"{aim} = {text}", unlikely=1.5)
+        yield f"{aim} = {text}", 1.5
 
 
-def in_place(site: EditSite) -> Iterator[Edit]:
+@edits("in_place")
+def in_place(site: EditSite, node: ast.Assign | ast.Return) -> Ways:
     """Do not assign or return the None that a method working in place gives."""
-    node, program = site.node, site.program
-    if not isinstance(node, ast.Assign | ast.Return) or not isinstance(node.value, ast.Call):
+    program = site.program
+    if not isinstance(node.value, ast.Call):
         return
     func = node.value.func
     if not isinstance(func, ast.Attribute) or func.attr not in _IN_PLACE:
         return
     call, owner = program.source(node.value), program.source(func.value)
     if isinstance(node, ast.Assign):
-        yield program.replace("in_place", node, call)
+        yield call, 1.0
         if free(program, node) and len(node.targets) == 1:
             aim = program.source(node.targets[0])
             if aim != owner:
                 indent = program.indent_of(node.lineno)
-                yield program.replace("in_place", node, f"{call}\n{indent}{aim} = {owner}")
+                yield f"{call}\n{indent}{aim} = {owner}", 1.0
     elif free(program, node):
         indent = program.indent_of(node.lineno)
-        yield program.replace("in_place", node, f"{call}\n{indent}return {owner}")
+        yield f"{call}\n{indent}return {owner}", 1.0
     if func.attr in ("sort", "reverse"):
         fresh = "sorted" if func.attr == "sort" else "reversed"
         inside = ", ".join([owner, *(program.source(one) for one in node.value.keywords)])
         text = f"{fresh}({inside})" if fresh == "sorted" else f"{owner}[::-1]"
-        yield program.replace("in_place", node.value, text, unlikely=1.2)
+        yield node.value, text, 1.2
 
 
-def count_on(site: EditSite) -> Iterator[Edit]:
+@edits("count_on")
+def count_on(site: EditSite, node: ast.While) -> Ways:
     """`i += 1` at the end of a loop that waits for `i` to change."""
-    node, program = site.node, site.program
-    if not isinstance(node, ast.While) or not free(program, node):
+    program = site.program
+    if not free(program, node):
         return
     last = node.body[-1]
     if not free(program, last):
@@ -177,13 +178,12 @@ def count_on(site: EditSite) -> Iterator[Edit]:
             yield line_after(program, "count_on", last, where, text, unlikely=1.5 + n)
 
 
-def declare(site: EditSite) -> Iterator[Edit]:
+@edits("declare")
+def declare(site: EditSite, node: ast.Assign | ast.AugAssign) -> Ways:
     """`global` or `nonlocal` for a name that is assigned here and meant outside."""
-    node, program = site.node, site.program
-    if not isinstance(node, ast.Assign | ast.AugAssign):
-        return
+    program = site.program
     targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-    function = program.function_of(node)
+    function = site.function
     if function is None or not free(program, first_of(function)):
         return
     given = {one.arg for one in walk(function.args, ast.arg)}
@@ -204,12 +204,11 @@ def declare(site: EditSite) -> Iterator[Edit]:
             yield program.edit("declare", node, f"`{line.text.strip()}`", line, unlikely=sure)
 
 
-def begin(site: EditSite) -> Iterator[Edit]:
+@edits("begin")
+def begin(site: EditSite, node: ast.Name) -> Ways:
     """A beginning for a variable that has none where it is first used."""
-    node, program = site.node, site.program
-    if not isinstance(node, ast.Name):
-        return
-    function = program.function_of(node)
+    program = site.program
+    function = site.function
     unbound = any(
         one.name in (None, node.id) and node.id in one.message
         for one in raised(site, "UnboundLocalError")

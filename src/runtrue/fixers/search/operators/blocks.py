@@ -23,7 +23,7 @@ from runtrue.fixers.search.operators.layout import (
     without,
 )
 from runtrue.fixers.search.operators.nodes import walk
-from runtrue.fixers.search.operators.seam import EditSite
+from runtrue.fixers.search.operators.seam import EditSite, Ways, edits
 from runtrue.fixers.search.program import Program
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
@@ -32,10 +32,11 @@ _NESTING = (*LOOPS, ast.If, ast.With, ast.AsyncWith, ast.Try)
 _LONGEST_BORROWED = 120
 
 
-def delete(site: EditSite) -> Iterator[Edit]:
+@edits("delete")
+def delete(site: EditSite, node: ast.stmt) -> Ways:
     """Take a statement out."""
-    node, program = site.node, site.program
-    if not isinstance(node, ast.stmt) or isinstance(node, (*_DEFINITIONS, ast.Pass)):
+    program = site.program
+    if isinstance(node, (*_DEFINITIONS, ast.Pass)):
         return
     if is_docstring(node) or is_elif(program, node):
         return
@@ -52,10 +53,11 @@ def delete(site: EditSite) -> Iterator[Edit]:
         )
 
 
-def unwrap(site: EditSite) -> Iterator[Edit]:
+@edits("unconditional")
+def unwrap(site: EditSite, node: ast.If | ast.Try | ast.With) -> Ways:
     """Do what an `if`, a loop or a `try` does only sometimes; or only its other branch."""
-    node, program = site.node, site.program
-    if not isinstance(node, ast.If | ast.Try | ast.With) or not free(program, node) or rigid(node):
+    program = site.program
+    if not free(program, node) or rigid(node):
         return
     start, end = program.line_span(node)
     indent = program.indent_of(node.lineno)
@@ -121,10 +123,11 @@ def borrow(site: EditSite) -> Iterator[Edit]:
             )
 
 
-def swap(site: EditSite) -> Iterator[Edit]:
+@edits("move")
+def swap(site: EditSite, node: ast.stmt) -> Ways:
     """Two statements that follow each other, the other way round."""
-    node, program = site.node, site.program
-    if not isinstance(node, ast.stmt) or isinstance(node, (*_DEFINITIONS, *ENDS)):
+    program = site.program
+    if isinstance(node, (*_DEFINITIONS, *ENDS)):
         return
     if not free(program, node):
         return
@@ -167,10 +170,11 @@ def swap(site: EditSite) -> Iterator[Edit]:
             )
 
 
-def move_out(site: EditSite) -> Iterator[Edit]:
+@edits("move_out")
+def move_out(site: EditSite, node: ast.stmt) -> Ways:
     """The last statements of a block, behind the block; the first one, before it."""
-    node, program = site.node, site.program
-    if not isinstance(node, ast.stmt) or not free(program, node):
+    program = site.program
+    if not free(program, node):
         return
     block = program.block_of(node)
     at = block.index(node)
@@ -221,10 +225,11 @@ def _out(program: Program, first: ast.stmt, last: ast.stmt, *, before_it: bool) 
         )
 
 
-def move_in(site: EditSite) -> Iterator[Edit]:
+@edits("move_in")
+def move_in(site: EditSite, node: ast.stmt) -> Ways:
     """A statement into the block that ends before it, or begins behind it."""
-    node, program = site.node, site.program
-    if not isinstance(node, ast.stmt) or not free(program, node) or rigid(node):
+    program = site.program
+    if not free(program, node) or rigid(node):
         return
     if isinstance(node, _DEFINITIONS) or is_docstring(node):
         return

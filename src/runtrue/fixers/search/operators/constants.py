@@ -14,7 +14,7 @@ from runtrue.fixers.search.operators.likeness import by_likeness
 from runtrue.fixers.search.operators.nodes import walk
 from runtrue.fixers.search.operators.precedence import UNARY, Code, rewrite
 from runtrue.fixers.search.operators.rules import replacements
-from runtrue.fixers.search.operators.seam import EditSite
+from runtrue.fixers.search.operators.seam import EditSite, Ways, edits
 
 _MOST_STRINGS = 6
 _MOST_NUMBERS = 6
@@ -116,15 +116,13 @@ def _in_style_of(old: str, value: int | float) -> str:
     return f"{value:_}" if "_" in old and isinstance(value, int) else repr(value)
 
 
-def truth(site: EditSite) -> Iterator[Edit]:
+@edits("constant")
+def truth(site: EditSite, node: ast.Constant) -> Ways:
     """`True` for `False`, and what may stand for nothing."""
-    program, node = site.program, site.node
-    if not isinstance(node, ast.Constant):
-        return
-    if isinstance(program.parents.get(node), ast.Expr | ast.JoinedStr):
+    if isinstance(site.parent, ast.Expr | ast.JoinedStr):
         return
     if isinstance(node.value, bool):
-        yield program.replace("constant", node, str(not node.value))
+        yield str(not node.value), 1.0
         yield from replacements(site, "constant", node, _FOR_TRUTH)
     elif node.value is None:
         yield from replacements(site, "constant", node, _FOR_NONE)

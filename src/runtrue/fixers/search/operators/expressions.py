@@ -88,7 +88,8 @@ KINDS: dict[str, str] = {
 
 # What may differ between two texts that are the same program.
 _SPELLING = re.compile(r"""[\s()"']""")
-_ALL: tuple[Operator, ...] = (
+#: The operators of expressions, in the order of equals.
+ALL: tuple[Operator, ...] = (
     # First: others may propose the same, without knowing that it gives what is expected.
     *TRANSFORMS,
     *OPERATIONS,
@@ -120,7 +121,7 @@ def expressions(site: EditSite) -> Iterator[Edit]:
     if around is not None and not _is_placed(program, node):
         return
     seen: set[object] = set()
-    for operator in _ALL:
+    for operator in ALL:
         for edit in operator(site):
             if edit.splices in seen or _changes_nothing(program, edit):
                 continue

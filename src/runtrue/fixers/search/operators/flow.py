@@ -26,20 +26,19 @@ from runtrue.fixers.search.operators.layout import (
     written,
 )
 from runtrue.fixers.search.operators.rules import replacements
-from runtrue.fixers.search.operators.seam import EditSite
+from runtrue.fixers.search.operators.seam import EditSite, Ways, edits
 from runtrue.fixers.search.program import Function, Program
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _MOST_NAMES = 8
 
 
-def jump(site: EditSite) -> Iterator[Edit]:
+@edits("jump")
+def jump(site: EditSite, node: ast.Break | ast.Continue | ast.Pass | ast.Return) -> Ways:
     """One of `break`, `continue`, `return` and `pass` for another."""
-    node, program = site.node, site.program
-    if not isinstance(node, ast.Break | ast.Continue | ast.Pass | ast.Return):
-        return
+    program = site.program
     loop = loop_of(program, node)
-    function = program.function_of(node)
+    function = site.function
     is_value = isinstance(node, ast.Return) and node.value is not None
     words = [*(("break", "continue") if loop else ()), "pass"]
     if function is not None and not is_value:
@@ -47,19 +46,20 @@ def jump(site: EditSite) -> Iterator[Edit]:
     own = program.source(node)
     for n, word in enumerate(dict.fromkeys(words)):
         if word != own:
-            yield program.replace("jump", node, word, unlikely=1.0 + 2.0 * is_value + 0.2 * n)
+            yield word, 1.0 + 2.0 * is_value + 0.2 * n
 
 
-def end_block(site: EditSite) -> Iterator[Edit]:
+@edits("end_block")
+def end_block(site: EditSite, node: ast.stmt) -> Ways:
     """`break`, `continue` or `return` at the end of a branch or a loop that has none."""
-    node, program = site.node, site.program
-    if not isinstance(node, ast.stmt) or isinstance(node, ENDS) or not free(program, node):
+    program = site.program
+    if isinstance(node, ENDS) or not free(program, node):
         return
     parent = program.parents[node]
     block = program.block_of(node)
     if block[-1] is not node or not isinstance(parent, ast.If | ast.For | ast.While | ast.Try):
         return
-    function = program.function_of(node)
+    function = site.function
     words: list[tuple[str, float]] = []
     if loop_of(program, node):
         words += [("break", 1.5), ("continue", 2.0)]
@@ -151,10 +151,11 @@ def _likely_results(site: EditSite, function: Function) -> list[str]:
     return list(dict.fromkeys(text for text in ordered if text != "None"))
 
 
-def keep_looking(site: EditSite) -> Iterator[Edit]:
+@edits("keep_looking")
+def keep_looking(site: EditSite, node: ast.Return) -> Ways:
     """A loop that gives its first answer whatever that is, made to go on until one holds."""
-    node, program = site.node, site.program
-    if not isinstance(node, ast.Return) or node.value is None or not free(program, node):
+    program = site.program
+    if node.value is None or not free(program, node):
         return
     loop = loop_of(program, node)
     if loop is None or loop is not program.parents[node] or rigid(node):
@@ -176,10 +177,11 @@ def keep_looking(site: EditSite) -> Iterator[Edit]:
         yield program.replace("keep_looking", node, text, says=f"`{given}` only {test[:-1]}")
 
 
-def finish(site: EditSite) -> Iterator[Edit]:
+@edits("finally")
+def finish(site: EditSite, node: ast.stmt) -> Ways:
     """Do what follows a context manager's `yield` also when the block raises."""
-    node, program = site.node, site.program
-    if not isinstance(node, ast.stmt) or not isinstance(program.parents.get(node), _FUNCTIONS):
+    program = site.program
+    if not isinstance(site.parent, _FUNCTIONS):
         return
     block = program.block_of(node)
     at = block.index(node)
@@ -198,10 +200,11 @@ def finish(site: EditSite) -> Iterator[Edit]:
     yield program.edit("finally", node, "`finally` behind the `yield`", Splice(start, end, text))
 
 
-def leave_with(site: EditSite) -> Iterator[Edit]:
+@edits("exit")
+def leave_with(site: EditSite, node: ast.Expr) -> Ways:
     """Use what a program's `main` returns as its exit code."""
-    node, program = site.node, site.program
-    if not isinstance(node, ast.Expr) or not isinstance(node.value, ast.Call):
+    program = site.program
+    if not isinstance(node.value, ast.Call):
         return
     guard = program.parents[node]
     if not isinstance(guard, ast.If) or "__name__" not in program.source(guard.test):
@@ -209,7 +212,7 @@ def leave_with(site: EditSite) -> Iterator[Edit]:
     text = written(program, node.value)
     has_sys = "sys" in program.names_in(program.tree)
     made = f"sys.exit({text})" if has_sys else f"raise SystemExit({text})"
-    yield program.replace("exit", node, made)
+    yield made, 1.0
 
 
 def generate(site: EditSite) -> Iterator[Edit]:

@@ -16,24 +16,25 @@ from runtrue.fixers.search.operators.facts import (
 from runtrue.fixers.search.operators.families import COMMON, methods, offered, siblings
 from runtrue.fixers.search.operators.likeness import by_likeness, likeness
 from runtrue.fixers.search.operators.precedence import UNARY, Code, fitted, rewrite
-from runtrue.fixers.search.operators.seam import EditSite
+from runtrue.fixers.search.operators.seam import EditSite, Ways, edits
 from runtrue.fixers.search.program import BUILTINS, Program
 
 _MOST = 9
 _MOST_UNDEFINED = 24
 
 
-def variable(site: EditSite) -> Iterator[Edit]:
+@edits("variable")
+def variable(site: EditSite, node: ast.Name) -> Ways:
     """Another variable that is in scope."""
-    program, node = site.program, site.node
-    if not isinstance(node, ast.Name) or isinstance(node.ctx, ast.Del):
+    program = site.program
+    if isinstance(node.ctx, ast.Del):
         return
     if isinstance(node.ctx, ast.Load) and (
         undefined(program, node) or missed(site.failures, node.id)
     ):
         yield from _for_undefined(site, node)
         return
-    parent = program.parents.get(node)
+    parent = site.parent
     if node.id in BUILTINS and isinstance(parent, ast.Call) and node is parent.func:
         return
     for place, (other, alike) in enumerate(candidates(site, node)[:_MOST]):
@@ -42,7 +43,7 @@ def variable(site: EditSite) -> Iterator[Edit]:
         unlikely = 1.0 + 0.25 * place + (0.0 if alike > 0.5 else 0.5)
         if isinstance(node.ctx, ast.Store):
             unlikely += 1.5
-        yield program.replace("variable", node, other, unlikely=unlikely)
+        yield other, unlikely
 
 
 def candidates(site: EditSite, node: ast.Name) -> list[tuple[str, float]]:
@@ -142,19 +143,20 @@ def _for_undefined(site: EditSite, node: ast.Name) -> Iterator[Edit]:
         yield rewrite(program, "undefined", node, Code(text, UNARY), unlikely=4)
 
 
-def attribute(site: EditSite) -> Iterator[Edit]:
+@edits("attribute")
+def attribute(site: EditSite, node: ast.Attribute) -> Ways:
     """Another attribute or method of the same object, as far as the file tells."""
-    program, node = site.program, site.node
-    if not isinstance(node, ast.Attribute) or isinstance(node.ctx, ast.Del):
+    program = site.program
+    if isinstance(node.ctx, ast.Del):
         return
     start = program.span(node)[1] - len(node.attr)
     if program.text[start : start + len(node.attr)] != node.attr:
         return
     base = program.source(node.value)
-    known = program_facts(program)
+    known = site.known
     cls = program.class_of(node)
     others: dict[str, float] = {}
-    parent = program.parents.get(node)
+    parent = site.parent
     is_called = isinstance(parent, ast.Call) and node is parent.func
     if base in ("self", "cls") and cls is not None:
         members = known.members[cls]
@@ -165,19 +167,19 @@ def attribute(site: EditSite) -> Iterator[Edit]:
             others.setdefault(other, 1.0 + 2 * (1 - alike))
         if _is_inside_property(program, node):
             others[f"_{node.attr}"] = 1.0
-        function = program.function_of(node)
+        function = site.function
         if isinstance(node.ctx, ast.Load) and node.attr in known.visible(node):
             unlikely = 1.0 if node.attr not in members else 2.0
-            yield program.replace("attribute", node, node.attr, unlikely=unlikely)
+            yield node.attr, unlikely
         elif node.attr not in members and function is not None and is_called:
             for other, alike in by_likeness(node.attr, known.functions)[:4]:
-                yield program.replace("attribute", node, other, unlikely=1.5 + 2 * (1 - alike))
+                yield other, 1.5 + 2 * (1 - alike)
             for other in COMMON:
-                yield program.replace("attribute", node, other, unlikely=3.5)
+                yield other, 3.5
         elif node.attr not in members and function is not None and isinstance(node.ctx, ast.Load):
             names = [name for name in known.visible(node) if name != base]
             for other, alike in by_likeness(node.attr, names)[:6]:
-                yield program.replace("attribute", node, other, unlikely=1.5 + 2 * (1 - alike))
+                yield other, 1.5 + 2 * (1 - alike)
     else:
         used = known.attributes.get(base, {})
         for other, alike in by_likeness(node.attr, used):
@@ -213,17 +215,18 @@ def _renamed(program: Program, node: ast.Attribute, name: str, unlikely: float) 
     return program.replace("attribute", node, text, unlikely=unlikely)
 
 
-def belonging(site: EditSite) -> Iterator[Edit]:
+@edits("attribute")
+def belonging(site: EditSite, node: ast.Name) -> Ways:
     """`x` for `self.x` and back, where both are there."""
-    program, node = site.program, site.node
-    if not isinstance(node, ast.Name) or undefined(program, node):
+    program = site.program
+    if undefined(program, node):
         return
     cls = program.class_of(node)
-    function = program.function_of(node)
+    function = site.function
     if cls is None or function is None or not function.args.args:
         return
-    if function.args.args[0].arg == "self" and node.id in program_facts(program).members[cls]:
-        yield program.replace("attribute", node, f"self.{node.id}", unlikely=1.5)
+    if function.args.args[0].arg == "self" and node.id in site.known.members[cls]:
+        yield f"self.{node.id}", 1.5
 
 
 def chained(site: EditSite) -> Iterator[Edit]:
