@@ -31,7 +31,7 @@ from runtrue.plan.plan import Validation
 from runtrue.plan.progress import Chapter, Progress, StepResult, StepState, Strategizing, seen_from
 from runtrue.plan.states import Phase, PlanState, Position
 from runtrue.plan.strategy import Step, Strategy
-from runtrue.sandbox import Isolation, IsolationRecord
+from runtrue.sandbox import Isolation, IsolationRecord, SelfRunning
 
 #: What one fix changed is shown up to this many characters.
 _DIFF = 20_000
@@ -213,6 +213,8 @@ class PlanReport:
     diff: str = ""
     patch: str | None = None
     patch_root: str | None = None
+    #: Changed files that run by themselves once they are applied, and what runs them.
+    self_running: tuple[SelfRunning, ...] = ()
     applied: bool = False
     refused: str | None = None
     sandbox: str | None = None
@@ -287,6 +289,7 @@ def report_of(
         diff=plan.diff,
         patch=plan.patch,
         patch_root=plan.patch_root,
+        self_running=plan.self_running,
         applied=position.state is PlanState.APPLIED,
         refused=progress.refused,
         sandbox=plan.sandbox,
