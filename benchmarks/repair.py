@@ -215,8 +215,7 @@ def repair(item: Item, held_back: str | None = None) -> Outcome:
 
 
 def run_tool(project: Path, home: Path, check: str | None = CHECK) -> dict[str, Any] | None:
-    """The tool's JSON document; None when it did not end in time. It finds checks itself for None.
-    """
+    """The tool's JSON document; None when it did not end in time. Without a check it finds some."""
     environment = {
         **{k: v for k, v in os.environ.items() if not k.startswith(("PYTHON", "RUNTRUE"))},
         "PATH": f"{PYTHON.parent}{os.pathsep}{os.environ['PATH']}",

@@ -186,4 +186,3 @@ def repair(item: Item, held_back: str | None = None) -> Outcome:
         search=list(said_by_search(report)),
         program=left,
     )
-

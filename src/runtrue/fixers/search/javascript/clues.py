@@ -20,9 +20,7 @@ _NAMED, _OTHER, _OUTSIDE = 0.9, 0.4, 0.15
 _WORD = re.compile(r"[A-Za-z_$][\w$]*")
 
 
-def clues_of(
-    targets: Sequence[str], sources: Iterable[str], failures: Sequence[Failure]
-) -> Clues:
+def clues_of(targets: Sequence[str], sources: Iterable[str], failures: Sequence[Failure]) -> Clues:
     """Return the strings, numbers and words of the failing tests."""
     titles = [test.partition("::")[2] for test in targets]
     strings: dict[str, None] = {}
@@ -57,14 +55,13 @@ def _bodies(program: JavascriptProgram, titles: Sequence[str]) -> Iterator[Node]
         if first is None or first.type not in ("string", "template_string"):
             continue
         title = program.source(first)[1:-1]
-        if title and any(one.endswith(title) for one in titles) and len(given.named_children) > 1:
+        given_more = first.next_named_sibling is not None
+        if title and any(one.endswith(title) for one in titles) and given_more:
             found.append(node)
     yield from found or [program.root]
 
 
-def suspicion_by_name(
-    texts: Mapping[str, str], clues: Clues, known: Suspicion
-) -> Suspicion:
+def suspicion_by_name(texts: Mapping[str, str], clues: Clues, known: Suspicion) -> Suspicion:
     """Return how suspect lines are where nothing was counted: by what the failing tests name."""
     lines: dict[str, dict[int, float]] = {}
     for rank, (file, text) in enumerate(texts.items()):

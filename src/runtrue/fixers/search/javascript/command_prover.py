@@ -24,7 +24,9 @@ _TIMES, _LEAST = 3.0, 5.0
 class CommandProver:
     """Tries candidates by running the command on each. One passes when its tests do."""
 
-    def __init__(self, check: CommandCheck, places: Sequence[tuple[ProjectCopy, Workplace]]) -> None:
+    def __init__(
+        self, check: CommandCheck, places: Sequence[tuple[ProjectCopy, Workplace]]
+    ) -> None:
         self._check = replace(check, cover=False)
         self._idle: asyncio.Queue[tuple[ProjectCopy, Workplace]] = asyncio.Queue()
         for place in places:
@@ -141,5 +143,3 @@ def _workplace(copy: ProjectCopy, workplace: Workplace, directory: Path) -> Work
         scratch=scratch,
         confinement=confinement.also(write=[directory]) if confinement else None,
     )
-
-

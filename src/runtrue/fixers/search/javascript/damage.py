@@ -16,14 +16,27 @@ _TOKEN = re.compile(
     r"[A-Za-z_$][\w$]*|\d[\w.]*|=>|[=!]==?|\?\?|\?\.|&&|\|\||\.\.\.|[^\s\w]|\n", re.ASCII
 )
 _INSERTED = (")", "}", "]", "(", "{", "[", ",", ";", "'", '"', "`", ":", "=>", "=", "?", "+", ".")
+_CLOSING = frozenset((")", "]", ",", ";", "'", '"', "`"))
 #: Tokens before and after the first error that are looked at.
 _BEFORE, _AFTER = 24, 6
 #: Words for which another one was meant.
 _WORDS = {
     **{"fucntion": "function", "funtion": "function", "functoin": "function", "retrun": "return"},
-    **{"retun": "return", "cosnt": "const", "elif": "else if", "elseif": "else if", "def": "function"},
+    **{
+        "retun": "return",
+        "cosnt": "const",
+        "elif": "else if",
+        "elseif": "else if",
+        "def": "function",
+    },
     **{"pass": "", "and": "&&", "or": "||", "not": "!", "None": "null", "True": "true"},
-    **{"False": "false", "improt": "import", "exprot": "export", "swtich": "switch", "csae": "case"},
+    **{
+        "False": "false",
+        "improt": "import",
+        "exprot": "export",
+        "swtich": "switch",
+        "csae": "case",
+    },
 }
 
 
@@ -53,7 +66,9 @@ def repairs(file: str, text: str, *, limit: int, seconds: float) -> Iterator[Edi
         count += 1
         old = text[change.start : change.end]
         line = text.count("\n", 0, change.start) + 1
-        says = f"insert `{change.text.strip()}`" if not old else f"`{old}` → `{change.text.strip()}`"
+        says = (
+            f"insert `{change.text.strip()}`" if not old else f"`{old}` → `{change.text.strip()}`"
+        )
         says = f"delete `{old}`" if old and not change.text else says
         yield Edit(
             file=file, splices=(change,), kind="syntax", line=line, says=says, unlikely=unlikely
@@ -89,12 +104,21 @@ def _changes(text: str, damage: _Damage) -> Iterator[tuple[float, Splice]]:
     for n in order:
         start, end, token = tokens[n]
         far = 1.0 + abs(n - at) / 4
+        before = tokens[n - 1][1] if n and not tokens[n - 1][2].isspace() else start
         for sign in _INSERTED:
-            if sign != "\n":
-                yield far, Splice(start, start, sign)
-        if token != "\n":
+            # What closes something stands right behind it.
+            place = before if sign in _CLOSING else start
+            yield far, Splice(place, place, sign)
+        if not token.isspace():
             yield 2 * far, Splice(start, end, "")
-            for old, new in (("=", "=="), ("=", ":"), (":", "="), (",", ";"), (";", ","), ("}", ")")):
+            for old, new in (
+                ("=", "=="),
+                ("=", ":"),
+                (":", "="),
+                (",", ";"),
+                (";", ","),
+                ("}", ")"),
+            ):
                 if token == old:
                     yield 2 * far, Splice(start, end, new)
             for old, new in ((")", "}"), ("]", ")"), (")", "]"), ("'", '"'), ('"', "'")):
@@ -104,8 +128,8 @@ def _changes(text: str, damage: _Damage) -> Iterator[tuple[float, Splice]]:
     for match in re.finditer(r"[ \t]*(\n|$)", text):
         for sign in ("}", ")", "});", "]", "],", "},", ");"):
             yield 4.0, Splice(match.start(), match.start(), f"\n{sign}" if sign[0] == "}" else sign)
-    for start, end, token in tokens:
-        if token in "(){}[]":
+    for start, end, sign in tokens:
+        if sign in "(){}[]":
             yield 5.0, Splice(start, end, "")
 
 

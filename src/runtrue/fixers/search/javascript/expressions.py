@@ -93,7 +93,9 @@ def properties(site: Site) -> Iterator[Edit]:
     alike = [one for one in every if one != name and _likeness(name, one) > 0.6]
     ranked = sorted(own, key=lambda one: -_likeness(name, one))[:_MOST_PROPERTIES]
     is_rare = every[name] <= 1
-    for other in dict.fromkeys((*sorted(alike, key=lambda one: -_likeness(name, one))[:5], *ranked)):
+    for other in dict.fromkeys(
+        (*sorted(alike, key=lambda one: -_likeness(name, one))[:5], *ranked)
+    ):
         if other != name:
             unlikely = 4.0 - 3.0 * _likeness(name, other)
             yield site.replace("attribute", other, unlikely / 2 if is_rare else unlikely)
@@ -135,6 +137,9 @@ def strings(site: Site) -> Iterator[Edit]:
         tried |= dict.fromkeys(TYPE_NAMES, 2.0)
     elif len(value) <= 2:
         tried |= dict.fromkeys(("", " ", ",", ", ", "-", "_", "\\n", ".", "/", ": ", "0"), 3.0)
+        for sign in dict.fromkeys("".join(site.clues.strings)):
+            if not sign.isalnum():
+                tried.setdefault(sign, 2.5)
     else:
         tried[""] = 8.0
     if value != value.strip():
@@ -274,7 +279,9 @@ def arguments(site: Site) -> Iterator[Edit]:
     function = node.child_by_field_name("function") or node.child_by_field_name("constructor")
     name = site.program.source(function).rpartition(".")[2] if function is not None else ""
     inside = ", ".join(site.program.source(one) for one in own)
-    known = next((f for s in (site.scope, *site.others) for f in s.functions if f.name == name), None)
+    known = next(
+        (f for s in (site.scope, *site.others) for f in s.functions if f.name == name), None
+    )
     if known is not None and len(known.parameters) > len(own):
         wanted = known.parameters[len(own)]
         names = sorted(site.scope.names_at(node), key=lambda one: -_likeness(wanted, one))[:6]
@@ -393,7 +400,17 @@ def objects(site: Site) -> Iterator[Edit]:
 _GLOBALS = frozenset(
     (
         *("Math", "Object", "Array", "String", "Number", "Boolean", "JSON", "Date", "Promise"),
-        *("Map", "Set", "WeakMap", "Symbol", "RegExp", "Error", "TypeError", "RangeError", "console"),
+        *(
+            "Map",
+            "Set",
+            "WeakMap",
+            "Symbol",
+            "RegExp",
+            "Error",
+            "TypeError",
+            "RangeError",
+            "console",
+        ),
         *("undefined", "NaN", "Infinity", "parseInt", "parseFloat", "isNaN", "isFinite", "require"),
         *("module", "exports", "process", "Buffer", "globalThis", "setTimeout", "clearTimeout"),
         *("arguments", "structuredClone", "BigInt", "Reflect", "Proxy", "setImmediate"),
@@ -431,7 +448,10 @@ def _is_called(node: Node) -> bool:
     parent = node.parent
     if parent is None or parent.type not in ("call_expression", "new_expression"):
         return False
-    return node in (parent.child_by_field_name("function"), parent.child_by_field_name("constructor"))
+    return node in (
+        parent.child_by_field_name("function"),
+        parent.child_by_field_name("constructor"),
+    )
 
 
 def _is_condition(node: Node) -> bool:
@@ -468,18 +488,22 @@ def _is_plain(node: Node) -> bool:
 
 
 def _names_in(site: Site, node: Node) -> list[str]:
-    return re.findall(r"[A-Za-z_$][\w$]*(?:\.[A-Za-z_$][\w$]*)*(?!\w|\()", site.program.source(node))[:4]
+    return re.findall(
+        r"[A-Za-z_$][\w$]*(?:\.[A-Za-z_$][\w$]*)*(?!\w|\()", site.program.source(node)
+    )[:4]
 
 
 def _conditions_near(site: Site) -> list[str]:
     """Return the other conditions of the program, which may be what is missing here."""
-    found = {}
+    found: dict[str, None] = {}
     names = set(site.scope.names_at(site.node)) | _GLOBALS | {"this", "typeof", "null", "true"}
     for node in site.program.nodes:
         if _is_condition(node) and node != site.node:
             text = site.program.source(node)
             inner = text[1:-1] if node.type == "parenthesized_expression" else text
-            words = set(re.findall(r"(?<![\w.$'\"])[A-Za-z_$][\w$]*", re.sub(r"'[^']*'", "", inner)))
+            words = set(
+                re.findall(r"(?<![\w.$'\"])[A-Za-z_$][\w$]*", re.sub(r"'[^']*'", "", inner))
+            )
             if len(inner) < 80 and words <= names:
                 found[inner] = None
     return list(found)[:8]
@@ -491,13 +515,10 @@ def _numbers_of(site: Site) -> list[str]:
 
 
 def _likeness(one: str, other: str) -> float:
-    if one == other:
-        return 1.0
+    """Return how alike two names are, from 0 to 1."""
     if not one or not other:
         return 0.0
-    return difflib.SequenceMatcher(None, one.lower(), other.lower()).quick_ratio() * (
-        difflib.SequenceMatcher(None, one.lower(), other.lower()).ratio()
-    ) ** 0.5
+    return difflib.SequenceMatcher(None, one.lower(), other.lower()).ratio() ** 1.5
 
 
 def _is_regex(text: str) -> bool:

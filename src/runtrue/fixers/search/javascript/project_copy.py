@@ -67,7 +67,7 @@ class ProjectCopy:
                 if name == _MODULES or source.is_symlink():
                     directories.remove(name)
                     if name == _MODULES or _is_inside(source, self._from):
-                        link = source.resolve() if name == _MODULES else os.readlink(source)
+                        link = source.resolve() if name == _MODULES else source.readlink()
                         (target / name).symlink_to(link, target_is_directory=True)
                 elif name in _LEFT_OUT:
                     directories.remove(name)
@@ -75,7 +75,7 @@ class ProjectCopy:
                 source = Path(place, name)
                 with contextlib.suppress(OSError):
                     if source.is_symlink() and name != _MODULES:
-                        (target / name).symlink_to(os.readlink(source))
+                        (target / name).symlink_to(source.readlink())
                         continue
                     if name == _MODULES:
                         (target / name).symlink_to(source.resolve(), target_is_directory=True)

@@ -136,13 +136,14 @@ class JavascriptProposals:
                 if worth:
                     yield worth, program, node
 
-    def _worth(
-        self, program: JavascriptProgram, node: Node, lines: Mapping[int, float]
-    ) -> float:
+    def _worth(self, program: JavascriptProgram, node: Node, lines: Mapping[int, float]) -> float:
         """Return the suspicion of the most suspect line of a node, or of its statement's head."""
         if node.type == "statement_block":
             # What is inserted at the start of a function is as suspect as its first lines.
-            first, last = node.start_point.row + 1, min(node.start_point.row + 4, node.end_point.row)
+            first, last = (
+                node.start_point.row + 1,
+                min(node.start_point.row + 4, node.end_point.row),
+            )
             return max((lines.get(n, 0.0) for n in range(first, last + 1)), default=0.0)
         own = range(node.start_point.row + 1, node.end_point.row + 2)
         if len(own) <= 3:

@@ -50,12 +50,14 @@ class Rule:
 
 
 def rules(kind: str, table: str, doubt: str | None = None) -> tuple[Rule, ...]:
-    """Read a table of rules of one kind: `pattern → tried | tried ~3`, one on each line.
+    """Read a table of rules of one kind: `pattern → tried ¦ tried ~3`, one on each line.
 
-    `~3` says that something is three times less likely than the plain edits of its kind.
+    `~3` says that something is three times less likely than the plain edits of its kind. A line
+    that begins with `¦` goes on with the one before it.
     """
     found = []
-    for line in filter(None, map(str.strip, table.splitlines())):
+    whole = re.sub(r"\n\s*¦", " ¦", table)
+    for line in filter(None, map(str.strip, whole.splitlines())):
         pattern, _, replacements = line.partition(" → ")
         tried = []
         for one in replacements.split(" ¦ "):

@@ -103,8 +103,10 @@ OFF_BY_ONE = rules(
     $A < $B → $A < ($B) - 1 ~3 ¦ $A < ($B) + 1 ~4
     $A <= $B → $A <= ($B) - 1 ~4 ¦ $A <= ($B) + 1 ~5
     $A[$B] → $A[($B) - 1] ~2 ¦ $A[($B) + 1] ~2
-    $A.slice($B, $C) → $A.slice($B, ($C) + 1) ~1.5 ¦ $A.slice($B, ($C) - 1) ~2 ¦ $A.slice(($B) + 1, $C) ~2 ¦ $A.slice(($B) - 1, $C) ~3
-    $A.slice($B) → $A.slice(($B) + 1) ~1.5 ¦ $A.slice(($B) - 1) ~2 ¦ $A.slice(-($B)) ~2 ¦ $A.slice(0, $B) ~2
+    $A.slice($B, $C) → $A.slice($B, ($C) + 1) ~1.5 ¦ $A.slice($B, ($C) - 1) ~2
+        ¦ $A.slice(($B) + 1, $C) ~2 ¦ $A.slice(($B) - 1, $C) ~3
+    $A.slice($B) → $A.slice(($B) + 1) ~1.5 ¦ $A.slice(($B) - 1) ~2 ¦ $A.slice(-($B)) ~2
+        ¦ $A.slice(0, $B) ~2
     $A.substring($B, $C) → $A.substring($B, ($C) + 1) ~1.5 ¦ $A.substring(($B) + 1, $C) ~2
     $A.getMonth() → $A.getMonth() + 1
     $A.getUTCMonth() → $A.getUTCMonth() + 1
@@ -124,7 +126,8 @@ CALLS = rules(
     isNaN($A) → Number.isNaN($A)
     Number.isNaN($A) → isNaN($A)
     isFinite($A) → Number.isFinite($A)
-    $A.sort() → $A.sort((a, b) => a - b) ¦ [...$A].sort() ~2 ¦ $A.sort((a, b) => b - a) ~3 ¦ $A.sort((a, b) => a.localeCompare(b)) ~4 ¦ [...$A].sort((a, b) => a - b) ~3
+    $A.sort() → $A.sort((a, b) => a - b) ¦ [...$A].sort() ~2 ¦ $A.sort((a, b) => b - a) ~3
+        ¦ $A.sort((a, b) => a.localeCompare(b)) ~4 ¦ [...$A].sort((a, b) => a - b) ~3
     $A.sort($B) → [...$A].sort($B) ~1.5 ¦ $A.slice().sort($B) ~3
     $A.reverse() → [...$A].reverse() ~1.5 ¦ $A ~3
     $A.splice($$$A) → $A.slice($$$A) ¦ [...$A].splice($$$A) ~3
@@ -139,7 +142,8 @@ CALLS = rules(
     $A.replace($B, $C) → $A.replaceAll($B, $C) ~1.5 ¦ $A.split($B).join($C) ~3
     $A.map($B) → $A.flatMap($B) ~3 ¦ $A.filter($B) ~3
     $A.find($B) → $A.filter($B) ~3 ¦ $A.findLast($B) ~4
-    $A.reduce($B) → $A.reduce($B, 0) ¦ $A.reduce($B, []) ~3 ¦ $A.reduce($B, {}) ~3 ¦ $A.reduce($B, '') ~3
+    $A.reduce($B) → $A.reduce($B, 0) ¦ $A.reduce($B, []) ~3 ¦ $A.reduce($B, {}) ~3
+        ¦ $A.reduce($B, '') ~3
     $A.fill([]) → $A.fill().map(() => [])
     $A.fill($B) → $A.fill().map(() => $B) ~3
     $A.flat() → $A.flat(Infinity) ~2
@@ -166,7 +170,8 @@ CALLS = rules(
 CONVERSIONS = rules(
     "convert",
     """
-    $A + $B → Number($A) + Number($B) ~3 ¦ $A + Number($B) ~4 ¦ Number($A) + $B ~4 ¦ String($A) + $B ~5
+    $A + $B → Number($A) + Number($B) ~3 ¦ $A + Number($B) ~4 ¦ Number($A) + $B ~4
+        ¦ String($A) + $B ~5
     $A === $B → String($A) === String($B) ~8 ¦ Number($A) === Number($B) ~8
     Number($A) → $A ~4
     String($A) → $A ~4
@@ -179,12 +184,16 @@ CONVERSIONS = rules(
 TYPES = rules(
     "type_guard",
     """
-    typeof $A === 'object' → typeof $A === 'object' && $A !== null ¦ typeof $A === 'object' && $A !== null && !Array.isArray($A) ~2 ¦ Array.isArray($A) ~2
+    typeof $A === 'object' → typeof $A === 'object' && $A !== null
+        ¦ typeof $A === 'object' && $A !== null && !Array.isArray($A) ~2 ¦ Array.isArray($A) ~2
     typeof $A == 'object' → $A && typeof $A == 'object' ¦ Array.isArray($A) ~2
     typeof $A === 'array' → Array.isArray($A)
-    typeof $A !== 'object' → typeof $A !== 'object' || $A === null ¦ typeof $A !== 'object' || $A === null || Array.isArray($A) ~2
-    typeof $A === 'number' → typeof $A === 'number' && !Number.isNaN($A) ~2 ¦ Number.isFinite($A) ~2 ¦ Number.isInteger($A) ~3
-    typeof $A !== 'number' → typeof $A !== 'number' || Number.isNaN($A) ~2 ¦ !Number.isFinite($A) ~3
+    typeof $A !== 'object' → typeof $A !== 'object' || $A === null
+        ¦ typeof $A !== 'object' || $A === null || Array.isArray($A) ~2
+    typeof $A === 'number' → typeof $A === 'number' && !Number.isNaN($A) ~2
+        ¦ Number.isFinite($A) ~2 ¦ Number.isInteger($A) ~3
+    typeof $A !== 'number' → typeof $A !== 'number' || Number.isNaN($A) ~2
+        ¦ !Number.isFinite($A) ~3
     $A instanceof Array → Array.isArray($A)
     $A instanceof Object → typeof $A === 'object' && $A !== null
     Array.isArray($A) → !Array.isArray($A) ~3 ¦ typeof $A === 'object' ~5
@@ -221,7 +230,8 @@ COPIES = rules(
     return $N; → return [...$N]; ~6 ¦ return { ...$N }; ~6 ¦ return $N.slice(); ~8
     $A = $N → $A = [...$N] ~5 ¦ $A = { ...$N } ~5 ¦ $A = structuredClone($N) ~8
     let $A = $N; → let $A = [...$N]; ~4 ¦ let $A = { ...$N }; ~4
-    const $A = $N; → const $A = [...$N]; ~4 ¦ const $A = { ...$N }; ~4 ¦ const $A = $N.slice(); ~6 ¦ const $A = structuredClone($N); ~8
+    const $A = $N; → const $A = [...$N]; ~4 ¦ const $A = { ...$N }; ~4
+        ¦ const $A = $N.slice(); ~6 ¦ const $A = structuredClone($N); ~8
     [...$A, ...$B] → [...$B, ...$A]
     [...$A, $B] → [$B, ...$A] ¦ [...$A, ...$B] ~2
     [$A, ...$B] → [...$B, $A]
@@ -236,6 +246,7 @@ FLOW = rules(
     break; → continue; ~2
     continue; → break; ~2 ¦ return; ~4
     return; → continue; ~3 ¦ break; ~4
+    return $A; → throw $A; ~5
     """,
 )
 OPERANDS = rules(

@@ -12,6 +12,7 @@ from runtrue.fixers.search.javascript.syntax_tree import SUFFIXES
 _FRAMEWORKS = ("mocha", "jest", "vitest")
 #: Where mocha looks for tests if nobody says otherwise, and where people keep them.
 _USUAL = ("test/*.*js", "test.js", "test/*.ts", "tests/*.*js", "spec/*.*js")
+_NODE_TESTS = ("**/*[._-]test.*js", "**/test-*.*js", "**/test.*js", "**/test/*.*js")
 #: Options of node that have a value of their own.
 _VALUED = frozenset(("-r", "--require", "--import", "--loader", "--experimental-loader"))
 #: Scripts that call scripts: further down than this is a circle.
@@ -56,8 +57,13 @@ def _named(command: str, directory: Path, depth: int = 0) -> Runner | None:
             options = [*_node_options(reach.words)]
             if reach.words[0].endswith("tsx"):
                 options += ["--import", "tsx"]
+            files = tuple(_expanded(reach.words[1:], place)) or tuple(_node_tests(place))
             return Runner(
-                name="script", directory=place, options=tuple(options), is_node_test=True
+                name="script",
+                directory=place,
+                files=files,
+                options=tuple(options),
+                is_node_test=True,
             )
     return _script(command, directory, depth)
 
@@ -108,6 +114,12 @@ def _usual_files(directory: Path) -> Iterator[str]:
         if found:
             yield from found
             return
+
+
+def _node_tests(directory: Path) -> Iterator[str]:
+    """Yield the files that node's own runner takes for tests."""
+    found = {file for pattern in _NODE_TESTS for file in _files_in(directory, pattern)}
+    yield from sorted(found)
 
 
 def _files_in(directory: Path, pattern: str) -> Iterator[str]:

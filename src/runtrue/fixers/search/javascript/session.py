@@ -33,13 +33,15 @@ from runtrue.fixers.search.proposals import EditSet
 from runtrue.fixers.search.rank import RankedEdits, rank_edits
 from runtrue.fixers.search.report import Searching, SearchReport, SearchScope, Solution, Stopped
 from runtrue.fixers.search.servers import TrialLimits, Unprovable
-from runtrue.fixers.sources import read_text
+from runtrue.fixers.sources import imported_by, read_text, sources_below
 
 #: Of the time that is left, the share for running the tests as they are, and for token repairs.
 _MEASURING, _READING = 0.4, 0.6
 _TOKEN_REPAIRS, _SECOND_THOUGHTS = 80, 8
 #: Test files besides the failing ones that candidates have to pass, and files that are edited.
 _MOST_TESTS, _MOST_FILES = 30, 25
+#: The bounds of how many candidates are tried after the first that passes.
+_MORE = 100, 800
 #: Longer lines were not written by people.
 _LONGEST_LINE = 4_000
 #: Seconds that a search may go on beyond its time, to choose.
@@ -89,7 +91,8 @@ class JavascriptSession:
                     failing = sorted(scope.outcome.failing)
                     baseline = await prover.measure(files, failing, seconds)
                     self.report.steps.append({"step": "warm", "runner": runner.name})
-                    return await self._from(prover, baseline)
+                    await self._from(prover, baseline)
+                    return
             except Unprovable as error:
                 if self.report.tried:
                     raise
@@ -132,7 +135,9 @@ class JavascriptSession:
         failing = dict.fromkeys(sorted(_files_of(outcome.failing)))
         passing = [file for file in sorted(_files_of(outcome.passing)) if file not in failing]
         every = [*failing, *passing[:_MOST_TESTS]]
-        return [file for file in every if (self.scope.workplace.root / file).is_file()]
+        # A file that cannot be loaded is named in place of the tests that need it.
+        may_edit, root = self.scope.may_edit, self.scope.workplace.root
+        return [file for file in every if (root / file).is_file() and not may_edit(file)]
 
     def _named(self, files: Sequence[str], directory: Path) -> list[str]:
         root = self.scope.workplace.root.resolve()
@@ -143,7 +148,13 @@ class JavascriptSession:
         failures = [case.failure for case in baseline.cases if case.test in wanted]
         frames = [f.file for one in failures if one for f in reversed(one.frames)]
         ran = [f for case in baseline.cases if case.test in wanted for f in case.lines or ()]
-        return [*frames, *ran, *self.scope.leads]
+        # A file that cannot be loaded has run nothing; what its tests import may be to blame.
+        root = self.scope.workplace.root
+        listed = () if ran else sources_below(root)
+        imported = [
+            f for test in sorted(_files_of(targets)) for f in imported_by(test, root, listed)
+        ]
+        return [*frames, *ran, *self.scope.leads, *imported]
 
     def _editable(self, files: Iterable[str], baseline: Baseline) -> list[str]:
         tests = set(baseline.tests)
@@ -181,7 +192,7 @@ class JavascriptSession:
         weights = Weights(failures, self.held)
         self.report.causes = tuple(map(str, weights.causes))
         proposals = JavascriptProposals(base, suspect, clues, weights)
-        return Search(
+        search = Search(
             prover,
             baseline,
             base,
@@ -190,8 +201,10 @@ class JavascriptSession:
             targets=targets,
             report=self._progress,
         )
+        search.more = _MORE
+        return search
 
-    # -- files that do not parse --------------------------------------------------------------------
+    # -- files that do not parse ------------------------------------------------------------------
 
     async def _fix_syntax(
         self,
@@ -224,7 +237,7 @@ class JavascriptSession:
             self._choose(found, len(baseline.cases), len(targets))
         return bool(found)
 
-    # -- the result -----------------------------------------------------------------------------------
+    # -- the result -------------------------------------------------------------------------------
 
     def _choose(self, found: list[EditSet], tests: int, failing: int) -> None:
         choices = rank_edits(found, [None] * len(found), tests=tests, failing=failing)
@@ -298,5 +311,3 @@ def _failures(baseline: Baseline, targets: Sequence[str]) -> list[Failure]:
 
 def _is_readable(file: str, text: str) -> bool:
     return max(map(len, text.split("\n")), default=0) <= _LONGEST_LINE and parses(file, text)
-
-

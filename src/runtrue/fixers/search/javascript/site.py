@@ -156,7 +156,10 @@ def _bracketed(program: JavascriptProgram, node: Node, new: str) -> str:
     inner = _expression(new)
     if inner is None or inner.type not in _LOOSE:
         return new
-    if parent.type == "ternary_expression" and inner.type in ("binary_expression", "unary_expression"):
+    if parent.type == "ternary_expression" and inner.type in (
+        "binary_expression",
+        "unary_expression",
+    ):
         return new
     if parent.type == "binary_expression" and inner.type == "unary_expression":
         return new

@@ -133,7 +133,7 @@ def guards(site: Site) -> Iterator[Edit]:
 
 
 def order(site: Site) -> Iterator[Edit]:
-    """Try a statement left out, before the one ahead of it, behind its loop, or in another block."""
+    """Try a statement left out, swapped with the next, behind its block, or in a loop."""
     node = site.node
     parent = node.parent
     if parent is None or not is_statement(node) or node.type == "statement_block":
@@ -148,9 +148,9 @@ def order(site: Site) -> Iterator[Edit]:
     if following is not None and is_statement(following) and parent.type in BLOCKS:
         yield site.swap("move", node, following, 3.0)
     loop = parent.parent
-    if parent.type == "statement_block" and loop is not None and loop.type in _LOOPS:
-        if node == parent.named_children[-1]:
-            yield _moved_behind(site, node, loop, 2.0)
+    is_last = parent.type in BLOCKS and node == parent.named_children[-1]
+    if is_last and loop is not None and loop.type in _LOOPS:
+        yield _moved_behind(site, node, loop, 2.0)
     if loop is not None and loop.type in ("if_statement", "else_clause") and parent.type in BLOCKS:
         around = loop if loop.type == "if_statement" else loop.parent
         if around is not None and node == parent.named_children[-1]:
@@ -171,9 +171,9 @@ def branches(site: Site) -> Iterator[Edit]:
     if node.type == "if_statement":
         before = node.prev_named_sibling
         start = site.program.span(node)[0]
-        if before is not None and before.type == "if_statement" and node.parent is not None:
-            if node.parent.type in BLOCKS:
-                yield _prefixed(site, "else", start, "else ", 2.0)
+        is_second = before is not None and before.type == "if_statement"
+        if is_second and node.parent is not None and node.parent.type in BLOCKS:
+            yield _prefixed(site, "else", start, "else ", 2.0)
         consequence = node.child_by_field_name("consequence")
         if consequence is not None:
             for end in ("return", "continue", "break"):
@@ -201,9 +201,9 @@ def functions(site: Site) -> Iterator[Edit]:
     node = site.node
     if node.type not in FUNCTIONS:
         return
-    if not _is_async(node) and node.type != "method_definition":
-        if any(one.type == "await_expression" for one in walk(node)):
-            yield _prefixed(site, "await", site.program.span(node)[0], "async ", 0.5)
+    awaits = any(one.type == "await_expression" for one in walk(node))
+    if awaits and not _is_async(node) and node.type != "method_definition":
+        yield _prefixed(site, "await", site.program.span(node)[0], "async ", 0.5)
     if node.type == "function_expression" and node.child_by_field_name("name") is None:
         given, body = node.child_by_field_name("parameters"), node.child_by_field_name("body")
         if given is not None and body is not None:
@@ -248,9 +248,7 @@ def _prefixed(site: Site, kind: str, at: int, text: str, unlikely: float) -> Edi
     return site.insert(kind, at, text, unlikely, line=line)
 
 
-def _at_start(
-    site: Site, block: Node, kind: str, text: str, unlikely: float
-) -> Iterator[Edit]:
+def _at_start(site: Site, block: Node, kind: str, text: str, unlikely: float) -> Iterator[Edit]:
     """Insert a statement at the start of a block."""
     if block.type != "statement_block" or not block.named_children:
         return

@@ -27,6 +27,8 @@ _FRAME = re.compile(
     r"(?:\bat |@|\()(?:(?P<name>[\w.$<>\[\] ]+?) )?\(?(?:file://)?"
     r"(?P<file>/[^\s:()]+):(?P<line>\d+)(?::\d+)?\)?"
 )
+#: How node begins the report of a file that it cannot read.
+_PLACE = re.compile(r"^(?:file://)?(?P<file>/[^\s:()]+):(?P<line>\d+)$(?P<name>)", re.MULTILINE)
 #: A run may take this many times as long as without an edit, and at least so many seconds.
 _TIMES, _LEAST = 6.0, 1.0
 #: Tests that are run one by one for their lines, where a runner cannot count them by itself.
@@ -77,7 +79,7 @@ class WarmProver:
     async def _measured(
         self, server: WarmServer, files: Sequence[str], failing: Sequence[str], seconds: float
     ) -> Baseline:
-        counts = self._runner.name in ("mocha", "script")
+        counts = self._runner.name != "jest"
         request: Message = {"files": list(files), "names": None, "cover": counts, "whole": True}
         limit = max(seconds, 5.0)
         began = time.monotonic()
@@ -95,6 +97,10 @@ class WarmProver:
         root = server.copy.root
         # Files that are tests themselves only show that they failed, where their tests are known.
         named = {one["test"].partition("::")[0] for one in tests if "::" in one["test"]}
+        cost = spent / max(1, len({one["test"].partition("::")[0] for one in tests}))
+        for one in tests:
+            # Loading the files again costs more than most tests do.
+            one["seconds"] = max(one.get("seconds") or 0.0, min(cost, 1.0) / 2)
         cases = [
             _case(one, root)
             for one in tests
@@ -104,9 +110,8 @@ class WarmProver:
             file = one["test"].partition("::")[0]
             if "::" not in one["test"] and one.get("seconds"):
                 self._seconds[file] = one["seconds"]
-        share = spent / max(1, len({one["test"].partition("::")[0] for one in tests}))
         for file in {one["test"].partition("::")[0] for one in tests}:
-            self._seconds.setdefault(file, share)
+            self._seconds.setdefault(file, cost)
         return Baseline(cases=tuple(cases), tests=tuple(sorted(self._seconds)))
 
     async def _add_lines(self, server: WarmServer, tests: list[Message], seconds: float) -> None:
@@ -226,11 +231,10 @@ def failure_of(name: str, error: Mapping[str, Any], root: Path, late: bool | Non
     if late:
         return Failure(test=name, exception="TimeUp", message="did not end", timed_out=True)
     message = str(error.get("message") or "")
-    sides = {
-        side: Value(type="object", repr=error[side])
+    expected, actual = (
+        Value(type="object", repr=error[side]) if isinstance(error.get(side), str) else None
         for side in ("expected", "actual")
-        if isinstance(error.get(side), str)
-    }
+    )
     missing = re.search(r"(?:ReferenceError: )?(\w+) is not defined", message)
     return Failure(
         test=name,
@@ -238,15 +242,16 @@ def failure_of(name: str, error: Mapping[str, Any], root: Path, late: bool | Non
         message=message,
         frames=tuple(frames_in(str(error.get("stack") or ""), root)),
         name=missing[1] if missing else None,
-        operator="==" if sides else None,
-        **sides,
+        operator="==" if expected or actual else None,
+        expected=expected,
+        actual=actual,
     )
 
 
 def frames_in(stack: str, root: Path) -> list[Frame]:
     """Return the frames of a stack in the project's own files, the innermost last."""
     found = []
-    for match in _FRAME.finditer(stack):
+    for match in (*_FRAME.finditer(stack), *_PLACE.finditer(stack)):
         path = Path(match["file"])
         if not path.is_relative_to(root):
             continue

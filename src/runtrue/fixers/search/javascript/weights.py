@@ -26,7 +26,11 @@ _USUAL: dict[str, float] = {
 #: How a message begins to say what is wrong, and the kinds that it makes likelier.
 _TELLING: tuple[tuple[str, float, tuple[str, ...]], ...] = (
     (r"Cannot (?:read|set) propert|(?:null|undefined) \(reading", 8.0, ("guard", "optional")),
-    (r"Cannot (?:read|set) propert|(?:null|undefined) \(reading", 4.0, ("default", "condition_add")),
+    (
+        r"Cannot (?:read|set) propert|(?:null|undefined) \(reading",
+        4.0,
+        ("default", "condition_add"),
+    ),
     (r"Cannot (?:read|set) propert", 3.0, ("return", "self", "attribute", "off_by_one", "await")),
     (r"Cannot convert undefined or null", 6.0, ("guard", "default")),
     (r"is not defined", 10.0, ("variable", "self", "declare")),

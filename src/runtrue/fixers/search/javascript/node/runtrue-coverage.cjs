@@ -7,7 +7,7 @@ const path = require('node:path');
 const { SourceMap } = require('node:module');
 const { fileURLToPath } = require('node:url');
 
-const INLINE = /\/\/[#@] sourceMappingURL=data:application\/json[^,]*;base64,([A-Za-z0-9+/=]+)\s*$/;
+const INLINE = /\/\/[#@] sourceMappingURL=data:application\/json[^,]*;base64,([A-Za-z0-9+/=]+)/g;
 
 class Coverage {
   constructor(root) {
@@ -60,7 +60,7 @@ class Coverage {
     if (!this.sources.has(script.scriptId)) {
       const got = this.post('Debugger.getScriptSource', { scriptId: script.scriptId });
       const text = got ? got.scriptSource : fs.readFileSync(file, 'utf8');
-      const inline = INLINE.exec(text);
+      const inline = [...text.matchAll(INLINE)].pop();
       let map = null;
       if (inline) {
         try {

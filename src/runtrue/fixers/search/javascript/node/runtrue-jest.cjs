@@ -18,7 +18,7 @@ async function open({ root, words, scratch }) {
       const { results } = await core.runCLI(
         {
           ...argv,
-          _: files.map((file) => path.resolve(root, file)),
+          _: files.length ? files.map((file) => path.resolve(root, file)) : argv._,
           $0: 'jest',
           bail: whole ? 0 : 1,
           cacheDirectory: path.join(scratch, 'jest'),
@@ -28,7 +28,7 @@ async function open({ root, words, scratch }) {
           passWithNoTests: true,
           reporters: [],
           runInBand: true,
-          runTestsByPath: true,
+          runTestsByPath: files.length > 0,
           silent: true,
           testNamePattern: titles ? `^(${titles.map(escaped).join('|')})$` : undefined,
           testPathPatterns: undefined,

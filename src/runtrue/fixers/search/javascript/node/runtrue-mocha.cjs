@@ -1,26 +1,33 @@
 // mocha: each candidate gets a new Mocha, with the project's modules loaded anew.
 'use strict';
 
+const fs = require('node:fs');
 const Module = require('node:module');
 const path = require('node:path');
 const { pathToFileURL } = require('node:url');
+const { Worker, isMainThread, parentPort, workerData } = require('node:worker_threads');
 const { Coverage } = require('./runtrue-coverage.cjs');
 const { described } = require('./runtrue-errors.cjs');
-const { forget, versionEsModules } = require('./runtrue-modules.cjs');
+const { forget } = require('./runtrue-modules.cjs');
 
-async function open({ root, words }) {
+async function open(settings) {
+  const { root, words } = settings;
   const own = Module.createRequire(path.join(process.cwd(), 'package.json'));
   const main = own.resolve('mocha');
   const home = path.dirname(own.resolve('mocha/package.json'));
   const loaded = own(main);
   const Mocha = loaded.default || loaded;
   const options = optionsOf(own, home, words);
-  versionEsModules(root);
   const plugins = [];
   for (const name of [].concat(options.require || [])) plugins.push(await load(own, name));
   const hooks = rootHooks(plugins);
   return {
-    async run({ files, names, cover, whole }) {
+    async run(request) {
+      const { files, names, cover, whole } = request;
+      // ES modules cannot be forgotten: each candidate gets a thread.
+      if (isMainThread && files.some((file) => isEsModule(path.resolve(root, file)))) {
+        return inThread(settings, request);
+      }
       forget(root);
       const mocha = new Mocha({
         ...options,
@@ -77,6 +84,29 @@ async function open({ root, words }) {
   };
 }
 
+function inThread(settings, request) {
+  return new Promise((resolve, reject) => {
+    const worker = new Worker(__filename, {
+      workerData: { settings, request },
+      stdout: true,
+      stderr: true,
+    });
+    worker.on('message', resolve);
+    worker.on('error', reject);
+    worker.on('exit', () => reject(new Error('the thread ended before its tests')));
+  });
+}
+
+function isEsModule(file) {
+  if (/\.mjs$|\.mts$/.test(file)) return true;
+  if (/\.cjs$|\.cts$/.test(file)) return false;
+  for (let place = path.dirname(file); ; place = path.dirname(place)) {
+    const own = path.join(place, 'package.json');
+    if (fs.existsSync(own)) return JSON.parse(fs.readFileSync(own, 'utf8')).type === 'module';
+    if (place === path.dirname(place)) return false;
+  }
+}
+
 function keep(suite, wants) {
   suite.tests = suite.tests.filter(wants);
   suite.suites.forEach((one) => keep(one, wants));
@@ -120,3 +150,10 @@ function rootHooks(plugins) {
 }
 
 module.exports = { open };
+
+if (!isMainThread && workerData && workerData.settings) {
+  open(workerData.settings)
+    .then((one) => one.run(workerData.request))
+    .then((tests) => parentPort.postMessage(tests))
+    .finally(() => process.exit(0));
+}
