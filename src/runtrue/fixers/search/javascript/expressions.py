@@ -6,13 +6,14 @@ import difflib
 import re
 from collections import Counter
 from collections.abc import Iterator
+from functools import lru_cache
 
 from tree_sitter import Node
 
 from runtrue.fixers.search.edit import Edit
 from runtrue.fixers.search.javascript.rules import FAMILIES, RULES, TYPE_NAMES
 from runtrue.fixers.search.javascript.site import Site
-from runtrue.fixers.search.javascript.syntax_tree import FUNCTIONS
+from runtrue.fixers.search.javascript.syntax_tree import FUNCTIONS, JavascriptProgram
 
 _CONDITIONED = frozenset(
     ("if_statement", "while_statement", "do_statement", "for_statement", "ternary_expression")
@@ -116,7 +117,7 @@ def numbers(site: Site) -> Iterator[Edit]:
         tried |= {str(value * 2): 6.0}
     for number in site.clues.numbers:
         tried.setdefault(number, 6.0)
-    for other in _numbers_of(site):
+    for other in _numbers_of(site.program):
         tried.setdefault(other, 5.0)
     tried.pop(text, None)
     for other, unlikely in tried.items():
@@ -146,12 +147,7 @@ def strings(site: Site) -> Iterator[Edit]:
         tried[value.strip()] = 3.0
     elif value:
         tried |= {f"{value} ": 5.0, f" {value}": 5.0}
-    own = [
-        site.program.source(one)[1:-1]
-        for one in site.program.nodes
-        if one.type == "string" and one.end_byte - one.start_byte < 40
-    ]
-    known = dict.fromkeys((*own, *site.clues.strings))
+    known = dict.fromkeys((*_strings_of(site.program), *site.clues.strings))
     alike = sorted(known, key=lambda one: -_likeness(value, one))[:_MOST_STRINGS]
     for other in alike:
         tried.setdefault(other, 5.0 - 4.0 * _likeness(value, other))
@@ -495,25 +491,44 @@ def _names_in(site: Site, node: Node) -> list[str]:
 
 def _conditions_near(site: Site) -> list[str]:
     """Return the other conditions of the program, which may be what is missing here."""
-    found: dict[str, None] = {}
     names = set(site.scope.names_at(site.node)) | _GLOBALS | {"this", "typeof", "null", "true"}
-    for node in site.program.nodes:
-        if _is_condition(node) and node != site.node:
-            text = site.program.source(node)
+    own = site.text.strip("()")
+    every = _conditions_of(site.program)
+    return [text for text, words in every if words <= names and text != own][:8]
+
+
+@lru_cache(maxsize=64)
+def _conditions_of(program: JavascriptProgram) -> tuple[tuple[str, frozenset[str]], ...]:
+    """Return the short conditions of a program, each with the names that it uses."""
+    found: dict[str, frozenset[str]] = {}
+    for node in program.nodes:
+        if _is_condition(node):
+            text = program.source(node)
             inner = text[1:-1] if node.type == "parenthesized_expression" else text
-            words = set(
-                re.findall(r"(?<![\w.$'\"])[A-Za-z_$][\w$]*", re.sub(r"'[^']*'", "", inner))
-            )
-            if len(inner) < 80 and words <= names:
-                found[inner] = None
-    return list(found)[:8]
+            if len(inner) < 80:
+                bare = re.sub(r"'[^']*'", "", inner)
+                words = re.findall(r"(?<![\w.$'\"])[A-Za-z_$][\w$]*", bare)
+                found[inner] = frozenset(words)
+    return tuple(found.items())
 
 
-def _numbers_of(site: Site) -> list[str]:
-    every = Counter(site.program.source(one) for one in site.program.nodes if one.type == "number")
-    return [text for text, _ in every.most_common(6)]
+@lru_cache(maxsize=64)
+def _numbers_of(program: JavascriptProgram) -> tuple[str, ...]:
+    every = Counter(program.source(one) for one in program.nodes if one.type == "number")
+    return tuple(text for text, _ in every.most_common(6))
 
 
+@lru_cache(maxsize=64)
+def _strings_of(program: JavascriptProgram) -> tuple[str, ...]:
+    found = (
+        program.source(one)[1:-1]
+        for one in program.nodes
+        if one.type == "string" and one.end_byte - one.start_byte < 40
+    )
+    return tuple(dict.fromkeys(found))
+
+
+@lru_cache(maxsize=65_536)
 def _likeness(one: str, other: str) -> float:
     """Return how alike two names are, from 0 to 1."""
     if not one or not other:

@@ -18,6 +18,9 @@ _PATTERNS = frozenset(
         "optional_parameter",
     )
 )
+_SCOPES = FUNCTIONS | {
+    *("program", "statement_block", "for_statement", "for_in_statement", "catch_clause"),
+}
 _BOUND = frozenset(("identifier", "shorthand_property_identifier_pattern"))
 _DECLARATIONS = frozenset(("variable_declarator", "function_declaration", "class_declaration"))
 
@@ -35,6 +38,7 @@ class Scope:
 
     def __init__(self, program: JavascriptProgram) -> None:
         self._program = program
+        self._known: dict[int, tuple[str, ...]] = {}
 
     def source(self, node: Node) -> str:
         """Return the text of a node."""
@@ -42,6 +46,14 @@ class Scope:
 
     def names_at(self, node: Node) -> tuple[str, ...]:
         """Return the names that a node can use, the innermost first, without repeats."""
+        place = next(
+            (one for one in self._program.around(node) if one.type in _SCOPES), self._program.root
+        )
+        if place.id not in self._known:
+            self._known[place.id] = self._names_at(place)
+        return self._known[place.id]
+
+    def _names_at(self, node: Node) -> tuple[str, ...]:
         found: dict[str, None] = {}
         for one in self._program.around(node):
             if one.type in FUNCTIONS or one.type in ("program", "statement_block", "for_statement"):

@@ -68,7 +68,8 @@ class JavascriptProgram:
     def __init__(self, file: str, text: str) -> None:
         self.file = file
         self.text = text
-        self.root = parse(file, text).root_node
+        self._tree = parse(file, text)
+        self.root = self._tree.root_node
         self._data = text.encode("utf-8", "replace")
         self._starts = None if len(self._data) == len(text) else _character_offsets(text)
 
