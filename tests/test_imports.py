@@ -30,7 +30,7 @@ LEVELS: list[tuple[str, ...]] = [
         "atomic_file",
     ),
     ("flow",),
-    ("loop",),
+    ("loop", "record_format"),
     ("trust",),
     ("home",),
     ("config",),

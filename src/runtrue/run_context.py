@@ -8,35 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Generic, Protocol, TypeVar
 
-import msgspec
-
 from runtrue.config import AgentConfig
-from runtrue.errors import FlowChanged
-from runtrue.flow import RunRow
 from runtrue.home import Home
 from runtrue.memory import DebugMemory, Project, digest_of
 from runtrue.redaction import Redactor
 from runtrue.sandbox import GitSandbox, UsersTree, secret_variables
 from runtrue.secrets import remember_kept, secrets_of_project
-
-T = TypeVar("T")
-
-#: The form in which this version records the steps of a loop. A loop whose steps get other names,
-#: inputs or results, or come in another order, needs the next number.
-RECORD_FORMAT = 3
-
-
-def recorded_request(run: RunRow, form: type[T]) -> T:
-    """Return what a run was asked to do. Raises FlowChanged for one of another version."""
-    try:
-        if run.input.get("record_format", 1) == RECORD_FORMAT:
-            return msgspec.convert(run.input, form)
-    except msgspec.ValidationError:
-        pass
-    raise FlowChanged(
-        f"run {run.id} was recorded by another version of runtrue, and this one cannot go on with "
-        f"it: start a new run, and clear this one away with `runtrue runs cancel {run.id}`"
-    )
 
 
 def digests_before(sandbox: GitSandbox | UsersTree, files: Iterable[str]) -> dict[Path, str]:

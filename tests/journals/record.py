@@ -12,7 +12,7 @@ from pathlib import Path
 
 from runtrue.flow import Journal, LocalDispatcher, RunState
 from runtrue.home import Home
-from runtrue.run_context import RECORD_FORMAT
+from runtrue.record_format import RECORD_FORMAT
 from tests.journals.rows import rows_of
 from tests.plan.driving import make_project
 from tests.test_killed_loops import FILES, LOOPS, Loop

@@ -14,7 +14,7 @@ import pytest
 from runtrue.cli.runner import report_of_run
 from runtrue.flow import Journal, RunState, replay
 from runtrue.home import Home
-from runtrue.run_context import RECORD_FORMAT
+from runtrue.record_format import RECORD_FORMAT
 from tests.journals.record import HERE, RUNS
 from tests.journals.rows import write_rows
 from tests.plan.driving import make_project

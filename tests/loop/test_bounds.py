@@ -99,8 +99,8 @@ class TestFiles:
     def test_what_was_allowed_in_addition_is_allowed_and_nothing_is_lost(
         self, paths: list[str], more: list[str]
     ) -> None:
-        bounds = Bounds(paths=tuple(paths), max_files=3)
-        widened = bounds.widened(more)
+        bounds = Bounds(paths=tuple(map(as_pattern, paths)), max_files=3)
+        widened = bounds.widened(map(as_pattern, more))
         assert widened.outside([*paths, *more]) == ()
         assert widened.max_files == 3
         assert len(set(widened.paths or ())) == len(widened.paths or ())

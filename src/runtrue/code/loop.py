@@ -23,7 +23,7 @@ from runtrue.fixers import ask_version
 from runtrue.flow import Journal, Outcome, Run, RunRow, Segment
 from runtrue.home import Home
 from runtrue.loop import Action, Why, confidence_in, is_yes, repair
-from runtrue.run_context import recorded_request
+from runtrue.record_format import recorded_request
 from runtrue.sandbox import SelfRunning
 
 

@@ -50,7 +50,7 @@ from runtrue.loop import (
     Response,
     Trigger,
 )
-from runtrue.run_context import RECORD_FORMAT
+from runtrue.record_format import RECORD_FORMAT
 from runtrue.sandbox import Isolation, JudgeSearch, search_path
 
 #: Seconds for a test command that nobody gave a limit to, and what a limit may be.

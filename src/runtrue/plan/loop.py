@@ -25,7 +25,7 @@ from runtrue.plan.states import Happening, PlanState
 from runtrue.plan.strategists import strategist_of
 from runtrue.plan.strategize import make_strategy
 from runtrue.plan.workshop import workshop_of
-from runtrue.run_context import recorded_request
+from runtrue.record_format import recorded_request
 
 #: How much of an instruction is shown in lists of runs.
 _SHOWN_TITLE = 80

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from runtrue.config import AgentConfig, IsolationConfig, SearchConfig, Validation, ValidationKind
 from runtrue.loop import AutomationProfile, Limits
 from runtrue.plan.strategy import Strategy
-from runtrue.run_context import RECORD_FORMAT
+from runtrue.record_format import RECORD_FORMAT
 
 __all__ = ["KIND", "PlanRequest", "Validation", "ValidationKind"]
 

@@ -158,11 +158,18 @@ def test_json_that_is_declared_as_text_is_opened(content_type: str) -> None:
 
 
 def test_a_path_that_is_none_is_told_with_its_character() -> None:
-    wanted = {"a": "$.items[", "b": "$.items[*].x", "c": "${other.path}", "d": "$.ok", "e": 5}
+    wanted = {
+        "a": "$.items[",
+        "b": "$.items[0:2].x",
+        "f": "$.items[*].x",
+        "c": "${other.path}",
+        "d": "$.ok",
+        "e": 5,
+    }
     problems = dict(path_problems(wanted))
     assert problems.keys() == {"a", "b"}
     assert "character 9" in problems["a"]
-    assert "wildcard" in problems["b"]
+    assert "slice" in problems["b"]
 
 
 def test_a_path_from_a_reference_is_read_when_the_node_runs() -> None:

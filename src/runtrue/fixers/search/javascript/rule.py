@@ -34,7 +34,7 @@ Holes = dict[str, Node]
 
 
 @dataclass(frozen=True)
-class Rule:
+class ScriptRule:
     """A kind of mistake: what it looks like, and what is tried, with how unlikely each is."""
 
     kind: str
@@ -49,7 +49,7 @@ class Rule:
         return _shape(self.pattern)
 
 
-def rules(kind: str, table: str, doubt: str | None = None) -> tuple[Rule, ...]:
+def rules(kind: str, table: str, doubt: str | None = None) -> tuple[ScriptRule, ...]:
     """Read a table of rules of one kind: `pattern → tried ¦ tried ~3`, one on each line.
 
     `~3` says that something is three times less likely than the plain edits of its kind. A line
@@ -63,19 +63,21 @@ def rules(kind: str, table: str, doubt: str | None = None) -> tuple[Rule, ...]:
         for one in replacements.split(" ¦ "):
             text, is_weighed, unlikely = one.strip().rpartition(" ~")
             tried.append((text, float(unlikely)) if is_weighed else (one.strip(), 1.0))
-        found.append(Rule(kind, pattern.strip(), tuple(tried), doubt))
+        found.append(ScriptRule(kind, pattern.strip(), tuple(tried), doubt))
     return tuple(found)
 
 
 class RuleSet:
     """Rules, found by the type of node that their pattern begins with."""
 
-    def __init__(self, every: Iterable[Rule]) -> None:
-        self._by_type: defaultdict[str, list[Rule]] = defaultdict(list)
+    def __init__(self, every: Iterable[ScriptRule]) -> None:
+        self._by_type: defaultdict[str, list[ScriptRule]] = defaultdict(list)
         for rule in every:
             self._by_type[rule.shape.type].append(rule)
 
-    def applied(self, program: JavascriptProgram, node: Node) -> Iterator[tuple[Rule, str, float]]:
+    def applied(
+        self, program: JavascriptProgram, node: Node
+    ) -> Iterator[tuple[ScriptRule, str, float]]:
         """Yield each rule that fits a node, with the text in its place and how unlikely it is."""
         for rule in self._by_type.get(node.type, ()):
             holes: Holes = {}
