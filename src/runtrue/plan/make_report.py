@@ -85,6 +85,7 @@ def report_of(
         diff=plan.diff,
         patch=plan.patch,
         patch_root=plan.patch_root,
+        self_running=plan.self_running,
         applied=position.state is PlanState.APPLIED,
         refused=progress.refused,
         sandbox=plan.sandbox,
@@ -183,6 +184,7 @@ def _verdict(verdict: Verdict) -> PlanVerdict:
         exit_code=verdict.exit_code,
         seconds=round(verdict.seconds, 3),
         wrote=verdict.wrote,
+        judged_by=verdict.judged_by,
     )
 
 

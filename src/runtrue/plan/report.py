@@ -8,12 +8,12 @@ from typing import Any
 from msgspec import UNSET, UnsetType
 
 from runtrue.flow import RunRow
-from runtrue.loop import AutomationProfile, Finding, Fix, Mode, Reason
+from runtrue.loop import AutomationProfile, Finding, Fix, JudgedBy, Mode, Reason
 from runtrue.plan.plan import Validation
 from runtrue.plan.progress import StepResult, StepState, Strategizing
 from runtrue.plan.states import Phase, PlanState
 from runtrue.plan.strategy import Strategy
-from runtrue.sandbox import IsolationRecord
+from runtrue.sandbox import IsolationRecord, SelfRunning
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,6 +44,8 @@ class PlanVerdict:
     seconds: float = 0.0
     #: Files of the candidate that the validation wrote, though it was only to look.
     wrote: tuple[str, ...] = ()
+    #: What the verdict rests on: how far a candidate could forge it.
+    judged_by: JudgedBy | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -167,6 +169,8 @@ class PlanReport:
     diff: str = ""
     patch: str | None = None
     patch_root: str | None = None
+    #: Changed files that run by themselves once they are applied, and what runs them.
+    self_running: tuple[SelfRunning, ...] = ()
     applied: bool = False
     refused: str | None = None
     sandbox: str | None = None
