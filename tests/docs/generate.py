@@ -16,6 +16,7 @@ import click
 from runtrue.cli.main import cli
 from runtrue.cli.schema import report_schemas
 from runtrue.fixers.search.operators import KINDS, RULES
+from runtrue.fixers.search.priors import Priors
 from runtrue.loop import PROFILES, AutomationProfile
 from runtrue.workflow.registry import BUILT_IN
 from tests.cli.warm import run_runtrue
@@ -164,8 +165,11 @@ def _edits() -> str:
         before, after, *_ = EXAMPLES[kind]
         lines = [one for one in ndiff(before.split("\n"), after.split("\n")) if one[0] in "+-"]
         old, new = ([one[2:] for one in lines if one[0] == sign] for sign in "-+")
-        rows.append(f"| `{kind}` | {says} | {_cell(old)} | {_cell(new)} |\n")
-    head = "| kind | what is tried | a mistake | the edit |\n| --- | --- | --- | --- |\n"
+        rows.append(
+            f"| `{kind}` | {says} | {_cell(old)} | {_cell(new)} | {Priors().of(kind):g} |\n"
+        )
+    head = "| kind | what is tried | a mistake | the edit | weight |\n"
+    head += "| --- | --- | --- | --- | --- |\n"
     return f"\n{head}{''.join(rows)}\n"
 
 

@@ -10,7 +10,7 @@ from runtrue.fixers.search.operators import (
     transforms,
     type_tests,
 )
-from runtrue.fixers.search.operators.rules import Rule
+from runtrue.fixers.search.operators.rules import ExpressionRule
 from runtrue.fixers.search.operators.seam import EditSite, Operator
 
 #: All operators; the order is that of equals in the search.
@@ -25,6 +25,6 @@ POINTED: tuple[Operator, ...] = (
 #: What each kind of edit is, by its name.
 KINDS: dict[str, str] = {**expressions.KINDS, **statements.KINDS}
 #: The operators that are data: the docs list them.
-RULES = tuple(one for one in expressions.ALL if isinstance(one, Rule))
+RULES = tuple(one for one in expressions.ALL if isinstance(one, ExpressionRule))
 
 __all__ = ["KINDS", "OPERATORS", "POINTED", "RULES", "EditSite", "Operator"]

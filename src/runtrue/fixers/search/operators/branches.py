@@ -9,7 +9,7 @@ from runtrue.fixers.search.edit import Edit, Splice
 from runtrue.fixers.search.operators.facts import facts_at
 from runtrue.fixers.search.operators.names import candidates
 from runtrue.fixers.search.operators.precedence import Code, rewrite
-from runtrue.fixers.search.operators.rules import Rule
+from runtrue.fixers.search.operators.rules import ExpressionRule
 from runtrue.fixers.search.operators.seam import EditSite, Ways, edits
 
 Comprehension = ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp
@@ -95,6 +95,8 @@ def _elements(
 
 BRANCHES = (
     # Swapped, or one taken.
-    Rule("branch", "{a} if {test} else {b}", {"{b} if {test} else {a}": 1, "{a}": 2, "{b}": 2}),
+    ExpressionRule(
+        "branch", "{a} if {test} else {b}", {"{b} if {test} else {a}": 1, "{a}": 2, "{b}": 2}
+    ),
     comprehended,
 )

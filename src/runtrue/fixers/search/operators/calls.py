@@ -19,7 +19,7 @@ from runtrue.fixers.search.operators.precedence import (
     called,
     rewrite,
 )
-from runtrue.fixers.search.operators.rules import Holes, Rule, filled, matched, rules
+from runtrue.fixers.search.operators.rules import ExpressionRule, Holes, filled, matched, rules
 from runtrue.fixers.search.operators.seam import EditSite, Operator, Ways, edits
 
 _METHODS = frozenset({"append", "extend", "add", "insert", "remove", "pop", "popleft"})
@@ -45,8 +45,8 @@ def _has_no_number(site: EditSite, holes: Holes) -> bool:
 
 #: Other ways through a range: from 1, backwards, in steps, over what it counts.
 _RANGES = (
-    Rule("range", "range(len({a}))", {"{a}": 2}),
-    Rule(
+    ExpressionRule("range", "range(len({a}))", {"{a}": 2}),
+    ExpressionRule(
         "range",
         "range({a})",
         {
@@ -55,8 +55,8 @@ _RANGES = (
             **{"range(0, {a}, 2)": 3, "range(2, {a} + 1)": 3},
         },
     ),
-    Rule("range", "range({a})", {"range(len({a}))": 1.5}, _has_no_number),
-    Rule(
+    ExpressionRule("range", "range({a})", {"range(len({a}))": 1.5}, _has_no_number),
+    ExpressionRule(
         "range",
         "range({a}, {b})",
         {

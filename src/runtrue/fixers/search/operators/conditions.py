@@ -16,7 +16,7 @@ from runtrue.fixers.search.operators.precedence import (
     rewrite,
     sign_of,
 )
-from runtrue.fixers.search.operators.rules import Holes, Rule, fill, filled
+from runtrue.fixers.search.operators.rules import ExpressionRule, Holes, fill, filled
 from runtrue.fixers.search.operators.seam import EditSite, Ways, edits
 
 _MOST_BORROWED = 6
@@ -207,6 +207,6 @@ def exceeded_limit(site: EditSite, node: ast.expr) -> Ways:
 CONDITIONS = (
     *(chain, bare, strengthened),
     # A default for None alone, which 0 is not.
-    Rule("only_none", "{a} or {b}", {"{b} if {a} is None else {a}": 1.0}, _is_value),
+    ExpressionRule("only_none", "{a} or {b}", {"{b} if {a} is None else {a}": 1.0}, _is_value),
     *(key_in_mapping, exceeded_limit),
 )

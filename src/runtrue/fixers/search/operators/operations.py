@@ -14,7 +14,7 @@ from runtrue.fixers.search.operators.precedence import (
     rewrite,
     sign_of,
 )
-from runtrue.fixers.search.operators.rules import Holes, Rule, fill, filled
+from runtrue.fixers.search.operators.rules import ExpressionRule, Holes, fill, filled
 from runtrue.fixers.search.operators.seam import EditSite, Ways, edits
 from runtrue.fixers.search.program import Program
 
@@ -254,11 +254,11 @@ def _counted(site: EditSite, node: ast.expr) -> float | None:
 
 OPERATIONS = (
     comparison,
-    Rule("boolean", "{a} & {b}", {"{a} and {b}": 1.5}),
-    Rule("boolean", "{a} | {b}", {"{a} or {b}": 1.5}),
+    ExpressionRule("boolean", "{a} & {b}", {"{a} and {b}": 1.5}),
+    ExpressionRule("boolean", "{a} | {b}", {"{a} or {b}": 1.5}),
     boolean,
-    Rule("negation", "not {a}", {"{a}": 1.0}),
-    Rule("negation", "-{a}", {"{a}": 1.0}, _is_no_number),
-    Rule("negation", "~{a}", {"{a}": 1.0, "not {a}": 2.0, "-{a}": 2.0}),
+    ExpressionRule("negation", "not {a}", {"{a}": 1.0}),
+    ExpressionRule("negation", "-{a}", {"{a}": 1.0}, _is_no_number),
+    ExpressionRule("negation", "~{a}", {"{a}": 1.0, "not {a}": 2.0, "-{a}": 2.0}),
     *(negation, sign, arithmetic, augmented, off_by_one),
 )

@@ -164,7 +164,7 @@ Holes = dict[str, ast.expr]
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class ExpressionRule:
     """An operator as data: whatever fits the pattern, written in other ways.
 
     Each way has how unlikely it is. `where` says if the rule holds at a site for what fills the
@@ -187,6 +187,6 @@ class Rule:
                 )
 
 
-def rules(kind: str, rows: Mapping[str, Mapping[str, float]]) -> tuple[Rule, ...]:
+def rules(kind: str, rows: Mapping[str, Mapping[str, float]]) -> tuple[ExpressionRule, ...]:
     """Return the rules of a table of patterns and ways."""
-    return tuple(Rule(kind, pattern, ways) for pattern, ways in rows.items())
+    return tuple(ExpressionRule(kind, pattern, ways) for pattern, ways in rows.items())

@@ -14,7 +14,7 @@ from runtrue.fixers.search.operators.precedence import (
     joined,
     sign_of,
 )
-from runtrue.fixers.search.operators.rules import Holes, Rule, filled
+from runtrue.fixers.search.operators.rules import ExpressionRule, Holes, filled
 from runtrue.fixers.search.operators.seam import EditSite, Ways, edits
 
 _MOST_TERMS = 4
@@ -214,7 +214,7 @@ def _ratios(site: EditSite) -> Iterator[float]:
 TERMS = (
     *(dropped_term, dropped_condition, added_term, regrouped, scaled),
     # A division that leaves the last, smaller part out.
-    Rule("round_up", "{a} // {b}", {"({a} + {b} - 1) // {b}": 1.0}, _is_named),
-    Rule("round_up", "int({a} / {b})", {"({a} + {b} - 1) // {b}": 1.5}),
+    ExpressionRule("round_up", "{a} // {b}", {"({a} + {b} - 1) // {b}": 1.0}, _is_named),
+    ExpressionRule("round_up", "int({a} / {b})", {"({a} + {b} - 1) // {b}": 1.5}),
     *(wrapped_around, whole_divisor),
 )
