@@ -98,7 +98,7 @@ class TestSelect:
         kind = "commonjs" if runner in ("jest", "mocha") else "module"
         package = f'{{"type": "{kind}", "scripts": {{"test": "{script}"}}}}'
         project.write("package.json", package)
-        # A trap for whoever looks for a name within others, or takes it for a pattern.
+        # Names within one another, and names that are patterns.
         names = ("adds (a + b)", "adds (a + b) too", "adds (a + b", "other")
         heads = {None: "node:test", "vitest": "vitest"}
         head = f'import {{ describe, it }} from "{heads[runner]}";' if runner in heads else ""

@@ -363,6 +363,44 @@ LOOKS = {
         },
         f"""{PLAIN} -o 'addopts=-p pkg.plug '"'"'-p pkg.plug'"'"''""",
     ),
+    "CircleCI": Case(
+        {
+            ".circleci/config.yml": (
+                "version: 2.1\njobs:\n  lint:\n    steps: [checkout, {run: ruff check}]\n"
+                "  tests:\n    docker: [{image: python}]\n    environment: {SQLITE: 1}\n"
+                "    steps:\n      - checkout\n      - run: pip install -e .\n"
+                "      - run:\n          name: tests\n          command: pytest -m 'not slow'\n"
+            ),
+            "tests/test_a.py": TEST,
+        },
+        f"{PLAIN} -m 'not slow'",
+        env={"SQLITE": "1"},
+        because=".circleci/config.yml:11 job tests",
+    ),
+    "Travis": Case(
+        {
+            ".travis.yml": (
+                "language: python\nenv:\n  global:\n    - SQLITE=1\n"
+                "install: pip install .\nscript:\n  - pytest --doctest-modules tests\n"
+            ),
+            "tests/test_a.py": TEST,
+        },
+        f"{PLAIN} --doctest-modules tests",
+        env={"SQLITE": "1"},
+        because=".travis.yml:6 script",
+    ),
+    "Azure": Case(
+        {
+            "azure-pipelines.yml": (
+                "variables: {where: tests}\njobs:\n- job: a\n  steps:\n"
+                "  - script: pip install .\n  - bash: python -m pytest -k fast $(where)\n"
+            ),
+            "tests/test_a.py": TEST,
+        },
+        f"{PLAIN} -k fast tests",
+        env={"WHERE": "tests"},
+        because="azure-pipelines.yml",
+    ),
     "a program at the top that runs all tests": Case(
         {"runtests.py": "", "tests/models.py": "", "shop/test_utils.py": "def make(): ...\n"},
         "python runtests.py",
@@ -644,6 +682,7 @@ class TestJavaScript:
                 "npm run unit",
             ),
             ('"test": "c8 --include a.js npx mocha --exit && tsd"', f"{NPX} mocha --exit"),
+            ('"test": "ava && tsc -p test"', f"{NPX} ava"),
             # A build may be what the tests run.
             ('"test": "tsc && ava"', "npm test"),
             ('"test": "npm run build && ava", "build": "tsc"', "npm test"),

@@ -34,8 +34,8 @@ _DOORS = {
 def _printed(file: Path) -> Iterator[str]:
     for node in ast.walk(ast.parse(file.read_text())):
         match node:
-            case ast.Call(func=ast.Name(id="print" | "input" as name)):
-                yield f"{file.name}:{node.lineno}: {name}"
+            case ast.Call(func=ast.Name(id="print" | "input" as called)):
+                yield f"{file.name}:{node.lineno}: {called}"
             case ast.Attribute():
                 module, _, name = ast.unparse(node).partition(".")
                 if name in _DOORS.get(module, ()):

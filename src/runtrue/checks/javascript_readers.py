@@ -13,8 +13,9 @@ from runtrue.checks.case import CaseReader, CaseResult
 from runtrue.checks.locations import locations_in, relative
 from runtrue.checks.reader import Call, Reading
 from runtrue.checks.signed_report import ReportKey, SignedReport
-from runtrue.loop import Finding, Location, Outcome, Workplace
+from runtrue.loop import Finding, JudgedBy, Location, Outcome, Workplace
 from runtrue.process import Ended
+from runtrue.settings_file import read_settings
 
 #: Programs that measure the coverage of what they run, and their options for its raw data.
 _COVERAGE_TOOLS = {"c8": ("--temp-directory",), "nyc": ("--temp-dir", "--cache-dir")}
@@ -38,11 +39,16 @@ _OUTCOMES = {
 class JavascriptReader(CaseReader):
     """A runner with a JSON report, and with errors as V8 writes them."""
 
+    judged_by = JudgedBy.OWN_REPORTER
+
     report = ""
     coverage_report = "coverage-final.json"
     #: True if a reporter of ours writes the report and signs it: where tests run in the process
     #: that writes it, they could write another.
     is_signed = True
+    #: The package of the runner, and its first version that takes our options.
+    package = ""
+    oldest = 0
     #: The runner's options for the names of tests, the one that we use first.
     name_options: tuple[str, ...] = ()
     #: True if arguments of the runner are parts of the names of the files that it runs.
@@ -55,6 +61,13 @@ class JavascriptReader(CaseReader):
         directory = (self.reach.directory or self.directory).absolute()
         paths = (d / "node_modules" / path for d in (directory, *directory.parents))
         return next((found for found in paths if found.exists()), None)
+
+    def is_too_old(self) -> bool:
+        """Return whether the installed version does not know our options, so that it would fail."""
+        manifest = self.installed(f"{self.package}/package.json") if self.package else None
+        version = read_settings(manifest).get("version") if manifest else None
+        found = re.match(r"\d+", version) if isinstance(version, str) else None
+        return found is not None and int(found[0]) < self.oldest
 
     def is_given(self, *options: str) -> bool:
         """Return whether the command itself has one of some options."""
@@ -152,6 +165,7 @@ class JestReader(JavascriptReader):
     """jest; vitest's report has the same form with less in it."""
 
     title = "jest"
+    package, oldest = "jest", 21
     report = "jest.jsonl"
     fail_fast: tuple[str, ...] = ("--bail",)
     verbose = ("--expand",)
@@ -208,7 +222,9 @@ class JestReader(JavascriptReader):
 class VitestReader(JestReader):
     """vitest."""
 
+    judged_by = JudgedBy.OUTPUT
     title = "vitest"
+    package, oldest = "vitest", 0
     report = "vitest.json"
     # Tests run in processes of their own, and the one that writes the report writes it last.
     is_signed = False
@@ -253,6 +269,7 @@ class MochaReader(JavascriptReader):
     """mocha."""
 
     title = "mocha"
+    package, oldest = "mocha", 3
     report = "mocha.jsonl"
     fail_fast = ("--bail",)
     name_options = ("--grep", "-g", "--fgrep", "-f", "--invert", "-i")

@@ -6,7 +6,7 @@ import itertools
 import re
 import shlex
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -52,6 +52,7 @@ _LOOKING = frozenset(
     }
 )
 _COVERAGE = frozenset({"nyc", "c8", "istanbul"})
+_COMPILERS = frozenset({"tsc", "vue-tsc"})
 _MANAGERS = frozenset({"npm", "yarn", "pnpm", "bun"})
 _TEST_FILE = re.compile(r".*[.-](test|spec)\.[cm]?js|test[.-].*\.[cm]?js|test\.[cm]?js")
 #: Scripts that call scripts: further down than this is a circle.
@@ -80,7 +81,7 @@ def _of_script(directory: Path) -> OwnCommand | None:
     line = line_of(text, '"scripts"', '"test"')
     where = f"package.json:{line} script test"
     whole = OwnCommand(name="", command=f"{manager} test", because=where)
-    parts = [*_parts(script, scripts, directory)]
+    parts = [*_without_needless_build(_parts(script, scripts, directory))]
     tests = [part for part in parts if part.is_test]
     is_plain = len(parts) == 1 and not parts[0].where
     if len(tests) == 1 and not is_plain and all(part.is_test or part.is_look for part in parts):
@@ -155,6 +156,15 @@ def _parts(
                 yield replace(made, env=env, where=recipe.where)
 
 
+def _without_needless_build(parts: Iterable[_ScriptCommand]) -> Iterator[_ScriptCommand]:
+    """Yield the parts; a compiler that runs after the tests only looks: what it makes is late."""
+    is_tested = False
+    for part in parts:
+        is_late = is_tested and part.program in _COMPILERS
+        yield replace(part, is_look=True) if is_late else part
+        is_tested = is_tested or part.is_test
+
+
 def _called(texts: Sequence[str]) -> str:
     if len(texts) < 2 or texts[0] not in _MANAGERS:
         return ""
@@ -184,7 +194,7 @@ def _part(words: Sequence[Word]) -> _ScriptCommand:
         return _ScriptCommand("", "", is_test=False, is_look=False, env={})
     program, texts = rest[0].name, [word.text for word in rest]
     is_node = program in ("node", "tsx") and "--test" in texts
-    is_types = program in ("tsc", "vue-tsc") and not {"--noEmit", "--dry"}.isdisjoint(texts)
+    is_types = program in _COMPILERS and not {"--noEmit", "--dry"}.isdisjoint(texts)
     line = " ".join(_quoted(word.text) for word in rest)
     is_look = program in _LOOKING or is_types
     return _ScriptCommand(

@@ -19,6 +19,7 @@ _ESCAPE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|
 _LOCATION = re.compile(
     r"(?:file://)?(?P<file>[^\s:()\[\]'\"`]+\.\w+):\[?(?P<line>\d+)(?:[:,](?P<column>\d+))?\]?"
 )
+_PYTHON_FRAME = re.compile(r'^\s*File "(.+)", line (\d+)', re.MULTILINE)
 #: An error begins its line with the location; Maven and Gradle say first how bad it is.
 _ERROR = re.compile(
     rf"^(?:\[ERROR\] |e: )?{_LOCATION.pattern}:? (?:error: )?(?P<message>\S.*)$", re.MULTILINE
@@ -39,6 +40,12 @@ def locations_in(text: str, workplace: Workplace) -> Iterator[Location]:
         if file := own_file(match["file"], workplace):
             column = int(match["column"]) if match["column"] else None
             yield Location(file=file, line=int(match["line"]), column=column)
+
+
+def python_locations(text: str, workplace: Workplace) -> list[Location]:
+    """Return the locations in Python's tracebacks that are in the project's own files, in order."""
+    frames = (f"{frame[1]}:{frame[2]}" for frame in _PYTHON_FRAME.finditer(text))
+    return [place for frame in frames for place in locations_in(frame, workplace)]
 
 
 def errors_in(text: str, workplace: Workplace) -> list[tuple[Location, str]]:

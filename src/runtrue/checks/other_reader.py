@@ -5,23 +5,20 @@ Where it runs Python, an exit code of 0 counts only when the tests came to their
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from runtrue.checks.case import WEIGHT, CaseReader, CaseResult
 from runtrue.checks.junit_reader import read_junit
-from runtrue.checks.locations import NewFiles, locations_in
+from runtrue.checks.locations import NewFiles, python_locations
 from runtrue.checks.python_exit import PythonEnd, PythonExit
 from runtrue.checks.reach import Reach
 from runtrue.checks.reader import Call, Reader, Reading, RunOptions, output_of
 from runtrue.checks.tap import Tap, read_tap
-from runtrue.loop import Fault, Finding, Outcome, Workplace
+from runtrue.loop import Fault, Finding, JudgedBy, Outcome, Workplace
 from runtrue.process import Ended
 
-#: A line of Python's tracebacks.
-_FRAME = re.compile(r'\s*File "(.+)", line (\d+).*')
 _SUFFIXES = frozenset({".xml", ".tap"})
 #: Options that make a runner print TAP.
 _TAP = {"ava": ("--tap",), "tap": ("--reporter=tap",)}
@@ -33,6 +30,7 @@ class OtherReader(CaseReader):
     """Looks for new reports of the command; without any, the exit code decides."""
 
     title = "its report"
+    judged_by = JudgedBy.EXIT_CODE
 
     def __init__(
         self, check: str, *, is_shell: bool, reach: Reach, directory: Path, options: RunOptions
@@ -140,8 +138,7 @@ def _unittest_cases(tests: Sequence[dict[str, Any]], workplace: Workplace) -> li
         if known is not None and WEIGHT[known.outcome] >= WEIGHT[outcome]:
             continue
         text = test.get("text") or ""
-        places = [_FRAME.sub(r"\1:\2", line) for line in text.splitlines() if _FRAME.match(line)]
-        own = [place for line in places for place in locations_in(line, workplace)]
+        own = python_locations(text, workplace)
         found[test["id"]] = CaseResult(
             name=test["id"],
             outcome=outcome,

@@ -23,7 +23,7 @@ _TEST_FILE = re.compile(r"test_.*\.py|.*_test\.py")
 #: The names that Django's and unittest's runners look for, besides.
 _OTHER_TEST_FILE = re.compile(r"tests?\.py")
 #: Programs that projects keep at their top to run all tests.
-_SCRIPTS = ("runtests.py", "run_tests.py")
+SCRIPTS = ("runtests.py", "run_tests.py")
 _SETTINGS = re.compile(r"""["']DJANGO_SETTINGS_MODULE["']\s*,\s*["']([\w.]+)["']""")
 #: Where files with such names are no tests of the project's own.
 _NOT_OWN = frozenset(
@@ -72,7 +72,7 @@ def _plain(project: Path, directory: Path, packages: Sequence[Path]) -> OwnComma
 
 def _script(interpreter: Interpreter, directory: Path) -> OwnCommand | None:
     """Find the program at the top that runs all tests, by its usual names."""
-    for name in _SCRIPTS:
+    for name in SCRIPTS:
         if (directory / name).is_file():
             command = f"{interpreter.name} {name}"
             return OwnCommand(name=Path(name).stem, command=command, because=name)

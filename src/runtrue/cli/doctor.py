@@ -38,6 +38,7 @@ from runtrue.sandbox import (
     repository_of,
     search_path,
     unavailable,
+    weaknesses,
 )
 from runtrue.workflow import Registry
 
@@ -186,6 +187,7 @@ def _isolation(config: Config) -> Fact:
     if without := missing(level):
         lost = f"without {', '.join(without)}, so that less is promised (SECURITY.md says what)"
         facts.append(f"{lost}: install bubblewrap, or let users have namespaces")
+    facts += weaknesses(level)
     routes = config.isolation.network
     facts.append(f"network: {', '.join(routes)}" if routes else "no network")
     if possible := [other for other, reason in reasons.items() if reason is None]:

@@ -96,7 +96,7 @@ def gate(
     must_be_text(str(project), base or "", skip or "", loop_id or "", *checks)
     try:
         change = change_of(project, asked, in_commit=hook == "git")
-        config = judging_config(project, change)
+        config = judging_config(project, change, asked)
         request = plan(project, config, asked, change)
         if isinstance(request, str):
             return _nothing_to_judge(request, as_json=as_json)

@@ -54,7 +54,7 @@ def answer_stop(path: Path | None, asked: GateOptions) -> int:
         home = Home.find(project)
         change = change_of(project, asked)
         try:
-            request = plan(project, judging_config(project, change), asked, change)
+            request = plan(project, judging_config(project, change, asked), asked, change)
         except Obstructed as error:
             return _obstruct(error, home, project, stop)
         if isinstance(request, str):
