@@ -200,7 +200,7 @@ def test_what_was_sent_before_a_failure_is_told(machine: Machine, api: Api) -> N
 
 
 def test_a_tool_is_found_by_its_words_and_its_argument_is_made_out(machine: Machine) -> None:
-    use_time_server(machine.home)
+    use_time_server(machine.home / ".runtrue")
     report = machine.runtrue("do", "ask the time server for the time in Tokyo", "--json").json
     assert report["status"] == "passed", report
     assert "Asia/Tokyo" in json.dumps(report["result"])

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.project_python import project_path
+from tests.trusting import trust_all
 
 from .pages import DOCS, Block, blocks
 from .sessions import PRICES
@@ -58,6 +59,7 @@ def project(tmp_path: Path) -> Path:
 
 def _fix(project: Path, recipe: Block, **variables: str) -> subprocess.CompletedProcess[str]:
     (project / "runtrue.toml").write_text(recipe.text)
+    trust_all([project], {"RUNTRUE_HOME": str(project.parent / "home")})
     return subprocess.run(
         ["runtrue", "fix", "--apply"],
         cwd=project,

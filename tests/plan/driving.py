@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from runtrue.config import load_config
+from runtrue.config import find_config
 from runtrue.flow import Event, Journal, LocalDispatcher, Question, RunRow
 from runtrue.home import Home
 from runtrue.plan import plan_use, prepare_plan, start_plan
@@ -45,7 +45,7 @@ class Driven:
         """Make a plan of a plan file's text, and drive it to its first question or its end."""
         file = self.home.path.parent / "plan.yaml"
         file.write_text(dedent(plan))
-        request = plan_use(self.project, load_config(self.project), str(file), **options)
+        request = plan_use(self.project, find_config(self.project).written, str(file), **options)
         self.run_id = start_plan(self.journal, request)
         return self.drive()
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from runtrue.config import Validation, ValidationKind, load_config
+from runtrue.config import Validation, ValidationKind, find_config
 from runtrue.errors import UsageError
 from runtrue.loop import PROFILES, Mode
 from runtrue.plan.plan import PlanRequest
@@ -47,7 +47,7 @@ def made(
     file = project.parent / "plan.yaml"
     file.write_text(text)
     return plan_use(
-        project, load_config(project), str(file), profile=profile, model=model, agent=agent
+        project, find_config(project).written, str(file), profile=profile, model=model, agent=agent
     )
 
 
@@ -69,23 +69,23 @@ class TestWhat:
     def test_any_other_text_is_an_instruction(self, project: Path) -> None:
         (project / "test_a.py").touch()
         said = " write plans/next.yaml "
-        request = plan_use(project, load_config(project), said, model=MODEL)
+        request = plan_use(project, find_config(project).written, said, model=MODEL)
         assert request.instruction == said.strip()
         assert request.source is None
         assert request.strategy is None
 
     def test_a_name_like_a_file_that_is_not_there(self, project: Path) -> None:
         with pytest.raises(UsageError, match=r"plam\.yaml: there is no such file"):
-            plan_use(project, load_config(project), "plam.yaml", model=MODEL)
+            plan_use(project, find_config(project).written, "plam.yaml", model=MODEL)
 
     @pytest.mark.parametrize("what", ["", " \n"])
     def test_an_empty_instruction(self, project: Path, what: str) -> None:
         with pytest.raises(UsageError, match="the instruction is empty"):
-            plan_use(project, load_config(project), what, model=MODEL)
+            plan_use(project, find_config(project).written, what, model=MODEL)
 
     def test_a_long_instruction_is_no_file(self, project: Path) -> None:
         (project / "test_a.py").touch()
-        request = plan_use(project, load_config(project), "x" * 10_000, model=MODEL)
+        request = plan_use(project, find_config(project).written, "x" * 10_000, model=MODEL)
         assert request.instruction == "x" * 10_000
 
     def test_it_can_be_recorded(self, project: Path) -> None:

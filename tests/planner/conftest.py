@@ -15,5 +15,5 @@ from tests.planner.support import use_time_server
 def context(tmp_path: Path) -> PlannerContext:
     """What a planner works with in an empty directory, with the real time server."""
     home = Home(tmp_path / "home")
-    use_time_server(tmp_path)
+    use_time_server(home.path)
     return PlannerContext(Registry(home, tmp_path), environment={})

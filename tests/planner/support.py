@@ -85,7 +85,8 @@ def fetch(url: str, extract: Mapping[str, str] | None = None, **params: Any) -> 
     return {"nodes": [{"id": "fetch", "type": "http", "params": {"url": url, **params}}]}
 
 
-def use_time_server(directory: Path) -> None:
-    """Configure the real MCP server for times in a directory."""
+def use_time_server(home: Path) -> None:
+    """Add the real MCP server for times to a home of runtrue."""
+    home.mkdir(mode=0o700, exist_ok=True)
     server = {"command": sys.executable, "args": ["-m", "mcp_server_time"]}
-    (directory / ".mcp.json").write_text(json.dumps({"mcpServers": {"time": server}}))
+    (home / "mcp.json").write_text(json.dumps({"mcpServers": {"time": server}}))

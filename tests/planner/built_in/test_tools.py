@@ -28,7 +28,8 @@ def planner(tmp_path_factory: pytest.TempPathFactory) -> Planner:
         name: {"command": sys.executable, "args": ["-m", f"mcp_server_{name}"]}
         for name in ("time", "git")
     }
-    (path / ".mcp.json").write_text(json.dumps({"mcpServers": servers}))
+    (path / "home").mkdir()
+    (path / "home" / "mcp.json").write_text(json.dumps({"mcpServers": servers}))
     subprocess.run(["git", "init", "-q", "-b", "main", path / "repo"], check=True)
     (path / "repo" / "new.txt").write_text("new\n")
     return Planner(path)
