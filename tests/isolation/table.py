@@ -10,10 +10,13 @@ from tests.isolation import (
     test_files,
     test_git,
     test_judge,
+    test_judge_closure,
     test_judge_of_others,
     test_requests,
     test_secrets,
+    test_self_running,
     test_trust,
+    test_what_people_see,
     test_workflow_files,
 )
 from tests.isolation.attack import LEVELS
@@ -45,7 +48,12 @@ def _of_all() -> Iterator[str]:
     effects = list(test_effects.ATTACKS)
     yield from _listed("Effects of plans", "Does not happen unless a person agrees", effects)
     yield from _listed("The judge", "A wrong candidate does not pass by", [*judge, *others])
+    cheats = test_judge_closure.CHEATS
+    yield from _listed("What judges", "A fixer does not pass by changing", cheats)
+    hidden = test_what_people_see.HIDDEN
+    yield from _listed("What people see", "No text from outside deceives by", hidden)
     for title, module in {
+        "What runs by itself": test_self_running,
         "What leaves a sandbox": test_files,
         "What git runs": test_git,
         "Requests of workflows": test_requests,

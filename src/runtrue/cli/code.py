@@ -59,6 +59,7 @@ from runtrue.sandbox import repository_of
 )
 @options.checks
 @options.apply
+@options.allow_self_running
 @options.agent
 @options.max_attempts
 @click.option(
@@ -80,6 +81,7 @@ def code(
     directory: Path,
     checks: tuple[str, ...],
     apply: bool,
+    allow_self_running: bool,
     agent: str | None,
     max_attempts: int | None,
     timeout: int | None,
@@ -122,6 +124,7 @@ def code(
     )
     request = replace(
         request,
+        allow_self_running=allow_self_running,
         sandbox=kind or request.sandbox,
         policy=replace(request.policy, max_attempts=max_attempts or request.policy.max_attempts),
         checks=tuple(c.within(timeout) for c in request.checks),

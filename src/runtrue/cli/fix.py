@@ -16,6 +16,7 @@ from runtrue.errors import UsageError
 @click.argument("path", default=".", type=click.Path(path_type=Path, readable=False))
 @options.checks
 @options.apply
+@options.allow_self_running
 @options.agent
 @options.max_attempts
 @click.option(
@@ -31,6 +32,7 @@ def fix(
     path: Path,
     checks: tuple[str, ...],
     apply: bool,
+    allow_self_running: bool,
     agent: str | None,
     max_attempts: int | None,
     timeout: float | None,
@@ -80,6 +82,7 @@ def fix(
     )
     request = replace(
         request,
+        allow_self_running=allow_self_running,
         sandbox=kind or request.sandbox,
         agent=replace(request.agent, command=agent or request.agent.command),
         policy=replace(request.policy, max_attempts=max_attempts or request.policy.max_attempts),
