@@ -218,7 +218,7 @@ _ONE = "give one of: first, last, at"
 
 @dataclass(frozen=True, slots=True)
 class UniqueParams:
-    """The field by which entries are told apart."""
+    """The field by which entries differ."""
 
     items: Items
     by: OptionalField = None
