@@ -103,15 +103,15 @@ def violations(
             f"node {name!r} {violation}"
             for violation in _param_violations(type_, old, new, registry)
         )
-        found.extend(
-            f"node {name!r} would leave out {lost!r}, which the task names"
-            for lost in left_out(type_, old, new, registry, task)
-        )
         if name in done and _sends_otherwise(type_, old, new, registry):
             found.append(
                 f"node {name!r} has done its work, and cannot do it again with other params: "
                 "only how its answer is read can be changed"
             )
+        found.extend(
+            f"node {name!r} would leave out {lost!r}, which the task names"
+            for lost in left_out(type_, old, new, registry, task)
+        )
     return tuple(dict.fromkeys(one for one in found if one is not None))
 
 
