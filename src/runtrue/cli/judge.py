@@ -8,12 +8,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
 
-import click
-
-from runtrue.checks import Language, language_of
+from runtrue.checks import Language, language_of, may_define_checks, own_checks
+from runtrue.cli.console import echo
 from runtrue.cli.progress import Display, open_display
 from runtrue.cli.project import must_be_in_repository
 from runtrue.cli.runner import go_on
+from runtrue.cli.trust import confirm_trust
 from runtrue.cli.verdict import ignoring_closed_pipes
 from runtrue.code import (
     CodeReport,
@@ -37,6 +37,7 @@ from runtrue.sandbox import (
     can_be_worktree,
     changes_since,
     content_at,
+    export_tree,
     fork_point,
     head_of,
     is_judge,
@@ -45,6 +46,8 @@ from runtrue.sandbox import (
 )
 
 _FEW = 3
+#: The tables of the configuration that a gate reads and that may need a person's agreement.
+_OF_GATES = ("isolation", "sandbox", "security")
 _CONFIGURATION = ("runtrue.toml", "pyproject.toml")
 
 
@@ -107,7 +110,7 @@ def change_of(project: Path, asked: GateOptions, *, in_commit: bool = False) -> 
     )
 
 
-def judging_config(project: Path, change: JudgedChange) -> Config:
+def judging_config(project: Path, change: JudgedChange, asked: GateOptions) -> Config:
     """The configuration to judge by: the one before the change, which must not set its own rules.
 
     Before the first commit, and where that one is broken, there is but the project's.
@@ -116,6 +119,8 @@ def judging_config(project: Path, change: JudgedChange) -> Config:
         file for file in _configuration(change) if file in change.files or _is_other(change, file)
     ]
     try:
+        with ignoring_closed_pipes():
+            confirm_trust(project, sections=_OF_GATES)
         own = load_config(project) if change.staged is None else _config_at(change, change.staged)
     except ConfigError as error:
         raise _obstructed(error, touched) from error
@@ -124,19 +129,45 @@ def judging_config(project: Path, change: JudgedChange) -> Config:
     except UsageError:
         return own
     if not touched:
-        return own
+        return own if asked.checks else _with_former_checks(project, change, own)
     try:
         former = _config_at(change, change.against)
     except ConfigError:
         return own
     if former != own:
         with ignoring_closed_pipes():
-            click.echo(
+            echo(
                 f"runtrue gate: {', '.join(touched)} is part of the change, so that it is judged "
                 f"by the configuration of {change.since}",
                 err=True,
             )
-    return former
+    return former if asked.checks else _with_former_checks(project, change, former)
+
+
+def _with_former_checks(project: Path, change: JudgedChange, config: Config) -> Config:
+    """Return the configuration with the checks as they were found before the change, if any were.
+
+    A change to the files that say how tests are run must not weaken the tests that judge it. What
+    only it brings is run as well.
+    """
+    if config.checks or not any(may_define_checks(f) for f in change.files if may_matter(f)):
+        return config
+    now = own_checks(project, config)
+    with TemporaryDirectory() as directory:
+        export_tree(change.top, change.against, Path(directory))
+        place = Path(directory, change.prefix)
+        found = own_checks(place, config) if place.is_dir() else {}
+    former = {n: check for n, check in found.items() if (project / check.directory).is_dir()}
+    if all(now.get(name) == check for name, check in former.items()):
+        return config
+    others = [name for name, check in former.items() if now.get(name) != check]
+    with ignoring_closed_pipes():
+        echo(
+            f"runtrue gate: the change alters how tests are run, so that {_few(others)} is run as "
+            f"in {change.since}; name a command with --check to run another",
+            err=True,
+        )
+    return replace(config, checks={**now, **former})
 
 
 def _config_at(change: JudgedChange, revision: str) -> Config:
@@ -147,7 +178,8 @@ def _config_at(change: JudgedChange, revision: str) -> Config:
                 (Path(directory) / file).parent.mkdir(parents=True, exist_ok=True)
                 (Path(directory) / file).write_bytes(content)
         (Path(directory) / change.prefix).mkdir(parents=True, exist_ok=True)
-        return load_config(Path(directory) / change.prefix, top=Path(directory))
+        project = Path(directory) / change.prefix
+        return load_config(project, top=Path(directory), origin=change.top)
 
 
 def _configuration(change: JudgedChange) -> list[str]:

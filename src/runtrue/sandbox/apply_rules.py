@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from runtrue.errors import SandboxError
+from runtrue.foreign_text import visible_name
 from runtrue.loop import Fault, Finding, Location
 from runtrue.sandbox.git import Tree
 from runtrue.sandbox.git_programs import GitPrograms, repositories_made
@@ -69,7 +70,7 @@ class Violation:
     @property
     def finding(self) -> Finding:
         """The violation as a finding of the source `apply`."""
-        name = shown(self.file)
+        name = visible_name(self.file)
         return Finding(
             source="apply",
             category="refused_file",
@@ -145,7 +146,8 @@ def _repository_violations(
     written: Iterable[str], entries: Iterable[str], top: Path
 ) -> Iterator[Violation]:
     for file, directory in repositories_made(written, entries, top).items():
-        message = f"is part of a repository, {shown(directory)}, whose settings git would obey"
+        name = visible_name(directory)
+        message = f"is part of a repository, {name}, whose settings git would obey"
         yield Violation(file=file, kind="repository", message=message)
 
 
@@ -160,7 +162,8 @@ def _attribute_violations(
     for file in changed:
         old = users.blob(before[file][1]) if file in before else ""
         if driver := programs.new_driver(old, users.blob(written[file]), macros):
-            message = f"names {shown(driver)}, for which your git is configured to run a program"
+            name = visible_name(driver)
+            message = f"names {name}, for which your git is configured to run a program"
             yield Violation(file=file, kind="attributes", message=message)
 
 
@@ -191,14 +194,6 @@ def violations(
         if why:
             found.append(Violation(file=change.path, kind=why[0], message=why[1]))
     return tuple(found)
-
-
-def shown(name: str) -> str:
-    """Return a name with everything escaped that cannot be printed."""
-    return "".join(
-        char if char.isprintable() and char not in _TURNING | _UNSEEN else ascii(char)[1:-1]
-        for char in name
-    )
 
 
 def leads_outside(path: str) -> bool:
@@ -274,7 +269,7 @@ def _kind_problem(change: ChangedFile, programs: GitPrograms) -> tuple[str, str]
 def _link_problem(change: ChangedFile, links: Mapping[str, str]) -> tuple[str, str] | None:
     if change.mode != LINK:
         return None
-    target = shown(change.target)
+    target = visible_name(change.target)
     place = _resolve(change.path, {**links, change.path: change.target})
     if place is None:
         return "link", f"is a link that leads out of the project: {target}"
@@ -322,7 +317,7 @@ def _clashes(new: set[str], files: Iterable[str]) -> dict[str, tuple[str, str]]:
     for path in new:
         for name in _prefixes(path):
             if others := spellings[_folded(name)] - {name}:
-                other = shown(min(others))
+                other = visible_name(min(others))
                 why = f"is the same file as {other} where case, or Unicode's forms, do not count"
                 found[path] = ("collision", why)
                 break

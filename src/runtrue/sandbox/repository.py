@@ -6,9 +6,10 @@ import os
 import re
 import shutil
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from runtrue.errors import SandboxError, UsageError
-from runtrue.sandbox.git import LINE_OPTIONS, changed_lines_in
+from runtrue.sandbox.git import INSTALLED, LINE_OPTIONS, changed_lines_in
 from runtrue.sandbox.git_command import ForeignRepository, run_git
 
 #: A file with more lines was not written by hand.
@@ -147,6 +148,20 @@ def content_at(top: Path, commit: str, file: str) -> bytes | None:
     except SandboxError:
         return None
     return text.encode("utf-8", "surrogateescape")
+
+
+def export_tree(top: Path, commit: str, directory: Path) -> None:
+    """Write the files of a commit into a directory, and link the environments of `top` there."""
+    with TemporaryDirectory() as name:
+        # Not `git archive`, which leaves out what is not to be published: tests, as a rule.
+        index = {"GIT_INDEX_FILE": str(Path(name, "index"))}
+        run_git("read-tree", commit, cwd=top, env=index)
+        run_git("checkout-index", "--all", f"--prefix={directory}/", cwd=top, env=index)
+    for parent, directories, _ in os.walk(directory):
+        inside = Path(parent).relative_to(directory)
+        for name in INSTALLED:
+            if (top / inside / name).is_dir() and name not in directories:
+                Path(parent, name).symlink_to(top / inside / name)
 
 
 def _count(path: Path) -> int:

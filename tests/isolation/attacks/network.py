@@ -250,7 +250,7 @@ def socket_that_is_shown(arena: Arena) -> None:
         "print('up', flush=True); sys.stdin.read(); s.setblocking(False); s.accept()"
     )
     # Its name must be short.
-    with tempfile.TemporaryDirectory(dir="/tmp") as directory:  # noqa: S108
+    with tempfile.TemporaryDirectory(dir="/tmp") as directory:
         path = Path(directory, "s")
         (arena.sandbox / "attack.py").write_text(
             "import socket\n"

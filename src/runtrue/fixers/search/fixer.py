@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from runtrue.checks import CommandCheck, Language, language_of
+from runtrue.checks import CommandCheck, Language, is_installed, language_of
 from runtrue.config import SearchConfig
 from runtrue.encoding import decoded
 from runtrue.fixers.search.budget import SearchBudget
@@ -53,7 +53,6 @@ _MEASURING = 0.4
 _REPEATED = "did not search again: the failing tests and the files are those of the last search"
 #: How many other edits a person chooses from.
 _ALTERNATIVES = 3
-_INSTALLED = frozenset({"site-packages", "node_modules", ".venv", "venv", ".tox", ".nox"})
 
 
 class _CheckTask(NamedTuple):
@@ -295,7 +294,7 @@ def _longest(verdict: Verdict | None) -> float:
 
 
 def _is_own(file: str) -> bool:
-    return file.endswith(".py") and not _INSTALLED & set(PurePosixPath(file).parts)
+    return file.endswith(".py") and not is_installed(file)
 
 
 def _is_within(bounds: Bounds | None, file: str) -> bool:
