@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import os
-import stat
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
@@ -34,7 +34,11 @@ def _memory_device() -> int | None:
 
 _MEMORY_DEVICE = _memory_device()
 #: Where the numbers are in /proc/PID/stat, counted from what comes after the name.
-_TIMES, _THREADS, _RSS = slice(11, 15), 17, 21
+_TIMES, _THREADS, _MAPPED, _RSS = slice(11, 15), 17, 20, 21
+_SMALLEST = 1024
+_UNSEEN = (errno.ENAMETOOLONG, errno.EACCES)
+#: The bytes that a byte of a table of pages maps, at least.
+_MAPPED_BY_A_TABLE = 512
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +50,8 @@ class _Seen:
     depth: int
     threads: int
     memory: int
+    #: Bytes of addresses.
+    mapped: int
     seconds: float
 
 
@@ -103,6 +109,7 @@ def _look(pid: int, depth: int) -> _Seen:
         depth=depth,
         threads=int(fields[_THREADS]),
         memory=int(fields[_RSS]) * _PAGE,
+        mapped=int(fields[_MAPPED]),
         seconds=sum(map(int, fields[_TIMES])) / _TICKS,
     )
 
@@ -148,8 +155,11 @@ class _Shared:
         """Return the bytes in use, exactly if they may be more than allowed."""
         seen = list(seen)
         resident = sum(one.memory for one in seen)
-        if resident + max(0, _shared_memory() - self._before) <= allowed:
-            return resident
+        # What maps much has large tables of pages, which are memory too.
+        possible = sum(one.mapped for one in seen) // _MAPPED_BY_A_TABLE
+        tables = sum(map(_page_tables, seen)) if resident + possible > allowed else 0
+        if resident + tables + max(0, _shared_memory() - self._before) <= allowed:
+            return resident + tables
         own = list(map(_proportional, seen))
         files = {
             (status.st_dev, status.st_ino): status.st_blocks * 512
@@ -157,13 +167,19 @@ class _Shared:
             if status.st_dev == _MEMORY_DEVICE
         }
         shared = max(sum(one[1] for one in own), sum(files.values()))
-        return sum(one[0] for one in own) + shared
+        return sum(one[0] for one in own) + shared + tables
 
 
 def _shared_memory() -> int:
     with suppress(OSError, StopIteration), open("/proc/meminfo", "rb") as file:
         found = next(line for line in file if line.startswith(b"Shmem:"))
         return int(found.split()[1]) * 1024
+    return 0
+
+
+def _page_tables(one: _Seen) -> int:
+    with suppress(OSError, StopIteration), open(f"/proc/{one.pid}/status", "rb") as file:
+        return int(next(line for line in file if line.startswith(b"VmPTE:")).split()[1]) * 1024
     return 0
 
 
@@ -183,7 +199,8 @@ def _proportional(one: _Seen) -> tuple[int, int]:
 class _Disk:
     """The bytes that were written to some directories since a moment.
 
-    Walking them is slow, so it is done only if as much space is gone.
+    Walking them is slow, so it is done only if as much space is gone. Every file, link and
+    directory counts, with at least `_SMALLEST` bytes: names and their nodes take room as well.
     """
 
     def __init__(self, directories: Iterable[Path], began: float) -> None:
@@ -196,7 +213,8 @@ class _Disk:
         for directory in self._directories:
             with suppress(OSError):
                 system = os.statvfs(directory)
-                left[os.stat(directory).st_dev] = system.f_bfree * system.f_frsize
+                blocks = system.f_bfree * system.f_frsize
+                left[os.stat(directory).st_dev] = blocks + system.f_ffree * _SMALLEST
         return left
 
     def grown(self, allowed: int, seen: Iterable[_Seen]) -> int:
@@ -208,18 +226,21 @@ class _Disk:
         if any(map(_hides, seen)):
             # It may have any number of files without a name: then all that is gone counts.
             return gone
+        unseen: list[OSError] = []
         files = {
-            (status.st_dev, status.st_ino): status.st_blocks * 512
-            for status in (*self._written(), *_unlinked(seen))
+            (status.st_dev, status.st_ino): max(status.st_blocks * 512, _SMALLEST)
+            for status in (*self._written(unseen), *_unlinked(seen))
             # Not the time of modification, which anybody can set.
-            if status.st_ctime >= self._began and stat.S_ISREG(status.st_mode)
+            if status.st_ctime >= self._began
         }
-        return sum(files.values())
+        # A path may be too long to be looked at, or closed to us: then all that is gone counts.
+        known = sum(files.values())
+        return gone if any(e.errno in _UNSEEN for e in unseen) else known
 
-    def _written(self) -> Iterator[os.stat_result]:
+    def _written(self, unseen: list[OSError]) -> Iterator[os.stat_result]:
         for top in self._directories:
-            for directory, _, names in os.walk(top):
-                for name in names:
+            for directory, below, names in os.walk(top, onerror=unseen.append):
+                for name in (*names, *below):
                     with suppress(OSError):
                         yield os.lstat(os.path.join(directory, name))
 

@@ -358,6 +358,7 @@ def test_the_git_of_a_person_who_looks_into_a_sandbox_runs_nothing_of_it(
             '[isolation]\nminimum = "process"\n',
         },
     )
+    runtrue(project, "trust", "--yes")
     runtrue(project, "fix", "--json", env={"RUNTRUE_ISOLATION": level.value})
     (tree,) = (tmp_path / "runtrue").rglob("plant.sh")
     assert not proof.exists(), proof.read_text()

@@ -25,6 +25,7 @@ from runtrue.config import AgentConfig
 from runtrue.errors import GeneratorFailed
 from runtrue.fixers import AgentFixer
 from runtrue.loop import (
+    PERSON,
     Bounds,
     CodeType,
     Finding,
@@ -35,6 +36,7 @@ from runtrue.loop import (
     Proposal,
     Workplace,
     Workshop,
+    guard_edit,
     readable,
 )
 from runtrue.loop.fix_candidate import FixInputs, climb_ladder
@@ -283,3 +285,23 @@ def test_the_same_rules_give_every_editor_the_same_answer(
     if edit.stays:
         with pytest.raises(RefusedFiles, match=edit.stays):
             sandbox.demand_leaving(candidate)
+
+
+def test_texts_are_not_written_through_a_link_that_leads_out(tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "rc").write_text("mine\n")
+    project = make_repository(tmp_path / "project", {"app.py": "x = 1\n", "sub/a.py": "y = 1\n"})
+    (project / "sub" / "in.py").symlink_to("../app.py")
+    (project / "out").symlink_to(outside)
+    (project / "rc").symlink_to(outside / "rc")
+    sandbox = GitSandbox(tmp_path / "runs" / "one", project)
+    base = sandbox.open()
+    for file in ("out/rc", "out/new", "rc", "sub/../../outside/rc"):
+        edit = guard_edit(sandbox, base, PERSON, texts={"app.py": "x = 2\n", file: "evil\n"})
+        assert edit.candidate == base
+        assert "leads out of the project" in str(edit.reason)
+    assert [path.name for path in outside.iterdir()] == ["rc"]
+    assert (outside / "rc").read_text() == "mine\n"
+    edit = guard_edit(sandbox, base, PERSON, texts={"sub/in.py": "x = 2\n"})
+    assert edit.edited == ("app.py",)

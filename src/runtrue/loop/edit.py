@@ -6,12 +6,14 @@ they did, restores what they may not touch, and rolls back what breaks a rule.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
 from runtrue.encoding import encoded
+from runtrue.errors import SandboxError
 from runtrue.loop.bounds import Bounds, matches
 from runtrue.loop.comparison import is_one_of
 from runtrue.loop.redact import Redact
@@ -106,7 +108,11 @@ def guard_edit(
     if failure is not None:
         return EditResult(candidate=before, refused=Refused.FAILED, reason=failure)
     if texts:
-        write_texts(texts, sandbox.workplace().root)
+        try:
+            write_texts(texts, sandbox.workplace().root)
+        except SandboxError as error:
+            sandbox.restore(before)
+            return EditResult(candidate=before, refused=Refused.FAILED, reason=str(error))
     after = written = sandbox.found(before) if rules.by_person else sandbox.snapshot()
     restored = _untouchable(sandbox, before, after, rules)
     if restored:
@@ -136,9 +142,33 @@ def guard_edit(
 
 
 def write_texts(texts: Mapping[str, str], root: Path) -> None:
-    """Write the texts of files, which keep their permissions."""
+    """Write the texts of files, which keep their permissions.
+
+    Raises SandboxError for one that links of the candidate lead out of `root`.
+    """
+    top = root.resolve()
     for file, text in texts.items():
-        (root / file).write_bytes(encoded(text))
+        place = (top / file).resolve()
+        if not place.is_relative_to(top) or place == top:
+            raise SandboxError(f"{file} leads out of the project by a link: nothing is written")
+        with open(_open_below(top, place), "wb") as opened:
+            opened.write(encoded(text))
+
+
+def _open_below(top: Path, place: Path) -> int:
+    """Open a file for writing, past no link that was put there since it was looked at."""
+    *directories, name = place.relative_to(top).parts
+    way = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY
+    opened = os.open(top, way)
+    try:
+        for directory in directories:
+            inner = os.open(directory, way | os.O_NOFOLLOW, dir_fd=opened)
+            os.close(opened)
+            opened = inner
+        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW
+        return os.open(name, flags, 0o666, dir_fd=opened)
+    finally:
+        os.close(opened)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import os
 import secrets
+import shutil
 import sys
+import tempfile
 from pathlib import Path
 
 import runtrue
+from runtrue.sandbox.isolation import Level
+from runtrue.sandbox.isolation.visible_paths import private_paths
 from tests.isolation.arena import Arena
 from tests.isolation.attack import CONFINED, Group
 from tests.sandbox.support import make_repository
@@ -69,6 +73,49 @@ FILES.code(
     promised=CONFINED,
     says="shadow: ",
 )
+
+
+@FILES("reading what only root may read of the system's settings", CONFINED)
+def settings_of_root(arena: Arena) -> None:
+    closed = [
+        str(path)
+        for path in Path("/etc").rglob("*")
+        if not path.is_symlink() and path.is_file() and not path.stat().st_mode & 0o004
+    ]
+    arena.attack(f"""
+        for path in {closed!r}:
+            attempt(path, lambda: must(read(path), "it is empty"))
+        sys.stderr.write("looked\\n")
+    """).says("looked")
+
+
+@FILES("writing to a pipe of the user's among the system's programs", CONFINED)
+def pipe_among_programs(arena: Arena) -> None:
+    directory = Path(tempfile.mkdtemp(dir="/opt")) if os.access("/opt", os.W_OK) else None
+    if directory is None:
+        return
+    directory.chmod(0o755)
+    pipe = directory / "pipe"
+    os.mkfifo(pipe)
+    pipe.chmod(0o666)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        private_paths.cache_clear()
+        arena.attack(
+            f"""
+            def tell(): os.write(os.open("{pipe}", os.O_WRONLY | os.O_NONBLOCK), b"attacked")
+            effort("pipe", tell)
+            attempt("pipe", lambda: must(os.stat("{pipe}").st_mode & 0o10000))
+        """,
+            reaches=arena.level is Level.LANDLOCK,
+        )
+        assert os.read(reader, 100) == b""
+    finally:
+        os.close(reader)
+        shutil.rmtree(directory)
+        private_paths.cache_clear()
+
+
 FILES.code(
     "leaving the sandbox upwards by /proc/self/cwd and /proc/self/root",
     """

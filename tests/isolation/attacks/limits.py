@@ -6,6 +6,7 @@ What they try to take is bounded, so that none could hurt the machine even if no
 from __future__ import annotations
 
 import asyncio
+import os
 import sys
 from dataclasses import replace
 from textwrap import dedent
@@ -233,6 +234,46 @@ LIMITED.code(
     says="segments: ValueError: refused",
 )
 
+_hits(
+    "taking memory as tables of pages",
+    "memory",
+    _MEMORY,
+    """
+    import mmap
+    flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | 0x4000  # MAP_NORESERVE
+    maps = [mmap.mmap(-1, 1 << 36, flags=flags, prot=mmap.PROT_READ) for _ in range(2)]
+    # Each look brings a table of a page, and no memory of its own: all is the same page of zeros.
+    for one in maps:
+        one.madvise(15)  # MADV_NOHUGEPAGE
+        for place in range(0, 1 << 36, 1 << 21): one[place]
+    signal.pause()
+    """,
+)
+LIMITED.code(
+    "taking memory that no process is seen to have: secret, or messages to others",
+    """
+    attempt("memfd_secret", call, 447, 0)
+    attempt("msgget", call, 68 if os.uname().machine == "x86_64" else 186, 0, 0o1600)
+    """,
+    promised=CONFINED,
+    says="msgget: OSError",
+)
+
+
+@LIMITED("binding the user's processes to other processors", CONFINED)
+def affinity(arena: Arena) -> None:
+    with arena.bystander() as pid:
+        before = os.sched_getaffinity(pid)
+        arena.attack(f"""
+            import ctypes
+            mask = ctypes.create_string_buffer(b"\\1" + bytes(127), 128)
+            number = 203 if os.uname().machine == "x86_64" else 122
+            attempt("affinity", call, number, {pid}, 128, mask)
+            attempt("affinity", os.sched_setscheduler, {pid}, os.SCHED_IDLE, os.sched_param(0))
+        """).says("affinity: ")
+        assert os.sched_getaffinity(pid) == before
+
+
 # -- disk -----------------------------------------------------------------------------------------
 
 _hits(
@@ -242,6 +283,33 @@ _hits(
     """
     for number in range(64):
         with open(f"file-{number}", "wb") as file: file.write(b"x" * (1 << 20))
+    os.sync()
+    signal.pause()
+    """,
+)
+_hits(
+    "filling the disk with links, which have no content",
+    "disk",
+    _DISK,
+    """
+    for number in range(60_000): os.symlink("x" * 8, f"link-{number}")
+    os.sync()
+    signal.pause()
+    """,
+)
+_hits(
+    "filling the disk with empty directories, deeper than any path",
+    "disk",
+    _DISK,
+    """
+    for top in range(60):
+        os.mkdir(f"top-{top}")
+        os.chdir(f"top-{top}")
+        for depth in range(250):
+            os.mkdir("d" * 200)
+            os.chdir("d" * 200)
+            for number in range(3): os.mkdir(f"e-{number}")
+        os.chdir("<sandbox>")
     os.sync()
     signal.pause()
     """,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import threading
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from runtrue.errors import IsolationError
 from tests.isolation.attack import CONFINED, Group
@@ -16,11 +16,21 @@ if TYPE_CHECKING:
 LINKED = Group("links", "Links in the way of what is mounted")
 
 
-def _replaced(arena: Arena, way: Path, target: str, **mounted: Any) -> None:
+def _replaced(
+    arena: Arena,
+    way: Path,
+    target: str,
+    write: tuple[Path, ...] = (),
+    read_only: tuple[Path, ...] = (),
+    hidden: tuple[Path, ...] = (),
+) -> None:
     """Put a link in the way of what is mounted; neither is it followed, nor a command started."""
     way.symlink_to(target)
     box = arena.isolation().box(
-        write=(arena.sandbox, *mounted.pop("write", ())), private=arena.private, **mounted
+        write=(arena.sandbox, *write),
+        read_only=read_only,
+        hidden=hidden,
+        private=arena.private,
     )
     with contextlib.suppress(IsolationError):
         outcome = arena.judge("cat inner/.ssh/id_rsa inner/id_rsa", arena.workplace(box))

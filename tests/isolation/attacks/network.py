@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import secrets
 import socket
+import subprocess
+import sys
+import tempfile
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 
 from tests.isolation.arena import Arena
 from tests.isolation.attack import CONFINED, Group
@@ -206,6 +210,68 @@ def abstract_socket(arena: Arena) -> None:
             attempt("abstract", lambda: socket.socket(socket.AF_UNIX).connect("\\0{name}"))
         """)
     outcome.says("abstract: ")
+
+
+@NETWORK("connecting to an abstract socket as an agent, which has the user's network", CONFINED)
+def abstract_socket_of_an_agent(arena: Arena) -> None:
+    name = f"attack-{secrets.token_hex(8)}"
+    (arena.sandbox / "attack.py").write_text(
+        f"""
+import socket, sys
+own = "\\0{name}-own"
+def connect(name): socket.socket(socket.AF_UNIX).connect(name)
+def listen():
+    listener = socket.socket(socket.AF_UNIX)
+    listener.bind(own)
+    listener.listen()
+    return listener
+def attempt(what, action, *arguments):
+    try:
+        return action(*arguments)
+    except OSError as error:
+        print(f"{{what}}:", error)
+listener = attempt("own", listen)
+if listener: connect(own)
+attempt("abstract", lambda: print("REACHED", connect("\\0{name}")))
+sys.exit(1)
+"""
+    )
+    box = arena.isolation().box(write=(arena.sandbox,), private=arena.private).also(network=None)
+    with arena.unix_listener(f"\0{name}".encode()):
+        outcome = arena.judge(f"{sys.executable} -I -S attack.py", arena.workplace(box))
+    assert "abstract: " in outcome.verdict.output
+
+
+@NETWORK("connecting to a socket of the user's in a directory that is shown", CONFINED)
+def socket_that_is_shown(arena: Arena) -> None:
+    """Of another process: a socket of our own is there for the command that it was made for."""
+    script = (
+        "import socket, sys; s = socket.socket(socket.AF_UNIX); s.bind(sys.argv[1]); s.listen(); "
+        "print('up', flush=True); sys.stdin.read(); s.setblocking(False); s.accept()"
+    )
+    # Its name must be short.
+    with tempfile.TemporaryDirectory(dir="/tmp") as directory:
+        path = Path(directory, "s")
+        (arena.sandbox / "attack.py").write_text(
+            "import socket\n"
+            f"try: socket.socket(socket.AF_UNIX).connect('{path}'); print('REACHED')\n"
+            "except OSError as error: print('shown:', error)\nraise SystemExit(1)\n"
+        )
+        box = arena.isolation().box(
+            write=(arena.sandbox,), read=(Path(directory),), private=arena.private
+        )
+        with subprocess.Popen(
+            [sys.executable, "-I", "-S", "-c", script, str(path)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        ) as server:
+            assert server.stdout is not None
+            assert server.stdout.readline() == b"up\n"
+            outcome = arena.judge(f"{sys.executable} -I -S attack.py", arena.workplace(box))
+            said = server.communicate()[1]
+        assert "shown: " in outcome.verdict.output
+        assert b"BlockingIOError" in said, "somebody came"
 
 
 @NETWORK("connecting to the socket of a container engine, or of the user's key agent", CONFINED)

@@ -23,6 +23,7 @@ from runtrue.sandbox.isolation.visible_paths import (
     require_no_link,
     resolved,
     root_of,
+    sockets_within,
     tools,
 )
 
@@ -145,10 +146,12 @@ class Box:
         if not _is_somebodys(environment.get("HOME", "")):
             environment["HOME"] = "/tmp"  # noqa: S108 - it is the command's own
         write = resolved(path for path in self.write if is_visible(path))
-        read_only, hidden = (
-            tuple(path for path in paths if is_visible(path))
-            for paths in (self.read_only, self.hidden)
-        )
+        read_only = tuple(path for path in self.read_only if is_visible(path))
+        # Sockets of the user's programs are there only for those who name them.
+        named = {path.resolve() for path in (*self.read, *self.write)}
+        around = (*map(Path, SYSTEM), *tools(env, write), *named)
+        sockets = (path for path in sockets_within(around) if path not in named)
+        hidden = (*(path for path in self.hidden if is_visible(path)), *sockets)
         for path in (*read_only, *hidden):
             require_no_link(path, write)
             # The directories around it are mounts of their own: those cannot be replaced.

@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 import tempfile
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import ExitStack, asynccontextmanager
@@ -15,12 +16,14 @@ from functools import cache
 from pathlib import Path
 
 from runtrue.confinement import ResourceLimits, Start
+from runtrue.sandbox.isolation._scope import scopes_sockets
 from runtrue.sandbox.isolation.box import View
 from runtrue.sandbox.isolation.cgroup import counted
 from runtrue.sandbox.isolation.seccomp import seccomp_filter
-from runtrue.sandbox.isolation.visible_paths import PRIVATE, SYSTEM, open_inside, root_of
+from runtrue.sandbox.isolation.visible_paths import SYSTEM, open_inside, private_paths, root_of
 
 _PROGRAM = "bwrap"
+_SCOPE = str(Path(__file__).with_name("_scope.py"))
 _NAMESPACES = ("--unshare-user", "--unshare-ipc", "--unshare-pid", "--unshare-uts")
 _ALONE = ("--unshare-cgroup-try", "--cap-drop", "ALL", "--new-session", "--die-with-parent")
 #: From this version on, nothing within can make user namespaces of its own.
@@ -61,7 +64,12 @@ def probe() -> str | None:
 @asynccontextmanager
 async def starting(argv: Sequence[str], view: View) -> AsyncIterator[Start]:
     """Prepare to start a command in namespaces of its own."""
-    code = seccomp_filter(os.uname().machine, sockets=True)
+    # In the user's own network there are sockets of other programs that have no path.
+    scoped = view.open_network and scopes_sockets()
+    unix = scoped or not view.open_network
+    code = seccomp_filter(os.uname().machine, sockets=True, unix=unix, pids=True)
+    if scoped:
+        argv = (sys.executable, "-I", "-S", _SCOPE, *argv)
     with ExitStack() as stack:
         status, status_writer = _pipe(stack)
         os.set_blocking(status, False)
@@ -79,6 +87,9 @@ async def starting(argv: Sequence[str], view: View) -> AsyncIterator[Start]:
             "--",
             *_limited(view.limits, argv),
         )
+        if _dumps_to_a_program():
+            # Programs that collect core dumps get one unless the limit is 1, which no shell sets.
+            wrapper = ("prlimit", "--core=1:1", *wrapper)
         yield Start(
             argv=wrapper if group is None else group.joining_all(wrapper, release),
             env={"TMPDIR": "/tmp", **view.environment},  # noqa: S108 - it is the command's own
@@ -119,6 +130,9 @@ def _wrapper(view: View, holder: _Holder) -> Iterator[str]:
     if _version() >= _DISABLES_USERS:
         yield "--disable-userns"
     yield from _system()
+    for path in private_paths():
+        if path.exists():
+            yield from _hide(path)
     memory = min(view.limits.memory, _SHARED_MEMORY) * 1024 * 1024
     yield from ("--proc", "/proc", "--dev", "/dev", "--size", str(memory), "--tmpfs", "/dev/shm")  # noqa: S108
     if view.open_network:
@@ -149,16 +163,13 @@ def _mounts(view: View, holder: _Holder) -> Iterator[str]:
 
 @cache
 def _system() -> tuple[str, ...]:
-    """Return mounts for the system's directories and links, without their private parts."""
+    """Return mounts for the system's directories and links."""
     shown: list[str] = []
     for path in map(Path, SYSTEM):
         if path.is_symlink():
             shown += ("--symlink", str(path.readlink()), str(path))
         elif path.is_dir():
             shown += ("--ro-bind", str(path), str(path))
-    for path in map(Path, PRIVATE):
-        if path.exists():
-            shown += _hide(path)
     return tuple(shown)
 
 
@@ -181,7 +192,7 @@ def _limited(limits: ResourceLimits, argv: Sequence[str]) -> tuple[str, ...]:
         f"ulimit -n {limits.open_files}",
         # In blocks of 512 bytes.
         f"ulimit -f {limits.file_size * 2048}",
-        "ulimit -c 0",
+        *(() if _dumps_to_a_program() else ("ulimit -c 0",)),
         # One shell calls it so, another one so.
         f"ulimit -u {processes} || ulimit -p {processes}",
     ]
@@ -192,6 +203,16 @@ def _limited(limits: ResourceLimits, argv: Sequence[str]) -> tuple[str, ...]:
 @cache
 def _program() -> str:
     return shutil.which(_PROGRAM) or _PROGRAM
+
+
+@cache
+def _dumps_to_a_program() -> bool:
+    """Return whether the kernel hands core dumps to a program, which runs outside of any box."""
+    try:
+        pattern = Path("/proc/sys/kernel/core_pattern").read_bytes()
+    except OSError:
+        return False
+    return pattern.startswith(b"|") and shutil.which("prlimit") is not None
 
 
 @cache

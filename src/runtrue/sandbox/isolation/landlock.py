@@ -23,9 +23,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from runtrue.confinement import ResourceLimits, Start
+from runtrue.sandbox.isolation._scope import scopes_sockets
 from runtrue.sandbox.isolation.cgroup import ControlGroup, counted
 from runtrue.sandbox.isolation.seccomp import seccomp_filter
-from runtrue.sandbox.isolation.visible_paths import PRIVATE, SYSTEM
+from runtrue.sandbox.isolation.visible_paths import SYSTEM, private_paths
 
 if TYPE_CHECKING:
     from runtrue.sandbox.isolation.box import View
@@ -90,7 +91,7 @@ class Cell:
             read=tuple(read),
             write=view.write,
             read_only=view.read_only,
-            hidden=(*map(Path, PRIVATE), *view.hidden),
+            hidden=(*private_paths(), *view.hidden),
             binds=((view.home, home), *((view.temporary, place) for place in _TEMPORARY)),
             environment_apart={"TMPDIR": str(_TEMPORARY[0])},
             # As a plain process, it finds all that is in the user's home anyway.
@@ -123,7 +124,9 @@ class Cell:
             "hidden": list(map(str, self.hidden)),
             "binds": [[str(source), str(place)] for source, place in self.binds],
             "home": None if self.home is None else list(map(str, self.home)),
-            "filter_apart": seccomp_filter(machine, sockets=True),
+            "filter_apart": seccomp_filter(
+                machine, sockets=True, unix=not self.open_network or scopes_sockets()
+            ),
             "filter_together": seccomp_filter(machine, sockets=sockets, apart=False),
             "keep": list(self.keep),
             "control": control,

@@ -89,6 +89,9 @@ _UNKNOWN = {
     "io_uring_setup": (425, 425),
     "io_uring_enter": (426, 426),
     "io_uring_register": (427, 427),
+    # Memory that no process is seen to have.
+    "memfd_secret": (447, 447),
+    "msgget": (68, 186),
 }
 #: Ways to other processes of the user, which only an IPC namespace blocks.
 _SHARED = {
@@ -114,6 +117,9 @@ _OWN = {
     "sched_setparam": ((142, 118), 0),
     "sched_setscheduler": ((144, 119), 0),
     "sched_setattr": ((314, 274), 0),
+    "sched_setaffinity": ((203, 122), 0),
+    "migrate_pages": ((256, 238), 0),
+    "move_pages": ((279, 239), 0),
 }
 _CLONE, _UNSHARE, _IOCTL, _PERSONALITY = (56, 220), (272, 97), (16, 29), (135, 92)
 _SETPRIORITY, _IOPRIO_SET, _SOCKET = _OWN["setpriority"][0], _OWN["ioprio_set"][0], (41, 198)
@@ -133,12 +139,15 @@ _UNIX = 1
 
 
 @functools.cache
-def seccomp_filter(machine: str, *, sockets: bool, apart: bool = True) -> bytes | None:
+def seccomp_filter(
+    machine: str, *, sockets: bool, apart: bool = True, unix: bool = True, pids: bool = False
+) -> bytes | None:
     """Return the filter for a machine of `os.uname`; None for one with unknown numbers.
 
     Without `sockets` there are only socket pairs. A command that is not `apart`, in mount and IPC
     namespaces of its own, gets neither Unix sockets, which are reached by paths, nor System V's
-    shared memory, queues and semaphores.
+    shared memory, queues and semaphores. One that is gets none of the former without `unix`. With
+    `pids`, it sees no processes but its own, and may bind those to processors.
     """
     if machine not in _MACHINES:
         return None
@@ -169,12 +178,14 @@ def seccomp_filter(machine: str, *, sockets: bool, apart: bool = True) -> bytes 
     rule(_IOCTL, _none_of(1, (_TIOCSTI, _TIOCLINUX)))
     rule(_PERSONALITY, _one_of(0, (0, 0xFFFFFFFF)))
     users = {_SETPRIORITY: _ALL_OF_THE_USER, _IOPRIO_SET: _ALL_IO_OF_THE_USER}
-    for pair, argument in _OWN.values():
+    for name, (pair, argument) in _OWN.items():
+        if pids and name == "sched_setaffinity":
+            continue
         everybody = [_none_of(0, (users[pair],))] if pair in users else []
         rule(pair, *everybody, _one_of(argument, (0,)))
     if apart:
         rule(_SHARED["shmget"], _at_most(1, _SEGMENT, errno.EINVAL))
-    families = (*_FAMILIES, *([_UNIX] if apart else ())) if sockets else ()
+    families = (*_FAMILIES, *([_UNIX] if apart and unix else ())) if sockets else ()
     rule(_SOCKET, _one_of(0, families, errno.EACCES))
     if not apart:
         for numbers in _SHARED.values():

@@ -12,7 +12,7 @@ import os
 import stat
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 
 import runtrue
@@ -23,12 +23,14 @@ SYSTEM = (
     *("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"),
     *("/etc", "/opt", "/nix", "/gnu", "/snap", "/sys", "/System", "/Library"),
 )
-#: Files and directories in them that even root's commands must not read.
+#: Files and directories in them that nobody's commands must read, whatever their modes.
 PRIVATE = (
     *("/etc/shadow", "/etc/shadow-", "/etc/gshadow", "/etc/gshadow-", "/etc/sudoers"),
     *("/etc/sudoers.d", "/etc/ssh", "/etc/ssl/private", "/etc/NetworkManager"),
     *("/etc/wireguard", "/etc/krb5.keytab", "/etc/kubernetes", "/etc/rancher"),
 )
+#: Directories of the system that people put things of their own into.
+_FURNISHED = ("/opt", "/usr/local")
 #: Where installers put toolchains in the home directory.
 TOOLS = (
     *(".pyenv", ".rye", ".conda", "miniconda3", "miniforge3", "anaconda3", "mambaforge"),
@@ -54,6 +56,61 @@ _OBEYED = (
 )
 #: Signs that the directory above a `bin` is a whole environment.
 _ENVIRONMENTS = ("pyvenv.cfg", "conda-meta")
+
+
+@cache
+def private_paths() -> tuple[Path, ...]:
+    """Return what no command may see of the system's directories, though root's could read it.
+
+    In `/etc`, that is all that others than its owner cannot read. Pipes and sockets are hidden as
+    well: to write to one changes nothing that is mounted, so that no mount prevents it.
+    """
+    found = [Path(name) for name in PRIVATE]
+    waiting = ["/etc", *_FURNISHED]
+    while waiting:
+        directory = waiting.pop()
+        with contextlib.suppress(OSError), os.scandir(directory) as entries:
+            for entry in entries:
+                is_directory = entry.is_dir(follow_symlinks=False)
+                if _is_private(entry, is_directory=is_directory):
+                    found.append(Path(entry.path))
+                elif is_directory:
+                    waiting.append(entry.path)
+    hidden = set(found)
+    return tuple(path for path in found if hidden.isdisjoint(path.parents))
+
+
+def sockets_within(paths: Iterable[Path]) -> Iterator[Path]:
+    """Yield the sockets in some paths on which others than this process listen.
+
+    A mount that is read-only does not keep anybody from connecting to one.
+    """
+    shown = tuple(f"{path}/" for path in paths)
+    with contextlib.suppress(OSError), Path("/proc/net/unix").open("rb") as file:
+        for line in file:
+            *fields, name = os.fsdecode(line.rstrip(b"\n")).split(None, 7)
+            if name.startswith(shown) and is_visible(Path(name)) and not _is_ours(int(fields[-1])):
+                yield Path(name)
+
+
+def _is_ours(inode: int) -> bool:
+    """Return whether this process has a socket open: for a command that it was made for."""
+    for name in os.listdir("/proc/self/fd"):  # noqa: PTH208 - names only
+        with contextlib.suppress(OSError):
+            if os.fstat(int(name)).st_ino == inode:
+                return True
+    return False
+
+
+def _is_private(entry: os.DirEntry[str], *, is_directory: bool) -> bool:
+    if entry.is_symlink():
+        return False
+    if not is_directory and not entry.is_file(follow_symlinks=False):
+        return True
+    if not entry.path.startswith("/etc/"):
+        return False
+    needed = stat.S_IROTH | (stat.S_IXOTH if is_directory else 0)
+    return entry.stat(follow_symlinks=False).st_mode & needed != needed
 
 
 def tools(environment: Mapping[str, str], write: Sequence[Path] = ()) -> tuple[Path, ...]:
