@@ -157,7 +157,7 @@ def _parts(
 
 
 def _without_needless_build(parts: Iterable[_ScriptCommand]) -> Iterator[_ScriptCommand]:
-    """Yield the parts; a compiler that runs after the tests only looks, as what it makes is late."""
+    """Yield the parts; a compiler that runs after the tests only looks: what it makes is late."""
     is_tested = False
     for part in parts:
         is_late = is_tested and part.program in _COMPILERS
