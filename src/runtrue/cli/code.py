@@ -59,6 +59,7 @@ from runtrue.sandbox import repository_of
 )
 @options.checks
 @options.apply
+@options.allow_self_running
 @options.agent
 @options.max_attempts
 @click.option(
@@ -80,6 +81,7 @@ def code(
     directory: Path,
     checks: tuple[str, ...],
     apply: bool,
+    allow_self_running: bool,
     agent: str | None,
     max_attempts: int | None,
     timeout: int | None,
@@ -106,7 +108,7 @@ def code(
     """
     project = find_project(directory)
     must_be_text(str(project), requirement, file, agent or "", *checks, *tests)
-    confirm_trust(project)
+    confirm_trust(project, may_ask=not as_json)
     config = load_config(project)
     of_type = CodeType(code_type) if code_type else None
     task = plan_task(project, requirement, file, code_type=of_type, tests=tests)
@@ -122,6 +124,7 @@ def code(
     )
     request = replace(
         request,
+        allow_self_running=allow_self_running,
         sandbox=kind or request.sandbox,
         policy=replace(request.policy, max_attempts=max_attempts or request.policy.max_attempts),
         checks=tuple(c.within(timeout) for c in request.checks),

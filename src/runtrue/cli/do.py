@@ -61,7 +61,7 @@ def do(
     home = Home.find(Path.cwd())
     if name is not None:
         _must_be_free(home, name, force)
-    confirm_trust(Path.cwd(), sections=OF_WORKFLOWS, servers=True)
+    confirm_trust(Path.cwd(), sections=OF_WORKFLOWS, servers=True, may_ask=not as_json)
     with Journal(home.journal) as journal:
         run_id = start_task(
             journal,

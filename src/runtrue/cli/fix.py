@@ -16,6 +16,7 @@ from runtrue.errors import UsageError
 @click.argument("path", default=".", type=click.Path(path_type=Path, readable=False))
 @options.checks
 @options.apply
+@options.allow_self_running
 @options.agent
 @options.max_attempts
 @click.option(
@@ -31,6 +32,7 @@ def fix(
     path: Path,
     checks: tuple[str, ...],
     apply: bool,
+    allow_self_running: bool,
     agent: str | None,
     max_attempts: int | None,
     timeout: float | None,
@@ -69,7 +71,7 @@ def fix(
     must_be_text(str(project), agent or "", *checks)
     in_repository = repository_of(project) is not None
     ask = Apply.ASK if is_terminal() and not as_json else Apply.NO
-    confirm_trust(project)
+    confirm_trust(project, may_ask=not as_json)
     config = load_config(project)
     request = plan_fix(
         project,
@@ -80,6 +82,7 @@ def fix(
     )
     request = replace(
         request,
+        allow_self_running=allow_self_running,
         sandbox=kind or request.sandbox,
         agent=replace(request.agent, command=agent or request.agent.command),
         policy=replace(request.policy, max_attempts=max_attempts or request.policy.max_attempts),

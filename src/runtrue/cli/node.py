@@ -100,7 +100,7 @@ def run(type: str, params: tuple[str, ...], as_json: bool) -> int:
       runtrue node run http url=https://example.com 'headers={"Accept": "text/html"}'
     """
     home = Home.find(Path.cwd())
-    registry = trusted_registry(home, [type])
+    registry = trusted_registry(home, [type], may_ask=not as_json)
     interface = _interface(registry, type)
     texts = pairs(params, "param")
     # Only what is given: the check of the workflow reports what is missing or unknown.

@@ -42,7 +42,7 @@ def run(workflow: str, inputs: tuple[str, ...], as_json: bool) -> int:
     loaded = load_workflow(workflow, home=home)
     nodes = loaded.get("nodes")
     steps = [node for node in nodes if isinstance(node, dict)] if isinstance(nodes, list) else []
-    registry = trusted_registry(home, [node.get("type") for node in steps])
+    registry = trusted_registry(home, [node.get("type") for node in steps], may_ask=not as_json)
     with Journal(home.journal) as journal:
         started = start_workflow(
             journal,

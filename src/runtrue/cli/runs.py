@@ -17,6 +17,7 @@ from runtrue.cli import options
 from runtrue.cli.console import echo
 from runtrue.cli.kinds import is_yes_or_no, kind_of
 from runtrue.cli.runner import after_expiry, go_on, report_of_run, run_and_show
+from runtrue.cli.self_runners import WAITS, agrees_to
 from runtrue.cli.show import is_terminal, print_json, write_patch
 from runtrue.errors import UnknownRun, UsageError
 from runtrue.flow import Journal, RunRow, RunState
@@ -181,8 +182,9 @@ def diff(run_id: str | None, as_json: bool) -> int:
 
 @runs.command()
 @_run_id
+@options.allow_self_running
 @options.as_json
-def apply(run_id: str | None, as_json: bool) -> int:
+def apply(run_id: str | None, allow_self_running: bool, as_json: bool) -> int:
     """Apply the diff that a run has made, passed or not, to your files.
 
     All of it or nothing: refused where your files are not as the run found them. A run that asks
@@ -198,6 +200,8 @@ def apply(run_id: str | None, as_json: bool) -> int:
             raise UsageError(f"run {run.id} is a plan: use `runtrue plan apply {run.id}`")
         if report.applied:
             raise UsageError(f"the diff of run {run.id} is applied already")
+        if not (allow_self_running or agrees_to(report.self_running, as_json=as_json)):
+            return WAITS
         question = journal.open_question(run.id)
         if question is not None and is_yes_or_no(question):
             journal.answer(run.id, "yes")

@@ -53,13 +53,17 @@ def requests_of(project: Path, *, servers: bool = True) -> list[Asked]:
 
 
 def confirm_trust(
-    project: Path, *, sections: tuple[str, ...] | None = None, servers: bool = False
+    project: Path,
+    *,
+    sections: tuple[str, ...] | None = None,
+    servers: bool = False,
+    may_ask: bool = True,
 ) -> None:
     """Ask for what a project brings along and nobody agreed to yet, and say what is left out.
 
     `sections` are the tables of the configuration that the command reads; None is all of them.
-    Without a terminal nobody is asked, and the command goes on without: every default is stricter
-    than what was asked for.
+    Without a terminal, or with `may_ask` False, nobody is asked, and the command goes on without:
+    every default is stricter than what was asked for.
     """
     found = find_config(project)
     for sentence in found.passed_over:
@@ -72,7 +76,7 @@ def confirm_trust(
         pending = [one for one in pending if one.request != found.request]
     if not pending:
         return
-    if is_terminal():
+    if may_ask and is_terminal():
         _show(pending, err=True)
         if _confirmed():
             _agree(pending)
@@ -81,18 +85,24 @@ def confirm_trust(
         echo(f"runtrue: {_left_out(one, project)}", err=True)
 
 
-def trusted_registry(home: Home, types: Iterable[object]) -> Registry:
+def trusted_registry(home: Home, types: Iterable[object], *, may_ask: bool = True) -> Registry:
     """Return the node types for a workflow of these types, after asking for what it would start.
 
     Raises UsageError if it needs a server that nobody agreed to.
     """
     needed = [name for name in types if isinstance(name, str)]
     directory = Path.cwd()
+    can_ask = may_ask and is_terminal()
     waiting = _untrusted(Registry(home, directory), needed)
-    confirm_trust(directory, sections=OF_WORKFLOWS, servers=bool(waiting))
+    confirm_trust(
+        directory, sections=OF_WORKFLOWS, servers=can_ask and bool(waiting), may_ask=may_ask
+    )
     registry = Registry(home, directory)
     for server in _untrusted(registry, needed) if waiting else ():
-        raise UsageError(untrusted(server).message)
+        request = servers_request(directory)
+        changes = Asked.of(request).changes if request is not None else ()
+        changed = f"; changed since you trusted it: {_listed(changes)}" if changes else ""
+        raise UsageError(f"{untrusted(server).message}{changed}")
     return registry
 
 

@@ -60,6 +60,8 @@ def print_verdict(report: CodeReport) -> None:
     else:
         _say(f"{count}, the change is not ready. Fix all of it, then rerun `runtrue gate`.")
         _print_findings(findings, report)
+    for one in report.self_running:
+        echo(f"  note: {one.file} runs by itself: {one.why}", err=True)
     if report.memory is not None and report.memory.trouble:
         _say(f"what was found is not remembered: {report.memory.trouble}")
 

@@ -37,7 +37,7 @@ class McpLimits:
     """`[mcp]` in the user's own file: what a server may take of the user's machine and time."""
 
     #: MiB of one answer.
-    answer: Annotated[float, Meta(gt=0, le=4096)] = 32.0
+    answer: Annotated[int, Meta(ge=1, le=4096)] = 32
     #: Seconds that a server may take to start and to list its tools.
     start: Seconds = 60.0
     #: Seconds that a call may take, the start of its server included.

@@ -290,8 +290,13 @@ class Sandbox(Protocol):
         """Return how many lines were added and removed between two candidates."""
         ...
 
-    def protected(self, files: tuple[str, ...]) -> tuple[str, ...]:
-        """Return the judges among `files`: tests and the configuration of checks."""
+    def protected(
+        self, files: tuple[str, ...], between: tuple[str, str] | None = None
+    ) -> tuple[str, ...]:
+        """Return the judges among `files`: tests and the configuration of checks.
+
+        Where only a part of a file judges, it counts if that differs `between` two candidates.
+        """
         ...
 
     def content_hash(self, file: str, candidate: str) -> str | None:

@@ -55,7 +55,7 @@ class Consent:
             task=NamedByTask(task, lambda word: locate(word, directory, environment)),
             surroundings=surroundings,
             # What --yes allows is not named by that.
-            files=FileAccess.of(replace(surroundings, any_file=False)),
+            files=FileAccess.of(replace(surroundings, agrees=False)),
             agreed=frozenset(effect.identity for effect in agreed),
             everything=everything,
         )

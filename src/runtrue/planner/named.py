@@ -153,15 +153,16 @@ class NamedByTask:
 
     def value(self, text: str) -> bool:
         """True if the task says a value, as words of its own."""
-        return bool(text) and _is_said(text, self.text)
+        return bool(text) and is_said(text, self.text)
 
 
 def names_workflow(task: str, name: str) -> bool:
     """True if a task names a saved workflow, or the file of one."""
-    return _is_said(name, task)
+    return is_said(name, task)
 
 
-def _is_said(text: str, task: str) -> bool:
+def is_said(text: str, task: str) -> bool:
+    """True if a task says a text, as words of its own."""
     words = re.escape(text.strip())
     return re.search(rf"(?<![\w-]){words}(?![\w-])", task, re.IGNORECASE) is not None
 

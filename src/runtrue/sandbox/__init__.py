@@ -20,7 +20,7 @@ if TYPE_CHECKING:
         unavailable,
         weaknesses,
     )
-    from runtrue.sandbox.judges import is_judge, is_test, judges_of_command
+    from runtrue.sandbox.judges import JudgeSearch, is_judge, is_test
     from runtrue.sandbox.none import UsersTree
     from runtrue.sandbox.repository import (
         ask_staged,
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
         resolve,
     )
     from runtrue.sandbox.sandbox import GitSandbox
+    from runtrue.sandbox.self_runners import SelfRunning, find_self_running
 
 __all__ = lazy_exports(
     __name__,
@@ -44,12 +45,13 @@ __all__ = lazy_exports(
         "environment": "allowed search_path secret_variables",
         "git_command": "ForeignRepository run_git",
         "isolation": "Isolation IsolationRecord Level git_paths missing unavailable weaknesses",
-        "judges": "is_judge is_test judges_of_command",
+        "judges": "JudgeSearch is_judge is_test",
         "none": "UsersTree",
         "repository": (
             "ask_staged can_be_worktree changes_since content_at export_tree fork_point head_of "
             "origin_of repository_of resolve"
         ),
         "sandbox": "GitSandbox",
+        "self_runners": "SelfRunning find_self_running",
     },
 )

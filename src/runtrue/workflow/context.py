@@ -37,7 +37,7 @@ class Surroundings:
     #: Files that a person agreed to.
     agreed_files: tuple[Path, ...] = ()
     #: A person agreed to everything beforehand.
-    any_file: bool = False
+    agrees: bool = False
     #: The saved workflow, or the file of one, that this one is run by.
     within: str = ""
 

@@ -17,7 +17,9 @@ def _raised(exception: str, message: str, line: int = 1, **given: object) -> Fai
 
 def _compared(expected: tuple[str, str], actual: tuple[str, str]) -> Failure:
     one, other = (Value(type=kind, repr=text) for kind, text in (expected, actual))
-    return Failure(test="test_it", exception="AssertionError", expected=one, actual=other)
+    return Failure(
+        test="test_it", exception="AssertionError", expected=one, actual=other, operator="=="
+    )
 
 
 _DEF = "def f(a, b):\n    "
@@ -231,6 +233,50 @@ EXAMPLES: dict[str, tuple[str, str] | tuple[str, str, Failure]] = {
         "def f(xs):\n    n = 0\n    for x in xs:\n        show(x)\n        n += 1\n    return n",
     ),
     "use": ("x = rows(0)", "x = rows[0]", _raised("TypeError", "'list' object is not callable")),
+    "transform": (
+        "def f(text):\n    return text",
+        "def f(text):\n    return text.strip()",
+        _compared(("str", "'tea'"), ("str", "' tea '")),
+    ),
+    "same_use": (
+        "def f(name):\n    x = shown(name)\n    return name",
+        "def f(name):\n    x = shown(name)\n    return shown(name)",
+    ),
+    "parallel": (
+        "def f(d, n, month):\n    if month:\n        return (d.month - 1) % n\n    return d.day % n",
+        "def f(d, n, month):\n    if month:\n        return (d.month - 1) % n\n"
+        "    return (d.day - 1) % n",
+    ),
+    "other_call": (
+        "def f():\n    start = time.time()\n    return clock() - start\n\ndef clock(): pass",
+        "def f():\n    start = clock()\n    return clock() - start\n\ndef clock(): pass",
+    ),
+    "characters": (
+        "ok = sign in '.,'",
+        "ok = sign in '!.,'",
+        _compared(("str", "'a'"), ("str", "'a!'")),
+    ),
+    "isinstance": ("ok = isinstance(x, list)", "ok = isinstance(x, (list, tuple))"),
+    "case": (
+        "def f(mode):\n    if mode == A:\n        return 1\n    else:\n        return mode == B",
+        "def f(mode):\n    if mode == A:\n        return 1\n    elif mode == B:\n        pass\n"
+        "    else:\n        return mode == B",
+    ),
+    "parameter": (
+        "def f(a, encode=False):\n    return g(a, encode=True)",
+        "def f(a, encode=False):\n    return g(a, encode=encode)",
+    ),
+    "refuse": (
+        "def f(kind):\n    if kind == 1:\n        return 2\n",
+        "def f(kind):\n    if kind == 1:\n        return 2\n"
+        '    raise ValueError(f"invalid kind: {kind!r}")\n',
+        Failure(test="test_it", exception="Failed", message="ValueError not raised"),
+    ),
+    "target": (
+        "def f(a):\n    if a:\n        b = 1\n    else:\n        c = 2\n    return c",
+        "def f(a):\n    if a:\n        c = 1\n    else:\n        c = 2\n    return c",
+        _raised("UnboundLocalError", "cannot access local variable 'c'", 6, name="c"),
+    ),
     "yield": (
         "def f(xs):\n    for x in xs:\n        return x",
         "def f(xs):\n    for x in xs:\n        yield x",

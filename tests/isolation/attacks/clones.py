@@ -83,7 +83,8 @@ def changed_server(arena: Arena) -> None:
     file.write_text(file.read_text().replace("server.py", "./server.py"))
     done = arena.runtrue("mcp", "tools", "evil", cwd=project)
     assert (done.returncode, (arena.root / "started").exists()) == (2, False)
-    assert "not trusted" in done.stderr
+    assert "is not trusted, so it was not started" in done.stderr
+    assert "changed since you trusted it: new: starts the MCP server evil" in done.stderr
 
 
 @CLONES("reading the user's keys from a server that somebody agreed to", CONFINED)

@@ -212,6 +212,13 @@ def _hidden(report: CodeReport) -> list[str]:
     return [f"the diff adds characters that cannot be seen: {', '.join(_few([*hidden]))}"]
 
 
+def _self_running(report: CodeReport) -> list[str]:
+    """Return the changed files that run by themselves once they are applied."""
+    if report.applied or report.kind == "gate":
+        return []
+    return _few([f"runs by itself: {one.file}: {one.why}" for one in report.self_running])
+
+
 def _next(report: CodeReport) -> list[str]:
     go_on = f"continue: runtrue runs resume {report.run_id}"
     if report.error:
@@ -237,7 +244,7 @@ def _next(report: CodeReport) -> list[str]:
 
 _PARTS = (
     *(_reason, _regressions, _restored, _proof, _gained, _known, _reduced, _confidence),
-    *(_alternatives, _test, _escalations, _memory, _absent_fixers, _hidden, _next),
+    *(_alternatives, _test, _escalations, _memory, _absent_fixers, _hidden, _self_running, _next),
 )
 
 
@@ -352,7 +359,10 @@ class CodeKind(RunKind[CodeReport]):
                 echo(f"  another one is: runtrue runs resume {run_id} --answer NUMBER")
             return
         if asked.get("apply"):
-            echo(f"  apply the diff: runtrue runs resume {run_id} --answer yes")
+            if asked.get("self_running"):
+                echo("  the files above that run by themselves are applied only if you agree")
+            echo(f"  read the diff: runtrue runs diff {run_id}")
+            echo(f"  apply it: runtrue runs resume {run_id} --answer yes")
             return
         echo(f"  edit the candidate in {asked.get('sandbox')}, or think of advice, then:")
         echo(f"  runtrue runs resume {run_id} [--answer ADVICE]")
@@ -367,5 +377,6 @@ class CodeKind(RunKind[CodeReport]):
             *_confidence(report),
             *_alternatives(report),
             *_hidden(report),
+            *_self_running(report),
         ):
             echo(line)

@@ -35,6 +35,7 @@ _TELLING: dict[Cause, dict[str, float]] = {
         **dict.fromkeys(("name", "undefined", "import"), 20.0),
         **dict.fromkeys(("foreign", "self", "attribute"), 6.0),
         **dict.fromkeys(("absent", "instead", "declare", "begin"), 4.0),
+        **dict.fromkeys(("parameter", "target", "other_call"), 10.0),
     },
     Cause.MISSING_MEMBER: {
         **dict.fromkeys(("missing_attribute", "key"), 20.0),

@@ -211,7 +211,7 @@ def _surroundings(context: PlannerContext, inputs: RunInputs) -> Surroundings:
         context.environment,
         named=(inputs.task,),
         agreed_files=tuple(Path(effect.target) for effect in agreed if effect.kind in PATHS),
-        any_file=context.agrees,
+        agrees=context.agrees,
     )
 
 

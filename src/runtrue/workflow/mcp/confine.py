@@ -20,5 +20,7 @@ def confinement_of(server: StdioServer) -> Confinement | None:
     project = server.source.parent
     # A home directory as a whole stays private, and so does everything above it.
     seen = () if Path.home().is_relative_to(project.resolve()) else (project,)
-    box = isolation_in(project).box(read=(*seen, *server.read), write=server.write)
+    box = isolation_in(project).box(
+        read=(*seen, *server.read), write=server.write, hidden=(project / ".runtrue",)
+    )
     return box.also(network=server.network)

@@ -98,6 +98,7 @@ class HttpNode(WorkflowNode[HttpParams]):
             max_bytes=params.max_bytes,
             follow_redirects=params.follow_redirects,
             holds_secret=lambda body: _holds_secret(body, context.redactor),
+            stays=context.objections is not None and not context.surroundings.agrees,
         )
         if params.verify:
             return _result(await exchange(context.http(), request, bounds), bounds)
