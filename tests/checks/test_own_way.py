@@ -683,6 +683,7 @@ class TestJavaScript:
             ),
             ('"test": "c8 --include a.js npx mocha --exit && tsd"', f"{NPX} mocha --exit"),
             ('"test": "ava && tsc -p test"', f"{NPX} ava"),
+            ('"test": "npm run types && ava", "types": "tsc && tsd"', f"{NPX} ava"),
             # A build may be what the tests run.
             ('"test": "tsc && ava"', "npm test"),
             ('"test": "npm run build && ava", "build": "tsc"', "npm test"),

@@ -137,7 +137,11 @@ def _parts(
         called = _called(part.line.split())
         if called in scripts and depth < _DEPTH:
             inner = [
-                replace(one, env={**part.env, **one.env})
+                replace(
+                    one,
+                    env={**part.env, **one.env},
+                    is_look=one.is_look or _checks_types(called, one),
+                )
                 for one in _parts(scripts[called], scripts, directory, depth + 1)
             ]
             if len(inner) == 1 and not inner[0].where:
@@ -154,6 +158,11 @@ def _parts(
                 made = _part(one)
                 env = {**part.env, **recipe.env, **made.env}
                 yield replace(made, env=env, where=recipe.where)
+
+
+def _checks_types(script: str, part: _ScriptCommand) -> bool:
+    """True for a compiler in a script that says by its name that it only checks types."""
+    return part.program in _COMPILERS and re.search(r"type|lint", script) is not None
 
 
 def _without_needless_build(parts: Iterable[_ScriptCommand]) -> Iterator[_ScriptCommand]:
