@@ -80,6 +80,7 @@ def add_item_options(group: argparse._ArgumentGroup) -> None:
     group.add_argument("--every", type=int, metavar="N", help="only each N-th item")
     group.add_argument("--only", metavar="ID", help="items whose id begins so, or of this symptom")
     group.add_argument("--outcomes", type=Path, metavar="FILE", help="write each outcome there")
+    group.add_argument("--language", choices=("python", "javascript", "typescript"))
 
 
 def add_repair_options(group: argparse._ArgumentGroup) -> None:
@@ -90,7 +91,6 @@ def add_repair_options(group: argparse._ArgumentGroup) -> None:
 
 
 def add_real_options(group: argparse._ArgumentGroup) -> None:
-    group.add_argument("--language", choices=("python", "javascript", "typescript"))
     group.add_argument(
         "--columns",
         default="repair,accept,cheat",
@@ -108,6 +108,7 @@ def repair_options(arguments: argparse.Namespace) -> dict[str, Any]:
         "outcomes": arguments.outcomes,
         "held_back": not arguments.quick,
         "speed": not arguments.quick,
+        "language": arguments.language,
     }
 
 

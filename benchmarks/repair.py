@@ -85,13 +85,24 @@ def run(
     held_back: bool = True,
     speed: bool = True,
     outcomes: Path | None = None,
+    language: str | None = None,
 ) -> tuple[Table, ...]:
     """Each `every`-th item whose id or symptom begins with `only`, `jobs` at a time.
 
     The items run again with a test held back unless told not to, and the outcomes are written to
     a file, one JSON object on each line.
     """
-    items = load()[::every]
+    fix: Callable[[Item, str | None], Outcome] = repair
+    source = ITEMS
+    items: Sequence[Item] = []
+    if language in ("javascript", "typescript"):
+        from benchmarks import repair_javascript
+
+        items, fix = repair_javascript.load(), repair_javascript.repair
+        source = "javascript-programs.toml"
+    else:
+        items = load()
+    items = items[::every]
     if only is not None:
         items = [item for item in items if item.id.startswith(only) or item.symptom == only]
     if not items:
@@ -104,12 +115,14 @@ def run(
                 sink.write(json.dumps(asdict(outcome), ensure_ascii=False) + "\n")
                 sink.flush()
 
-        whole = repair_all([(item, None) for item in items], jobs, tell)
-        blind = repair_all([(item, item.failing[-1]) for item in withheld], jobs, tell)
-    tables = [fixed_table(whole, jobs), parts_table(whole)]
+        whole = repair_all([(item, None) for item in items], jobs, tell, fix)
+        blind = repair_all([(item, item.failing[-1]) for item in withheld], jobs, tell, fix)
+    tables = [fixed_table(whole, jobs, source), parts_table(whole)]
     if blind:
         tables += [held_back_table(blind), confidence_table(blind)]
-    if speed:
+    if language in ("javascript", "typescript"):
+        tables.append(speed_table(whole))
+    elif speed:
         from benchmarks import candidates
 
         tables += candidates.run()
@@ -136,11 +149,14 @@ def load() -> list[Item]:
 
 
 def repair_all(
-    tasks: Sequence[tuple[Item, str | None]], jobs: int, tell: Callable[[Outcome], None]
+    tasks: Sequence[tuple[Item, str | None]],
+    jobs: int,
+    tell: Callable[[Outcome], None],
+    fix: Callable[[Item, str | None], Outcome],
 ) -> list[Outcome]:
     found: list[Outcome] = []
     with ThreadPoolExecutor(jobs) as pool:
-        for outcome in pool.map(lambda task: repair(*task), tasks):
+        for outcome in pool.map(lambda task: fix(*task), tasks):
             found.append(outcome)
             tell(outcome)
             done = sum(one.fixed for one in found)
@@ -198,15 +214,16 @@ def repair(item: Item, held_back: str | None = None) -> Outcome:
     )
 
 
-def run_tool(project: Path, home: Path) -> dict[str, Any] | None:
-    """The tool's JSON document; None when it did not end in time."""
+def run_tool(project: Path, home: Path, check: str | None = CHECK) -> dict[str, Any] | None:
+    """The tool's JSON document; None when it did not end in time. Without a check it finds some."""
     environment = {
         **{k: v for k, v in os.environ.items() if not k.startswith(("PYTHON", "RUNTRUE"))},
         "PATH": f"{PYTHON.parent}{os.pathsep}{os.environ['PATH']}",
         # A home of its own: what was learned from one item must not help with the next.
         "HOME": str(home),
     }
-    command = [str(PYTHON.with_name("runtrue")), "fix", str(project), "--check", CHECK]
+    command = [str(PYTHON.with_name("runtrue")), "fix", str(project)]
+    command += ["--check", check] if check else []
     try:
         done = subprocess.run(
             [*command, "--apply", "--json"],
@@ -285,7 +302,32 @@ def said_by_search(report: Any) -> Iterable[Any]:
 # -- tables ----------------------------------------------------------------------------------------
 
 
-def fixed_table(outcomes: list[Outcome], jobs: int) -> Table:
+def speed_table(outcomes: list[Outcome]) -> Table:
+    """Candidates per second, as the traces say, beside one run of the check in a fresh process."""
+    rows = []
+    for category in sorted({outcome.category for outcome in outcomes}):
+        part = [one for one in outcomes if one.category == category]
+        rates = [trace["rate"] for one in part for trace in traces_of(one.search) if trace["rate"]]
+        if rates:
+            rate = statistics.median(rates)
+            low, *_, high = statistics.quantiles([*rates, *rates], n=4)
+            rows.append(Row(f"{category} ({len(rates)} searches)", rate, (low, high)))
+    return Table(title="repair: candidates per second", unit="1/s", rows=tuple(rows))
+
+
+def traces_of(document: Any) -> Iterable[dict[str, Any]]:
+    """The traces of searches that a document holds, however deep."""
+    if isinstance(document, dict):
+        if "rate" in document and "candidates" in document:
+            yield document
+        for value in document.values():
+            yield from traces_of(value)
+    elif isinstance(document, list):
+        for value in document:
+            yield from traces_of(value)
+
+
+def fixed_table(outcomes: list[Outcome], jobs: int, source: str) -> Table:
     rows = [
         share("fixed", outcomes),
         share("fixed, and passed by itself", outcomes, of=lambda o: o.fixed and o.claimed),
@@ -310,7 +352,7 @@ def fixed_table(outcomes: list[Outcome], jobs: int) -> Table:
         unit="%, s or items",
         rows=tuple(row for row in rows if row is not None),
         notes=(
-            f"{len(outcomes)} items, {jobs} at a time; {ITEMS}",
+            f"{len(outcomes)} items, {jobs} at a time; {source}",
             f"the tool's seconds are those of the whole command, at most {TOOL_LIMIT:g}; each item "
             "has a home of its own, so nothing is remembered",
         ),

@@ -133,3 +133,19 @@ def test_what_the_program_uses_too_may_be_fixed(
     assert "return sum(prices)" in (project / "shop.py").read_text()
     assert "Sells more" in (project / "pyproject.toml").read_text()
     assert done.json["restored"] == []
+
+
+@pytest.mark.parametrize(
+    ("check", "level"), [("python -m pytest -q", "signed report"), ("test -e shop.py", "exit code")]
+)
+def test_a_verdict_says_what_it_rests_on(
+    check: str, level: str, machine: Machine, make_project: MakeProject
+) -> None:
+    right = {"shop.py": "def total(): return 3\n"}
+    tests = "from shop import total\n\n\ndef test_it():\n    assert total() == 3\n"
+    project = make_project({**right, "tests/test_shop.py": tests})
+    done = machine.runtrue("fix", "--json", "--check", check, cwd=project)
+    assert done.code == 0, done.said
+    (verdict,) = done.json["attempts"][0]["verdicts"]
+    assert verdict["judged_by"] == level
+    assert f"judged by {level}" in machine.runtrue("runs", "show", cwd=project).out

@@ -320,4 +320,4 @@ class TestAvailability:
     def test_search_needs_a_validation_that_runs_python_tests(self) -> None:
         request = make_request(validations=(Validation(name="lint", command="ruff check"),))
         reason = unavailable_actors(request, HIDE)[Actor.SEARCH]
-        assert reason == "no check here runs Python tests"
+        assert reason == "no check here runs Python or JavaScript tests"

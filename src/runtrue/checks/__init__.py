@@ -25,8 +25,9 @@ if TYPE_CHECKING:
         language_of,
         tool_of,
     )
-    from runtrue.checks.line import files_named, is_shell
+    from runtrue.checks.line import commands_of, files_named, is_shell
     from runtrue.checks.locations import is_installed, plain, relative
+    from runtrue.checks.reach import reach_of, scripts_of
     from runtrue.checks.reader import output_of, trim
     from runtrue.checks.totals import Totals, totals
 
@@ -38,8 +39,9 @@ __all__ = lazy_exports(
         "coverage": "Coverage FileCoverage Measured lines_with_code load_measured",
         "detect": "Detected detect_checks may_define_checks own_checks",
         "framework": "Framework Language framework_of is_linter language_of tool_of",
-        "line": "files_named is_shell",
+        "line": "commands_of files_named is_shell",
         "locations": "is_installed plain relative",
+        "reach": "reach_of scripts_of",
         "reader": "output_of trim",
         "totals": "Totals totals",
     },

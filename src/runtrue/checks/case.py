@@ -17,7 +17,15 @@ from runtrue.checks.locations import NewFiles, errors_in, locations_in, plain
 from runtrue.checks.reach import Reach
 from runtrue.checks.reader import Call, Reader, Reading, RunOptions, output_of, trim
 from runtrue.checks.watch import JudgeWatch
-from runtrue.loop import Fault, Finding, Location, Outcome, Workplace, fault_of_exception
+from runtrue.loop import (
+    Fault,
+    Finding,
+    JudgedBy,
+    Location,
+    Outcome,
+    Workplace,
+    fault_of_exception,
+)
 from runtrue.process import Ended
 from runtrue.sandbox import is_judge
 
@@ -70,6 +78,8 @@ def empty_directory(directory: Path) -> Path:
 
 class CaseReader(Reader):
     """A test runner: passes only when its report, complete, and its exit code both say so."""
+
+    judged_by = JudgedBy.OUTPUT
 
     #: The runner's name in messages.
     title = "the test runner"

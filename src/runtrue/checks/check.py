@@ -180,12 +180,12 @@ class CommandCheck:
             # Tests may have failed as well; the limit must not be lost among them.
             reading = reading.and_found([reader.failure(ended)])
         if not self.cover:
-            return self._verdict(reading, ended)
+            return self._verdict(reading, ended, reader)
         CASES.save(reader.case_infos(reading.cases, workplace), workplace.scratch, self.name)
         measured = reader.measured(workplace)
         MEASURED.save(measured, workplace.scratch, self.name)
         coverage = measured.coverage.counts if measured.coverage else None
-        return replace(self._verdict(reading, ended), coverage=coverage)
+        return replace(self._verdict(reading, ended, reader), coverage=coverage)
 
     def _confinement(self, workplace: Workplace) -> Confinement | None:
         own = workplace.confinement
@@ -197,7 +197,9 @@ class CommandCheck:
             MEASURED.save(Measured(why_not=why_not), workplace.scratch, self.name)
         return self._verdict(Reading(passed=False, findings=(finding,)))
 
-    def _verdict(self, reading: Reading, ended: process.Ended | None = None) -> Verdict:
+    def _verdict(
+        self, reading: Reading, ended: process.Ended | None = None, reader: Reader | None = None
+    ) -> Verdict:
         return Verdict(
             check=self.name,
             mode=self.mode,
@@ -210,6 +212,7 @@ class CommandCheck:
             output=output_of(ended) if ended else "",
             slowest=reading.slowest,
             seconds_passed=reading.seconds_passed,
+            judged_by=reader.judged_by if reader else None,
         )
 
     def _no_directory(self) -> Finding:

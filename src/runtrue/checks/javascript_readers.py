@@ -13,7 +13,7 @@ from runtrue.checks.case import CaseReader, CaseResult
 from runtrue.checks.locations import locations_in, relative
 from runtrue.checks.reader import Call, Reading
 from runtrue.checks.signed_report import ReportKey, SignedReport
-from runtrue.loop import Finding, Location, Outcome, Workplace
+from runtrue.loop import Finding, JudgedBy, Location, Outcome, Workplace
 from runtrue.process import Ended
 from runtrue.settings_file import read_settings
 
@@ -38,6 +38,8 @@ _OUTCOMES = {
 
 class JavascriptReader(CaseReader):
     """A runner with a JSON report, and with errors as V8 writes them."""
+
+    judged_by = JudgedBy.OWN_REPORTER
 
     report = ""
     coverage_report = "coverage-final.json"
@@ -220,6 +222,7 @@ class JestReader(JavascriptReader):
 class VitestReader(JestReader):
     """vitest."""
 
+    judged_by = JudgedBy.OUTPUT
     title = "vitest"
     package, oldest = "vitest", 0
     report = "vitest.json"

@@ -16,7 +16,7 @@ from runtrue.checks.python_exit import PythonEnd, PythonExit
 from runtrue.checks.reach import Reach
 from runtrue.checks.reader import Call, Reader, Reading, RunOptions, output_of
 from runtrue.checks.tap import Tap, read_tap
-from runtrue.loop import Fault, Finding, Outcome, Workplace
+from runtrue.loop import Fault, Finding, JudgedBy, Outcome, Workplace
 from runtrue.process import Ended
 
 _SUFFIXES = frozenset({".xml", ".tap"})
@@ -30,6 +30,7 @@ class OtherReader(CaseReader):
     """Looks for new reports of the command; without any, the exit code decides."""
 
     title = "its report"
+    judged_by = JudgedBy.EXIT_CODE
 
     def __init__(
         self, check: str, *, is_shell: bool, reach: Reach, directory: Path, options: RunOptions

@@ -19,7 +19,16 @@ from runtrue.checks.locations import is_installed, own_file, python_locations, r
 from runtrue.checks.reader import Call, Reader, Reading, RunOptions, output_of, trim
 from runtrue.checks.signed_report import ReportKey, SignedReport
 from runtrue.checks.watch import JudgeWatch
-from runtrue.loop import TIMEOUT, Fault, Finding, Location, Outcome, Workplace, fault_of_exception
+from runtrue.loop import (
+    TIMEOUT,
+    Fault,
+    Finding,
+    JudgedBy,
+    Location,
+    Outcome,
+    Workplace,
+    fault_of_exception,
+)
 from runtrue.process import Ended
 from runtrue.sandbox import is_judge
 
@@ -42,6 +51,8 @@ _NO_TESTS = ("no_report", "pytest was started, and left no report of any test")
 
 class PytestReader(Reader):
     """Passes only when the exit code is 0 and the report, complete, says the same."""
+
+    judged_by = JudgedBy.SIGNED_REPORT
 
     def __init__(self, check: str, *, is_shell: bool, options: RunOptions, directory: Path) -> None:
         super().__init__(check, is_shell=is_shell, options=options)

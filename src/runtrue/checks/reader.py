@@ -21,6 +21,7 @@ from runtrue.loop import (
     TIMEOUT,
     Fault,
     Finding,
+    JudgedBy,
     Location,
     Outcome,
     Workplace,
@@ -83,6 +84,9 @@ class Reader:
 
     `is_shell` says that the command is a line for the shell, of which the tool is only a part.
     """
+
+    #: What the verdict rests on.
+    judged_by: JudgedBy = JudgedBy.EXIT_CODE
 
     def __init__(self, check: str, *, is_shell: bool, options: RunOptions = _PLAIN) -> None:
         self.check = check

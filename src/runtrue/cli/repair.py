@@ -90,7 +90,8 @@ def print_verdict(name: str, verdict: PlanVerdict | VerdictReport) -> None:
     """Print a check's verdict."""
     word = "passed" if verdict.passed else "failed"
     cases = ", ".join(f"{count} {outcome}" for outcome, count in verdict.cases.items())
-    facts = ", ".join(filter(None, [cases, f"{verdict.seconds:.1f} s"]))
+    by = f"judged by {verdict.judged_by}" if verdict.judged_by else ""
+    facts = ", ".join(filter(None, [cases, f"{verdict.seconds:.1f} s", by]))
     echo(f"  {name}: {word} ({facts})")
     for finding in verdict.findings[:_MOST_FINDINGS]:
         echo(f"    {finding_line(finding, with_source=False)}")

@@ -17,7 +17,7 @@ from runtrue.cli import options
 from runtrue.cli.console import echo
 from runtrue.cli.kinds import is_yes_or_no, kind_of
 from runtrue.cli.runner import after_expiry, go_on, report_of_run, run_and_show
-from runtrue.cli.self_running import WAITS, agrees_to
+from runtrue.cli.self_runners import WAITS, agrees_to
 from runtrue.cli.show import is_terminal, print_json, write_patch
 from runtrue.errors import UnknownRun, UsageError
 from runtrue.flow import Journal, RunRow, RunState

@@ -29,6 +29,7 @@ from runtrue.loop import (
     FixPart,
     History,
     Hunk,
+    JudgedBy,
     Mode,
     Notice,
     Reason,
@@ -74,6 +75,8 @@ class VerdictReport:
     vanished: tuple[str, ...] = ()
     #: Only the tests that are to be fixed were run, and failed.
     partial: bool = False
+    #: What the verdict rests on: how far a candidate could forge it.
+    judged_by: JudgedBy | None = None
     output: str = ""
 
 
@@ -454,5 +457,6 @@ def _verdict(verdict: Verdict) -> VerdictReport:
         known=verdict.known,
         vanished=verdict.vanished,
         partial=verdict.partial,
+        judged_by=verdict.judged_by,
         output=verdict.output,
     )

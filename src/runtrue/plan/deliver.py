@@ -23,9 +23,9 @@ from runtrue.loop import (
 from runtrue.plan.answers import answer_text
 from runtrue.plan.context import FixDiffs, PlanContext, PlanRun
 from runtrue.plan.events import ApplyRefused, ApplyRenewed, PlanApplied
+from runtrue.plan.fix_history import fix_diffs, tried_fixes
 from runtrue.plan.next_step import approved_deletes, is_proved, rooted, whole
 from runtrue.plan.progress import EDITED
-from runtrue.plan.report import fix_diffs, tried_fixes
 from runtrue.plan.states import Happening
 from runtrue.sandbox import RefusedFiles, SelfRunning
 

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
         resolve,
     )
     from runtrue.sandbox.sandbox import GitSandbox
-    from runtrue.sandbox.self_running import SelfRunning, find_self_running
+    from runtrue.sandbox.self_runners import SelfRunning, find_self_running
 
 __all__ = lazy_exports(
     __name__,
@@ -52,6 +52,6 @@ __all__ = lazy_exports(
             "origin_of repository_of resolve"
         ),
         "sandbox": "GitSandbox",
-        "self_running": "SelfRunning find_self_running",
+        "self_runners": "SelfRunning find_self_running",
     },
 )

@@ -30,7 +30,7 @@ from runtrue.sandbox.git import Tree, mark_of, remove
 from runtrue.sandbox.isolation import Isolation
 from runtrue.sandbox.judged_parts import is_mixed, judges_differ, lost_tests
 from runtrue.sandbox.judges import is_judge, is_test
-from runtrue.sandbox.self_running import SelfRunning, find_self_running
+from runtrue.sandbox.self_runners import SelfRunning, find_self_running
 from runtrue.sandbox.shadow import installed_modules, shadows
 from runtrue.sandbox.store import make_store
 

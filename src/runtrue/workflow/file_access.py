@@ -106,7 +106,7 @@ class FileAccess:
             raise RefusedFile(
                 path, "belongs to runtrue, which workflows may not reach", remedy=False
             )
-        if self.any_file or real in self.granted or real in self.agreed:
+        if self.is_named(real):
             return real
         if not any(self._is_below(root, real) for root in (self.directory, *self.granted)):
             elsewhere = "" if real == path else f", {real}"
@@ -118,6 +118,10 @@ class FileAccess:
         if any(fnmatchcase(part, name) for part in real.parts for name in _KEYS):
             raise RefusedFile(path, "may hold a key or a password")
         return real
+
+    def is_named(self, real: Path) -> bool:
+        """True if a person named, allowed or agreed to this very file."""
+        return self.any_file or real in self.granted or real in self.agreed
 
     def _is_below(self, root: Path, real: Path) -> bool:
         # To work in a directory above the home is not to work in the home; nor is the whole system

@@ -50,7 +50,10 @@ def test_it_takes_on_findings_of_tests_that_the_program_is_to_blame_for() -> Non
 def test_without_time_or_python_tests_it_says_why_it_is_not_there() -> None:
     none = SearchFixer((PYTEST,), SearchConfig(seconds=0))
     assert "RUNTRUE_SEARCH_SECONDS" in (none.unavailable() or "")
-    assert SearchFixer((LINT,), SearchConfig()).unavailable() == "no check here runs Python tests"
+    assert (
+        SearchFixer((LINT,), SearchConfig()).unavailable()
+        == "no check here runs Python or JavaScript tests"
+    )
 
 
 def solution(text: str, confidence: float, doubt: str | None = None) -> Solution:

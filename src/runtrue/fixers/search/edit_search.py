@@ -348,7 +348,12 @@ class Search(EditTrials):
 
 def _program(texts: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
     """Return the syntax trees of some files, which are the same however they are written."""
-    return tuple(sorted((file, ast.dump(ast.parse(text))) for file, text in texts.items()))
+    return tuple(
+        sorted(
+            (file, ast.dump(ast.parse(text)) if file.endswith(".py") else text)
+            for file, text in texts.items()
+        )
+    )
 
 
 def _exceptions(baseline: Baseline, targets: Iterable[str]) -> frozenset[str]:

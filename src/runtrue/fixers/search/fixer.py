@@ -1,4 +1,4 @@
-"""The `search` fixer: fixes Python without a model, by trying small edits and running the tests."""
+"""The `search` fixer: fixes code without a model, by trying small edits and running the tests."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from runtrue.checks import CommandCheck, Language, is_installed, language_of
+from runtrue.checks import CommandCheck, Language, is_installed, language_of, reach_of
 from runtrue.config import SearchConfig
 from runtrue.encoding import decoded
 from runtrue.fixers.search.budget import SearchBudget
@@ -53,6 +53,10 @@ _MEASURING = 0.4
 _REPEATED = "did not search again: the failing tests and the files are those of the last search"
 #: How many other edits a person chooses from.
 _ALTERNATIVES = 3
+_SCRIPTS = (Language.JAVASCRIPT, Language.TYPESCRIPT)
+#: JavaScript's test runners, and the programs that start them.
+_RUNNERS = frozenset({"jest", "vitest", "mocha", "ava", "tap", "tape", "node_test"})
+_STARTERS = frozenset({"npm", "npx", "yarn", "pnpm", "bun", "node", "tsx"})
 
 
 class _CheckTask(NamedTuple):
@@ -87,7 +91,9 @@ class SearchFixer:
         held: Callable[[], Mapping[tuple[str, str], int]] = dict,
         stronger: bool = False,
     ) -> None:
-        self._checks = {check.name: check for check in checks if runs_python(check)}
+        self._checks = {
+            check.name: check for check in checks if runs_python(check) or runs_javascript(check)
+        }
         self._config = config
         self._judges = tuple(judges)
         self._held = held
@@ -99,10 +105,10 @@ class SearchFixer:
         """Return why it cannot be used, or None."""
         if not self._config.seconds:
             return "it is given no time ([fixers.search] seconds, or RUNTRUE_SEARCH_SECONDS)"
-        return None if self._checks else "no check here runs Python tests"
+        return None if self._checks else "no check here runs Python or JavaScript tests"
 
     def accepts(self, finding: Finding) -> bool:
-        """Return whether the program is at fault, and Python tests say so."""
+        """Return whether the program is at fault, and tests that it can run say so."""
         return finding.source in self._checks and finding.fault is Fault.CANDIDATE
 
     def anticipate(self, check: str, workplace: Workplace) -> None:
@@ -170,6 +176,7 @@ class SearchFixer:
     async def _within(self, bounds: Bounds | None, work: _CheckTask, share: float) -> Proposal:
         # Most runs need none of this.
         from runtrue.fixers.search.forked_prover import Unprovable
+        from runtrue.fixers.search.javascript import JavascriptSession
         from runtrue.fixers.search.report import SearchScope
         from runtrue.fixers.search.session import SearchSession, read_text
 
@@ -182,34 +189,49 @@ class SearchFixer:
             for one in offers.in_vain
         ):
             return Proposal(description=_REPEATED, texts={}, trace={"repeated": True})
+        languages = (Language.PYTHON,) if runs_python(check) else _SCRIPTS
         leads = tuple(
             lead.file
             for lead in leads_of(findings, workplace)
-            if language_of(lead.file) is Language.PYTHON
+            if language_of(lead.file) in languages
         )
         tests = task.history.test_files()
 
         def may_edit(file: str) -> bool:
             judges = is_judge(file, self._judges) or is_one_of(file, tests)
-            return not judges and _is_own(file) and _is_within(bounds, file)
+            own = language_of(file) in languages and _is_own(file) and not file.endswith(".pyi")
+            return not judges and own and _is_within(bounds, file)
 
-        session = SearchSession(
-            scope=SearchScope(
-                check=check,
-                workplace=workplace,
-                may_edit=may_edit,
-                leads=leads,
-                outcome=outcome,
-                excused=_excused(verdict),
-            ),
-            budget=budget,
-            share=share,
-            seed=self._config.seed,
-            limits=replace(self._limits(), longest=_longest(verdict)),
-            held=self._held(),
-            emit=emit,
-            early=early if (early := self._early) and early.fits(check, workplace) else None,
+        scope = SearchScope(
+            check=check,
+            workplace=workplace,
+            may_edit=may_edit,
+            leads=leads,
+            outcome=outcome,
+            excused=_excused(verdict),
         )
+        limits = replace(self._limits(), longest=_longest(verdict))
+        session: SearchSession | JavascriptSession
+        if runs_python(check):
+            session = SearchSession(
+                scope=scope,
+                budget=budget,
+                share=share,
+                seed=self._config.seed,
+                limits=limits,
+                held=self._held(),
+                emit=emit,
+                early=early if (early := self._early) and early.fits(check, workplace) else None,
+            )
+        else:
+            session = JavascriptSession(
+                scope=scope,
+                budget=budget,
+                share=share,
+                limits=limits,
+                held=self._held(),
+                emit=emit,
+            )
         try:
             report = await session.run()
         except Unprovable as error:
@@ -262,6 +284,15 @@ def runs_python(check: CommandCheck) -> bool:
     return any(re.fullmatch(r"python[\d.]*", name) for name in names)
 
 
+def runs_javascript(check: CommandCheck) -> bool:
+    """Return whether a check runs JavaScript tests: by a runner, a package manager or node."""
+    reach = reach_of(check.command, None)
+    if reach is not None:
+        return reach.tool in _RUNNERS
+    names = [PurePosixPath(word).name for word in check.argv[:3]]
+    return any(name in _STARTERS for name in names)
+
+
 def _is_worthwhile(budget: SearchBudget) -> bool:
     return budget.left > _WORTHWHILE and budget.candidates > 0
 
@@ -294,7 +325,7 @@ def _longest(verdict: Verdict | None) -> float:
 
 
 def _is_own(file: str) -> bool:
-    return file.endswith(".py") and not is_installed(file)
+    return not is_installed(file)
 
 
 def _is_within(bounds: Bounds | None, file: str) -> bool:

@@ -21,7 +21,6 @@ from runtrue.fixers.search.operators.layout import (
     written,
 )
 from runtrue.fixers.search.operators.nodes import walk
-from runtrue.fixers.search.operators.rules import replacements
 from runtrue.fixers.search.operators.seam import EditSite, Ways, edits
 from runtrue.fixers.search.program import Function, Program
 
@@ -55,44 +54,36 @@ _CONVERTED = {
 _BEGINNINGS = ("0", "[]", "{}", '""', "None", "False", "set()", "1", "True", 'float("inf")')
 
 
-def augment(site: EditSite) -> Iterator[Edit]:
+@edits("augment")
+def augment(site: EditSite, node: ast.Assign | ast.AugAssign) -> Ways:
     """`x = y` for `x += y` and back; `x = y` for `x.append(y)`."""
-    node, program = site.node, site.program
-    if isinstance(node, ast.AugAssign):
-        target, value = program.source(node.target), written(program, node.value)
-        yield program.replace("augment", node, f"{target} = {value}", unlikely=1.5)
-    if isinstance(node, ast.Assign) and len(node.targets) == 1:
-        aim = node.targets[0]
-        if not isinstance(aim, _TARGETS):
-            return
-        target, value = program.source(aim), written(program, node.value)
-        yield from replacements(site, "augment", node, _AUGMENTED, x=target, y=value)
-        if isinstance(aim, ast.Subscript) and loop_of(program, node) is not None:
-            # The last value under a key is not all of them: add to what is there.
-            parts = {"xs": program.source(aim.value), "key": program.source(aim.slice)}
-            yield from replacements(site, "augment", node, _GATHERED, y=value, **parts)
-        yield from replacements(site, "augment", node, _EXTREME, x=target, y=value)
+    value = written(site.program, node.value)
+    match node:
+        case ast.AugAssign(target=aim):
+            yield f"{site.source(aim)} = {value}", 1.5
+        case ast.Assign(targets=[ast.Name() | ast.Attribute() | ast.Subscript() as aim]):
+            parts, ways = {"x": site.source(aim), "y": value}, dict(_AUGMENTED)
+            if isinstance(aim, ast.Subscript) and loop_of(site.program, node) is not None:
+                # The last value under a key is not all of them: add to what is there.
+                parts |= {"xs": site.source(aim.value), "key": site.source(aim.slice)}
+                ways |= _GATHERED
+            for form, unlikely in (ways | _EXTREME).items():
+                yield form.format(**parts), unlikely
 
 
-def copy_first(site: EditSite) -> Iterator[Edit]:
+@edits("copy")
+def copy_first(site: EditSite, node: ast.Assign) -> Ways:
     """A copy of what is changed here and belongs to somebody else."""
-    node, program = site.node, site.program
-    function = program.function_of(node)
     match node:
         case ast.Assign(targets=[ast.Name(id=name)], value=ast.Name() | ast.Attribute()):
-            if function is None:
-                return
-        case _:
-            return
-    text = program.source(node.value)
-    for n, (way, rare) in enumerate(_copies(function, name)):
-        yield program.replace("copy", node.value, way.format(text), unlikely=rare + n / 4)
+            for n, (way, rare) in enumerate(_copies(site.function, name)):
+                yield node.value, way.format(site.source(node.value)), rare + n / 4
 
 
-def _copies(function: Function, name: str) -> list[tuple[str, float]]:
+def _copies(function: Function | None, name: str) -> list[tuple[str, float]]:
     """Return ways to copy a variable, by what is changed of it."""
     kinds: set[str] = set()
-    for one in ast.walk(function):
+    for one in ast.walk(function) if function is not None else ():
         match one:
             case ast.Subscript(value=ast.Name(id=owner), ctx=ast.Store() | ast.Del()):
                 kinds |= {"dict", "list"} if owner == name else set()
@@ -129,7 +120,8 @@ def keep(site: EditSite, node: ast.Expr) -> Ways:
                 made = Splice(start, end, between.replace("==", "=", 1))
                 yield program.edit("keep", node, "`==` → `=`", made)
     elif isinstance(value, ast.Name):
-        yield from replacements(site, "keep", node, _CONVERTED, x=text)
+        for form, unlikely in _CONVERTED.items():
+            yield form.format(x=text), unlikely
     elif isinstance(value, ast.BinOp) and isinstance(value.left, _TARGETS):
         aim = program.source(value.left)
         yield f"{aim} = {text}", 1.5
@@ -282,27 +274,23 @@ def beginnings(program: Program, function: Function, name: str) -> list[str]:
     return list(dict.fromkeys([*likely, *_BEGINNINGS]))[:8]
 
 
-def call_it(site: EditSite) -> Iterator[Edit]:
+@edits("call", read=True)
+def call_it(site: EditSite, node: ast.Attribute | ast.Name) -> Ways:
     """The brackets that a call lacks: `self.reset` → `self.reset()`."""
-    node, program = site.node, site.program
-    parent = program.parents.get(node)
-    if not isinstance(node, ast.Attribute | ast.Name) or not isinstance(node.ctx, ast.Load):
+    called = f"{site.source(node)}()"
+    if site.is_called or (isinstance(node, ast.Name) and isinstance(site.parent, ast.Attribute)):
         return
-    if isinstance(parent, ast.Call) and parent.func is node:
-        return
-    if isinstance(parent, ast.Attribute) and isinstance(node, ast.Name):
-        return
-    text = program.source(node)
-    if isinstance(parent, ast.Expr):
-        yield program.replace("call", node, f"{text}()")
-    elif isinstance(node, ast.Attribute) and node.attr in _methods(program):
-        yield program.replace("call", node, f"{text}()", unlikely=1.5)
-    elif isinstance(node, ast.Attribute) and node.attr.startswith(("is_", "has_", "get_", "to_")):
-        yield program.replace("call", node, f"{text}()", unlikely=2.0)
-    elif isinstance(node, ast.Name) and any(
-        isinstance(one, ast.FunctionDef) and one.name == node.id for one in program.tree.body
+    if isinstance(site.parent, ast.Expr):
+        yield called, 1.0
+    elif isinstance(node, ast.Attribute):
+        if node.attr in _methods(site.program):
+            yield called, 1.5
+        elif node.attr.startswith(("is_", "has_", "get_", "to_")):
+            yield called, 2.0
+    elif any(
+        isinstance(one, ast.FunctionDef) and one.name == node.id for one in site.program.tree.body
     ):
-        yield program.replace("call", node, f"{text}()", unlikely=2.5)
+        yield called, 2.5
 
 
 @lru_cache(maxsize=16)

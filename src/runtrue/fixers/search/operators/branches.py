@@ -18,33 +18,29 @@ Comprehension = ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp
 @edits("comprehension")
 def comprehended(site: EditSite, node: Comprehension) -> Ways:
     """The parts of a comprehension: its condition dropped, its kind changed, its loops swapped."""
-    program = site.program
-    text = program.source(node)
-    start = program.span(node)[0]
+    text = site.source(node)
+    start = site.program.span(node)[0]
     for loop in node.generators:
         for condition in loop.ifs:
-            from_, to = program.span(condition)
+            from_, to = site.program.span(condition)
             head = text[: from_ - start].rstrip().rstrip("(").rstrip()
             tail = text[to - start :].lstrip()
-            if head.endswith("if") and not tail.startswith(")"):
-                one = Code(head[:-2].rstrip() + text[to - start :])
-                if text.startswith("("):
-                    if text.endswith(")"):
-                        yield one.text, 1.5
-                else:
-                    yield one, 1.5
-            elif (
-                head.endswith("if")
-                and node.generators[-1] is loop
-                and tail == ")"
-                and text[0] == "("
-            ):
-                yield head[:-2].rstrip() + ")", 1.5
+            if not head.endswith("if"):
+                continue
+            head = head[:-2].rstrip()
+            if not tail.startswith(")"):
+                whole = head + text[to - start :]
+                if not text.startswith("("):
+                    yield Code(whole), 1.5
+                elif text.endswith(")"):
+                    yield whole, 1.5
+            elif node.generators[-1] is loop and tail == ")" and text[0] == "(":
+                yield f"{head})", 1.5
     yield from _filtered(site, node)
     if isinstance(node, ast.ListComp):
-        yield "{" + text[1:-1] + "}", 3
+        yield f"{{{text[1:-1]}}}", 3
     elif isinstance(node, ast.SetComp):
-        yield "[" + text[1:-1] + "]", 2
+        yield f"[{text[1:-1]}]", 2
     if not isinstance(node, ast.DictComp):
         yield from _elements(site, node)
 

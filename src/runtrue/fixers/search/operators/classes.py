@@ -239,14 +239,8 @@ def fresh_field(site: EditSite) -> Iterator[Edit]:
     place = Splice(*program.span(node.value), f"{made[0]}field(default_factory={factory})")
     splices = [place]
     if not made[0] and "field" not in program.names_in(program.tree):
-        source = next(
-            (
-                one
-                for one in program.tree.body
-                if isinstance(one, ast.ImportFrom) and one.module == "dataclasses"
-            ),
-            None,
-        )
+        imports = (one for one in program.tree.body if isinstance(one, ast.ImportFrom))
+        source = next((one for one in imports if one.module == "dataclasses"), None)
         if source is None or program.source(source).endswith(")"):
             return
         end = program.span(source)[1]

@@ -17,26 +17,19 @@ _ABSENT = ("", ", 0", ", []", ', ""', ", {}", ", False")
 @edits("get", read=True)
 def get(site: EditSite, node: ast.Subscript) -> Ways:
     """`d[k]` → `d.get(k)`, `d.get(k, 0)`, `d.setdefault(k, [])`."""
-    program = site.program
-    if isinstance(node.slice, ast.Slice | ast.Tuple) or not isinstance(
-        node.value, ast.Name | ast.Attribute | ast.Subscript | ast.Call
-    ):
+    owners = ast.Name | ast.Attribute | ast.Subscript | ast.Call
+    if isinstance(node.slice, ast.Slice | ast.Tuple) or not isinstance(node.value, owners):
         return
     missed = any(raised(site, "KeyError"))
     if not missed and site.failures:
         return
-    owner, key = program.source(node.value), program.source(node.slice)
-    parent = program.parents[node]
-    is_owner = isinstance(parent, ast.Attribute | ast.Subscript)
+    owner, key, rare = site.source(node.value), site.source(node.slice), 1.0 if missed else 4.0
+    is_owner = isinstance(site.parent, ast.Attribute | ast.Subscript)
     for n, absent in enumerate(_ABSENT):
-        if is_owner and absent in ("", ", 0", ", False"):
-            continue
-        likely = (1.0 if missed else 4.0) + n / 4
-        yield f"{owner}.get({key}{absent})", likely
-    if is_owner:
-        for n, absent in enumerate(_BEGINS):
-            text = f"{owner}.setdefault({key}, {absent})"
-            yield text, (1.0 if missed else 4.0) + n / 4
+        if not is_owner or absent not in ("", ", 0", ", False"):
+            yield f"{owner}.get({key}{absent})", rare + n / 4
+    for n, absent in enumerate(_BEGINS if is_owner else ()):
+        yield f"{owner}.setdefault({key}, {absent})", rare + n / 4
 
 
 @edits("get")

@@ -160,14 +160,6 @@ def filled(
         yield fill(template, **codes), unlikely + more
 
 
-def replacements(
-    site: EditSite, kind: str, node: ast.AST, ways: Mapping[str, float], **parts: str
-) -> Iterator[Edit]:
-    """Propose each text in a node's place; what fills a hole gets no brackets."""
-    for template, unlikely in ways.items():
-        yield site.program.replace(kind, node, template.format(**parts), unlikely=unlikely)
-
-
 Holes = dict[str, ast.expr]
 
 

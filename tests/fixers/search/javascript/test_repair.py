@@ -1,0 +1,145 @@
+"""Small JavaScript and TypeScript projects, repaired by `runtrue fix` without a model."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.checks.runners import NODE_MODULES
+from tests.cli.conftest import Machine
+
+#: A net for slow machines: none of them takes as long as what is given by default.
+PATIENT = {"RUNTRUE_SEARCH_SECONDS": "60"}
+PROGRAM = """\
+const FREE_FROM = 50;
+
+function shipping(total, express = false) {
+  const cost = total > FREE_FROM ? 0 : 4;
+  return express ? cost + 5 : cost;
+}
+
+module.exports = { shipping };
+"""
+CASES = """\
+test('small orders pay', () => { assert.equal(shipping(12), 4); });
+test('express is more', () => { assert.equal(shipping(12, true), 9); });
+test('free from fifty', () => { assert.equal(shipping(50), 0); });
+test('express from fifty', () => { assert.equal(shipping(50, true), 5); });
+"""
+HEAD = "const assert = require('node:assert');\nconst { shipping } = require('{}shipping.js');\n"
+TESTS = {
+    "node --test": ("shipping.test.js", "const { test } = require('node:test');\n" + HEAD),
+    "node test.js": ("test.js", "const test = (name, run) => run();\n" + HEAD),
+    "mocha": ("test/shipping.js", "const test = it;\n" + HEAD),
+    "jest": ("shipping.test.js", HEAD),
+    "vitest run": (
+        "shipping.test.mjs",
+        "import { test } from 'vitest';\nimport assert from 'node:assert';\n"
+        "import { shipping } from './shipping.js';\n",
+    ),
+}
+
+
+def make(project: Path, files: dict[str, str], script: str, **package: str) -> Path:
+    settings = {"name": "shop", "scripts": {"test": script}, **package}
+    files = {**files, "package.json": json.dumps(settings), ".gitignore": "node_modules\n"}
+    for name, text in files.items():
+        path = project / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    (project / "node_modules").symlink_to(NODE_MODULES)
+    git = ["git", "-c", "user.name=t", "-c", "user.email=t@example.com"]
+    for command in (["init", "-q"], ["add", "-A"], ["commit", "-qm", "as it is"]):
+        subprocess.run([*git, *command], cwd=project, check=True)
+    return project
+
+
+@pytest.mark.parametrize("script", TESTS)
+def test_a_wrong_boundary_is_repaired_under_each_runner(script: str, tmp_path: Path) -> None:
+    name, head = TESTS[script]
+    head = head.replace("{}", "../" if "/" in name else "./")
+    project = make(tmp_path / "shop", {"shipping.js": PROGRAM, name: head + CASES}, script)
+    done = Machine(tmp_path).runtrue("fix", project, "--apply", "--json", env=PATIENT)
+    # Where the tests are one script, other edits may be as good.
+    assert done.code in (0, 3), done.said
+    parts = [part for a in done.json["attempts"] if a["fix"] for part in a["fix"]["parts"]]
+    assert [(part["fixer"], part["files"]) for part in parts] == [("search", ["shipping.js"])]
+    steps = parts[0]["trace"]["steps"]
+    assert steps[0]["step"] == "warm", steps
+    assert "+  const cost = total >= FREE_FROM ? 0 : 4;" in done.json["diff"]
+
+
+def test_a_missing_bracket_is_put_back(tmp_path: Path) -> None:
+    name, head = TESTS["node --test"]
+    broken = PROGRAM.replace("> FREE_FROM", ">= FREE_FROM").replace("false) {", "false {")
+    files = {"shipping.js": broken, name: head.replace("{}", "./") + CASES}
+    project = make(tmp_path / "shop", files, "node --test")
+    done = Machine(tmp_path).runtrue("fix", project, "--json", env=PATIENT)
+    assert done.code in (0, 3), done.said
+    assert "+function shipping(total, express = false) {" in done.json["diff"]
+
+
+def test_typescript_is_repaired(tmp_path: Path) -> None:
+    program = """\
+export interface Item {
+  price: number;
+  count: number;
+}
+
+export function total(items: Item[]): number {
+  return items.reduce((sum: number, item: Item): number => sum + item.price + item.count, 0);
+}
+"""
+    tests = """\
+import { expect, test } from 'vitest';
+import { total } from './total';
+
+test('nothing', () => expect(total([])).toBe(0));
+test('one', () => expect(total([{ price: 3, count: 4 }])).toBe(12));
+test('two', () => expect(total([{ price: 3, count: 4 }, { price: 5, count: 2 }])).toBe(22));
+"""
+    files = {"total.ts": program, "total.test.ts": tests}
+    project = make(tmp_path / "shop", files, "vitest run", type="module")
+    done = Machine(tmp_path).runtrue("fix", project, "--json", env=PATIENT)
+    assert done.code in (0, 3), done.said
+    assert "item.price * item.count" in done.json["diff"]
+
+
+def test_the_tests_are_not_edited_and_the_project_stays_as_it_was(tmp_path: Path) -> None:
+    name, head = TESTS["node --test"]
+    wrong = CASES.replace("shipping(12), 4)", "shipping(12), 'never')")
+    files = {"shipping.js": PROGRAM, name: head.replace("{}", "./") + wrong}
+    project = make(tmp_path / "shop", files, "node --test")
+    done = Machine(tmp_path).runtrue("fix", project, "--json", env={"RUNTRUE_SEARCH_SECONDS": "5"})
+    assert done.code in (1, 3), done.said
+    assert "shipping.test.js" not in done.json.get("diff", "")
+    assert (project / "shipping.js").read_text() == PROGRAM
+
+
+def test_an_endless_loop_is_ended_and_the_search_goes_on(tmp_path: Path) -> None:
+    program = """\
+function countTo(n) {
+  const found = [];
+  for (let i = 1; i < n; i++) {
+    found.push(i);
+  }
+  return found;
+}
+
+module.exports = { countTo };
+"""
+    tests = """\
+const assert = require('node:assert');
+const { countTo } = require('../count.js');
+
+it('three', () => assert.deepEqual(countTo(3), [1, 2, 3]));
+it('one', () => assert.deepEqual(countTo(1), [1]));
+it('none', () => assert.deepEqual(countTo(0), []));
+"""
+    project = make(tmp_path / "shop", {"count.js": program, "test/count.js": tests}, "mocha")
+    done = Machine(tmp_path).runtrue("fix", project, "--json", env=PATIENT)
+    assert done.code in (0, 3), done.said
+    assert "+  for (let i = 1; i <= n; i++) {" in done.json["diff"]
