@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import math
 import re
 from collections import Counter
 from collections.abc import Iterator
@@ -533,7 +534,8 @@ def _likeness(one: str, other: str) -> float:
     """Return how alike two names are, from 0 to 1."""
     if not one or not other:
         return 0.0
-    return difflib.SequenceMatcher(None, one.lower(), other.lower()).ratio() ** 1.5
+    ratio = difflib.SequenceMatcher(None, one.lower(), other.lower()).ratio()
+    return ratio * math.sqrt(ratio)
 
 
 def _is_regex(text: str) -> bool:
