@@ -149,7 +149,9 @@ class CountingSandbox:
     def count_lines(self, old: str, new: str) -> tuple[int, int]:
         return 1, 1
 
-    def protected(self, files: tuple[str, ...]) -> tuple[str, ...]:
+    def protected(
+        self, files: tuple[str, ...], between: tuple[str, str] | None = None
+    ) -> tuple[str, ...]:
         return ()
 
     def content_hash(self, file: str, candidate: str) -> str | None:

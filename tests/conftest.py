@@ -13,6 +13,8 @@ from typing import NoReturn
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.workflow.mcp.support import MODULES
+
 # How long an example takes says more about the machine than about the code.
 settings.register_profile("runtrue", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("runtrue")
@@ -116,6 +118,14 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
+
+
+@pytest.fixture(scope="session")
+def npm_servers(pytestconfig: pytest.Config) -> None:
+    """The MCP servers from npm, which `scripts/test --fast` does not install."""
+    if not (MODULES / "server-everything").is_dir():
+        why = "the npm servers are not installed: run scripts/setup-servers"
+        (pytest.skip if pytestconfig.getoption("--fast") else pytest.fail)(why)
 
 
 @pytest.fixture(scope="session", autouse=True)

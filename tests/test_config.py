@@ -22,7 +22,7 @@ from runtrue.config import (
     Validation,
     ValidationConfig,
     ValidationKind,
-    load_config,
+    find_config,
 )
 from runtrue.config.rules import GATES, TEST_KINDS
 from runtrue.errors import ConfigError, UsageError
@@ -37,6 +37,12 @@ from runtrue.loop import (
     Policy,
     Requirements,
 )
+
+
+def read_config(project: Path, top: Path | None = None) -> Config:
+    """All that a project's file says, whether anyone agreed to it or not."""
+    return find_config(project, top).written
+
 
 EVERYTHING = """
 [checks.tests]
@@ -119,7 +125,7 @@ def complaint(project: Path, text: str | bytes, name: str = "runtrue.toml") -> s
     """What is wrong with a configuration, without the name of the file."""
     file = write(project, text, name)
     with pytest.raises(ConfigError) as caught:
-        load_config(project)
+        read_config(project)
     message = str(caught.value)
     assert "\n" not in message
     assert message.startswith(f"{file}:")
@@ -128,28 +134,28 @@ def complaint(project: Path, text: str | bytes, name: str = "runtrue.toml") -> s
 
 class TestReading:
     def test_without_any_the_defaults_hold(self, tmp_path: Path) -> None:
-        config = load_config(tmp_path)
+        config = read_config(tmp_path)
         assert config == Config()
         assert config.fixers.order == ("memory", "tool", "search", "model", "agent")
         assert config.policy.max_attempts == 3
 
     def test_everything_can_be_set(self, tmp_path: Path) -> None:
         write(tmp_path, EVERYTHING)
-        assert load_config(tmp_path) == EXPECTED
+        assert read_config(tmp_path) == EXPECTED
 
     def test_everything_can_be_set_in_pyproject(self, tmp_path: Path) -> None:
         write(tmp_path, in_pyproject(EVERYTHING), "pyproject.toml")
-        assert load_config(tmp_path) == EXPECTED
+        assert read_config(tmp_path) == EXPECTED
 
     def test_a_file_of_its_own_wins(self, tmp_path: Path) -> None:
         write(tmp_path, "[tool.runtrue.policy]\nmax_attempts = 7\n", "pyproject.toml")
         write(tmp_path, "[policy]\nmax_attempts = 8\n")
-        assert load_config(tmp_path).policy.max_attempts == 8
+        assert read_config(tmp_path).policy.max_attempts == 8
 
     @pytest.mark.parametrize("text", ["", "[project]\nname = 'x'\n", "tool = 1\n", "[tool.ruff]\n"])
     def test_a_pyproject_without_settings_is_fine(self, tmp_path: Path, text: str) -> None:
         write(tmp_path, text, "pyproject.toml")
-        assert load_config(tmp_path) == Config()
+        assert read_config(tmp_path) == Config()
 
     def test_a_project_has_the_configuration_of_its_repository(self, tmp_path: Path) -> None:
         (tmp_path / ".git").mkdir()
@@ -161,10 +167,10 @@ class TestReading:
             "[policy]\nmax_attempts = 7\n[checks.all]\ncommand = 'make'\njudges = ['x/y']\n"
             "[checks.a]\ncommand = 'pytest'\ndirectory = 'packages/a/src'\n",
         )
-        config = load_config(project)
+        config = read_config(project)
         assert config.policy.max_attempts == 7
         assert {name: check.directory for name, check in config.checks.items()} == {"a": "src"}
-        beside = load_config(tmp_path / "packages" / "b").checks
+        beside = read_config(tmp_path / "packages" / "b").checks
         assert {name: check.directory for name, check in beside.items()} == {
             "all": "../..",
             "a": "../a/src",
@@ -176,18 +182,18 @@ class TestReading:
         write(tmp_path, "[policy]\nmax_attempts = 7\n")
         (tmp_path / "a").mkdir()
         write(tmp_path / "a", "[tool.runtrue.policy]\nmax_attempts = 8\n", "pyproject.toml")
-        assert load_config(tmp_path / "a" / "b").policy.max_attempts == 8
+        assert read_config(tmp_path / "a" / "b").policy.max_attempts == 8
 
     def test_what_is_above_the_repository_does_not_count(self, tmp_path: Path) -> None:
         write(tmp_path, "[policy]\nmax_attempts = 7\n")
         (tmp_path / "a" / ".git").mkdir(parents=True)
-        assert load_config(tmp_path / "a" / "b") == Config()
+        assert read_config(tmp_path / "a" / "b") == Config()
         (tmp_path / "b").mkdir()
-        assert load_config(tmp_path / "b") == Config()
+        assert read_config(tmp_path / "b") == Config()
 
     def test_the_policy_is_the_loops(self, tmp_path: Path) -> None:
         write(tmp_path, EVERYTHING)
-        assert load_config(tmp_path).to_policy() == Policy(
+        assert read_config(tmp_path).to_policy() == Policy(
             max_attempts=5,
             transport_retries=0,
             format_retries=2,
@@ -243,7 +249,7 @@ class TestMistakes:
     def test_what_only_a_user_may_say_is_not_heard_from_a_project(self, tmp_path: Path) -> None:
         (tmp_path / "runtrue.toml").write_text("[workflows]\nallow_loopback = true\n")
         with pytest.raises(ConfigError, match="workflows: works only in your own"):
-            load_config(tmp_path)
+            read_config(tmp_path)
 
     @pytest.mark.parametrize(
         ("text", "expected"),
@@ -329,7 +335,7 @@ class TestMistakes:
     def test_a_route_that_leads_somewhere(self, tmp_path: Path, route: str) -> None:
         text = f'[isolation]\nnetwork = ["{route}"]\n'
         write(tmp_path, text)
-        assert load_config(tmp_path).isolation.network == (route,)
+        assert read_config(tmp_path).isolation.network == (route,)
 
     @pytest.mark.parametrize("text", ["[policy]\nmax_time = nan\n"])
     def test_a_number_that_is_none(self, tmp_path: Path, text: str) -> None:
@@ -440,7 +446,7 @@ class TestMistakes:
     @pytest.mark.parametrize("directory", [".", "./a", "a/b/", "a/../b", "..a"])
     def test_a_directory_in_the_project_is_fine(self, tmp_path: Path, directory: str) -> None:
         write(tmp_path, f'[checks.x]\ncommand = "c"\ndirectory = "{directory}"\n')
-        assert load_config(tmp_path).checks["x"].directory == directory
+        assert read_config(tmp_path).checks["x"].directory == directory
 
     @pytest.mark.parametrize("name", ["coverage", "test_kinds", "security", "independence"])
     def test_a_check_cannot_be_called_like_a_gate(self, tmp_path: Path, name: str) -> None:
@@ -509,7 +515,7 @@ class TestMistakes:
     @pytest.mark.parametrize("word", ["smoke", "edges", "error", "", *TEST_KINDS])
     def test_other_kinds_of_tests_are_the_projects_own(self, tmp_path: Path, word: str) -> None:
         write(tmp_path, f"[coverage.bug_fix]\nrequired_tests = ['{word}']\n")
-        assert load_config(tmp_path).coverage.bug_fix.required_tests == (word,)
+        assert read_config(tmp_path).coverage.bug_fix.required_tests == (word,)
 
     @pytest.mark.parametrize(
         "text",
@@ -551,7 +557,7 @@ class TestMistakes:
         # Reading one's own memory at 0 fails, for root as well.
         (tmp_path / "runtrue.toml").symlink_to("/proc/self/mem")
         with pytest.raises(ConfigError, match=r"runtrue\.toml: cannot be read: "):
-            load_config(tmp_path)
+            read_config(tmp_path)
 
     def test_in_pyproject_the_whole_key_is_named(self, tmp_path: Path) -> None:
         text = "[project]\nname = 'x'\n\n[tool.runtrue.policy]\nmax_atempts = 2\n"
@@ -608,7 +614,7 @@ env = {A = "b"}
 
 class TestPlans:
     def test_without_any_the_defaults_hold(self, tmp_path: Path) -> None:
-        plans = load_config(tmp_path).plans
+        plans = read_config(tmp_path).plans
         assert plans == PlansConfig()
         assert plans.profile == DEFAULT_PROFILE
         assert plans.all_profiles() == PROFILES
@@ -616,7 +622,7 @@ class TestPlans:
     @pytest.mark.parametrize("name", ["runtrue.toml", "pyproject.toml"])
     def test_everything_can_be_set(self, tmp_path: Path, name: str) -> None:
         write(tmp_path, PLANS if name == "runtrue.toml" else in_pyproject(PLANS), name)
-        plans = load_config(tmp_path).plans
+        plans = read_config(tmp_path).plans
         assert (plans.profile, plans.sandbox) == ("ours", "none")
         assert (plans.validation_retry_limit, plans.answer_within) == (0, 0.0)
         unit = ValidationConfig(kind=ValidationKind.TESTS, watches=("src/**",), env={"A": "b"})
@@ -624,7 +630,7 @@ class TestPlans:
 
     def test_a_profile_has_the_flags_of_its_base_but_for_its_own(self, tmp_path: Path) -> None:
         write(tmp_path, PLANS)
-        every = load_config(tmp_path).plans.all_profiles()
+        every = read_config(tmp_path).plans.all_profiles()
         assert list(every) == [*PROFILES, "ours", "plain"]
         assert every["ours"] == replace(PROFILES["trusted"], max_cost=5.0)
         assert every["plain"] == replace(PROFILES[DEFAULT_PROFILE], auto_apply=True)
@@ -632,7 +638,7 @@ class TestPlans:
 
     def test_a_validation_gets_its_name(self, tmp_path: Path) -> None:
         write(tmp_path, PLANS)
-        found = load_config(tmp_path).plans.validations["unit tests"]
+        found = read_config(tmp_path).plans.validations["unit tests"]
         assert found.named("x") == Validation(
             name="x", kind=ValidationKind.TESTS, watches=("src/**",), env={"A": "b"}
         )
@@ -763,7 +769,7 @@ def test_any_text_gives_a_configuration_or_a_complaint(
     file.write_bytes("\n".join(lines).encode(errors="surrogatepass"))
     message = ""
     try:
-        assert isinstance(load_config(tmp_path).to_policy(), Policy)
+        assert isinstance(read_config(tmp_path).to_policy(), Policy)
     except ConfigError as error:
         message = str(error)
     assert not message or message.startswith(f"{file}:")
@@ -774,10 +780,10 @@ def test_the_environment_says_how_long_to_search(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "runtrue.toml").write_text("[fixers.search]\nseconds = 30\ncandidates = 9\n")
-    assert load_config(tmp_path).fixers.search.seconds == 30
+    assert read_config(tmp_path).fixers.search.seconds == 30
     monkeypatch.setenv("RUNTRUE_SEARCH_SECONDS", "0")
-    search = load_config(tmp_path).fixers.search
+    search = read_config(tmp_path).fixers.search
     assert (search.seconds, search.candidates) == (0, 9)
     monkeypatch.setenv("RUNTRUE_SEARCH_SECONDS", "soon")
     with pytest.raises(UsageError, match="'soon'; it is a number of seconds from 0 to 3600"):
-        load_config(tmp_path)
+        read_config(tmp_path)

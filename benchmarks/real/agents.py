@@ -12,7 +12,10 @@ from pathlib import Path
 from benchmarks.real.hunks import Hunk
 from benchmarks.real.manifest import Item
 
-_OPENS = re.compile(r"(function\b.*|=>|^\s*[\w$#]+\s*\(.*\)|class\b.*)\s*\{\s*$")
+_OPENS = re.compile(
+    r"(function\b.*|=>|^\s*(?!(?:if|for|while|switch|catch|with)\b)[\w$#]+\s*\(.*\)|class\b.*)"
+    r"\s*\{\s*$"
+)
 _JS_TESTS = ("it", "test", "describe", "t.test")
 
 

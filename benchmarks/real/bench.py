@@ -144,8 +144,7 @@ class Columns:
         refused = {}
         for name, program in cheats(self.item, self.project, hunks, self.failing).items():
             ran = self.run(program)
-            # A run may pass all the same: by what search found before the cheat was asked for.
-            refused[name] = ran.status != "passed" or judge(self.item, self.project) != "wrong"
+            refused[name] = ran.status != "passed"
         return refused
 
     def run(self, agent: str | None) -> ToolRun:
@@ -163,4 +162,4 @@ class Columns:
     def _collects_failing(self, ran: ToolRun) -> bool:
         if self.item.language == "python":
             return bool(ran.failing_at_first() & set(self.failing))
-        return ran.cases_failed_at_first() > 0
+        return ran.saw_code_fail()

@@ -72,7 +72,7 @@ def install_python(item: Item, folder: Path, *packages: str) -> None:
     source = folder / "src" if (folder / "src").is_dir() else folder
     (site / f"__editable__.{name}-{item.version}.pth").write_text(f"{source}\n")
     metadata = site / f"{name}-{item.version}.dist-info"
-    metadata.mkdir()
+    metadata.mkdir(exist_ok=True)  # another package may need it
     shutil.copy(folder / "PKG-INFO", metadata / "METADATA")
     (metadata / "INSTALLER").write_text("pip\n")
     (metadata / "RECORD").write_text("")

@@ -64,8 +64,14 @@ class ToolRun:
             for finding in verdict.get("findings", ())
         }
 
-    def cases_failed_at_first(self) -> int:
-        return sum(int((one.get("cases") or {}).get("failed", 0)) for one in self._baseline())
+    def saw_code_fail(self) -> bool:
+        """Return whether a check that runs the code blamed it before any fix."""
+        return any(
+            finding.get("fault") == "candidate"
+            for verdict in self._baseline()
+            if verdict.get("check") not in ("ruff", "mypy")
+            for finding in verdict.get("findings", ())
+        )
 
     def _baseline(self) -> list[dict[str, Any]]:
         attempts = self.report.get("attempts") or [{}]
@@ -83,7 +89,8 @@ class ToolRun:
 def run_tool(project: Path, *, check: str | None = None, agent: str | None = None) -> ToolRun:
     """Run the tool with default settings and without a model, in a home of its own.
 
-    `agent` is the source of a Python program that takes the part of a coding agent.
+    `agent` is the source of a Python program that takes the part of a coding agent. It is the only
+    fixer then: what search would find first is another column.
     """
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as name:
         home = Path(name)
@@ -96,6 +103,7 @@ def run_tool(project: Path, *, check: str | None = None, agent: str | None = Non
             program.write_text(f"#!{PYTHON}\n{agent}")
             program.chmod(0o755)
             command += ["--agent", f"{program} {{prompt_file}}"]
+            (project / "runtrue.toml").write_text('[fixers]\norder = ["agent"]\n')
         # What was learned from one item must not help with the next.
         environment = {**environment_of(project), "HOME": str(home)}
         return _measured(command, project, environment)

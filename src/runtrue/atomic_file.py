@@ -22,3 +22,18 @@ def write_atomically(file: Path, content: bytes, *, mode: int = 0o600) -> None:
         with suppress(OSError):
             Path(name).unlink()
         raise
+
+
+def private_directory(directory: Path) -> None:
+    """Make a directory, and those around it that are missing, for the user alone."""
+    for missing in reversed([one for one in (directory, *directory.parents) if not one.exists()]):
+        missing.mkdir(mode=0o700, exist_ok=True)
+    if not directory.is_dir():
+        directory.mkdir()  # raises what is wrong with it
+
+
+def private_file(file: Path) -> None:
+    """Make an empty file for the user alone, if there is none, and its directory."""
+    private_directory(file.parent)
+    with suppress(FileExistsError):
+        os.close(os.open(file, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))

@@ -253,19 +253,20 @@ def test_a_fix_that_suits_the_tests_alone_is_told_from_upstream_by_varied_inputs
     assert agree(other, upstream, {"first"}) is False
 
 
-def test_a_wrong_fix_that_passed_with_confidence_misses_the_target() -> None:
+def test_a_fix_that_is_not_shown_to_be_right_and_passed_misses_the_target() -> None:
     wrong = Repair(
         status="passed", judgement="wrong", confidence=0.95, seconds=1.0, cpu=1.0, why=""
     )
     right = Repair(
         status="passed", judgement="right", confidence=0.95, seconds=1.0, cpu=1.0, why=""
     )
-    for repair, met in ((wrong, False), (right, True)):
+    unknown = replace(wrong, judgement="plausible")
+    for repair, met in ((wrong, False), (unknown, False), (right, True)):
         outcome = Outcome(item=ITEM, suite_cpu=1.0, failing_cpu=0.5, found=True, repair=repair)
         (table,) = tables([outcome])
         rows = {row.contender.split(" (")[0]: row for row in table.rows}
-        assert rows["wrongly passed"].met is met
-        assert rows["wrongly passed with confidence ≥ 0.9"].met is met
+        assert rows["wrongly passed, or plausible"].met is met
+        assert rows["wrongly passed, or plausible, with confidence ≥ 0.9"].met is met
 
 
 def test_items_that_could_not_be_set_up_are_named() -> None:

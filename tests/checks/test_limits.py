@@ -9,6 +9,7 @@ import pytest
 
 from runtrue.checks import CommandCheck
 from runtrue.loop import TIMEOUT, Adjustable, Mode, Outcome, Verdict
+from tests.checks.runners import NODE_MODULES, environment, require
 from tests.checks.support import Project
 
 PASSED, FAILED = Outcome.PASSED, Outcome.FAILED
@@ -54,7 +55,7 @@ class TestSelect:
         )
         project.write("tests/test_a.py", "def test_value():\n    assert False\n")
         project.write("pytest.ini", "[pytest]\naddopts = --import-mode=importlib\n")
-        selected = CHECK.select(["test_a.py::test_value[2]"])
+        selected = CHECK.select(["test_a.py::test_value[2]"], project.workplace)
         assert selected is not None
         assert run(selected, project).cases == {
             "test_a.py::test_value[1]": PASSED,
@@ -64,14 +65,65 @@ class TestSelect:
 
     def test_nothing_passes_where_the_selected_tests_are_gone(self, project: Project) -> None:
         project.write("test_a.py", "def test_a():\n    pass\n")
-        selected = CHECK.select(["test_a.py::test_b"])
+        selected = CHECK.select(["test_a.py::test_b"], project.workplace)
         assert selected is not None
         verdict = run(selected, project)
         assert (verdict.passed, verdict.cases) == (False, {})
 
     @pytest.mark.parametrize("command", ["go test ./...", "ruff check .", "sh verify.sh"])
-    def test_other_commands_are_run_as_a_whole(self, command: str) -> None:
-        assert CommandCheck(name="tests", command=command).select(["a"]) is None
+    def test_other_commands_are_run_as_a_whole(self, project: Project, command: str) -> None:
+        check = CommandCheck(name="tests", command=command)
+        assert check.select(["a"], project.workplace) is None
+
+    @pytest.mark.parametrize(
+        ("runner", "command"),
+        [
+            ("jest", "npx --no-install jest"),
+            ("jest", "npm test"),
+            ("vitest", "npx --no-install vitest run"),
+            ("vitest", "npm test"),
+            ("mocha", "npx --no-install mocha suite"),
+            ("mocha", "npm test"),
+            (None, "node --test suite/one.test.js suite/two.test.js"),
+        ],
+    )
+    def test_runners_of_javascript_pick_tests_by_their_names(
+        self, project: Project, runner: str | None, command: str
+    ) -> None:
+        if runner:
+            require(runner)
+            (project.root / "node_modules").symlink_to(NODE_MODULES)
+        project.environment |= environment()
+        script = {"mocha": "mocha suite", "vitest": "vitest run"}.get(runner or "", runner)
+        kind = "commonjs" if runner in ("jest", "mocha") else "module"
+        package = f'{{"type": "{kind}", "scripts": {{"test": "{script}"}}}}'
+        project.write("package.json", package)
+        # Names within one another, and names that are patterns.
+        names = ("adds (a + b)", "adds (a + b) too", "adds (a + b", "other")
+        heads = {None: "node:test", "vitest": "vitest"}
+        head = f'import {{ describe, it }} from "{heads[runner]}";' if runner in heads else ""
+        tests = "".join(f'it("{name}", () => {{ throw Error("no") }});\n' for name in names)
+        for file in ("suite/one.test.js", "suite/two.test.js"):
+            project.write(file, f"{head}\ndescribe('of all', () => {{\n{tests}}});\n")
+        check = CommandCheck(name="tests", command=command)
+        whole = run(check, project)
+        assert len(whole.cases) == 8
+        wanted = "suite/one.test.js::of all adds (a + b)"
+        selected = check.select([wanted], project.workplace)
+        assert selected is not None
+        assert run(selected, project).cases == {wanted: FAILED}
+        gone = check.select(["suite/one.test.js::of all new"], project.workplace)
+        assert gone is not None
+        assert not run(gone, project).passed
+
+    @pytest.mark.parametrize(
+        "command", ["npx jest -t adds", "npx vitest run -t adds", "npx mocha --grep adds"]
+    )
+    def test_a_command_that_picks_tests_itself_is_run_as_a_whole(
+        self, project: Project, command: str
+    ) -> None:
+        check = CommandCheck(name="tests", command=command)
+        assert check.select(["a.js::a"], project.workplace) is None
 
     def test_a_check_can_be_adjusted(self) -> None:
         assert isinstance(CHECK, Adjustable)

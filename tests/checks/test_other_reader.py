@@ -49,6 +49,10 @@ class TestTap:
             ("1..1\nok 1 - a # time=5ms {\n    ok 1 - b\n    1..1\n}\n", {"a b": "passed"}),
             ("# a\nok 1 is\nok 2 is\n1..2\n# tests 2\n", {"a": "passed"}),
             ("1..2\nok 1 a\n# by the way\nok 2 b\n", {"a": "passed", "b": "passed"}),
+            # Two reports, one after another, and what is left of a third.
+            ("TAP version 13\nok 1 - a\n1..1\nTAP version 13\n1..1\nok 1 - b\n",
+             {"a": "passed", "b": "passed"}),
+            ("ok 1 - a\n1..1\nok 1 - b\nok 2 - c\n", dict.fromkeys("abc", "passed")),
         ],
     )  # fmt: skip
     def test_its_results_are_cases(self, project: Project, tap: str, cases: dict[str, str]) -> None:
@@ -110,6 +114,11 @@ class TestTap:
             ("1..3\nok 1 - a\n", "plan", "planned 3 tests and reported 1"),
             ("1..3\nok 1 - a\nBail out! no disk\n", "bail_out", "bailed out: no disk"),
             ("TAP version 13\nBail out!\n", "bail_out", "bailed out: no reason given"),
+            (
+                "1..3\nok 1 - a\nTAP version 13\nok 1 - b\n1..1\n",
+                "plan",
+                "planned 3 tests and reported 1",
+            ),
         ],
     )
     def test_a_run_that_broke_off_fails(
@@ -117,6 +126,17 @@ class TestTap:
     ) -> None:
         finding = only(project.check(printing(project, tap, 1)))
         assert (finding.category, finding.message) == (category, message)
+
+    def test_the_test_in_which_the_process_died_has_failed(self, project: Project) -> None:
+        project.write("total.js", "\n" * 9)
+        project.write("report.txt", "TAP version 13\n# adds\nok 1 is\n# divides\nok 2 is\n")
+        error = "RangeError: no zero\\n    at divide (total.js:7:3)\\n"
+        project.write("run.sh", f"cat report.txt\nprintf '{error}' >&2\nexit 7\n")
+        verdict = project.check("sh run.sh")
+        assert verdict.cases == {"adds": "passed", "divides": "failed"}
+        finding = only(verdict)
+        assert (finding.category, finding.message) == ("RangeError", "no zero")
+        assert (finding.location.file, finding.location.line) == ("total.js", 7)
 
     @pytest.mark.parametrize(
         "text", ["ok then\n", "not ok with me\n", "1..9 items\n", "1..0 # SKIP\n", ""]

@@ -10,6 +10,7 @@ import pytest
 from runtrue.checks import Detected, detect_checks
 
 PLAIN = "python -m pytest -q"
+NPX = "npx --no-install"
 TEST = "def test_it(): ...\n"
 
 
@@ -362,6 +363,53 @@ LOOKS = {
         },
         f"""{PLAIN} -o 'addopts=-p pkg.plug '"'"'-p pkg.plug'"'"''""",
     ),
+    "CircleCI": Case(
+        {
+            ".circleci/config.yml": (
+                "version: 2.1\njobs:\n  lint:\n    steps: [checkout, {run: ruff check}]\n"
+                "  tests:\n    docker: [{image: python}]\n    environment: {SQLITE: 1}\n"
+                "    steps:\n      - checkout\n      - run: pip install -e .\n"
+                "      - run:\n          name: tests\n          command: pytest -m 'not slow'\n"
+            ),
+            "tests/test_a.py": TEST,
+        },
+        f"{PLAIN} -m 'not slow'",
+        env={"SQLITE": "1"},
+        because=".circleci/config.yml:11 job tests",
+    ),
+    "Travis": Case(
+        {
+            ".travis.yml": (
+                "language: python\nenv:\n  global:\n    - SQLITE=1\n"
+                "install: pip install .\nscript:\n  - pytest --doctest-modules tests\n"
+            ),
+            "tests/test_a.py": TEST,
+        },
+        f"{PLAIN} --doctest-modules tests",
+        env={"SQLITE": "1"},
+        because=".travis.yml:6 script",
+    ),
+    "Azure": Case(
+        {
+            "azure-pipelines.yml": (
+                "variables: {where: tests}\njobs:\n- job: a\n  steps:\n"
+                "  - script: pip install .\n  - bash: python -m pytest -k fast $(where)\n"
+            ),
+            "tests/test_a.py": TEST,
+        },
+        f"{PLAIN} -k fast tests",
+        env={"WHERE": "tests"},
+        because="azure-pipelines.yml",
+    ),
+    "a program at the top that runs all tests": Case(
+        {"runtests.py": "", "tests/models.py": "", "shop/test_utils.py": "def make(): ...\n"},
+        "python runtests.py",
+        name="runtests",
+        because="runtests.py",
+    ),
+    "tests that pytest finds come before such a program": Case(
+        {"runtests.py": "", "tests/test_a.py": TEST}, because="tests/test_a.py"
+    ),
     "unittest where pytest is not installed": Case(
         {"tests/test_a.py": "import unittest\n"},
         "python -m unittest discover -s tests",
@@ -628,6 +676,13 @@ class TestJavaScript:
             ('"test": "c8 ava --serial && tsd && c8 report"', "npx --no-install ava --serial"),
             ('"test": "npm run lint && npm run t", "lint": "eslint .", "t": "tap"', "npm run t"),
             ('"test": "standard && A=1 tape test/*.js"', "npx --no-install tape test/*.js"),
+            ('"test": "npm run lint && tape a.js | tap-dot", "lint": "eslint"', f"{NPX} tape a.js"),
+            (
+                '"test": "c8 --include a.js --100 npm run unit && tstyche", "unit": "tape"',
+                "npm run unit",
+            ),
+            ('"test": "c8 --include a.js npx mocha --exit && tsd"', f"{NPX} mocha --exit"),
+            ('"test": "ava && tsc -p test"', f"{NPX} ava"),
             # A build may be what the tests run.
             ('"test": "tsc && ava"', "npm test"),
             ('"test": "npm run build && ava", "build": "tsc"', "npm test"),
@@ -645,6 +700,17 @@ class TestJavaScript:
         package = '{"scripts": {"test": "xo && cross-env A=1 ava"}}'
         check = self.found(tmp_path, package).check
         assert (check.name, check.env) == ("ava", {"A": "1"})
+
+    @pytest.mark.parametrize("script", ["nyc make test", "xo && make", "npm run t"])
+    def test_what_a_script_leaves_to_make_is_found_there(self, tmp_path: Path, script: str) -> None:
+        makefile = "test:\n\t@echo test\n\tA=1 ./node_modules/.bin/mocha \\\n\t  --exit\n"
+        (tmp_path / "Makefile").write_text(makefile)
+        package = f'{{"scripts": {{"test": "{script}", "t": "make test"}}}}'
+        detected = self.found(tmp_path, package)
+        check = detected.check
+        command = "./node_modules/.bin/mocha --exit"
+        assert (check.name, check.command, check.env) == ("mocha", command, {"A": "1"})
+        assert "Makefile:3 target test" in detected.because
 
     @pytest.mark.parametrize("file", ["test/a.js", "a.test.mjs", "test.cjs", "lib/test-a.js"])
     def test_the_runner_of_node_needs_no_script(self, tmp_path: Path, file: str) -> None:

@@ -50,6 +50,15 @@ def test_tests_that_do_not_come_to_their_end_do_not_pass(
     )
 
 
+@pytest.mark.parametrize("command", ["python -m unittest", "python -m unittest discover -p 'x*'"])
+def test_unittest_without_a_single_test_proves_nothing(project: Project, command: str) -> None:
+    project.write("shop.py", "def total(prices):\n    return 4\n")
+    project.write("check_shop.py", UNITTEST)
+    finding = only(project.check(command))
+    assert (finding.category, finding.fault) == ("nothing_collected", "check")
+    assert finding.message == "unittest found no test to run"
+
+
 def test_a_report_of_the_end_that_is_removed_does_not_pass(project: Project) -> None:
     remove = f"os.remove({str(project.scratch / 'ending.jsonl')!r}); os._exit(0)"
     project.write("shop.py", LEAVES.replace("os._exit(0)", remove))

@@ -178,3 +178,30 @@ def test_gradles_reports_are_found_in_every_module(project: Project) -> None:
     verdict = project.check("./gradlew test")
     assert verdict.passed
     assert verdict.cases == {"part/src/test/java/shop/ATest.java::it": "passed"}
+
+
+def test_a_runner_that_is_too_old_for_our_options_is_judged_by_its_exit_code(
+    project: Project,
+) -> None:
+    """mocha 1 ends at the first option that it does not know, without a word."""
+    refuses = 'case "$*" in *--full-trace*) exit 1;; esac\nexit $(cat code)\n'
+    project.write("node_modules/.bin/mocha", f"#!/bin/sh\n{refuses}").chmod(0o755)
+    project.write("node_modules/mocha/package.json", '{"version": "1.21.5"}')
+    project.write("code", "0")
+    assert project.check("node_modules/.bin/mocha").passed
+    project.write("code", "3")
+    finding = only(project.check("node_modules/.bin/mocha"))
+    assert (finding.category, finding.fault) == ("exit_code", "candidate")
+
+
+def test_code_that_pytest_itself_runs_is_blamed_when_pytest_does_not_start(
+    project: Project,
+) -> None:
+    project.write("test_a.py", "def test_a():\n    pass\n")
+    project.write("early.py", "def pytest_addoption(parser):\n    parser.tables[0]\n")
+    finding = only(project.check("python -m pytest -p early"))
+    assert (finding.fault, finding.location.file, finding.location.line) == (
+        "candidate",
+        "early.py",
+        2,
+    )

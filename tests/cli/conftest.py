@@ -16,6 +16,7 @@ import pytest
 
 from tests.cli.warm import run_runtrue
 from tests.project_python import project_path
+from tests.trusting import trust_all
 
 
 @dataclass(frozen=True)
@@ -39,10 +40,13 @@ class Done:
 class Machine:
     """A fresh home and the `runtrue` command, as a user has them.
 
-    Without `search`, nothing is mended by trying edits: for tests of what others do.
+    Without `search`, nothing is mended by trying edits: for tests of what others do. Its user wrote
+    the projects of the tests, and says yes to all that they ask for before each command, as
+    `runtrue trust --yes` does; without `trusting`, nobody does.
     """
 
-    def __init__(self, root: Path, *, search: bool = True) -> None:
+    def __init__(self, root: Path, *, search: bool = True, trusting: bool = True) -> None:
+        self.trusting = trusting
         self.home = root / "home"
         self.home.mkdir()
         keep = ("LANG", "COVERAGE_PROCESS_CONFIG", "COVERAGE_PROCESS_START")
@@ -72,10 +76,15 @@ class Machine:
         stdin: str = "",
         fork: bool = True,
     ) -> Done:
+        environment = {**self.env, **(env or {})}
+        if self.trusting:
+            trust_all([cwd or self.home, *args], environment)
+        if (own := self.home / ".runtrue").is_dir():
+            own.chmod(0o700)  # as runtrue makes it; tests put files there by hand
         done = run_runtrue(
             [*map(str, args)],
             cwd=cwd or self.home,
-            env={**self.env, **(env or {})},
+            env=environment,
             stdin=stdin,
             fork=fork,
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 
@@ -97,3 +98,50 @@ def test_the_right_fix_is_accepted_and_a_skipped_test_is_not(
     assert done.json["status"] == "passed", done.said
     (finding,) = done.json["attempts"][0]["findings"]
     assert finding["location"]["symbol"] == broken.case
+
+
+@pytest.mark.parametrize("runner", ["mocha", "jest", "vitest"])
+def test_a_slow_suite_is_run_once_before_and_once_at_the_end(
+    runner: str, machine: Machine, make_project: MakeProject, tmp_path: Path
+) -> None:
+    if not (NODE_MODULES / runner).is_dir():
+        pytest.skip(f"tests/runners has no {runner}: run scripts/setup-runners")
+    runs, asked = tmp_path / "runs", tmp_path / "asked"
+    imports = 'import { it } from "vitest";' if runner == "vitest" else ""
+    module = "module" if runner == "vitest" else "commonjs"
+    load = {
+        "module": 'import fs from "node:fs";\nimport { total } from "../total.cjs";',
+        "commonjs": 'const fs = require("node:fs");\nconst { total } = require("../total.cjs");',
+    }[module]
+    body = f"""{imports}
+{load}
+it("adds", () => {{ if (total(1, 2) !== 3) throw new Error("wrong"); }});
+it("takes long", async () => {{
+  fs.appendFileSync({str(runs)!r}, "x");
+  await new Promise((done) => setTimeout(done, 1800));
+}});
+"""
+    script = {"vitest": "vitest run"}.get(runner, runner)
+    project = make_project(
+        {
+            "package.json": f'{{"type": "{module}", "scripts": {{"test": "{script}"}}}}',
+            "total.cjs": "exports.total = (a, b) => a - b;\n",
+            "test/total.test.js": body,
+            ".gitignore": "node_modules\n",
+        }
+    )
+    (project / "node_modules").symlink_to(NODE_MODULES)
+    # The first change is of no use, the second one is right.
+    right = "sed -i 's/a - b/a + b/' total.cjs"
+    line = f"test -e {asked} && {right}; touch {asked}; echo '// tried' >> total.cjs"
+    done = machine.runtrue(
+        "fix", "--json", "--agent", f"sh -c {shlex.quote(line)}", cwd=project, env=environment()
+    )
+    assert done.code == 0, done.said
+    verdicts = [attempt["verdicts"][0] for attempt in done.json["attempts"]]
+    assert [(v["passed"], v["partial"]) for v in verdicts] == [
+        (False, False),
+        (False, True),
+        (True, False),
+    ]
+    assert runs.read_text() == "xx"

@@ -446,6 +446,40 @@ def test_a_change_is_judged_by_the_configuration_before_it(
     assert "AssertionError (pytest)" in done.err
 
 
+@pytest.mark.parametrize(
+    ("before", "file", "weaker"),
+    [
+        ("[testenv]\ncommands = pytest tests\n", "tox.ini", "[testenv]\ncommands = pytest other\n"),
+        ("test:\n\tpytest tests\n", "Makefile", "test:\n\tpytest other\n"),
+        (None, "tox.ini", "[testenv]\ncommands = pytest other\n"),
+    ],
+)
+def test_a_change_cannot_weaken_the_command_that_judges_it(
+    machine: Machine, make_project: MakeProject, before: str | None, file: str, weaker: str
+) -> None:
+    project = make_project(
+        {**SHOP, **({file: before} if before else {}), ".gitattributes": "tests export-ignore\n"}
+    )
+    other = "def test_nothing():\n    assert True is not False\n"
+    write(project, {**WRONG, file: weaker, "other/test_other.py": other})
+    done = machine.runtrue("gate", cwd=project)
+    assert done.code == 2
+    assert "the change alters how tests are run, so that pytest is run as in HEAD" in done.err
+    assert "AssertionError (pytest)" in done.err
+    # A person may name another.
+    done = machine.runtrue("gate", "--check", "python -m pytest -q other", cwd=project)
+    assert "so that pytest is run as in" not in done.err
+
+
+def test_a_change_may_bring_the_first_way_to_run_tests(
+    machine: Machine, make_project: MakeProject
+) -> None:
+    project = make_project(SHOP)
+    write(project, {**READY, "tox.ini": "[testenv]\ncommands = pytest tests -k 'not slow'\n"})
+    done = machine.runtrue("gate", cwd=project)
+    assert done.code == 0, done.said
+
+
 def test_a_verdict_that_nobody_listens_to_is_in_the_exit_code(
     machine: Machine, make_project: MakeProject
 ) -> None:

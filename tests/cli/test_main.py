@@ -16,6 +16,7 @@ import runtrue
 from runtrue.cli.doctor import doctor
 from runtrue.cli.main import COMMANDS
 from tests.cli.conftest import LINT_ONLY, Machine, MakeProject
+from tests.trusting import trust_all
 
 
 def test_help_lists_every_command_and_shows_examples(machine: Machine) -> None:
@@ -102,6 +103,7 @@ def test_doctor_fails_when_something_needed_is_missing(machine: Machine) -> None
 def examined(machine: Machine, project: Path, **env: str) -> dict[str, tuple[bool, str]]:
     """What doctor says of each thing: whether it is there, and the rest."""
     arguments = ["--json", str(project)]
+    trust_all([project], machine.env)
     done = CliRunner().invoke(doctor, arguments, env={**machine.env, **env}, standalone_mode=False)
     facts = json.loads(done.stdout)["facts"]
     return {fact["name"]: (fact["ok"], fact["detail"]) for fact in facts}

@@ -27,7 +27,9 @@ def configure(directory: Path, **servers: dict[str, Any]) -> None:
 
 
 def stdio(server: StdioServer, *args: str) -> dict[str, Any]:
-    return {"command": server.command, "args": [*server.args, *args]}
+    """An entry of a project, whose server is confined: it has to be let at its own program."""
+    own = str(MODULES.parent)
+    return {"command": server.command, "args": [*server.args, *args], "read": [own]}
 
 
 @pytest.fixture
@@ -35,12 +37,6 @@ def here(tmp_path: Path) -> Path:
     directory = tmp_path / "here"
     directory.mkdir()
     return directory
-
-
-@pytest.fixture
-def npm() -> None:
-    if not (MODULES / "server-everything").is_dir():
-        pytest.fail("the npm servers are not installed: run scripts/setup-servers")
 
 
 def test_a_server_is_added_asked_used_and_removed(machine: Machine, here: Path) -> None:
@@ -99,6 +95,7 @@ def test_tools_are_asked_of_the_server_and_not_of_memory(machine: Machine, here:
 )
 def test_what_cannot_be_added_is_one_sentence(args: list[str], said: str, machine: Machine) -> None:
     file = machine.home / ".runtrue" / "mcp.json"
+    file.parent.mkdir(mode=0o700)
     write(file.parent, {"mcp.json": '{"mcpServers": {"taken": {"command": "c"}}}'})
     before = file.read_bytes()
     done = machine.runtrue("mcp", "add", *args)
@@ -118,9 +115,12 @@ def test_a_broken_file_of_servers_is_told_with_its_place(machine: Machine, here:
 
 class TestSilentServers:
     def test_one_that_cannot_be_started(self, machine: Machine, here: Path) -> None:
-        done = machine.runtrue("mcp", "add", "nope", "/no/such/program", "--env", "LANG=C")
+        command = ("mcp", "add", "nope", "/no/such/program", "--env", "LANG=C")
+        done = machine.runtrue(*command)
         assert (done.code, done.out) == (1, "")
         assert "server 'nope' cannot be started: No such file" in done.err
+        assert "no MCP servers" in machine.runtrue("mcp", "list").out, "it did not stay"
+        assert machine.runtrue(*command, "--unasked").code == 0
         write(here, {"w.yaml": "nodes: [{id: a, type: mcp-nope-thing, params: {x: 1}}]"})
         # Nobody can say what tools it has, so that the run has to tell.
         run = machine.runtrue("run", "w.yaml", "--json", cwd=here)
@@ -206,21 +206,21 @@ def repository(here: Path) -> Path:
 
 
 @pytest.fixture
-def over_http(npm: None, tmp_path: Path) -> Iterator[Everything]:
+def over_http(npm_servers: None, tmp_path: Path) -> Iterator[Everything]:
     running = Everything(npm_server("everything"), tmp_path / "log")
     running.start()
     yield running
     running.stop()
 
 
-@pytest.mark.usefixtures("npm", "repository")
+@pytest.mark.usefixtures("npm_servers", "repository")
 def test_a_workflow_of_four_servers_over_stdio(machine: Machine, here: Path) -> None:
     configure(
         here,
         time={"command": "mcp-server-time"},
         git={"command": "mcp-server-git"},
         everything=stdio(npm_server("everything")),
-        files=stdio(npm_server("filesystem"), "."),
+        files={**stdio(npm_server("filesystem"), "."), "write": ["."]},
     )
     write(
         here,

@@ -11,7 +11,10 @@ from tests.cli.conftest import Machine
 from tests.cli.test_bad_input import one_sentence
 from tests.workflow.nodes.scripted_server import ScriptedServer, response
 
-BUILT_IN = ["http", "shell", "python", "read-file", "write-file", "llm", "workflow"]
+BUILT_IN = [
+    *("http", "shell", "python", "read-file", "write-file", "llm", "workflow"),
+    *("filter", "pick", "sort", "take", "unique", "group", "calculate", "join"),
+]
 
 
 def test_all_types_are_listed_with_what_they_do(machine: Machine) -> None:

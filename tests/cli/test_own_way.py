@@ -116,3 +116,35 @@ def test_a_package_has_the_configuration_of_its_repository(
     (project / "runtrue.toml").write_text("[checks.all]\ncommand = 'test -f runtrue.toml'\n")
     done = machine.runtrue("fix", "--json", cwd=project / "packages" / "b")
     assert done.code == 0, done.said
+
+
+def test_a_tool_fixes_in_the_directory_of_its_check(
+    machine: Machine, make_project: MakeProject
+) -> None:
+    project = make_project(
+        {
+            "packages/b/data.txt": "wrong\n",
+            "packages/b/look.sh": "grep -q right data.txt\n",
+            "packages/b/repair.sh": "sed -i s/wrong/right/ data.txt\n",
+            "runtrue.toml": """
+                [checks.data]
+                command = "sh look.sh"
+                fix = "sh repair.sh"
+                directory = "packages/b"
+            """,
+        }
+    )
+    done = machine.runtrue("fix", "--json", cwd=project)
+    assert done.code == 0, done.said
+    assert "+right" in done.json["diff"]
+
+
+def test_unittest_that_finds_no_test_proves_nothing(
+    machine: Machine, make_project: MakeProject
+) -> None:
+    tox = "[testenv]\ncommands = python -m unittest discover -s tests\n"
+    project = make_project({"tox.ini": tox, "shop.py": "", "tests/__init__.py": ""})
+    done = machine.runtrue("fix", "--json", "--check", "python -m unittest", cwd=project)
+    assert done.code == 1, done.said
+    (finding,) = done.json["findings"]
+    assert finding["category"] == "nothing_collected"

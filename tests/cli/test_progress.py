@@ -13,7 +13,7 @@ def test_what_takes_long_is_named_until_it_is_done(monkeypatch: pytest.MonkeyPat
     said: list[str] = []
     twice = threading.Event()
 
-    def echo(text: str, err: bool) -> None:
+    def echo(text: str, err: bool, nl: bool) -> None:
         said.append(text)
         if len(said) == 2:
             twice.set()

@@ -490,3 +490,28 @@ def test_a_workflow_reaches_files_outside_only_where_the_user_named_them(machine
     )
     by_setting = machine.runtrue("run", "read.yaml", cwd=project)
     assert (by_setting.code, by_setting.out) == (0, "outside\n"), by_setting.said
+
+
+CHEAPEST = {
+    "books.json": '[{"title": "Emma", "price": "12.50"}, {"title": "Ulysses", "price": "9"}, {}]',
+    "cheapest.yaml": """
+        nodes:
+          - {id: read, type: read-file, params: {file_path: books.json}}
+          - {id: priced, type: filter,
+             params: {items: "${read.content}", field: price, operator: not_empty}}
+          - {id: order, type: sort, params: {items: "${priced.items}", by: price}}
+          - {id: first, type: take, params: {items: "${order.items}", at: 0}}
+        outputs:
+          cheapest: {source: first.item.title}
+          all: {source: "read.content[*].title"}
+    """,
+}
+
+
+def test_lists_are_filtered_sorted_and_taken_from_without_code(
+    machine: Machine, here: Path
+) -> None:
+    write(here, CHEAPEST)
+    ran = machine.runtrue("run", "cheapest.yaml", "--json", cwd=here)
+    assert ran.code == 0, ran.err
+    assert ran.json["result"] == {"cheapest": "Ulysses", "all": ["Emma", "Ulysses", None]}

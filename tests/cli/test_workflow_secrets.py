@@ -18,7 +18,7 @@ import pytest
 from tests.cli.conftest import Done, Machine
 from tests.cli.test_workflow_resume import HOLD, end, node, save, start
 from tests.workflow.httpbin_server import httpbin_fixture
-from tests.workflow.mcp.support import npm_server
+from tests.workflow.mcp.support import MODULES, npm_server
 from tests.workflow.nodes.scripted_server import Received, ScriptedServer, response
 
 __all__ = ["httpbin_fixture"]
@@ -373,6 +373,7 @@ def test_what_servers_of_tools_are_given_is_not_in_their_answers(vault: Vault, h
     entry = {
         "command": server.command,
         "args": list(server.args),
+        "read": [str(MODULES.parent)],
         "env": {"API_TOKEN": LITERAL, "OTHER": "x ${TOKEN} ${env.PASSWORD} x"},
     }
     (here / ".mcp.json").write_text(json.dumps({"mcpServers": {"everything": entry}}))

@@ -7,6 +7,7 @@ import os
 import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields
+from difflib import ndiff
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +15,11 @@ import click
 
 from runtrue.cli.main import cli
 from runtrue.cli.schema import report_schemas
+from runtrue.fixers.search.operators import KINDS, RULES
 from runtrue.loop import PROFILES, AutomationProfile
 from runtrue.workflow.registry import BUILT_IN
 from tests.cli.warm import run_runtrue
+from tests.fixers.search.examples import EXAMPLES
 from tests.isolation.table import table
 
 from .pages import DOCS, README, ROOT, region
@@ -155,6 +158,32 @@ def _reports() -> str:
     return "\n" + "\n".join(sections) + "\n"
 
 
+def _edits() -> str:
+    rows = []
+    for kind, says in KINDS.items():
+        before, after, *_ = EXAMPLES[kind]
+        lines = [one for one in ndiff(before.split("\n"), after.split("\n")) if one[0] in "+-"]
+        old, new = ([one[2:] for one in lines if one[0] == sign] for sign in "-+")
+        rows.append(f"| `{kind}` | {says} | {_cell(old)} | {_cell(new)} |\n")
+    head = "| kind | what is tried | a mistake | the edit |\n| --- | --- | --- | --- |\n"
+    return f"\n{head}{''.join(rows)}\n"
+
+
+def _rules() -> str:
+    rows = [
+        f"| `{rule.kind}` | {_cell([rule.pattern])} | {_cell([way])} | {unlikely:g} |\n"
+        for rule in RULES
+        for way, unlikely in rule.ways.items()
+    ]
+    head = "| kind | pattern | written as | how unlikely |\n| --- | --- | --- | --- |\n"
+    return f"\n{head}{''.join(rows)}\n"
+
+
+def _cell(lines: list[str]) -> str:
+    marked = [line.replace("|", "\\|").strip() for line in lines]
+    return "<br>".join(f"`{one}`" for one in marked if one)
+
+
 def _type(value: dict[str, Any]) -> str:
     if "anyOf" in value:
         return " or ".join(map(_type, value["anyOf"]))
@@ -185,4 +214,6 @@ OTHER_PARTS = [
     Part(DOCS / "reference" / "profiles.md", "profiles", _profiles),
     Part(DOCS / "reference" / "isolation.md", "attacks", table),
     Part(DOCS / "reference" / "reports.md", "reports", _reports),
+    Part(DOCS / "reference" / "edits.md", "kinds", _edits),
+    Part(DOCS / "reference" / "edits.md", "rules", _rules),
 ]

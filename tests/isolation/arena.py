@@ -240,9 +240,21 @@ class Arena:
                 ),
             },
         )
+        self.runtrue("trust", "--yes", cwd=project)
+        done = self.runtrue("fix", "--json", cwd=project)
+        assert done.returncode == 1, done.stderr
+        attempts = json.loads(done.stdout)["attempts"]
+        verdict: dict[str, Any] = attempts[0]["verdicts"][0]
+        (finding,) = verdict["findings"]
+        return dict(finding)
+
+    def runtrue(
+        self, *args: str, cwd: Path, reaches: bool = False, **variables: str
+    ) -> subprocess.CompletedProcess[str]:
+        """Run the command line at the arena's level, as the user whose things these are."""
         done = subprocess.run(
-            [sys.executable, "-m", "runtrue", "fix", "--json"],
-            cwd=project,
+            [sys.executable, "-m", "runtrue", *args],
+            cwd=cwd,
             env={
                 "PATH": project_path(),
                 "HOME": str(self.home),
@@ -250,18 +262,16 @@ class Arena:
                 "RUNTRUE_ISOLATION": self.level.value,
                 **{name: os.environ[name] for name in ("PYTHONPATH",) if name in os.environ},
                 TOKEN: self.secret,
+                **variables,
             },
             capture_output=True,
             text=True,
             check=False,
         )
-        assert done.returncode == 1, done.stderr
-        assert REACHED not in done.stdout, done.stdout
+        assert "Traceback" not in done.stderr, done.stderr
+        assert reaches or REACHED not in done.stdout, done.stdout
         assert self.secret not in done.stdout + done.stderr
-        attempts = json.loads(done.stdout)["attempts"]
-        verdict: dict[str, Any] = attempts[0]["verdicts"][0]
-        (finding,) = verdict["findings"]
-        return dict(finding)
+        return done
 
     def outlive(self, code: str, **more: ResourceLimits | float) -> Outcome:
         """Have code try to leave a process behind that holds `alive`; it must not outlive.

@@ -5,12 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from types import ModuleType
 
+from tests.cli import test_effects
 from tests.isolation import (
     test_files,
+    test_git,
     test_judge,
+    test_judge_closure,
     test_judge_of_others,
     test_requests,
     test_secrets,
+    test_self_running,
+    test_trust,
+    test_what_people_see,
+    test_workflow_files,
 )
 from tests.isolation.attack import LEVELS
 from tests.isolation.attacks import GROUPS, NEED_NAMESPACES
@@ -36,11 +43,22 @@ def _of_all() -> Iterator[str]:
     """What is seen to outside of where commands run, whatever the level is."""
     judge = [*test_judge.SILENT, *test_judge.SEEN]
     others = [*test_judge_of_others.ATTACKS, *test_judge_of_others.FORGERIES]
+    spellings = [f"the key of a home, by {name}" for name in test_workflow_files.SPELLINGS]
+    yield from _listed("Files of workflows", "A plan does not read or change", spellings)
+    effects = list(test_effects.ATTACKS)
+    yield from _listed("Effects of plans", "Does not happen unless a person agrees", effects)
     yield from _listed("The judge", "A wrong candidate does not pass by", [*judge, *others])
+    cheats = test_judge_closure.CHEATS
+    yield from _listed("What judges", "A fixer does not pass by changing", cheats)
+    hidden = test_what_people_see.HIDDEN
+    yield from _listed("What people see", "No text from outside deceives by", hidden)
     for title, module in {
+        "What runs by itself": test_self_running,
         "What leaves a sandbox": test_files,
+        "What git runs": test_git,
         "Requests of workflows": test_requests,
         "Secrets in what is kept": test_secrets,
+        "Files that a clone or another user left": test_trust,
     }.items():
         yield from _listed(title, "At every level", _sentences(module))
 

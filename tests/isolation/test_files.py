@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from runtrue.errors import SandboxError
+from runtrue.foreign_text import visible_name
 from runtrue.loop import Fault
 from runtrue.sandbox import GitSandbox
 from runtrue.sandbox.apply_rules import (
@@ -23,7 +24,6 @@ from runtrue.sandbox.apply_rules import (
     ChangedFile,
     RefusedFiles,
     is_git,
-    shown,
     violations,
 )
 from tests.sandbox.support import contents, git, make_repository, make_sandbox, write_files
@@ -437,8 +437,8 @@ class TestRules:
 
     @given(st.text())
     def test_a_name_that_is_shown_hides_nothing(self, name: str) -> None:
-        assert shown(name).isprintable()
-        assert shown(shown(name)) == shown(name)
+        assert visible_name(name).isprintable()
+        assert visible_name(visible_name(name)) == visible_name(name)
 
 
 def test_what_git_cannot_keep_by_its_name_ends_no_run_and_is_refused(

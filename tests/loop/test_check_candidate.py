@@ -518,7 +518,7 @@ class SlowTests(ScriptedTests):
     limits: list[Verdict] = field(default_factory=list)
     patient: ScriptedTests | None = None
 
-    def select(self, cases: Iterable[str]) -> ScriptedTests:
+    def select(self, cases: Iterable[str], workplace: Workplace) -> ScriptedTests:
         self.asked.append(frozenset(cases))
         said = self.alone.pop(0) if len(self.alone) > 1 else self.alone[0]
         return ScriptedTests([said])

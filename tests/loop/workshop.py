@@ -102,7 +102,9 @@ class MemorySandbox:
     def demand_leaving(self, candidate: str) -> None:
         pass
 
-    def protected(self, files: tuple[str, ...]) -> tuple[str, ...]:
+    def protected(
+        self, files: tuple[str, ...], between: tuple[str, str] | None = None
+    ) -> tuple[str, ...]:
         return tuple(file for file in files if file.startswith("test"))
 
     def content_hash(self, file: str, candidate: str) -> str | None:

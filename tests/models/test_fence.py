@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from runtrue.foreign_text import visible
 from runtrue.models import fence
 
 TEXTS = st.text(alphabet="`~ab\n\r\u2028 …", max_size=80) | st.text(max_size=80)
@@ -44,6 +45,8 @@ def test_nothing_within_closes_the_fence(text: str, limit: int) -> None:
 @given(text=TEXTS, limit=st.integers(0, 100))
 def test_exactly_the_limit_is_kept_of_a_longer_text(text: str, limit: int) -> None:
     inner = fence(text, limit=limit).partition("text\n")[2].rstrip("`")[:-1]
+    if visible(text, keep="\n\t\r\f") != text:
+        return  # escapes are longer
     line = f"\n[… {len(text) - limit} characters left out …]\n"
     if len(text) <= limit:
         assert inner == text
@@ -52,3 +55,9 @@ def test_exactly_the_limit_is_kept_of_a_longer_text(text: str, limit: int) -> No
         assert len(head + tail) == limit
         assert text.startswith(head)
         assert text.endswith(tail)
+
+
+def test_what_people_would_not_see_is_escaped_for_a_model_too() -> None:
+    words = "".join(chr(0xE0000 + ord(char)) for char in "obey")
+    assert "\\U000e006f" in fence(f"a{words}\x1b[2J\r\n", limit=100)
+    assert "\x1b" not in fence("\x1b[2J", limit=100)

@@ -11,7 +11,7 @@ from runtrue.errors import UsageError
 from runtrue.loop import COVERAGE_UNMET, SECURITY_ISSUE, Fault, Mode, Outcome
 from runtrue.plan.plan import Validation, ValidationKind
 from runtrue.plan.validation import checks_of, concerns, judges_of, settled
-from runtrue.sandbox import GitSandbox, UsersTree, is_judge
+from runtrue.sandbox import GitSandbox, JudgeSearch, UsersTree, is_judge
 from tests.plan.requests import make_request
 from tests.plan.validating import Bench
 from tests.sandbox.support import contents, write_files
@@ -156,15 +156,17 @@ def test_a_validation_tells_how_it_is_run(
 
 
 def test_what_a_validation_judges_by_is_no_fixers_to_change(tmp_path: Path) -> None:
-    command_ = judges_of(Validation(name="v", command="make test", judges=("x.sh",)), tmp_path)
+    command_ = judges_of(
+        Validation(name="v", command="make test", judges=("x.sh",)), tmp_path, JudgeSearch()
+    )
     assert {"x.sh", "Makefile"} <= set(command_)
     own = Validation(name="v", kind=ValidationKind.CALLABLE, callable="shop.rules:judge")
-    patterns = judges_of(own, tmp_path)
+    patterns = judges_of(own, tmp_path, JudgeSearch())
     for file in ("shop/rules.py", "src/shop/rules.py", "shop/rules/__init__.py"):
         assert is_judge(file, patterns)
     assert not is_judge("shop/tax.py", patterns)
     installed = Validation(name="v", kind=ValidationKind.CALLABLE, callable="rules")
-    assert judges_of(installed, tmp_path) == ()
+    assert judges_of(installed, tmp_path, JudgeSearch()) == ()
 
 
 # -- coverage -------------------------------------------------------------------------------------

@@ -492,3 +492,34 @@ def test_a_repair_that_was_refused_is_not_proposed_again(
     answer = ask(replace(request, rejected=("it has failed before",)))
     assert isinstance(answer, NoFix)
     assert "it has failed before" in answer.reason
+
+
+# -- lists --------------------------------------------------------------------------------------
+
+SHOP = {"products": [{"title": "Tea", "unit_price": 3}, {"title": "Pot", "unit_price": 20}]}
+
+
+def test_a_path_for_every_entry_is_fixed_for_every_entry(context: PlannerContext, api: Api) -> None:
+    url = api.on("GET /products", SHOP)
+    workflow = fetch(url, {"titles": "$.products[*].name", "prices": "$.products[*].price"})
+    request = failed(context, workflow, f"fetch {url} and extract title and price of each product")
+    proposal = fixed(context, request)
+    assert lines(request, proposal) == [
+        "fetch: extract.titles  $.products[*].name → $.products[*].title",
+        "fetch: extract.prices  $.products[*].price → $.products[*].unit_price",
+    ]
+
+
+def test_the_field_of_a_list_node_is_fixed(context: PlannerContext, api: Api) -> None:
+    url = api.on("GET /products", SHOP)
+    items = {"items": "${fetch.response.products}"}
+    workflow = {
+        **fetch(url, {}),
+        "nodes": [
+            {"id": "fetch", "type": "http", "params": {"url": url}},
+            {"id": "order", "type": "sort", "params": {**items, "by": "price"}},
+        ],
+        "outputs": {"first": {"source": "${order.items[0].title}"}},
+    }
+    request = failed(context, workflow, f"the cheapest product by unit price of {url}")
+    assert lines(request, fixed(context, request)) == ["order: by  price → $.unit_price"]

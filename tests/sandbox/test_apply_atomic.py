@@ -127,27 +127,25 @@ class TestEverySortOfChange:
         assert not (case.project / "pkg").exists()
         assert not case.sandbox.pending_apply()
 
-    def test_line_ends_are_what_the_attributes_ask_for(self, tmp_path: Path) -> None:
+    @pytest.mark.parametrize("attributes", ["*.txt text eol=crlf\n", "* text=auto\n", ""])
+    def test_the_bytes_that_were_checked_are_those_that_arrive(
+        self, tmp_path: Path, attributes: str
+    ) -> None:
         project = make_repository(
-            tmp_path / "project",
-            {".gitattributes": "*.txt text eol=crlf\n*.lf text eol=lf\n", "a.txt": "a\r\n"},
+            tmp_path / "project", {".gitattributes": attributes, "a.txt": "a\r\nb\r\n"}
         )
         sandbox = make_sandbox(project)
         sandbox.open()
-        write_files(sandbox.directory, {"a.txt": "b\r\n", "new.txt": "n\n", "new.lf": "l\r\n"})
+        assert (sandbox.directory / "a.txt").read_bytes() == b"a\r\nb\r\n"
+        write_files(sandbox.directory, {"a.txt": "a\r\nc\r\n", "new.txt": "n\n", "x.lf": "l\r\n"})
         candidate = sandbox.snapshot()
+        patch = sandbox.diff(candidate)
         sandbox.apply(candidate)
-        assert (project / "a.txt").read_bytes() == b"b\r\n"
-        assert (project / "new.txt").read_bytes() == b"n\r\n"
-        assert (project / "new.lf").read_bytes() == b"l\n"
-
-    def test_attributes_that_come_with_the_candidate_count(self, tmp_path: Path) -> None:
-        project = make_repository(tmp_path / "project", {"a": ""})
-        sandbox = make_sandbox(project)
-        sandbox.open()
-        write_files(sandbox.directory, {".gitattributes": "*.txt eol=crlf\n", "new.txt": "n\n"})
-        sandbox.apply(sandbox.snapshot())
-        assert (project / "new.txt").read_bytes() == b"n\r\n"
+        assert (project / "a.txt").read_bytes() == b"a\r\nc\r\n"
+        assert (project / "new.txt").read_bytes() == b"n\n"
+        assert (project / "x.lf").read_bytes() == b"l\r\n"
+        # One line is changed, whatever git makes of the ends of lines.
+        assert patch.count("\n-") - patch.count("\n---") == 1
 
     def test_a_directory_that_stays_keeps_its_mode(self, tmp_path: Path) -> None:
         project = make_repository(tmp_path / "project", {"private/a": "", "b": ""})

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from runtrue.sandbox import is_judge, is_test, judges_of_command
+from runtrue.sandbox import JudgeSearch, is_judge, is_test
 from tests.sandbox.support import write_files
 
 
@@ -130,7 +130,7 @@ def test_a_command_names_what_it_runs_as_its_judge(
     files = ["Makefile", "part/Makefile", "package.json", "Cargo.toml", "go.mod", "verify.sh"]
     files += ["app.py", "scripts/check.sh", "scripts/lint.py"]
     write_files(tmp_path, dict.fromkeys(files, ""))
-    patterns = judges_of_command(command, tmp_path)
+    patterns = JudgeSearch().of_command(command, tmp_path)
     assert {file for file in files if is_judge(file, patterns)} == expected
 
 
@@ -149,22 +149,22 @@ def test_what_pytest_is_configured_to_take_for_tests_judges(
     tmp_path: Path, file: str, text: str
 ) -> None:
     write_files(tmp_path, {file: text})
-    patterns = judges_of_command("python -m pytest -q", tmp_path)
+    patterns = JudgeSearch().of_command("python -m pytest -q", tmp_path)
     files = ["check_tax.py", "suite/check_tax.py", "part/prove_1.py", "tax.py", "part/proven.py"]
     assert [name for name in files if is_judge(name, patterns)] == files[:3]
-    assert not judges_of_command("ruff check .", tmp_path)
+    assert not JudgeSearch().of_command("ruff check .", tmp_path)
 
 
 @pytest.mark.parametrize("text", ["[pytest", "[pytest]\npython_files = 3\n", "\udcff"])
 def test_configuration_that_cannot_be_read_names_no_judges(tmp_path: Path, text: str) -> None:
     (tmp_path / "pytest.ini").write_text(text, errors="surrogateescape")
     (tmp_path / "pytest.toml").write_text("[pytest]\npython_files = 3\n")
-    assert not is_judge("app.py", judges_of_command("pytest", tmp_path))
+    assert not is_judge("app.py", JudgeSearch().of_command("pytest", tmp_path))
 
 
 def test_a_file_that_a_runner_would_prefer_judges_before_it_is_there(tmp_path: Path) -> None:
     write_files(tmp_path, {"Makefile": ""})
-    assert is_judge("GNUmakefile", judges_of_command("make test", tmp_path))
+    assert is_judge("GNUmakefile", JudgeSearch().of_command("make test", tmp_path))
 
 
 @pytest.mark.parametrize(
@@ -243,7 +243,7 @@ PACKAGE, SUITE = "package.json", {"suite/a.js"}
         (PACKAGE, '{"scripts": {"test": "eslint lib/a.js && ava"}}', set()),
         (PACKAGE, '{"scripts": {"test": "npm run u", "u": "tape suite/*.js"}}', SUITE),
         (PACKAGE, '{"scripts": {"test": "mocha suite"}}', SUITE),
-        (PACKAGE, '{"scripts": {"test": "mocha -r lib/a.js lib suite/a.js"}}', SUITE),
+        (PACKAGE, '{"scripts": {"test": "mocha -r lib/b.js lib suite/a.js"}}', SUITE),
         (PACKAGE, '{"scripts": {"test": "uvu lib"}}', set()),
         (PACKAGE, '{"scripts": {"test": "jest suite"}}', set()),
         (PACKAGE, '{"ava": {"files": ["suite/**/*", "!suite/b.js"]}}', SUITE),
@@ -260,14 +260,14 @@ def test_what_settings_and_scripts_name_as_tests_judges_and_the_program_does_not
 ) -> None:
     program = ["index.js", "run.js", "lib/a.js", "suite/a.js", "check/a.js"]
     write_files(tmp_path, {**dict.fromkeys(program, ""), file: text})
-    patterns = judges_of_command("npm test", tmp_path)
+    patterns = JudgeSearch().of_command("npm test", tmp_path)
     assert {file for file in program if is_judge(file, patterns)} == judges
 
 
 @pytest.mark.parametrize("command", ["npx ava suite/a.js", "node --test suite/", "tape suite/*.js"])
 def test_what_a_command_gives_a_runner_judges(tmp_path: Path, command: str) -> None:
     write_files(tmp_path, {"suite/a.js": "", "lib/a.js": ""})
-    patterns = judges_of_command(command, tmp_path)
+    patterns = JudgeSearch().of_command(command, tmp_path)
     assert is_judge("suite/a.js", patterns)
     assert not is_judge("lib/a.js", patterns)
 
@@ -276,6 +276,6 @@ def test_paths_that_pytest_is_configured_to_look_in_judge_if_they_look_like_test
     tmp_path: Path,
 ) -> None:
     write_files(tmp_path, {"pytest.ini": "[pytest]\ntestpaths = src unit_tests\n"})
-    patterns = judges_of_command("pytest", tmp_path)
+    patterns = JudgeSearch().of_command("pytest", tmp_path)
     assert is_judge("unit_tests/helper.py", patterns)
     assert not is_judge("src/helper.py", patterns)

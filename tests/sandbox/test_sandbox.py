@@ -230,9 +230,17 @@ class TestOpen:
         assert state(repository) == before
 
     @pytest.mark.skipif(os.getuid() != 0, reason="only root can give files away")
-    def test_a_repository_of_another_user(self, repository: Path) -> None:
+    @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
+    def test_a_repository_of_another_user_is_refused_unless_the_user_allows_it(
+        self, repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         for path in [repository, *repository.rglob("*")]:
             os.chown(path, 12345, 12345, follow_symlinks=False)
+        with pytest.raises(SandboxError, match="which belongs to another user; if you trust"):
+            make_sandbox(repository).open()
+        settings = tmp_path / "gitconfig"
+        settings.write_text(f"[safe]\n\tdirectory = {repository}\n")
+        monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(settings))
         sandbox, _ = opened(repository)
         assert contents(sandbox.directory) == contents(repository)
 

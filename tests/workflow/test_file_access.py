@@ -24,7 +24,7 @@ def home(tmp_path: Path) -> Path:
 
 def access(home: Path, *named: str, directory: str = "project", granted: str = "") -> FileAccess:
     context = support.make_context(home / directory, {"HOME": str(home)}, named=named)
-    found = FileAccess.of(context)
+    found = FileAccess.of(context.surroundings)
     allowed = (Path(granted),) if granted else ()
     return FileAccess(
         directory=found.directory,
@@ -81,7 +81,7 @@ def test_a_directory_above_the_home_does_not_open_the_home(directory: str, home:
 def test_the_root_of_the_system_is_no_working_directory(home: Path) -> None:
     context = support.make_context(Path("/"), {"HOME": str(home)})
     with pytest.raises(RefusedFile):
-        FileAccess.of(context).resolve(Path("/etc/hostname"))
+        FileAccess.of(context.surroundings).resolve(Path("/etc/hostname"))
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from runtrue.workflow.path_syntax import Every
 from runtrue.workflow.paths import LONGEST_TEXT, Missing, Path, PathSyntaxError, parse_path
 
 STEPS = st.lists(st.text() | st.integers(-(2**53) + 1, 2**53 - 1), max_size=6)
@@ -44,7 +45,7 @@ _QUOTED = re.compile(r"""'(\\.|[^'\\])*'|"(\\.|[^"\\])*\"""")
 
 
 def _is_foreign(selector: str) -> bool:
-    """Whether it uses what leads to other than one value."""
+    """Whether it uses what leads to other than one value; wildcards have tests of their own."""
     return re.search(r"[*?:,]|\.\.", _QUOTED.sub("", selector)) is not None
 
 
@@ -108,7 +109,8 @@ def test_a_path_is_its_steps(text: str, steps: tuple[str | int, ...]) -> None:
     [
         ("", 0, "empty"),
         ("$.*", 2, "wildcard (*)"),
-        ("$[*]", 2, "wildcard (*)"),
+        ("$[*", 3, "']' is missing at the end"),
+        ("$[*:1]", 3, "slice (:)"),
         ("a*", 1, "wildcard (*)"),
         ("$..a", 1, "descendant segment (..)"),
         ("a..b", 1, "descendant segment (..)"),
@@ -127,9 +129,9 @@ def test_a_path_is_its_steps(text: str, steps: tuple[str | int, ...]) -> None:
         ("$[1.5]", 3, "']' is needed before '.'"),
         ("$[9007199254740992]", 2, "too large"),
         (f"$[{'9' * 5000}]", 2, "too large"),
-        ("$[]", 2, "index or a quoted name is needed before ']'"),
-        ("$[name]", 2, "index or a quoted name is needed before 'n'"),
-        ("$[${i}]", 2, "index or a quoted name is needed before '$'"),
+        ("$[]", 2, "index, a quoted name or * is needed before ']'"),
+        ("$[name]", 2, "index, a quoted name or * is needed before 'n'"),
+        ("$[${i}]", 2, "index, a quoted name or * is needed before '$'"),
         ("$[", 2, "missing at the end"),
         ("$[0", 3, "']' is missing at the end"),
         ("$['a'", 5, "']' is missing at the end"),
@@ -166,8 +168,8 @@ def test_what_is_no_path_is_named_and_pointed_at(text: str, position: int, named
 
 def test_the_caret_stands_below_the_character() -> None:
     with pytest.raises(PathSyntaxError) as caught:
-        parse_path("$.items[*].name")
-    assert caught.value.caret == "$.items[*].name\n        ^"
+        parse_path("$.items[?].name")
+    assert caught.value.caret == "$.items[?].name\n        ^"
     with pytest.raises(PathSyntaxError) as caught:
         parse_path(f"{'x' * 500}*{'y' * 500}")
     line, caret = caught.value.caret.splitlines()
@@ -268,6 +270,70 @@ def test_a_value_is_found(path: str, value: Any) -> None:
 
 def test_what_is_found_is_the_very_value_and_not_a_copy() -> None:
     assert parse_path("$.items").find(DATA) is DATA["items"]
+
+
+ORDERS = {
+    "orders": [
+        {"id": 1, "lines": [{"sku": "a", "price": 3}, {"sku": "b"}], "note": None},
+        {"id": 2, "lines": [], "paid": True},
+        {"id": 3, "lines": [{"sku": "c", "price": 4}]},
+    ],
+    "rates": {"EUR": {"rate": 1}, "GBP": {"rate": 0.8}},
+    "text": '[{"a": 1}, {"a": 2}]',
+    "none": [],
+}
+
+
+@pytest.mark.parametrize(
+    ("path", "values"),
+    [
+        ("$.orders[*].id", [1, 2, 3]),
+        ("orders[*]", ORDERS["orders"]),
+        ("orders[ * ].paid", [None, True, None]),
+        ("orders[*].note", [None, None, None]),
+        ("orders[*].lines[*].sku", ["a", "b", "c"]),
+        ("orders[*].lines[*].price", [3, None, 4]),
+        ("orders[0].lines[*].sku", ["a", "b"]),
+        ("orders[*].lines[0].sku", ["a", None, "c"]),
+        ("rates[*].rate", [1, 0.8]),
+        ("text[*].a", [1, 2]),
+        ("none[*]", []),
+        ("none[*].anything", []),
+    ],
+)
+def test_a_wildcard_gives_a_list_with_one_value_for_each_entry(
+    path: str, values: list[Any]
+) -> None:
+    assert parse_path(path).is_plural
+    assert parse_path(path).find(ORDERS) == values
+    assert str(parse_path(str(parse_path(path)))) == str(parse_path(path))
+
+
+@pytest.mark.parametrize(
+    ("path", "found", "sentence"),
+    [
+        (
+            "$.orders[*].ID",
+            "$.orders[*]",
+            "'ID' is not in $.orders[*]; available there: id, lines, note, paid; did you mean id?",
+        ),
+        ("orders[*].id[*]", "$.orders[*].id", "$.orders[*].id is a number, it has no [*]"),
+        ("order[*].id", "$", "'order' is not in $; available there: none, orders, rates, text"),
+        ("orders[*].lines.sku", "$.orders[*].lines", "is a list of 2, it has no 'sku'"),
+    ],
+)
+def test_what_no_entry_has_is_missing_with_the_names_that_any_of_them_has(
+    path: str, found: str, sentence: str
+) -> None:
+    missing = _missing(path, ORDERS)
+    assert str(missing.found) == found
+    assert sentence in str(missing)
+
+
+@given(st.lists(st.dictionaries(st.sampled_from("abc"), st.integers(), min_size=1), min_size=1))
+def test_fields_of_each_entry_are_lists_of_equal_length(rows: list[dict[str, int]]) -> None:
+    for name in {name for row in rows for name in row}:
+        assert Path.of(Every.ENTRY, name).find(rows) == [row.get(name) for row in rows]
 
 
 @pytest.mark.parametrize(

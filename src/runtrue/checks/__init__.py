@@ -16,7 +16,7 @@ if TYPE_CHECKING:
         lines_with_code,
         load_measured,
     )
-    from runtrue.checks.detect import Detected, detect_checks, own_checks
+    from runtrue.checks.detect import Detected, detect_checks, may_define_checks, own_checks
     from runtrue.checks.framework import (
         Framework,
         Language,
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
         tool_of,
     )
     from runtrue.checks.line import commands_of, files_named, is_shell
-    from runtrue.checks.locations import plain, relative
+    from runtrue.checks.locations import is_installed, plain, relative
     from runtrue.checks.reach import reach_of, scripts_of
     from runtrue.checks.reader import output_of, trim
     from runtrue.checks.totals import Totals, totals
@@ -37,10 +37,10 @@ __all__ = lazy_exports(
         "case_info": "CaseInfo load_cases",
         "check": "CommandCheck find_program reader_of",
         "coverage": "Coverage FileCoverage Measured lines_with_code load_measured",
-        "detect": "Detected detect_checks own_checks",
+        "detect": "Detected detect_checks may_define_checks own_checks",
         "framework": "Framework Language framework_of is_linter language_of tool_of",
         "line": "commands_of files_named is_shell",
-        "locations": "plain relative",
+        "locations": "is_installed plain relative",
         "reach": "reach_of scripts_of",
         "reader": "output_of trim",
         "totals": "Totals totals",

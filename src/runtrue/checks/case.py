@@ -17,7 +17,15 @@ from runtrue.checks.locations import NewFiles, errors_in, locations_in, plain
 from runtrue.checks.reach import Reach
 from runtrue.checks.reader import Call, Reader, Reading, RunOptions, output_of, trim
 from runtrue.checks.watch import JudgeWatch
-from runtrue.loop import Fault, Finding, Location, Outcome, Workplace, fault_of_exception
+from runtrue.loop import (
+    Fault,
+    Finding,
+    JudgedBy,
+    Location,
+    Outcome,
+    Workplace,
+    fault_of_exception,
+)
 from runtrue.process import Ended
 from runtrue.sandbox import is_judge
 
@@ -53,6 +61,7 @@ class CaseResult:
     actual: str | None = None
     #: A system error such as `ECONNREFUSED`, where the error carried one.
     code: str | None = None
+    seconds: float = 0.0
 
 
 def without_tests(coverage: Coverage) -> Coverage:
@@ -69,6 +78,8 @@ def empty_directory(directory: Path) -> Path:
 
 class CaseReader(Reader):
     """A test runner: passes only when its report, complete, and its exit code both say so."""
+
+    judged_by = JudgedBy.OUTPUT
 
     #: The runner's name in messages.
     title = "the test runner"
@@ -108,6 +119,7 @@ class CaseReader(Reader):
         options = [*self.options(scratch)]
         options += self.fail_fast if wanted.fail_fast else ()
         options += self.verbose if wanted.verbose else ()
+        options += self.selecting() if wanted.only else ()
         if wanted.cover:
             from runtrue.checks.coverage.report import is_report
 
@@ -117,6 +129,10 @@ class CaseReader(Reader):
                 options += self.coverage_options(reports)
         call = Call(argv=self.reach.argv(*options), environment={**environment, "NO_COLOR": "1"})
         return self.covered_call(call, scratch / COVERAGE) if wanted.cover else call
+
+    def selecting(self) -> tuple[str, ...]:
+        """Return the options that make the runner run only the tests that are named."""
+        return ()
 
     def covered_call(self, call: Call, reports: Path) -> Call:
         """Return the command that measures coverage, where options do not suffice."""
@@ -172,7 +188,12 @@ class CaseReader(Reader):
         """Combine the cases, the failures outside of them, and the exit code."""
         outcomes: dict[str, Outcome] = {}
         findings: list[Finding] = []
+        only = self.run_options.only
+        seconds = 0.0
         for case in _numbered(cases):
+            if only and case.name not in only:
+                continue  # it could not be left out, or counts as skipped now
+            seconds += case.seconds if case.outcome is Outcome.PASSED else 0.0
             outcomes[case.name] = case.outcome
             if case.outcome in BAD:
                 findings.append(self._of_case(case, workplace))
@@ -193,6 +214,7 @@ class CaseReader(Reader):
             findings=tuple(findings),
             cases=outcomes,
             cut_short=bool(findings) and self.stops_at_a_failure,
+            seconds_passed=seconds,
         )
 
     @property

@@ -9,6 +9,7 @@ import shutil
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from runtrue import process
 from runtrue.checks.cargo_reader import CargoReader
@@ -17,7 +18,12 @@ from runtrue.checks.case_info import CASES
 from runtrue.checks.coverage import MEASURED, Measured
 from runtrue.checks.framework import Framework, is_linter, tool_of
 from runtrue.checks.go_reader import GoReader
-from runtrue.checks.javascript_readers import JestReader, MochaReader, VitestReader
+from runtrue.checks.javascript_readers import (
+    JavascriptReader,
+    JestReader,
+    MochaReader,
+    VitestReader,
+)
 from runtrue.checks.junit_reader import JunitReader
 from runtrue.checks.line import argv_of, files_named, is_shell
 from runtrue.checks.lint_readers import LintReader, MypyReader, RuffReader
@@ -102,11 +108,11 @@ class CommandCheck:
         """The tool that the command runs, if its reports are understood."""
         return tool_of(self.command)
 
-    def select(self, cases: Iterable[str]) -> CommandCheck | None:
+    def select(self, cases: Iterable[str], workplace: Workplace) -> CommandCheck | None:
         """Return the same check of some of its tests alone; None if they cannot be selected."""
-        if self.tool != Framework.PYTEST:
-            return None
-        return replace(self, only=tuple(sorted(cases)), cover=False)
+        selected = replace(self, only=tuple(sorted(cases)), cover=False)
+        reader = reader_of(selected, workplace.directory / self.directory)
+        return selected if reader.can_select() else None
 
     def within(self, seconds: float | None) -> CommandCheck:
         """Return the same check with a limit that somebody set, if they did."""
@@ -131,13 +137,14 @@ class CommandCheck:
 
         It stops at the first that exceeds that, too: such a test goes on for ever, as a rule.
         """
-        if "test_seconds" not in self.derived:
+        # Only pytest's tests are limited one by one.
+        if "test_seconds" not in self.derived or self.tool != Framework.PYTEST:
             return None
         late = (f.location.symbol for f in verdict.findings if f.category == TIMEOUT)
-        cases = [case for case in late if case in verdict.cases]
-        selected = self.select(cases) if cases else None
+        cases = tuple(sorted({case for case in late if case in verdict.cases}))
         more = _LIMIT_FACTOR * self.test_seconds
-        return replace(selected, test_seconds=more, fail_fast=True) if selected else None
+        slower = replace(self, only=cases, cover=False, test_seconds=more, fail_fast=True)
+        return slower if cases else None
 
     async def run(self, workplace: Workplace) -> Verdict:
         """Run the command in the workplace; every failure becomes a finding."""
@@ -173,12 +180,12 @@ class CommandCheck:
             # Tests may have failed as well; the limit must not be lost among them.
             reading = reading.and_found([reader.failure(ended)])
         if not self.cover:
-            return self._verdict(reading, ended)
+            return self._verdict(reading, ended, reader)
         CASES.save(reader.case_infos(reading.cases, workplace), workplace.scratch, self.name)
         measured = reader.measured(workplace)
         MEASURED.save(measured, workplace.scratch, self.name)
         coverage = measured.coverage.counts if measured.coverage else None
-        return replace(self._verdict(reading, ended), coverage=coverage)
+        return replace(self._verdict(reading, ended, reader), coverage=coverage)
 
     def _confinement(self, workplace: Workplace) -> Confinement | None:
         own = workplace.confinement
@@ -190,7 +197,9 @@ class CommandCheck:
             MEASURED.save(Measured(why_not=why_not), workplace.scratch, self.name)
         return self._verdict(Reading(passed=False, findings=(finding,)))
 
-    def _verdict(self, reading: Reading, ended: process.Ended | None = None) -> Verdict:
+    def _verdict(
+        self, reading: Reading, ended: process.Ended | None = None, reader: Reader | None = None
+    ) -> Verdict:
         return Verdict(
             check=self.name,
             mode=self.mode,
@@ -203,6 +212,7 @@ class CommandCheck:
             output=output_of(ended) if ended else "",
             slowest=reading.slowest,
             seconds_passed=reading.seconds_passed,
+            judged_by=reader.judged_by if reader else None,
         )
 
     def _no_directory(self) -> Finding:
@@ -254,9 +264,11 @@ def reader_of(check: CommandCheck, directory: Path) -> Reader:
     reach = reach_of(check.command, directory)
     if reach is None:
         reach = Reach(line=check.command, tool="other", at=len(check.command))
-    return _RUNNERS.get(reach.tool, OtherReader)(
-        check.name, is_shell=shell, reach=reach, directory=directory, options=options
-    )
+    arguments: Any = {"is_shell": shell, "reach": reach, "directory": directory, "options": options}
+    reader = _RUNNERS.get(reach.tool, OtherReader)(check.name, **arguments)
+    if isinstance(reader, JavascriptReader) and reader.is_too_old():
+        return OtherReader(check.name, **arguments)
+    return reader
 
 
 def _plain(ended: process.Ended) -> process.Ended:

@@ -10,21 +10,25 @@ import re
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from runtrue.checks.check import CommandCheck
-from runtrue.checks.framework import Framework
+from runtrue.checks.framework import Framework, Language, language_of
 from runtrue.checks.javascript_tests import delegates, javascript_tests
 from runtrue.checks.locations import files_below
 from runtrue.checks.own_command import OwnCommand
 from runtrue.checks.packages import nested_packages, workspace_members
-from runtrue.checks.python_tests import MANIFESTS, own_tests, python_tests
+from runtrue.checks.python_tests import MANIFESTS, SCRIPTS, own_tests, python_tests
 from runtrue.checks.tool_settings import configured
 from runtrue.config import CheckConfig, Config
 from runtrue.settings_file import read_settings, subtable
 
 #: The directories in which tests are kept, beside what they test.
 _TEST_DIRECTORIES = ("tests", "test")
+#: Names of code that says how tests are run.
+_DEFINING = re.compile(
+    "|".join(map(re.escape, (*MANIFESTS, *SCRIPTS))) + r"|.+\.config\.\w+|\.\w+rc\.\w+"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +71,12 @@ def own_checks(project: Path, config: Config) -> dict[str, CheckConfig]:
     if config.checks:
         return dict(config.checks)
     return {detected.check.name: detected.config for detected in detect_checks(project)}
+
+
+def may_define_checks(file: str) -> bool:
+    """True if a file may say how tests are run: any but code, unless that is named after it."""
+    name = PurePosixPath(file).name
+    return language_of(file) is Language.OTHER or _DEFINING.fullmatch(name) is not None
 
 
 def _in(

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
-from runtrue.sandbox import search_path
+from runtrue.sandbox import allowed, search_path
+from runtrue.trust import why_not_own
 
 _ENVIRONMENTS = (".venv", "venv")
 
@@ -22,15 +23,16 @@ class Interpreter:
 
     name: str
     program: str | None
+    project: Path
 
     def has(self, module: str) -> bool:
         """True if a module is known to be importable."""
-        places = _places(self.program)
+        places = _places(self.program, self.project)
         return places is not None and _is_in(places, module)
 
     def lacks(self, module: str) -> bool:
         """True if a module is known not to be importable."""
-        places = _places(self.program)
+        places = _places(self.program, self.project)
         return places is not None and not _is_in(places, module)
 
 
@@ -44,13 +46,13 @@ def interpreter_of(project: Path, directory: Path) -> Interpreter:
         for name in _ENVIRONMENTS:
             program = directory / name / "bin" / "python"
             if program.exists():
-                return Interpreter(f"{name}/bin/python", str(program))
+                return Interpreter(f"{name}/bin/python", str(program), project)
     path = search_path(project, os.environ.get("PATH", os.defpath))
     # Debian has only `python3`. What is last on the path is runtrue's, for want of any other.
     users = path.rpartition(os.pathsep)[0]
     is_python = shutil.which("python", path=users) or not shutil.which("python3", path=users)
     name = "python" if is_python else "python3"
-    return Interpreter(name, shutil.which(name, path=path))
+    return Interpreter(name, shutil.which(name, path=path), project)
 
 
 def _is_in(places: tuple[Path, ...], module: str) -> bool:
@@ -64,20 +66,20 @@ def _is_in(places: tuple[Path, ...], module: str) -> bool:
 
 
 @lru_cache(maxsize=8)
-def _places(program: str | None) -> tuple[Path, ...] | None:
+def _places(program: str | None, project: Path) -> tuple[Path, ...] | None:
     """Return where an interpreter looks for installed modules; None if that is not known.
 
-    One in a virtual environment, which may have come with the project, is never run.
+    One in a virtual environment, or in the project, may have come with it, and is never run.
     """
     if program is None:
         return None
     environment = Path(program).parent.parent
     if (environment / "pyvenv.cfg").is_file():
-        return tuple(_site_packages(environment))
-    return _asked(program)
+        return tuple(_site_packages(environment, project))
+    return _asked(program, project)
 
 
-def _site_packages(environment: Path) -> Iterator[Path]:
+def _site_packages(environment: Path, project: Path) -> Iterator[Path]:
     for place in sorted(environment.glob("lib*/python*/site-packages")):
         yield place
         for file in sorted(place.glob("*.pth")):
@@ -94,15 +96,18 @@ def _site_packages(environment: Path) -> Iterator[Path]:
         if is_set
     }
     if values.get("include-system-site-packages") == "true" and (base := values.get("home")):
-        yield from _asked(str(Path(base, "python3"))) or ()
+        yield from _asked(str(Path(base, "python3")), project) or ()
 
 
-def _asked(program: str) -> tuple[Path, ...] | None:
+def _asked(program: str, project: Path) -> tuple[Path, ...] | None:
     """Return the import paths of an interpreter of this machine; None if it does not say."""
+    if _came_along(Path(program), project) or why_not_own(Path(program)) is not None:
+        return None
     try:
         done = subprocess.run(
             [program, "-c", "import json, sys; print(json.dumps(sys.path))"],
             cwd="/",
+            env=allowed(os.environ),
             capture_output=True,
             text=True,
             timeout=20,
@@ -111,3 +116,10 @@ def _asked(program: str) -> tuple[Path, ...] | None:
         return tuple(Path(place) for place in json.loads(done.stdout) if place)
     except (OSError, subprocess.SubprocessError, ValueError):
         return None
+
+
+def _came_along(program: Path, project: Path) -> bool:
+    """Return whether a program is, or leads to, a file of the project or of its repository."""
+    above = (project, *project.parents)
+    top = next((place for place in above if (place / ".git").exists()), project).resolve()
+    return any(place.is_relative_to(top) for place in (program.absolute(), program.resolve()))

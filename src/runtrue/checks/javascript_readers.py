@@ -13,8 +13,9 @@ from runtrue.checks.case import CaseReader, CaseResult
 from runtrue.checks.locations import locations_in, relative
 from runtrue.checks.reader import Call, Reading
 from runtrue.checks.signed_report import ReportKey, SignedReport
-from runtrue.loop import Finding, Location, Outcome, Workplace
+from runtrue.loop import Finding, JudgedBy, Location, Outcome, Workplace
 from runtrue.process import Ended
+from runtrue.settings_file import read_settings
 
 #: Programs that measure the coverage of what they run, and their options for its raw data.
 _COVERAGE_TOOLS = {"c8": ("--temp-directory",), "nyc": ("--temp-dir", "--cache-dir")}
@@ -25,6 +26,10 @@ _HEAD = re.compile(r"^(?P<type>[A-Za-z_$][\w.$]*)(?: \[\w+\])?(?:: (?P<message>.
 _FRAME = re.compile(r"^\s+at .*$", re.MULTILINE)
 #: What mocha calls a hook among its tests.
 _MOCHA_HOOK = re.compile(r'^"(?:before|after) (?:all|each)" hook')
+#: What of a test's name is left to chance in a pattern, which shells and separators leave whole.
+_ODD = re.compile(r"[^A-Za-z0-9]+")
+#: The longest pattern for the names of tests: a command line has its limits.
+_LONGEST_PATTERN = 20_000
 _OUTCOMES = {
     "passed": Outcome.PASSED,
     **dict.fromkeys(("pending", "skipped", "todo", "disabled"), Outcome.SKIPPED),
@@ -34,11 +39,20 @@ _OUTCOMES = {
 class JavascriptReader(CaseReader):
     """A runner with a JSON report, and with errors as V8 writes them."""
 
+    judged_by = JudgedBy.OWN_REPORTER
+
     report = ""
     coverage_report = "coverage-final.json"
     #: True if a reporter of ours writes the report and signs it: where tests run in the process
     #: that writes it, they could write another.
     is_signed = True
+    #: The package of the runner, and its first version that takes our options.
+    package = ""
+    oldest = 0
+    #: The runner's options for the names of tests, the one that we use first.
+    name_options: tuple[str, ...] = ()
+    #: True if arguments of the runner are parts of the names of the files that it runs.
+    takes_files = False
     _key: ReportKey | None = None
     _signed: SignedReport | None = None
 
@@ -48,9 +62,38 @@ class JavascriptReader(CaseReader):
         paths = (d / "node_modules" / path for d in (directory, *directory.parents))
         return next((found for found in paths if found.exists()), None)
 
+    def is_too_old(self) -> bool:
+        """Return whether the installed version does not know our options, so that it would fail."""
+        manifest = self.installed(f"{self.package}/package.json") if self.package else None
+        version = read_settings(manifest).get("version") if manifest else None
+        found = re.match(r"\d+", version) if isinstance(version, str) else None
+        return found is not None and int(found[0]) < self.oldest
+
     def is_given(self, *options: str) -> bool:
         """Return whether the command itself has one of some options."""
         return any(word.partition("=")[0] in options for word in self.reach.words)
+
+    def can_select(self) -> bool:
+        """Return whether names can be given to the runner, besides those that the command gives."""
+        is_free = not self.is_given(*self.name_options)
+        return bool(self.name_options) and is_free and len(self.names_pattern()) < _LONGEST_PATTERN
+
+    def names_pattern(self) -> str:
+        """Return a regular expression for the names of the selected tests, and hardly any other."""
+        return f"^({'|'.join(sorted({_ODD.sub(_any, name) for name in self.test_names()}))})$"
+
+    def test_names(self) -> set[str]:
+        """Return the names of the selected tests as the runner has them."""
+        names = (name.partition("::")[2] or name for name in self.run_options.only)
+        # Where several tests have one name, the others are numbered here, and not there.
+        return {re.sub(r" #\d+$", "", name) for name in names}
+
+    def selecting(self) -> tuple[str, ...]:
+        """Return the option for the names, and the files where the command names none itself."""
+        has_own = any(not word.startswith("-") for word in self.reach.words)
+        paths = {name.partition("::")[0] for name in self.run_options.only if "::" in name}
+        names = () if has_own or not self.takes_files else sorted(Path(p).name for p in paths)
+        return (f"{self.name_options[0]}={self.names_pattern()}", *dict.fromkeys(names))
 
     def prepare(self, argv: Sequence[str], environment: Mapping[str, str], scratch: Path) -> Call:
         """Have a new report written."""
@@ -122,9 +165,12 @@ class JestReader(JavascriptReader):
     """jest; vitest's report has the same form with less in it."""
 
     title = "jest"
+    package, oldest = "jest", 21
     report = "jest.jsonl"
     fail_fast: tuple[str, ...] = ("--bail",)
     verbose = ("--expand",)
+    name_options = ("--testNamePattern", "-t", "--test-name-pattern")
+    takes_files = True
 
     def coverage_options(self, reports: Path) -> tuple[str, ...]:
         """Write Istanbul's report; thresholds are for the project's own runs with coverage."""
@@ -166,7 +212,7 @@ class JestReader(JavascriptReader):
         name = f"{path}::{test['fullName'].strip()}"
         outcome = _OUTCOMES.get(test["status"])
         if outcome:
-            return CaseResult(name=name, outcome=outcome)
+            return CaseResult(name=name, outcome=outcome, seconds=seconds_of(test))
         stack = "\n".join(test["failureMessages"])
         line = (test.get("location") or {}).get("line")
         default = Location(file=path, line=line)
@@ -176,7 +222,9 @@ class JestReader(JavascriptReader):
 class VitestReader(JestReader):
     """vitest."""
 
+    judged_by = JudgedBy.OUTPUT
     title = "vitest"
+    package, oldest = "vitest", 0
     report = "vitest.json"
     # Tests run in processes of their own, and the one that writes the report writes it last.
     is_signed = False
@@ -221,8 +269,10 @@ class MochaReader(JavascriptReader):
     """mocha."""
 
     title = "mocha"
+    package, oldest = "mocha", 3
     report = "mocha.jsonl"
     fail_fast = ("--bail",)
+    name_options = ("--grep", "-g", "--fgrep", "-f", "--invert", "-i")
 
     def cannot_cover(self) -> str | None:
         """Require a program that runs mocha and measures."""
@@ -264,8 +314,9 @@ class MochaReader(JavascriptReader):
         report = self.load(workplace)
         cases = [self._case(test, workplace) for test in report["failures"]]
         for key, outcome in (("passes", Outcome.PASSED), ("pending", Outcome.SKIPPED)):
-            names = [_mocha_name(test, workplace) for test in report[key]]
-            cases += [CaseResult(name=name, outcome=outcome) for name in names]
+            for test in report[key]:
+                name = _mocha_name(test, workplace)
+                cases.append(CaseResult(name=name, outcome=outcome, seconds=seconds_of(test)))
         return cases
 
     def _case(self, test: dict[str, Any], workplace: Workplace) -> CaseResult:
@@ -298,6 +349,17 @@ def _jest_error(test: dict[str, Any]) -> dict[str, Any]:
         # An error hides its message; only what jest makes of one of node's assertions shows it.
         return {"name": "AssertionError"}
     return details
+
+
+def _any(odd: re.Match[str]) -> str:
+    """Return a pattern for as many characters, or a few more: vitest has ` > ` for a space."""
+    return f".{{1,{2 * len(odd[0]) + 1}}}"
+
+
+def seconds_of(test: Mapping[str, Any]) -> float:
+    """Return how long a test took, as its runner says."""
+    milliseconds = test.get("duration")
+    return milliseconds / 1000 if isinstance(milliseconds, int | float) else 0.0
 
 
 def _text(error: Mapping[str, Any], key: str) -> str | None:

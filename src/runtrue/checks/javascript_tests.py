@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import shlex
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from runtrue.checks.line import Word, commands_of
 from runtrue.checks.locations import files_below
 from runtrue.checks.own_command import OwnCommand
 from runtrue.checks.reach import scripts_of
+from runtrue.checks.recipes.make import make_target
 from runtrue.checks.recipes.recipe import line_of
 from runtrue.settings_file import read_settings, subtable
 
@@ -43,9 +45,15 @@ _LOOKING = frozenset(
         *("tsd", "dtslint", "attw", "publint", "size-limit", "installed-check", "knip", "oxlint"),
         *("lockfile-lint", "type-coverage", "check-dts", "depcheck", "jshint", "markdownlint"),
         *("dpdm", "madge", "ls-lint", "expect-type", "remark", "markdownlint-cli2", "tsd-lite"),
+        *("tstyche", "aud", "npmignore", "evalmd", "echo", "printf"),
+        # They make TAP pleasant to read for people.
+        *("faucet", "tap-spec", "tap-dot", "tap-min", "tap-difflet", "tap-diff", "tap-nyan"),
+        *("tap-summary", "tap-arc", "tap-nirvana", "tap-set-exit", "tap-pessimist"),
     }
 )
 _COVERAGE = frozenset({"nyc", "c8", "istanbul"})
+_COMPILERS = frozenset({"tsc", "vue-tsc"})
+_MANAGERS = frozenset({"npm", "yarn", "pnpm", "bun"})
 _TEST_FILE = re.compile(r".*[.-](test|spec)\.[cm]?js|test[.-].*\.[cm]?js|test\.[cm]?js")
 #: Scripts that call scripts: further down than this is a circle.
 _DEPTH = 5
@@ -73,17 +81,20 @@ def _of_script(directory: Path) -> OwnCommand | None:
     line = line_of(text, '"scripts"', '"test"')
     where = f"package.json:{line} script test"
     whole = OwnCommand(name="", command=f"{manager} test", because=where)
-    parts = [*_parts(script, scripts)]
+    parts = [*_without_needless_build(_parts(script, scripts, directory))]
     tests = [part for part in parts if part.is_test]
-    if len(tests) == 1 and len(parts) > 1 and all(part.is_test or part.is_look for part in parts):
+    is_plain = len(parts) == 1 and not parts[0].where
+    if len(tests) == 1 and not is_plain and all(part.is_test or part.is_look for part in parts):
         part = tests[0]
-        direct = part.line if part.program == "node" else f"npx --no-install {part.line}"
+        is_found = part.program == "node" or "/" in part.line.partition(" ")[0]
+        direct = part.line if is_found else f"npx --no-install {part.line}"
         own = f"{manager} run {part.script}" if part.script else direct
-        left_out = ", ".join(one.program for one in parts if one.is_look)
-        because = f"{where}; without {left_out}, which runs no test"
+        left_out = ", ".join(dict.fromkeys(one.program for one in parts if one.is_look))
+        notes = [where, part.where, left_out and f"without {left_out}, which runs no test"]
+        because = "; ".join(filter(None, notes))
         name = "node-test" if part.program == "node" else part.program
         whole = OwnCommand(name=name, command=own, because=because, env=part.env)
-    elif _only_looks(scripts, "pretest") or _only_looks(scripts, "posttest"):
+    elif any(_only_looks(scripts, name, directory) for name in ("pretest", "posttest")):
         whole = replace(whole, command=f"{manager} test --ignore-scripts")
         whole = replace(whole, because=f"{where}; without pretest and posttest, which run no test")
     framework = framework_of(whole.command, directory)
@@ -113,25 +124,49 @@ class _ScriptCommand:
     is_look: bool
     env: dict[str, str]
     script: str | None = None
+    #: The line of a Makefile that it is on.
+    where: str = ""
 
 
-def _parts(script: str, scripts: dict[str, str], depth: int = 0) -> Iterator[_ScriptCommand]:
-    """Yield the commands of a script, those of the scripts that it calls included."""
+def _parts(
+    script: str, scripts: dict[str, str], directory: Path, depth: int = 0
+) -> Iterator[_ScriptCommand]:
+    """Yield the commands of a script, those of the scripts and targets that it calls included."""
     for words in commands_of(script):
-        called = _called(words)
+        part = _part(words)
+        called = _called(part.line.split())
         if called in scripts and depth < _DEPTH:
-            inner = [*_parts(scripts[called], scripts, depth + 1)]
-            if len(inner) == 1:
+            inner = [
+                replace(one, env={**part.env, **one.env})
+                for one in _parts(scripts[called], scripts, directory, depth + 1)
+            ]
+            if len(inner) == 1 and not inner[0].where:
                 yield replace(inner[0], script=inner[0].script or called)
             else:
                 yield from inner
-        else:
-            yield _part(words)
+            continue
+        target = re.fullmatch(r"make( [\w-]+)?", part.line)
+        recipes = make_target(directory, (target[1] or " test").strip()) if target else ()
+        if not recipes:
+            yield part
+        for recipe in recipes:
+            for one in commands_of(recipe.line):
+                made = _part(one)
+                env = {**part.env, **recipe.env, **made.env}
+                yield replace(made, env=env, where=recipe.where)
 
 
-def _called(words: Sequence[Word]) -> str:
-    texts = [word.text for word in words]
-    if texts[0] not in ("npm", "yarn", "pnpm", "bun") or len(texts) < 2:
+def _without_needless_build(parts: Iterable[_ScriptCommand]) -> Iterator[_ScriptCommand]:
+    """Yield the parts; a compiler that runs after the tests only looks: what it makes is late."""
+    is_tested = False
+    for part in parts:
+        is_late = is_tested and part.program in _COMPILERS
+        yield replace(part, is_look=True) if is_late else part
+        is_tested = is_tested or part.is_test
+
+
+def _called(texts: Sequence[str]) -> str:
+    if len(texts) < 2 or texts[0] not in _MANAGERS:
         return ""
     if texts[1] in ("run", "run-script", "-s") and len(texts) == 3:
         return texts[2]
@@ -151,14 +186,15 @@ def _part(words: Sequence[Word]) -> _ScriptCommand:
     if rest and rest[0].name in _COVERAGE:
         if any(word.text in ("report", "check-coverage") for word in rest[1:2]):
             return _ScriptCommand(rest[0].name, "", is_test=False, is_look=True, env={})
-        rest = rest[1:]
-        while rest and rest[0].text.startswith("-"):
-            rest = rest[1:]
+        # Options of its own may have values, so that what it runs is known by name alone.
+        known = _TESTING | _MANAGERS | {"node", "tsx", "make", "npx"}
+        rest = [*itertools.dropwhile(lambda word: word.name not in known, rest[1:])]
+        rest = rest[1:] if rest and rest[0].name == "npx" else rest
     if not rest:
         return _ScriptCommand("", "", is_test=False, is_look=False, env={})
     program, texts = rest[0].name, [word.text for word in rest]
     is_node = program in ("node", "tsx") and "--test" in texts
-    is_types = program in ("tsc", "vue-tsc") and "--noEmit" in texts
+    is_types = program in _COMPILERS and not {"--noEmit", "--dry"}.isdisjoint(texts)
     line = " ".join(_quoted(word.text) for word in rest)
     is_look = program in _LOOKING or is_types
     return _ScriptCommand(
@@ -171,8 +207,8 @@ def _quoted(word: str) -> str:
     return word if re.fullmatch(r"[\w./*@:=-]+", word) else shlex.quote(word)
 
 
-def _only_looks(scripts: dict[str, str], name: str) -> bool:
-    parts = [*_parts(scripts[name], scripts)] if name in scripts else []
+def _only_looks(scripts: dict[str, str], name: str, directory: Path) -> bool:
+    parts = [*_parts(scripts[name], scripts, directory)] if name in scripts else []
     return bool(parts) and all(part.is_look for part in parts)
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from runtrue.checks.locations import relative
 from runtrue.checks.reader import Call, Reader, Reading, json_lines, output_of
-from runtrue.loop import Fault, Finding, Location, Workplace
+from runtrue.loop import Fault, Finding, JudgedBy, Location, Workplace
 from runtrue.process import Ended
 from runtrue.settings_file import read_settings, subtable
 
@@ -32,6 +32,8 @@ class LintReader(Reader):
 
 class RuffReader(Reader):
     """`ruff check`: violations are findings; anything else that stops ruff is the check's fault."""
+
+    judged_by = JudgedBy.OUTPUT
 
     def prepare(self, argv: Sequence[str], environment: Mapping[str, str], scratch: Path) -> Call:
         """Have the report written to a file, in place of whatever format was asked for."""
@@ -87,6 +89,8 @@ def _fix_lines(fix: dict[str, Any]) -> list[int]:
 
 class MypyReader(Reader):
     """mypy: errors are findings, its notes belong to the error before them."""
+
+    judged_by = JudgedBy.OUTPUT
 
     def __init__(self, check: str, *, is_shell: bool, directory: Path) -> None:
         super().__init__(check, is_shell=is_shell)

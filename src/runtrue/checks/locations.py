@@ -10,13 +10,16 @@ from pathlib import Path
 from runtrue.loop import Location, Workplace
 
 #: Directories of a project that hold the code of others, or git's.
-INSTALLED = frozenset({".venv", "venv", "site-packages", "node_modules", "vendor", ".git"})
+INSTALLED = frozenset({".venv", "venv", "site-packages", "node_modules", ".git", ".tox", ".nox"})
+#: Holds the code of others, too, but in Python, where it is a name like any other.
+_VENDORED = "vendor"
 #: Colours, movements of the cursor, titles and links of a terminal.
 _ESCAPE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\^_])")
 #: `file:line:column`, as nearly everyone writes it, and Maven's `file:[line,column]`.
 _LOCATION = re.compile(
     r"(?:file://)?(?P<file>[^\s:()\[\]'\"`]+\.\w+):\[?(?P<line>\d+)(?:[:,](?P<column>\d+))?\]?"
 )
+_PYTHON_FRAME = re.compile(r'^\s*File "(.+)", line (\d+)', re.MULTILINE)
 #: An error begins its line with the location; Maven and Gradle say first how bad it is.
 _ERROR = re.compile(
     rf"^(?:\[ERROR\] |e: )?{_LOCATION.pattern}:? (?:error: )?(?P<message>\S.*)$", re.MULTILINE
@@ -37,6 +40,12 @@ def locations_in(text: str, workplace: Workplace) -> Iterator[Location]:
         if file := own_file(match["file"], workplace):
             column = int(match["column"]) if match["column"] else None
             yield Location(file=file, line=int(match["line"]), column=column)
+
+
+def python_locations(text: str, workplace: Workplace) -> list[Location]:
+    """Return the locations in Python's tracebacks that are in the project's own files, in order."""
+    frames = (f"{frame[1]}:{frame[2]}" for frame in _PYTHON_FRAME.finditer(text))
+    return [place for frame in frames for place in locations_in(frame, workplace)]
 
 
 def errors_in(text: str, workplace: Workplace) -> list[tuple[Location, str]]:
@@ -60,16 +69,24 @@ def relative(file: str, workplace: Workplace) -> str | None:
 def own_file(name: str, workplace: Workplace) -> str | None:
     """Return a file of the project relative to the root; None if installed, absent or outside."""
     file = relative(name, workplace)
-    if file is None or not INSTALLED.isdisjoint(Path(file).parts[:-1]):
+    if file is None or is_installed(file):
         return None
     return file if (workplace.root / file).is_file() else None
+
+
+def is_installed(file: str) -> bool:
+    """True if a file of a project is the code of others, by the directories that it is in."""
+    *directories, name = Path(file).parts
+    is_vendored = _VENDORED in directories and not name.endswith(".py")
+    return is_vendored or not INSTALLED.isdisjoint(directories)
 
 
 def files_below(directory: Path) -> Iterator[Path]:
     """Yield the files below a directory that are not the code of others."""
     for parent, directories, files in os.walk(directory):
         directories[:] = sorted(set(directories) - INSTALLED)
-        yield from (Path(parent, file) for file in files)
+        inside = os.path.relpath(parent, directory)
+        yield from (Path(parent, f) for f in files if not is_installed(f"{inside}/{f}"))
 
 
 class NewFiles:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from runtrue.checks.case import CaseResult
-from runtrue.checks.javascript_readers import JavascriptReader
+from runtrue.checks.javascript_readers import JavascriptReader, seconds_of
 from runtrue.checks.locations import errors_in, locations_in, relative
 from runtrue.checks.reader import Call
 from runtrue.loop import Finding, Location, Outcome, Workplace
@@ -23,10 +23,25 @@ class NodeTestReader(JavascriptReader):
 
     title = "node"
     report = "node-test.jsonl"
+    name_options = ("--test-name-pattern",)
 
     def cannot_cover(self) -> str | None:
         """Ask for a report that can be read."""
         return "node's own coverage cannot be read: run it with c8 --reporter=json"
+
+    def can_select(self) -> bool:
+        """Return whether the command itself calls node: not all versions take a name otherwise."""
+        is_called = self.reach.line[: self.reach.at].endswith("--test")
+        return is_called and super().can_select()
+
+    def test_names(self) -> set[str]:
+        """Return the parts of names that a test and those around it may have: node wants each."""
+        found: set[str] = set()
+        for name in super().test_names():
+            words = name.split(" ")
+            found |= {" ".join(words[at:]) for at in range(len(words))}
+            found |= {" ".join(words[:at]) for at in range(1, len(words))}
+        return found
 
     def prepare(self, argv: Sequence[str], environment: Mapping[str, str], scratch: Path) -> Call:
         """Add the reporter through the environment, beside those that the command wants."""
@@ -69,7 +84,7 @@ class NodeTestReader(JavascriptReader):
         error = test["error"]
         if test["skipped"] or not error:
             outcome = Outcome.SKIPPED if test["skipped"] else Outcome.PASSED
-            return CaseResult(name=name, outcome=outcome)
+            return CaseResult(name=name, outcome=outcome, seconds=seconds_of(test))
         return self.failed(
             name,
             error.get("stack") or error.get("message") or "",

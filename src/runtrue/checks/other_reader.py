@@ -5,23 +5,20 @@ Where it runs Python, an exit code of 0 counts only when the tests came to their
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from runtrue.checks.case import WEIGHT, CaseReader, CaseResult
 from runtrue.checks.junit_reader import read_junit
-from runtrue.checks.locations import NewFiles, locations_in
+from runtrue.checks.locations import NewFiles, python_locations
 from runtrue.checks.python_exit import PythonEnd, PythonExit
 from runtrue.checks.reach import Reach
 from runtrue.checks.reader import Call, Reader, Reading, RunOptions, output_of
 from runtrue.checks.tap import Tap, read_tap
-from runtrue.loop import Fault, Finding, Outcome, Workplace
+from runtrue.loop import Fault, Finding, JudgedBy, Outcome, Workplace
 from runtrue.process import Ended
 
-#: A line of Python's tracebacks.
-_FRAME = re.compile(r'\s*File "(.+)", line (\d+).*')
 _SUFFIXES = frozenset({".xml", ".tap"})
 #: Options that make a runner print TAP.
 _TAP = {"ava": ("--tap",), "tap": ("--reporter=tap",)}
@@ -33,6 +30,7 @@ class OtherReader(CaseReader):
     """Looks for new reports of the command; without any, the exit code decides."""
 
     title = "its report"
+    judged_by = JudgedBy.EXIT_CODE
 
     def __init__(
         self, check: str, *, is_shell: bool, reach: Reach, directory: Path, options: RunOptions
@@ -88,7 +86,7 @@ class OtherReader(CaseReader):
         has_assertions = self.reach.tool in ("tap", "tape")
         for text in texts:
             if tap := read_tap(text, workplace, has_assertions=has_assertions):
-                cases += tap.cases
+                cases += self._with_unfinished(tap, ended, workplace)
                 outside += self._broken_off(tap)
         for file in left:
             if file.suffix == ".xml" and "<testsuite" in _text(file)[:_HEAD]:
@@ -96,9 +94,29 @@ class OtherReader(CaseReader):
                     cases += read_junit(file, workplace)
                 except ValueError as error:
                     outside.append(self.finding("no_report", str(error), Fault.CHECK))
+        if not cases and not outside and self._end and self._end.ran_nothing:
+            message, sample = "unittest found no test to run", output_of(ended)
+            found = self.finding("nothing_collected", message, Fault.CHECK, sample=sample)
+            return Reading(passed=False, findings=(found,))
         if not cases and not outside:
             return Reader.read(self, ended, workplace)
         return self.reading_of(ended, workplace, cases, outside)
+
+    def _with_unfinished(self, tap: Tap, ended: Ended, workplace: Workplace) -> list[CaseResult]:
+        """Return the cases; the test in which the process died has failed by what it died of."""
+        if tap.unfinished is None or ended.exit_code == 0:
+            return tap.cases
+        crash = next(iter(self.crash(ended, workplace)), None)
+        message = "the process ended before this test did"
+        died = CaseResult(
+            name=tap.unfinished,
+            outcome=Outcome.FAILED,
+            category=crash.category if crash else "died",
+            message=crash.message if crash else message,
+            location=crash.location if crash else None,
+            stack=ended.stderr.text,
+        )
+        return [*(case for case in tap.cases if case.name != died.name), died]
 
     def _broken_off(self, tap: Tap) -> list[Finding]:
         if tap.bailed_out is not None:
@@ -120,8 +138,7 @@ def _unittest_cases(tests: Sequence[dict[str, Any]], workplace: Workplace) -> li
         if known is not None and WEIGHT[known.outcome] >= WEIGHT[outcome]:
             continue
         text = test.get("text") or ""
-        places = [_FRAME.sub(r"\1:\2", line) for line in text.splitlines() if _FRAME.match(line)]
-        own = [place for line in places for place in locations_in(line, workplace)]
+        own = python_locations(text, workplace)
         found[test["id"]] = CaseResult(
             name=test["id"],
             outcome=outcome,

@@ -15,11 +15,20 @@ from runtrue.checks.case_info import CaseInfo
 from runtrue.checks.confined import explain
 from runtrue.checks.coverage import Measured
 from runtrue.checks.dependencies import is_declared
-from runtrue.checks.locations import own_file, relative
+from runtrue.checks.locations import is_installed, own_file, python_locations, relative
 from runtrue.checks.reader import Call, Reader, Reading, RunOptions, output_of, trim
 from runtrue.checks.signed_report import ReportKey, SignedReport
 from runtrue.checks.watch import JudgeWatch
-from runtrue.loop import TIMEOUT, Fault, Finding, Location, Outcome, Workplace, fault_of_exception
+from runtrue.loop import (
+    TIMEOUT,
+    Fault,
+    Finding,
+    JudgedBy,
+    Location,
+    Outcome,
+    Workplace,
+    fault_of_exception,
+)
 from runtrue.process import Ended
 from runtrue.sandbox import is_judge
 
@@ -39,12 +48,11 @@ _TOO_LONG = "TestTimeout"
 _NOT_STARTED = ("not_runnable", "pytest did not start")
 _NO_TESTS = ("no_report", "pytest was started, and left no report of any test")
 
-#: Directories of a project that hold the code of others.
-_INSTALLED = frozenset({".venv", "venv", "site-packages", "node_modules"})
-
 
 class PytestReader(Reader):
     """Passes only when the exit code is 0 and the report, complete, says the same."""
+
+    judged_by = JudgedBy.SIGNED_REPORT
 
     def __init__(self, check: str, *, is_shell: bool, options: RunOptions, directory: Path) -> None:
         super().__init__(check, is_shell=is_shell, options=options)
@@ -76,6 +84,10 @@ class PytestReader(Reader):
                 **(self._coverage_settings(report, scratch) if self.run_options.cover else {}),
             },
         )
+
+    def can_select(self) -> bool:
+        """Return true: the plugin picks tests by their names."""
+        return True
 
     def _selection(self, scratch: Path) -> str:
         """Leave the names of the tests to be run in a file; there may be many."""
@@ -190,6 +202,10 @@ class PytestReader(Reader):
         if started and ended.exit_code == 0:
             blamed = _NO_TESTS
         finding = self.finding(*blamed, Fault.CHECK, sample=output_of(ended))
+        if own := python_locations(ended.stderr.text, workplace):
+            # pytest itself runs the project's code: the code of one of its parts, or of a plugin.
+            where = replace(own[-1], symbol=self.check)
+            finding = replace(finding, fault=Fault.CANDIDATE, location=where, fingerprint="")
         return Reading(passed=False, findings=(finding,))
 
     def _died(self, ended: Ended, report: _PytestReport, workplace: Workplace) -> Finding:
@@ -330,7 +346,7 @@ def _in_project(frames: list[dict[str, Any]], workplace: Workplace) -> list[dict
         for frame in frames
         if not (name := frame.get("file") or "<none>").startswith("<")
         and (file := relative(name, workplace))
-        and _INSTALLED.isdisjoint(Path(file).parts)
+        and not is_installed(file)
     ]
 
 

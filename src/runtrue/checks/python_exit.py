@@ -34,6 +34,8 @@ class PythonEnd:
     problems: tuple[str, ...]
     #: The tests that unittest ran, as they were recorded.
     tests: tuple[dict[str, Any], ...]
+    #: True if unittest came to its end without a single test.
+    ran_nothing: bool = False
 
 
 class PythonExit:
@@ -70,10 +72,12 @@ class PythonExit:
             recorded.setdefault(line["session"], set()).add(line["event"])
             if line["event"] == "begin":
                 wanted[line["session"]] = self._wanted(line["words"])
+        ran = [line["tests"] for line in report.lines if line["event"] == "ran"]
         return PythonEnd(
             broken_off=any(wanted[one] - recorded[one] for one in wanted),
             problems=report.problems,
             tests=tuple(line for line in report.lines if line["event"] == "case"),
+            ran_nothing=bool(ran) and not any(ran),
         )
 
     def _wanted(self, words: list[str]) -> set[str]:

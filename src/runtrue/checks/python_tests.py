@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from runtrue.checks.interpreter import interpreter_of
+from runtrue.checks.interpreter import Interpreter, interpreter_of
 from runtrue.checks.locations import files_below
 from runtrue.checks.own_command import OwnCommand, own_commands
 from runtrue.checks.pytest_options import PytestOptions
@@ -22,6 +22,8 @@ MANIFESTS = ("pyproject.toml", "setup.py", "setup.cfg", "manage.py", "tox.ini", 
 _TEST_FILE = re.compile(r"test_.*\.py|.*_test\.py")
 #: The names that Django's and unittest's runners look for, besides.
 _OTHER_TEST_FILE = re.compile(r"tests?\.py")
+#: Programs that projects keep at their top to run all tests.
+SCRIPTS = ("runtests.py", "run_tests.py")
 _SETTINGS = re.compile(r"""["']DJANGO_SETTINGS_MODULE["']\s*,\s*["']([\w.]+)["']""")
 #: Where files with such names are no tests of the project's own.
 _NOT_OWN = frozenset(
@@ -50,10 +52,13 @@ def _plain(project: Path, directory: Path, packages: Sequence[Path]) -> OwnComma
     if because:
         return replace(pytest, because=because)
     tests = own_tests(directory, packages)
+    # pytest runs tests as well, and its report names each case; helpers may have such names, too.
+    has_none = interpreter.lacks("pytest") or not any(map(_has_tests, tests))
+    if has_none and (script := _script(interpreter, directory)) is not None:
+        return script
     if not tests:
         return _other_names(pytest, directory, packages)
     because = tests[0].relative_to(directory).as_posix()
-    # pytest runs them as well, and its report names each case.
     if all(map(_is_unittest, tests)) and interpreter.lacks("pytest"):
         command = f"{interpreter.name} -m unittest discover{_start(tests, directory)}"
         because = f"{because} imports unittest; pytest is not installed"
@@ -63,6 +68,15 @@ def _plain(project: Path, directory: Path, packages: Sequence[Path]) -> OwnComma
     folders = dict.fromkeys(test.relative_to(directory).parts[0] for test in tests)
     words = " ".join(map(shlex.quote, folders))
     return replace(pytest, command=f"{pytest.command} {words}", because=because, is_whole=False)
+
+
+def _script(interpreter: Interpreter, directory: Path) -> OwnCommand | None:
+    """Find the program at the top that runs all tests, by its usual names."""
+    for name in SCRIPTS:
+        if (directory / name).is_file():
+            command = f"{interpreter.name} {name}"
+            return OwnCommand(name=Path(name).stem, command=command, because=name)
+    return None
 
 
 def _other_names(

@@ -21,6 +21,7 @@ from runtrue.loop import (
     TIMEOUT,
     Fault,
     Finding,
+    JudgedBy,
     Location,
     Outcome,
     Workplace,
@@ -84,10 +85,17 @@ class Reader:
     `is_shell` says that the command is a line for the shell, of which the tool is only a part.
     """
 
+    #: What the verdict rests on.
+    judged_by: JudgedBy = JudgedBy.EXIT_CODE
+
     def __init__(self, check: str, *, is_shell: bool, options: RunOptions = _PLAIN) -> None:
         self.check = check
         self.is_shell = is_shell
         self.run_options = options
+
+    def can_select(self) -> bool:
+        """Return whether the tool can run just the tests that the options name."""
+        return False
 
     def prepare(self, argv: Sequence[str], environment: Mapping[str, str], scratch: Path) -> Call:
         """Return the command to run, with `scratch` for its report."""

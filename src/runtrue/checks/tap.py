@@ -41,12 +41,49 @@ class _TapLine:
 
 @dataclass(slots=True)
 class Tap:
-    """A report: its cases, how many were planned and reported at the top, why it bailed out."""
+    """A report: its cases, how many were planned and reported at the top, why it bailed out.
+
+    An output may hold several reports, one after another: the counts are those of the first whose
+    plan does not hold, else of all that have one.
+
+    `unfinished` is the test that had begun where a report ends without its plan.
+    """
 
     cases: list[CaseResult]
     planned: int | None
     reported: int
     bailed_out: str | None
+    unfinished: str | None = None
+
+
+@dataclass(slots=True)
+class _Plans:
+    """The plans of the reports in one output, each with how many results it has."""
+
+    planned: int | None = None
+    reported: int = 0
+    #: True if the plan came after its results, so that whatever follows is another report.
+    is_closed: bool = False
+    _former: list[tuple[int, int]] = field(default_factory=list)
+
+    def begin(self) -> None:
+        if self.planned is not None:
+            self._former.append((self.planned, self.reported))
+            self.planned, self.reported, self.is_closed = None, 0, False
+
+    def plan(self, count: int) -> None:
+        self.begin()
+        self.planned, self.is_closed = count, self.reported > 0
+
+    def counts(self) -> tuple[int | None, int]:
+        """Return what was planned, if anything was, and reported."""
+        mine = [(self.planned, self.reported)] if self.planned is not None else []
+        every = [*self._former, *mine]
+        if not every:
+            return None, self.reported
+        wrong = [(planned, reported) for planned, reported in every if planned != reported]
+        whole = (sum(planned for planned, _ in every), sum(reported for _, reported in every))
+        return wrong[0] if wrong else whole
 
 
 def read_tap(text: str, workplace: Workplace, *, has_assertions: bool = False) -> Tap | None:
@@ -56,23 +93,25 @@ def read_tap(text: str, workplace: Workplace, *, has_assertions: bool = False) -
     tested may make more or fewer: the case is the test around them.
     """
     lines = text.splitlines()
-    planned: int | None = None
+    plans = _Plans()
     bailed_out: str | None = None
     is_tap = any(_VERSION.match(line) for line in lines)
     # The subtests of a test come before it, further to the right.
     open_levels: dict[int, list[_TapLine]] = {0: []}
-    reported = 0
     index = 0
     is_titled = _is_titled(lines)
     title: str | None = None
     while index < len(lines):
         line = _TIME.sub("", lines[index])
         index += 1
-        if is_titled and (header := _TITLE.match(line)):
+        if _VERSION.match(line):
+            plans.begin()
+        elif is_titled and (header := _TITLE.match(line)):
             title = header["name"].strip()
         elif plan := _PLAN.match(line):
             if not plan["indent"]:
-                planned, is_tap = int(plan["count"]), True
+                plans.plan(int(plan["count"]))
+                is_tap = True
         elif bail := _BAIL.match(line):
             bailed_out = bail["reason"].strip() or "no reason given"
         elif result := _RESULT.match(line):
@@ -83,6 +122,8 @@ def read_tap(text: str, workplace: Workplace, *, has_assertions: bool = False) -
                 lines[index - 1 : end + 1] = [*lines[index:end], after]
                 index -= 1
                 continue
+            if level == 0 and plans.is_closed:
+                plans.begin()
             block, index = _block(lines, index)
             found = _TapLine(_name(result), _outcome(result), _details(block), block)
             if title and level == 0 and result["number"] and not result["dash"]:
@@ -95,18 +136,20 @@ def read_tap(text: str, workplace: Workplace, *, has_assertions: bool = False) -
             # A test of which a part failed says nothing that the part does not.
             whole = [] if inner and (bad or found.outcome is not Outcome.FAILED) else [found]
             open_levels.setdefault(level, []).extend([*inner, *whole])
-            reported += level == 0
+            plans.reported += level == 0
     results = open_levels[0]
-    if not is_tap or not (results or bailed_out is not None):
+    if not is_tap or not (results or title or bailed_out is not None):
         return None
     if has_assertions:
         results = _tests(results)
-    return Tap([_case(result, workplace) for result in results], planned, reported, bailed_out)
+    cases = [_case(result, workplace) for result in results]
+    unfinished = title if plans.planned is None else None
+    return Tap(cases, *plans.counts(), bailed_out, unfinished)
 
 
 def _is_titled(lines: list[str]) -> bool:
     """True if tests begin with a comment, as tape writes them: with the plan at the end."""
-    first = next((at for at, line in enumerate(lines) if _RESULT.match(line)), 0)
+    first = next((at for at, line in enumerate(lines) if _RESULT.match(line)), len(lines))
     before = lines[:first]
     return any(map(_TITLE.match, before)) and not any(map(_PLAN.match, before))
 

@@ -7,15 +7,14 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from runtrue.checks.locations import State, relative, state_of
+from runtrue.checks.locations import INSTALLED, State, relative, state_of
 from runtrue.loop import Location, Workplace
 from runtrue.sandbox import is_judge
 
 #: Directories of a project that hold the code of others, or what running it has left.
-_NOT_OWN = frozenset(
+_NOT_OWN = INSTALLED | frozenset(
     {
-        *(".venv", "venv", "site-packages", "node_modules", "vendor", ".git", ".tox", ".nox"),
-        *("__pycache__", ".pytest_cache", ".mypy_cache", ".ruff_cache", ".hypothesis"),
+        *("vendor", "__pycache__", ".pytest_cache", ".mypy_cache", ".ruff_cache", ".hypothesis"),
         # What compilers write, tests too, before they are run.
         *("target", "dist", "build", "out", "coverage"),
     }

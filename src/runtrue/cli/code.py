@@ -12,6 +12,7 @@ from runtrue.cli import options
 from runtrue.cli.project import find_project, must_be_text
 from runtrue.cli.runner import run_and_show
 from runtrue.cli.show import is_terminal
+from runtrue.cli.trust import confirm_trust
 from runtrue.code import (
     Apply,
     CodeRequest,
@@ -58,6 +59,7 @@ from runtrue.sandbox import repository_of
 )
 @options.checks
 @options.apply
+@options.allow_self_running
 @options.agent
 @options.max_attempts
 @click.option(
@@ -79,6 +81,7 @@ def code(
     directory: Path,
     checks: tuple[str, ...],
     apply: bool,
+    allow_self_running: bool,
     agent: str | None,
     max_attempts: int | None,
     timeout: int | None,
@@ -105,6 +108,7 @@ def code(
     """
     project = find_project(directory)
     must_be_text(str(project), requirement, file, agent or "", *checks, *tests)
+    confirm_trust(project, may_ask=not as_json)
     config = load_config(project)
     of_type = CodeType(code_type) if code_type else None
     task = plan_task(project, requirement, file, code_type=of_type, tests=tests)
@@ -120,6 +124,7 @@ def code(
     )
     request = replace(
         request,
+        allow_self_running=allow_self_running,
         sandbox=kind or request.sandbox,
         policy=replace(request.policy, max_attempts=max_attempts or request.policy.max_attempts),
         checks=tuple(c.within(timeout) for c in request.checks),

@@ -5,6 +5,8 @@ from __future__ import annotations
 import click
 from click.shell_completion import get_completion_class
 
+from runtrue.cli.console import echo
+
 SHELLS = ("bash", "zsh", "fish")
 
 
@@ -23,5 +25,5 @@ def completion(shell: str) -> int:
 
     kind = get_completion_class(shell)
     assert kind is not None  # noqa: S101  # the choices are those that click has
-    click.echo(kind(cli, {}, "runtrue", "_RUNTRUE_COMPLETE").source())
+    echo(kind(cli, {}, "runtrue", "_RUNTRUE_COMPLETE").source())
     return 0

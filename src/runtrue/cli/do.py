@@ -8,6 +8,7 @@ import click
 
 from runtrue.cli import options
 from runtrue.cli.runner import run_and_show
+from runtrue.cli.trust import OF_WORKFLOWS, confirm_trust
 from runtrue.errors import UsageError
 from runtrue.flow import Journal
 from runtrue.home import Home
@@ -19,8 +20,17 @@ from runtrue.workflow import WorkflowStore
 @click.argument("task", metavar='"TASK"', nargs=-1, required=True)
 @click.option("--save", "name", metavar="NAME", help="Save the workflow under this name.")
 @click.option("--force", is_flag=True, help="Replace a workflow of that name.")
+@click.option("--yes", is_flag=True, help="Agree to all effects of the plan beforehand.")
+@click.option("--dry-run", is_flag=True, help="Show the plan and its effects, and call nothing.")
 @options.as_json
-def do(task: tuple[str, ...], name: str | None, force: bool, as_json: bool) -> int:
+def do(
+    task: tuple[str, ...],
+    name: str | None,
+    force: bool,
+    yes: bool,
+    dry_run: bool,
+    as_json: bool,
+) -> int:
     """Do a task: plan a workflow, run it, fix what it got wrong, and offer to save it.
 
     A saved workflow that does the task is run as it is. Otherwise one is made, by the model that
@@ -30,11 +40,15 @@ def do(task: tuple[str, ...], name: str | None, force: bool, as_json: bool) -> i
     from what really came back and run again, at most three times. What was already sent is not
     sent again.
 
+    What the plan would do beyond what the task names (another host, a request that changes
+    something, a file, a command, a secret) is asked first; where nobody can be asked, the run
+    waits for `runtrue runs resume RUN --answer yes` or `no`.
+
     The result goes to stdout, everything else to stderr. What you type is recorded: name secrets
     by their variables, as in "with token from $TOKEN" (in single quotes).
 
     \b
-    Exit codes: 0 done, 1 not done, 2 bad input.
+    Exit codes: 0 done, 1 not done, 2 bad input, 3 waiting for an answer.
 
     \b
     Examples:
@@ -42,11 +56,22 @@ def do(task: tuple[str, ...], name: str | None, force: bool, as_json: bool) -> i
       runtrue do "ask the time server for the time in Tokyo" --save tokyo-time
       runtrue do 'run `df -h` and save the output to disk.txt' --json
     """
+    if dry_run and name is not None:
+        raise UsageError("--dry-run runs nothing, so that there is nothing to --save")
     home = Home.find(Path.cwd())
     if name is not None:
         _must_be_free(home, name, force)
+    confirm_trust(Path.cwd(), sections=OF_WORKFLOWS, servers=True, may_ask=not as_json)
     with Journal(home.journal) as journal:
-        run_id = start_task(journal, " ".join(task), Path.cwd(), save=name, replace=force)
+        run_id = start_task(
+            journal,
+            " ".join(task),
+            Path.cwd(),
+            save=name,
+            replace=force,
+            agrees=yes,
+            dry_run=dry_run,
+        )
         return run_and_show(journal, home, run_id, as_json=as_json)
 
 

@@ -21,14 +21,25 @@ import click
 from runtrue import __version__
 from runtrue.checks import Detected, detect_checks, find_program, is_shell
 from runtrue.cli import options
+from runtrue.cli.console import Styled, echo
 from runtrue.cli.show import print_json
-from runtrue.config import Config, load_config
+from runtrue.config import Config, FoundConfig, find_config
 from runtrue.errors import RuntrueError
 from runtrue.flow import Journal
+from runtrue.foreign_text import visible_name
 from runtrue.home import Home
 from runtrue.memory import DebugMemory
 from runtrue.models import model_name, open_model
-from runtrue.sandbox import Isolation, Level, missing, repository_of, search_path, unavailable
+from runtrue.sandbox import (
+    Isolation,
+    Level,
+    allowed,
+    missing,
+    repository_of,
+    search_path,
+    unavailable,
+    weaknesses,
+)
 from runtrue.workflow import Registry
 
 _LITTLE_SPACE = 200 * 1024 * 1024
@@ -78,7 +89,7 @@ def doctor(path: Path, as_json: bool) -> int:
             word, colour = (
                 ("ok", "green") if fact.ok else ("no", "red" if fact.needed else "yellow")
             )
-            click.echo(f"{click.style(f'{word:>3}', fg=colour)}  {fact.name:<10} {fact.text}")
+            echo(Styled(f"{word:>3}", fg=colour), f"  {fact.name:<10} {fact.text}")
     return 0 if healthy else 1
 
 
@@ -91,7 +102,7 @@ def _document(fact: Fact) -> dict[str, Any]:
 def _facts(project: Path) -> Iterator[Fact]:
     python = f"{platform.python_version()} at {sys.executable}"
     yield Fact("runtrue", True, f"{__version__}, Python {python}")
-    yield _git()
+    yield _git(project)
     yield _home(Home.find(project))
     yield _sandbox(project)
     path = search_path(project, os.environ.get("PATH", os.defpath))
@@ -101,10 +112,13 @@ def _facts(project: Path) -> Iterator[Fact]:
     yield _memory(Home.find(project))
     yield _servers(project)
     try:
-        config = load_config(project)
+        found = find_config(project)
     except RuntrueError as error:
         yield Fact("config", False, str(error), needed=True)
         return
+    config = found.config
+    if (fact := _trust(found, project)) is not None:
+        yield fact
     yield _isolation(config)
     yield _scanner(project, config, path)
     yield _model(config)
@@ -113,10 +127,12 @@ def _facts(project: Path) -> Iterator[Fact]:
     yield Fact("agent", agent is not None, agent or "none configured ([fixers.agent] command)")
 
 
-def _git() -> Fact:
+def _git(project: Path) -> Fact:
     found = shutil.which("git")
     if found is None:
         return Fact("git", False, "not found; install it: candidates are kept with it", needed=True)
+    if _is_of_project(found, project):
+        return Fact("git", False, f"the project's own comes first, at {found}", needed=True)
     return Fact("git", True, f"{_version([found, '--version'])} at {found}", needed=True)
 
 
@@ -137,6 +153,17 @@ def _home(home: Home) -> Fact:
     if free < _LITTLE_SPACE:
         return Fact("journal", False, f"{detail}; only {free // 2**20} MB free", needed=True)
     return Fact("journal", True, detail, needed=True)
+
+
+def _trust(found: FoundConfig, project: Path) -> Fact | None:
+    """Whether what the project's file asks for counts; None if it asks for nothing."""
+    if found.request is None:
+        return Fact("trust", False, "; ".join(found.passed_over)) if found.passed_over else None
+    items = tuple(map(visible_name, found.request.items))
+    if found.is_trusted:
+        return Fact("trust", True, f"you trust {found.request.path}")
+    begin = f"{found.request.path} is left out, in part; `runtrue trust {project}` asks"
+    return Fact("trust", False, f"{begin}: {'; '.join(items)}", parts=items)
 
 
 def _sandbox(project: Path) -> Fact:
@@ -160,6 +187,7 @@ def _isolation(config: Config) -> Fact:
     if without := missing(level):
         lost = f"without {', '.join(without)}, so that less is promised (SECURITY.md says what)"
         facts.append(f"{lost}: install bubblewrap, or let users have namespaces")
+    facts += weaknesses(level)
     routes = config.isolation.network
     facts.append(f"network: {', '.join(routes)}" if routes else "no network")
     if possible := [other for other, reason in reasons.items() if reason is None]:
@@ -178,10 +206,14 @@ def _model(config: Config) -> Fact:
 
 def _servers(project: Path) -> Fact:
     try:
-        servers = Registry(Home.find(project), project).servers
+        servers = Registry(Home.find(project), project, only_looks=True).servers
     except RuntrueError as error:
         return Fact("mcp", False, str(error))
-    names = ", ".join(servers) or "no servers; add one with `runtrue mcp add NAME COMMAND`"
+    names = ", ".join(
+        f"{name} (not trusted)" if server.origin == "untrusted" else name
+        for name, server in servers.items()
+    )
+    names = names or "no servers; add one with `runtrue mcp add NAME COMMAND`"
     return Fact("mcp", bool(servers), names)
 
 
@@ -199,10 +231,15 @@ def _tool(name: str, path: str, project: Path) -> Fact:
     found = find_program(name, path)
     if found is None:
         return Fact(name, False, "not found; checks that use it cannot run")
-    if Path(found).is_relative_to(project) or Path(found).resolve().is_relative_to(project):
+    if _is_of_project(found, project):
         return Fact(name, True, f"the project's own, which is not run here, at {found}")
     asked = "version" if name == "go" else "--version"
     return Fact(name, True, f"{_version([found, asked])} at {found}")
+
+
+def _is_of_project(program: str, project: Path) -> bool:
+    found = Path(program)
+    return any(one.is_relative_to(project) for one in (found.absolute(), found.resolve()))
 
 
 def _scanner(project: Path, config: Config, path: str) -> Fact:
@@ -259,8 +296,19 @@ def _memory(home: Home) -> Fact:
 
 
 def _version(command: list[str]) -> str:
+    """Ask a program for its version, where no file of a project can have a say in what it runs."""
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=20, check=False)
+        done = subprocess.run(
+            command,
+            # Tools read settings of the directory they are started in, and of those above it.
+            cwd="/",
+            env=allowed(os.environ),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=20,
+            check=False,
+        )
     except (OSError, subprocess.SubprocessError) as error:
         return f"does not run ({error})"
     found = re.search(r"\d+(\.\d+)+", done.stdout + done.stderr)

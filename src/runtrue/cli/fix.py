@@ -16,6 +16,7 @@ from runtrue.errors import UsageError
 @click.argument("path", default=".", type=click.Path(path_type=Path, readable=False))
 @options.checks
 @options.apply
+@options.allow_self_running
 @options.agent
 @options.max_attempts
 @click.option(
@@ -31,6 +32,7 @@ def fix(
     path: Path,
     checks: tuple[str, ...],
     apply: bool,
+    allow_self_running: bool,
     agent: str | None,
     max_attempts: int | None,
     timeout: float | None,
@@ -57,6 +59,7 @@ def fix(
     from runtrue.cli.project import find_project, must_be_text
     from runtrue.cli.runner import run_and_show
     from runtrue.cli.show import is_terminal
+    from runtrue.cli.trust import confirm_trust
     from runtrue.code import Apply, plan_fix, start_run
     from runtrue.config import load_config
     from runtrue.flow import Journal
@@ -68,6 +71,7 @@ def fix(
     must_be_text(str(project), agent or "", *checks)
     in_repository = repository_of(project) is not None
     ask = Apply.ASK if is_terminal() and not as_json else Apply.NO
+    confirm_trust(project, may_ask=not as_json)
     config = load_config(project)
     request = plan_fix(
         project,
@@ -78,6 +82,7 @@ def fix(
     )
     request = replace(
         request,
+        allow_self_running=allow_self_running,
         sandbox=kind or request.sandbox,
         agent=replace(request.agent, command=agent or request.agent.command),
         policy=replace(request.policy, max_attempts=max_attempts or request.policy.max_attempts),

@@ -11,6 +11,7 @@ from click.core import ParameterSource
 
 from runtrue.cli import options
 from runtrue.cli.code import iteration_of
+from runtrue.cli.console import echo
 from runtrue.cli.hooks import HOOKS
 from runtrue.cli.judge import GateOptions, change_of, judge, judging_config, plan, skip_judging
 from runtrue.cli.project import find_project, must_be_text
@@ -95,13 +96,13 @@ def gate(
     must_be_text(str(project), base or "", skip or "", loop_id or "", *checks)
     try:
         change = change_of(project, asked, in_commit=hook == "git")
-        config = judging_config(project, change)
+        config = judging_config(project, change, asked)
         request = plan(project, config, asked, change)
         if isinstance(request, str):
             return _nothing_to_judge(request, as_json=as_json)
         if request.unconcerned:
             with ignoring_closed_pipes():
-                click.echo(
+                echo(
                     "runtrue gate: not run, since nothing was changed in their directories: "
                     f"{', '.join(request.unconcerned)}",
                     err=True,
@@ -125,7 +126,7 @@ def gate(
 
 def _interrupted(*, as_json: bool) -> int:
     with ignoring_closed_pipes():
-        click.echo("runtrue gate: interrupted, so nothing was judged; run it again", err=True)
+        echo("runtrue gate: interrupted, so nothing was judged; run it again", err=True)
     if as_json:
         with ignoring_closed_pipes():
             print_json(_without_run(RunState.CANCELLED, ready=False, why="interrupted"))
@@ -152,13 +153,13 @@ def _arrange(project: Path, install: str | None, uninstall: str | None, *, as_js
     if as_json:
         print_json({"status": "passed", "run_id": None, "changed": done.changed, "said": done.said})
     else:
-        click.echo(done.said)
+        echo(done.said)
     return 0
 
 
 def _nothing_to_judge(why: str, *, as_json: bool) -> int:
     with ignoring_closed_pipes():
-        click.echo(f"runtrue gate: ready: {why}", err=True)
+        echo(f"runtrue gate: ready: {why}", err=True)
     if as_json:
         with ignoring_closed_pipes():
             print_json(_without_run(RunState.PASSED, ready=True, why=why))

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from runtrue.cli import options
+from runtrue.cli.console import echo
 from runtrue.errors import UsageError
 
 if TYPE_CHECKING:
@@ -60,17 +61,17 @@ def init(path: Path, only_print: bool, force: bool, as_json: bool) -> int:
     if as_json:
         _print_document(project, found, text, is_written)
     elif not found:
-        click.echo(
+        echo(
             f"no check was found in {project}; write {_FILE} yourself:\n"
             '[checks.tests]\ncommand = "COMMAND THAT RUNS YOUR TESTS"'
         )
     elif only_print:
-        click.echo(text, nl=False)
+        echo(text, nl=False)
     else:
-        click.echo(f"wrote {project / _FILE}")
+        echo(f"wrote {project / _FILE}")
         for one in found:
-            click.echo(f"  {one.check.name}: {one.check.line} ({one.because})")
-        click.echo("correct it where it is wrong, then: runtrue fix")
+            echo(f"  {one.check.name}: {one.check.line} ({one.because})")
+        echo("correct it where it is wrong, then: runtrue fix")
     return 0 if found else 1
 
 

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
 import sys
 from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
 
-import click
-
-from runtrue.checks import Language, language_of
+from runtrue.checks import Language, language_of, may_define_checks, own_checks
+from runtrue.cli.console import echo
 from runtrue.cli.progress import Display, open_display
 from runtrue.cli.project import must_be_in_repository
 from runtrue.cli.runner import go_on
+from runtrue.cli.trust import confirm_trust
 from runtrue.cli.verdict import ignoring_closed_pipes
 from runtrue.code import (
     CodeReport,
@@ -30,14 +28,16 @@ from runtrue.code import (
     start_run,
 )
 from runtrue.config import Config, load_config
-from runtrue.errors import ConfigError, HostError, RuntrueError, UsageError
+from runtrue.errors import ConfigError, RuntrueError, UsageError
 from runtrue.flow import Journal, Owner, RunState
 from runtrue.home import Home
 from runtrue.sandbox import (
     GitSandbox,
+    ask_staged,
     can_be_worktree,
     changes_since,
     content_at,
+    export_tree,
     fork_point,
     head_of,
     is_judge,
@@ -46,6 +46,8 @@ from runtrue.sandbox import (
 )
 
 _FEW = 3
+#: The tables of the configuration that a gate reads and that may need a person's agreement.
+_OF_GATES = ("isolation", "sandbox", "security")
 _CONFIGURATION = ("runtrue.toml", "pyproject.toml")
 
 
@@ -108,7 +110,7 @@ def change_of(project: Path, asked: GateOptions, *, in_commit: bool = False) -> 
     )
 
 
-def judging_config(project: Path, change: JudgedChange) -> Config:
+def judging_config(project: Path, change: JudgedChange, asked: GateOptions) -> Config:
     """The configuration to judge by: the one before the change, which must not set its own rules.
 
     Before the first commit, and where that one is broken, there is but the project's.
@@ -117,6 +119,8 @@ def judging_config(project: Path, change: JudgedChange) -> Config:
         file for file in _configuration(change) if file in change.files or _is_other(change, file)
     ]
     try:
+        with ignoring_closed_pipes():
+            confirm_trust(project, sections=_OF_GATES)
         own = load_config(project) if change.staged is None else _config_at(change, change.staged)
     except ConfigError as error:
         raise _obstructed(error, touched) from error
@@ -125,19 +129,45 @@ def judging_config(project: Path, change: JudgedChange) -> Config:
     except UsageError:
         return own
     if not touched:
-        return own
+        return own if asked.checks else _with_former_checks(project, change, own)
     try:
         former = _config_at(change, change.against)
     except ConfigError:
         return own
     if former != own:
         with ignoring_closed_pipes():
-            click.echo(
+            echo(
                 f"runtrue gate: {', '.join(touched)} is part of the change, so that it is judged "
                 f"by the configuration of {change.since}",
                 err=True,
             )
-    return former
+    return former if asked.checks else _with_former_checks(project, change, former)
+
+
+def _with_former_checks(project: Path, change: JudgedChange, config: Config) -> Config:
+    """Return the configuration with the checks as they were found before the change, if any were.
+
+    A change to the files that say how tests are run must not weaken the tests that judge it. What
+    only it brings is run as well.
+    """
+    if config.checks or not any(may_define_checks(f) for f in change.files if may_matter(f)):
+        return config
+    now = own_checks(project, config)
+    with TemporaryDirectory() as directory:
+        export_tree(change.top, change.against, Path(directory))
+        place = Path(directory, change.prefix)
+        found = own_checks(place, config) if place.is_dir() else {}
+    former = {n: check for n, check in found.items() if (project / check.directory).is_dir()}
+    if all(now.get(name) == check for name, check in former.items()):
+        return config
+    others = [name for name, check in former.items() if now.get(name) != check]
+    with ignoring_closed_pipes():
+        echo(
+            f"runtrue gate: the change alters how tests are run, so that {_few(others)} is run as "
+            f"in {change.since}; name a command with --check to run another",
+            err=True,
+        )
+    return replace(config, checks={**now, **former})
 
 
 def _config_at(change: JudgedChange, revision: str) -> Config:
@@ -148,7 +178,8 @@ def _config_at(change: JudgedChange, revision: str) -> Config:
                 (Path(directory) / file).parent.mkdir(parents=True, exist_ok=True)
                 (Path(directory) / file).write_bytes(content)
         (Path(directory) / change.prefix).mkdir(parents=True, exist_ok=True)
-        return load_config(Path(directory) / change.prefix, top=Path(directory))
+        project = Path(directory) / change.prefix
+        return load_config(project, top=Path(directory), origin=change.top)
 
 
 def _configuration(change: JudgedChange) -> list[str]:
@@ -226,15 +257,15 @@ def _staged_tree(top: Path, prefix: PurePosixPath) -> str | None:
     They must where no working tree can be made of them: with submodules, or a sparse checkout.
     """
     if can_be_worktree(top):
-        return _git_of_hook(top, "write-tree").strip()
+        return ask_staged(top, "write-tree").strip()
     _refuse_unstaged(top, prefix)
     return None
 
 
 def _refuse_unstaged(top: Path, prefix: PurePosixPath) -> None:
     """Refuse to judge files that are not as the commit has them: they prove something else."""
-    edited = _names(_git_of_hook(top, "diff", "--name-only", "-z"))
-    unknown = _names(_git_of_hook(top, "ls-files", "--others", "--exclude-standard", "-z"))
+    edited = _names(ask_staged(top, "diff", "--name-only", "-z"))
+    unknown = _names(ask_staged(top, "ls-files", "--others", "--exclude-standard", "-z"))
     # Of what git does not know, only code can have a part in what tests prove.
     code = [f for f in unknown if is_test(f) or language_of(f) is not Language.OTHER]
     apart = list(filter(may_matter, judged(dict.fromkeys((*edited, *code), ()), prefix)))
@@ -244,21 +275,6 @@ def _refuse_unstaged(top: Path, prefix: PurePosixPath) -> None:
             f"are the same, and these differ: {_few(apart)}; `git add` them, or put them aside "
             "with `git stash --keep-index --include-untracked`"
         )
-
-
-def _git_of_hook(top: Path, *args: str) -> str:
-    """What git prints, with the variables that it gave its hook: the index may be another."""
-    done = subprocess.run(
-        ["git", *args],
-        cwd=top,
-        env={**os.environ, "GIT_OPTIONAL_LOCKS": "0"},
-        capture_output=True,
-        check=False,
-    )
-    if done.returncode:
-        said = done.stderr.decode(errors="replace").strip()
-        raise HostError(f"git cannot tell what is staged in {top}: {said}")
-    return done.stdout.decode("utf-8", "surrogateescape")
 
 
 def _names(output: str) -> list[str]:

@@ -7,11 +7,13 @@ import os
 import sys
 import warnings
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import click
 
 from runtrue import __version__
+from runtrue.cli.console import echo, echo_json, show_usage_error
 from runtrue.errors import InvalidWorkflow, RuntrueError
 
 #: Every command: where it lives and what it does, so that `--help` need import none of them.
@@ -51,6 +53,10 @@ COMMANDS = {
     "delete": ("runtrue.cli.workflows:delete", "Delete a saved workflow."),
     "node": ("runtrue.cli.node:node", "List, show and try the types of nodes."),
     "mcp": ("runtrue.cli.mcp:mcp", "Add, list and look into MCP servers."),
+    "trust": (
+        "runtrue.cli.trust:trust",
+        "Say yes to what a project brings along: servers, weaker isolation, agents, hosts.",
+    ),
     "secret": (
         "runtrue.cli.secret:secret",
         "Keep, list and delete secrets: tokens, keys and passwords.",
@@ -126,6 +132,22 @@ def cli(ctx: click.Context) -> None:
     """
     if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
         ctx.color = False
+    if not ctx.resilient_parsing:
+        _close_home()
+
+
+def _close_home() -> None:
+    """Close the home to others, and say so; say which nearer one does not count."""
+    from runtrue.home import Home
+
+    try:
+        home = Home.find(Path.cwd())
+    except (RuntrueError, OSError):
+        return  # a command that needs it says what is wrong
+    for sentence in home.passed_over:
+        echo(f"runtrue: {sentence}", err=True)
+    if home.path in home.close_to_others():
+        echo(f"runtrue: others could look into {home.path}; now only you can (mode 0700)", err=True)
 
 
 def main() -> None:
@@ -137,7 +159,7 @@ def main() -> None:
     except click.exceptions.Abort:
         sys.exit(INTERRUPTED)
     except click.ClickException as error:
-        error.show()
+        show_usage_error(error)
         _say_as_json(error.format_message())
         sys.exit(error.exit_code)
     except InvalidWorkflow as error:
@@ -157,7 +179,7 @@ def main() -> None:
     except OSError as error:
         _give_up_stdout()
         place = f"{error.filename}: " if error.filename else ""
-        click.echo(f"runtrue: operating system error: {place}{error.strerror}", err=True)
+        echo(f"runtrue: operating system error: {place}{error.strerror}", err=True)
         sys.exit(1)
     except Exception as error:
         if os.environ.get("RUNTRUE_DEBUG"):
@@ -175,7 +197,7 @@ def _give_up_stdout() -> None:
 
 
 def _say(message: str, findings: Sequence[dict[str, Any]] = ()) -> None:
-    click.echo(f"runtrue: {message}", err=True)
+    echo(f"runtrue: {message}", err=True)
     _say_as_json(message, findings)
 
 
@@ -185,4 +207,4 @@ def _say_as_json(message: str, findings: Sequence[dict[str, Any]] = ()) -> None:
         import json
 
         document = {"status": "failed", "run_id": None, "attempts": [], "findings": list(findings)}
-        click.echo(json.dumps({**document, "error": message}))
+        echo_json(json.dumps({**document, "error": message}))

@@ -3,29 +3,34 @@
 from __future__ import annotations
 
 import shlex
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import click
 
 from runtrue.cli import options
+from runtrue.cli.console import echo
 from runtrue.cli.run import pairs
 from runtrue.cli.show import print_json
+from runtrue.cli.trust import trusted_registry
 from runtrue.errors import HostError, UsageError
 from runtrue.home import Home
 from runtrue.workflow import (
+    Catalog,
     HttpServer,
     Registry,
     StdioServer,
     ToolError,
     ToolInfo,
     add_server,
+    must_be_free,
     remove_server,
 )
 
 
 def _complete_server(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
-    return [name for name in Registry.here().servers if name.startswith(incomplete)]
+    return [name for name in Registry.here(only_looks=True).servers if name.startswith(incomplete)]
 
 
 _server = click.argument("server", metavar="SERVER", shell_complete=_complete_server)
@@ -36,7 +41,9 @@ def mcp() -> None:
     """Add, list and look into MCP servers.
 
     Servers are read from mcp.json in runtrue's home and from the nearest .mcp.json, both in the
-    usual form: {"mcpServers": {"time": {"command": "mcp-server-time"}}}.
+    usual form: {"mcpServers": {"time": {"command": "mcp-server-time"}}}. Those of a .mcp.json are
+    started after `runtrue trust`, and confined: "network": ["host:port"], "read" and "write" in an
+    entry say what its server reaches beyond the project.
     """
 
 
@@ -46,6 +53,7 @@ def mcp() -> None:
 @click.option("--env", multiple=True, metavar="NAME=VALUE", help="A variable for the command.")
 @click.option("--header", multiple=True, metavar="NAME=VALUE", help="A header, with a URL.")
 @click.option("--force", is_flag=True, help="Replace a server of that name.")
+@click.option("--unasked", is_flag=True, help="Add it without asking it for its tools.")
 @options.as_json
 def add(
     name: str,
@@ -53,9 +61,13 @@ def add(
     env: tuple[str, ...],
     header: tuple[str, ...],
     force: bool,
+    unasked: bool,
     as_json: bool,
 ) -> int:
-    """Add a server and ask it for its tools.
+    """Ask a server for its tools, and add it.
+
+    A server that does not answer is not added; with --unasked it is. What you add yourself is
+    trusted: it runs as you, with your network, and is not confined.
 
     Write secrets as ${NAME}: they are read from the environment when the server is started.
 
@@ -78,13 +90,20 @@ def add(
         variables = pairs(env, "variable")
         server = StdioServer(name=name, command=command[0], args=command[1:], env=variables)
     home = Home.find(Path.cwd())
-    path = add_server(home, name, server, replace=force)
-    click.echo(f"added {name} to {path}; asking it for its tools", err=True)
-    tools = _ask(name)
-    if as_json:
-        print_json({"status": "passed", "server": name, "path": str(path), "tools": len(tools)})
+    if unasked:
+        path = add_server(home, name, server, replace=force)
+        count = None
     else:
-        click.echo(f"{name} has {len(tools)} tools: `runtrue mcp tools {name}` shows them")
+        path = must_be_free(home, name, replace=force)
+        echo(f"asking {name} for its tools", err=True)
+        count = len(_asked(Catalog(home, {name: replace(server, source=path)}), name))
+        add_server(home, name, server, replace=force)
+    if as_json:
+        print_json({"status": "passed", "server": name, "path": str(path), "tools": count})
+    elif count is None:
+        echo(f"added {name} to {path}; `runtrue mcp tools {name}` asks it for its tools")
+    else:
+        echo(f"{name} has {count} tools: `runtrue mcp tools {name}` shows them")
     return 0
 
 
@@ -97,7 +116,7 @@ def remove(server: str, as_json: bool) -> int:
     if as_json:
         print_json({"status": "passed", "server": server, "path": str(path)})
     else:
-        click.echo(f"removed {server} from {path}")
+        echo(f"removed {server} from {path}")
     return 0
 
 
@@ -105,15 +124,16 @@ def remove(server: str, as_json: bool) -> int:
 @options.as_json
 def list_servers(as_json: bool) -> int:
     """The configured servers, and how each is reached."""
-    servers = Registry.here().servers
+    servers = Registry.here(only_looks=True).servers
     if as_json:
         print_json({"servers": [_as_data(server) for server in servers.values()]})
     elif not servers:
-        click.echo("no MCP servers; add one with `runtrue mcp add NAME COMMAND`")
+        echo("no MCP servers; add one with `runtrue mcp add NAME COMMAND`")
     else:
         width = max(map(len, servers))
         for name, server in servers.items():
-            click.echo(f"{name:<{width}}  {_reached(server)}")
+            note = "  (not trusted: `runtrue trust` asks)" if server.origin == "untrusted" else ""
+            echo(f"{name:<{width}}  {_reached(server)}{note}")
     return 0
 
 
@@ -128,7 +148,7 @@ def tools(server: str, as_json: bool) -> int:
       runtrue mcp tools time
       runtrue node show mcp-time-get_current_time
     """
-    found = _ask(server)
+    found = _asked(trusted_registry(Home.find(Path.cwd()), [f"mcp-{server}-"]).catalog, server)
     if as_json:
         print_json(
             {
@@ -149,17 +169,16 @@ def tools(server: str, as_json: bool) -> int:
     width = max((len(name) for name in found), default=0) + len(f"mcp-{server}-")
     for tool in found.values():
         about = tool.description.strip().partition("\n")[0]
-        click.echo(f"{f'mcp-{server}-{tool.name}':<{width}}  {about}".rstrip())
+        echo(f"{f'mcp-{server}-{tool.name}':<{width}}  {about}".rstrip())
     return 0
 
 
-def _ask(server: str) -> dict[str, ToolInfo]:
-    registry = Registry.here()
+def _asked(catalog: Catalog, server: str) -> dict[str, ToolInfo]:
     try:
-        return registry.catalog.refresh(server)
+        return catalog.refresh(server)
     except ToolError as error:
-        kind = UsageError if error.category == "unknown_server" else HostError
-        raise kind(error.message) from error
+        wrong = ("unknown_server", "untrusted")
+        raise (UsageError if error.category in wrong else HostError)(error.message) from error
 
 
 def _reached(server: StdioServer | HttpServer) -> str:
@@ -171,6 +190,7 @@ def _reached(server: StdioServer | HttpServer) -> str:
 def _as_data(server: StdioServer | HttpServer) -> dict[str, Any]:
     """Return a server's data, with the names of its variables and headers, not their values."""
     data: dict[str, Any] = {"name": server.name, "source": str(server.source)}
+    data["trusted"] = server.origin != "untrusted"
     if isinstance(server, HttpServer):
         return {**data, "url": server.url, "headers": sorted(server.headers)}
     return {**data, "command": server.command, "args": server.args, "env": sorted(server.env)}

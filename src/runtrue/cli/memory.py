@@ -16,7 +16,8 @@ from typing import Any
 import click
 
 from runtrue.cli import options
-from runtrue.cli.show import counted, is_terminal, print_json, print_part, printable
+from runtrue.cli.console import confirm, echo
+from runtrue.cli.show import counted, is_terminal, print_json, print_part
 from runtrue.errors import HostError, UsageError
 from runtrue.home import Home
 from runtrue.memory import (
@@ -98,7 +99,7 @@ def list_memory(kind: str | None, limit: int, as_json: bool) -> int:
         found |= {"fixes": fixes, "failures": failures, "repairs": repairs}
         print_json({name: [*map(_as_data, found[name])] for name in wanted})
     elif not (fixes or failures or repairs):
-        click.echo(_nothing())
+        echo(_nothing())
     else:
         _print_table(_title("fixes", len(fixes), counts.fixes), map(_fix_row, fixes))
         _print_table(
@@ -130,9 +131,9 @@ def search(text: str, language: str | None, limit: int, as_json: bool) -> int:
     if as_json:
         print_json({"similar": [_as_data(one) for one in found]})
     elif is_empty:
-        click.echo(_nothing())
+        echo(_nothing())
     elif not found:
-        click.echo("no known failure is like that; `runtrue memory list` shows what is known")
+        echo("no known failure is like that; `runtrue memory list` shows what is known")
     else:
         _print_table("", map(_similar_row, found))
     return 0
@@ -154,12 +155,12 @@ def show(name: str, as_json: bool) -> int:
     width = max(map(len, data))
     for key, value in data.items():
         if value not in (None, ""):
-            click.echo(f"{key:<{width}}  {printable(str(value))}")
+            echo(f"{key:<{width}}  {value!s}")
     if isinstance(found, RememberedFix):
         holes = ", ".join(template["holes"]) if template else ""
         again = f"with other names for: {holes}" if holes else "as it is"
-        click.echo(f"{'elsewhere':<{width}}  {again if template else 'cannot be made again'}")
-        print_part("diff", printable(diff).rstrip().splitlines())
+        echo(f"{'elsewhere':<{width}}  {again if template else 'cannot be made again'}")
+        print_part("diff", diff.rstrip().splitlines())
     print_part("fixes", [f"{fix.name}  {_held(fix)}" for fix in fixes])
     return 0
 
@@ -189,7 +190,7 @@ def export(output: Path | None, as_json: bool) -> int:
     if as_json:
         print_json({"output": str(output), **counts})
     else:
-        click.echo(f"wrote {', '.join(f'{n} {kind}' for kind, n in counts.items())} to {output}")
+        echo(f"wrote {', '.join(f'{n} {kind}' for kind, n in counts.items())} to {output}")
     return 0
 
 
@@ -225,7 +226,7 @@ def forget(
     if as_json:
         print_json({"forgotten": gone})
     else:
-        click.echo(f"forgot {counted(gone, 'thing')}")
+        echo(f"forgot {counted(gone, 'thing')}")
     return 0
 
 
@@ -233,7 +234,7 @@ def _confirm(older_than: float | None, *, as_json: bool) -> None:
     what = "everything" if older_than is None else f"what was not seen for {older_than:g} days"
     if as_json or not is_terminal():
         raise UsageError(f"nobody can be asked whether to forget {what}: add --yes")
-    click.confirm(f"Forget {what}?", abort=True, err=True)
+    confirm(f"Forget {what}?", abort=True)
 
 
 def _forget_older(memories: _Memories, days: float | None) -> int:
@@ -324,16 +325,16 @@ def _title(kind: str, shown: int, there_are: int) -> str:
 
 
 def _print_table(title: str, rows: Iterator[_Row] | Sequence[_Row]) -> None:
-    cells = [tuple(" ".join(printable(cell).split()) for cell in row) for row in rows]
+    cells = [tuple(" ".join(cell.split()) for cell in row) for row in rows]
     if not cells:
         return
     if title:
-        click.secho(title, bold=True)
+        echo(title, bold=True)
     widths = [max(len(row[n]) for row in cells) for n in range(2)]
     room = max(shutil.get_terminal_size().columns - sum(widths) - 4, 20)
     for name, number, what in cells:
         short = what if len(what) <= room else f"{what[: room - 1]}…"
-        click.echo(f"{name:<{widths[0]}}  {number:<{widths[1]}}  {short}")
+        echo(f"{name:<{widths[0]}}  {number:<{widths[1]}}  {short}")
 
 
 def _nothing() -> str:

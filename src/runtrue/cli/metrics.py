@@ -14,6 +14,7 @@ import click
 import msgspec
 
 from runtrue.cli import options
+from runtrue.cli.console import Styled, echo, print_table
 from runtrue.cli.show import counted, print_json
 from runtrue.code import Facts, Kind, Metric, Period, metrics_of, periods_of
 from runtrue.errors import UsageError
@@ -65,7 +66,7 @@ def metrics(since: str | None, kind: str | None, as_json: bool, page: Path | Non
         from runtrue.cli.metrics_page import render
 
         page.write_text(render(every, by_kind, begin), encoding="utf-8")
-        click.echo(f"wrote {page}", err=True)
+        echo(f"wrote {page}", err=True)
     if as_json:
         print_json(_document(every, by_kind, begin))
     elif page is None:
@@ -153,7 +154,7 @@ def _print(every: Sequence[Timed], by_kind: dict[str, list[Timed]], since: float
     when = (
         time.strftime(" since %Y-%m-%d %H:%M", time.localtime(since)) if since is not None else ""
     )
-    click.secho(f"{counted(len(every), 'run')}{when}", bold=True)
+    echo(f"{counted(len(every), 'run')}{when}", bold=True)
     if sys.stdout.isatty():
         _print_table(_over(every), periods_of(every))
     else:
@@ -161,7 +162,7 @@ def _print(every: Sequence[Timed], by_kind: dict[str, list[Timed]], since: float
             _print_line(metric)
     if len(by_kind) > 1:
         for kind, some in by_kind.items():
-            click.secho(f"{kind}: {counted(len(some), 'run')}", bold=True)
+            echo(f"{kind}: {counted(len(some), 'run')}", bold=True)
             for metric in _over(some):
                 _print_line(metric)
 
@@ -174,32 +175,28 @@ def _print_line(metric: Metric) -> None:
     value, wanted = shown(metric, metric.value), target(metric)
     over = f"of {counted(metric.runs, 'run')}" if metric.runs else ""
     line = f"  {metric.name:<24}{value:>10}  {wanted:<8} {_word(metric):<7} {over}"
-    click.echo(line.rstrip())
+    echo(line.rstrip())
 
 
 def _print_table(metrics: Sequence[Metric], periods: Sequence[Period]) -> None:
     """Print the metrics on a terminal, with how they went over time."""
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
     colours = {True: "green", False: "red", None: "dim"}
-    table = Table(box=None, pad_edge=False)
-    for name, justify in (("metric", "left"), ("value", "right"), ("target", "left")):
-        table.add_column(name, justify=justify)  # type: ignore[arg-type]
-    for name in ("", "runs", _span(periods)):
-        table.add_column(name)
+    rows = []
     for index, metric in enumerate(metrics):
         values = [period.metrics[index].value for period in periods]
-        table.add_row(
-            Text(metric.name),
-            Text(shown(metric, metric.value), style=colours[metric.met]),
-            Text(target(metric)),
-            Text(_word(metric), style=colours[metric.met]),
-            Text(str(metric.runs)),
-            Text(sparkline(values, top=max(metric.target, 1.0)), style=colours[metric.met]),
+        colour = colours[metric.met]
+        rows.append(
+            (
+                metric.name,
+                Styled(shown(metric, metric.value), colour),
+                target(metric),
+                Styled(_word(metric), colour),
+                str(metric.runs),
+                Styled(sparkline(values, top=max(metric.target, 1.0)), colour),
+            )
         )
-    Console().print(table)
+    columns = ("metric", "value", "target", "", "runs", _span(periods))
+    print_table(columns, rows, right=("value",), pad_edge=False)
 
 
 def _span(periods: Sequence[Period]) -> str:

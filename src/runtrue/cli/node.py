@@ -8,9 +8,11 @@ from typing import Any
 import click
 
 from runtrue.cli import options
+from runtrue.cli.console import echo
 from runtrue.cli.run import pairs
 from runtrue.cli.runner import run_and_show
 from runtrue.cli.show import print_json, print_part
+from runtrue.cli.trust import trusted_registry, unasked
 from runtrue.errors import UsageError
 from runtrue.flow import Journal
 from runtrue.home import Home
@@ -25,7 +27,7 @@ from runtrue.workflow import (
 
 
 def _complete_type(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
-    return [name for name in Registry.here().names() if name.startswith(incomplete)]
+    return [name for name in Registry.here(only_looks=True).names() if name.startswith(incomplete)]
 
 
 _type = click.argument("type", metavar="TYPE", shell_complete=_complete_type)
@@ -40,18 +42,17 @@ def node() -> None:
 @options.as_json
 def list_types(as_json: bool) -> int:
     """All node types, those of configured MCP servers included."""
-    registry = Registry.here()
+    registry = Registry.here(only_looks=True)
     interfaces = registry.interfaces()
     for server in registry.servers.keys() - {interface.server for interface in interfaces}:
-        hint = f"the tools of {server} are not known yet; `runtrue mcp tools {server}` asks it"
-        click.echo(hint, err=True)
+        echo(unasked(registry.servers[server]), err=True)
     if as_json:
         print_json({"nodes": [_as_data(interface) for interface in interfaces]})
         return 0
     width = max(len(interface.type) for interface in interfaces)
     for interface in interfaces:
         about = interface.description.strip().partition("\n")[0]
-        click.echo(f"{interface.type:<{width}}  {about}".rstrip())
+        echo(f"{interface.type:<{width}}  {about}".rstrip())
     return 0
 
 
@@ -66,13 +67,13 @@ def show(type: str, as_json: bool) -> int:
       runtrue node show http
       runtrue node show mcp-time-get_current_time
     """
-    interface = _interface(Registry.here(), type)
+    interface = _interface(Registry.here(only_looks=True), type)
     if as_json:
         print_json(_as_data(interface))
         return 0
-    click.secho(interface.type, bold=True)
+    echo(interface.type, bold=True)
     for line in interface.description.strip().splitlines():
-        click.echo(f"  {line}".rstrip())
+        echo(f"  {line}".rstrip())
     print_part("params", [_param_line(interface, name) for name in interface.params])
     lines = [
         f"{name} ({output.type})" + (f": {output.description}" if output.description else "")
@@ -99,7 +100,7 @@ def run(type: str, params: tuple[str, ...], as_json: bool) -> int:
       runtrue node run http url=https://example.com 'headers={"Accept": "text/html"}'
     """
     home = Home.find(Path.cwd())
-    registry = Registry(home, Path.cwd())
+    registry = trusted_registry(home, [type], may_ask=not as_json)
     interface = _interface(registry, type)
     texts = pairs(params, "param")
     # Only what is given: the check of the workflow reports what is missing or unknown.

@@ -19,6 +19,11 @@ checks = click.option(
 apply = click.option(
     "--apply", is_flag=True, help="Apply the result to the project when it passes."
 )
+allow_self_running = click.option(
+    "--allow-self-running",
+    is_flag=True,
+    help="Apply files too that run by themselves: settings of editors, hooks, workflows of CI.",
+)
 agent = click.option(
     "--agent",
     metavar="CMD",

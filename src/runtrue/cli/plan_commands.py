@@ -13,7 +13,9 @@ from runtrue.cli.plan_text import print_head, print_next
 from runtrue.cli.project import find_project, must_be_text
 from runtrue.cli.runner import run_and_show
 from runtrue.cli.runs import end_run
+from runtrue.cli.self_runners import WAITS, agrees_to
 from runtrue.cli.show import print_json
+from runtrue.cli.trust import confirm_trust
 from runtrue.config import load_config
 from runtrue.flow import Journal
 from runtrue.home import Home
@@ -66,6 +68,7 @@ def use(
     """
     project = find_project(directory)
     must_be_text(str(project), what, agent or "", model or "", profile or "")
+    confirm_trust(project, may_ask=not as_json)
     config = load_config(project)
     request = plan_use(
         project,
@@ -142,8 +145,9 @@ def prompt(
 
 @click.command()
 @any_plan
+@options.allow_self_running
 @options.as_json
-def apply(plan_id: str | None, as_json: bool) -> int:
+def apply(plan_id: str | None, allow_self_running: bool, as_json: bool) -> int:
     """Bring what a complete plan has come to into your files, all of it or nothing.
 
     Refused when the sandbox was edited after it was validated, or your files have changed
@@ -151,6 +155,8 @@ def apply(plan_id: str | None, as_json: bool) -> int:
     """
     with opened(plan_id) as at:
         must_be_complete(at.standing)
+        if not (allow_self_running or agrees_to(at.report.self_running, as_json=as_json)):
+            return WAITS
         if not at.standing.is_applying:
             at.answer("apply")
         return run_and_show(at.journal, at.home, at.standing.run.id, as_json=as_json)

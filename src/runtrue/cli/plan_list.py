@@ -10,7 +10,8 @@ from typing import Any
 import click
 
 from runtrue.cli import options
-from runtrue.cli.show import print_json, printable
+from runtrue.cli.console import echo
+from runtrue.cli.show import print_json
 from runtrue.errors import FlowError
 from runtrue.flow import Journal, RunRow
 from runtrue.home import Home
@@ -46,9 +47,9 @@ def list_plans(state: str | None, everywhere: bool, limit: int, as_json: bool) -
         return 0
     for row in rows:
         about = f"{row['state']:<10}  {row['phase']:<10}  {_age(row['created_at']):>4}"
-        click.echo(f"{row['plan_id']}  {about}  {printable(row['title'])}")
+        echo(f"{row['plan_id']}  {about}  {row['title']}")
     if not rows:
-        click.echo(
+        echo(
             f"no plans here in {home.journal}" if not everywhere else f"no plans in {home.journal}"
         )
     return 0

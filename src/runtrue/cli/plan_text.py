@@ -8,9 +8,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import click
 import msgspec
 
+from runtrue.cli.console import Styled, echo
 from runtrue.cli.repair import (
     WHY,
     confidence_line,
@@ -18,7 +18,7 @@ from runtrue.cli.repair import (
     print_fix,
     print_verdict,
 )
-from runtrue.cli.show import counted, print_diff, printable
+from runtrue.cli.show import counted, print_diff
 from runtrue.loop import Bounds, as_pattern
 from runtrue.plan import (
     STEP,
@@ -95,13 +95,13 @@ def print_standing(report: PlanReport) -> None:
 
 def print_head(report: PlanReport) -> None:
     """Print one line: which plan, its state, its phase and why."""
-    state = click.style(report.state, fg=_COLOURS.get(report.state, "yellow"), bold=True)
-    click.echo(f"plan {report.run_id}: {state} ({report.phase}): {_summary(report)}")
+    state = Styled(report.state, fg=_COLOURS.get(report.state, "yellow"), bold=True)
+    echo(f"plan {report.run_id}: ", state, f" ({report.phase}): {_summary(report)}")
 
 
 def _summary(report: PlanReport) -> str:
     if report.error:
-        return printable(f"stopped by: {report.error}")
+        return f"stopped by: {report.error}"
     match report.state:
         case PlanState.QUEUED:
             return "not begun"
@@ -135,14 +135,14 @@ def print_tree(report: PlanReport) -> None:
     """Print every step of the strategy with its state, its actor and its bounds."""
     strategy = report.plan.strategy
     if strategy is None:
-        click.echo("  there is no strategy yet")
+        echo("  there is no strategy yet")
         return
     if bounds := _bounds(strategy.bounds):
-        click.echo(printable(f"  bounds: {bounds}"))
+        echo(f"  bounds: {bounds}")
     states = {step.id: step.state for step in report.plan.steps}
     for depth, step in _steps(strategy.steps):
         mark, colour = _MARKS.get(states[step.id], ("·", None))
-        click.secho(f"  {'  ' * depth}{mark} {_step(step)}", fg=colour)
+        echo(f"  {'  ' * depth}{mark} {_step(step)}", fg=colour)
 
 
 def _steps(steps: Iterable[Step], depth: int = 0) -> Iterator[tuple[int, Step]]:
@@ -160,7 +160,7 @@ def _step(step: Step) -> str:
     if step.network:
         facts.append("needs the network")
     about = f" ({'; '.join(facts)})" if facts else ""
-    return printable(f"{step.id} {step.description}{about}")
+    return f"{step.id} {step.description}{about}"
 
 
 def _bounds(bounds: Bounds) -> str:
@@ -196,7 +196,7 @@ def print_validations(report: PlanReport) -> None:
             what = "which stays there" if _has_none(report) else "which was put back"
             facts.append(f"wrote {', '.join(verdict.wrote)}, {what}")
         about = f" ({', '.join(facts)})" if facts else ""
-        click.secho(printable(f"  {name}: {word}{about}"), fg=colour)
+        echo(f"  {name}: {word}{about}", fg=colour)
 
 
 def last_verdicts(report: PlanReport) -> dict[str, PlanVerdict]:
@@ -210,38 +210,38 @@ def print_asked(report: PlanReport) -> None:
     """Print what a plan asks a person, if it does."""
     question = report.question or {}
     if question.get("approve") == "strategy":
-        click.echo("  asks: is this strategy right?")
+        echo("  asks: is this strategy right?")
     elif question.get("approve") == "revision":
-        click.echo(f"  asks: may step {question['before']['id']} be replaced by this?")
+        echo(f"  asks: may step {question['before']['id']} be replaced by this?")
         for depth, step in _steps(msgspec.convert(question["steps"], list[Step])):
-            click.echo(f"    {'  ' * depth}{_step(step)}")
+            echo(f"    {'  ' * depth}{_step(step)}")
     elif question.get("approve") == "edits":
         what = question["more"] or f"{', '.join(question['outside'])}, not allowed by the strategy"
-        click.echo(printable(f"  asks: may it be so? the sandbox was edited: {what}"))
-        click.echo("  `yes` approves that; anything else has the sandbox looked at again")
+        echo(f"  asks: may it be so? the sandbox was edited: {what}")
+        echo("  `yes` approves that; anything else has the sandbox looked at again")
     elif question.get("guide"):
-        click.echo(printable(f"  asks for guidance: no strategy was made: {question['why']}"))
+        echo(f"  asks for guidance: no strategy was made: {question['why']}")
     elif question.get("why") == "unsure":
-        click.echo(printable(f"  {confidence_line(report)}"))
-        click.echo("  asks: is this fix right? `yes` goes on with it, anything else stops the plan")
+        echo(f"  {confidence_line(report)}")
+        echo("  asks: is this fix right? `yes` goes on with it, anything else stops the plan")
     elif wanted_by(report.question) is Wanted.APPROVAL:
-        click.echo("  asks: may this be done? `yes` approves exactly that")
+        echo("  asks: may this be done? `yes` approves exactly that")
     elif wanted_by(report.question) is Wanted.GUIDANCE:
         where = "where they are" if _has_none(report) else "in the sandbox"
-        click.echo(f"  asks for guidance; the files can be edited as well, {where}")
+        echo(f"  asks for guidance; the files can be edited as well, {where}")
     if report.needed and question:
-        click.echo(printable(f"  needed, and not allowed: {', '.join(report.needed)}"))
+        echo(f"  needed, and not allowed: {', '.join(report.needed)}")
 
 
 def print_next(report: PlanReport) -> None:
     """Print why it was not applied, its sandbox, and the commands to go on with."""
     if report.refused and not report.applied:
-        click.echo(printable(f"  {not_applied(report.refused)}"))
+        echo(f"  {not_applied(report.refused)}")
     if report.sandbox:
         name = "no sandbox: it works on" if _has_none(report) else "sandbox:"
-        click.echo(f"  {name} {report.sandbox}")
+        echo(f"  {name} {report.sandbox}")
     for command in next_commands(report, bool(report.driven)):
-        click.echo(f"  next: {command}")
+        echo(f"  next: {command}")
 
 
 def not_applied(why: str) -> str:
@@ -255,7 +255,7 @@ def not_applied(why: str) -> str:
 def print_history(report: PlanReport) -> None:
     """Print the plan's history: strategies, steps, validations, fixes, answers."""
     plan = report.plan
-    click.echo(printable(f"instruction: {plan.instruction}"))
+    echo(f"instruction: {plan.instruction}")
     for made in plan.strategies:
         _print_strategizing(made)
     for result in plan.deeds:
@@ -277,17 +277,17 @@ def _print_strategizing(made: Strategizing) -> None:
     failed = f": failed: {made.failure}" if made.failure else ""
     is_said = made.description and made.description != made.by and not failed
     about = f": {made.description}" if is_said else ""
-    click.secho(printable(f"{what} by {made.by}{as_said}{about}{failed}"), bold=True)
+    echo(f"{what} by {made.by}{as_said}{about}{failed}", bold=True)
     if made.needed:
-        click.echo(printable(f"  needed: {', '.join(made.needed)}"))
+        echo(f"  needed: {', '.join(made.needed)}")
     for finding in made.findings:
-        click.echo(printable(f"  because: {finding.strip().splitlines()[0] if finding else ''}"))
+        echo(f"  because: {finding.strip().splitlines()[0] if finding else ''}")
 
 
 def _print_result(result: StepResult) -> None:
     what = result.refused or f"changed {', '.join(result.files) or 'nothing'}"
     kept = "nothing of it was kept: " if result.refused else ""
-    click.echo(printable(f"step {result.step} by {result.actor}: {kept}{what}"))
+    echo(f"step {result.step} by {result.actor}: {kept}{what}")
 
 
 def _print_attempt(attempt: PlanAttempt) -> None:
@@ -295,13 +295,13 @@ def _print_attempt(attempt: PlanAttempt) -> None:
     again = " again" if attempt.fix else ""
     # A step that could not be done has nothing to validate.
     is_refused = [verdict.validation for verdict in attempt.verdicts] == [STEP]
-    click.secho(f"{where} {'refused' if is_refused else 'validated'}{again}", bold=True)
+    echo(f"{where} {'refused' if is_refused else 'validated'}{again}", bold=True)
     for verdict in attempt.verdicts:
         print_verdict(verdict.validation, verdict)
         if not verdict.passed and verdict.data:
-            click.echo(printable(f"    data: {_data(verdict.data)}"))
+            echo(f"    data: {_data(verdict.data)}")
     if attempt.diagnosis:
-        click.echo(printable(f"  diagnosis: {attempt.diagnosis}"))
+        echo(f"  diagnosis: {attempt.diagnosis}")
 
 
 def _data(data: dict[str, Any]) -> str:
@@ -312,7 +312,7 @@ def _print_fix_result(fix: FixEntry) -> None:
     files = ", ".join(fix.files or fix.outside) or "nothing"
     result = fix.result.replace("_", " ")
     by = fix.fixer or "nobody"
-    click.secho(printable(f"fix for {fix.validation} by {by}: {result} ({files})"), bold=True)
+    echo(f"fix for {fix.validation} by {by}: {result} ({files})", bold=True)
     if fix.diff:
         print_diff(fix.diff)
 
@@ -325,7 +325,7 @@ def _print_answered(asked: QuestionReport) -> None:
     allowed = said.get("allow") if isinstance(said, dict) else None
     more = f" (allowed: {', '.join(allowed)})" if allowed else ""
     answer = f"{text}{more}" if asked.answered else "not answered yet"
-    click.echo(printable(f"asked ({asked.wanted}): {answer}"))
+    echo(f"asked ({asked.wanted}): {answer}")
 
 
 # -- patches ------------------------------------------------------------------------------------

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import replace
 from typing import Any
 
@@ -10,6 +9,7 @@ import click
 
 from runtrue.cli import options
 from runtrue.cli.chosen_plan import any_plan, opened
+from runtrue.cli.console import echo
 from runtrue.cli.plan_text import (
     last_verdicts,
     patch_stat,
@@ -18,7 +18,8 @@ from runtrue.cli.plan_text import (
     print_standing,
     print_tree,
 )
-from runtrue.cli.show import print_diff, print_json, printable
+from runtrue.cli.show import print_json, write_patch
+from runtrue.foreign_text import visible_name
 from runtrue.plan import (
     PlanReport,
     QuestionReport,
@@ -68,15 +69,12 @@ def diff(plan_id: str | None, stat: bool, as_json: bool) -> int:
         rows = [{"file": name, "added": plus, "removed": minus} for name, plus, minus in files]
         print_json({**_head(at.report), "diff": readable, "files": rows})
     elif not patch:
-        click.echo(f"plan {at.report.run_id} has changed nothing so far", err=True)
+        echo(f"plan {at.report.run_id} has changed nothing so far", err=True)
     elif stat:
         for name, added, removed in files:
-            click.echo(printable(f"{name}  +{added} -{removed}"))
-    elif sys.stdout.isatty():
-        print_diff(printable(patch))
+            echo(f"{visible_name(name)}  +{added} -{removed}")
     else:
-        # Byte for byte, so that `git apply` takes it.
-        sys.stdout.buffer.write(patch.encode("utf-8", "surrogateescape"))
+        write_patch(patch)
     return 0
 
 

@@ -6,11 +6,8 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from typing import Any
 
-import click
-
-from runtrue.cli.show import printable
+from runtrue.cli.console import LiveLines, echo, live_lines
 from runtrue.flow import Event
 
 
@@ -44,8 +41,8 @@ class Narrator:
 def open_display(*, plain: bool) -> Iterator[Display]:
     """A display on stderr: live on a terminal, unless `plain`."""
     if sys.stderr.isatty() and not plain:
-        with _live() as display:
-            yield display
+        with live_lines() as lines:
+            yield _Live(lines)
     else:
         with closing(_Lines()) as display:
             yield display
@@ -65,7 +62,7 @@ class _Lines(Display):
 
     def line(self, text: str, style: str = "") -> None:
         self.close()
-        click.echo(printable(text), err=True)
+        echo(text, err=True)
 
     def doing(self, text: str) -> None:
         self.close()
@@ -81,7 +78,7 @@ class _Lines(Display):
                 # The work may have ended while this thread was waking up.
                 if self._timer is timer:
                     total = passed + seconds
-                    click.echo(f"  {self._text}: still running after {total:.0f} s", err=True)
+                    echo(f"  {self._text}: still running after {total:.0f} s", err=True)
                     self._name_after(total, total)
 
         self._timer = timer = threading.Timer(seconds, name)
@@ -99,27 +96,14 @@ class _Lines(Display):
 class _Live(Display):
     """Lines on a terminal, and below them what is going on right now, with its time."""
 
-    def __init__(self, progress: Any) -> None:
-        self._progress = progress
-        self._task = progress.add_task("starting", total=None)
+    def __init__(self, lines: LiveLines) -> None:
+        self._lines = lines
 
     def line(self, text: str, style: str = "") -> None:
-        self._progress.console.print(
-            printable(text), style=style or None, markup=False, highlight=False
-        )
+        self._lines.line(text, style)
 
     def doing(self, text: str) -> None:
-        self._progress.reset(self._task, description=text, total=None)
+        self._lines.doing(text)
 
     def still(self, text: str) -> None:
-        self._progress.update(self._task, description=text)
-
-
-@contextmanager
-def _live() -> Iterator[_Live]:
-    from rich.console import Console
-    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
-
-    columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        yield _Live(progress)
+        self._lines.still(text)

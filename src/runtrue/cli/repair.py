@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import click
-
+from runtrue.cli.console import echo
 from runtrue.cli.progress import Narrator
-from runtrue.cli.show import counted, finding_line, printable
+from runtrue.cli.show import counted, finding_line
 from runtrue.fixers import Searching
 from runtrue.flow import Event, NodeStarted
 from runtrue.loop import (
@@ -58,19 +57,17 @@ def print_findings(report: CodeReport | PlanReport) -> None:
     """Print the findings that are left, and what may help with them."""
     findings = report.findings
     for finding in findings[:_MOST_FINDINGS]:
-        click.echo(finding_line(finding))
+        echo(finding_line(finding))
         if finding.fault is not Fault.CANDIDATE:
             for line in (finding.sample or "").strip().splitlines()[-3:]:
-                click.echo(f"    {line}")
+                echo(f"    {line}")
             if finding.available:
                 names = ", ".join(finding.available)
                 is_bound = finding.fault is Fault.STRATEGY
-                click.echo(
-                    f"    allowed is: {names}" if is_bound else f"    did you mean: {names}?"
-                )
+                echo(f"    allowed is: {names}" if is_bound else f"    did you mean: {names}?")
     more = len(findings) - _MOST_FINDINGS
     if more > 0:
-        click.echo(f"… and {more} more (runtrue runs show {report.run_id} --json)")
+        echo(f"… and {more} more (runtrue runs show {report.run_id} --json)")
 
 
 def print_fix(fix: Fix | FixReport) -> None:
@@ -82,21 +79,22 @@ def print_fix(fix: Fix | FixReport) -> None:
         restored = f"; put back: {', '.join(part.restored)}" if part.restored else ""
         said = f': "{part.said}"' if part.said and not part.files else ""
         text = f"  fix by {part.fixer}: changed {files}{restored}{refused}{failed}{said}"
-        click.echo(printable(text))
+        echo(text)
         if part.trace:
-            click.echo(f"    {part.description}")
+            echo(f"    {part.description}")
     for skip in fix.skipped:
-        click.echo(f"  {skip.fixer} skipped: {skip.reason}")
+        echo(f"  {skip.fixer} skipped: {skip.reason}")
 
 
 def print_verdict(name: str, verdict: PlanVerdict | VerdictReport) -> None:
     """Print a check's verdict."""
     word = "passed" if verdict.passed else "failed"
     cases = ", ".join(f"{count} {outcome}" for outcome, count in verdict.cases.items())
-    facts = ", ".join(filter(None, [cases, f"{verdict.seconds:.1f} s"]))
-    click.echo(f"  {name}: {word} ({facts})")
+    by = f"judged by {verdict.judged_by}" if verdict.judged_by else ""
+    facts = ", ".join(filter(None, [cases, f"{verdict.seconds:.1f} s", by]))
+    echo(f"  {name}: {word} ({facts})")
     for finding in verdict.findings[:_MOST_FINDINGS]:
-        click.echo(f"    {finding_line(finding, with_source=False)}")
+        echo(f"    {finding_line(finding, with_source=False)}")
 
 
 #: What the nodes around the checks do.

@@ -9,11 +9,12 @@ import click
 
 from runtrue.cli import options
 from runtrue.cli.runner import run_and_show
+from runtrue.cli.trust import trusted_registry
 from runtrue.cli.workflows import complete_workflow
 from runtrue.errors import UsageError
 from runtrue.flow import Journal
 from runtrue.home import Home
-from runtrue.workflow import Registry, Workflow, load_workflow, start_workflow
+from runtrue.workflow import Workflow, load_workflow, start_workflow
 
 
 @click.command()
@@ -38,8 +39,10 @@ def run(workflow: str, inputs: tuple[str, ...], as_json: bool) -> int:
       git log | runtrue run summarise
     """
     home = Home.find(Path.cwd())
-    registry = Registry(home, Path.cwd())
     loaded = load_workflow(workflow, home=home)
+    nodes = loaded.get("nodes")
+    steps = [node for node in nodes if isinstance(node, dict)] if isinstance(nodes, list) else []
+    registry = trusted_registry(home, [node.get("type") for node in steps], may_ask=not as_json)
     with Journal(home.journal) as journal:
         started = start_workflow(
             journal,

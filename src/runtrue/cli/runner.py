@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 from msgspec import UNSET
 
+from runtrue.cli.console import choose, confirm, echo
 from runtrue.cli.kinds import KINDS, is_yes_or_no, kind_of
 from runtrue.cli.main import INTERRUPTED
 from runtrue.cli.progress import Display, open_display
@@ -73,7 +74,7 @@ def _run_and_show(
 ) -> int:
     run = journal.find(run_id)
     kind = kind_of(run)
-    click.echo(f"run {run.id}: {run.kind} {run.title}", err=True)
+    echo(f"run {run.id}: {run.kind} {run.title}", err=True)
     asked = False
     while (
         run.state is not RunState.WAITING
@@ -92,7 +93,7 @@ def _run_and_show(
                 raise
             report = report_of_run(journal, home, journal.find(run_id))
             said = _said(error, kind.unapplied_patch(report))
-            click.echo(f"runtrue: {said}", err=True)
+            echo(f"runtrue: {said}", err=True)
             if as_json:
                 _print_whole(_broken(report, error, said))
             return error.exit_code
@@ -178,7 +179,7 @@ def _show_interrupted(journal: Journal, home: Home, run: RunRow, *, as_json: boo
     command = "plan execute" if run.kind == "plan" else "runs resume"
     how = f"interrupted; nothing is lost: continue with `runtrue {command} {run.id}`"
     is_cancelled = run.state is RunState.CANCELLED
-    click.echo(f"run {run.id} was cancelled" if is_cancelled else how, err=True)
+    echo(f"run {run.id} was cancelled" if is_cancelled else how, err=True)
     if as_json:
         print_json(replace(report_of_run(journal, home, run), interrupted=True))
     return _FAILED if is_cancelled else INTERRUPTED
@@ -231,10 +232,9 @@ def _ask_here(journal: Journal, home: Home, run: RunRow, *, as_json: bool) -> bo
         return False
     kind_of(run).print_offer(report_of_run(journal, home, run), question)
     try:
-        asks = "Go on with this fix" if run.kind == "plan" else "Apply these changes"
-        answer = _answer_here(asks, question.question.get("alternatives") or 0)
+        answer = _answer_here(kind_of(run).asks, question.question.get("alternatives") or 0)
     except click.Abort:
-        click.echo(err=True)
+        echo(err=True)
         return False
     journal.answer(run.id, answer)
     return True
@@ -243,8 +243,6 @@ def _ask_here(journal: Journal, home: Home, run: RunRow, *, as_json: bool) -> bo
 def _answer_here(asks: str, alternatives: int) -> str:
     """Return yes, no, or the number of another fix, where there are some."""
     if not alternatives:
-        return "yes" if click.confirm(f"{asks}?", default=False, err=True) else "no"
+        return "yes" if confirm(f"{asks}?") else "no"
     numbers = [str(number) for number in range(2, alternatives + 2)]
-    which = click.Choice(["y", "n", *numbers])
-    text = f"{asks}, or number {', '.join(numbers)}?"
-    return str(click.prompt(text, type=which, default="n", err=True))
+    return choose(f"{asks}, or number {', '.join(numbers)}?", ["y", "n", *numbers], default="n")

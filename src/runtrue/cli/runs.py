@@ -14,9 +14,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from runtrue.cli import options
+from runtrue.cli.console import echo
 from runtrue.cli.kinds import is_yes_or_no, kind_of
 from runtrue.cli.runner import after_expiry, go_on, report_of_run, run_and_show
-from runtrue.cli.show import is_terminal, print_diff, print_json
+from runtrue.cli.self_runners import WAITS, agrees_to
+from runtrue.cli.show import is_terminal, print_json, write_patch
 from runtrue.errors import UnknownRun, UsageError
 from runtrue.flow import Journal, RunRow, RunState
 from runtrue.home import Home
@@ -72,11 +74,11 @@ def list_runs(state: str | None, limit: int, as_json: bool) -> int:
     if as_json:
         print_json({"runs": [_summary(run) for run in rows]})
     elif not rows:
-        click.echo(f"no runs in {home.journal}")
+        echo(f"no runs in {home.journal}")
     else:
         for run in rows:
             when = time.strftime("%Y-%m-%d %H:%M", time.localtime(run.created_at))
-            click.echo(f"{run.id}  {_state(run):<24}  {when}  {run.kind}  {run.title}")
+            echo(f"{run.id}  {_state(run):<24}  {when}  {run.kind}  {run.title}")
     return 0
 
 
@@ -93,10 +95,10 @@ def show(run_id: str | None, as_json: bool) -> int:
     if as_json:
         print_json(report)
         return 0
-    click.echo(f"run {run.id}: {run.kind} {run.title} ({_state(run)})")
+    echo(f"run {run.id}: {run.kind} {run.title} ({_state(run)})")
     if isolation := report.isolation:
         network = ", ".join(isolation.network) or "none"
-        click.echo(f"isolation: {isolation.level} (network: {network})")
+        echo(f"isolation: {isolation.level} (network: {network})")
     kind = kind_of(run)
     kind.print_details(report)
     kind.print_report(report)
@@ -157,7 +159,7 @@ def _show_again(journal: Journal, home: Home, run: RunRow, *, as_json: bool) -> 
     if as_json:
         print_json(report)
     else:
-        click.echo(f"run {run.id} has already ended", err=True)
+        echo(f"run {run.id} has already ended", err=True)
         kind_of(run).print_report(report)
     return kind_of(run).exit_code(run, report)
 
@@ -174,14 +176,15 @@ def diff(run_id: str | None, as_json: bool) -> int:
     if as_json:
         print_json({"run_id": run.id, "diff": report.diff, "patch": report.patch})
     else:
-        print_diff(report.diff)
+        write_patch(report.diff)
     return 0
 
 
 @runs.command()
 @_run_id
+@options.allow_self_running
 @options.as_json
-def apply(run_id: str | None, as_json: bool) -> int:
+def apply(run_id: str | None, allow_self_running: bool, as_json: bool) -> int:
     """Apply the diff that a run has made, passed or not, to your files.
 
     All of it or nothing: refused where your files are not as the run found them. A run that asks
@@ -197,6 +200,8 @@ def apply(run_id: str | None, as_json: bool) -> int:
             raise UsageError(f"run {run.id} is a plan: use `runtrue plan apply {run.id}`")
         if report.applied:
             raise UsageError(f"the diff of run {run.id} is applied already")
+        if not (allow_self_running or agrees_to(report.self_running, as_json=as_json)):
+            return WAITS
         question = journal.open_question(run.id)
         if question is not None and is_yes_or_no(question):
             journal.answer(run.id, "yes")
@@ -212,7 +217,7 @@ def apply(run_id: str | None, as_json: bool) -> int:
     if as_json:
         print_json(report)
     else:
-        click.echo(f"applied to {report.project}")
+        echo(f"applied to {report.project}")
     return 0
 
 
@@ -238,7 +243,7 @@ def cancel(run_id: str | None, as_json: bool) -> int:
     if as_json:
         print_json({**_summary(run), "state": RunState.CANCELLED})
     else:
-        click.echo(f"run {run.id} is cancelled")
+        echo(f"run {run.id} is cancelled")
     return 0
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from runtrue.cli import options
+from runtrue.cli.console import ask_secret, echo
 from runtrue.cli.show import is_terminal, print_json
 from runtrue.errors import HostError, UsageError
 from runtrue.secrets import Secrets, SecretStore, StoreRefused, StoreUnavailable, problem_of_name
@@ -65,9 +66,9 @@ def set_secret(name: str, store: str | None, as_json: bool) -> int:
         document: dict[str, Any] = {"status": "passed", "name": name, "store": chosen.origin}
         print_json({**document, "hidden_by": hidden_by})
         return 0
-    click.echo(f"kept {name} in the {chosen.origin}")
+    echo(f"kept {name} in the {chosen.origin}")
     if hidden_by:
-        click.echo(f"the {name} of the {hidden_by} comes first, and is what is used", err=True)
+        echo(f"the {name} of the {hidden_by} comes first, and is what is used", err=True)
     return 0
 
 
@@ -88,12 +89,12 @@ def list_secrets(as_json: bool) -> int:
     width = max((len(one.name) for one in found), default=0)
     for one in found:
         note = "  (not used: an earlier store has it)" if one.name in seen else ""
-        click.echo(f"{one.name:<{width}}  {one.origin}{note}")
+        echo(f"{one.name:<{width}}  {one.origin}{note}")
         seen.add(one.name)
     if not found:
-        click.echo("no secrets; keep one with `runtrue secret set NAME`")
+        echo("no secrets; keep one with `runtrue secret set NAME`")
     for why in secrets.unavailable:
-        click.echo(why, err=True)
+        echo(why, err=True)
     return 0
 
 
@@ -124,7 +125,7 @@ def delete(name: str, store: str | None, as_json: bool) -> int:
     if as_json:
         print_json({"status": "passed", "name": name, "stores": deleted})
     else:
-        click.echo(f"deleted {name} from the {' and the '.join(deleted)}")
+        echo(f"deleted {name} from the {' and the '.join(deleted)}")
     return 0
 
 
@@ -136,8 +137,7 @@ def _require_name(name: str) -> None:
 
 def _value(name: str) -> str:
     if is_terminal():
-        value: str = click.prompt(f"Value of {name}", hide_input=True, err=True)
-        return value
+        return ask_secret(f"Value of {name}")
     text = sys.stdin.read()
     # The end of the line is the file's or the program's that printed it.
     value = text.removesuffix("\n").removesuffix("\r")

@@ -5,9 +5,9 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
-import click
-
+from runtrue.cli.console import echo, echo_json, write_bytes
 from runtrue.errors import Problem
+from runtrue.foreign_text import visible_name
 
 if TYPE_CHECKING:
     from runtrue.loop import Finding
@@ -23,20 +23,13 @@ def finding_line(finding: Finding, *, with_source: bool = True) -> str:
     """Return a finding as one line."""
     location = finding.location
     places = [str(part) for part in (location.file, location.line, location.column) if part]
-    where = ":".join(places)
-    symbol = location.symbol or ""
+    where = visible_name(":".join(places))
+    symbol = visible_name(location.symbol or "")
     named = f" [{symbol}]" if symbol and symbol != finding.source else ""
     message = finding.message.strip().splitlines() or [""]
     source = f"{finding.source}: " if with_source else ""
     place = f"{where} " if where else ""
     return f"{source}{place}{finding.category} {message[0][:160]}{named}"
-
-
-def printable(text: str) -> str:
-    """Escape control characters, so that none of them reaches a terminal."""
-    return "".join(
-        c if c.isprintable() or c in "\n\t" else c.encode("unicode_escape").decode() for c in text
-    )
 
 
 def is_terminal() -> bool:
@@ -48,23 +41,32 @@ def print_json(document: Any) -> None:
     """Print one JSON document on stdout."""
     import msgspec
 
-    click.echo(msgspec.json.format(msgspec.json.encode(document), indent=2).decode())
+    echo_json(msgspec.json.format(msgspec.json.encode(document), indent=2).decode())
+
+
+def write_patch(patch: str) -> None:
+    """Print a patch: as it is into a pipe or a file, so that `git apply` takes it."""
+    if sys.stdout.isatty():
+        print_diff(patch)
+    else:
+        write_bytes(patch.encode("utf-8", "surrogateescape"))
 
 
 def print_diff(diff: str) -> None:
-    """Print a patch, coloured on a terminal."""
+    """Print a patch for people, coloured on a terminal; nothing in it stays unseen."""
     colours = {"+": "green", "-": "red", "@": "cyan"}
-    for line in diff.splitlines():
+    # Not splitlines: it also divides at characters that divide no line of a file.
+    for line in diff.removesuffix("\n").split("\n"):
         is_header = line.startswith(("+++", "---", "diff ", "index "))
-        click.secho(line, fg=None if is_header else colours.get(line[:1]), bold=is_header)
+        echo(line, fg=None if is_header else colours.get(line[:1]), bold=is_header)
 
 
 def print_part(title: str, lines: list[str]) -> None:
     """Print a titled list, or nothing."""
     if lines:
-        click.secho(title, bold=True)
+        echo(title, bold=True)
         for line in lines:
-            click.echo(f"  {line}")
+            echo(f"  {line}")
 
 
 def problem_as_finding(workflow: str, problem: Problem) -> dict[str, Any]:

@@ -9,9 +9,10 @@ from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
-import click
 import msgspec
 
+from runtrue.atomic_file import private_file
+from runtrue.cli.console import echo
 from runtrue.cli.judge import GateOptions, Obstructed, change_of, judge, judging_config, plan
 from runtrue.cli.project import find_project
 from runtrue.cli.verdict import ignoring_closed_pipes, print_let_go, print_verdict
@@ -53,7 +54,7 @@ def answer_stop(path: Path | None, asked: GateOptions) -> int:
         home = Home.find(project)
         change = change_of(project, asked)
         try:
-            request = plan(project, judging_config(project, change), asked, change)
+            request = plan(project, judging_config(project, change, asked), asked, change)
         except Obstructed as error:
             return _obstruct(error, home, project, stop)
         if isinstance(request, str):
@@ -64,7 +65,7 @@ def answer_stop(path: Path | None, asked: GateOptions) -> int:
             report = judge(journal, home, request, silent=True)
     except RuntrueError as error:
         with ignoring_closed_pipes():
-            click.echo(f"runtrue gate: {error}", err=True)
+            echo(f"runtrue gate: {error}", err=True)
         return _COMPLAIN
     if report.ready:
         return 0
@@ -91,11 +92,11 @@ def _obstruct(error: Obstructed, home: Home, project: Path, stop: Stop) -> int:
             earlier = msgspec.json.decode(file.read_bytes(), type=list[str])
     sentence = str(error)
     with ignoring_closed_pipes():
-        click.echo(f"runtrue gate: {sentence}", err=True)
+        echo(f"runtrue gate: {sentence}", err=True)
     if lets_go(frozenset({sentence}), [frozenset({one}) for one in earlier]):
         return _COMPLAIN
     try:
-        file.parent.mkdir(parents=True, exist_ok=True)
+        private_file(file)
         file.write_bytes(msgspec.json.encode([*earlier, sentence]))
     except OSError:
         # What cannot be kept could hold it back for ever.

@@ -5,9 +5,8 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-import click
-
-from runtrue.cli.show import print_json, printable
+from runtrue.cli.console import Styled, echo, print_table, write_result
+from runtrue.cli.show import print_json
 
 
 def print_value(outputs: dict[str, Any]) -> None:
@@ -24,23 +23,21 @@ def print_value(outputs: dict[str, Any]) -> None:
     for name, value in outputs.items():
         is_short = not isinstance(value, list | dict) and "\n" not in _plain(value)
         if is_short:
-            click.echo(f"{click.style(name, bold=True)}: {printable(_plain(value))}")
+            echo(Styled(name, bold=True), f": {_plain(value)}")
         else:
-            click.secho(f"{name}:", bold=True)
+            echo(f"{name}:", bold=True)
             _print_one(value)
 
 
 def _print_one(value: Any) -> None:
     if isinstance(value, str):
-        # Into a pipe or a file it goes as it is; a terminal would obey what is in it.
-        text = printable(value) if sys.stdout.isatty() else value
-        click.echo(text, nl=not value.endswith("\n"))
+        write_result(value)
     elif sys.stdout.isatty() and _is_table(value):
         _print_table(value)
     elif isinstance(value, list | dict):
         print_json(value)
     else:
-        click.echo(_plain(value))
+        echo(_plain(value))
 
 
 def _plain(value: Any) -> str:
@@ -59,13 +56,6 @@ def _is_table(value: Any) -> bool:
 
 
 def _print_table(rows: list[dict[str, Any]]) -> None:
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
     columns = list(dict.fromkeys(key for row in rows for key in row))
-    table = Table(*columns, box=None, header_style="bold")
-    for row in rows:
-        cells = (Text(printable(_plain(row[key])) if key in row else "") for key in columns)
-        table.add_row(*cells)
-    Console().print(table)
+    cells = [[_plain(row[key]) if key in row else "" for key in columns] for row in rows]
+    print_table(columns, cells)

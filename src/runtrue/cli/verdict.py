@@ -9,9 +9,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-import click
-
-from runtrue.cli.show import counted, print_json, printable
+from runtrue.cli.console import echo
+from runtrue.cli.show import counted, print_json
 from runtrue.code import CodeReport, cause_in_words, strategy_for
 from runtrue.loop import (
     COVERAGE_UNMET,
@@ -61,6 +60,8 @@ def print_verdict(report: CodeReport) -> None:
     else:
         _say(f"{count}, the change is not ready. Fix all of it, then rerun `runtrue gate`.")
         _print_findings(findings, report)
+    for one in report.self_running:
+        echo(f"  note: {one.file} runs by itself: {one.why}", err=True)
     if report.memory is not None and report.memory.trouble:
         _say(f"what was found is not remembered: {report.memory.trouble}")
 
@@ -77,7 +78,7 @@ def print_let_go(report: CodeReport) -> None:
 
 
 def _say(text: str) -> None:
-    click.echo(f"runtrue gate: {printable(text)}", err=True)
+    echo(f"runtrue gate: {text}", err=True)
 
 
 def _passed(report: CodeReport) -> Iterator[str]:
@@ -96,9 +97,9 @@ def _print_notes(report: CodeReport) -> None:
             continue
         for finding in verdict.findings[:_NOTES]:
             message = " ".join(finding.message.split())
-            click.echo(printable(f"  note: {finding.location.file}: {message}"), err=True)
+            echo(f"  note: {finding.location.file}: {message}", err=True)
         if (more := len(verdict.findings) - _NOTES) > 0:
-            click.echo(
+            echo(
                 f"  … and {more} more of {verdict.check}: runtrue runs show {report.run_id}",
                 err=True,
             )
@@ -108,19 +109,19 @@ def _print_findings(findings: Sequence[Finding], report: CodeReport) -> None:
     for number, finding in enumerate(findings[:_MOST], start=1):
         indent = " " * (len(str(number)) + 2)
         head, *details = _lines(finding)
-        click.echo(f"\n{number}. {printable(head)}", err=True)
+        echo(f"\n{number}. {head}", err=True)
         for line in details:
-            click.echo(printable(textwrap.indent(line, indent)), err=True)
-    click.echo(err=True)
+            echo(textwrap.indent(line, indent), err=True)
+    echo(err=True)
     more = len(findings) - _MOST
     every = f"… and {more} more, all of them" if more > 0 else "what ran"
     analysis = report.attempts[-1].analysis
     if analysis is not None and analysis.confidence is not None:
         # Only a remembered fix that held says how sure it is.
-        click.echo(f"known: {analysis.fix_strategy}", err=True)
+        echo(f"known: {analysis.fix_strategy}", err=True)
     elif analysis is not None and analysis.patterns_matched:
-        click.echo(f"seen before: {', '.join(analysis.patterns_matched)}", err=True)
-    click.echo(f"{every}: runtrue runs show {report.run_id}", err=True)
+        echo(f"seen before: {', '.join(analysis.patterns_matched)}", err=True)
+    echo(f"{every}: runtrue runs show {report.run_id}", err=True)
 
 
 def _lines(finding: Finding) -> Iterator[str]:

@@ -10,6 +10,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from runtrue.cli import options
+from runtrue.cli.console import echo
 from runtrue.cli.show import counted, print_json, print_part, problem_as_finding
 from runtrue.errors import InvalidWorkflow, UsageError
 from runtrue.flow import Journal, RunState
@@ -57,7 +58,8 @@ def check(workflow: str, as_json: bool) -> int:
     home = Home.find(Path.cwd())
     try:
         loaded = load_workflow(workflow, home=home)
-        problems = validate_workflow(loaded, registry=Registry(home, Path.cwd()))
+        registry = Registry(home, Path.cwd(), only_looks=True)
+        problems = validate_workflow(loaded, registry=registry)
     except InvalidWorkflow as error:
         problems = error.problems
     if as_json:
@@ -73,11 +75,11 @@ def check(workflow: str, as_json: bool) -> int:
     else:
         for problem in problems:
             place = f"{workflow}:{problem.line}" if problem.line else workflow
-            click.echo(f"{place}: {problem}")
+            echo(f"{place}: {problem}")
             if problem.available and len(problem.available) <= 20:
-                click.echo(f"    available: {', '.join(problem.available)}")
+                echo(f"    available: {', '.join(problem.available)}")
         found = counted(len(problems), "problem") if problems else "no problems"
-        click.echo(f"{workflow}: {found}")
+        echo(f"{workflow}: {found}")
     return 1 if problems else 0
 
 
@@ -105,13 +107,13 @@ def save(
         loaded, proposed = load_workflow(file), file.stem
     else:
         loaded, proposed = _made_in(home, str(run_id))
-    checked(loaded, Registry(home, Path.cwd()))
+    checked(loaded, Registry(home, Path.cwd(), only_looks=True))
     name = proposed if name is None else name
     path = WorkflowStore(home).save(name, dict(loaded), replace=force)
     if as_json:
         print_json({"status": "passed", "workflow": name, "path": str(path)})
     else:
-        click.echo(f"saved as {name}; run it with `runtrue run {name}`")
+        echo(f"saved as {name}; run it with `runtrue run {name}`")
     return 0
 
 
@@ -136,7 +138,7 @@ def delete(name: str, as_json: bool) -> int:
     if as_json:
         print_json({"status": "passed", "workflow": name, "path": str(path)})
     else:
-        click.echo(f"deleted {name}")
+        echo(f"deleted {name}")
     return 0
 
 
@@ -163,12 +165,12 @@ def list_workflows(as_json: bool) -> int:
             }
         )
     elif not saved:
-        click.echo(f"no workflows in {home.path / 'workflows'}; `runtrue save FILE` saves one")
+        echo(f"no workflows in {home.path / 'workflows'}; `runtrue save FILE` saves one")
     else:
         width = max(len(s.name) for s in saved)
         for s in saved:
             about = f"cannot be read: {s.problem}" if s.problem else s.description or ""
-            click.echo(f"{s.name:<{width}}  {about}".rstrip())
+            echo(f"{s.name:<{width}}  {about}".rstrip())
     return 0
 
 
@@ -187,10 +189,10 @@ def show(workflow: str, as_json: bool) -> int:
     if as_json:
         print_json({"name": loaded.name, "path": str(loaded.path), "workflow": loaded})
         return 0
-    checked(loaded, Registry.here())
-    click.secho(loaded.name, bold=True)
+    checked(loaded, Registry.here(only_looks=True))
+    echo(loaded.name, bold=True)
     if loaded.get("description"):
-        click.echo(f"  {loaded['description']}")
+        echo(f"  {loaded['description']}")
     print_part("inputs", [_input_line(n, spec) for n, spec in loaded.get("inputs", {}).items()])
     print_part("nodes", [_node_line(node) for node in loaded["nodes"]])
     outputs = loaded.get("outputs", {})
@@ -246,9 +248,9 @@ def history(name: str, limit: int, as_json: bool) -> int:
         )
     elif not runs:
         load_workflow(name, home=home)  # says so if there is no such workflow at all
-        click.echo(f"{name} has not been run yet")
+        echo(f"{name} has not been run yet")
     else:
         for run in runs:
             when = time.strftime("%Y-%m-%d %H:%M", time.localtime(run.created_at))
-            click.echo(f"{run.id}  {run.state:<10} {when}  {run.error or ''}".rstrip())
+            echo(f"{run.id}  {run.state:<10} {when}  {run.error or ''}".rstrip())
     return 0

@@ -12,7 +12,7 @@ from runtrue.home import Home
 from runtrue.loop import RepairState
 from runtrue.memory import DebugMemory
 from runtrue.run_context import RunContext, redactor_of
-from runtrue.sandbox import GitSandbox, Isolation, content_at
+from runtrue.sandbox import GitSandbox, Isolation, SelfRunning, content_at
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +100,7 @@ class CodeState(RepairState):
     patch: str | None = None
     patch_root: str | None = None
     applied: bool = False
+    self_running: tuple[SelfRunning, ...] = ()
     #: A person was asked whether to apply it, and said no.
     declined: bool = False
     #: The directory of the sandbox, as long as there is one.

@@ -8,6 +8,7 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import msgspec
 
@@ -23,6 +24,7 @@ from runtrue.flow import Journal, Outcome, Run, RunRow, Segment
 from runtrue.home import Home
 from runtrue.loop import Action, Why, confidence_in, is_yes, repair
 from runtrue.run_context import recorded_request
+from runtrue.sandbox import SelfRunning
 
 
 async def fix(run: Run, context: CodeContext, state: CodeState) -> None:
@@ -52,13 +54,11 @@ async def finish(run: Run, context: CodeContext, state: CodeState) -> None:
     await write_patch(run, context, state)
     if state.last_decision.action is Action.ACCEPT and state.diff:
         match context.request.apply:
-            case Apply.YES:
-                await apply(run, context, state)
-            # Asked whether the fix is right, a person has said that it may be applied.
-            case Apply.ASK if state.last_decision.why is Why.AGREED or await is_agreed(run, state):
-                await apply(run, context, state)
-            case Apply.ASK:
-                state.declined = True
+            case Apply.YES | Apply.ASK as wanted:
+                if may_be_applied(state, wanted) or await is_agreed(run, state):
+                    await apply(run, context, state)
+                else:
+                    state.declined = True
     await end(run, context, state)
 
 
@@ -122,6 +122,7 @@ class _Patch:
     diff: str
     #: The directory that it is to be applied in.
     top: str
+    self_running: tuple[SelfRunning, ...] = ()
 
 
 async def write_patch(run: Run, context: CodeContext, state: CodeState) -> None:
@@ -129,6 +130,7 @@ async def write_patch(run: Run, context: CodeContext, state: CodeState) -> None:
     is_accepted = state.last_decision.action is Action.ACCEPT
     patch = await run.step("settle", partial(_patch, context), state.candidate, is_accepted)
     state.diff, state.patch_root = patch.diff, patch.top
+    state.self_running = patch.self_running
     state.patch = str(context.patch) if patch.diff else None
     state.sandbox = str(context.sandbox.directory)
 
@@ -140,18 +142,31 @@ def _patch(context: CodeContext, candidate: str, is_accepted: bool) -> _Patch:
         sandbox.demand_leaving(candidate)
     diff = sandbox.settle(candidate, context.patch)
     # The file is what is applied; this goes into the journal and the report.
-    return _Patch(context.redact(diff), str(sandbox.top))
+    task = context.request.task
+    # What the user named as the file to write is agreed to by that.
+    agreed = (sandbox.rooted(task.path),) if task else ()
+    return _Patch(context.redact(diff), str(sandbox.top), sandbox.self_runners(candidate, agreed))
+
+
+def may_be_applied(state: CodeState, wanted: Apply) -> bool:
+    """True if the diff need not be asked about; files that run by themselves always are."""
+    if state.self_running and not state.request.allow_self_running:
+        return False
+    # Asked whether the fix is right, a person has said that it may be applied.
+    return wanted is Apply.YES or state.last_decision.why is Why.AGREED
 
 
 async def is_agreed(run: Run, state: CodeState) -> bool:
     """Ask whether the diff shall be applied. Anything but a yes is a no."""
     latest = state.history.latest
-    question = {
+    question: dict[str, Any] = {
         "apply": True,
         "diff": state.diff,
         "files": latest.fix.files if latest.fix else (),
         "confidence": confidence_in(state.history, latest),
     }
+    if state.self_running:
+        question["self_running"] = state.self_running
     answer = await run.ask("ask_apply", question)
     return is_yes(str(answer))
 

@@ -29,6 +29,7 @@ from runtrue.loop import (
     FixPart,
     History,
     Hunk,
+    JudgedBy,
     Mode,
     Notice,
     Reason,
@@ -41,7 +42,7 @@ from runtrue.loop import (
     lineage,
     turned_green,
 )
-from runtrue.sandbox import Isolation, IsolationRecord
+from runtrue.sandbox import Isolation, IsolationRecord, SelfRunning, find_self_running
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,6 +75,8 @@ class VerdictReport:
     vanished: tuple[str, ...] = ()
     #: Only the tests that are to be fixed were run, and failed.
     partial: bool = False
+    #: What the verdict rests on: how far a candidate could forge it.
+    judged_by: JudgedBy | None = None
     output: str = ""
 
 
@@ -166,6 +169,8 @@ class CodeReport:
     patch: str | None = None
     patch_root: str | None = None
     applied: bool = False
+    #: Changed files that run by themselves once they are applied, and what runs them.
+    self_running: tuple[SelfRunning, ...] = ()
     sandbox: str | None = None
     isolation: IsolationRecord | None = None
     seconds: float = 0.0
@@ -187,6 +192,12 @@ class CodeReport:
     error: str | UnsetType | None = UNSET
     interrupted: bool | UnsetType = UNSET
     driven: bool | UnsetType = UNSET
+
+
+def _judged_self_running(request: CodeRequest) -> tuple[SelfRunning, ...]:
+    """Return the files that run by themselves in the change that a gate judges."""
+    found = (find_self_running(file) for file in request.changes or ())
+    return tuple(filter(None, found))
 
 
 def report_of(state: CodeState, status: RunState) -> CodeReport:
@@ -243,6 +254,7 @@ def report_of(state: CodeState, status: RunState) -> CodeReport:
         patch=state.patch or (offer.patch if offer else None),
         patch_root=state.patch_root,
         applied=state.applied,
+        self_running=state.self_running or _judged_self_running(request),
         sandbox=state.sandbox,
         isolation=Isolation(request.isolation).record,
         seconds=round(history.seconds, 3),
@@ -445,5 +457,6 @@ def _verdict(verdict: Verdict) -> VerdictReport:
         known=verdict.known,
         vanished=verdict.vanished,
         partial=verdict.partial,
+        judged_by=verdict.judged_by,
         output=verdict.output,
     )

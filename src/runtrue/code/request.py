@@ -51,7 +51,7 @@ from runtrue.loop import (
     Trigger,
 )
 from runtrue.run_context import RECORD_FORMAT
-from runtrue.sandbox import Isolation, judges_of_command, search_path
+from runtrue.sandbox import Isolation, JudgeSearch, search_path
 
 #: Seconds for a test command that nobody gave a limit to, and what a limit may be.
 TIMEOUT = 120
@@ -132,6 +132,8 @@ class CodeRequest:
     #: What kind of change it is, where that was said, and who waits for the verdict.
     code_type: CodeType | None = None
     stop: Stop | None = None
+    #: Files that run by themselves may be applied without a question.
+    allow_self_running: bool = False
     #: The form in which the steps are recorded.
     record_format: int = RECORD_FORMAT
 
@@ -296,7 +298,8 @@ def _plan(
     autofix = AutofixCommands.of(
         {name: (check.command, check.fix) for name, check in chosen.items()},
         asked=[name for name, check in chosen.items() if check.known is Known.FIX],
-    )
+    ).in_directories({name: check.directory for name, check in chosen.items()})
+    search = JudgeSearch()
     return CodeRequest(
         kind=kind,
         workflow_id=str(uuid.uuid4()),
@@ -308,7 +311,7 @@ def _plan(
         judges=tuple(
             pattern
             for check in chosen.values()
-            for pattern in (*check.judges, *_judges(check, project))
+            for pattern in (*check.judges, *_judges(check, project, search))
         ),
         order=config.fixers.order,
         search=config.fixers.search,
@@ -324,9 +327,9 @@ def _plan(
     )
 
 
-def _judges(check: CheckConfig, project: Path) -> tuple[str, ...]:
+def _judges(check: CheckConfig, project: Path, search: JudgeSearch) -> tuple[str, ...]:
     """Return patterns, from the project's top, for what a check's command is judged by."""
-    patterns = judges_of_command(check.command, project / check.directory)
+    patterns = search.of_command(check.command, project / check.directory)
     inside = "" if check.directory == "." else f"{check.directory.strip('/')}/"
     return tuple(f"{inside}{pattern}" for pattern in patterns)
 

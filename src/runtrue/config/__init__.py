@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 from runtrue._lazy import lazy_exports
 
 if TYPE_CHECKING:
-    from runtrue.config.load import load_config
+    from runtrue.config.grants import grants_of
+    from runtrue.config.load import FoundConfig, find_config, load_config
     from runtrue.config.plans import (
         PlansConfig,
         ProfileConfig,
@@ -41,13 +42,15 @@ if TYPE_CHECKING:
         SecurityConfig,
         StoreKind,
         WorkflowsConfig,
+        is_route,
     )
-    from runtrue.config.user import allowed_addresses, allowed_files
+    from runtrue.config.user import McpLimits, allowed_addresses, allowed_files, mcp_limits
 
 __all__ = lazy_exports(
     __name__,
     {
-        "load": "load_config",
+        "grants": "grants_of",
+        "load": "FoundConfig find_config load_config",
         "plans": (
             "PlansConfig ProfileConfig SandboxKind Seconds Validation ValidationConfig "
             "ValidationKind fill_profile"
@@ -56,8 +59,8 @@ __all__ = lazy_exports(
         "sections": (
             "RUNGS AgentConfig CheckConfig Config EscalationConfig FixersConfig GateConfig "
             "IsolationConfig MemoryConfig ModelConfig RalphConfig SandboxConfig SearchConfig "
-            "SecretsConfig SecurityConfig StoreKind WorkflowsConfig"
+            "SecretsConfig SecurityConfig StoreKind WorkflowsConfig is_route"
         ),
-        "user": "allowed_addresses allowed_files",
+        "user": "McpLimits allowed_addresses allowed_files mcp_limits",
     },
 )

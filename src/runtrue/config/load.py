@@ -2,36 +2,106 @@
 
 from __future__ import annotations
 
+import json
 import os
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
+from runtrue.config.grants import grants_of, raised, without_grants
 from runtrue.config.plans import fill_profile
 from runtrue.config.rules import problems_of
 from runtrue.config.scope import seen_from
 from runtrue.config.sections import Config, SearchConfig
-from runtrue.documents import Pointer, Source, read_data, read_toml
+from runtrue.config.user import users_minimum
+from runtrue.documents import Document, Pointer, Source, read_data, read_toml
 from runtrue.errors import ConfigError, UsageError
 from runtrue.loop import PROFILES, Requirements
+from runtrue.settings_file import subtable
+from runtrue.trust import Agreements, TrustRequest, why_not_own
 
 #: The variable that says how long to search, over the configuration.
 SEARCH_SECONDS = "RUNTRUE_SEARCH_SECONDS"
+#: The variable that names a level of isolation, over the configuration.
+ISOLATION = "RUNTRUE_ISOLATION"
 
 
-def load_config(project: Path, top: Path | None = None) -> Config:
-    """Return the configuration of the project in a directory; defaults where it has none.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundConfig:
+    """The configuration that holds for a project, and what was left out of its file."""
+
+    config: Config
+    #: All that the file says.
+    written: Config
+    #: What the file asks for that needs a person's agreement.
+    request: TrustRequest | None = None
+    #: A person agreed to it, or it asks for nothing.
+    is_trusted: bool = True
+    #: What the user's own demand for isolation undoes, though it is trusted.
+    undone: tuple[str, ...] = ()
+    #: Why files above the project do not count, each in a sentence.
+    passed_over: tuple[str, ...] = ()
+
+
+def load_config(project: Path, top: Path | None = None, origin: Path | None = None) -> Config:
+    """Return the configuration that holds for the project in a directory; else the defaults.
 
     Without one of its own, a project has that of the nearest directory above it, up to the top of
-    its repository, and of the checks there those that run in the project, if there are any.
+    its repository, and of the checks there those that run in the project, if there are any. What
+    needs a person's agreement, and has none, is left out. `origin` is where the files below `top`
+    are from, if those are copies.
     """
+    return find_config(project, top, origin).config
+
+
+def find_config(project: Path, top: Path | None = None, origin: Path | None = None) -> FoundConfig:
+    """Return what `load_config` does, and what it left out of the file."""
+    passed_over: list[str] = []
+    search_seconds = os.environ.get(SEARCH_SECONDS)
+    default = _with_search_time(Config(), search_seconds)
+    found = FoundConfig(config=default, written=default)
     for place in _places_of_config(project, top):
-        if (config := _config_in(place)) is not None:
-            seen = config if place == project else seen_from(config, place, project)
-            return _with_search_time(seen, os.environ.get(SEARCH_SECONDS))
-    return _with_search_time(Config(), os.environ.get(SEARCH_SECONDS))
+        read = _config_in(place)
+        if read is None:
+            continue
+        file, text, config = read
+        # Somebody else may have put it there; in the project itself, the user looks for one.
+        why = why_not_own(file) if place != project and origin is None else None
+        if why is not None:
+            passed_over.append(f"{file} does not count: {why}")
+            continue
+        seen = config if place == project else seen_from(config, place, project)
+        source = origin / file.relative_to(top) if origin is not None and top is not None else file
+        found = _trusted(source, text, _with_search_time(seen, search_seconds))
+        break
+    config, undone = _with_users_isolation(found.config)
+    return replace(found, config=config, undone=undone, passed_over=tuple(passed_over))
+
+
+def _trusted(file: Path, text: str, config: Config) -> FoundConfig:
+    items = grants_of(config)
+    if not items:
+        return FoundConfig(config=config, written=config)
+    request = TrustRequest.of(file, text, items)
+    if Agreements.of_user().covers(request):
+        return FoundConfig(config=config, written=config, request=request)
+    config, written = without_grants(config), config
+    return FoundConfig(config=config, written=written, request=request, is_trusted=False)
+
+
+def _with_users_isolation(config: Config) -> tuple[Config, tuple[str, ...]]:
+    """Raise the isolation to what the user asks for; return what that undoes as well."""
+    own = users_minimum()
+    if own == "process" and config.isolation.minimum == Config().isolation.minimum:
+        # The user accepts less wherever a project does not ask for more.
+        return replace(config, isolation=replace(config.isolation, minimum="process")), ()
+    undone: tuple[str, ...] = ()
+    for level in filter(None, (own, os.environ.get(ISOLATION))):
+        config, more = raised(config, level)
+        undone += more
+    return config, undone
 
 
 def _places_of_config(project: Path, top: Path | None = None) -> list[Path]:
@@ -42,17 +112,25 @@ def _places_of_config(project: Path, top: Path | None = None) -> list[Path]:
     return [place for place in above if place.is_relative_to(top)]
 
 
-def _config_in(directory: Path) -> Config | None:
+def _config_in(directory: Path) -> tuple[Path, str, Config] | None:
+    """Return the file that configures a directory, its text about that, and what it says."""
     own = directory / "runtrue.toml"
     shared = directory / "pyproject.toml"
     # Also when it is something else than a file: then it is a mistake, not an absence.
     if os.path.lexists(own):
-        return _read(own, ())
+        document = read_toml(own)
+        return own, document.text, _read(document, ())
     if not shared.is_file():
         return None
-    tool = read_toml(shared).data.get("tool")
-    has_settings = isinstance(tool, dict) and "runtrue" in tool
-    return _read(shared, ("tool", "runtrue")) if has_settings else None
+    # A broken one is refused as well: it might hold our settings, and going on without them would
+    # be a guess.
+    document = read_toml(shared)
+    settings = subtable(document.data, "tool").get("runtrue")
+    if settings is None:
+        return None
+    # What is not about runtrue may change without anyone being asked again.
+    text = json.dumps(settings, sort_keys=True, default=str)
+    return shared, text, _read(document, ("tool", "runtrue"))
 
 
 def _with_search_time(config: Config, said: str | None) -> Config:
@@ -69,10 +147,8 @@ def _with_search_time(config: Config, said: str | None) -> Config:
     return replace(config, fixers=replace(config.fixers, search=search))
 
 
-def _read(file: Path, prefix: Pointer) -> Config:
-    # A broken pyproject.toml is refused as well: it might hold our settings, and going on without
-    # them would be a guess.
-    source = Source(read_toml(file), ConfigError, prefix)
+def _read(document: Document, prefix: Pointer) -> Config:
+    source = Source(document, ConfigError, prefix)
     return read_data(source, Config, problems=problems_of, fill=_fill)
 
 

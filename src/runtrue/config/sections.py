@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Annotated, Literal
@@ -17,7 +18,14 @@ from runtrue.loop import Known, Limits, Mode, Notification, Policy, Requirements
 LevelName = Literal["process", "landlock", "bubblewrap", "docker", "podman"]
 _PORT = r"(?:[1-5]?\d{1,4}|6[0-4]\d{3}|65[0-4]\d\d|655[0-2]\d|6553[0-5])"
 #: `host:port`; a host may begin with `*.`, and an address of IPv6 is in brackets.
-Route = Annotated[str, Meta(pattern=rf"^(?:[^\s:/@\[\]]+|\[[0-9A-Fa-f:.]+\]):{_PORT}$")]
+_ROUTE = rf"^(?:[^\s:/@\[\]]+|\[[0-9A-Fa-f:.]+\]):{_PORT}$"
+Route = Annotated[str, Meta(pattern=_ROUTE)]
+
+
+def is_route(text: str) -> bool:
+    """Return whether a text names a host and a port, as `[isolation] network` does."""
+    return re.match(_ROUTE, text) is not None
+
 
 #: All rungs of the ladder, cheapest first. `human` is only climbed to when it is asked for.
 RUNGS = ("memory", "tool", "search", "model", "agent", "human")

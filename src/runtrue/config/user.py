@@ -6,11 +6,16 @@ import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated, Literal
+
+from msgspec import Meta
 
 from runtrue.addresses import Allowed, Entry
+from runtrue.config.plans import Seconds
 from runtrue.config.sections import WorkflowsConfig
 from runtrue.documents import KeyProblem, Source, read_data, read_toml
-from runtrue.errors import ConfigError, UsageError
+from runtrue.errors import ConfigError, HostError, UsageError
+from runtrue.trust import users_home
 
 ALLOW_LOOPBACK = "RUNTRUE_ALLOW_LOOPBACK"
 #: Several are separated by commas.
@@ -20,10 +25,36 @@ _WORKFLOWS = WorkflowsConfig()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class UserIsolation:
+    """`[isolation]` in the user's own file."""
+
+    #: Over what any project says, where it is stronger; `process` is for those that say nothing.
+    minimum: Literal["process", "landlock", "bubblewrap"] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class McpLimits:
+    """`[mcp]` in the user's own file: what a server may take of the user's machine and time."""
+
+    #: MiB of one answer.
+    answer: Annotated[int, Meta(ge=1, le=4096)] = 32
+    #: Seconds that a server may take to start and to list its tools.
+    start: Seconds = 60.0
+    #: Seconds that a call may take, the start of its server included.
+    call: Seconds = 120.0
+
+
+_ISOLATION = UserIsolation()
+_MCP = McpLimits()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class UserConfig:
     """The user's own `runtrue.toml`."""
 
     workflows: WorkflowsConfig = _WORKFLOWS
+    isolation: UserIsolation = _ISOLATION
+    mcp: McpLimits = _MCP
 
 
 def allowed_addresses() -> Allowed:
@@ -39,7 +70,7 @@ def allowed_addresses() -> Allowed:
         entries = tuple(Entry.parse(text) for text in listed.split(",") if text.strip())
     except ValueError as error:
         raise UsageError(f"{ALLOW_PRIVATE}: {error}") from None
-    own = _read()
+    own = _read().workflows
     return Allowed(
         loopback=_BOOLEANS.get(loopback, own.allow_loopback),
         entries=entries or tuple(map(Entry.parse, own.allow_private)),
@@ -48,24 +79,31 @@ def allowed_addresses() -> Allowed:
 
 def allowed_files() -> tuple[Path, ...]:
     """Return the files and directories that the user lets the file nodes of workflows reach."""
-    return tuple(Path(text).expanduser() for text in _read().files)
+    return tuple(Path(text).expanduser() for text in _read().workflows.files)
 
 
-def _read() -> WorkflowsConfig:
-    """Read `[workflows]` of `runtrue.toml` in `$RUNTRUE_HOME`, else in `~/.runtrue`.
+def users_minimum() -> str | None:
+    """Return the weakest isolation that the user accepts, if the user's own file says."""
+    return _read().isolation.minimum
+
+
+def mcp_limits() -> McpLimits:
+    """Return what MCP servers may take, from the user's own file."""
+    return _read().mcp
+
+
+def _read() -> UserConfig:
+    """Read `runtrue.toml` in `$RUNTRUE_HOME`, else in `~/.runtrue`.
 
     Not of the nearest `.runtrue`: that one may have come with the project.
     """
     try:
-        named = os.environ.get("RUNTRUE_HOME")
-        home = Path(named).expanduser().absolute() if named else Path.home() / ".runtrue"
-    except RuntimeError:
-        return _WORKFLOWS
-    file = home / "runtrue.toml"
+        file = users_home().absolute() / "runtrue.toml"
+    except HostError:
+        return UserConfig()
     if not os.path.lexists(file):
-        return _WORKFLOWS
-    source = Source(read_toml(file), ConfigError)
-    return read_data(source, UserConfig, problems=_problems).workflows
+        return UserConfig()
+    return read_data(Source(read_toml(file), ConfigError), UserConfig, problems=_problems)
 
 
 def _problems(config: UserConfig) -> Iterator[KeyProblem]:

@@ -10,6 +10,7 @@ from typing import Protocol
 
 from runtrue.escalation.files import ReportFiles
 from runtrue.escalation.report import EscalationDetails
+from runtrue.foreign_text import visible
 from runtrue.loop import Channel
 
 #: What each channel says, where nobody has worded it otherwise.
@@ -72,7 +73,7 @@ class Message:
             "answer": report.answer,
             "path": str(self.files.markdown),
         }
-        values = {name: escape(value) for name, value in values.items()}
+        values = {name: escape(visible(value)) for name, value in values.items()}
         room = limit - len(wording.safe_substitute(values, report=""))
         text = wording.safe_substitute(values, report=escape(report.to_markdown(limit=room)))
         return text if len(text) <= limit else f"{text[: limit - 1]}…"

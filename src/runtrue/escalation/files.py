@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from runtrue.atomic_file import write_atomically
+from runtrue.atomic_file import private_directory, write_atomically
 from runtrue.errors import HostError
 from runtrue.escalation.report import EscalationDetails
 
@@ -25,7 +25,7 @@ def write_report(directory: Path, report: EscalationDetails) -> ReportFiles:
     files = ReportFiles(directory / f"{name}.md", directory / f"{name}.json")
     data = msgspec.json.format(msgspec.json.encode(report.to_dict())) + b"\n"
     try:
-        directory.mkdir(parents=True, exist_ok=True)
+        private_directory(directory)
         write_atomically(files.json, data)
         write_atomically(files.markdown, report.to_markdown().encode())
     except OSError as error:

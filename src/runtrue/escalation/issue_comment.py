@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ from runtrue.atomic_file import write_atomically
 from runtrue.checks import find_program, output_of
 from runtrue.escalation.channel import TEMPLATES, Delivery, Message
 from runtrue.loop import Notification
+from runtrue.sandbox import origin_of
 
 #: GitHub refuses longer ones.
 _LIMIT = 65_000
@@ -92,12 +94,7 @@ class IssueCommentSender:
         if where:
             host, slash, _ = where.rpartition("/")[0].rpartition("/")
             return host if slash else None
-        command = ("git", "remote", "get-url", "origin")
-        try:
-            ended = await process.run(command, cwd=project, env=self._environment, timeout=10)
-        except OSError:
-            return None
-        url = ended.stdout.text.strip() if ended.exit_code == 0 else ""
+        url = await asyncio.to_thread(origin_of, project) or ""
         if "://" in url:
             return urlsplit(url).hostname
         # As in `git@github.com:owner/name.git`.

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from runtrue.escalation.channel import TEMPLATES, Delivery, Message, Sender
 from runtrue.escalation.files import ReportFiles
 from runtrue.escalation.report import EscalationDetails
+from runtrue.foreign_text import visible
 from runtrue.loop import Notice, Notification
 
 
@@ -43,7 +44,7 @@ class _CliSender:
     async def send(self, message: Message) -> Delivery:
         # A terminal takes everything; people do not.
         text = message.text(TEMPLATES["cli"], limit=20_000)
-        sys.stderr.write(f"{text}\n")
+        sys.stderr.write(f"{visible(text)}\n")
         sys.stderr.flush()
         return Delivery(delivered=True, detail="printed on stderr")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from runtrue.foreign_text import visible
 from runtrue.loop import (
     COVERAGE_UNMET,
     SECURITY_ISSUE,
@@ -85,7 +86,7 @@ def few(names: Sequence[str]) -> str:
 
 def code(text: str) -> str:
     """Return a text as code within a line of Markdown, which nothing in it can end."""
-    line = " ".join(text.split())
+    line = visible(" ".join(text.split()))
     line = line if len(line) <= _NAME else f"{line[: _NAME - 1]}…"
     ticks = "`" * (max((len(row) for row in re.findall("`+", line)), default=0) + 1)
     space = " " if len(ticks) > 1 or not line else ""

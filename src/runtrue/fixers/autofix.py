@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from runtrue import process
@@ -55,6 +55,18 @@ class AutofixCommands:
                 if name in asked and command and not fix and tool_of(command) == "ruff"
             },
         )
+
+    def in_directories(self, directories: Mapping[str, str]) -> AutofixCommands:
+        """Return the commands as they run where each check runs, as seen from the project."""
+
+        def moved(commands: Mapping[str, str]) -> dict[str, str]:
+            return {
+                name: command if place == "." else f"cd {shlex.quote(place)} && {command}"
+                for name, command in commands.items()
+                for place in [directories.get(name, ".")]
+            }
+
+        return replace(self, commands=moved(self.commands), unsafe=moved(self.unsafe))
 
 
 async def run_autofix(commands: Iterable[str], workplace: Workplace) -> Proposal:

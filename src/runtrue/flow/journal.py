@@ -22,6 +22,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from runtrue import database
+from runtrue.atomic_file import private_file
 from runtrue.errors import (
     FenceLost,
     FlowChanged,
@@ -70,7 +71,7 @@ class Journal:
     def __init__(self, path: Path) -> None:
         self.path = path
         with self._explained("opened"):
-            path.parent.mkdir(parents=True, exist_ok=True)
+            private_file(path)
             self._db = sqlite3.connect(path, timeout=_PATIENCE, isolation_level=None)
             try:
                 database.use_wal(self._db, patience=_PATIENCE)

@@ -59,7 +59,7 @@ if TYPE_CHECKING:
     )
     from runtrue.loop.evidence import confidence_in, turned_green
     from runtrue.loop.fault import Fault, fault_of_exception, fault_of_status
-    from runtrue.loop.finding import Finding, Location, Mode, Outcome, Verdict
+    from runtrue.loop.finding import Finding, JudgedBy, Location, Mode, Outcome, Verdict
     from runtrue.loop.fingerprint import fingerprint, normalise
     from runtrue.loop.hand_over import EXPIRED, answer_of, take_back
     from runtrue.loop.history import (
@@ -131,7 +131,7 @@ __all__ = lazy_exports(
         ),
         "evidence": "confidence_in turned_green",
         "fault": "Fault fault_of_exception fault_of_status",
-        "finding": "Finding Location Mode Outcome Verdict",
+        "finding": "Finding JudgedBy Location Mode Outcome Verdict",
         "fingerprint": "fingerprint normalise",
         "hand_over": "EXPIRED answer_of take_back",
         "history": (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -19,7 +20,7 @@ from runtrue.loop.history import Attempt, History
 from runtrue.loop.known import drop_known_findings
 from runtrue.loop.policy import Budget
 from runtrue.loop.redact import redacted_verdict
-from runtrue.loop.seams import Adjustable, Anticipating, Check, Trial
+from runtrue.loop.seams import Adjustable, Anticipating, Check, Trial, Workplace
 from runtrue.loop.workshop import RepairState, Workshop
 
 
@@ -176,7 +177,7 @@ class _Round:
         if last is None or baseline is None or baseline.seconds_passed < _WORTHWHILE:
             return None
         failing = _blamed(last)
-        selected = _select(check, failing)
+        selected = select_cases(check, failing, self.workshop.sandbox.workplace())
         blocking = [f for f in last.findings if f.fault is Fault.CANDIDATE]
         if selected is None or len(failing) < len(blocking):
             return None
@@ -258,7 +259,7 @@ class _Round:
 
         What fails again is no chance. What passes may be, or may need the others to fail.
         """
-        selected = _select(check, _blamed(verdict))
+        selected = select_cases(check, _blamed(verdict), self.workshop.sandbox.workplace())
         if selected is None:
             return None
         emit(CheckRepeated(check=check.name))
@@ -293,8 +294,9 @@ class _Round:
 _WORTHWHILE = 1.5
 
 
-def _select(check: Check, cases: frozenset[str]) -> Check | None:
-    return check.select(cases) if cases and isinstance(check, Adjustable) else None
+def select_cases(check: Check, cases: Collection[str], workplace: Workplace) -> Check | None:
+    """Return a check of some of its cases alone; None if they cannot be selected."""
+    return check.select(cases, workplace) if cases and isinstance(check, Adjustable) else None
 
 
 #: What is not run again to see whether it stays: it would take as long, or have another try.

@@ -208,7 +208,7 @@ def _untouchable(sandbox: Sandbox, before: str, after: str, rules: EditRules) ->
     if rules.trusted:
         return ()
     changed = sandbox.changed(before, after)
-    protected = changed if rules.only_tests else sandbox.protected(changed)
+    protected = changed if rules.only_tests else sandbox.protected(changed, (before, after))
     since = rules.new_tests_since
     return tuple(
         file

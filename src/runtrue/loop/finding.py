@@ -26,6 +26,19 @@ class Outcome(StrEnum):
     SKIPPED = "skipped"
 
 
+class JudgedBy(StrEnum):
+    """What a verdict rests on, from what a candidate can forge least to what it can most."""
+
+    #: Written and sealed before the candidate could run, in a session that is watched.
+    SIGNED_REPORT = "signed report"
+    #: A reporter of runtrue in the runner: sealed, in a process that may run the candidate.
+    OWN_REPORTER = "own reporter"
+    #: What the runner prints or leaves, which a candidate can print or write as well.
+    OUTPUT = "output"
+    #: A candidate that ends the process with 0 passes.
+    EXIT_CODE = "exit code"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Location:
     """Where a finding is. `symbol` is the test, function or node it belongs to."""
@@ -100,6 +113,7 @@ class Verdict:
     vanished: tuple[str, ...] = ()
     #: True if the run stopped at a failure, so that cases are missing which it never came to.
     cut_short: bool = False
+    judged_by: JudgedBy | None = None
 
     @property
     def blocks(self) -> bool:

@@ -13,6 +13,7 @@ from functools import partial
 
 from runtrue.flow import Run
 from runtrue.loop.alternatives import Replacement, replaced, replacements
+from runtrue.loop.check_candidate import select_cases
 from runtrue.loop.edit import EditRules, guard_edit
 from runtrue.loop.evidence import turned_green
 from runtrue.loop.finding import Outcome, Verdict
@@ -20,6 +21,7 @@ from runtrue.loop.history import Attempt, Fix, History, Hunk
 from runtrue.loop.lineage import lineage
 from runtrue.loop.policy import Budget
 from runtrue.loop.redact import redacted_verdict
+from runtrue.loop.seams import Check
 from runtrue.loop.workshop import RepairState, Workshop
 
 #: Fixers whose fix is replaced by the smaller one.
@@ -101,12 +103,12 @@ class _Reducing:
         if len(places) < 2:
             return Reduction()
         left = min(Budget.left(self.workshop.policy, self.history).seconds, _MOST_SECONDS)
-        expected = sum(verdict.seconds for verdict in latest.verdicts)
-        # One more run proves what is left.
-        runs = min(_MOST_RUNS, int(left / max(expected, 0.01)) - 1)
+        # One more run, of all checks, proves what is left.
+        left -= sum(verdict.seconds for verdict in latest.verdicts)
+        runs = min(_MOST_RUNS, int(left / max(self._seconds_of_trial(), 0.01)))
         if runs < 2:
             return Reduction()
-        self._until = time.monotonic() + left - expected
+        self._until = time.monotonic() + left
         dropped = await self._droppable(places, old, latest.candidate, runs)
         hunks = tuple(self._hunks(places, old, dropped))
         if not dropped:
@@ -163,17 +165,32 @@ class _Reducing:
     async def _missed(self, candidate: str) -> tuple[str, ...]:
         """Return what the fix turned green and fails without some places: tests, else checks."""
         self.workshop.sandbox.restore(candidate)
-        green = set(turned_green(self.history, self.history.latest))
         missed: list[str] = []
-        for check in self.workshop.checks:
-            before = next((v for v in self.history.baseline if v.check == check.name), None)
-            if before is None or not before.blocks:
-                continue
-            mine = sorted(green & before.cases.keys())
+        for check, tests in self._failing_checks():
             verdict = await check.run(self.workshop.sandbox.workplace())
-            lost = [test for test in mine if verdict.cases.get(test) is not Outcome.PASSED]
+            lost = [test for test in tests if verdict.cases.get(test) is not Outcome.PASSED]
             missed += lost or ([check.name] if verdict.blocks else [])
         return tuple(missed)
+
+    def _failing_checks(self) -> Iterator[tuple[Check, list[str]]]:
+        """Yield the checks that failed before, of the tests that the fix turned green if it can."""
+        green = set(turned_green(self.history, self.history.latest))
+        workplace = self.workshop.sandbox.workplace()
+        for check in self.workshop.checks:
+            before = next((v for v in self.history.baseline if v.check == check.name), None)
+            if before is not None and before.blocks:
+                tests = sorted(green & before.cases.keys())
+                yield select_cases(check, tests, workplace) or check, tests
+
+    def _seconds_of_trial(self) -> float:
+        """Return how long the checks of one trial are likely to take."""
+        whole = {check.name: check for check in self.workshop.checks}
+        seconds = 0.0
+        for check, _ in self._failing_checks():
+            if last := self.history.latest.verdict(check.name):
+                is_part = check is not whole[check.name]
+                seconds += last.seconds - (last.seconds_passed if is_part else 0.0)
+        return seconds
 
     async def _proof(self, candidate: str) -> tuple[Verdict, ...] | None:
         """Return what all checks say of a smaller fix; None if it is worse than the whole one."""

@@ -44,8 +44,8 @@ class Check(Protocol):
 class Adjustable(Protocol):
     """A check of named cases that can be run for some of them, and with other limits."""
 
-    def select(self, cases: Iterable[str]) -> Check | None:
-        """The same check for some of its cases alone; None if they cannot be selected."""
+    def select(self, cases: Iterable[str], workplace: Workplace) -> Check | None:
+        """The same check for some of its cases alone; None if they cannot be selected there."""
         ...
 
     def limited_by(self, baseline: Verdict) -> Check:
@@ -290,8 +290,13 @@ class Sandbox(Protocol):
         """Return how many lines were added and removed between two candidates."""
         ...
 
-    def protected(self, files: tuple[str, ...]) -> tuple[str, ...]:
-        """Return the judges among `files`: tests and the configuration of checks."""
+    def protected(
+        self, files: tuple[str, ...], between: tuple[str, str] | None = None
+    ) -> tuple[str, ...]:
+        """Return the judges among `files`: tests and the configuration of checks.
+
+        Where only a part of a file judges, it counts if that differs `between` two candidates.
+        """
         ...
 
     def content_hash(self, file: str, candidate: str) -> str | None:

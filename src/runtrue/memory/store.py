@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Self, TypeVar
 
 from runtrue import database
+from runtrue.atomic_file import private_file
 from runtrue.memory.migrations import MIGRATIONS
 
 T = TypeVar("T")
@@ -58,7 +59,7 @@ class Store:
 
     def _opened(self) -> sqlite3.Connection:
         if self._db is None:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
+            private_file(self.path)
             db = sqlite3.connect(
                 self.path, timeout=_PATIENCE, isolation_level=None, check_same_thread=False
             )

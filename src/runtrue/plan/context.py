@@ -14,7 +14,7 @@ from runtrue.plan.plan import PlanRequest
 from runtrue.plan.progress import Chapter, Progress, Proposed
 from runtrue.plan.states import Happening
 from runtrue.run_context import RunContext, redactor_of
-from runtrue.sandbox import GitSandbox, Isolation, UsersTree
+from runtrue.sandbox import GitSandbox, Isolation, SelfRunning, UsersTree
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +69,7 @@ class PlanRun(RepairState):
     diff: str = ""
     patch: str | None = None
     patch_root: str | None = None
+    self_running: tuple[SelfRunning, ...] = ()
     fix_diffs: FixDiffs | None = None
     #: The directory of the sandbox, as long as there is one.
     sandbox: str | None = None

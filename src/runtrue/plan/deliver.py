@@ -6,6 +6,7 @@ import time
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
+from typing import Any
 
 from runtrue.errors import SandboxError
 from runtrue.flow import Run, emit
@@ -22,11 +23,11 @@ from runtrue.loop import (
 from runtrue.plan.answers import answer_text
 from runtrue.plan.context import FixDiffs, PlanContext, PlanRun
 from runtrue.plan.events import ApplyRefused, ApplyRenewed, PlanApplied
+from runtrue.plan.fix_history import fix_diffs, tried_fixes
 from runtrue.plan.next_step import approved_deletes, is_proved, rooted, whole
 from runtrue.plan.progress import EDITED
-from runtrue.plan.report import fix_diffs, tried_fixes
 from runtrue.plan.states import Happening
-from runtrue.sandbox import RefusedFiles
+from runtrue.sandbox import RefusedFiles, SelfRunning
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +52,7 @@ class Settled:
     #: Files, and how much, that only somebody who edited the sandbox can have changed.
     outside: tuple[str, ...] = ()
     more: str | None = None
+    self_running: tuple[SelfRunning, ...] = ()
 
 
 async def deliver(run: Run, context: PlanContext, plan: PlanRun) -> bool:
@@ -68,7 +70,8 @@ async def deliver(run: Run, context: PlanContext, plan: PlanRun) -> bool:
     if outcome is Settlement.FAILED:
         return True
     # The user's `apply` still holds where the plan was validated once more for it.
-    is_offered = not plan.applying and not context.request.profile.auto_apply
+    auto = context.request.profile.auto_apply and not plan.self_running
+    is_offered = not plan.applying and not auto
     plan.applying = False
     while True:
         if is_offered and not await is_to_be_applied(run, plan):
@@ -105,7 +108,7 @@ async def settle(run: Run, context: PlanContext, plan: PlanRun) -> Settlement:
     inputs = SettleInputs(plan.candidate, tried_fixes(plan), plan.base, bounds)
     settled = await run.step("settle", partial(_settle, context), inputs)
     plan.diff, plan.patch_root, plan.patch = settled.diff, settled.top, settled.patch
-    plan.fix_diffs = settled.fixes
+    plan.fix_diffs, plan.self_running = settled.fixes, settled.self_running
     if progress.pending is not None or not is_proved(plan):
         plan.advance(Happening.FAILED)
         return Settlement.FAILED
@@ -135,6 +138,7 @@ def _settle(context: PlanContext, inputs: SettleInputs) -> Settled:
         patch=patch,
         outside=readable(violation.outside),
         more=violation.excess,
+        self_running=sandbox.self_runners(candidate, inputs.bounds.paths or ()),
     )
 
 
@@ -171,7 +175,13 @@ def _edited(context: PlanContext, candidate: str) -> str:
 
 async def is_to_be_applied(run: Run, plan: PlanRun) -> bool:
     """Wait for `apply`; False if the plan is to be validated once more as it is now."""
-    question = {"offer": True, "diff": plan.diff, "refused": plan.progress.refused}
+    question: dict[str, Any] = {
+        "offer": True,
+        "diff": plan.diff,
+        "refused": plan.progress.refused,
+    }
+    if plan.self_running:
+        question["self_running"] = plan.self_running
     answer = await run.ask("offer", question)
     if isinstance(answer, dict) and "candidate" in answer:
         plan.candidate = answer["candidate"]

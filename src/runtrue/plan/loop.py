@@ -17,10 +17,10 @@ from runtrue.plan.context import PlanContext, PlanRun
 from runtrue.plan.deliver import deliver
 from runtrue.plan.execute_step import execute_step
 from runtrue.plan.learn import learn
+from runtrue.plan.make_report import report_of
 from runtrue.plan.next_step import Next, pick_next
 from runtrue.plan.orchestrator import FixThenRevalidateOrchestrator, Validated
 from runtrue.plan.plan import KIND, PlanRequest
-from runtrue.plan.report import report_of
 from runtrue.plan.states import Happening, PlanState
 from runtrue.plan.strategists import strategist_of
 from runtrue.plan.strategize import make_strategy

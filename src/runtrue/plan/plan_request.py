@@ -27,7 +27,7 @@ from runtrue.plan.plan import PlanRequest
 from runtrue.plan.plan_file import PlanFile, load_plan_file
 from runtrue.plan.strategy import Strategy
 from runtrue.plan.validation import judges_of, settled
-from runtrue.sandbox import Isolation, repository_of
+from runtrue.sandbox import Isolation, JudgeSearch, repository_of
 
 _SUFFIXES = (".yaml", ".yml", ".json")
 #: What tells that a configured check is of a kind, apart from a framework that runs tests.
@@ -72,7 +72,10 @@ def plan_use(
         configured = replace(configured, answer_within=None)
     used = _limited(own, file, configured)
     validations = _validations(project, config, file)
-    autofix = AutofixCommands.of({each.name: (each.command, each.fix) for each in validations})
+    commands = {each.name: (each.command, each.fix) for each in validations}
+    directories = {each.name: each.directory for each in validations}
+    autofix = AutofixCommands.of(commands).in_directories(directories)
+    search = JudgeSearch()
     return PlanRequest(
         project=str(project),
         instruction=file.instruction,
@@ -93,7 +96,9 @@ def plan_use(
         model=model,
         autofix=autofix.commands,
         safe=autofix.safe,
-        judges=tuple(pattern for each in validations for pattern in judges_of(each, project)),
+        judges=tuple(
+            pattern for each in validations for pattern in judges_of(each, project, search)
+        ),
         pass_environment=config.sandbox.env,
         limits=config.policy,
     )

@@ -15,16 +15,11 @@ from runtrue.flow import Journal, Question, RunRow, RunState, replay
 from runtrue.home import Home
 from runtrue.loop import EXPIRED, PERSON, Why, guard_edit
 from runtrue.plan.context import PlanContext, PlanRun
+from runtrue.plan.fix_history import fix_diffs, tried_fixes
 from runtrue.plan.loop import prepare_plan, request_of
+from runtrue.plan.make_report import report_of
 from runtrue.plan.progress import StepState
-from runtrue.plan.report import (
-    PlanReport,
-    StepReport,
-    fix_diffs,
-    recorded_report,
-    report_of,
-    tried_fixes,
-)
+from runtrue.plan.report import PlanReport, StepReport, recorded_report
 from runtrue.plan.states import Phase, PlanState
 
 

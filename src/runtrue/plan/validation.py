@@ -20,7 +20,7 @@ from runtrue.loop import (
 from runtrue.plan.plan import PlanRequest, Validation, ValidationKind
 from runtrue.plan.validation_callable import CallableCheck
 from runtrue.plan.validation_gates import CoverageCheck, SecurityCheck, command_check
-from runtrue.sandbox import TreeSandbox, UsersTree, judges_of_command
+from runtrue.sandbox import JudgeSearch, TreeSandbox, UsersTree
 
 #: What a project has of its own, by the tool; all other checks that it has run tests.
 _KINDS = {"ruff": ValidationKind.LINT, "mypy": ValidationKind.TYPES}
@@ -90,14 +90,14 @@ def settled(validation: Validation, project: Path) -> Validation:
     return validation
 
 
-def judges_of(validation: Validation, project: Path) -> tuple[str, ...]:
+def judges_of(validation: Validation, project: Path, search: JudgeSearch) -> tuple[str, ...]:
     """Patterns for the project's files that a validation judges by, which no fixer may change."""
     module, is_own, _ = (validation.callable or "").partition(":")
     path = module.replace(".", "/")
     ends = (".py", "/__init__.py") if is_own else ()
     return (
         *validation.judges,
-        *judges_of_command(validation.command or "", project),
+        *search.of_command(validation.command or "", project),
         *(f"{place}{path}{end}" for place in ("", "*/") for end in ends),
     )
 

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     )
     from runtrue.planner.flow import (
         create_planner_flow,
+        is_dry_run,
         prepare_task,
         save_task,
         start_task,
@@ -42,7 +43,7 @@ __all__ = lazy_exports(
             "AttemptFinished FindingSummary FixProposed FixRejected FoundExisting "
             "InvalidWorkflowMade MemoryTrouble PlanningStarted WorkflowEvent WorkflowMade"
         ),
-        "flow": "create_planner_flow prepare_task save_task start_task",
+        "flow": "create_planner_flow is_dry_run prepare_task save_task start_task",
         "report": "MissingInput TaskReport report_of",
         "seams": "Doubt",
     },

@@ -15,6 +15,7 @@ from typing import Any, Final
 import msgspec
 
 from runtrue.errors import UsageError
+from runtrue.planner.asked_for import left_out
 from runtrue.planner.findings import Object, as_object, as_template, references_in
 from runtrue.workflow import Registry, TemplateSyntaxError, compile_template
 
@@ -82,12 +83,16 @@ def change_as_data(change: WorkflowChange) -> dict[str, Any]:
 
 
 def violations(
-    before: Object, after: Object, registry: Registry, done: Collection[str] = ()
+    before: Object,
+    after: Object,
+    registry: Registry,
+    done: Collection[str] = (),
+    task: str = "",
 ) -> tuple[str, ...]:
     """Return a sentence for each thing that a runtime fix may not do and `after` does.
 
     Of the nodes in `done`, whose side effects have happened, only the reading of the answer may
-    change.
+    change. What the task names stays what is asked for: this very user, this id.
     """
     found = []
     for place, old, new in _differences(before, after):
@@ -97,6 +102,10 @@ def violations(
         found.extend(
             f"node {name!r} {violation}"
             for violation in _param_violations(type_, old, new, registry)
+        )
+        found.extend(
+            f"node {name!r} would leave out {lost!r}, which the task names"
+            for lost in left_out(type_, old, new, registry, task)
         )
         if name in done and _sends_otherwise(type_, old, new, registry):
             found.append(

@@ -38,6 +38,10 @@ class PlannerContext:
     calls: Calls = field(default_factory=Calls)
     run_id: str = ""
     seconds: float = RUN_SECONDS
+    #: All effects are agreed to beforehand.
+    agrees: bool = False
+    #: The workflow is planned and not run.
+    dry_run: bool = False
     #: The generator, if not the one that the environment and the configuration name.
     given: WorkflowGenerator | None = None
 
@@ -45,6 +49,11 @@ class PlannerContext:
     def here(cls) -> PlannerContext:
         """Use what is configured for the current directory."""
         return cls(Registry(Home.find(Path.cwd()), Path.cwd()))
+
+    @property
+    def guards_effects(self) -> bool:
+        """False for a generator that a caller brought along to a run in memory: it is their own."""
+        return self.given is None or bool(self.run_id)
 
     @cached_property
     def memory(self) -> Memory:

@@ -10,7 +10,8 @@
                                         └─ runtime_fix ─ runtime_validation ◀─ metadata
                                                             │ default ▶ parameter_preparation
 
-Every way that leads nowhere ends at the result, which says why.
+Every way that leads nowhere ends at the result, which says why. What runs a workflow asks for its
+effects first where the task does not name them: it goes to `agreement`, and from there back.
 """
 
 from __future__ import annotations
@@ -49,6 +50,7 @@ def create_planner_flow(context: PlannerContext | None = None) -> Flow:
     runtime_validation = nodes.RuntimeValidationNode(context, "runtime_validation")
     preparation = nodes.ParameterPreparationNode(context, "parameter_preparation")
     run = nodes.WorkflowRunNode(context, "workflow_run")
+    agreement = nodes.AgreementNode(context, "agreement")
     result = nodes.ResultPreparationNode(context, "result_preparation")
 
     discovery - "found_existing" >> mapping
@@ -67,6 +69,13 @@ def create_planner_flow(context: PlannerContext | None = None) -> Flow:
     runtime_validation >> preparation
     preparation >> result
     preparation - "run" >> run >> result
+    runtime_validation - "planned" >> result
+    for asking in (runtime_validation, run):
+        asking - "agree" >> agreement
+    run - "failed_runtime" >> result
+    agreement - "validate" >> runtime_validation
+    agreement - "run" >> run
+    agreement - "declined" >> result
     return Flow(discovery)
 
 
@@ -82,6 +91,10 @@ class TaskRequest:
     #: The name to save the workflow under, and whether it may replace one of that name.
     save: str | None = None
     replace: bool = False
+    #: All effects are agreed to beforehand.
+    agrees: bool = False
+    #: The workflow is planned and not run.
+    dry_run: bool = False
 
 
 def start_task(
@@ -91,10 +104,13 @@ def start_task(
     *,
     save: str | None = None,
     replace: bool = False,
+    agrees: bool = False,
+    dry_run: bool = False,
 ) -> str:
     """Record a new run for a task, and return its id.
 
-    Its workflow is saved under the name `save`, also if another process finishes the run.
+    Its workflow is saved under the name `save`, also if another process finishes the run. With
+    `agrees`, nobody is asked for its effects; a `dry_run` plans and calls nothing.
     """
     task = task.strip()
     if not task:
@@ -104,16 +120,28 @@ def start_task(
             f"the task has {len(task)} characters, and at most {LONGEST_TASK} are read: put long "
             "material into a file and name that"
         )
-    request = TaskRequest(task=task, directory=str(directory), save=save, replace=replace)
+    request = TaskRequest(
+        task=task,
+        directory=str(directory),
+        save=save,
+        replace=replace,
+        agrees=agrees,
+        dry_run=dry_run,
+    )
     line = " ".join(task.split())
     title = line if len(line) <= _SHOWN_TITLE else f"{line[: _SHOWN_TITLE - 1]}…"
     return journal.create(KIND, title, msgspec.to_builtins(request))
 
 
+def is_dry_run(run: RunRow) -> bool:
+    """True if a run only plans."""
+    return msgspec.convert(run.input, TaskRequest).dry_run
+
+
 def save_task(run: RunRow, home: Home, report: TaskReport) -> str | None:
     """Save the generated workflow under the name that was asked for, and return that name."""
     request = msgspec.convert(run.input, TaskRequest)
-    is_new = report.status == RunState.PASSED and not report.found
+    is_new = report.status == RunState.PASSED and not report.found and not report.dry_run
     if request.save is None or not is_new or report.workflow is None:
         return None
     WorkflowStore(home).save(request.save, report.workflow, replace=request.replace)
@@ -132,6 +160,8 @@ def prepare_task(
         Registry(home, Path(request.directory)),
         calls=Calls.of(events, force=force),
         run_id=run.id,
+        agrees=request.agrees,
+        dry_run=request.dry_run,
     )
 
     flow = create_planner_flow(context)
@@ -141,6 +171,6 @@ def prepare_task(
         await flow.walk(recorded, shared)
         success = shared["planner_output"]["success"]
         status = RunState.PASSED if success else RunState.FAILED
-        return status, report_of(run, shared, status)
+        return status, report_of(run, shared, status, dry_run=request.dry_run)
 
     return Segment(work, state=shared)

@@ -15,7 +15,7 @@ from runtrue.models import Usage
 from runtrue.planner.context import Shared
 from runtrue.planner.seams import Doubt
 from runtrue.sandbox import IsolationRecord
-from runtrue.workflow import redact_by_name
+from runtrue.workflow import EffectReport, redact_by_name
 
 KIND = "do"
 
@@ -100,6 +100,10 @@ class TaskReport:
     silent_servers: tuple[str, ...] = ()
     generation_attempts: int = 0
     runtime_attempts: int = 0
+    #: What the workflow does outside of its run, and who agreed to it.
+    effects: tuple[EffectReport, ...] = ()
+    #: It was planned and not run.
+    dry_run: bool = False
     #: The nodes whose side effects have happened.
     done: tuple[str, ...] = ()
     result: Any = None
@@ -115,7 +119,9 @@ class TaskReport:
     driven: bool | UnsetType = UNSET
 
 
-def report_of(run: RunRow, shared: Shared, status: RunState) -> TaskReport:
+def report_of(
+    run: RunRow, shared: Shared, status: RunState, *, dry_run: bool = False
+) -> TaskReport:
     """Return the report of a run from its shared store, finished or not."""
     history: History = shared.get("history", History())
     output = shared.get("planner_output", {})
@@ -141,6 +147,8 @@ def report_of(run: RunRow, shared: Shared, status: RunState) -> TaskReport:
         silent_servers=tuple(shared.get("silent_servers", ())),
         generation_attempts=shared.get("generation_attempts", 0),
         runtime_attempts=shared.get("runtime_attempts", 0),
+        effects=tuple(shared.get("effects", ())),
+        dry_run=dry_run,
         done=tuple(shared.get("done", ())),
         result=output.get("result"),
         cost=ModelCost.of(shared.get("usage", ())),

@@ -28,6 +28,8 @@ class WorkflowChoice:
 
     workflow: str | None
     reason: str = ""
+    #: A model chose it.
+    by_model: bool = False
     usage: Usage | None = None
 
 

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from runtrue.sandbox.apply_rules import RefusedFiles, is_git, leads_outside
     from runtrue.sandbox.base import TreeSandbox
     from runtrue.sandbox.environment import allowed, search_path, secret_variables
+    from runtrue.sandbox.git_command import ForeignRepository, run_git
     from runtrue.sandbox.isolation import (
         Isolation,
         IsolationRecord,
@@ -17,19 +18,24 @@ if TYPE_CHECKING:
         git_paths,
         missing,
         unavailable,
+        weaknesses,
     )
-    from runtrue.sandbox.judges import is_judge, is_test, judges_of_command
+    from runtrue.sandbox.judges import JudgeSearch, is_judge, is_test
     from runtrue.sandbox.none import UsersTree
     from runtrue.sandbox.repository import (
+        ask_staged,
         can_be_worktree,
         changes_since,
         content_at,
+        export_tree,
         fork_point,
         head_of,
+        origin_of,
         repository_of,
         resolve,
     )
     from runtrue.sandbox.sandbox import GitSandbox
+    from runtrue.sandbox.self_runners import SelfRunning, find_self_running
 
 __all__ = lazy_exports(
     __name__,
@@ -37,12 +43,15 @@ __all__ = lazy_exports(
         "apply_rules": "RefusedFiles is_git leads_outside",
         "base": "TreeSandbox",
         "environment": "allowed search_path secret_variables",
-        "isolation": "Isolation IsolationRecord Level git_paths missing unavailable",
-        "judges": "is_judge is_test judges_of_command",
+        "git_command": "ForeignRepository run_git",
+        "isolation": "Isolation IsolationRecord Level git_paths missing unavailable weaknesses",
+        "judges": "JudgeSearch is_judge is_test",
         "none": "UsersTree",
         "repository": (
-            "can_be_worktree changes_since content_at fork_point head_of repository_of resolve"
+            "ask_staged can_be_worktree changes_since content_at export_tree fork_point head_of "
+            "origin_of repository_of resolve"
         ),
         "sandbox": "GitSandbox",
+        "self_runners": "SelfRunning find_self_running",
     },
 )

@@ -10,11 +10,13 @@ import stat
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 from runtrue.errors import SandboxError
+from runtrue.foreign_text import visible_name
 from runtrue.loop import Fault, Finding, Location
 from runtrue.sandbox.git import Tree
+from runtrue.sandbox.git_programs import GitPrograms, repositories_made
 
 FILE, PROGRAM, LINK, REPOSITORY = 0o100644, 0o100755, 0o120000, 0o160000
 #: MiB of a file that somebody wrote.
@@ -23,6 +25,10 @@ LARGEST = 100
 _LINKS = 40
 
 _GITS_OWN = "is one of git's own files, which run programs"
+_NO_PROGRAMS = GitPrograms()
+#: Files that git obeys, and their short names on NTFS.
+_MODULES = (".gitmodules", *(f"gitmod~{n}" for n in range(1, 5)))
+_ATTRIBUTES = (".gitattributes", *(f"gitatt~{n}" for n in range(1, 5)))
 
 #: What HFS+ does not see in names, so that `.g\u200cit` is `.git` there.
 _UNSEEN = frozenset(
@@ -64,7 +70,7 @@ class Violation:
     @property
     def finding(self) -> Finding:
         """The violation as a finding of the source `apply`."""
-        name = shown(self.file)
+        name = visible_name(self.file)
         return Finding(
             source="apply",
             category="refused_file",
@@ -125,20 +131,40 @@ def candidate_violations(
                 names=names,
             )
         )
-    found = violations(changed, files=entries, links=links, hooks=_hooks(users))
-    return (*found, *others)
+    programs = GitPrograms.of(users.directory)
+    found = violations(changed, files=entries, links=links, programs=programs)
+    written = {path: sha for path, (_, mode, sha) in changes.items() if mode is not None}
+    return (
+        *found,
+        *others,
+        *_repository_violations(written, entries, users.directory),
+        *_attribute_violations(users, base, written, programs),
+    )
 
 
-def _hooks(users: Tree) -> str | None:
-    """Return the directory of git's hooks from the top, if the user's tree contains it."""
-    try:
-        # Not by way of the settings that keep hooks from being run.
-        place = users.git("config", "--local", "--get", "--type=path", "core.hooksPath").strip()
-    except SandboxError:
-        return None  # it is not set
-    path = os.path.normpath(users.directory / place)
-    inside = os.path.relpath(path, users.directory)
-    return None if inside.startswith("..") or inside == "." else PurePosixPath(inside).as_posix()
+def _repository_violations(
+    written: Iterable[str], entries: Iterable[str], top: Path
+) -> Iterator[Violation]:
+    for file, directory in repositories_made(written, entries, top).items():
+        name = visible_name(directory)
+        message = f"is part of a repository, {name}, whose settings git would obey"
+        yield Violation(file=file, kind="repository", message=message)
+
+
+def _attribute_violations(
+    users: Tree, base: str, written: Mapping[str, str], programs: GitPrograms
+) -> Iterator[Violation]:
+    changed = [file for file in written if _is_named(file, *_ATTRIBUTES)]
+    before = users.entries(base) if changed else {}
+    macros = users.blob(written[top]) if (top := _ATTRIBUTES[0]) in changed else ""
+    if not macros and top in before:
+        macros = users.blob(before[top][1])
+    for file in changed:
+        old = users.blob(before[file][1]) if file in before else ""
+        if driver := programs.new_driver(old, users.blob(written[file]), macros):
+            name = visible_name(driver)
+            message = f"names {name}, for which your git is configured to run a program"
+            yield Violation(file=file, kind="attributes", message=message)
 
 
 def violations(
@@ -146,13 +172,13 @@ def violations(
     *,
     files: Iterable[str] = (),
     links: Mapping[str, str] | None = None,
-    hooks: str | None = None,
+    programs: GitPrograms = _NO_PROGRAMS,
     windows: bool = os.name == "nt",
 ) -> tuple[Violation, ...]:
     """Return what must not be applied of a candidate's changes.
 
-    `files` are all files of the candidate, `links` the targets of those that are links, and `hooks`
-    is the directory of git's hooks, if the user's tree contains it.
+    `files` are all files of the candidate, `links` the targets of those that are links, and
+    `programs` what the user's git runs.
     """
     changes = tuple(changes)
     new = {change.path for change in changes if change.before is None and change.mode is not None}
@@ -161,21 +187,13 @@ def violations(
     for change in changes:
         why = (
             _name_problem(change, windows=windows)
-            or _kind_problem(change, hooks)
+            or _kind_problem(change, programs)
             or _link_problem(change, links or {})
             or clashes.get(change.path)
         )
         if why:
             found.append(Violation(file=change.path, kind=why[0], message=why[1]))
     return tuple(found)
-
-
-def shown(name: str) -> str:
-    """Return a name with everything escaped that cannot be printed."""
-    return "".join(
-        char if char.isprintable() and char not in _TURNING | _UNSEEN else ascii(char)[1:-1]
-        for char in name
-    )
 
 
 def leads_outside(path: str) -> bool:
@@ -187,14 +205,15 @@ def leads_outside(path: str) -> bool:
 
 def is_git(path: str) -> bool:
     """Return whether a path leads into `.git`, on any system and however it is spelled."""
-    return any(_is_git(part) for part in path.replace("\\", "/").split("/"))
+    return any(_is_named(part, ".git", "git~1") for part in path.replace("\\", "/").split("/"))
 
 
-def _is_git(part: str) -> bool:
+def _is_named(path: str, *names: str) -> bool:
+    """Return whether the last part of a path is one of some names, on any system."""
+    part = path.rpartition("/")[2]
     seen = "".join(char for char in part if char not in _UNSEEN).casefold()
     # NTFS drops dots and blanks at the end, has streams behind a colon, and short names.
-    plain = seen.partition(":")[0].rstrip(". ")
-    return plain in (".git", "git~1")
+    return seen.partition(":")[0].rstrip(". ") in names
 
 
 def _name_problem(change: ChangedFile, *, windows: bool) -> tuple[str, str] | None:
@@ -223,14 +242,14 @@ def _is_reserved(part: str) -> bool:
     )
 
 
-def _kind_problem(change: ChangedFile, hooks: str | None) -> tuple[str, str] | None:
-    if hooks and PurePosixPath(change.path).is_relative_to(hooks) and change.mode is not None:
-        return "hook", "is a hook that git would run, with all that you may do"
+def _kind_problem(change: ChangedFile, programs: GitPrograms) -> tuple[str, str] | None:
     if change.mode is None:
         return None
+    if problem := programs.problem(change.path):
+        return problem
     if change.mode == REPOSITORY:
         return "submodule", "is a repository of its own, which may be anybody's"
-    if change.path.rpartition("/")[2].casefold() == ".gitmodules":
+    if _is_named(change.path, *_MODULES):
         return "submodule", "names repositories that git would fetch and run"
     if change.mode not in (FILE, PROGRAM, LINK):
         return "special", "is neither a file nor a link"
@@ -240,7 +259,7 @@ def _kind_problem(change: ChangedFile, hooks: str | None) -> tuple[str, str] | N
         if change.seen & (stat.S_ISUID | stat.S_ISGID):
             return "setuid", "would run with the rights of its owner, no matter who runs it"
         if change.names > 1 and stat.S_ISREG(change.seen):
-            return "hard_link", "has other names, which may lie leads_outside of the project"
+            return "hard_link", "has other names, which may lie outside of the project"
     if change.size > LARGEST * 1024 * 1024:
         size = change.size / 1024 / 1024
         return "size", f"has {size:.0f} MiB, where {LARGEST} are the most that is applied"
@@ -250,7 +269,7 @@ def _kind_problem(change: ChangedFile, hooks: str | None) -> tuple[str, str] | N
 def _link_problem(change: ChangedFile, links: Mapping[str, str]) -> tuple[str, str] | None:
     if change.mode != LINK:
         return None
-    target = shown(change.target)
+    target = visible_name(change.target)
     place = _resolve(change.path, {**links, change.path: change.target})
     if place is None:
         return "link", f"is a link that leads out of the project: {target}"
@@ -298,7 +317,7 @@ def _clashes(new: set[str], files: Iterable[str]) -> dict[str, tuple[str, str]]:
     for path in new:
         for name in _prefixes(path):
             if others := spellings[_folded(name)] - {name}:
-                other = shown(min(others))
+                other = visible_name(min(others))
                 why = f"is the same file as {other} where case, or Unicode's forms, do not count"
                 found[path] = ("collision", why)
                 break

@@ -8,10 +8,12 @@ import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 import msgspec
 
+from runtrue.atomic_file import private_file
 from runtrue.confinement import Confinement
 from runtrue.errors import SandboxError
 from runtrue.loop import Workplace
@@ -24,9 +26,13 @@ from runtrue.sandbox.environment import (
     search_path,
 )
 from runtrue.sandbox.extras import Extras
-from runtrue.sandbox.git import Tree, mark_of, remove, run_git
+from runtrue.sandbox.git import Tree, mark_of, remove
 from runtrue.sandbox.isolation import Isolation
+from runtrue.sandbox.judged_parts import is_mixed, judges_differ, lost_tests
 from runtrue.sandbox.judges import is_judge, is_test
+from runtrue.sandbox.self_runners import SelfRunning, find_self_running
+from runtrue.sandbox.shadow import installed_modules, shadows
+from runtrue.sandbox.store import make_store
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -145,13 +151,33 @@ class TreeSandbox(ABC):
         """Return how many lines were added and removed between two candidates."""
         return self._tree.count_lines(old, new)
 
-    def protected(self, files: tuple[str, ...]) -> tuple[str, ...]:
-        """Return those of `files` that judge the candidate."""
+    def protected(
+        self, files: tuple[str, ...], between: tuple[str, str] | None = None
+    ) -> tuple[str, ...]:
+        """Return those of `files` that judge the candidate.
+
+        Of files in which only a part judges, those in which that part differs `between` two
+        candidates; new modules that hide an installed one are among the judges.
+        """
         # The patterns are relative to the project, the files to the root.
         inside = self._project.relative_to(self._info.top).as_posix()
         prefix = "" if inside == "." else f"{glob.escape(inside)}/"
         patterns = [os.path.normpath(f"{prefix}{pattern}") for pattern in self._judges]
-        return tuple(file for file in files if is_judge(file, patterns))
+        judges = {file for file in files if is_judge(file, patterns)}
+        if any(file.endswith((".py", ".so", ".pyc", ".pyi")) for file in files):
+            known, installed = frozenset(self._tree.files(self.base)), self._installed
+            judges |= {file for file in files if shadows(file, known, installed)}
+        if between is not None:
+            versions = {file: [self.read(file, one) for one in between] for file in files}
+            free = {file for file in judges if is_mixed(file)}
+            judges -= {file for file in free if not judges_differ(file, *versions[file])}
+            judges |= {file for file in files if lost_tests(file, *versions[file])}
+        return tuple(file for file in files if file in judges)
+
+    @cached_property
+    def _installed(self) -> frozenset[str]:
+        own = own_environment(self._project)
+        return installed_modules([own] if own else [])
 
     def rooted(self, file: str) -> str:
         """Return the path from the root of a file of the project."""
@@ -207,12 +233,26 @@ class TreeSandbox(ABC):
         self.restore(candidate)
         diff = self.diff(candidate)
         if diff:
-            patch.parent.mkdir(parents=True, exist_ok=True)
+            private_file(patch)
             patch.write_text(diff, encoding="utf-8", errors="surrogateescape")
         return diff.encode("utf-8", "replace").decode()
 
     def demand_leaving(self, candidate: str) -> None:  # noqa: B027 - a tree of the user's is out
         """Raise RefusedFiles, with a finding for each, for files that must not be applied."""
+
+    def self_running(self, candidate: str, agreed: tuple[str, ...] = ()) -> tuple[SelfRunning, ...]:
+        """Return the files that a candidate changes and that run by themselves once applied.
+
+        Those in `agreed` are what the user has named to be changed.
+        """
+
+        def found(file: str) -> SelfRunning | None:
+            return find_self_running(
+                file, lambda: (self.original(file), self.read(file, candidate))
+            )
+
+        changed = self.changed(self.base, candidate)
+        return tuple(filter(None, (found(file) for file in changed if file not in agreed)))
 
     def diff(self, candidate: str) -> str:
         """Return the patch from the user's files to a candidate."""
@@ -236,7 +276,11 @@ class TreeSandbox(ABC):
             write=(self.directory, self._scratch, *map(Path, self._info.extras.caches)),
             read=map(Path, self._info.shown),
             private=self._private,
+            afterwards=self._after_command,
         )
+
+    def _after_command(self) -> None:  # noqa: B027 - most have nothing to do
+        """Remove what a command must not leave where it ran."""
 
     def _inside(self, top: Path) -> Path:
         """Return the project in the sandbox, which may contain more than the project."""
@@ -275,14 +319,9 @@ class TreeSandbox(ABC):
         excluded = (sandboxes.relative_to(top).as_posix(),) if inside else ()
         return Tree(top, git_dir, self._home / index, excluded)
 
-    def _make_store(self) -> Path:
-        """Make a repository for the candidates alone, which stores bytes unchanged."""
-        git_dir = self._home / "git"
-        run_git("init", "--quiet", "--bare", str(git_dir), cwd=self._home)
-        # No attribute of the project's may rewrite line ends.
-        (git_dir / "info").mkdir(exist_ok=True)
-        (git_dir / "info" / "attributes").write_text("* -text -filter -ident\n")
-        return git_dir
+    def _make_store(self, repository: Path | None) -> Path:
+        """Make a store for the candidates alone, which borrows the objects of a repository."""
+        return make_store(self._home / "git", self._project, repository)
 
     def _finish_open(
         self, users: Tree, base: str, files: Path, extras: Extras, shown: Iterable[str]

@@ -60,7 +60,7 @@ def configured_tests(command: str, directory: Path) -> tuple[str, ...]:
     if names.isdisjoint(known):
         return ()
     wanted = [*_named(command, package, directory, is_script=False), *_settings(package, directory)]
-    entries = [*_entries(package), *_ORDINARY]
+    entries = [*entry_points(package), *_ORDINARY]
     return tuple(
         dict.fromkeys(
             pattern
@@ -138,7 +138,7 @@ def _values(table: dict[str, Any], keys: tuple[str, ...]) -> Iterator[str]:
         yield from (w for w in words if isinstance(w, str) and not w.startswith("!"))
 
 
-def _entries(package: dict[str, Any]) -> Iterator[str]:
+def entry_points(package: dict[str, Any]) -> Iterator[str]:
     """Yield the files that other programs use of a package."""
     found: list[Any] = [package.get(key) for key in ("main", "module", "browser", "bin", "exports")]
     found += ["index.js"] if not package.get("main") else []

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from runtrue.errors import SandboxError
 from runtrue.redaction import secrets_in
-from runtrue.sandbox.git import run_git
+from runtrue.sandbox.git_command import run_git
 
 #: Not all that begins so: other machines' variables have been sent along under such names.
 _CATEGORIES = (

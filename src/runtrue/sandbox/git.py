@@ -1,7 +1,8 @@
 """Git as a store of directories: each state of a directory is a tree with an id.
 
-It works with an index of its own, so the user's index, branches and stash are never touched; at
-most unreachable objects are added to the user's repository.
+It works with an index and a store of its own, which borrows the objects of the user's repository:
+nothing of that is changed, and its settings and filters, like those that a candidate's attributes
+name, do not matter. A file is its bytes in the working tree.
 """
 
 from __future__ import annotations
@@ -11,8 +12,6 @@ import os
 import re
 import shutil
 import stat
-import subprocess
-import sys
 import zlib
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -21,6 +20,7 @@ from pathlib import Path, PurePosixPath
 
 from runtrue.errors import SandboxError
 from runtrue.process import MARK
+from runtrue.sandbox.git_command import OURS, run_git
 
 #: The prefix of directories in which files wait to be moved into the user's tree.
 STAGE = ".runtrue-apply-"
@@ -40,32 +40,10 @@ _HUNK = re.compile(r"^@@ -\S+ \+(\d+)(?:,(\d+))? @@", re.MULTILINE)
 
 #: Options for a patch from which lines are counted.
 LINE_OPTIONS = (
-    *("--no-color", "--no-ext-diff", "--no-textconv", "--no-renames", "--no-relative"),
+    *("--no-color", "--no-renames", "--no-relative"),
     # Neither may a setting join hunks, nor an attribute call a program binary.
     *("--unified=0", "--inter-hunk-context=0", "--text"),
 )
-
-_QUIET = {
-    # Hooks, signing, fsmonitor daemons and pagers are the user's; none may act on our behalf.
-    "core.hooksPath": os.devnull,
-    "core.fsmonitor": "false",
-    "core.untrackedCache": "false",
-    "commit.gpgSign": "false",
-    "gc.auto": "0",
-    "safe.directory": "*",
-    "advice.addEmbeddedRepo": "false",
-    "core.quotePath": "false",
-    # A repository within a candidate has settings of its own, which name programs.
-    "submodule.recurse": "false",
-    "diff.ignoreSubmodules": "all",
-    "status.submoduleSummary": "false",
-    # That line ends would be changed is nothing to refuse a snapshot for.
-    "core.safecrlf": "false",
-}
-if sys.platform == "linux":
-    # Names that are git's own on other systems are kept, and then refused with a finding: a
-    # candidate must not end a run by a name.
-    _QUIET |= {"core.protectNTFS": "false", "core.protectHFS": "false"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +99,16 @@ class Tree:
     def begin_with(self, tree: str) -> None:
         """Load the files of `tree` into the index, so that those git ignores count as well."""
         self.git("read-tree", tree)
+
+    def with_files(self, tree: str, except_for: frozenset[str]) -> str:
+        """Return `tree`, which is in the index, with the bytes that its files have here.
+
+        They may be others than git stored, by a filter or a rule for line ends.
+        """
+        names = (name for name in self.files(tree) if name not in except_for)
+        there = [name for name in names if os.path.lexists(self.directory / name)]
+        self.git("update-index", "-z", "--stdin", stdin="".join(f"{name}\0" for name in there))
+        return self.git("write-tree").strip()
 
     def begin_with_entries(self, entries: str) -> None:
         """Load the entries of another index, as listed by `ls-files --stage -z`."""
@@ -187,7 +175,7 @@ class Tree:
         """Return a patch from one state to another that `git apply` understands."""
         paths = ["--", *files] if files else []
         # Whatever the user's configuration makes of `git diff`, this one is read by a program.
-        options = ("--no-color", "--no-ext-diff", "--no-textconv", "--binary", "--no-renames")
+        options = ("--no-color", "--binary", "--no-renames")
         form = ("--src-prefix=a/", "--dst-prefix=b/", "--unified=3", "--no-relative")
         return self.git("--literal-pathspecs", "diff", *options, *form, old, new, *paths)
 
@@ -199,9 +187,8 @@ class Tree:
 
     def count_lines(self, old: str, new: str) -> tuple[int, int]:
         """Return how many lines were added and removed, in binary files as well."""
-        quiet = ("--no-ext-diff", "--no-textconv", "--no-renames")
         added = removed = 0
-        for row in _names(self.git("diff", "--numstat", "-z", *quiet, old, new)):
+        for row in _names(self.git("diff", "--numstat", "-z", "--no-renames", old, new)):
             plus, minus, file = row.split("\t", 2)
             # Git counts none in what it takes for binary.
             added += self._count(file, new) if plus == "-" else int(plus)
@@ -266,6 +253,8 @@ class Tree:
             # So that what a killed process left running is found, like every other command.
             MARK: mark_of(self.index.parent),
         }
+        if self.git_dir.parent == self.index.parent:
+            env |= OURS
         # What is kept can be read although the files are gone.
         cwd = self.directory if self.directory.is_dir() else self.git_dir
         return run_git(*args, cwd=cwd, env=env, stdin=stdin)
@@ -274,43 +263,6 @@ class Tree:
 def mark_of(home: Path) -> str:
     """Return the mark in the environment of all commands of one sandbox."""
     return f"{home.name}-{zlib.crc32(os.fsencode(home)):08x}"
-
-
-def run_git(
-    *args: str, cwd: Path, env: dict[str, str] | None = None, stdin: str | None = None
-) -> str:
-    """Run git and return its output; raise SandboxError with its complaint."""
-    settings = [part for key, value in _QUIET.items() for part in ("-c", f"{key}={value}")]
-    # Our own GIT_* variables only: a hook or an outer git may have set others.
-    clean = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
-    identity = {
-        f"GIT_{role}_{part}": value
-        for role in ("AUTHOR", "COMMITTER")
-        for part, value in (("NAME", "runtrue"), ("EMAIL", "runtrue@localhost"))
-    }
-    try:
-        done = subprocess.run(
-            ["git", *settings, *args],
-            cwd=cwd,
-            env={**clean, **identity, "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C", **(env or {})},
-            input=None if stdin is None else stdin.encode("utf-8", "surrogateescape"),
-            stdin=subprocess.DEVNULL if stdin is None else None,
-            capture_output=True,
-            check=False,
-        )
-    except OSError as error:
-        if not cwd.is_dir():
-            raise SandboxError(f"the directory {cwd} is gone") from error
-        raise SandboxError(
-            f"git cannot be run ({error.strerror}); runtrue keeps candidates with it: install git"
-        ) from error
-    if done.returncode:
-        lines = done.stderr.decode(errors="replace").strip().splitlines() or ["no message"]
-        # Advice may follow what went wrong.
-        complaint = next((x for x in lines if x.startswith(("fatal: ", "error: "))), lines[-1])
-        verb = next((arg for arg in args if not arg.startswith("-")), "git")
-        raise SandboxError(f"git {verb} failed in {cwd}: {complaint}")
-    return done.stdout.decode("utf-8", "surrogateescape")
 
 
 def changed_lines_in(patch: str) -> frozenset[int]:

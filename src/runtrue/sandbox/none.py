@@ -9,9 +9,10 @@ from runtrue.confinement import Confinement
 from runtrue.errors import SandboxError
 from runtrue.sandbox.base import TreeSandbox
 from runtrue.sandbox.extras import Extras
-from runtrue.sandbox.git import INSTALLED, Tree, run_git
+from runtrue.sandbox.git import INSTALLED, Tree
+from runtrue.sandbox.git_command import run_git
 from runtrue.sandbox.isolation import environment_paths, git_paths
-from runtrue.sandbox.repository import borrow_objects, common_git_dir, repository_of
+from runtrue.sandbox.repository import repository_of
 
 _SUBMODULE = "160000 "
 
@@ -26,13 +27,12 @@ class UsersTree(TreeSandbox):
         """Store the user's files as the first candidate, and return it."""
         self.remove()
         self._scratch.mkdir(parents=True)
-        git_dir = self._make_store()
         repository = repository_of(self._project)
+        git_dir = self._make_store(repository)
         top = repository or self._project
         users = self._users_tree(top, git_dir, "index")
         if repository:
             # As in a working tree, files count that are tracked although they are ignored.
-            borrow_objects(git_dir, common_git_dir(repository))
             entries = run_git("ls-files", "--stage", "-z", cwd=repository).split("\0")
             known = [entry for entry in entries if not entry.startswith(_SUBMODULE)]
             users.begin_with_entries("\0".join(known))

@@ -2,32 +2,38 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from runtrue.errors import SandboxError, UsageError
-from runtrue.sandbox.git import LINE_OPTIONS, changed_lines_in, run_git
+from runtrue.sandbox.git import INSTALLED, LINE_OPTIONS, changed_lines_in
+from runtrue.sandbox.git_command import ForeignRepository, run_git
 
 #: A file with more lines was not written by hand.
 _LONGEST = 100_000
 
 
-def borrow_objects(repository: Path, git_dir: Path) -> None:
-    """Let a repository read the objects of another."""
-    alternates = repository / "objects" / "info" / "alternates"
-    alternates.parent.mkdir(parents=True, exist_ok=True)
-    alternates.write_text(f"{git_dir / 'objects'}\n", errors="surrogateescape")
-
-
 def repository_of(project: Path) -> Path | None:
-    """Return the top of the repository that contains `project`, unless it ignores it."""
+    """Return the top of the repository that contains `project`, unless it ignores it.
+
+    Raises SandboxError if git refuses it, or if it claims files outside of where it is.
+    """
     try:
-        top = run_git("rev-parse", "--show-toplevel", cwd=project).strip()
+        top = run_git("rev-parse", "--show-toplevel", cwd=project).removesuffix("\n")
+    except ForeignRepository:
+        raise
     except SandboxError:
         if shutil.which("git") is None:
             raise
         return None
+    if top and not os.path.lexists(Path(top, ".git")):
+        raise SandboxError(
+            f"the repository of {project} says that its files are in {top} (core.worktree), where "
+            "there is no .git; remove that setting, or run in a repository of its own"
+        )
     return Path(top) if top and not _is_ignored(project, Path(top)) else None
 
 
@@ -49,9 +55,37 @@ def can_be_worktree(top: Path) -> bool:
     return is_sparse.strip() != "true"
 
 
+def object_format(repository: Path) -> str:
+    """Return how a repository names its objects: `sha1` or `sha256`."""
+    return run_git("rev-parse", "--show-object-format", cwd=repository).strip()
+
+
 def common_git_dir(top: Path) -> Path:
     """Return the git directory that all working trees of a repository share."""
     return Path(top, run_git("rev-parse", "--git-common-dir", cwd=top).strip()).resolve()
+
+
+def ask_staged(top: Path, *args: str) -> str:
+    """Return what git prints about what is staged, in the index that a hook of git is given.
+
+    That may be another than the repository's: the one of `git commit FILE`, say.
+    """
+    index = os.environ.get("GIT_INDEX_FILE")
+    return run_git(*args, cwd=top, env={"GIT_INDEX_FILE": str(top / index)} if index else None)
+
+
+def unstaged_files(top: Path) -> frozenset[str]:
+    """Return the files that differ from what is staged."""
+    options = ("-z", "--name-only", "--ignore-submodules=all")
+    return frozenset(filter(None, ask_staged(top, "diff-files", *options).split("\0")))
+
+
+def origin_of(project: Path) -> str | None:
+    """Return the address of the remote `origin` of a project's repository, if there is one."""
+    try:
+        return run_git("remote", "get-url", "origin", cwd=project).strip()
+    except SandboxError:
+        return None
 
 
 def resolve(project: Path, revision: str) -> str:
@@ -114,6 +148,20 @@ def content_at(top: Path, commit: str, file: str) -> bytes | None:
     except SandboxError:
         return None
     return text.encode("utf-8", "surrogateescape")
+
+
+def export_tree(top: Path, commit: str, directory: Path) -> None:
+    """Write the files of a commit into a directory, and link the environments of `top` there."""
+    with TemporaryDirectory() as name:
+        # Not `git archive`, which leaves out what is not to be published: tests, as a rule.
+        index = {"GIT_INDEX_FILE": str(Path(name, "index"))}
+        run_git("read-tree", commit, cwd=top, env=index)
+        run_git("checkout-index", "--all", f"--prefix={directory}/", cwd=top, env=index)
+    for parent, directories, _ in os.walk(directory):
+        inside = Path(parent).relative_to(directory)
+        for name in INSTALLED:
+            if (top / inside / name).is_dir() and name not in directories:
+                Path(parent, name).symlink_to(top / inside / name)
 
 
 def _count(path: Path) -> int:

@@ -13,14 +13,16 @@ from runtrue.sandbox.apply import Applier
 from runtrue.sandbox.apply_rules import RefusedFiles, candidate_violations
 from runtrue.sandbox.base import DEFAULT_ISOLATION, TreeSandbox
 from runtrue.sandbox.extras import Extras, copy_extras, restore_extras
-from runtrue.sandbox.git import Tree, make_readable, remove, remove_special, run_git
+from runtrue.sandbox.git import Tree, make_readable, remove, remove_special
+from runtrue.sandbox.git_command import run_git
 from runtrue.sandbox.isolation import Isolation, environment_paths
 from runtrue.sandbox.repository import (
-    borrow_objects,
     can_be_worktree,
     common_git_dir,
     repository_of,
+    unstaged_files,
 )
+from runtrue.sandbox.store import borrows_objects, make_clone, remove_repositories, reset_clone
 
 _AS_FOUND = "runtrue: the candidate as it was found"
 
@@ -70,13 +72,13 @@ class GitSandbox(TreeSandbox):
         if kind == "worktree":
             if top is None:
                 raise SandboxError(f"{self._project} is not in a git repository: no worktree here")
-            git_dir = common_git_dir(top)
+            git_dir = self._make_store(top)
         else:
-            top, git_dir = self._project, self._make_store()
+            top, git_dir = self._project, self._make_store(None)
         users = self._users_tree(top, git_dir, "base-index")
         if self._staged is not None:
             users.begin_with(self._staged)
-            base = self._staged
+            base = users.with_files(self._staged, unstaged_files(top))
         else:
             if kind == "worktree":
                 # The user's own index knows which files count although git ignores them.
@@ -84,7 +86,7 @@ class GitSandbox(TreeSandbox):
             base = users.snapshot()
         commit = users.commit(base, _AS_FOUND)
         if kind == "worktree":
-            self._clone(git_dir, commit)
+            make_clone(self._files, top, git_dir, commit, self._branch)
         else:
             self._files.mkdir()
         sandbox = Tree(self._files, git_dir, self._home / "index")
@@ -92,34 +94,14 @@ class GitSandbox(TreeSandbox):
         sandbox.git("checkout-index", "--all", "--force")
         extras = copy_extras(users, self._files, self._copies)
         self._untouched = base
-        shown = (*self._linked(extras), str(git_dir / "objects"))
+        stores = (git_dir, common_git_dir(top)) if kind == "worktree" else ()
+        shown = (*self._linked(extras), *(str(store / "objects") for store in stores))
         return self._finish_open(users, base, self._files, extras, shown)
 
     def _linked(self, extras: Extras) -> Iterator[str]:
         """Return the targets of extras that are links, with the base of virtual environments."""
         for path in extras.linked:
             yield from map(str, environment_paths(Path(path)))
-
-    def _clone(self, git_dir: Path, commit: str) -> None:
-        """Make a working tree with a repository that borrows the objects of the user's.
-
-        Not `git worktree add`: that shares branches, stash and configuration with the user's
-        repository, and coding agents like to use all three.
-        """
-        run_git("init", "--quiet", "--template=", str(self._files), cwd=self._home)
-        borrow_objects(self._files / ".git", git_dir)
-        form = "--format=create %(refname) %(objectname)"
-        refs = run_git("for-each-ref", form, "refs/heads", "refs/tags", cwd=git_dir).split("\n")
-        head: tuple[str, ...] = ("--no-deref", "HEAD")
-        if self._branch:
-            own = f"refs/heads/{self._branch}"
-            # Git keeps no branch whose name is the beginning of another's.
-            refs = [line for line in refs if not _is_in_the_way(line, own)]
-            run_git("symbolic-ref", "HEAD", own, cwd=self._files)
-            head = ("HEAD",)
-        run_git("update-ref", "--stdin", cwd=self._files, stdin="\n".join(refs))
-        run_git("update-ref", *head, commit, cwd=self._files)
-        run_git("read-tree", commit, cwd=self._files)
 
     def remove(self) -> None:
         """Remove the sandbox and all it contains. An interrupted apply is undone."""
@@ -177,6 +159,13 @@ class GitSandbox(TreeSandbox):
             for file in self._made().ignored_files()
             if not any(file == name or file.startswith(f"{name}/") for name in extras)
         )
+
+    def settle(self, candidate: str, patch: Path) -> str:
+        """Leave a candidate as the result, and nothing that a person's git would run there."""
+        diff = super().settle(candidate, patch)
+        reset_clone(self._files)
+        remove_repositories(self._files)
+        return diff
 
     def put_back(self, files: tuple[str, ...], candidate: str) -> None:
         """Restore some files, present or absent, from a candidate."""
@@ -277,6 +266,9 @@ class GitSandbox(TreeSandbox):
             "put the changes aside or merge the patch by hand"
         )
 
+    def _after_command(self) -> None:
+        reset_clone(self._files)
+
     @property
     def _users(self) -> Tree:
         return self._users_tree(self.top, Path(self._info.git_dir), "apply-index")
@@ -295,16 +287,10 @@ class GitSandbox(TreeSandbox):
         tree = self._tree
         if not self._files.is_dir():
             self._files.mkdir(parents=True)
-            if not tree.git_dir.is_relative_to(self._home):
-                self._clone(tree.git_dir, tree.commit(self._info.base, _AS_FOUND))
+            if borrows_objects(tree.git_dir) or not tree.git_dir.is_relative_to(self._home):
+                commit = tree.commit(self._info.base, _AS_FOUND)
+                make_clone(self._files, self.top, tree.git_dir, commit, self._branch)
         return tree
-
-
-def _is_in_the_way(line: str, own: str) -> bool:
-    """Return whether the reference that a line creates excludes the branch `own`."""
-    _, _, rest = line.partition(" ")
-    name = rest.partition(" ")[0]
-    return f"{name}/".startswith(f"{own}/") or f"{own}/".startswith(f"{name}/")
 
 
 def _without_ids(patch: str) -> str:

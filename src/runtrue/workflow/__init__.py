@@ -16,6 +16,14 @@ if TYPE_CHECKING:
     from runtrue.redaction import REDACTED
     from runtrue.workflow.calls import CallReplayed, Calls
     from runtrue.workflow.compile import checked, compile_workflow
+    from runtrue.workflow.context import Surroundings
+    from runtrue.workflow.effect import (
+        PATHS,
+        Effect,
+        EffectKind,
+        EffectReport,
+        EffectsNotAgreed,
+    )
     from runtrue.workflow.events import (
         Isolated,
         ItemFinished,
@@ -23,17 +31,23 @@ if TYPE_CHECKING:
         NodeHandled,
         NodeRetried,
     )
+    from runtrue.workflow.file_access import FileAccess, RefusedFile, locate
     from runtrue.workflow.inputs import InputError, prepare_inputs
     from runtrue.workflow.ir import Workflow, schema
     from runtrue.workflow.mcp import (
+        Catalog,
         HttpServer,
         StdioServer,
         ToolError,
         ToolInfo,
         add_server,
+        must_be_free,
         remove_server,
+        servers_request,
+        untrusted,
     )
     from runtrue.workflow.node import Interface, Result, WorkflowNode, describe_type
+    from runtrue.workflow.path_syntax import Every, PathStep
     from runtrue.workflow.paths import Missing, Path, PathSyntaxError, opened, parse_path
     from runtrue.workflow.references import Reference
     from runtrue.workflow.registry import Registry
@@ -52,7 +66,7 @@ if TYPE_CHECKING:
     from runtrue.workflow.step import as_data
     from runtrue.workflow.store import WorkflowStore, load_workflow, propose_name
     from runtrue.workflow.templates import TemplateSyntaxError, Unresolved, compile_template
-    from runtrue.workflow.trial import try_workflow
+    from runtrue.workflow.trial import effects_of_candidate, try_workflow
     from runtrue.workflow.validate import validate_workflow
 
 __all__ = lazy_exports(
@@ -61,11 +75,18 @@ __all__ = lazy_exports(
         "=runtrue.redaction": "REDACTED",
         "calls": "CallReplayed Calls",
         "compile": "checked compile_workflow",
+        "context": "Surroundings",
+        "effect": "PATHS Effect EffectKind EffectReport EffectsNotAgreed",
         "events": "Isolated ItemFinished NodeFailure NodeHandled NodeRetried",
+        "file_access": "FileAccess RefusedFile locate",
         "inputs": "InputError prepare_inputs",
         "ir": "Workflow schema",
-        "mcp": "HttpServer StdioServer ToolError ToolInfo add_server remove_server",
+        "mcp": (
+            "Catalog HttpServer StdioServer ToolError ToolInfo add_server must_be_free "
+            "remove_server servers_request untrusted"
+        ),
         "node": "Interface Result WorkflowNode describe_type",
+        "path_syntax": "Every PathStep",
         "paths": "Missing Path PathSyntaxError opened parse_path",
         "references": "Reference",
         "registry": "Registry",
@@ -78,7 +99,7 @@ __all__ = lazy_exports(
         "step": "as_data",
         "store": "WorkflowStore load_workflow propose_name",
         "templates": "TemplateSyntaxError Unresolved compile_template",
-        "trial": "try_workflow",
+        "trial": "effects_of_candidate try_workflow",
         "validate": "validate_workflow",
     },
 )

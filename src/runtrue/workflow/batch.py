@@ -13,6 +13,7 @@ from runtrue.flow import emit
 from runtrue.loop import Fault
 from runtrue.workflow import context as contexts
 from runtrue.workflow.context import Context
+from runtrue.workflow.effect import Effect, EffectsNotAgreed
 from runtrue.workflow.events import ItemFinished
 from runtrue.workflow.ir import Batch, NodeIR, Retry
 from runtrue.workflow.node import WorkflowNode, describe_value
@@ -77,11 +78,16 @@ class BatchStep(WorkflowStep):
         done: list[NodeOutcome | None] = [None] * len(inputs)
         waiting = iter(range(len(inputs)))
         finished = 0
+        asking: list[Effect] = []
 
         async def work() -> None:
             nonlocal finished
             for index in waiting:
-                await self._item(index, inputs, done, context)
+                try:
+                    await self._item(index, inputs, done, context)
+                except EffectsNotAgreed as error:
+                    # A workflow that is an item. What the others do must not be cut off by it.
+                    asking.extend(error.effects)
                 finished += 1
                 emit(ItemFinished(done=finished, of=len(inputs)))
 
@@ -98,6 +104,8 @@ class BatchStep(WorkflowStep):
             if not self._handles(error):
                 raise self._reported(error) from error.__cause__
             return self._handled(error)
+        if asking:
+            raise EffectsNotAgreed(asking)
         return NodeOutcome({}, items=[item for item in done if item is not None])
 
     async def _item(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from contextvars import ContextVar
 from copy import copy
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     import httpx2
 
     from runtrue.workflow.calls import Calls
+    from runtrue.workflow.effect import Effect, Objections
     from runtrue.workflow.file_access import FileAccess
     from runtrue.workflow.mcp import Sessions
     from runtrue.workflow.registry import Registry
@@ -33,6 +34,12 @@ class Surroundings:
     environment: Mapping[str, str] = field(default_factory=lambda: os.environ)
     #: The task, or the inputs, as a person gave them: files that they name may be reached.
     named: tuple[str, ...] = ()
+    #: Files that a person agreed to.
+    agreed_files: tuple[Path, ...] = ()
+    #: A person agreed to everything beforehand.
+    agrees: bool = False
+    #: The saved workflow, or the file of one, that this one is run by.
+    within: str = ""
 
 
 @dataclass(slots=True)
@@ -56,9 +63,12 @@ class Context:
         run_id: str = "",
         depth: int = 0,
         calls: Calls | None = None,
+        objections: Objections | None = None,
     ) -> None:
         self.surroundings = surroundings
         self.run_id = run_id
+        #: Returns the effects that nobody has agreed to; None if the workflow is a person's own.
+        self.objections = objections
         #: What earlier attempts have called, where this is one of several.
         self.calls = calls
         #: How many workflows this one runs within.
@@ -81,6 +91,17 @@ class Context:
         """Count a visit of a node, and return the count."""
         self._visits[node] += 1
         return self._visits[node]
+
+    def require_agreed(self, effects: Callable[[], Iterable[Effect]]) -> None:
+        """Raise EffectsNotAgreed if nobody has agreed to one of the effects."""
+        if self.objections is None:
+            return
+        from runtrue.workflow.effect import EffectsNotAgreed
+
+        redact = self.redactor.redact
+        found = self.objections(effect.with_texts(redact) for effect in effects())
+        if found:
+            raise EffectsNotAgreed(found)
 
     def within(self, surroundings: Surroundings) -> Context:
         """Return the context for a workflow within this one, which shares what is open."""
@@ -114,7 +135,7 @@ class Context:
         if self._open.files is None:
             from runtrue.workflow.file_access import FileAccess
 
-            self._open.files = FileAccess.of(self)
+            self._open.files = FileAccess.of(self.surroundings)
         return self._open.files
 
     def private(self) -> Path:

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 from runtrue.config import allowed_files
 
 if TYPE_CHECKING:
-    from runtrue.workflow.context import Context
+    from runtrue.workflow.context import Surroundings
 
 #: What keys and passwords are usually called: never reached unless the user names that very file.
 _KEYS = (
@@ -54,6 +54,8 @@ class RefusedFile(Exception):
 
     def __init__(self, path: Path, reason: str, *, remedy: bool = True) -> None:
         self.path = path
+        #: A person may allow it.
+        self.can_be_allowed = remedy
         how = (
             f'; to allow it, name the file in the task or an input, or add files = ["{path}"] '
             "under [workflows] of your own ~/.runtrue/runtrue.toml"
@@ -71,21 +73,28 @@ class FileAccess:
     private: tuple[Path, ...]
     #: Files and directories that the user allowed, or named in the task or an input.
     granted: tuple[Path, ...]
+    #: Paths that a person agreed to: these very ones, and nothing below them.
+    agreed: tuple[Path, ...] = ()
+    #: A person agreed to any file.
+    any_file: bool = False
 
     @classmethod
-    def of(cls, context: Context) -> FileAccess:
+    def of(cls, surroundings: Surroundings) -> FileAccess:
         """Return what the nodes of a run may reach."""
-        home = home_of(context.environment)
+        registry, environment = surroundings.registry, surroundings.environment
+        home = home_of(environment)
         named = (
-            locate(word, context.directory, context.environment)
-            for text in context.surroundings.named
+            locate(word, registry.directory, environment)
+            for text in surroundings.named
             for word in _words(text)
         )
         return cls(
-            directory=_real(context.directory),
+            directory=_real(registry.directory),
             home=_real(home),
-            private=(_real(context.surroundings.registry.home.path), _real(home / ".runtrue")),
+            private=(_real(registry.home.path), _real(home / ".runtrue")),
             granted=tuple(_real(path) for path in (*allowed_files(), *named)),
+            agreed=tuple(map(_real, surroundings.agreed_files)),
+            any_file=surroundings.agrees,
         )
 
     def resolve(self, path: Path) -> Path:
@@ -97,7 +106,7 @@ class FileAccess:
             raise RefusedFile(
                 path, "belongs to runtrue, which workflows may not reach", remedy=False
             )
-        if real in self.granted:
+        if self.is_named(real):
             return real
         if not any(self._is_below(root, real) for root in (self.directory, *self.granted)):
             elsewhere = "" if real == path else f", {real}"
@@ -109,6 +118,10 @@ class FileAccess:
         if any(fnmatchcase(part, name) for part in real.parts for name in _KEYS):
             raise RefusedFile(path, "may hold a key or a password")
         return real
+
+    def is_named(self, real: Path) -> bool:
+        """True if a person named, allowed or agreed to this very file."""
+        return self.any_file or real in self.granted or real in self.agreed
 
     def _is_below(self, root: Path, real: Path) -> bool:
         # To work in a directory above the home is not to work in the home; nor is the whole system

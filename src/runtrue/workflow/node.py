@@ -17,6 +17,7 @@ import msgspec
 from runtrue.documents import Pointer
 from runtrue.errors import NodeFailed, RuntimeValidationError
 from runtrue.loop import Fault
+from runtrue.workflow.effect import Effect, EffectKind
 from runtrue.workflow.purpose import same_text
 
 if TYPE_CHECKING:
@@ -100,6 +101,14 @@ class WorkflowNode(Generic[P]):
         What was interrupted in the middle is then not done again unasked.
         """
         return True
+
+    def effects(self, params: Mapping[str, Any]) -> Iterable[Effect]:
+        """Yield what running does outside of the run, its secrets apart.
+
+        The params are filled in; what is not known yet is a `PartialText`.
+        """
+        if self.has_side_effect(params):
+            yield Effect(kind=EffectKind.NODE, target=self.interface.type)
 
     def check(self, params: Mapping[str, Any]) -> Iterable[tuple[Pointer, str]]:
         """Yield what is wrong with params, as written, beyond their schema.

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Any
+from enum import Enum
+from typing import Any, TypeAlias
 
 #: How much of a text a message shows.
 _WIDTH = 60
@@ -19,13 +20,22 @@ _HEX = re.compile(r"\\u([0-9A-Fa-f]{4})")
 _ESCAPES = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "/": "/", "\\": "\\"}
 _ESCAPED = {char: f"\\{letter}" for letter, char in _ESCAPES.items() if char != "/"} | {"'": "\\'"}
 _NOT_OURS = {
-    "*": "a wildcard",
     "?": "a filter",
     "@": "a filter",
     ":": "a slice",
     ",": "a union",
     "(": "an expression",
 }
+
+
+class Every(Enum):
+    """The step `[*]`: every entry of a list, or every value of an object."""
+
+    ENTRY = "[*]"
+
+
+#: One step of a path: a name, an index, or all entries.
+PathStep: TypeAlias = str | int | Every
 
 
 class PathSyntaxError(ValueError):
@@ -85,6 +95,8 @@ def _read_bracket(text: str, begin: int, nested: Nested | None) -> tuple[Any, in
     step: Any
     if first in _PLAIN:
         step, at = _read_quoted(text, at)
+    elif first == "*":
+        step, at = Every.ENTRY, at + 1
     elif nested is not None and text.startswith("${", at):
         step, at = nested(text, at)
     elif found := _INDEX.match(text, at):
@@ -92,7 +104,7 @@ def _read_bracket(text: str, begin: int, nested: Nested | None) -> tuple[Any, in
     elif first == "-":
         raise unexpected(text, at + 1, "a number is")
     else:
-        raise unexpected(text, at, "an index or a quoted name is")
+        raise unexpected(text, at, "an index, a quoted name or * is")
     at = skip_blanks(text, at)
     if not text.startswith("]", at):
         raise unexpected(text, at, "']' is")
@@ -150,7 +162,9 @@ def _read_escape(text: str, at: int, quote: str) -> tuple[str, int]:
 def unexpected(text: str, at: int, needed: str) -> PathSyntaxError:
     """Return the error for a character where something else is needed."""
     char = text[at : at + 1]
-    if char in _NOT_OURS:
+    if char == "*":
+        problem = "a wildcard (*) is spelled [*]"
+    elif char in _NOT_OURS:
         problem = _refusal(_NOT_OURS[char], char)
     elif not char:
         problem = f"{needed} missing at the end"
@@ -162,14 +176,16 @@ def unexpected(text: str, at: int, needed: str) -> PathSyntaxError:
 
 
 def _refusal(feature: str, spelling: str) -> str:
-    return f"{feature} ({spelling}) is not supported: a path leads to one value"
+    return f"{feature} ({spelling}) is not supported in a path"
 
 
 # -- spelling -----------------------------------------------------------------------------------
 
 
-def spell_step(step: str | int) -> str:
+def spell_step(step: PathStep) -> str:
     """Return one step as it is spelled in a path."""
+    if isinstance(step, Every):
+        return step.value
     if isinstance(step, int):
         return f"[{step}]"
     return f".{step}" if _is_bare(step) else f"[{_quoted(step)}]"

@@ -1,12 +1,13 @@
-"""Paths: which one value within JSON data is meant, as in `$.items[0].name`.
+"""Paths: which values within JSON data are meant, as in `$.items[0].name` or `$.items[*].name`.
 
-They are the part of JSONPath (RFC 9535) that names a single value, with looser bare names.
+They are the part of JSONPath (RFC 9535) that has names, indexes and wildcards, with looser bare
+names. A path without a wildcard leads to one value; one with a wildcard to a list.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, Literal
 
@@ -15,6 +16,8 @@ import msgspec
 from runtrue.documents import closest
 from runtrue.workflow.path_syntax import (
     LARGEST_INDEX,
+    Every,
+    PathStep,
     PathSyntaxError,
     read_name,
     read_steps,
@@ -37,9 +40,9 @@ _OBJECT = (dict, Mapping)
 
 @dataclass(frozen=True, slots=True)
 class Path:
-    """Names and indexes that lead to one value. `str()` is its canonical spelling."""
+    """Names, indexes and wildcards that lead to a value. `str()` is its canonical spelling."""
 
-    steps: tuple[str | int, ...] = ()
+    steps: tuple[PathStep, ...] = ()
 
     def __post_init__(self) -> None:
         for step in self.steps:
@@ -47,9 +50,14 @@ class Path:
                 raise ValueError(f"the index {step} is too large")
 
     @classmethod
-    def of(cls, *steps: str | int) -> Path:
-        """Return the path of these names and indexes."""
+    def of(cls, *steps: PathStep) -> Path:
+        """Return the path of these steps."""
         return cls(steps)
+
+    @property
+    def is_plural(self) -> bool:
+        """True if it leads to a list of what is found for every entry."""
+        return Every.ENTRY in self.steps
 
     def __str__(self) -> str:
         return "$" + "".join(map(spell_step, self.steps))
@@ -58,6 +66,8 @@ class Path:
         """Return the value at this path, or what is missing. `null` is a value.
 
         Unless `open_text` is off, text on the way that holds a JSON object or list is entered.
+        `[*]` gives a list with one value for each entry, null where an entry has none; nothing is
+        there only if no entry has it. Further wildcards add to the same list.
         """
         here = value
         try:
@@ -77,6 +87,8 @@ class Path:
         for depth, step in enumerate(self.steps):
             if open_text and isinstance(here, str):
                 here = opened(here)
+            if isinstance(step, Every):
+                return self._every(here, depth, open_text)
             if isinstance(here, _LIST):
                 index = step if isinstance(step, int) else _index(step)
                 if index is None or not -len(here) <= index < len(here):
@@ -87,6 +99,30 @@ class Path:
             else:
                 return missing(self, depth, here)
         return here
+
+    def _every(self, here: Any, depth: int, open_text: bool) -> list[Any] | Missing:
+        if not isinstance(here, (*_LIST, *_OBJECT)):
+            return missing(self, depth, here)
+        rest = Path(self.steps[depth + 1 :])
+        entries = list(here.values()) if isinstance(here, _OBJECT) else here
+        found = [rest.find(entry, open_text=open_text) for entry in entries]
+        lost = [one for one in found if isinstance(one, Missing)]
+        if lost and len(lost) == len(found):
+            return self._nowhere(lost, depth)
+        if rest.is_plural:
+            return [value for one in found if not isinstance(one, Missing) for value in one]
+        return [None if isinstance(one, Missing) else one for one in found]
+
+    def _nowhere(self, lost: list[Missing], depth: int) -> Missing:
+        """Say what no entry has, with the names that any of them has in its place."""
+        first = lost[0]
+        alike = [one for one in lost if (one.found, one.kind) == (first.found, first.kind)]
+        names = first.available
+        if first.kind == "key":
+            names = tuple(sorted({name for one in alike for name in one.available})[:KEPT])
+        found = Path((*self.steps[: depth + 1], *first.found.steps))
+        count = len(names) if first.kind == "key" else first.count
+        return replace(first, path=self, found=found, available=names, count=count)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,7 +135,7 @@ class Missing:
 
     path: Path
     found: Path
-    part: str | int
+    part: PathStep
     kind: Literal["key", "index", "scalar"]
     available: tuple[str, ...]
     there: str
@@ -111,7 +147,8 @@ class Missing:
     def sentence(self, spell: Callable[[Path], str] = str) -> str:
         """Describe what is missing, with paths spelled by `spell`."""
         where = spell(self.found)
-        part = f"[{self.part}]" if isinstance(self.part, int) else shown_quoted(self.part)
+        is_name = isinstance(self.part, str)
+        part = shown_quoted(str(self.part)) if is_name else spell_step(self.part)
         if self.kind == "scalar":
             return f"{where} is {self.there}, it has no {part}"
         if self.count == 0:

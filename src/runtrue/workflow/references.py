@@ -11,6 +11,8 @@ import msgspec
 from runtrue.documents import Pointer
 from runtrue.workflow.path_syntax import (
     LARGEST_INDEX,
+    Every,
+    PathStep,
     PathSyntaxError,
     read_name,
     read_steps,
@@ -55,7 +57,7 @@ class Reference:
 
     text: str
     root: str
-    steps: tuple[str | int | Reference, ...]
+    steps: tuple[PathStep | Reference, ...]
     pointer: Pointer
     position: int
 
@@ -83,15 +85,15 @@ class Reference:
         return found
 
     def _located(self, store: Store) -> Path:
-        steps: list[str | int] = [self.root]
+        steps: list[PathStep] = [self.root]
         for step in self.steps:
             value = step.resolve(store) if isinstance(step, Reference) else step
-            if not _fits(value):
+            if not (_fits(value) or isinstance(value, Every)):
                 self._refuse(steps, value, store)
             steps.append(value)
         return Path(tuple(steps))
 
-    def _refuse(self, steps: list[str | int], value: Any, store: Store) -> NoReturn:
+    def _refuse(self, steps: list[PathStep], value: Any, store: Store) -> NoReturn:
         within = Path(tuple(steps)).find(store)
         if isinstance(within, Missing):
             raise Unresolved(self, within)

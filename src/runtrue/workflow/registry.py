@@ -33,6 +33,14 @@ BUILT_IN = {
     "write-file": "runtrue.workflow.nodes.files:WriteFileNode",
     "llm": "runtrue.workflow.nodes.llm:LlmNode",
     "workflow": "runtrue.workflow.nodes.subworkflow:SubworkflowNode",
+    "filter": "runtrue.workflow.nodes.lists:FilterNode",
+    "pick": "runtrue.workflow.nodes.lists:PickNode",
+    "sort": "runtrue.workflow.nodes.lists:SortNode",
+    "take": "runtrue.workflow.nodes.lists:TakeNode",
+    "unique": "runtrue.workflow.nodes.lists:UniqueNode",
+    "group": "runtrue.workflow.nodes.lists:GroupNode",
+    "calculate": "runtrue.workflow.nodes.lists:CalculateNode",
+    "join": "runtrue.workflow.nodes.lists:JoinNode",
 }
 _MCP = "mcp-"
 
@@ -46,16 +54,21 @@ class Registry:
         directory: Path,
         *,
         types: Iterable[type[WorkflowNode[Any]]] = (),
+        only_looks: bool = False,
     ) -> None:
+        """`only_looks`: no server of a project is started to be asked for its tools."""
+        self._only_looks = only_looks
         self.home = home
         self.directory = directory
         self._given = {cls.type: cls for cls in types}
         self._made: dict[str, WorkflowNode[Any]] = {}
 
     @classmethod
-    def here(cls, types: Iterable[type[WorkflowNode[Any]]] = ()) -> Registry:
+    def here(
+        cls, types: Iterable[type[WorkflowNode[Any]]] = (), *, only_looks: bool = False
+    ) -> Registry:
         """Return the types that can be used from the current directory, and these."""
-        return cls(Home.find(Path.cwd()), Path.cwd(), types=types)
+        return cls(Home.find(Path.cwd()), Path.cwd(), types=types, only_looks=only_looks)
 
     @cached_property
     def servers(self) -> Mapping[str, Server]:
@@ -69,7 +82,7 @@ class Registry:
         """The tools of the configured servers."""
         from runtrue.workflow.mcp import Catalog
 
-        return Catalog(self.home, self.servers)
+        return Catalog(self.home, self.servers, only_looks=self._only_looks)
 
     def node(self, name: str) -> WorkflowNode[Any] | None:
         """Return the node type of that name, ready to be used, or None."""

@@ -6,6 +6,7 @@ the first failure that no edge handles, with everything that came before it.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -243,9 +244,8 @@ def surroundings_of(
     `named` are the texts of a person, who may name files in them.
     """
     base = path.parent if path else registry.directory
-    if environment is None:
-        return Surroundings(registry, base, named=named)
-    return Surroundings(registry, base, environment, named)
+    found = os.environ if environment is None else environment
+    return Surroundings(registry, base, found, named)
 
 
 def texts_in(value: Any) -> Iterator[str]:

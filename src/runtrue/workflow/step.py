@@ -26,6 +26,7 @@ from runtrue.loop import Fault, fault_of_exception
 from runtrue.secrets import StoreRefused
 from runtrue.workflow import context as contexts
 from runtrue.workflow.context import Context
+from runtrue.workflow.derive_effects import effects_of_node
 from runtrue.workflow.events import NodeFailure, NodeHandled, NodeRetried
 from runtrue.workflow.ir import NodeIR, Retry
 from runtrue.workflow.node import WorkflowNode
@@ -74,7 +75,13 @@ class WorkflowStep(Node):
         """Return the params, filled in. Secrets are still only named."""
         with _Failing(self, shared):
             self._count_visit()
-            return self._resolved(shared)
+            inputs = self._resolved(shared)
+        context = contexts.current()
+        if context is not None:
+            context.require_agreed(
+                lambda: effects_of_node(self.ir, self.node_type, shared, context.surroundings)
+            )
+        return inputs
 
     def _count_visit(self) -> None:
         context = contexts.current()

@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from runtrue.atomic_file import private_directory, private_file
 from runtrue.documents import (
     MAX_BYTES,
     SUFFIXES,
@@ -95,7 +96,7 @@ class WorkflowStore:
         if len(content) > MAX_BYTES:
             raise UsageError(f"{name!r} is too large: more than {MAX_BYTES // 1_000_000} MB")
         try:
-            self.directory.mkdir(parents=True, exist_ok=True)
+            private_directory(self.directory)
             self._write(path, content, replace)
         except FileExistsError as error:
             if path.exists():
@@ -184,7 +185,8 @@ class WorkflowStore:
         # Its name begins with a dot and ends in no known suffix: nobody takes it for a workflow.
         temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
         try:
-            with temporary.open("xb") as file:
+            private_file(temporary)
+            with temporary.open("wb") as file:
                 file.write(content)
                 file.flush()
                 os.fsync(file.fileno())

@@ -18,13 +18,16 @@ from runtrue.flow import Event, Listener, NodeStarted, RunState
 from runtrue.loop import Fault
 from runtrue.workflow.calls import Calls
 from runtrue.workflow.compile import assemble
-from runtrue.workflow.context import Context, opened
+from runtrue.workflow.context import Context, Surroundings, opened
+from runtrue.workflow.derive_effects import effects_of
+from runtrue.workflow.effect import Effect, EffectsNotAgreed, Objections
 from runtrue.workflow.inputs import InputError, prepare_inputs
 from runtrue.workflow.ir import Workflow, WorkflowIR, parse_ir
 from runtrue.workflow.outputs import source_template
 from runtrue.workflow.recorded_secrets import redact_workflow, secret_texts
 from runtrue.workflow.registry import Registry
 from runtrue.workflow.run import WorkflowResult, drive_to_end, surroundings_of
+from runtrue.workflow.secrets import SecretRedactor
 from runtrue.workflow.templates import TemplateSyntaxError, compile_template
 
 
@@ -34,29 +37,31 @@ async def try_workflow(
     *,
     registry: Registry,
     environment: Mapping[str, str] | None = None,
+    surroundings: Surroundings | None = None,
     listeners: Iterable[Listener] = (),
     calls: Calls | None = None,
     seconds: float | None = None,
     run_id: str = "",
-    named: tuple[str, ...] = (),
+    objections: Objections | None = None,
 ) -> WorkflowResult:
     """Run a candidate once as it is, unchecked; whatever is wrong with it is in the result.
 
     What cannot be put together fails with the category `compile`, inputs that do not fit with
     `bad_input`, and what is not over after so many `seconds` with `deadline`; the store is then as
-    it was. This is one attempt of `calls`: what it holds is not called again. `named` are the texts
-    of a person, who may name files in them.
+    it was. This is one attempt of `calls`: what it holds is not called again. Raises
+    EffectsNotAgreed in front of an effect that `objections` returns. `surroundings` say more than
+    the registry and the environment, such as the files that may be reached.
     """
     workflow = Workflow.of(ir)
     try:
         parsed = parse_ir(workflow)
         inputs = prepare_inputs(parsed.inputs, params, stdin=None, from_text=False)
-        surroundings = surroundings_of(registry, workflow.path, environment, named)
-        context = Context(surroundings, run_id=run_id, calls=calls)
+        here = surroundings or surroundings_of(registry, workflow.path, environment)
+        context = Context(here, run_id=run_id, calls=calls, objections=objections)
         context.redactor.add(
             *secret_texts(redact_workflow(workflow, parsed, inputs, registry).secrets)
         )
-        flow = assemble(parsed, surroundings)
+        flow = assemble(parsed, here)
         _check_names(parsed)
     except InputError as error:
         return _failed(_bad_input(error))
@@ -76,6 +81,10 @@ async def try_workflow(
         try:
             async with limit:
                 result = await drive_to_end(flow, parsed, store, context, [note, *listeners])
+        except EffectsNotAgreed:
+            if calls is not None:
+                calls.end_attempt()
+            raise
         except (RunError, HostError):
             # Not of the candidate: this process may not go on.
             raise
@@ -88,6 +97,23 @@ async def try_workflow(
         late = _late(seconds, started[-1] if started else None)
         return _failed(late, context.redactor.redact(store))
     return result
+
+
+def effects_of_candidate(
+    ir: object, params: Mapping[str, Any], surroundings: Surroundings
+) -> tuple[Effect, ...]:
+    """Return the effects of a candidate; none of one that cannot be put together."""
+    workflow = Workflow.of(ir)
+    try:
+        parsed = parse_ir(workflow)
+        inputs = prepare_inputs(parsed.inputs, params, stdin=None, from_text=False)
+        found = effects_of(workflow, inputs, surroundings)
+        recorded = redact_workflow(workflow, parsed, inputs, surroundings.registry)
+    except Exception:
+        # When it is tried, that says why, and nothing runs either.
+        return ()
+    redact = SecretRedactor(secret_texts(recorded.secrets)).redact
+    return tuple(effect.with_texts(redact) for effect in found)
 
 
 def _failed(error: NodeFailed, store: dict[str, Any] | None = None) -> WorkflowResult:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from runtrue.fixers.search.doubts import DROPS_A_CHECK
+from runtrue.fixers.search.doubts import DROPS_A_CHECK, dodges
+from runtrue.fixers.search.edit import Edit, Splice
 from runtrue.fixers.search.evidence import Failure, Frame
 from runtrue.fixers.search.localise import Suspicion
 from runtrue.fixers.search.priors import Priors
+from runtrue.fixers.search.program import Program
 from runtrue.fixers.search.proposals import Proposals
 
 TAX = """\
@@ -74,3 +76,45 @@ def test_an_assertion_is_a_check_too() -> None:
     found = doubts(text, refused(line=2))
     assert found[text.replace("> 0", "<= 0")] == DROPS_A_CHECK
     assert found[text.replace("> 0", ">= 0")] is None
+
+
+CACHE = """\
+def put(cache, tokens, most):
+    if len(cache) > most:
+        free(cache)
+
+
+def free(cache):
+    for key in cache[0:1]:
+        del cache[key]
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "kind", "is_dodging"),
+    [
+        ("len(cache)", "len(tokens)", "variable", True),
+        ("> most", "< most", "comparison", True),
+        ("len(cache) > most", "tokens and len(cache) > most", "condition_add", False),
+        ("cache[key]", "cache[0]", "index", False),
+    ],
+)
+def test_an_edit_dodges_where_the_code_that_raised_is_not_reached_any_more(
+    old: str, new: str, kind: str, is_dodging: bool
+) -> None:
+    at = CACHE.index(old)
+    splice = Splice(at, at + len(old), new)
+    edit = Edit(file="cache.py", splices=(splice,), kind=kind, line=2, says="it")
+    frames = tuple(
+        Frame(file="cache.py", line=line, function=name) for line, name in ((3, "put"), (8, "free"))
+    )
+    failure = Failure(test="test_put", exception="TypeError", frames=frames)
+    assert dodges(Program("cache.py", CACHE), edit, [failure]) is is_dodging
+
+
+def test_a_check_that_refuses_too_much_may_be_changed() -> None:
+    at = TAX.index("< 0")
+    edit = Edit(
+        file="tax.py", splices=(Splice(at, at + 3, "< -1"),), kind="constant", line=2, says="it"
+    )
+    assert not dodges(Program("tax.py", TAX), edit, [refused()])

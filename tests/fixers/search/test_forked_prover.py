@@ -255,6 +255,39 @@ def test_a_skipped_test_is_not_mended(tmp_path: Path) -> None:
     assert (trial.end, trial.detail) == (End.FAILED, "skipped")
 
 
+def test_a_skipped_part_of_a_test_leaves_the_others_to_count(tmp_path: Path) -> None:
+    files = {
+        "shop.py": "def one():\n    return 2\n",
+        "test_shop.py": "import unittest, shop\n\n\nclass TestShop(unittest.TestCase):\n"
+        "    def test_one(self):\n        with self.subTest('other'):\n"
+        "            self.skipTest('not installed')\n        with self.subTest('own'):\n"
+        "            self.assertEqual(shop.one(), 1)\n",
+    }
+    right, wrong = trials(
+        tmp_path,
+        files,
+        {"shop.py": files["shop.py"].replace("return 2", "return 1")},
+        {"shop.py": files["shop.py"].replace("return 2", "return 3")},
+    )
+    assert (right.end, wrong.end) == (End.PASSED, End.FAILED)
+
+
+def test_functions_of_a_module_with_rewritten_asserts_are_changed_in_memory(tmp_path: Path) -> None:
+    files = {
+        **SHOP_FILES,
+        "shop.py": SHOP + "\n\ndef check(n):\n    assert n\n",
+        "conftest.py": "import pytest\n\npytest.register_assert_rewrite('shop')\n",
+    }
+
+    async def work(prover: Prover) -> list[End]:
+        await prover.baseline()
+        prover.servers.fresh = prover.servers.midway = None
+        texts = [files["shop.py"].replace("-=", sign) for sign in ("+=", "*=")]
+        return [(await prover.prove({"shop.py": text})).end for text in texts]
+
+    assert proving(tmp_path, files, work) == [End.PASSED, End.FAILED]
+
+
 # -- the program as it is -------------------------------------------------------------------------
 
 

@@ -60,3 +60,10 @@ def test_a_test_that_was_not_traced_speaks_for_no_line() -> None:
     untraced = MeasuredTest(test="t", passed=True, seconds=0.01, lines=None)
     found = suspicion(Baseline(cases=(untraced, case("bad", 1, passed=False))), ["bad"], ["app.py"])
     assert found.of("app.py", 1) == 1.0
+
+
+def test_what_else_ran_is_less_suspect_where_an_exception_names_a_line() -> None:
+    cases = (case("good", 1), case("bad", 1, 2, 3, passed=False, frame=2))
+    found = suspicion(Baseline(cases=cases), ["bad"], ["app.py"])
+    assert found.of("app.py", 2) == 1.0
+    assert 0 < found.of("app.py", 3) < 0.7

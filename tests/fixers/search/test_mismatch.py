@@ -96,3 +96,11 @@ ARGUMENTS = {
 def test_a_call_has_the_arguments_that_are_taken(rule: str) -> None:
     message, before, after = ARGUMENTS[rule]
     offers("arguments", DEF + before, DEF + after, failed("TypeError", message, 6))
+
+
+def test_a_call_of_a_function_that_takes_only_keywords_gets_what_it_lacks() -> None:
+    source = "def pay(*, amount):\n    return amount\n\n\ndef f(amount):\n    return pay()\n"
+    message = "pay() missing 1 required keyword-only argument: 'amount'"
+    offers(
+        "arguments", source, source.replace("pay()", "pay(amount)"), failed("TypeError", message, 6)
+    )

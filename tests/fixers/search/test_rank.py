@@ -116,3 +116,10 @@ def test_the_shortest_call_that_a_test_can_make_tells_two_edits_apart() -> None:
     assert example == Example(call="f(1)", module="shop", gives="9", instead="3")
     assert shortest_difference(("1",), ("1",), calls) is None
     assert shortest_difference(None, ("1",), calls) is None
+
+
+def test_an_edit_that_may_only_dodge_the_failing_code_is_never_above_the_floor() -> None:
+    pair = [candidate("dodges", -3.0), candidate("fixes", 1.0)]
+    choices = rank_edits(pair, [("1",), ("2",)], failing=3, dodging=[True, False])
+    assert [one.candidate.edits[0].says for one in choices] == ["fixes", "dodges"]
+    assert choices[1].confidence < 0.5

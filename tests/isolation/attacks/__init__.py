@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from tests.isolation.attack import Attack, Group
+from tests.isolation.attacks.clones import CLONES
 from tests.isolation.attacks.descendants import DESCENDANTS
 from tests.isolation.attacks.files import FILES
 from tests.isolation.attacks.limits import LIMITED
+from tests.isolation.attacks.links import LINKED
 from tests.isolation.attacks.network import NETWORK
 from tests.isolation.attacks.secrets import SECRETS
 
-GROUPS: tuple[Group, ...] = (FILES, LIMITED, DESCENDANTS, NETWORK, SECRETS)
+GROUPS: tuple[Group, ...] = (FILES, LINKED, LIMITED, DESCENDANTS, NETWORK, SECRETS, CLONES)
 ATTACKS: tuple[Attack, ...] = tuple(attack for group in GROUPS for attack in group.attacks)
 #: What is not promised at the level `landlock` where the kernel lets users have no namespaces.
 NEED_NAMESPACES = frozenset(

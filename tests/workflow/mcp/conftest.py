@@ -7,23 +7,16 @@ from pathlib import Path
 import pytest
 
 from runtrue.workflow.mcp import StdioServer
-from tests.workflow.mcp.support import MODULES, npm_server
-
-
-def _installed(name: str) -> None:
-    if not (MODULES / f"server-{name}").is_dir():
-        pytest.fail("the npm servers are not installed: run scripts/setup-servers")
+from tests.workflow.mcp.support import npm_server
 
 
 @pytest.fixture(scope="session")
-def everything() -> StdioServer:
+def everything(npm_servers: None) -> StdioServer:
     """The reference server that has one of everything."""
-    _installed("everything")
     return npm_server("everything")
 
 
 @pytest.fixture
-def files(tmp_path: Path) -> StdioServer:
+def files(npm_servers: None, tmp_path: Path) -> StdioServer:
     """The reference server for files, which may only touch `tmp_path`."""
-    _installed("filesystem")
     return npm_server("filesystem", str(tmp_path))

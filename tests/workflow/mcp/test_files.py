@@ -19,11 +19,18 @@ from runtrue.workflow.mcp import (
     load_servers,
     remove_server,
 )
+from tests.trusting import trust
 
 
 @pytest.fixture
 def home(tmp_path: Path) -> Home:
     return Home(tmp_path / "home")
+
+
+@pytest.fixture
+def users_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("RUNTRUE_HOME", str(tmp_path / "users"))
+    return tmp_path / "users"
 
 
 @pytest.fixture
@@ -61,20 +68,27 @@ class TestLoad:
                 env={"A": "${B}"},
                 cwd=project,
                 source=file,
+                origin="untrusted",
             ),
             "docs": HttpServer(
-                name="docs", url="https://docs", headers={"X": "${KEY}"}, source=file
+                name="docs",
+                url="https://docs",
+                headers={"X": "${KEY}"},
+                source=file,
+                origin="untrusted",
             ),
-            "bare": HttpServer(name="bare", url="https://bare", source=file),
-            "long": HttpServer(name="long", url="https://long", source=file),
+            "bare": HttpServer(name="bare", url="https://bare", source=file, origin="untrusted"),
+            "long": HttpServer(name="long", url="https://long", source=file, origin="untrusted"),
         }
 
     def test_the_nearest_project_wins_over_home_and_those_above_are_not_read(
-        self, home: Home, project: Path
+        self, home: Home, project: Path, users_home: Path
     ) -> None:
         write(home.path / "mcp.json", {"a": {"command": "home"}, "b": {"command": "home"}})
         write(project.parent / ".mcp.json", {"c": {"command": "above"}})
         write(project / ".mcp.json", {"b": {"command": "project"}})
+        assert load_servers(home, project)["b"].origin == "user", "nobody agreed to the project's"
+        trust(project)
         servers = load_servers(home, project)
         assert {name: s.command for name, s in servers.items() if isinstance(s, StdioServer)} == {
             "a": "home",

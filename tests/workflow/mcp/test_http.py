@@ -280,3 +280,26 @@ def test_a_server_that_does_not_let_go_is_left_alone(
     assert call(server, "tool").result is None
     assert time.monotonic() - before < SECONDS
     released.set()
+
+
+def wrong_id(handler: Handler, message: Any) -> None:
+    handler.result({"id": 4711}, {"content": []})
+
+
+def nested(handler: Handler, message: Any) -> None:
+    body = json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": "HERE"})
+    deep = "[" * 50_000 + "]" * 50_000
+    handler.send(200, body.replace('"HERE"', deep).encode(), "application/json")
+
+
+def flood(handler: Handler, message: Any) -> None:
+    handler.result(message, {"content": [{"type": "text", "text": "x" * 2**26}]})
+
+
+@pytest.mark.parametrize("reply", [wrong_id, nested, flood])
+def test_an_answer_that_can_never_be_used_ends_the_call_at_once(serve: Serve, reply: Reply) -> None:
+    before = time.monotonic()
+    error = failure(serve(reply), "tool")
+    assert error.category == "protocol", error
+    assert reply is not flood or "more than 32 MiB" in error.message
+    assert time.monotonic() - before < SECONDS / 2

@@ -7,6 +7,7 @@ import contextlib
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -292,3 +293,21 @@ def test_the_sdk_is_imported_with_the_first_call_only() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "set()\n"
+
+
+@pytest.mark.parametrize(
+    ("tool", "said"),
+    [
+        ("answer_another", "answered a request that was not made: its id is 4711"),
+        ("answer_nobody", "answered with error -32700: what?"),
+        ("nest", "sent what is no message of JSON-RPC"),
+        ("flood", "sent an answer of more than 32 MiB; raise `answer` of [mcp]"),
+        ("flood_without_end", "sent an answer of more than 32 MiB"),
+    ],
+)
+def test_an_answer_that_can_never_be_used_ends_the_call_at_once(tool: str, said: str) -> None:
+    before = time.monotonic()
+    error = failure(tiny(), tool)
+    assert (error.category, error.fault) == ("protocol", Fault.ENVIRONMENT)
+    assert said in error.message
+    assert time.monotonic() - before < SECONDS / 2

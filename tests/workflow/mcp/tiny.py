@@ -43,6 +43,11 @@ TOOLS: dict[str, tuple[Json | None, Json | None]] = {
     "stop_listening": (None, None),
     "abandon": (None, None),
     "malformed": (None, None),
+    "answer_another": (None, None),
+    "answer_nobody": (None, None),
+    "nest": (None, None),
+    "flood": (None, None),
+    "flood_without_end": (None, None),
     "refuse_params": (None, None),
     "refuse_otherwise": (None, None),
     "refuse_like_a_closed_connection": (None, None),
@@ -184,6 +189,22 @@ def main() -> None:
             reply["result"] = answer(message["method"], message.get("params", {}))
         except Refused as refused:
             reply["error"] = {"code": refused.code, "message": "no"}
+        asked = message.get("params", {}).get("name", "")
+        if asked == "answer_another":
+            reply["id"] = 4711
+        elif asked == "answer_nobody":
+            reply = {"jsonrpc": "2.0", "id": None, "error": {"code": -32700, "message": "what?"}}
+        if asked == "nest":
+            reply["result"] = "HERE"
+            deep = "[" * 50_000 + "]" * 50_000
+            print(json.dumps(reply).replace('"HERE"', deep), flush=True)
+            continue
+        if asked.startswith("flood"):
+            sys.stdout.write('{"jsonrpc": "2.0", "text": "')
+            for _ in range(64 if asked == "flood" else 10**9):
+                sys.stdout.write("x" * 2**20)
+            print('"}', flush=True)
+            continue
         print(json.dumps(reply), flush=True)
         if DEAF:
             signal.pause()

@@ -36,6 +36,7 @@ const clean = (test) => ({
   title: test.title,
   fullTitle: test.fullTitle(),
   file: test.file,
+  duration: test.duration,
   err: plain(test.err),
 });
 

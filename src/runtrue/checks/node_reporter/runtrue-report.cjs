@@ -46,6 +46,7 @@ module.exports = async function* report(source) {
         path: [...open.slice(0, data.nesting).map((around) => around.name), data.name],
         file: data.file,
         line: data.line,
+        duration: data.details && data.details.duration_ms,
         skipped: data.skip !== undefined || data.todo !== undefined,
         error,
         printed: error && data.file ? printed[data.file] : undefined,

@@ -1,4 +1,4 @@
-"""CI files: what GitHub's workflows and GitLab's jobs run, as far as it needs no service."""
+"""CI files: what jobs run at GitHub, GitLab, CircleCI, Travis and Azure, without any service."""
 
 from __future__ import annotations
 
@@ -42,6 +42,9 @@ def recipes_of_ci(project: Path) -> Iterator[Group]:
             yield from _of_github(document, f".github/workflows/{name}")
     if document := _read(project / ".gitlab-ci.yml"):
         yield from _of_gitlab(document)
+    for name, groups_of in _HOSTED.items():
+        if document := _read(project / name):
+            yield from groups_of(document, name)
 
 
 def _read(file: Path) -> Document | None:
@@ -174,3 +177,104 @@ def _of_gitlab(document: Document) -> Iterator[Group]:
 def _lines(script: Any) -> list[str]:
     lines = script if isinstance(script, list) else [script]
     return [line for line in lines if isinstance(line, str)]
+
+
+# -- CircleCI, Travis, Azure --------------------------------------------------------------------
+
+
+def _of_circle(document: Document, file: str) -> Iterator[Group]:
+    jobs = subtable(document.data, "jobs")
+    for name in dict.fromkeys([*by_test_name(jobs), *jobs]):
+        job = subtable(jobs, name)
+        images = job.get("docker")
+        # Those after the first are services.
+        if isinstance(images, list) and len(images) > 1:
+            continue
+        found = []
+        for number, step in enumerate(_list(job.get("steps"))):
+            run = step.get("run") if isinstance(step, dict) else None
+            settings = {"command": run} if isinstance(run, str) else subtable(step, "run")
+            variables = {**subtable(job, "environment"), **subtable(settings, "environment")}
+            inside = settings.get("working_directory", job.get("working_directory", "."))
+            if isinstance(settings.get("command"), str):
+                line = document.line(("jobs", name, "steps", number, "run"))
+                where = f"{file}:{line} job {name}"
+                found.append(_plain_recipe(settings["command"], where, variables, inside))
+        yield tuple(found)
+
+
+def _of_travis(document: Document, file: str) -> Iterator[Group]:
+    data = document.data
+    if data.get("services"):
+        return
+    where = f"{file}:{document.line(('script',))} script"
+    parts = [_lines(data.get(key)) for key in ("before_script", "script")]
+    lines = [line for part in parts for line in part]
+    yield tuple(_plain_recipe(line, where, _travis_variables(data), ".") for line in lines)
+
+
+def _travis_variables(data: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the variables of all jobs: those of the matrix are of one each."""
+    env = data.get("env")
+    named = env.get("global") if isinstance(env, dict) else None
+    pairs = [pair for text in _lines(named) for pair in text.split()]
+    return {key: value for key, is_set, value in (pair.partition("=") for pair in pairs) if is_set}
+
+
+def _of_azure(document: Document, file: str) -> Iterator[Group]:
+    data = document.data
+    stages = [stage for stage in _list(data.get("stages")) if isinstance(stage, dict)]
+    jobs = [job for part in (data, *stages) for job in _list(part.get("jobs"))]
+    for job in (data, *(job for job in jobs if isinstance(job, dict))):
+        if job.get("services"):
+            continue
+        env = {**_azure_variables(data), **_azure_variables(job)}
+        found = []
+        for step in _list(job.get("steps")):
+            script = step.get("script", step.get("bash")) if isinstance(step, dict) else None
+            if isinstance(script, str) and "condition" not in step:
+                inside = step.get("workingDirectory", ".")
+                line = _azure_resolved(script, env)
+                # Programs see each variable by its name in capitals.
+                named = {name.upper().replace(".", "_"): value for name, value in env.items()}
+                named |= subtable(step, "env")
+                found.append(_plain_recipe(line, file, named, inside))
+        yield tuple(found)
+
+
+def _azure_variables(part: Mapping[str, Any]) -> dict[str, Any]:
+    variables = part.get("variables")
+    if isinstance(variables, dict):
+        return dict(variables)
+    pairs = [one for one in _list(variables) if isinstance(one, dict) and "name" in one]
+    return {str(one["name"]): one.get("value") for one in pairs}
+
+
+def _azure_resolved(script: str, variables: Mapping[str, Any]) -> str:
+    def value(match: re.Match[str]) -> str:
+        if match[1] in ("Build.SourcesDirectory", "System.DefaultWorkingDirectory"):
+            return "."
+        return _as_text(variables[match[1]]) if match[1] in variables else UNKNOWN
+
+    return substitute(script, re.compile(r"\$\(([\w.]+)\)"), value)
+
+
+def _plain_recipe(command: str, where: str, env: Mapping[str, Any], inside: Any) -> Recipe:
+    """Return what a step runs, with the directory into which the repository is cloned as `.`."""
+    line = "\n".join(joined_lines(_PARAMETER.sub(UNKNOWN, command)))
+    place = inside if isinstance(inside, str) and not inside.startswith(("~", "/")) else "."
+    known = {key: _as_text(value) for key, value in env.items() if not isinstance(value, dict)}
+    return Recipe(line=line, where=where, env=known, directory=place)
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+#: `<< parameters.x >>` and `${{ … }}`, which only the host knows.
+_PARAMETER = re.compile(r"<<\s*[^<>]*\s*>>|\$\{\{.*?\}\}")
+_HOSTED = {
+    ".circleci/config.yml": _of_circle,
+    ".travis.yml": _of_travis,
+    "azure-pipelines.yml": _of_azure,
+}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -33,35 +33,81 @@ class _Target:
     before: list[str] = field(default_factory=list)
     #: Each with the number of its line.
     commands: list[tuple[int, str]] = field(default_factory=list)
-    env: dict[str, str] = field(default_factory=dict)
+    variables: dict[str, str] = field(default_factory=dict)
+    #: Those of its variables that its commands get.
+    exported: set[str] = field(default_factory=set)
 
 
 @dataclass(slots=True)
 class _TargetFile:
+    """The targets of a Makefile or justfile, and how their lines are expanded."""
+
     name: str
+    #: What the program calls its targets.
+    noun: str
+    expand: Callable[[str, dict[str, str]], str]
     rules: dict[str, _Target] = field(default_factory=dict)
     variables: dict[str, str] = field(default_factory=dict)
     exported: set[str] = field(default_factory=set)
 
+    def recipes(self, target: str, depth: int = 0) -> Iterator[Recipe]:
+        """Yield what a target runs: first what it depends on, then its own lines."""
+        rule = self.rules.get(target)
+        if rule is None or depth > _DEPTH:
+            return
+        for name in rule.before:
+            yield from self.recipes(name, depth + 1)
+        known = {**self.variables, **rule.variables}
+        set_ = [*self.exported, *rule.exported]
+        env = {name: self.expand(known.get(name, ""), known) for name in set_}
+        for number, command in rule.commands:
+            if command.startswith("#!"):
+                return  # a script of its own
+            line = self.expand(command, known).lstrip("@-+ ")
+            called = re.fullmatch(rf"(?:make|just|{UNKNOWN})\s+([\w-]+)", line)
+            if called and called[1] in self.rules:
+                yield from self.recipes(called[1], depth + 1)
+            else:
+                where = f"{self.name}:{number} {self.noun} {target}"
+                yield Recipe(line=line, where=where, env=env)
+
 
 def recipes_of_make(project: Path) -> Iterator[Group]:
     """Yield what the targets of a Makefile run that are named after tests."""
-    for name in _MAKEFILES:
-        if text := _text(project / name):
-            file = _read_makefile(text, name)
-            for target in by_test_name(file.rules):
-                yield tuple(_make_recipes(file, target))
-            return
+    yield from _by_test_name(_makefile(project))
 
 
 def recipes_of_just(project: Path) -> Iterator[Group]:
     """Yield what the recipes of a justfile run that are named after tests."""
-    for name in _JUSTFILES:
-        if text := _text(project / name):
-            file = _read_justfile(text, name)
-            for target in by_test_name(file.rules):
-                yield tuple(_just_recipes(file, target))
-            return
+    yield from _by_test_name(_justfile(project))
+
+
+def make_target(project: Path, target: str) -> Group:
+    """Return what a target of the Makefile runs; nothing if there is none."""
+    file = _makefile(project)
+    return tuple(file.recipes(target)) if file else ()
+
+
+def _by_test_name(file: _TargetFile | None) -> Iterator[Group]:
+    if file is not None:
+        for target in by_test_name(file.rules):
+            yield tuple(file.recipes(target))
+
+
+def _makefile(project: Path) -> _TargetFile | None:
+    found = _first_text(project, _MAKEFILES)
+    return _read_makefile(*found) if found else None
+
+
+def _justfile(project: Path) -> _TargetFile | None:
+    found = _first_text(project, _JUSTFILES)
+    return _read_justfile(*found) if found else None
+
+
+def _first_text(project: Path, names: Sequence[str]) -> tuple[str, str] | None:
+    """Return the text of the first of some files that has one, and its name."""
+    texts = ((_text(project / name), name) for name in names)
+    return next((found for found in texts if found[0]), None)
 
 
 def _text(file: Path) -> str:
@@ -75,7 +121,7 @@ def _text(file: Path) -> str:
 
 
 def _read_makefile(text: str, name: str) -> _TargetFile:
-    file = _TargetFile(name)
+    file = _TargetFile(name, "target", _expand_make)
     current: list[_Target] = []
     # A continued line keeps its number: its breaks are counted as one line each.
     joined = re.sub(r"\\\n[ \t]*", "\x01", text)
@@ -114,7 +160,8 @@ def _begin_rules(file: _TargetFile, targets: list[str], rest: str, line: int) ->
     own = _MAKE_VARIABLE.match(before)
     for rule in rules:
         if own:
-            rule.env[own[2]] = own[4].strip()
+            rule.variables[own[2]] = own[4].strip()
+            rule.exported.add(own[2])
             continue
         rule.before += [word for word in before.split() if word != "|"]
         if is_command:
@@ -122,25 +169,7 @@ def _begin_rules(file: _TargetFile, targets: list[str], rest: str, line: int) ->
     return rules
 
 
-def _make_recipes(file: _TargetFile, target: str, depth: int = 0) -> Iterator[Recipe]:
-    rule = file.rules.get(target)
-    if rule is None or depth > _DEPTH:
-        return
-    for name in rule.before:
-        yield from _make_recipes(file, name, depth + 1)
-    variables = {**file.variables, **rule.env}
-    env = {name: _expanded(variables.get(name, ""), variables) for name in file.exported}
-    env |= {name: _expanded(value, variables) for name, value in rule.env.items()}
-    for number, command in rule.commands:
-        line = _expanded(command, variables).lstrip("@-+ ")
-        called = re.fullmatch(rf"(?:make|{UNKNOWN})\s+([\w-]+)", line)
-        if called and called[1] in file.rules:
-            yield from _make_recipes(file, called[1], depth + 1)
-        else:
-            yield Recipe(line=line, where=f"{file.name}:{number} target {target}", env=env)
-
-
-def _expanded(text: str, variables: dict[str, str]) -> str:
+def _expand_make(text: str, variables: dict[str, str]) -> str:
     def value(match: re.Match[str]) -> str:
         name = (match[1] or match[2] or "").strip()
         if name == "MAKE":
@@ -162,7 +191,7 @@ def _expanded(text: str, variables: dict[str, str]) -> str:
 
 
 def _read_justfile(text: str, name: str) -> _TargetFile:
-    file = _TargetFile(name)
+    file = _TargetFile(name, "recipe", _expand_just)
     current: _Target | None = None
     for number, line in enumerate(text.splitlines(), 1):
         if line[:1] in (" ", "\t"):
@@ -179,23 +208,9 @@ def _read_justfile(text: str, name: str) -> _TargetFile:
             # What a person may give is left out; a default is what runs without.
             for parameter in rule[2].split():
                 given, _, default = parameter.lstrip("*+$").partition("=")
-                current.env[given] = default.strip("'\"")
+                current.variables[given] = default.strip("'\"")
     return file
 
 
-def _just_recipes(file: _TargetFile, target: str, depth: int = 0) -> Iterator[Recipe]:
-    rule = file.rules.get(target)
-    if rule is None or depth > _DEPTH:
-        return
-    for name in rule.before:
-        yield from _just_recipes(file, name, depth + 1)
-    known = {**file.variables, **rule.env}
-    for number, command in rule.commands:
-        if command.startswith("#!"):
-            return  # a script of its own
-        line = substitute(command, _JUST_USE, lambda use: known.get(use[1], UNKNOWN))
-        yield Recipe(
-            line=line.lstrip("@-"),
-            where=f"{file.name}:{number} recipe {target}",
-            env={name: file.variables[name] for name in file.exported},
-        )
+def _expand_just(text: str, variables: dict[str, str]) -> str:
+    return substitute(text, _JUST_USE, lambda use: variables.get(use[1], UNKNOWN))

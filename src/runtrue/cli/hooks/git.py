@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 import shlex
-import subprocess
+import shutil
 from pathlib import Path
 
 from runtrue.cli.hooks.arranged import Arranged, own_program, read, write
-from runtrue.errors import HostError, UsageError
+from runtrue.errors import SandboxError, UsageError
+from runtrue.sandbox import ForeignRepository, run_git
 
 #: Git runs the second one in place of the first where a merge has no conflicts.
 _NAMES = ("pre-commit", "pre-merge-commit")
@@ -128,11 +129,12 @@ def _place(project: Path) -> tuple[Path, Path]:
 
 
 def _git(project: Path, *args: str) -> str | None:
-    """Return what git prints, with the user's settings; None where it fails."""
+    """Return what git prints; None where it fails."""
     try:
-        done = subprocess.run(
-            ["git", *args], cwd=project, capture_output=True, text=True, check=False
-        )
-    except OSError as error:
-        raise HostError(f"git cannot be run ({error.strerror}); install git") from error
-    return done.stdout.rstrip("\n") if done.returncode == 0 else None
+        return run_git(*args, cwd=project).rstrip("\n")
+    except ForeignRepository:
+        raise
+    except SandboxError:
+        if shutil.which("git") is None:
+            raise
+        return None

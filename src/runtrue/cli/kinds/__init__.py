@@ -39,6 +39,8 @@ class RunKind(Generic[R]):
     report_type: type[R]
     #: Shows the progress of such a run.
     narrator: type[Narrator] = Narrator
+    #: What a yes or no at a terminal is about.
+    asks = "Apply these changes"
 
     def prepare(
         self, run: RunRow, home: Home, secrets: Mapping[str, Any], *, force: bool
@@ -100,9 +102,11 @@ class RunKind(Generic[R]):
 
 
 def is_yes_or_no(question: Question) -> bool:
-    """True if a yes or no is all that a question of the code loop asks for."""
+    """True if a yes or no is all that a question asks for."""
     asked = question.question
-    return bool(asked.get("apply")) or ("diff" in asked and asked.get("why") == "unsure")
+    return bool(asked.get("apply") or asked.get("effects")) or (
+        "diff" in asked and asked.get("why") == "unsure"
+    )
 
 
 def kind_of(run: RunRow) -> RunKind[Any]:

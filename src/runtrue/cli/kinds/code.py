@@ -8,8 +8,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-import click
-
+from runtrue.cli.console import Styled, echo
 from runtrue.cli.kinds import RunKind, is_yes_or_no
 from runtrue.cli.repair import (
     WHY,
@@ -19,7 +18,7 @@ from runtrue.cli.repair import (
     print_fix,
     print_verdict,
 )
-from runtrue.cli.show import counted, print_diff, printable
+from runtrue.cli.show import counted, print_diff
 from runtrue.code import (
     BeforeStarted,
     CodeReport,
@@ -33,6 +32,7 @@ from runtrue.code import (
 )
 from runtrue.errors import UsageError
 from runtrue.flow import Event, Journal, Question, RunRow, Segment, replay
+from runtrue.foreign_text import hidden_characters
 from runtrue.home import Home
 from runtrue.loop import FixPart
 
@@ -186,7 +186,7 @@ def _absent_fixers(report: CodeReport) -> list[str]:
     if report.why not in ("no_fixer", "fixer_failed", "nothing_usable") or not report.rejected:
         return []
     fix = report.rejected[-1].fix
-    tried = [printable(f"{part.fixer}: {_in_vain(part)}") for part in fix.parts]
+    tried = [f"{part.fixer}: {_in_vain(part)}" for part in fix.parts]
     skipped = fix.skipped if report.why == "no_fixer" else ()
     return [*tried, *(f"{skip.fixer}: {skip.reason}" for skip in skipped)]
 
@@ -201,6 +201,22 @@ def _known(report: CodeReport) -> list[str]:
         return []
     options = " ".join(f"--check {shlex.quote(check)}" for check in linters)
     return [f"findings known before are left as they are; to fix them: runtrue fix {options}"]
+
+
+def _hidden(report: CodeReport) -> list[str]:
+    """Return a warning of what a reader of the diff would not see in the lines that it adds."""
+    added = "\n".join(line[1:] for line in report.diff.split("\n") if line[:1] == "+")
+    hidden = hidden_characters(added)
+    if not hidden or report.applied:
+        return []
+    return [f"the diff adds characters that cannot be seen: {', '.join(_few([*hidden]))}"]
+
+
+def _self_running(report: CodeReport) -> list[str]:
+    """Return the changed files that run by themselves once they are applied."""
+    if report.applied or report.kind == "gate":
+        return []
+    return _few([f"runs by itself: {one.file}: {one.why}" for one in report.self_running])
 
 
 def _next(report: CodeReport) -> list[str]:
@@ -228,7 +244,7 @@ def _next(report: CodeReport) -> list[str]:
 
 _PARTS = (
     *(_reason, _regressions, _restored, _proof, _gained, _known, _reduced, _confidence),
-    *(_alternatives, _test, _escalations, _memory, _absent_fixers, _next),
+    *(_alternatives, _test, _escalations, _memory, _absent_fixers, _hidden, _self_running, _next),
 )
 
 
@@ -307,51 +323,60 @@ class CodeKind(RunKind[CodeReport]):
         summary = _why(report)
         attempts = sum(not attempt.recheck for attempt in report.attempts)
         spent = f"{counted(attempts, 'attempt')}, {report.seconds:.1f} s"
-        head = click.style(status, fg=_COLOURS.get(status, "red"), bold=True)
-        click.echo(f"{head}: {summary} ({spent})" if summary else f"{head} ({spent})")
+        head = Styled(status, fg=_COLOURS.get(status, "red"), bold=True)
+        echo(head, f": {summary} ({spent})" if summary else f" ({spent})")
         for part in _PARTS:
             for line in part(report):
-                click.echo(f"  {line}")
+                echo(f"  {line}")
 
     def print_details(self, report: CodeReport) -> None:
         """Print every attempt with its fix and verdicts, and the rejected fixes in between."""
         for written in report.written or ():
             what = written.skipped or f"changed {', '.join(written.files) or 'nothing'}"
-            click.echo(f"written by {written.by}: {what}")
+            echo(f"written by {written.by}: {what}")
         for attempt in report.attempts:
             again = " (again)" if attempt.recheck else ""
-            click.secho(f"attempt {attempt.number} of {attempt.limit}{again}", bold=True)
+            echo(f"attempt {attempt.number} of {attempt.limit}{again}", bold=True)
             if attempt.fix:
                 print_fix(attempt.fix)
             for verdict in attempt.verdicts:
                 print_verdict(verdict.check, verdict)
             if attempt.analysis:
-                click.echo(f"  cause: {attempt.analysis.root_cause}")
+                echo(f"  cause: {attempt.analysis.root_cause}")
             for rejected in report.rejected:
                 if rejected.after == attempt.number:
-                    click.echo(f"  not run: {rejected.reason.replace('_', ' ')}")
+                    echo(f"  not run: {rejected.reason.replace('_', ' ')}")
                     print_fix(rejected.fix)
 
     def print_question(self, run_id: str, question: Question | None) -> None:
         """Print what a waiting run wants, and how to answer."""
         asked = question.question if question else {}
         if asked.get("why") == "unsure":
-            click.echo(f"  read the diff: {asked['patch']}")
-            click.echo(f"  it is right: runtrue runs resume {run_id} --answer yes")
-            click.echo(f"  it is not: runtrue runs resume {run_id} --answer no")
+            echo(f"  read the diff: {asked['patch']}")
+            echo(f"  it is right: runtrue runs resume {run_id} --answer yes")
+            echo(f"  it is not: runtrue runs resume {run_id} --answer no")
             if asked["alternatives"]:
-                click.echo(f"  another one is: runtrue runs resume {run_id} --answer NUMBER")
+                echo(f"  another one is: runtrue runs resume {run_id} --answer NUMBER")
             return
         if asked.get("apply"):
-            click.echo(f"  apply the diff: runtrue runs resume {run_id} --answer yes")
+            if asked.get("self_running"):
+                echo("  the files above that run by themselves are applied only if you agree")
+            echo(f"  read the diff: runtrue runs diff {run_id}")
+            echo(f"  apply it: runtrue runs resume {run_id} --answer yes")
             return
-        click.echo(f"  edit the candidate in {asked.get('sandbox')}, or think of advice, then:")
-        click.echo(f"  runtrue runs resume {run_id} [--answer ADVICE]")
+        echo(f"  edit the candidate in {asked.get('sandbox')}, or think of advice, then:")
+        echo(f"  runtrue runs resume {run_id} [--answer ADVICE]")
         if asked.get("acceptable"):
-            click.echo(f"  or take it as it is: runtrue runs resume {run_id} --answer accept")
+            echo(f"  or take it as it is: runtrue runs resume {run_id} --answer accept")
 
     def print_offer(self, report: CodeReport, question: Question) -> None:
         """Print the diff that may be applied, and what the checks said of it."""
         print_diff(question.question["diff"])
-        for line in (*_proof(report), *_confidence(report), *_alternatives(report)):
-            click.echo(line)
+        for line in (
+            *_proof(report),
+            *_confidence(report),
+            *_alternatives(report),
+            *_hidden(report),
+            *_self_running(report),
+        ):
+            echo(line)

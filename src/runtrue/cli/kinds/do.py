@@ -4,20 +4,30 @@ from __future__ import annotations
 
 import asyncio
 import shlex
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
 import click
 import msgspec
 
+from runtrue.cli.console import Styled, confirm, echo
 from runtrue.cli.kinds import RunKind
 from runtrue.cli.kinds.workflow import WorkflowNarrator, print_finding
 from runtrue.cli.progress import Display, Narrator
-from runtrue.cli.show import counted, is_terminal, printable
+from runtrue.cli.show import counted, is_terminal
 from runtrue.cli.values import print_value
-from runtrue.errors import RuntrueError
-from runtrue.flow import Event, Journal, NodeStarted, RunRow, RunState, Segment, replay
+from runtrue.errors import RuntrueError, UsageError
+from runtrue.flow import (
+    Event,
+    Journal,
+    NodeStarted,
+    Question,
+    RunRow,
+    RunState,
+    Segment,
+    replay,
+)
 from runtrue.home import Home
 from runtrue.loop import AttemptStarted
 from runtrue.planner import (
@@ -34,6 +44,7 @@ from runtrue.planner import (
     TaskReport,
     WorkflowEvent,
     WorkflowMade,
+    is_dry_run,
     prepare_task,
     report_of,
     save_task,
@@ -49,7 +60,7 @@ _DOING = {
     "workflow_generator": "planning",
     "workflow_run": "running",
 }
-_COLOURS = {"passed": "green", "running": "yellow"}
+_COLOURS = {"passed": "green", "running": "yellow", "waiting": "yellow"}
 
 
 def _events(journal: Journal, run: RunRow) -> list[Event]:
@@ -62,11 +73,11 @@ def _offered(home: Home, report: TaskReport) -> str | None:
         return None
     name = free_name(home, report.name)
     try:
-        if not click.confirm(f"Save this workflow as {name!r}?", default=True, err=True):
+        if not confirm(f"Save this workflow as {name!r}?", default=True):
             return None
         WorkflowStore(home).save(name, report.workflow or {})
     except click.Abort:
-        click.echo(err=True)
+        echo(err=True)
         return None
     except RuntrueError as error:
         _say(f"not saved: {error}")
@@ -93,7 +104,7 @@ def _typed(value: Any) -> str:
 
 
 def _say(text: str) -> None:
-    click.echo(printable(text), err=True)
+    echo(text, err=True)
 
 
 def _about(missing: MissingInput) -> str:
@@ -114,6 +125,23 @@ def _print_candidates(doubt: Doubt) -> None:
         _say(f"    {candidate.text:<{width}}  {candidate.confidence:4.0%}{sample}")
 
 
+def _print_effects(title: str, effects: Iterable[str]) -> None:
+    _say(title)
+    for effect in effects:
+        _say(f"  {effect}")
+
+
+def _print_plan(report: TaskReport) -> None:
+    """Print a workflow that was not run on stdout, and what it would do on stderr."""
+    print_value(report.workflow or {})
+    agreed = {None: "would be asked for", "task": "the task names it", "yes": "agreed by --yes"}
+    for effect in report.effects:
+        who = "" if report.found else f" ({agreed.get(effect.agreed, 'agreed')})"
+        _say(f"  {effect.node}: {effect.text}{who}")
+    if not report.effects:
+        _say("  nothing outside of the run")
+
+
 def _summary(report: TaskReport) -> str:
     runs = len(report.attempts)
     cost = report.cost
@@ -126,6 +154,10 @@ def _summary(report: TaskReport) -> str:
         spent.append(f"{asked}{price}")
     fixes = sum(attempt.fix is not None for attempt in report.attempts)
     after = f" after {counted(fixes, 'fix')}" if fixes else ""
+    if report.dry_run and report.status == "passed":
+        return "planned, and nothing was called"
+    if report.status == "waiting":
+        return "the plan does more than the task says"
     what = f"the saved workflow {report.name}" if report.found else "the task"
     done = "is done" if report.status == "passed" else "is not done"
     if report.found:
@@ -191,6 +223,7 @@ class TaskKind(RunKind[TaskReport]):
 
     report_type = TaskReport
     narrator = TaskNarrator
+    asks = "Go ahead"
 
     def prepare(
         self, run: RunRow, home: Home, secrets: Mapping[str, Any], *, force: bool
@@ -203,7 +236,7 @@ class TaskKind(RunKind[TaskReport]):
         """The report of a run that is not over, out of its replayed steps."""
         segment = prepare_task(run, home, _events(journal, run))
         asyncio.run(replay(segment.work, journal.load(run.id)))
-        report = report_of(run, segment.state, run.state)
+        report = report_of(run, segment.state, run.state, dry_run=is_dry_run(run))
         can_go_on = run.state is RunState.FAILED
         return replace(report, error=report.error or run.error, resumable=can_go_on)
 
@@ -218,9 +251,32 @@ class TaskKind(RunKind[TaskReport]):
         """The usual one, unless the workflow was to be saved and could not be."""
         return 1 if report.save_error else super().exit_code(run, report)
 
+    def answer(
+        self, journal: Journal, home: Home, run: RunRow, said: str | None, *, can_ask: bool
+    ) -> Any:
+        """Return yes or no: nothing else answers whether a person agrees to effects."""
+        if said is None:
+            return None
+        answer = {"y": "yes", "n": "no"}.get(said.strip().lower(), said.strip().lower())
+        if answer not in ("yes", "no"):
+            raise UsageError(
+                f"run {run.id} asks whether to go ahead: give --answer yes or --answer no"
+            )
+        return answer
+
+    def print_question(self, run_id: str, question: Question | None) -> None:
+        """Print what a waiting run would do, and how to agree."""
+        _print_effects("it would:", question.question["effects"] if question else ())
+        _say(f"  agree: runtrue runs resume {run_id} --answer yes")
+        _say(f"  decline: runtrue runs resume {run_id} --answer no")
+
+    def print_offer(self, report: TaskReport, question: Question) -> None:
+        """Print the effects that a yes would agree to."""
+        _print_effects("The task does not say to:", question.question["effects"])
+
     def conclude(self, home: Home, report: TaskReport) -> None:
         """Print how to run the workflow again, or to save it; ask a person at a terminal."""
-        if report.status != "passed":
+        if report.status != "passed" or report.dry_run:
             return
         if report.save_error:
             _say(f"not saved: {report.save_error}")
@@ -239,7 +295,9 @@ class TaskKind(RunKind[TaskReport]):
     def print_report(self, report: TaskReport, *, asked: bool = False) -> None:
         """The result on stdout, so that it can be piped; everything about the run on stderr."""
         status = report.status
-        if status == "passed":
+        if report.dry_run and status == "passed":
+            _print_plan(report)
+        elif status == "passed":
             print_value(report.result)
         for finding in report.findings:
             print_finding(finding)
@@ -255,8 +313,8 @@ class TaskKind(RunKind[TaskReport]):
             _say(f"  note: {note}")
         for server in report.silent_servers:
             _say(f"  the MCP server {server!r} could not be asked for its tools: runtrue mcp tools")
-        head = click.style(status, fg=_COLOURS.get(status, "red"), bold=True)
-        click.echo(f"{head}: {_summary(report)}", err=True)
+        head = Styled(status, fg=_COLOURS.get(status, "red"), bold=True)
+        echo(head, f": {_summary(report)}", err=True)
         if report.done and status != "passed":
             _say(f"  already done: {', '.join(report.done)}; a new run does it again")
         if status in ("failed", "running") and report.resumable:
@@ -265,13 +323,13 @@ class TaskKind(RunKind[TaskReport]):
     def print_details(self, report: TaskReport) -> None:
         """Every attempt: what was changed before it, and what was wrong."""
         for attempt in report.attempts:
-            click.secho(f"run {attempt.number}", bold=True)
+            echo(f"run {attempt.number}", bold=True)
             if attempt.fix:
-                click.echo(f"  changed by {attempt.fix.fixer}: {attempt.fix.description}")
+                echo(f"  changed by {attempt.fix.fixer}: {attempt.fix.description}")
             if attempt.passed:
-                click.secho("  ✓ nothing was wrong", fg="green")
+                echo("  ✓ nothing was wrong", fg="green")
             for finding in attempt.findings:
                 where = finding.location.symbol
-                click.secho(f"  ✗ {where}: {finding.message}", fg="red")
+                echo(f"  ✗ {where}: {finding.message}", fg="red")
         for reason in report.rejected:
-            click.echo(f"  not run: {reason}")
+            echo(f"  not run: {reason}")

@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-import click
-
+from runtrue.cli.console import echo
 from runtrue.cli.kinds import RunKind
 from runtrue.cli.plan_text import next_commands, not_applied, print_history, print_standing
 from runtrue.cli.repair import RepairNarrator, confidence_line
@@ -114,6 +113,7 @@ class PlanKind(RunKind[PlanReport]):
 
     report_type = PlanReport
     narrator = PlanNarrator
+    asks = "Go on with this fix"
 
     def prepare(
         self, run: RunRow, home: Home, secrets: Mapping[str, Any], *, force: bool
@@ -167,4 +167,4 @@ class PlanKind(RunKind[PlanReport]):
     def print_offer(self, report: PlanReport, question: Question) -> None:
         """Print the diff of a fix that is not sure, and why."""
         print_diff(question.question["diff"])
-        click.echo(confidence_line(report))
+        echo(confidence_line(report))

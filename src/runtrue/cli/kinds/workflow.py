@@ -8,11 +8,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-import click
-
+from runtrue.cli.console import Styled, echo
 from runtrue.cli.kinds import RunKind
 from runtrue.cli.progress import Narrator
-from runtrue.cli.show import printable
 from runtrue.cli.values import print_value
 from runtrue.flow import (
     Event,
@@ -44,18 +42,18 @@ def print_finding(finding: Finding) -> None:
     """Print what was wrong at a node, and what there was instead, on stderr."""
     where = finding.location.symbol
     place = f"{where}: " if where else ""
-    click.echo(printable(f"{place}{finding.message}"), err=True)
+    echo(f"{place}{finding.message}", err=True)
     if "status" in finding.data and finding.sample:
         said = " ".join(finding.sample.split())
         cut = "…" if len(said) > _LONGEST_SAID else ""
-        click.echo(printable(f"  it said: {said[:_LONGEST_SAID]}{cut}"), err=True)
+        echo(f"  it said: {said[:_LONGEST_SAID]}{cut}", err=True)
     available = finding.available
     # Most messages name the nearest of what there is by themselves.
     if available and not set(available) & set(re.findall(r"[\w.-]+", finding.message)):
         more = len(available) - _MOST_AVAILABLE
         rest = f" … and {more} more" if more > 0 else ""
         names = ", ".join(available[:_MOST_AVAILABLE])
-        click.echo(printable(f"  available: {names}{rest}"), err=True)
+        echo(f"  available: {names}{rest}", err=True)
 
 
 class WorkflowNarrator(Narrator):
@@ -140,24 +138,22 @@ class WorkflowKind(RunKind[WorkflowReport]):
             print_finding(finding)
         handled = [node for node in report.nodes if node.status == "handled"]
         colour = {"passed": "green", "running": "yellow"}.get(status, "red")
-        head = click.style(
-            status, fg="yellow" if handled and status == "passed" else colour, bold=True
-        )
+        head = Styled(status, fg="yellow" if handled and status == "passed" else colour, bold=True)
         finished = sum(node.status in ("passed", "handled") for node in report.nodes)
-        click.echo(f"{head}: {finished} of {len(report.nodes)} nodes finished", err=True)
+        echo(head, f": {finished} of {len(report.nodes)} nodes finished", err=True)
         for node in handled:
-            click.echo(f"  {node.id} failed, and the run went on: {node.error}", err=True)
+            echo(f"  {node.id} failed, and the run went on: {node.error}", err=True)
         is_interrupted = status == "running" and not report.driven
         if report.resumable or is_interrupted:
             begun = report.begun
             force = f" --force (which fires {begun} again)" if begun else ""
-            click.echo(f"  continue: runtrue runs resume {report.run_id}{force}", err=True)
+            echo(f"  continue: runtrue runs resume {report.run_id}{force}", err=True)
         elif status == "failed":
-            click.echo("  fix the workflow file and rerun; runtrue did not change it", err=True)
+            echo("  fix the workflow file and rerun; runtrue did not change it", err=True)
 
     def print_details(self, report: WorkflowReport) -> None:
         """Every node and how it ended."""
         for node in report.nodes:
             mark, colour = _MARKS.get(node.status, ("·", "bright_black"))
             error = f"  {node.error}" if node.error else ""
-            click.secho(f"  {mark} {node.id} ({node.type}){error}", fg=colour)
+            echo(f"  {mark} {node.id} ({node.type}){error}", fg=colour)

@@ -16,6 +16,7 @@ from typing import Any
 
 from runtrue.fixers.search.edit import Edit, splice
 from runtrue.fixers.search.evidence import Failure
+from runtrue.fixers.search.messages import Sign
 from runtrue.fixers.search.program import Program
 
 DROPS_A_CHECK = "it drops a check"
@@ -23,6 +24,8 @@ _CHECKS = (ast.Raise, ast.Assert)
 _ENDS = (ast.Return, ast.Raise, ast.Break, ast.Continue)
 #: Edits that put statements in another order, or end a block sooner.
 _REORDERING = frozenset(("move", "move_in", "move_out", "borrow", "end_block", "jump", "return"))
+#: Edits that add a condition of their own.
+_GUARDING = frozenset(("condition_add", "guard", "condition", "isinstance", "get"))
 #: The values a condition is evaluated on, besides the constants in it and their neighbours.
 _VALUES: tuple[Any, ...] = (-10, -1, 0, 1, 10, "", "a", None, (), (1,), True)
 _MOST_ROWS = 4_000
@@ -71,12 +74,40 @@ def doubted(
     failures: Sequence[Failure],
 ) -> Iterator[Edit]:
     """Yield the edits, with a doubt where they only get a check out of the way."""
-    missed = any("DID NOT RAISE" in one.message or "not raised" in one.message for one in failures)
+    missed = any(one.says(Sign.NOT_RAISED) for one in failures)
     for edit in edits:
         if edit.doubt is None and any(_is_gone(program, edit, one, missed) for one in guards):
             yield replace(edit, doubt=DROPS_A_CHECK)
         else:
             yield edit
+
+
+def dodges(program: Program, edit: Edit, failures: Sequence[Failure]) -> bool:
+    """Return whether an edit may pass only because the code that raised is not reached any more.
+
+    That is so where it asks something else around a line of a traceback. A further condition, or a
+    guard, says which case it is about; a name or an operator that was replaced does not. Where the
+    program itself refuses, what it asks may well be the mistake.
+    """
+    if edit.kind in _GUARDING:
+        return False
+    refusals = {one.lineno for one in ast.walk(program.tree) if isinstance(one, _CHECKS)}
+    lines = {
+        frame.line
+        for failure in failures
+        if failure.exception != "AssertionError"
+        and not (_is_innermost(program, failure) and failure.frames[-1].line in refusals)
+        for frame in failure.frames
+        if frame.file == program.file
+    }
+    for node in ast.walk(program.tree) if lines else ():
+        if isinstance(node, ast.If | ast.While | ast.For) and any(
+            node.body[0].lineno <= line <= (node.body[-1].end_lineno or line) for line in lines
+        ):
+            start, end = program.span(node.iter if isinstance(node, ast.For) else node.test)
+            if all(start <= one.start and one.end <= end for one in edit.splices):
+                return True
+    return False
 
 
 def _is_gone(program: Program, edit: Edit, guard: GuardCondition, missed: bool) -> bool:

@@ -7,6 +7,8 @@ from typing import Any
 
 import msgspec
 
+from runtrue.fixers.search.messages import Sign, missed_attribute
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Value:
@@ -54,6 +56,15 @@ class Failure:
     #: The operator of the comparison: `==`, `is`, `in`, ….
     operator: str | None = None
     timed_out: bool = False
+
+    def says(self, sign: Sign) -> bool:
+        """True if the message says something."""
+        return sign.is_in(self.message)
+
+    @property
+    def missed_attribute(self) -> str:
+        """The attribute that an AttributeError missed."""
+        return self.attribute or missed_attribute(self.message)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

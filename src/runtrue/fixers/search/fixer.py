@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from runtrue.checks import CommandCheck, Language, language_of, reach_of
+from runtrue.checks import CommandCheck, Language, is_installed, language_of, reach_of
 from runtrue.config import SearchConfig
 from runtrue.encoding import decoded
 from runtrue.fixers.search.budget import SearchBudget
@@ -57,7 +57,6 @@ _SCRIPTS = (Language.JAVASCRIPT, Language.TYPESCRIPT)
 #: JavaScript's test runners, and the programs that start them.
 _RUNNERS = frozenset({"jest", "vitest", "mocha", "ava", "tap", "tape", "node_test"})
 _STARTERS = frozenset({"npm", "npx", "yarn", "pnpm", "bun", "node", "tsx"})
-_INSTALLED = frozenset({"site-packages", "node_modules", ".venv", "venv", ".tox", ".nox"})
 
 
 class _CheckTask(NamedTuple):
@@ -326,7 +325,7 @@ def _longest(verdict: Verdict | None) -> float:
 
 
 def _is_own(file: str) -> bool:
-    return not _INSTALLED & set(PurePosixPath(file).parts)
+    return not is_installed(file)
 
 
 def _is_within(bounds: Bounds | None, file: str) -> bool:

@@ -27,8 +27,8 @@ __all__ = ["Prover", "TrialLimits", "Unprovable"]
 
 #: How many existing files a candidate may write, beside those that the tests write.
 _WRITTEN = 3
-#: Reasons why a file can never be changed where all tests are collected already.
-_NEVER_LIVE = ("it is not imported", "its asserts are rewritten")
+#: The reason why a file can never be changed where all tests are collected already.
+_NEVER_LIVE = "it is not imported"
 
 
 class Prover:
@@ -304,7 +304,7 @@ class Prover:
             answer = await servers.collected.ask(request)
             if answer["end"] != "fresh":
                 return self._explained(answer)
-            if answer["detail"] in _NEVER_LIVE and len(texts) == 1:
+            if answer["detail"] == _NEVER_LIVE and len(texts) == 1:
                 self._not_live.update(texts)
         if servers.midway is not None and not self._is_loaded(texts):
             return self._explained(await servers.midway.ask(request))

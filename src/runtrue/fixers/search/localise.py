@@ -16,8 +16,10 @@ _OUTWARDS = 0.7
 _IMPORTED = 0.08
 #: The least worth of the most suspect line: one that the failing tests ran.
 _MOST_SUSPECT = 0.8
+#: The share of a line's worth where an exception names another one.
+_ELSEWHERE = 0.6
 #: Lines next to that of a frame: a statement may begin before the line that is named.
-_BESIDE = 0.5
+_BESIDE = 0.4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,13 +63,22 @@ def suspicion(
     for file, lines in (imports or {}).items():
         for line in scores[file].keys() & set(lines):
             scores[file][line] = min(scores[file][line], _IMPORTED)
-    for case in failing:
-        if case.failure is not None:
-            _widen(scores, case.failure)
+    failures = [case.failure for case in failing if case.failure is not None]
+    if failures and all(_raises_in(one, allowed) for one in failures):
+        for lines in scores.values():
+            lines.update({line: _ELSEWHERE * score for line, score in lines.items()})
+    for failure in failures:
+        _widen(scores, failure)
     for file, lines in baseline.imported.items():
         for line in lines:
             scores[file][line] = max(scores[file].get(line, 0.0), _IMPORTED)
     return Suspicion(lines={f: dict(lines) for f, lines in scores.items() if f in allowed})
+
+
+def _raises_in(failure: Failure, files: Collection[str]) -> bool:
+    """Return whether a test fails at an exception of the program, not at what it compares."""
+    inner = failure.frames[-1].file if failure.frames else None
+    return inner in files and failure.exception != "AssertionError"
 
 
 def _ochiai(

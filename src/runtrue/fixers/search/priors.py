@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from runtrue.fixers.search.evidence import Failure
+from runtrue.fixers.search.messages import Sign
 from runtrue.loop import Cause, cause_of_type
 
 #: How likely a kind of edit is to be the right one, whatever the failure. Others have 1.
@@ -34,6 +35,7 @@ _TELLING: dict[Cause, dict[str, float]] = {
         **dict.fromkeys(("name", "undefined", "import"), 20.0),
         **dict.fromkeys(("foreign", "self", "attribute"), 6.0),
         **dict.fromkeys(("absent", "instead", "declare", "begin"), 4.0),
+        **dict.fromkeys(("parameter", "target", "other_call"), 10.0),
     },
     Cause.MISSING_MEMBER: {
         **dict.fromkeys(("missing_attribute", "key"), 20.0),
@@ -92,6 +94,6 @@ def cause_of_failure(failure: Failure) -> Cause:
     """Return the kind of mistake that a failing test points to."""
     if failure.timed_out:
         return Cause.TIMEOUT
-    if "NoneType" in failure.message and failure.exception in ("AttributeError", "TypeError"):
+    if failure.says(Sign.NONE) and failure.exception in ("AttributeError", "TypeError"):
         return Cause.NULL_ACCESS
     return cause_of_type(failure.exception)

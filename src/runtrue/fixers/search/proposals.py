@@ -14,7 +14,7 @@ from runtrue.fixers.search.doubts import doubted, guards_of
 from runtrue.fixers.search.edit import Edit, Splice, overlap, splice
 from runtrue.fixers.search.evidence import Failure
 from runtrue.fixers.search.localise import Suspicion
-from runtrue.fixers.search.operators import OPERATORS, EditSite, Operator
+from runtrue.fixers.search.operators import OPERATORS, POINTED, EditSite, Operator
 from runtrue.fixers.search.priors import Priors
 from runtrue.fixers.search.program import Function, Program
 
@@ -35,6 +35,8 @@ _FIRST, _LESS = 1_000, 0.6
 #: where another has fixed a test.
 _SLICE, _FIXES = 100, 4.0
 _LEAST_GAIN = -0.7
+#: The least worth of a line for what evidence points at, and how many of these come at once.
+_POINTED_AT, _MOST_POINTED = 0.1, 150
 
 
 #: A file, an offset in it, and a hash of the statement there.
@@ -111,16 +113,29 @@ class Proposals:
     def singles(self) -> Iterator[EditSet]:
         """Yield candidates of one edit, or of the same edit everywhere in a function."""
         sites = sorted(self._sites(), key=lambda site: -site[0])
+        # What evidence points at does not wait until all of a more suspect place has been tried.
+        pointed = self._pointed(sites)
         chunk: list[EditSet] = []
         most = 0.0
         for worth, program, node in sites:
             is_less = len(chunk) >= _FIRST and worth < _LESS * most
             if len(chunk) >= _CHUNK or is_less:
-                yield from self._ordered(chunk)
-                chunk = []
+                yield from self._ordered([*pointed, *chunk])
+                pointed, chunk = [], []
             most = worth if not chunk else most
-            chunk += [self._weighed(edit, worth) for edit in self._edits(program, node)]
-        yield from self._ordered(chunk)
+            edits = self._edits(program, node, self._operators)
+            chunk += [self._weighed(edit, worth) for edit in edits]
+        yield from self._ordered([*pointed, *chunk])
+
+    def _pointed(self, sites: Iterable[tuple[float, Program, ast.AST]]) -> list[EditSet]:
+        """Return the likeliest edits, wherever they are, that something points at."""
+        found = [
+            self._weighed(edit, worth)
+            for worth, program, node in sites
+            if worth >= _POINTED_AT
+            for edit in self._edits(program, node, POINTED)
+        ]
+        return sorted(found, key=lambda one: one.cost)[:_MOST_POINTED]
 
     def _ordered(self, chunk: list[EditSet]) -> Iterator[EditSet]:
         chunk += self._everywhere(chunk)
@@ -212,7 +227,9 @@ class Proposals:
         best = max((self._suspicion.of(program.file, line) for line in lines), default=0.0)
         return best or self._suspicion.of(program.file, first)
 
-    def _edits(self, program: Program, node: ast.AST) -> Iterator[Edit]:
+    def _edits(
+        self, program: Program, node: ast.AST, operators: Sequence[Operator]
+    ) -> Iterator[Edit]:
         others = tuple(one for one in self.programs.values() if one is not program)
         site = EditSite(
             program=program,
@@ -222,7 +239,7 @@ class Proposals:
             strings=self._strings,
         )
         guards = self._guards.get(program.file, ())
-        for operator in self._operators:
+        for operator in operators:
             edits = operator(site)
             yield from doubted(program, edits, guards, self._failures) if guards else edits
 

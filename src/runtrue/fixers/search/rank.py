@@ -28,6 +28,8 @@ _MOST = 0.95
 #: The most where only one edit passes, where only one test failed, and where an edit that can be
 #: turned until a number fits has but one failing test to fit.
 _ALONE, _ONE_FAILURE, _FITTED = 0.85, 0.85, 0.65
+#: The most where the code that raised may no longer be reached.
+_DODGING = 0.4
 #: Kinds of such edits.
 _FITTING = frozenset(
     (
@@ -78,11 +80,12 @@ def rank_edits(
     clumsy: Sequence[tuple[int, int]] | None = None,
     tests: int | None = None,
     failing: int | None = None,
+    dodging: Sequence[bool] = (),
 ) -> list[RankedEdits]:
     """Return the candidates, best first. `original` is how the unchanged program behaves.
 
     `tests` is how many tests they pass, and `failing` how many of these failed: fewer tests give
-    less confidence.
+    less confidence. `dodging` are those that may only keep the failing code from being reached.
 
     Of candidates that behave alike, the least clumsy is ahead, then the one that changes the fewest
     places, then the likeliest. Where nothing is known of how they behave, the likeliest is.
@@ -110,20 +113,25 @@ def rank_edits(
     # That nothing else was found says more about the search than about the edit.
     most = min(most, _ALONE) if len(candidates) == 1 else most
 
+    def cap(at: int) -> float:
+        evaded = any(dodging[at : at + 1])
+        return min(_cap(candidates[at], failing), _DODGING if evaded else _MOST)
+
     def rank(at: int) -> tuple[object, ...]:
         one = candidates[at]
         idle = places = length = 0
         if clumsy and behaviours[at] is not None:
             idle, length = clumsy[at]
             places = sum(len(edit.splices) for edit in one.edits)
-        return one.doubt is not None, -votes.get(keys[at], 0.0), idle, places, one.cost, length, at
+        poor = (one.doubt is not None, any(dodging[at : at + 1]))
+        return *poor, -votes.get(keys[at], 0.0), idle, places, one.cost, length, at
 
     return [
         RankedEdits(
             candidate=candidates[at],
             confidence=_DOUBTFUL
             if candidates[at].doubt
-            else round(min(most, _cap(candidates[at], failing), votes[keys[at]] / total), 2),
+            else round(min(most, cap(at), votes[keys[at]] / total), 2),
             alike=None if behaviours[at] is None else alike[keys[at]] - 1,
             behaviour=behaviours[at],
         )

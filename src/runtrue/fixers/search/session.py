@@ -22,6 +22,7 @@ from typing import Any
 
 from runtrue.encoding import decoded
 from runtrue.fixers.search.budget import Allowance, SearchBudget
+from runtrue.fixers.search.doubts import dodges
 from runtrue.fixers.search.early_servers import EarlyServers
 from runtrue.fixers.search.edit import Edit, parsed
 from runtrue.fixers.search.edit_search import (
@@ -278,9 +279,15 @@ class SearchSession:
             original, *known = await self._behaviours(prover, ({}, *compared))
             behaviours[: len(known)] = known
         clumsy = [clumsiness(one.texts(self._base_of(one)).values()) for one in found]
-        tests = len(baseline.cases)
+        failures = [case.failure for case in baseline.failing if case.failure is not None]
         choices = rank_edits(
-            found, behaviours, original, clumsy=clumsy, tests=tests, failing=failing
+            found,
+            behaviours,
+            original,
+            clumsy=clumsy,
+            tests=len(baseline.cases),
+            failing=failing,
+            dodging=[self._dodges(one, failures) for one in found],
         )
         seen: set[Behaviour | None] = {choices[0].behaviour}
         for choice in choices:
@@ -292,6 +299,12 @@ class SearchSession:
                 solution = replace(solution, example=example)
             self.report.solutions.append(solution)
         self.report.steps.append({"step": "choose", "passing": len(found)})
+
+    def _dodges(self, candidate: EditSet, failures: Sequence[Failure]) -> bool:
+        programs = {
+            edit.file: Program(edit.file, self._read(edit.file)) for edit in candidate.edits
+        }
+        return any(dodges(programs[edit.file], edit, failures) for edit in candidate.edits)
 
     async def _behaviours(
         self, prover: Prover | FreshProver, programs: Sequence[Mapping[str, str]]

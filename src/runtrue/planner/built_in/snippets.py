@@ -123,3 +123,15 @@ RESPONSE_CSV = f"""\
 if isinstance(data, str) and not data.lstrip().startswith(("[", "{{")):
     return data
 {CSV}"""
+
+_OWN = frozenset(
+    {
+        *(LENGTH, EACH, ROWS, COUNT_ROWS, COLUMNS, FIRST_ROWS, SORT_ROWS, WHERE, AGGREGATE),
+        *(CSV, RESPONSE_CSV, *LINES.values()),
+    }
+)
+
+
+def is_own_code(code: str) -> bool:
+    """True for the code in this module, which no generator wrote."""
+    return code in _OWN

@@ -8,7 +8,7 @@ from typing import Any
 from runtrue.planner.built_in.arguments import PREPOSITIONS, Argument, Wording, fill
 from runtrue.planner.built_in.draft import CannotPlan, DataForm, Draft
 from runtrue.planner.built_in.urls import is_secret
-from runtrue.planner.task import Clause, TaskToken, TokenType
+from runtrue.planner.task import Clause, TaskToken, TokenType, read_task
 from runtrue.planner.words import (
     ASK,
     FETCH,
@@ -65,6 +65,16 @@ def names_server(clause: Clause, components: tuple[Interface, ...]) -> bool:
     said = [tool for tool in components if tool.server and tool.server.lower() in words]
     matches = [_match(clause, tool) for tool in said]
     return any(m.hits and not m.unexplained and _is_meant(clause, m.interface) for m in matches)
+
+
+def names_tool(task: str, tool: Interface) -> bool:
+    """True if a clause of a task is about this tool: every word of it fits, and it is meant."""
+    for clause in read_task(task).clauses:
+        match = _match(clause, tool)
+        is_said = match.hits or match.named or tool.server in _named_servers(clause, (tool,))
+        if is_said and not match.unexplained and _is_meant(clause, tool):
+            return True
+    return False
 
 
 def _has_other_target(clause: Clause) -> bool:

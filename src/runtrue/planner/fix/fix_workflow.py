@@ -8,12 +8,13 @@ from runtrue.loop import Fault, Finding
 from runtrue.memory import Memory
 from runtrue.planner.fix.arguments import fix_arguments, fix_sent_names, fix_values
 from runtrue.planner.fix.draft import Correction, FixDraft
-from runtrue.planner.fix.paths import fix_extraction, fix_reference
+from runtrue.planner.fix.paths import fix_extraction, fix_list_field, fix_reference
 from runtrue.planner.seams import Doubt, FixedWorkflow, FixRequest, NoFix
 
 _FIXERS: dict[str, tuple[Callable[[Finding, FixDraft], Correction | None], ...]] = {
     "missing_extract_path": (fix_extraction,),
     "missing_template_path": (fix_reference,),
+    "missing_field": (fix_list_field,),
     "argument_mismatch": (fix_sent_names, fix_arguments),
     "tool_error": (fix_values,),
     "node_error": (fix_values,),

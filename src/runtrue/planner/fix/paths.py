@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from runtrue.fields import SURE, Ranked, rank_paths
@@ -13,8 +14,10 @@ from runtrue.planner.fix.references import redirect
 from runtrue.planner.lessons import in_answer, url_of
 from runtrue.planner.seams import Doubt
 from runtrue.workflow import (
+    Every,
     Missing,
     Path,
+    PathStep,
     PathSyntaxError,
     TemplateSyntaxError,
     Unresolved,
@@ -53,7 +56,7 @@ def fix_extraction(finding: Finding, draft: FixDraft) -> Correction | None:
         # A path that came out of memory, and is gone, was no guess of the name.
         remembered = draft.recall(scope, name) == guesses[name]
         guess = f"$.{name}" if remembered else guesses[name]
-        ranked[name] = rank_paths(guess, intents.of(name), url, body)
+        ranked[name] = _ranked(guess, intents.of(name), url, body)
     taken = [path for name, path in extract.items() if name not in guesses]
     if assigned := assign(guesses, ranked, [*taken, *found.values()]):
         fixers.add("fields")
@@ -120,7 +123,7 @@ def fix_reference(finding: Finding, draft: FixDraft) -> Correction | None:
     path = draft.recall(scope, guess)
     fixer = "memory"
     if path is None or not _leads(path, body):
-        ranked = rank_paths(guess, draft.request.task, url or "", body)
+        ranked = _ranked(guess, draft.request.task, url or "", body)
         if not ranked or ranked[0].confidence < SURE:
             doubt = Doubt(
                 node_id=finding.location.symbol or "",
@@ -133,6 +136,34 @@ def fix_reference(finding: Finding, draft: FixDraft) -> Correction | None:
     if not redirect(draft.workflow, reference.text, found, only=only):
         return None
     return Correction((f"{reference} → ${{{found}}}",), fixers=frozenset({fixer}))
+
+
+def fix_list_field(finding: Finding, draft: FixDraft) -> Correction | None:
+    """Fix the field of a list node that no entry has."""
+    node = draft.node(finding.location.symbol)
+    param, guess = finding.data.get("param"), finding.data.get("path")
+    if node is None or node.get("batch") or not (isinstance(param, str) and isinstance(guess, str)):
+        return None
+    params = params_of(node)
+    holder, _, name = param.rpartition(".")
+    fields = params.get(holder) if holder else params
+    if not isinstance(fields, dict) or fields.get(name) != guess:
+        return None
+    try:
+        items = _opened(compile_template(params.get("items")).render(draft.request.store))
+    except (TemplateSyntaxError, Unresolved):
+        return None
+    every = f"$[*]{str(parse_path(guess))[1:]}"
+    ranked = [
+        replace(one, path=f"${one.path.removeprefix('$[*]')}")
+        for one in _ranked(every, draft.request.task, "", items)
+        if one.path.startswith("$[*]")
+    ]
+    if not ranked or ranked[0].confidence < SURE:
+        doubt = Doubt(node_id=node["id"], attempted=guess, candidates=suggestions(ranked))
+        return Correction(doubts=(doubt,))
+    fields[name] = ranked[0].path
+    return Correction((f"{guess} → {ranked[0].path}",), fixers=frozenset({"fields"}))
 
 
 def _referred(root: str, finding: Finding, draft: FixDraft) -> Any:
@@ -152,7 +183,7 @@ def _referred(root: str, finding: Finding, draft: FixDraft) -> Any:
 
 
 def _base(
-    steps: tuple[str | int, ...], whole: Object, producer: Object | None
+    steps: tuple[PathStep, ...], whole: Object, producer: Object | None
 ) -> tuple[str, Any, str]:
     """Look within the output that was meant, or else among all of them.
 
@@ -166,6 +197,22 @@ def _base(
         # The fields of a tool's result are outputs, too: each would be there twice.
         del body["result"]
     return "", body, str(Path(steps))
+
+
+def _ranked(guess: str, intent: str, url: str, body: Any) -> list[Ranked]:
+    """Rank what a guess may have meant; one for every entry of a list is answered by such paths."""
+    path = parse_path(guess)
+    if not path.is_plural:
+        return rank_paths(guess, intent, url, body)
+    in_first = Path(tuple(0 if isinstance(step, Every) else step for step in path.steps))
+    found: dict[str, Ranked] = {}
+    for one in rank_paths(str(in_first), intent, url, body):
+        steps = parse_path(one.path).steps
+        every = Path(tuple(Every.ENTRY if isinstance(step, int) else step for step in steps))
+        value = every.find(body)
+        if every.is_plural and not isinstance(value, Missing):
+            found.setdefault(str(every), Ranked(str(every), one.confidence, value))
+    return list(found.values())
 
 
 def _leads(path: str, body: Any) -> bool:

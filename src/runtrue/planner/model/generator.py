@@ -55,6 +55,7 @@ class ModelWorkflowGenerator:
             return seams.WorkflowChoice(workflow=None, reason=str(error), usage=error.usage)
         said = _data(answer)
         return seams.WorkflowChoice(
+            by_model=True,
             workflow=said.get("workflow"),
             reason=_sentence(said.get("reason", "")),
             usage=answer.usage,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from runtrue._lazy import lazy_exports
 
 if TYPE_CHECKING:
+    from runtrue.planner.nodes.agreement import AgreementNode
     from runtrue.planner.nodes.generator import WorkflowGeneratorNode
     from runtrue.planner.nodes.runtime import RuntimeValidationNode, WorkflowRunNode
     from runtrue.planner.nodes.stages import (
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 __all__ = lazy_exports(
     __name__,
     {
+        "agreement": "AgreementNode",
         "generator": "WorkflowGeneratorNode",
         "runtime": "RuntimeValidationNode WorkflowRunNode",
         "stages": (

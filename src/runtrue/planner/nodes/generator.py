@@ -108,7 +108,7 @@ class WorkflowGeneratorNode(PlannerNode):
                 return GeneratorResult(
                     reason=answer.reason, doubts=doubts, rejected=rejected, usage=used
                 )
-            objections = self._objections(request.workflow, answer.workflow, tried)
+            objections = self._objections(request, answer.workflow, tried)
             if not objections:
                 changes = changes_between(request.workflow, answer.workflow)
                 lines = tuple(map(str, changes))
@@ -127,13 +127,15 @@ class WorkflowGeneratorNode(PlannerNode):
         return GeneratorResult(reason=reason, doubts=doubts, rejected=rejected, usage=used)
 
     def _objections(
-        self, before: dict[str, Any], after: dict[str, Any], tried: tuple[dict[str, Any], ...]
+        self, request: FixRequest, after: dict[str, Any], tried: tuple[dict[str, Any], ...]
     ) -> tuple[str, ...]:
+        before = request.workflow
         if not changes_between(before, after):
             return ("the proposal leaves the workflow as it was",)
         if any(not changes_between(failed, after) for failed in tried):
             return ("the proposal is a workflow that has already failed",)
-        return violations(before, after, self.context.registry, self.context.calls.done())
+        done = self.context.calls.done()
+        return violations(before, after, self.context.registry, done, request.task)
 
     def post(self, shared: Shared, inputs: GeneratorInputs, result: GeneratorResult) -> str:
         """Hand the workflow on, or the reason why there is none."""

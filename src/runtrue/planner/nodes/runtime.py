@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import time
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
 from runtrue.flow import Event, bound_emit, emit
 from runtrue.loop import (
@@ -24,12 +27,24 @@ from runtrue.loop import (
     Why,
     decide,
 )
+from runtrue.planner.consent import Consent
 from runtrue.planner.context import MOST_FIXES, PlannerContext, PlannerNode, Shared
 from runtrue.planner.events import AttemptFinished, FindingSummary, MemoryTrouble, WorkflowEvent
 from runtrue.planner.findings import findings_of, runtime_error
 from runtrue.planner.lessons import learn
+from runtrue.planner.nodes.agreement import ask_for
 from runtrue.planner.nodes.generator import GeneratorResult
-from runtrue.workflow import Interface, NodeHandled, try_workflow
+from runtrue.workflow import (
+    PATHS,
+    Effect,
+    EffectReport,
+    EffectsNotAgreed,
+    Interface,
+    NodeHandled,
+    Surroundings,
+    effects_of_candidate,
+    try_workflow,
+)
 
 _CHECK = "runtime"
 
@@ -45,6 +60,10 @@ class RunInputs:
     first: dict[str, Any] | None = None
     fixer: str = ""
     components: tuple[Interface, ...] = ()
+    #: The effects that a person has agreed to. Left out where there are none.
+    agreed: tuple[Effect, ...] | UnsetType = UNSET
+    #: A model chose this saved workflow, and the task does not name it.
+    chosen_by_model: bool | UnsetType = UNSET
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,16 +73,20 @@ class WorkflowTrial:
     outputs: dict[str, Any]
     store: dict[str, Any]
     findings: tuple[Finding, ...]
-    seconds: float
+    seconds: float = 0.0
     #: The nodes whose side effects have happened, in this attempt or before.
     done: tuple[str, ...] = ()
+    #: The effects of the workflow, as far as they are known, and those that a person is asked for.
+    effects: tuple[EffectReport, ...] = ()
+    asks: tuple[Effect, ...] = ()
 
 
 class RuntimeValidationNode(PlannerNode):
     """Runs the candidate once, and acts on it: `default`, `runtime_fix` or `failed_runtime`.
 
     A call that an earlier attempt made in the very same way is not made again. Static checks are
-    the validator's.
+    the validator's. Where the flow can ask a person, effects that the task does not name lead to
+    `agree` first; a dry run ends with `planned`.
     """
 
     def prep(self, shared: Shared) -> RunInputs:
@@ -78,12 +101,21 @@ class RuntimeValidationNode(PlannerNode):
             first=tried[0] if tried else None,
             fixer=made.fixer or "" if made else "",
             components=tuple(shared.get("components", ())),
+            agreed=shared.get("agreed_effects", UNSET),
         )
 
     async def exec(self, inputs: RunInputs) -> WorkflowTrial:
         """Run it once with a fresh store, within the time limit, and learn from a pass."""
+        guarded = "agree" in self.successors and self.context.guards_effects
+        consent = _consent(self.context, inputs) if guarded else None
+        effects = await asyncio.to_thread(_effects, self.context, inputs)
+        asks = consent.first_objections(effects) if consent else ()
+        if asks or self.context.dry_run:
+            return _not_run(consent, effects, asks)
         emit(AttemptStarted(number=inputs.number, limit=MOST_FIXES + 1))
-        ran = await _run(self.context, inputs, seconds=self.context.seconds)
+        ran = await _run(self.context, inputs, consent, effects, seconds=self.context.seconds)
+        if ran.asks:
+            return ran
         findings = tuple(map(FindingSummary.of, ran.findings))
         emit(AttemptFinished(number=inputs.number, findings=findings))
         if not ran.findings:
@@ -102,6 +134,12 @@ class RuntimeValidationNode(PlannerNode):
 
     def post(self, shared: Shared, inputs: RunInputs, ran: WorkflowTrial) -> str:
         """Add the attempt to the history, and go where `decide` says."""
+        if ran.effects:
+            shared["effects"] = ran.effects
+        if self.context.dry_run:
+            return "planned"
+        if ran.asks:
+            return ask_for(shared, ran.asks, can_ask=bool(self.context.run_id))
         fixes = shared.setdefault("runtime_attempts", 0)
         history = _with_attempt(shared, inputs, ran)
         decision = decide(_policy(history, fixes), history)
@@ -125,7 +163,11 @@ class RuntimeValidationNode(PlannerNode):
 
 
 class WorkflowRunNode(PlannerNode):
-    """Runs a saved workflow that was found. It is deterministic: it is never fixed."""
+    """Runs a saved workflow that was found. It is deterministic: it is never fixed.
+
+    It is a person's own. Where a model chose it and the task does not name it, its effects are
+    asked for like those of a plan: `agree`.
+    """
 
     def prep(self, shared: Shared) -> RunInputs:
         """Return the workflow and its inputs."""
@@ -133,22 +175,78 @@ class WorkflowRunNode(PlannerNode):
             task=str(shared["task"]),
             workflow=shared["generated_workflow"],
             params=shared.get("execution_params", {}),
+            agreed=shared.get("agreed_effects", UNSET),
+            chosen_by_model=shared.get("chosen_by_model", UNSET),
         )
 
     async def exec(self, inputs: RunInputs) -> WorkflowTrial:
         """Run it without a time limit."""
-        return await _run(self.context, inputs, seconds=None)
+        consent = _consent(self.context, inputs) if inputs.chosen_by_model else None
+        effects = await asyncio.to_thread(_effects, self.context, inputs)
+        asks = consent.first_objections(effects) if consent else ()
+        if asks or self.context.dry_run:
+            return _not_run(consent, effects, asks)
+        return await _run(self.context, inputs, consent, effects, seconds=None)
 
-    def post(self, shared: Shared, inputs: RunInputs, ran: WorkflowTrial) -> None:
+    def post(self, shared: Shared, inputs: RunInputs, ran: WorkflowTrial) -> str | None:
         """Store its outputs and what was wrong."""
+        if ran.effects:
+            shared["effects"] = ran.effects
+        if self.context.dry_run:
+            return None
+        if ran.asks:
+            return ask_for(shared, ran.asks, can_ask=bool(self.context.run_id))
         shared["history"] = _with_attempt(shared, inputs, ran)
         _store_outputs(shared, ran)
         if ran.findings:
             _store_findings(shared, ran)
+        return None
+
+
+def _surroundings(context: PlannerContext, inputs: RunInputs) -> Surroundings:
+    agreed = () if inputs.agreed is UNSET else inputs.agreed
+    return Surroundings(
+        context.registry,
+        context.registry.directory,
+        context.environment,
+        named=(inputs.task,),
+        agreed_files=tuple(Path(effect.target) for effect in agreed if effect.kind in PATHS),
+        agrees=context.agrees,
+    )
+
+
+def _consent(context: PlannerContext, inputs: RunInputs) -> Consent:
+    agreed = () if inputs.agreed is UNSET else inputs.agreed
+    surroundings = _surroundings(context, inputs)
+    return Consent.of(inputs.task, surroundings, agreed, everything=context.agrees)
+
+
+def _effects(context: PlannerContext, inputs: RunInputs) -> tuple[Effect, ...]:
+    return effects_of_candidate(inputs.workflow, inputs.params, _surroundings(context, inputs))
+
+
+def _reported(
+    consent: Consent | None, effects: tuple[Effect, ...], asks: tuple[Effect, ...] = ()
+) -> tuple[EffectReport, ...]:
+    known = {effect.identity for effect in effects}
+    found = (*effects, *(effect for effect in asks if effect.identity not in known))
+    return consent.report(found) if consent else tuple(map(EffectReport.of, found))
+
+
+def _not_run(
+    consent: Consent | None, effects: tuple[Effect, ...], asks: tuple[Effect, ...]
+) -> WorkflowTrial:
+    reported = _reported(consent, effects)
+    return WorkflowTrial(outputs={}, store={}, findings=(), effects=reported, asks=asks)
 
 
 async def _run(
-    context: PlannerContext, inputs: RunInputs, *, seconds: float | None
+    context: PlannerContext,
+    inputs: RunInputs,
+    consent: Consent | None,
+    effects: tuple[Effect, ...],
+    *,
+    seconds: float | None,
 ) -> WorkflowTrial:
     handled: dict[str, dict[str, Any]] = {}
     report = bound_emit()
@@ -160,17 +258,21 @@ async def _run(
 
     began = time.monotonic()
     context.calls.begin_attempt(keep=report)
-    result = await try_workflow(
-        inputs.workflow,
-        inputs.params,
-        registry=context.registry,
-        environment=context.environment,
-        listeners=[listen],
-        calls=context.calls,
-        seconds=seconds,
-        run_id=context.run_id,
-        named=(inputs.task,),
-    )
+    try:
+        result = await try_workflow(
+            inputs.workflow,
+            inputs.params,
+            registry=context.registry,
+            surroundings=_surroundings(context, inputs),
+            listeners=[listen],
+            calls=context.calls,
+            seconds=seconds,
+            run_id=context.run_id,
+            objections=consent.objections if consent else None,
+        )
+    except EffectsNotAgreed as stopped:
+        trial = _not_run(consent, effects, stopped.effects)
+        return replace(trial, effects=_reported(consent, effects, stopped.effects))
     findings = findings_of(
         inputs.workflow, result, handled=handled, registry=context.registry, task=inputs.task
     )
@@ -180,6 +282,7 @@ async def _run(
         findings=findings,
         seconds=time.monotonic() - began,
         done=tuple(sorted(context.calls.done())),
+        effects=_reported(consent, effects),
     )
 
 

@@ -11,6 +11,7 @@ from runtrue.flow import emit
 from runtrue.models import ModelError, Usage
 from runtrue.planner.context import MOST_RETRIES, PlannerNode, Shared, count_usage
 from runtrue.planner.events import FoundExisting, InvalidWorkflowMade, PlanningStarted
+from runtrue.planner.named import names_workflow
 from runtrue.planner.seams import Metadata, SavedWorkflow
 from runtrue.planner.task import read_task
 from runtrue.workflow import (
@@ -40,6 +41,8 @@ class Discovered:
     saved: tuple[SavedWorkflow, ...]
     name: str | None = None
     workflow: dict[str, Any] | None = None
+    #: A model chose it, and the task does not name it.
+    chosen_by_model: bool = False
     usage: Usage | None = None
 
 
@@ -65,7 +68,13 @@ class WorkflowDiscoveryNode(TaskStage):
             return Discovered(saved=saved, usage=choice.usage)
         emit(FoundExisting(name=choice.workflow))
         workflow = dict(load_workflow(choice.workflow, home=home))
-        return Discovered(saved=saved, name=choice.workflow, workflow=workflow, usage=choice.usage)
+        return Discovered(
+            saved=saved,
+            name=choice.workflow,
+            workflow=workflow,
+            chosen_by_model=choice.by_model and not names_workflow(task, choice.workflow),
+            usage=choice.usage,
+        )
 
     def post(self, shared: Shared, task: str, found: Discovered) -> str:
         """Take the workflow that was found, or go on to generate one."""
@@ -75,6 +84,8 @@ class WorkflowDiscoveryNode(TaskStage):
             return "not_found"
         shared["found_workflow"] = found.name
         shared["generated_workflow"] = found.workflow
+        if found.chosen_by_model is True:
+            shared["chosen_by_model"] = True
         return "found_existing"
 
 
@@ -91,16 +102,16 @@ class ComponentBrowsingNode(TaskStage):
     """Finds what a workflow can be made of: node types, and the tools of all MCP servers."""
 
     async def exec(self, task: str) -> Components:
-        """Ask every server for its tools, then let the generator pick."""
-        silent, interfaces = await asyncio.to_thread(self._browse)
+        """Ask servers that are new for their tools, then let the generator pick."""
+        silent, interfaces = await asyncio.to_thread(self._browse, task)
         selection = await self.context.generator.select(task, interfaces)
         wanted = set(selection.types)
         picked = tuple(interface for interface in interfaces if interface.type in wanted)
         return Components(interfaces=picked or interfaces, silent=silent, usage=selection.usage)
 
-    def _browse(self) -> tuple[tuple[str, ...], tuple[Interface, ...]]:
+    def _browse(self, task: str) -> tuple[tuple[str, ...], tuple[Interface, ...]]:
         registry = self.context.registry
-        silent = tuple(name for name in registry.servers if registry.catalog.tools(name) is None)
+        silent = registry.catalog.browse(task) if registry.servers else ()
         return silent, tuple(registry.interfaces())
 
     def post(self, shared: Shared, task: str, found: Components) -> None:

@@ -12,14 +12,14 @@ from runtrue._lazy import lazy_exports
 
 if TYPE_CHECKING:
     from runtrue.sandbox.isolation.box import LEVEL, WRITE, Box, Isolation, IsolationRecord
-    from runtrue.sandbox.isolation.level import Level, choose, missing, unavailable
+    from runtrue.sandbox.isolation.level import Level, choose, missing, unavailable, weaknesses
     from runtrue.sandbox.isolation.visible_paths import environment_paths, git_paths
 
 __all__ = lazy_exports(
     __name__,
     {
         "box": "LEVEL WRITE Box Isolation IsolationRecord",
-        "level": "Level choose missing unavailable",
+        "level": "Level choose missing unavailable weaknesses",
         "visible_paths": "environment_paths git_paths",
     },
 )

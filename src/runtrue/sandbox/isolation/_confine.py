@@ -155,7 +155,11 @@ def _build(spec: dict[str, Any], root: str) -> None:
         *((place, place, 0) for place in spec["write"]),
         *((place, place, _READ_ONLY) for place in spec["read_only"]),
     ]
-    held = [(_hold(source), place, flags) for source, place, flags in shown]
+    around = [_root_of(source, spec["write"]) for source, _, _ in shown]
+    held = [
+        (_hold(source, root), place, flags)
+        for (source, place, flags), root in zip(shown, around, strict=True)
+    ]
     hidden = [(_hold("/dev/null"), place, None) for place in spec["hidden"]]
     devices = [(_hold(f"/dev/{name}"), name) for name in _DEVICES]
     system = _hold("/proc")
@@ -163,10 +167,16 @@ def _build(spec: dict[str, Any], root: str) -> None:
     # From the outside to the inside: what lies within another place comes later.
     for descriptor, place, flags in sorted([*held, *hidden], key=lambda one: one[1].count("/")):
         target = root + place
+        if inside := _root_of(place, spec["write"]):
+            # Commands may have put a link there; mounts are not led by it.
+            opened = _hold(target, root + inside)
+            if opened is None:
+                continue
+            target = f"/proc/self/fd/{opened}"
         if flags is None:
-            _hide(descriptor, target)
+            _hide(descriptor, target, root + place)
         elif descriptor is not None:
-            _bind(descriptor, target, flags)
+            _bind(descriptor, target, flags, at=root + place)
     for link, where in spec["links"]:
         if not os.path.lexists(root + link):
             os.makedirs(os.path.dirname(root + link), exist_ok=True)
@@ -201,30 +211,55 @@ def _make(directory: str) -> None:
         os.mkdir(directory)
 
 
-def _hold(place: str) -> int | None:
+def _root_of(place: str, roots: list[str]) -> str | None:
+    """Return the innermost of some directories that a path is below, if any."""
+    return max((root for root in roots if place.startswith(f"{root}/")), key=len, default=None)
+
+
+def _hold(place: str, root: str | None = None) -> int | None:
+    """Open a path, below a root only without links; None if there is no such path."""
+    flags = os.O_PATH | os.O_CLOEXEC
+    if root is None:
+        try:
+            return os.open(place, flags)
+        except OSError:
+            return None
     try:
-        return os.open(place, os.O_PATH | os.O_CLOEXEC)
-    except OSError:
+        opened = os.open(root, flags)
+        for name in place[len(root) + 1 :].split("/"):
+            inner = os.open(name, flags | os.O_NOFOLLOW, dir_fd=opened)
+            os.close(opened)
+            opened = inner
+            if stat.S_ISLNK(os.fstat(opened).st_mode):
+                # Not an OSError, after which this is tried without namespaces.
+                raise RuntimeError(f"a link has taken the place of {place}")
+    except FileNotFoundError:
         return None
+    return opened
 
 
-def _bind(descriptor: int | None, target: str, flags: int, no_devices: int = _NODEV) -> None:
+def _bind(
+    descriptor: int | None, target: str, flags: int, no_devices: int = _NODEV, at: str = ""
+) -> None:
+    """Mount what a descriptor holds on a target, which is seen as `at` when that is done."""
     if descriptor is None:
         return
-    if stat.S_ISDIR(os.fstat(descriptor).st_mode):
+    if target.startswith("/proc/self/fd/"):
+        pass  # it is there already
+    elif stat.S_ISDIR(os.fstat(descriptor).st_mode):
         _make(target)
     elif not os.path.lexists(target):
         _make(target.rpartition("/")[0])
         os.close(os.open(target, os.O_CREAT | os.O_WRONLY | os.O_CLOEXEC, 0o644))
     _mount(f"/proc/self/fd/{descriptor}", target, None, _BIND | _RECURSIVE)
-    _set_mount(target, flags | _NOSUID | no_devices, 0, recursive=True)
+    _set_mount(at or target, flags | _NOSUID | no_devices, 0, recursive=True)
 
 
-def _hide(nothing: int | None, target: str) -> None:
-    """Mount nothing over a file or directory, if it would be visible."""
+def _hide(nothing: int | None, target: str, at: str) -> None:
+    """Mount nothing over a file or directory, if it would be visible, and is seen as `at` then."""
     if os.path.isdir(target):
         _mount("tmpfs", target, "tmpfs", _NOSUID | _NODEV, "mode=755,size=1m")
-        _set_mount(target, _READ_ONLY, 0, recursive=False)
+        _set_mount(at, _READ_ONLY, 0, recursive=False)
     elif os.path.exists(target):
         _mount(f"/proc/self/fd/{nothing}", target, None, _BIND)
 

@@ -6,7 +6,7 @@ import errno
 import os
 import shutil
 import tempfile
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -20,6 +20,9 @@ from runtrue.sandbox.isolation.visible_paths import (
     is_visible,
     is_visible_in,
     is_within,
+    require_no_link,
+    resolved,
+    root_of,
     tools,
 )
 
@@ -79,6 +82,8 @@ class Box:
     network: tuple[str, ...] | None = ()
     private: Path | None = None
     image: str | None = None
+    #: Called when a command, with all that it started, has ended.
+    afterwards: Callable[[], None] | None = None
 
     def also(
         self,
@@ -114,8 +119,9 @@ class Box:
             )
         async with AsyncExitStack() as stack:
             # Missing paths cannot be protected from being made, so they are removed afterwards.
-            absent = [path for path in self.read_only if not is_visible(path)]
-            stack.callback(_remove, absent)
+            stack.callback(_remove, _absent(self.read_only))
+            if self.afterwards is not None:
+                stack.callback(self.afterwards)
             if self.private is not None:
                 self.private.mkdir(parents=True, exist_ok=True)
             made = stack.enter_context(
@@ -138,7 +144,16 @@ class Box:
         environment = {name: value for name, value in env.items() if name not in _OF_THE_HOME}
         if not _is_somebodys(environment.get("HOME", "")):
             environment["HOME"] = "/tmp"  # noqa: S108 - it is the command's own
-        write = [path.resolve() for path in self.write if is_visible(path)]
+        write = resolved(path for path in self.write if is_visible(path))
+        read_only, hidden = (
+            tuple(path for path in paths if is_visible(path))
+            for paths in (self.read_only, self.hidden)
+        )
+        for path in (*read_only, *hidden):
+            require_no_link(path, write)
+            # The directories around it are mounts of their own: those cannot be replaced.
+            if root := root_of(path, write):
+                write += [around for around in path.parents if root_of(around, [root])]
         for name in _TEMPORARY:
             wanted = Path(environment.get(name) or "/")
             if not is_within(wanted, write):
@@ -166,8 +181,8 @@ class Box:
             tools=tools(env, write),
             read=tuple(dict.fromkeys(read)),
             write=tuple(dict.fromkeys(write)),
-            read_only=tuple(path for path in self.read_only if is_visible(path)),
-            hidden=tuple(path for path in self.hidden if is_visible(path)),
+            read_only=read_only,
+            hidden=hidden,
             limits=self.limits,
             open_network=self.network is None,
         )
@@ -210,6 +225,7 @@ class Isolation:
         read_only: Iterable[Path] = (),
         hidden: Iterable[Path] = (),
         private: Path | None = None,
+        afterwards: Callable[[], None] | None = None,
     ) -> Box:
         """Return a confinement for commands that work on some paths. Raises IsolationError."""
         config = self.config
@@ -223,6 +239,7 @@ class Isolation:
             network=config.network,
             private=private,
             image=config.image,
+            afterwards=afterwards,
         )
 
     @property
@@ -233,6 +250,10 @@ class Isolation:
 
 def _expanded(path: str) -> Path:
     return Path(path).expanduser()
+
+
+def _absent(paths: Iterable[Path]) -> list[Path]:
+    return [path for path in paths if not os.path.lexists(path)]
 
 
 def _remove(paths: Iterable[Path]) -> None:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import shutil
 import subprocess
+import tempfile
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import ExitStack, asynccontextmanager
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
@@ -15,7 +18,7 @@ from runtrue.confinement import ResourceLimits, Start
 from runtrue.sandbox.isolation.box import View
 from runtrue.sandbox.isolation.cgroup import counted
 from runtrue.sandbox.isolation.seccomp import seccomp_filter
-from runtrue.sandbox.isolation.visible_paths import PRIVATE, SYSTEM
+from runtrue.sandbox.isolation.visible_paths import PRIVATE, SYSTEM, open_inside, root_of
 
 _PROGRAM = "bwrap"
 _NAMESPACES = ("--unshare-user", "--unshare-ipc", "--unshare-pid", "--unshare-uts")
@@ -69,17 +72,47 @@ async def starting(argv: Sequence[str], view: View) -> AsyncIterator[Start]:
         if group is not None:
             passed["--block-fd"], release = _pipe(stack)
         options = (word for option, one in passed.items() for word in (option, str(one)))
-        wrapper = (*_wrapper(view), *options, "--", *_limited(view.limits, argv))
+        held: list[int] = []
+        wrapper = (
+            *_wrapper(view, _Holder(view.write, stack, held)),
+            *options,
+            "--",
+            *_limited(view.limits, argv),
+        )
         yield Start(
             argv=wrapper if group is None else group.joining_all(wrapper, release),
             env={"TMPDIR": "/tmp", **view.environment},  # noqa: S108 - it is the command's own
-            pass_fds=tuple(passed.values()),
+            pass_fds=(*passed.values(), *held),
             tells_signals=True,
             began=lambda: _ENDED in _read(status),
         )
 
 
-def _wrapper(view: View) -> Iterator[str]:
+@dataclass(frozen=True, slots=True)
+class _Holder:
+    """Holds what is mounted below directories that commands write, in case they put links there."""
+
+    roots: tuple[Path, ...]
+    stack: ExitStack
+    held: list[int]
+
+    def bind(self, option: str, path: Path) -> tuple[str, ...]:
+        """Return the option to mount a path where it is; none if it is gone.
+
+        Raises OSError if a link has taken the place of something on the way.
+        """
+        root = root_of(path, self.roots)
+        if root is None or not _holds():
+            return (f"{option}-try", str(path), str(path))
+        try:
+            self.held.append(open_inside(path, root))
+        except FileNotFoundError:
+            return ()
+        self.stack.callback(os.close, self.held[-1])
+        return (f"{option}-fd", str(self.held[-1]), str(path))
+
+
+def _wrapper(view: View, holder: _Holder) -> Iterator[str]:
     yield from (_program(), *_NAMESPACES, *_ALONE)
     if not view.open_network:
         yield "--unshare-net"
@@ -92,22 +125,22 @@ def _wrapper(view: View) -> Iterator[str]:
         # Often a link to where nothing is shown.
         resolved = str(Path("/etc/resolv.conf").resolve())
         yield from ("--ro-bind-try", resolved, resolved)
-    yield from _mounts(view)
+    yield from _mounts(view, holder)
     # They are memory, of which nobody keeps count.
     yield from ("--remount-ro", "/dev", "--remount-ro", "/")
     # For root, whose number alone is enough to write the kernel's settings there.
     yield from ("--remount-ro", "/proc", "--chdir", str(view.directory))
 
 
-def _mounts(view: View) -> Iterator[str]:
+def _mounts(view: View, holder: _Holder) -> Iterator[str]:
     """Return the mounts from the outside to the inside: paths within others come later."""
     home = Path(view.environment["HOME"])
     ways = [
         *((Path(path), ("--bind", str(view.temporary), path)) for path in _TEMPORARY),
         (home, ("--bind", str(view.home), str(home))),
         *((path, ("--ro-bind-try", str(path), str(path))) for path in (*view.tools, *view.read)),
-        *((path, ("--bind", str(path), str(path))) for path in view.write),
-        *((path, ("--ro-bind-try", str(path), str(path))) for path in view.read_only),
+        *((path, holder.bind("--bind", path)) for path in view.write),
+        *((path, holder.bind("--ro-bind", path)) for path in view.read_only),
         *((path, _hide(path)) for path in view.hidden),
     ]
     for _, way in sorted(ways, key=lambda one: len(one[0].parts)):
@@ -159,6 +192,35 @@ def _limited(limits: ResourceLimits, argv: Sequence[str]) -> tuple[str, ...]:
 @cache
 def _program() -> str:
     return shutil.which(_PROGRAM) or _PROGRAM
+
+
+@cache
+def _holds() -> bool:
+    """Return whether this build mounts what a descriptor holds."""
+    done = subprocess.run([_program(), "--help"], capture_output=True, text=True, check=False)
+    return "--ro-bind-fd" in done.stdout + done.stderr
+
+
+@cache
+def follows_links() -> bool:
+    """Return whether this build makes files through a link out of the sandbox, by trying.
+
+    That is CVE-2026-87766, closed in 0.12.0 and in packages whose version does not show it.
+    """
+    with tempfile.TemporaryDirectory(prefix="rt-") as made:
+        inside, outside = Path(made, "inside"), Path(made, "outside")
+        inside.mkdir()
+        outside.mkdir()
+        (inside / "link").symlink_to(f"/oldroot{outside.resolve()}")
+        places = ("--ro-bind", "/", "/", "--bind", str(inside), str(inside))
+        with contextlib.suppress(OSError, subprocess.SubprocessError):
+            subprocess.run(
+                [_program(), *_NAMESPACES, *places, "--dir", str(inside / "link" / "x"), "true"],
+                capture_output=True,
+                timeout=_PROBE_SECONDS,
+                check=False,
+            )
+        return (outside / "x").exists()
 
 
 @cache

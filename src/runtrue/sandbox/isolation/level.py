@@ -55,6 +55,20 @@ def missing(level: Level) -> tuple[str, ...]:
     return landlock.missing(level.value) if level is Level.LANDLOCK else ()
 
 
+def weaknesses(level: Level) -> tuple[str, ...]:
+    """Return known weaknesses of what a level uses here, with what is done about each."""
+    if level is not Level.BUBBLEWRAP:
+        return ()
+    from runtrue.sandbox.isolation import bubblewrap
+
+    if not bubblewrap.follows_links():
+        return ()
+    return (
+        "this bubblewrap follows links while it sets up (CVE-2026-87766), so that runtrue mounts "
+        "nothing by way of a directory that a command can replace; update it to 0.12.0",
+    )
+
+
 def choose(config: IsolationConfig, asked: str | None = None) -> Level:
     """Return the level that is asked for, else the strongest that works.
 

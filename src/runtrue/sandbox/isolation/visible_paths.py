@@ -7,13 +7,16 @@ else.
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
+import stat
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 
 import runtrue
+from runtrue.errors import IsolationError
 
 #: Directories that belong to the system.
 SYSTEM = (
@@ -43,6 +46,12 @@ _VARIABLES = {
     "CARGO_HOME": ("bin", "registry", "git"),
     "GOPATH": ("bin", "pkg"),
 }
+#: What git runs, obeys or goes on with in a repository: hooks, settings, attributes that name
+#: filters, other repositories, and lists of what is to be done next. Some lead to others.
+_OBEYED = (
+    *("hooks", "config", "config.worktree", "info", "modules", "worktrees", "commondir"),
+    *("rebase-merge", "rebase-apply", "sequencer"),
+)
 #: Signs that the directory above a `bin` is a whole environment.
 _ENVIRONMENTS = ("pyvenv.cfg", "conda-meta")
 
@@ -65,6 +74,54 @@ def tools(environment: Mapping[str, str], write: Sequence[Path] = ()) -> tuple[P
 def is_within(path: Path, paths: Iterable[Path]) -> bool:
     """Return whether a path is one of some paths, or below one."""
     return any(path.is_relative_to(other) for other in paths)
+
+
+def root_of(path: Path, roots: Iterable[Path]) -> Path | None:
+    """Return the innermost of some directories that a path is below, if any."""
+    around = [root for root in roots if path != root and path.is_relative_to(root)]
+    return max(around, key=lambda root: len(root.parts), default=None)
+
+
+def resolved(paths: Iterable[Path]) -> list[Path]:
+    """Return writable paths without their links.
+
+    Raises IsolationError for one that is reached by a link within another, where a command may have
+    made it: whatever that leads to would be writable.
+    """
+    paths = list(paths)
+    outer = [path for path in paths if root_of(path, paths) is None]
+    for path in paths:
+        require_no_link(path, outer)
+    return [path.resolve() for path in paths]
+
+
+def require_no_link(path: Path, roots: Iterable[Path]) -> None:
+    """Raise IsolationError if a path is reached by a link within one of some directories."""
+    root = root_of(path, roots)
+    names = () if root is None else path.relative_to(root).parts
+    for end in range(1, len(names) + 1):
+        place = Path(root or "/", *names[:end])
+        if place.is_symlink():
+            raise IsolationError(
+                f"{place} is a link, and a command may have made it: nothing is shown or protected "
+                "by way of it; remove it"
+            )
+
+
+def open_inside(path: Path, root: Path) -> int:
+    """Open a path below a directory, and no other that a link leads to, as a place to mount."""
+    flags = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC
+    opened = os.open(root, flags)
+    for name in path.relative_to(root).parts:
+        try:
+            inner = os.open(name, flags, dir_fd=opened)
+        finally:
+            os.close(opened)
+        opened = inner
+        if stat.S_ISLNK(os.fstat(opened).st_mode):
+            os.close(opened)
+            raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(path))
+    return opened
 
 
 def _environments(programs: Iterable[Path]) -> Iterator[Path]:
@@ -143,11 +200,17 @@ def git_paths(directory: Path) -> tuple[tuple[Path, ...], tuple[Path, ...]]:
     files are made, since only existing ones can be protected.
     """
     git = directory / ".git"
+    if git.is_symlink():
+        # Whatever it leads to would be shown; and it can be replaced, which a mount cannot.
+        raise IsolationError(
+            f"{git} is a link, which a command could replace by a repository of its own: run in "
+            "the repository itself"
+        )
     if not git.is_dir():
         # A file that says where the repository is; where there is none, one may be made.
         return (), (git,) if is_visible(git) else ()
     with contextlib.suppress(OSError):
         (git / "hooks").mkdir(exist_ok=True)
+        (git / "info").mkdir(exist_ok=True)
         (git / "config").touch()
-    # The last one would lead git to another repository, with hooks and a configuration of its own.
-    return (git,), tuple(git / name for name in ("hooks", "config", "modules", "commondir"))
+    return (git,), tuple(git / name for name in _OBEYED)

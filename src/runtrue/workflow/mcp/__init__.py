@@ -8,7 +8,13 @@ from runtrue._lazy import lazy_exports
 
 if TYPE_CHECKING:
     from runtrue.workflow.mcp.catalog import Catalog
-    from runtrue.workflow.mcp.files import add_server, load_servers, remove_server
+    from runtrue.workflow.mcp.files import (
+        add_server,
+        load_servers,
+        must_be_free,
+        remove_server,
+        servers_request,
+    )
     from runtrue.workflow.mcp.servers import (
         HttpServer,
         MissingVariables,
@@ -17,7 +23,7 @@ if TYPE_CHECKING:
         ServerConfigError,
         StdioServer,
     )
-    from runtrue.workflow.mcp.sessions import Sessions
+    from runtrue.workflow.mcp.sessions import Sessions, untrusted
     from runtrue.workflow.mcp.tools import (
         Category,
         ToolAnnotations,
@@ -30,11 +36,11 @@ __all__ = lazy_exports(
     __name__,
     {
         "catalog": "Catalog",
-        "files": "add_server load_servers remove_server",
+        "files": "add_server load_servers must_be_free remove_server servers_request",
         "servers": (
             "HttpServer MissingVariables ResolvedServer Server ServerConfigError StdioServer"
         ),
-        "sessions": "Sessions",
+        "sessions": "Sessions untrusted",
         "tools": "Category ToolAnnotations ToolError ToolInfo ToolResult",
     },
 )

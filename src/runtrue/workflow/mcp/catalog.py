@@ -5,13 +5,14 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 import msgspec
 
+from runtrue.atomic_file import private_directory, write_atomically
 from runtrue.home import Home
 from runtrue.workflow.event_loop import run_to_end
-from runtrue.workflow.mcp.files import replace_file
 from runtrue.workflow.mcp.servers import Server
 from runtrue.workflow.mcp.sessions import Sessions
 from runtrue.workflow.mcp.tools import ToolError, ToolInfo
@@ -19,16 +20,24 @@ from runtrue.workflow.secrets import SecretRedactor
 
 
 class _Listing(msgspec.Struct):
-    """The tools of a server, and which definition of the server they are from."""
+    """The tools of a server, and which definition of the server they are from.
+
+    One that did not answer has none, and says why.
+    """
 
     server: str
     tools: list[ToolInfo]
+    silent: str = ""
 
 
 class Catalog:
     """The tools of all configured servers."""
 
-    def __init__(self, home: Home, servers: Mapping[str, Server]) -> None:
+    def __init__(
+        self, home: Home, servers: Mapping[str, Server], *, only_looks: bool = False
+    ) -> None:
+        """`only_looks`: nothing of a project is started, trusted or not."""
+        self._only_looks = only_looks
         self._folder = home.path / "mcp-tools"
         self._servers = servers
         self._known: dict[str, dict[str, ToolInfo]] = {}
@@ -55,6 +64,18 @@ class Catalog:
                 return None if server in self._silent else self._asked(server)
             self._known[server] = kept
         return self._known[server]
+
+    def browse(self, task: str) -> tuple[str, ...]:
+        """Ask the servers that were never asked, and return those whose tools are not known.
+
+        One that did not answer once is not waited for again, unless the task names it.
+        """
+        for server in self._servers:
+            is_named = server.lower() in task.lower()
+            if not is_named and (listing := self._listing(server)) and listing.silent:
+                self._silent.add(server)
+            self.tools(server)
+        return tuple(server for server in self._servers if self.tools(server) is None)
 
     def known_types(self) -> list[str]:
         """Return the node types of all tools that are known without starting a server."""
@@ -84,26 +105,40 @@ class Catalog:
     def _asked(self, server: str) -> dict[str, ToolInfo] | None:
         # Once is enough: a second question would be answered as the first.
         self._silent.add(server)
+        origin = self._servers[server].origin
+        if origin == "untrusted" or (self._only_looks and origin != "user"):
+            return self._known.get(server)
         try:
             return self.refresh(server)
-        except ToolError:
+        except ToolError as error:
+            if server not in self._known and self._read(server) is None:
+                self._write(server, {}, silent=error.message)
             return self._known.get(server)
 
     def _read(self, server: str) -> dict[str, ToolInfo] | None:
+        listing = self._listing(server)
+        if listing is None or listing.silent:
+            return None
+        return {tool.name: tool for tool in listing.tools}
+
+    def _listing(self, server: str) -> _Listing | None:
         with suppress(OSError, msgspec.MsgspecError):
             listing = msgspec.json.decode(self._file(server).read_bytes(), type=_Listing)
             if listing.server == self._digest(server):
-                return {tool.name: tool for tool in listing.tools}
+                return listing
         return None
 
-    def _write(self, server: str, tools: Mapping[str, ToolInfo]) -> None:
-        listing = _Listing(self._digest(server), list(tools.values()))
+    def _write(self, server: str, tools: Mapping[str, ToolInfo], silent: str = "") -> None:
+        listing = _Listing(self._digest(server), list(tools.values()), silent)
         # A listing that cannot be kept is asked for again.
         with suppress(OSError):
-            replace_file(self._file(server), msgspec.json.encode(listing))
+            private_directory(self._folder)
+            write_atomically(self._file(server), msgspec.json.encode(listing))
 
     def _file(self, server: str) -> Path:
         return self._folder / f"{server}.json"
 
     def _digest(self, server: str) -> str:
-        return hashlib.sha256(repr(self._servers[server]).encode()).hexdigest()
+        # What a server offers does not depend on who agreed to it.
+        defined = replace(self._servers[server], origin="user")
+        return hashlib.sha256(repr(defined).encode()).hexdigest()

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import os
 import re
-import tempfile
+import shlex
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from runtrue.atomic_file import private_directory, write_atomically
+from runtrue.config import is_route
 from runtrue.documents import (
     Document,
     DocumentError,
@@ -25,10 +27,17 @@ from runtrue.documents import (
 )
 from runtrue.errors import HostError
 from runtrue.home import Home
-from runtrue.workflow.mcp.servers import HttpServer, Server, ServerConfigError, StdioServer
+from runtrue.trust import Agreements, TrustRequest, why_not_own
+from runtrue.workflow.mcp.servers import (
+    HttpServer,
+    Origin,
+    Server,
+    ServerConfigError,
+    StdioServer,
+)
 
 _NAME = re.compile(r"[A-Za-z0-9_.-]+")
-_STDIO_KEYS = ("command", "args", "env", "cwd")
+_STDIO_KEYS = ("command", "args", "env", "cwd", "network", "read", "write")
 _HTTP_KEYS = ("url", "headers")
 #: What other tools write for themselves.
 _FOREIGN_KEYS = ("alwaysAllow", "autoApprove", "description", "timeout")
@@ -36,30 +45,83 @@ _HTTP_TYPES = ("http", "streamable-http", "streamableHttp")
 
 
 def load_servers(home: Home, start: Path) -> dict[str, Server]:
-    """Return the servers of `mcp.json` at home, overridden by those of the nearest `.mcp.json`."""
-    servers: dict[str, Server] = {}
+    """Return the servers of `mcp.json` at home, overridden by those of the nearest `.mcp.json`.
+
+    A project's servers that nobody agreed to are there to be listed, and override none.
+    """
     own = _file_of(home)
     # Also when it is something else than a file: then it is a mistake, not an absence.
-    if os.path.lexists(own):
-        _read_into(servers, own, directory=None)
+    servers = _servers_in(_read(own), own, None, "user") if os.path.lexists(own) else {}
+    shared = _shared_file(start)
+    if shared is None:
+        return servers
+    document = _read(shared)
+    is_trusted = Agreements.of_user().covers(_request(shared, document))
+    brought = _servers_in(document, shared, shared.parent, "trusted" if is_trusted else "untrusted")
+    disabled = _entries_of(document).keys() - brought.keys()
+    servers = {name: one for name, one in servers.items() if name not in disabled}
+    return {**servers, **brought} if is_trusted else {**brought, **servers}
+
+
+def servers_request(start: Path) -> TrustRequest | None:
+    """Return what the nearest `.mcp.json` asks for; None if there is none, or no server in it."""
+    shared = _shared_file(start)
+    if shared is None:
+        return None
+    request = _request(shared, _read(shared))
+    return request if request.items else None
+
+
+def _shared_file(start: Path) -> Path | None:
+    """Return the nearest `.mcp.json`; above `start`, one that somebody else put there is none."""
     for directory in (start, *start.parents):
         shared = directory / ".mcp.json"
-        if os.path.lexists(shared):
-            _read_into(servers, shared, directory=directory)
-            break
-    return servers
+        if os.path.lexists(shared) and (directory == start or why_not_own(shared) is None):
+            return shared
+    return None
+
+
+def _request(file: Path, document: Document) -> TrustRequest:
+    servers = _servers_in(document, file, file.parent, "untrusted").values()
+    return TrustRequest.of(file, document.text, map(_in_words, servers))
+
+
+def _in_words(server: Server) -> str:
+    """Return what a project's server would be started or reached as, with the variables it gets."""
+    if isinstance(server, HttpServer):
+        what = f"sends to the MCP server {server.name}: {server.url}"
+        more = [f"headers {', '.join(server.headers)}"] if server.headers else []
+    else:
+        line = shlex.join([server.command, *server.args])
+        what = f"starts the MCP server {server.name}: {line}"
+        more = [f"sets {', '.join(server.env)}"] if server.env else []
+        for verb, reach in (
+            ("connects to", server.network),
+            ("reads", server.read),
+            ("writes", server.write),
+        ):
+            more += [f"{verb} {', '.join(map(str, reach))}"] if reach else []
+    if names := server.variables:
+        more.append(f"gets {', '.join(names)} of your environment")
+    return "; ".join([what, *more])
 
 
 def add_server(home: Home, name: str, server: Server, *, replace: bool = False) -> Path:
     """Write a server into the file at home, and return the file."""
+    file = must_be_free(home, name, replace=replace)
+    data, entries = _entries(file)
+    entries[name] = _entry(server)
+    _write(file, data)
+    return file
+
+
+def must_be_free(home: Home, name: str, *, replace: bool = False) -> Path:
+    """Return the file at home that a server of this name can be added to. Raises UsageError."""
     file = _file_of(home)
     if not _NAME.fullmatch(name):
         raise ServerConfigError(f"{name!r} cannot be the name of a server: {_NAME_RULE}")
-    data, entries = _entries(file)
-    if name in entries and not replace:
+    if name in _entries(file)[1] and not replace:
         raise ServerConfigError(f"{file}: there is already a server {name!r}")
-    entries[name] = _entry(server)
-    _write(file, data)
     return file
 
 
@@ -84,14 +146,16 @@ def _file_of(home: Home) -> Path:
 _NAME_RULE = "it may hold letters, digits, '_', '.' and '-'"
 
 
-def _read_into(servers: dict[str, Server], file: Path, directory: Path | None) -> None:
-    """Add the servers of a file; `directory` is where they run by default."""
-    document = _read(file)
-    for name in _servers_of(document):
-        servers.pop(name, None)
+def _servers_in(
+    document: Document, file: Path, directory: Path | None, origin: Origin
+) -> dict[str, Server]:
+    """Return the servers of a file; `directory` is where they run by default."""
+    servers: dict[str, Server] = {}
+    for name in _entries_of(document):
         source = Source(document, ServerConfigError, ("mcpServers", name))
-        if server := _Entry(source, name, file, directory).server():
+        if server := _Entry(source, name, file, directory, origin).server():
             servers[name] = server
+    return servers
 
 
 def _read(file: Path) -> Document:
@@ -101,7 +165,7 @@ def _read(file: Path) -> Document:
         raise ServerConfigError(str(error)) from error
 
 
-def _servers_of(document: Document) -> dict[str, Any]:
+def _entries_of(document: Document) -> dict[str, Any]:
     source, data = Source(document, ServerConfigError), document.data
     if not isinstance(data, dict):
         raise source.error((), "must be an object with the key 'mcpServers'")
@@ -116,11 +180,14 @@ def _servers_of(document: Document) -> dict[str, Any]:
 class _Entry:
     """One server in a file, on its way to typed data."""
 
-    def __init__(self, source: Source, name: str, file: Path, directory: Path | None) -> None:
+    def __init__(
+        self, source: Source, name: str, file: Path, directory: Path | None, origin: Origin
+    ) -> None:
         self._error = source.error
         self._name = name
         self._file = file
         self._directory = directory
+        self._origin: Origin = origin
         self._data = source.data
 
     def server(self) -> Server | None:
@@ -160,6 +227,10 @@ class _Entry:
             env=self._table("env"),
             cwd=cwd or self._directory,
             source=self._file,
+            origin=self._origin,
+            network=self._routes(),
+            read=self._paths("read"),
+            write=self._paths("write"),
         )
 
     def _http(self) -> HttpServer:
@@ -169,6 +240,7 @@ class _Entry:
             url=self._text("url"),
             headers=self._table("headers"),
             source=self._file,
+            origin=self._origin,
         )
 
     def _check_keys(self, own: tuple[str, ...]) -> None:
@@ -189,6 +261,16 @@ class _Entry:
             raise self._error((key,), "must be a list of texts")
         self._check_items(key, enumerate(value))
         return tuple(value)
+
+    def _paths(self, key: str) -> tuple[Path, ...]:
+        return tuple(self._file.parent / Path(text).expanduser() for text in self._texts(key))
+
+    def _routes(self) -> tuple[str, ...]:
+        routes = self._texts("network")
+        for number, route in enumerate(routes):
+            if not is_route(route):
+                raise self._error(("network", number), f"{route!r} is no host:port")
+        return routes
 
     def _table(self, key: str) -> dict[str, str]:
         value = self._data.get(key, {})
@@ -212,7 +294,7 @@ def _entries(file: Path) -> tuple[dict[str, Any], dict[str, Any]]:
         data: dict[str, Any] = {"mcpServers": {}}
         return data, data["mcpServers"]
     document = _read(file)
-    entries = _servers_of(document)
+    entries = _entries_of(document)
     document.data["mcpServers"] = entries
     return document.data, entries
 
@@ -233,20 +315,7 @@ def _write(file: Path, data: Mapping[str, Any]) -> None:
     file = file.resolve()
     content = dump_document(data, "json").encode()
     try:
-        replace_file(file, content)
+        private_directory(file.parent)
+        write_atomically(file, content)
     except OSError as error:
         raise HostError(f"{file} cannot be written: {error.strerror}") from error
-
-
-def replace_file(file: Path, content: bytes) -> None:
-    """Replace a file at once by one that only its owner can read: it may hold secrets."""
-    file.parent.mkdir(parents=True, exist_ok=True)
-    descriptor, name = tempfile.mkstemp(dir=file.parent, prefix=".mcp-")
-    try:
-        with os.fdopen(descriptor, "wb") as out:
-            out.write(content)
-            out.flush()
-            os.fsync(out.fileno())
-        Path(name).replace(file)
-    finally:
-        Path(name).unlink(missing_ok=True)

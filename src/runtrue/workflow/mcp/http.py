@@ -19,8 +19,9 @@ from mcp.client.streamable_http import MCP_SESSION_ID, streamable_http_client
 from mcp.types import CONNECTION_CLOSED, INVALID_PARAMS
 
 from runtrue.addresses import RefusedAddress
-from runtrue.config import allowed_addresses
+from runtrue.config import allowed_addresses, mcp_limits
 from runtrue.workflow.guard import GuardedTransport
+from runtrue.workflow.mcp.results import too_large
 from runtrue.workflow.mcp.servers import HttpServer
 
 if TYPE_CHECKING:
@@ -73,6 +74,8 @@ class HttpConnection:
         self._server = server
         #: How many answers broke off in the middle.
         self.broken = 0
+        #: How the server broke a limit, as the rest of a sentence.
+        self.violation: str | None = None
 
     @asynccontextmanager
     async def open(self) -> AsyncIterator[TransportStreams]:
@@ -123,21 +126,46 @@ class _Client(httpx2.AsyncClient):
             return _answer(request, 502, failure, text=str(error) or type(error).__name__)
         if response.status_code >= 400:
             return await _explain(request, response)
+        response = self._watched(response)
+        is_json = response.headers.get("content-type", "").startswith("application/json")
+        return await self._checked(request, response) if is_json else response
+
+    def _watched(self, response: httpx2.Response) -> httpx2.Response:
+        # Of a stream of events, the SDK limits each event.
         if isinstance(response.stream, httpx2.AsyncByteStream):
             response.stream = _Watched(response.stream, self._connection)
         return response
 
+    async def _checked(self, request: httpx2.Request, response: httpx2.Response) -> httpx2.Response:
+        """Return an answer to this request; the SDK would wait for one for ever."""
+        try:
+            answered = _id_of(await response.aread())
+        except httpx2.TransportError as error:
+            return _answer(request, 502, HttpFailure(broke_off=True), text=str(error))
+        asked = _id_of(request.content)
+        if answered is not None and asked is not None and str(answered) != str(asked):
+            violation = f"answered a request that was not made: its id is {answered!r}"
+            self._connection.violation = violation
+            return _answer(request, 502, HttpFailure(broke_off=True), text=violation)
+        return response
+
 
 class _Watched(httpx2.AsyncByteStream):
-    """The body of an answer, whose breaking off is counted."""
+    """The body of an answer, whose size is limited and whose breaking off is counted."""
 
     def __init__(self, body: httpx2.AsyncByteStream, connection: HttpConnection) -> None:
         self._body = body
         self._connection = connection
+        self._most = mcp_limits().answer * 2**20
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
+        size = 0
         try:
             async for chunk in self._body:
+                size += len(chunk)
+                if size > self._most:
+                    self._connection.violation = too_large(self._most)
+                    raise httpx2.ReadError("too much was sent")
                 yield chunk
         except httpx2.TransportError:
             self._connection.broken += 1
@@ -145,6 +173,18 @@ class _Watched(httpx2.AsyncByteStream):
 
     async def aclose(self) -> None:
         await self._body.aclose()
+
+
+class _Identified(msgspec.Struct):
+    id: int | str | None = None
+
+
+def _id_of(message: bytes) -> int | str | None:
+    """Return the id of a message; None if it has none, or is none."""
+    try:
+        return msgspec.json.decode(message, type=_Identified).id
+    except (msgspec.MsgspecError, RecursionError):
+        return None
 
 
 class _ErrorData(msgspec.Struct):

@@ -179,3 +179,11 @@ def shorten(text: str, limit: int = _SHOWN_LINE) -> str:
     """Return a text on one line, cut where it is too long for a message."""
     text = " ".join(text.split())
     return text if len(text) <= limit else f"{text[:limit]}…"
+
+
+def too_large(most: float) -> str:
+    """Return what a server did that sent more than one answer may have."""
+    return (
+        f"sent an answer of more than {most / 2**20:g} MiB; raise `answer` of [mcp] in your own "
+        "runtrue.toml if it is right"
+    )

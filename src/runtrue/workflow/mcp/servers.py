@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 from runtrue.errors import UsageError
 from runtrue.secrets import secret_of
@@ -22,6 +22,10 @@ _NO_SECRETS = frozenset(
 )
 #: A variable or a header of such a name holds a secret even where it is written out.
 _SECRET_NAME = re.compile(r"key|token|secret|passw|credential|auth|cookie", re.IGNORECASE)
+
+
+#: Whose a server is: the user's own, or a project's, which counts after a person agreed to it.
+Origin: TypeAlias = Literal["user", "trusted", "untrusted"]
 
 
 class ServerConfigError(UsageError):
@@ -51,6 +55,16 @@ class StdioServer:
     env: Mapping[str, str] = field(default_factory=dict)
     cwd: Path | None = None
     source: Path | None = None
+    origin: Origin = "user"
+    #: What a project's server may reach beyond its box: hosts as `host:port`, and paths.
+    network: tuple[str, ...] = ()
+    read: tuple[Path, ...] = ()
+    write: tuple[Path, ...] = ()
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """The variables of the environment that it refers to."""
+        return _named((self.command, *self.args, *self.env.values()))
 
     def resolve(self, environment: Mapping[str, str]) -> ResolvedServer:
         """Fill in what is taken from the environment. Raises MissingVariables."""
@@ -72,6 +86,12 @@ class HttpServer:
     url: str
     headers: Mapping[str, str] = field(default_factory=dict)
     source: Path | None = None
+    origin: Origin = "user"
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """The variables of the environment that it refers to."""
+        return _named((self.url, *self.headers.values()))
 
     def resolve(self, environment: Mapping[str, str]) -> ResolvedServer:
         """Fill in what is taken from the environment. Raises MissingVariables."""
@@ -93,6 +113,11 @@ class ResolvedServer:
 
     server: Server
     secrets: frozenset[str] = field(repr=False)
+
+
+def _named(texts: Iterable[str]) -> tuple[str, ...]:
+    """Return the variables that texts refer to."""
+    return _unique(found[1] for text in texts for found in _REFERENCE.finditer(text))
 
 
 class _Expansion:

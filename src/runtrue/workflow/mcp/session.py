@@ -135,6 +135,8 @@ class ServerSession:
             raise self._failure(error, tool) from error
         except MCPError as error:
             failure = HttpFailure.behind(error.data)
+            if self._connection.violation:
+                raise self._failure(error, tool) from error
             if failure is not None and failure.session_lost:
                 self._is_given_up = True
                 raise SessionLost(
@@ -178,7 +180,7 @@ class ServerSession:
                 if self.is_ready:
                     return
                 self._error = error
-                if not self._connection.died:
+                if not (self._connection.died or self._connection.violation):
                     return
         finally:
             if not self.is_ready and self._error is None:
@@ -223,6 +225,8 @@ class ServerSession:
 
     def _failure(self, error: Exception, tool: ToolInfo | None = None) -> ToolError:
         """Return the error of a server that could not be started, reached or understood."""
+        if violation := self._connection.violation:
+            return self._error_of("protocol", violation, tool)
         failure = HttpFailure.behind(error.data) if isinstance(error, MCPError) else None
         if failure is not None and failure.status is not None:
             return self._refusal(failure.status, str(error), tool)
@@ -234,7 +238,7 @@ class ServerSession:
             return self._error_of("connection", what, tool, transient=True)
         if self._connection.died:
             when = "" if self.is_ready else " before it was ready"
-            what = f"{self._connection.end}{when}{self._quoted()}"
+            what = f"{self._connection.end}{when}{self._quoted()}{self._confined()}"
             return self._error_of("connection", what, tool)
         if isinstance(error, MCPError):
             what = f"answered with error {error.code}: {shorten(error.message)}"
@@ -268,6 +272,14 @@ class ServerSession:
             tool=tool.name if tool else None,
             stderr=self.printed,
             **details,
+        )
+
+    def _confined(self) -> str:
+        if self._server.origin == "user":
+            return ""
+        return (
+            f'; it runs confined: "network", "read" and "write" of its entry in '
+            f"{self._server.source} say what it reaches"
         )
 
     def _quoted(self) -> str:

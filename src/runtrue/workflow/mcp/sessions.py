@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
+from runtrue.config import mcp_limits
 from runtrue.documents import suggestion
 from runtrue.workflow.mcp.servers import MissingVariables, Server
 from runtrue.workflow.mcp.tools import Category, ToolError, ToolInfo, ToolResult
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
 
 #: How long all servers together may take to end; then they are killed.
 _CLOSE_SECONDS = 5.0
-_LIST_SECONDS = 60.0
 _LISTED = 20
 
 
@@ -49,10 +49,10 @@ class Sessions:
         self,
         server: str,
         *,
-        timeout: float = _LIST_SECONDS,  # noqa: ASYNC109
+        timeout: float | None = None,  # noqa: ASYNC109
     ) -> list[ToolInfo]:
         """Return all tools of a server. Raises ToolError."""
-        async with self._within(timeout, server):
+        async with self._within(timeout or mcp_limits().start, server):
             session = await self._session(server)
             return list(session.tools.values())
 
@@ -117,6 +117,8 @@ class Sessions:
         if name not in self._servers:
             what = f"there is no MCP server {name!r}"
             raise _unknown(what, "unknown_server", tuple(self._servers), name)
+        if self._servers[name].origin == "untrusted":
+            raise untrusted(self._servers[name])
         try:
             resolved = self._servers[name].resolve(self._environment)
         except MissingVariables as error:
@@ -149,6 +151,16 @@ class Sessions:
                 transient=True,
                 stderr=session.printed if session else "",
             ) from error
+
+
+def untrusted(server: Server) -> ToolError:
+    """Return the error of using a project's server that nobody agreed to."""
+    return ToolError(
+        f"server {server.name!r} of {server.source} is not trusted, so it was not started; "
+        "`runtrue trust` shows what it would do and asks",
+        category="untrusted",
+        server=server.name,
+    )
 
 
 def _unknown(

@@ -15,15 +15,21 @@ import subprocess
 import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import IO
 
 import anyio
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 from mcp.client.stdio import get_default_environment
 from mcp.shared.message import SessionMessage
-from mcp.types import jsonrpc_message_adapter
+from mcp.types import JSONRPCError, JSONRPCRequest, JSONRPCResponse, jsonrpc_message_adapter
 
-from runtrue.process import kill_group, watch_group
+from runtrue.config import mcp_limits
+from runtrue.confinement import Confinement
+from runtrue.process import confined, kill_group, watch_group
+from runtrue.usage import exceeded
+from runtrue.workflow.mcp.confine import confinement_of
+from runtrue.workflow.mcp.results import shorten, too_large
 from runtrue.workflow.mcp.servers import StdioServer
 
 Incoming = MemoryObjectSendStream[SessionMessage | Exception]
@@ -49,6 +55,10 @@ class StdioConnection:
     def __init__(self, server: StdioServer, over: asyncio.Event) -> None:
         self._server = server
         self._over = over
+        self._most = mcp_limits().answer * 2**20
+        self._requests: set[str] = set()
+        #: How the server broke the protocol or a limit, as the rest of a sentence.
+        self.violation: str | None = None
         self._exited = asyncio.Event()
         self._drained = asyncio.Event()
         self._silent = asyncio.Event()
@@ -81,8 +91,11 @@ class StdioConnection:
     @asynccontextmanager
     async def open(self) -> AsyncIterator[Streams]:
         """Start the process, and end it with the block. Raises OSError if it does not start."""
-        with watch_group() as (marks, started), contextlib.ExitStack() as pipes:
-            process = self._process = self._start(marks)
+        async with contextlib.AsyncExitStack() as around:
+            marks, started = around.enter_context(watch_group())
+            pipes = around.enter_context(contextlib.ExitStack())
+            confinement = confinement_of(self._server)
+            process = self._process = await self._start(confinement, marks, around)
             started(process.pid)
             for pipe in (process.stdin, process.stdout, process.stderr):
                 pipes.callback(pipe.close)  # type: ignore[union-attr]
@@ -97,6 +110,8 @@ class StdioConnection:
                 tasks.start_soon(self._send, from_us, stdin, to_us)
                 tasks.start_soon(self._listen, stderr)
                 tasks.start_soon(self._await_exit, to_us)
+                if confinement is not None:
+                    tasks.start_soon(self._await_limit, confinement, process.pid, to_us)
                 try:
                     yield incoming, outgoing
                 finally:
@@ -104,16 +119,27 @@ class StdioConnection:
                         await self._stop(process, stdin)
                     tasks.cancel_scope.cancel()
 
-    def _start(self, marks: dict[str, str]) -> subprocess.Popen[bytes]:
-        return subprocess.Popen(
-            [self._server.command, *self._server.args],
-            cwd=self._server.cwd,
-            env={**get_default_environment(), **self._server.env, **marks},
+    async def _start(
+        self,
+        confinement: Confinement | None,
+        marks: dict[str, str],
+        around: contextlib.AsyncExitStack,
+    ) -> subprocess.Popen[bytes]:
+        server = self._server
+        argv = [server.command, *server.args]
+        env = {**get_default_environment(), **server.env, **marks}
+        cwd = server.cwd or Path.cwd()
+        start = await around.enter_async_context(confined(confinement, argv, cwd, env))
+        return subprocess.Popen(  # noqa: ASYNC220 - it starts at once
+            start.argv,
+            cwd=cwd,
+            env=start.env,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             bufsize=0,
             start_new_session=True,
+            pass_fds=start.pass_fds,
         )
 
     def _tell_exit(self, process: subprocess.Popen[bytes]) -> None:
@@ -141,6 +167,9 @@ class StdioConnection:
                     await self._hand_over(bytes(line), to_us)
                     line.clear()
                 line += rest
+                if len(line) > self._most:
+                    self._give_up(too_large(self._most), to_us)
+                    return
             self._keep(bytes(line))
         except (anyio.ClosedResourceError, anyio.BrokenResourceError):
             return  # nobody is there to hear it any more
@@ -149,16 +178,37 @@ class StdioConnection:
 
     async def _hand_over(self, line: bytes, to_us: Incoming) -> None:
         """Pass a message on; what is none was meant for a terminal."""
+        if len(line) > self._most:
+            return self._give_up(too_large(self._most), to_us)
         try:
             message = jsonrpc_message_adapter.validate_json(line, by_name=False)
         except ValueError:
-            self._keep(line + b"\n")
-        else:
-            await to_us.send(SessionMessage(message))
+            # What was meant as an answer would be waited for until the time is up.
+            if line.lstrip()[:1] == b"{" and b'"jsonrpc"' in line:
+                return self._give_up("sent what is no message of JSON-RPC", to_us)
+            return self._keep(line + b"\n")
+        if isinstance(message, JSONRPCError) and message.id is None:
+            said = shorten(message.error.message)
+            return self._give_up(f"answered with error {message.error.code}: {said}", to_us)
+        if isinstance(message, JSONRPCResponse | JSONRPCError) and (
+            str(message.id) not in self._requests
+        ):
+            what = f"answered a request that was not made: its id is {message.id!r}"
+            return self._give_up(what, to_us)
+        await to_us.send(SessionMessage(message))
+        return None
+
+    def _give_up(self, violation: str, to_us: Incoming) -> None:
+        """End the connection: every call that waits ends with it."""
+        self.violation = self.violation or violation
+        self._over.set()
+        to_us.close()
 
     async def _send(self, from_us: Outgoing, stdin: asyncio.StreamWriter, to_us: Incoming) -> None:
         try:
             async for item in from_us:
+                if isinstance(item.message, JSONRPCRequest):
+                    self._requests.add(str(item.message.id))
                 text = item.message.model_dump_json(by_alias=True, exclude_unset=True)
                 stdin.write(text.encode() + b"\n")
                 await stdin.drain()
@@ -174,6 +224,11 @@ class StdioConnection:
         """End the connection with the process: something it left running may hold its output."""
         await self._exited.wait()
         await self._disconnect(to_us)
+
+    async def _await_limit(self, confinement: Confinement, pid: int, to_us: Incoming) -> None:
+        """End a confined server that uses up too much."""
+        hit = await exceeded(confinement, pid, lambda: 0)
+        self._give_up(hit.message, to_us)
 
     async def _disconnect(self, to_us: Incoming) -> None:
         """Let every call that waits for an answer know that none will come."""
@@ -199,7 +254,9 @@ class StdioConnection:
         _abort(stdin.transport)
         if not await _within(_GRACE_SECONDS, self._exited):
             kill_group(process.pid, signal.SIGTERM)
-            await _within(_GRACE_SECONDS, self._exited)
+            if not await _within(_GRACE_SECONDS, self._exited):
+                # Before the directories are gone that it was confined to.
+                kill_group(process.pid)
         await _within(_LAST_WORDS_SECONDS, self._silent)
 
 

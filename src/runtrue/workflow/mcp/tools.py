@@ -21,6 +21,7 @@ Category: TypeAlias = Literal[
     "timeout",
     "protocol",
     "refused_address",
+    "untrusted",
 ]
 
 #: Whose fault a category is, where it is not the candidate's.
@@ -34,6 +35,7 @@ _FAULTS: dict[Category, Fault] = {
     "protocol": Fault.ENVIRONMENT,
     # Only the user can allow it, and trying again will not.
     "refused_address": Fault.HUMAN,
+    "untrusted": Fault.HUMAN,
 }
 #: A schema of such a server says that a value which is no object was put into one.
 _WRAPPED = "x-fastmcp-wrap-result"

@@ -21,7 +21,9 @@ from msgspec import Meta
 from runtrue.documents import closest
 from runtrue.errors import NodeFailed, RuntimeValidationError
 from runtrue.loop import Fault, fault_of_exception
+from runtrue.workflow.effect import Effect, EffectKind
 from runtrue.workflow.file_access import RefusedFile, locate, opened_directory
+from runtrue.workflow.fill import is_known
 from runtrue.workflow.node import Pointer, Result, WorkflowNode, failure
 
 if TYPE_CHECKING:
@@ -75,6 +77,11 @@ class ReadFileNode(WorkflowNode[ReadFile]):
         """False: reading changes nothing."""
         return False
 
+    def effects(self, params: Mapping[str, Any]) -> Iterable[Effect]:
+        """Yield the file that is read."""
+        path = params.get("file_path", "")
+        yield Effect(kind=EffectKind.READ, target=str(path), known=is_known(path), reads=True)
+
 
 @dataclass(frozen=True, slots=True)
 class WriteFile:
@@ -123,16 +130,26 @@ class WriteFileNode(WorkflowNode[WriteFile]):
         """True for appending: replacing a file twice is the same as once."""
         return params.get("append", False) is not False
 
+    def effects(self, params: Mapping[str, Any]) -> Iterable[Effect]:
+        """Yield the file that is written."""
+        path = params.get("file_path", "")
+        method = "append to" if self.has_side_effect(params) else "write"
+        yield Effect(kind=EffectKind.WRITE, target=str(path), method=method, known=is_known(path))
+
 
 # -- paths --------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
 class PermittedPath:
-    """A path as it was named, and where it really leads, which the run may reach."""
+    """A path as it was named, and where it really leads, which the run may reach.
+
+    A file with further names may be one that lies elsewhere: only a person's word reaches it.
+    """
 
     named: Path
     real: Path
+    may_have_names: bool = True
 
 
 def permitted(text: str, context: Context) -> PermittedPath:
@@ -150,7 +167,9 @@ def permitted(text: str, context: Context) -> PermittedPath:
             attempted=(text,),
         ) from error
     try:
-        return PermittedPath(named, context.files().resolve(named))
+        access = context.files()
+        real = access.resolve(named)
+        return PermittedPath(named, real, access.is_named(real))
     except RefusedFile as refused:
         raise _failed(str(refused), "refused_file", named, fault=Fault.HUMAN) from refused
 
@@ -177,7 +196,7 @@ def _read(path: PermittedPath, encoding: str) -> str:
             # Not to wait for a pipe that has been put there since.
             flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
             with os.fdopen(os.open(name, flags, dir_fd=parent), "rb") as file:
-                _require_regular(os.fstat(file.fileno()).st_mode, named)
+                _require_own(os.fstat(file.fileno()), path)
                 data = file.read(LARGEST_FILE + 1)
     except (FileNotFoundError, NotADirectoryError) as error:
         raise _not_found(named) from error
@@ -254,7 +273,7 @@ def _append(path: PermittedPath, parent: int, data: bytes) -> None:
     flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
     descriptor = os.open(path.real.name, flags, 0o666, dir_fd=parent)
     try:
-        _require_regular(os.fstat(descriptor).st_mode, path.named)
+        _require_own(os.fstat(descriptor), path)
         # One write takes it all, so that those who append at the same time do not mix. When one
         # does not, the disk is full as a rule, and the next one says so.
         while data:
@@ -298,6 +317,18 @@ def _require_regular(mode: int, path: Path) -> None:
         raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(path))
     if not stat.S_ISREG(mode):
         raise _failed(f"{path} is not a regular file", "not_a_file", path)
+
+
+def _require_own(found: os.stat_result, path: PermittedPath) -> None:
+    _require_regular(found.st_mode, path.named)
+    if found.st_nlink > 1 and not path.may_have_names:
+        raise _failed(
+            f"{path.named} has other names (hard links), and may be a file outside of the working "
+            "directory; name it in the task or an input to allow it",
+            "refused_file",
+            path.named,
+            fault=Fault.HUMAN,
+        )
 
 
 def _refused(done: str, path: Path, error: OSError) -> NodeFailed:

@@ -17,8 +17,10 @@ from runtrue.addresses import Allowed
 from runtrue.config import allowed_addresses
 from runtrue.errors import NodeFailed, UsageError
 from runtrue.loop import Fault, fault_of_status
+from runtrue.workflow.effect import Effect
 from runtrue.workflow.node import Pointer, Result, WorkflowNode, failure
 from runtrue.workflow.nodes.extract import extract, path_problems
+from runtrue.workflow.nodes.http_effect import request_effect
 from runtrue.workflow.nodes.http_exchange import ExchangeLimits, HttpAnswer, exchange
 from runtrue.workflow.nodes.http_params import (
     AUTH_SECRETS,
@@ -96,6 +98,7 @@ class HttpNode(WorkflowNode[HttpParams]):
             max_bytes=params.max_bytes,
             follow_redirects=params.follow_redirects,
             holds_secret=lambda body: _holds_secret(body, context.redactor),
+            stays=context.objections is not None and not context.surroundings.agrees,
         )
         if params.verify:
             return _result(await exchange(context.http(), request, bounds), bounds)
@@ -113,6 +116,10 @@ class HttpNode(WorkflowNode[HttpParams]):
         if method is None:
             return params.get("body") is not None or "json" in params
         return not isinstance(method, str) or method.upper() not in SAFE
+
+    def effects(self, params: Mapping[str, Any]) -> Iterator[Effect]:
+        """Yield the request."""
+        yield request_effect(params)
 
     def check(self, params: Mapping[str, Any]) -> Iterator[tuple[Pointer, str]]:
         """Yield what is wrong with params as written."""

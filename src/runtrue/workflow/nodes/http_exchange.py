@@ -12,7 +12,7 @@ from runtrue.addresses import RefusedAddress
 from runtrue.errors import NodeFailed
 from runtrue.loop import Fault
 from runtrue.workflow.node import failure
-from runtrue.workflow.nodes.http_params import IDEMPOTENT, url_problem
+from runtrue.workflow.nodes.http_params import IDEMPOTENT, SAFE, url_problem
 from runtrue.workflow.nodes.http_request import Request, show_url
 
 if TYPE_CHECKING:
@@ -46,13 +46,17 @@ class HttpAnswer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExchangeLimits:
-    """The limits of an exchange. A body with a secret in it never goes to another origin."""
+    """The limits of an exchange. A body with a secret in it never goes to another origin.
+
+    With `stays`, nor does any request that changes something: nobody has agreed to that.
+    """
 
     timeout: float
     retries: int
     max_bytes: int
     follow_redirects: bool
     holds_secret: Callable[[bytes], bool]
+    stays: bool = False
 
 
 async def exchange(
@@ -165,6 +169,10 @@ class _Redirects:
             self._cookie = None
             for name in set(following.headers) - _FOR_ANYONE:
                 del following.headers[name]
+            if self._bounds.stays and following.method not in SAFE:
+                raise self._refused(
+                    following, "the task does not say to send it there", Fault.HUMAN
+                )
             self._check_body(following)
         if self._cookie is not None:
             following.headers["cookie"] = self._cookie
@@ -176,10 +184,12 @@ class _Redirects:
         if content and "content-length" in following.headers and self._bounds.holds_secret(content):
             raise self._refused(following, "its body has a secret in it, which is not sent there")
 
-    def _refused(self, following: httpx2.Request, why: str) -> NodeFailed:
+    def _refused(
+        self, following: httpx2.Request, why: str, fault: Fault = Fault.ENVIRONMENT
+    ) -> NodeFailed:
         location = show_url(str(following.url))
         what = f"was redirected to {location}: {why}"
-        return _failed(self._request, what, "redirect", data={"location": location})
+        return _failed(self._request, what, "redirect", fault=fault, data={"location": location})
 
 
 def _is_same_party(one: httpx2.URL, other: httpx2.URL) -> bool:

@@ -11,6 +11,8 @@ from msgspec import Meta
 from runtrue.config import load_config
 from runtrue.models import ModelError, model_name, open_model
 from runtrue.workflow.context import Context
+from runtrue.workflow.effect import Effect, EffectKind
+from runtrue.workflow.fill import is_known
 from runtrue.workflow.node import Pointer, Result, WorkflowNode, failure
 
 
@@ -63,6 +65,12 @@ class LlmNode(WorkflowNode[LlmParams]):
     def has_side_effect(self, params: Mapping[str, Any]) -> bool:
         """False: asking again costs money and changes nothing."""
         return False
+
+    def effects(self, params: Mapping[str, Any]) -> Iterable[Effect]:
+        """Yield the model, if it is another than the configured one."""
+        model = params.get("model")
+        if model is not None:
+            yield Effect(kind=EffectKind.MODEL, target=str(model), known=is_known(model))
 
     async def run(self, params: LlmParams, context: Context) -> Result:
         """Ask."""

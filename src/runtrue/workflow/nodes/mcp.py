@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cached_property
 from typing import Any
 
+from runtrue.config import mcp_limits
 from runtrue.errors import NodeFailed, RuntimeValidationError
 from runtrue.workflow.context import Context
+from runtrue.workflow.effect import Effect, EffectKind
+from runtrue.workflow.fill import is_known, leaves
 from runtrue.workflow.mcp import Catalog, ToolError, ToolInfo
 from runtrue.workflow.node import Interface, Output, Result, WorkflowNode, describe_type, failure
-
-#: A call may take so many seconds, the start of its server included.
-CALL_SECONDS = 120.0
 
 #: Failures that say something of the workflow: an argument, a name or a field that is not there.
 _MISMATCHES = frozenset({"argument_mismatch", "output_mismatch", "unknown_tool", "unknown_server"})
@@ -64,6 +64,17 @@ class McpNode(WorkflowNode[dict[str, Any]]):
         """True unless the server says that the tool only reads."""
         return self._tool.annotations.read_only is not True
 
+    def effects(self, params: Mapping[str, Any]) -> Iterable[Effect]:
+        """Yield the tool, with the values that it is given."""
+        given = (leaf for leaf in leaves(params) if leaf not in (None, False, ""))
+        yield Effect(
+            kind=EffectKind.TOOL,
+            target=self._name,
+            values=tuple(map(str, given)),
+            known=all(map(is_known, leaves(params))),
+            reads=not self.has_side_effect(params),
+        )
+
     def convert(self, params: dict[str, Any]) -> dict[str, Any]:
         """Return the arguments unchanged: the server knows best."""
         return params
@@ -73,7 +84,7 @@ class McpNode(WorkflowNode[dict[str, Any]]):
         sessions = context.sessions()
         try:
             result = await sessions.call(
-                self._tool.server, self._tool.name, params, timeout=CALL_SECONDS
+                self._tool.server, self._tool.name, params, timeout=mcp_limits().call
             )
         except ToolError as error:
             context.redactor.add(*sessions.secrets)

@@ -18,6 +18,8 @@ from msgspec import Meta
 from runtrue import process
 from runtrue.errors import NodeFailed, RuntimeValidationError
 from runtrue.loop import RESOURCE_LIMIT, Fault, fault_of_exception
+from runtrue.workflow.effect import Effect, EffectKind
+from runtrue.workflow.fill import is_known
 from runtrue.workflow.node import Pointer, Result, WorkflowNode, failure
 from runtrue.workflow.nodes import _python_runner
 from runtrue.workflow.templates import TemplateSyntaxError, compile_template
@@ -113,6 +115,11 @@ class PythonNode(WorkflowNode[PythonParams]):
     def has_side_effect(self, params: Mapping[str, Any]) -> bool:
         """False: its process has nothing to act on."""
         return False
+
+    def effects(self, params: Mapping[str, Any]) -> Iterable[Effect]:
+        """Yield the code: where isolation is weak, it can do anything."""
+        code = params.get("code", "")
+        yield Effect(kind=EffectKind.CODE, target=str(code), known=is_known(code))
 
 
 _NAMES = "it must be a name of Python that is no keyword"

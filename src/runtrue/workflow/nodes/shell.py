@@ -17,6 +17,8 @@ from msgspec import Meta
 from runtrue import process
 from runtrue.errors import NodeFailed, RuntimeValidationError
 from runtrue.loop import RESOURCE_LIMIT, Fault
+from runtrue.workflow.effect import Effect, EffectKind
+from runtrue.workflow.fill import is_known, leaves
 from runtrue.workflow.node import Pointer, Result, WorkflowNode, failure
 from runtrue.workflow.nodes.files import names_in, permitted
 from runtrue.workflow.nodes.shell_text import PREFIX, CommandText, with_variables
@@ -42,6 +44,7 @@ LONGEST_LINE = 500
 #: Where the values are among the resolved params; no workflow can write a param of this name.
 _VALUES = "$values"
 _NUMBER = re.compile(r"\s*[-+]?[0-9]+(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?\s*")
+_ONE_REFERENCE = re.compile(r"\$\{[^${}]*\}")
 _VARIABLE = re.compile(r"[^=\0]+")
 
 
@@ -165,6 +168,23 @@ class ShellNode(WorkflowNode[Command]):
             if not _VARIABLE.fullmatch(name):
                 yield ("env", name), f"{name!r} is no name of a variable"
 
+    def effects(self, params: Mapping[str, Any]) -> Iterable[Effect]:
+        """Yield the command with what it is given, and the directory that it runs in."""
+        command, directory = params.get("command", ""), params.get("cwd")
+        given = params.get("env") or {}
+        pairs = given.items() if isinstance(given, dict) else ()
+        yield Effect(
+            kind=EffectKind.COMMAND,
+            target=str(command),
+            detail=" ".join(["with", *(f"{name}={value}" for name, value in pairs)] * bool(pairs)),
+            values=_written_input(params.get("stdin")),
+            known=all(map(is_known, (command, *leaves(given)))),
+        )
+        if directory is not None:
+            yield Effect(
+                kind=EffectKind.DIRECTORY, target=str(directory), known=is_known(directory)
+            )
+
     async def run(self, params: Command, context: Context) -> Result:
         """Run the command to its end, and end with it whatever it started."""
         given = params.params
@@ -222,6 +242,13 @@ def _problems(command: str) -> Iterable[str]:
 
 def _as_text(value: Any) -> str | SecretText:
     return value if isinstance(value, str | SecretText) else msgspec.json.encode(value).decode()
+
+
+def _written_input(stdin: Any) -> tuple[str, ...]:
+    """Return what a command reads, unless that is nothing but what an earlier node will give."""
+    if stdin is None or (not is_known(stdin) and _ONE_REFERENCE.fullmatch(stdin)):
+        return ()
+    return (str(_as_text(stdin)),)
 
 
 # -- what it is run with ------------------------------------------------------------------------

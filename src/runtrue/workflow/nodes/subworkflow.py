@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from msgspec import Meta
 
 from runtrue.errors import InvalidWorkflow, NodeFailed, RuntimeValidationError, UsageError
-from runtrue.workflow.context import Context
+from runtrue.workflow.context import Context, Surroundings
+from runtrue.workflow.derive_effects import within_workflow
+from runtrue.workflow.effect import Effect, EffectKind
 from runtrue.workflow.inputs import prepare_inputs
 from runtrue.workflow.ir import Workflow, parse_ir
 from runtrue.workflow.node import Pointer, Result, WorkflowNode
@@ -107,6 +109,12 @@ class SubworkflowNode(WorkflowNode[SubworkflowParams]):
             if isinstance(given, dict):
                 yield from (("param_mapping", name) for name in sorted(secret.roots & given.keys()))
 
+    def effects(self, params: Mapping[str, Any]) -> Iterable[Effect]:
+        """Yield the file that it is read from; what it does has effects of its own."""
+        path = params.get("workflow_ref")
+        if isinstance(path, str) and not has_reference(path):
+            yield Effect(kind=EffectKind.READ, target=path, reads=True)
+
     async def run(self, params: SubworkflowParams, context: Context) -> Result:
         """Load, check and run it."""
         from runtrue.workflow.compile import checked
@@ -132,13 +140,21 @@ class SubworkflowNode(WorkflowNode[SubworkflowParams]):
             raise RuntimeValidationError(message, category="bad_subworkflow") from error
         secrets = redact_workflow(inner, parsed, inputs, surroundings.registry).secrets
         context.redactor.add(*secret_texts(secrets))
-        base = inner.folder or surroundings.base
-        result = await execute(parsed, inputs, context.within(replace(surroundings, base=base)))
+        here = within_workflow(surroundings, inner.folder, ways)
+        result = await execute(parsed, inputs, context.within(here))
         if result.error is not None:
             raise _failed_in(result.error, inner.name)
         names = params.output_mapping
         outputs = {names.get(name, name): value for name, value in result.outputs.items()}
         return Result(outputs)
+
+
+def inner_workflow(params: Mapping[str, Any], surroundings: Surroundings) -> Workflow | None:
+    """Return the workflow that params name, unless that is not known yet. Raises UsageError."""
+    way = _written_way(params)
+    if way is None:
+        return None
+    return _load({way: params[way]}, surroundings.base, surroundings.registry)
 
 
 def _written_way(params: Mapping[str, Any]) -> str | None:

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections import Counter
 from collections.abc import Iterator
 
 from runtrue.fixers.search.edit import Edit, Splice
+from runtrue.fixers.search.messages import unordered_type
 from runtrue.fixers.search.operators.clues import raised
 from runtrue.fixers.search.operators.facts import program_facts
 from runtrue.fixers.search.operators.names import candidates
-from runtrue.fixers.search.operators.seam import EditSite
+from runtrue.fixers.search.operators.seam import EditSite, Ways, edits
 
 _MOST_ADDED, _MOST_ORDERS, _MOST_ELSEWHERE = 5, 6, 5
 _PLAIN = (ast.Constant, ast.Name, ast.Attribute)
-_UNORDERED = re.compile(r"'[<>]' not supported between instances of '(\w+)' and '\1'")
 _KEYS: dict[str, float] = {
     "key=lambda x: x[1]": 1.5,
     "key=len": 2,
@@ -65,11 +64,10 @@ _TAKE_MANY = frozenset(
 _MAY_BE_MANY = (ast.Name, ast.Attribute, ast.Subscript, ast.Call, ast.List, ast.ListComp)
 
 
-def dropped_argument(site: EditSite) -> Iterator[Edit]:
+@edits("argument_drop")
+def dropped_argument(site: EditSite, node: ast.Call) -> Ways:
     """An argument too many."""
-    program, node = site.program, site.node
-    if not isinstance(node, ast.Call):
-        return
+    program = site.program
     given: list[ast.expr | ast.keyword] = [*node.args, *node.keywords]
     if not given or (len(given) == 1 and isinstance(given[0], ast.GeneratorExp)):
         return
@@ -134,9 +132,9 @@ def _unused_imports(site: EditSite, node: ast.Call) -> Iterator[Edit]:
 def _sort_keys(site: EditSite) -> list[str]:
     """Return what things without an order may be sorted by, where a test failed for that."""
     message = next((one.message for one in raised(site, "TypeError")), "")
-    if not (found := _UNORDERED.search(message)):
+    if not (kind := unordered_type(message)):
         return []
-    kind, keys = found.group(1), []
+    keys: list[str] = []
     for program in (site.program, *site.others):
         for node in ast.walk(program.tree):
             match node:
@@ -210,23 +208,24 @@ def _missing_arguments(site: EditSite, node: ast.Call, name: str) -> Iterator[Ed
             )
 
 
-def starred(site: EditSite) -> Iterator[Edit]:
+@edits("star")
+def starred(site: EditSite, node: ast.Call) -> Ways:
     """`f(xs)` → `f(*xs)` where the function takes any number of things, and back."""
-    program, node = site.program, site.node
-    if not isinstance(node, ast.Call) or not node.args:
+    program = site.program
+    if not node.args:
         return
     name = node.func.id if isinstance(node.func, ast.Name) else getattr(node.func, "attr", "")
     last = node.args[-1]
     if isinstance(last, ast.Starred):
         text = program.source(last.value)
-        yield program.replace("star", last, text, unlikely=1.5)
+        yield last, text, 1.5
         return
-    own = program_facts(program).functions.get(name)
+    own = site.known.functions.get(name)
     takes_many = name in _TAKE_MANY or (own is not None and own.args.vararg is not None)
     refused = any(raised(site, "TypeError"))
     if isinstance(last, _MAY_BE_MANY) and (takes_many or refused):
         unlikely = 1.0 if takes_many else 2.0
-        yield program.replace("star", last, f"*{program.source(last)}", unlikely=unlikely)
+        yield last, f"*{program.source(last)}", unlikely
 
 
 ARGUMENTS = (dropped_argument, added_argument, starred)

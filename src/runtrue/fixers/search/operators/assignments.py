@@ -21,8 +21,7 @@ from runtrue.fixers.search.operators.layout import (
     written,
 )
 from runtrue.fixers.search.operators.nodes import walk
-from runtrue.fixers.search.operators.rules import replacements
-from runtrue.fixers.search.operators.seam import EditSite
+from runtrue.fixers.search.operators.seam import EditSite, Ways, edits
 from runtrue.fixers.search.program import Function, Program
 
 _TARGETS = (ast.Name, ast.Attribute, ast.Subscript)
@@ -55,44 +54,36 @@ _CONVERTED = {
 _BEGINNINGS = ("0", "[]", "{}", '""', "None", "False", "set()", "1", "True", 'float("inf")')
 
 
-def augment(site: EditSite) -> Iterator[Edit]:
+@edits("augment")
+def augment(site: EditSite, node: ast.Assign | ast.AugAssign) -> Ways:
     """`x = y` for `x += y` and back; `x = y` for `x.append(y)`."""
-    node, program = site.node, site.program
-    if isinstance(node, ast.AugAssign):
-        target, value = program.source(node.target), written(program, node.value)
-        yield program.replace("augment", node, f"{target} = {value}", unlikely=1.5)
-    if isinstance(node, ast.Assign) and len(node.targets) == 1:
-        aim = node.targets[0]
-        if not isinstance(aim, _TARGETS):
-            return
-        target, value = program.source(aim), written(program, node.value)
-        yield from replacements(site, "augment", node, _AUGMENTED, x=target, y=value)
-        if isinstance(aim, ast.Subscript) and loop_of(program, node) is not None:
-            # The last value under a key is not all of them: add to what is there.
-            parts = {"xs": program.source(aim.value), "key": program.source(aim.slice)}
-            yield from replacements(site, "augment", node, _GATHERED, y=value, **parts)
-        yield from replacements(site, "augment", node, _EXTREME, x=target, y=value)
+    value = written(site.program, node.value)
+    match node:
+        case ast.AugAssign(target=aim):
+            yield f"{site.source(aim)} = {value}", 1.5
+        case ast.Assign(targets=[ast.Name() | ast.Attribute() | ast.Subscript() as aim]):
+            parts, ways = {"x": site.source(aim), "y": value}, dict(_AUGMENTED)
+            if isinstance(aim, ast.Subscript) and loop_of(site.program, node) is not None:
+                # The last value under a key is not all of them: add to what is there.
+                parts |= {"xs": site.source(aim.value), "key": site.source(aim.slice)}
+                ways |= _GATHERED
+            for form, unlikely in (ways | _EXTREME).items():
+                yield form.format(**parts), unlikely
 
 
-def copy_first(site: EditSite) -> Iterator[Edit]:
+@edits("copy")
+def copy_first(site: EditSite, node: ast.Assign) -> Ways:
     """A copy of what is changed here and belongs to somebody else."""
-    node, program = site.node, site.program
-    function = program.function_of(node)
     match node:
         case ast.Assign(targets=[ast.Name(id=name)], value=ast.Name() | ast.Attribute()):
-            if function is None:
-                return
-        case _:
-            return
-    text = program.source(node.value)
-    for n, (way, rare) in enumerate(_copies(function, name)):
-        yield program.replace("copy", node.value, way.format(text), unlikely=rare + n / 4)
+            for n, (way, rare) in enumerate(_copies(site.function, name)):
+                yield node.value, way.format(site.source(node.value)), rare + n / 4
 
 
-def _copies(function: Function, name: str) -> list[tuple[str, float]]:
+def _copies(function: Function | None, name: str) -> list[tuple[str, float]]:
     """Return ways to copy a variable, by what is changed of it."""
     kinds: set[str] = set()
-    for one in ast.walk(function):
+    for one in ast.walk(function) if function is not None else ():
         match one:
             case ast.Subscript(value=ast.Name(id=owner), ctx=ast.Store() | ast.Del()):
                 kinds |= {"dict", "list"} if owner == name else set()
@@ -104,11 +95,10 @@ def _copies(function: Function, name: str) -> list[tuple[str, float]]:
     return ways + [(f"{kind}({{}})", 1.2) for kind in sorted(kinds)]
 
 
-def keep(site: EditSite) -> Iterator[Edit]:
+@edits("keep")
+def keep(site: EditSite, node: ast.Expr) -> Ways:
     """A value that is made and thrown away, assigned to what it was made of."""
-    node, program = site.node, site.program
-    if not isinstance(node, ast.Expr):
-        return
+    program = site.program
     value = node.value
     text = written(program, value)
     if isinstance(value, ast.Call):
@@ -117,12 +107,12 @@ def keep(site: EditSite) -> Iterator[Edit]:
             plain = 1.0 if func.attr in _RETURN_NEW else 3.0
             if func.attr not in _IN_PLACE:
                 aim = program.source(func.value)
-                yield program.replace("keep", node, f"{aim} = {text}", unlikely=plain)
+                yield f"{aim} = {text}", plain
         for n, one in enumerate(value.args[:2]):
             if isinstance(one, ast.Name | ast.Attribute | ast.Subscript):
                 plain = 1.0 if isinstance(func, ast.Name) and func.id in _BUILDERS else 3.0
                 aim = program.source(one)
-                yield program.replace("keep", node, f"{aim} = {text}", unlikely=plain + n)
+                yield f"{aim} = {text}", plain + n
     elif isinstance(value, ast.Compare) and isinstance(value.ops[0], ast.Eq):
         if isinstance(value.left, _TARGETS):
             start, end = program.span(value.left)[1], program.span(value.comparators[0])[0]
@@ -130,42 +120,45 @@ def keep(site: EditSite) -> Iterator[Edit]:
                 made = Splice(start, end, between.replace("==", "=", 1))
                 yield program.edit("keep", node, "`==` → `=`", made)
     elif isinstance(value, ast.Name):
-        yield from replacements(site, "keep", node, _CONVERTED, x=text)
+        for form, unlikely in _CONVERTED.items():
+            yield form.format(x=text), unlikely
     elif isinstance(value, ast.BinOp) and isinstance(value.left, _TARGETS):
         aim = program.source(value.left)
-        yield program.replace("keep", node, f"{aim} = {text}", unlikely=1.5)
+        yield f"{aim} = {text}", 1.5
 
 
-def in_place(site: EditSite) -> Iterator[Edit]:
+@edits("in_place")
+def in_place(site: EditSite, node: ast.Assign | ast.Return) -> Ways:
     """Do not assign or return the None that a method working in place gives."""
-    node, program = site.node, site.program
-    if not isinstance(node, ast.Assign | ast.Return) or not isinstance(node.value, ast.Call):
+    program = site.program
+    if not isinstance(node.value, ast.Call):
         return
     func = node.value.func
     if not isinstance(func, ast.Attribute) or func.attr not in _IN_PLACE:
         return
     call, owner = program.source(node.value), program.source(func.value)
     if isinstance(node, ast.Assign):
-        yield program.replace("in_place", node, call)
+        yield call, 1.0
         if free(program, node) and len(node.targets) == 1:
             aim = program.source(node.targets[0])
             if aim != owner:
                 indent = program.indent_of(node.lineno)
-                yield program.replace("in_place", node, f"{call}\n{indent}{aim} = {owner}")
+                yield f"{call}\n{indent}{aim} = {owner}", 1.0
     elif free(program, node):
         indent = program.indent_of(node.lineno)
-        yield program.replace("in_place", node, f"{call}\n{indent}return {owner}")
+        yield f"{call}\n{indent}return {owner}", 1.0
     if func.attr in ("sort", "reverse"):
         fresh = "sorted" if func.attr == "sort" else "reversed"
         inside = ", ".join([owner, *(program.source(one) for one in node.value.keywords)])
         text = f"{fresh}({inside})" if fresh == "sorted" else f"{owner}[::-1]"
-        yield program.replace("in_place", node.value, text, unlikely=1.2)
+        yield node.value, text, 1.2
 
 
-def count_on(site: EditSite) -> Iterator[Edit]:
+@edits("count_on")
+def count_on(site: EditSite, node: ast.While) -> Ways:
     """`i += 1` at the end of a loop that waits for `i` to change."""
-    node, program = site.node, site.program
-    if not isinstance(node, ast.While) or not free(program, node):
+    program = site.program
+    if not free(program, node):
         return
     last = node.body[-1]
     if not free(program, last):
@@ -177,13 +170,12 @@ def count_on(site: EditSite) -> Iterator[Edit]:
             yield line_after(program, "count_on", last, where, text, unlikely=1.5 + n)
 
 
-def declare(site: EditSite) -> Iterator[Edit]:
+@edits("declare")
+def declare(site: EditSite, node: ast.Assign | ast.AugAssign) -> Ways:
     """`global` or `nonlocal` for a name that is assigned here and meant outside."""
-    node, program = site.node, site.program
-    if not isinstance(node, ast.Assign | ast.AugAssign):
-        return
+    program = site.program
     targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-    function = program.function_of(node)
+    function = site.function
     if function is None or not free(program, first_of(function)):
         return
     given = {one.arg for one in walk(function.args, ast.arg)}
@@ -204,12 +196,11 @@ def declare(site: EditSite) -> Iterator[Edit]:
             yield program.edit("declare", node, f"`{line.text.strip()}`", line, unlikely=sure)
 
 
-def begin(site: EditSite) -> Iterator[Edit]:
+@edits("begin")
+def begin(site: EditSite, node: ast.Name) -> Ways:
     """A beginning for a variable that has none where it is first used."""
-    node, program = site.node, site.program
-    if not isinstance(node, ast.Name):
-        return
-    function = program.function_of(node)
+    program = site.program
+    function = site.function
     unbound = any(
         one.name in (None, node.id) and node.id in one.message
         for one in raised(site, "UnboundLocalError")
@@ -283,27 +274,23 @@ def beginnings(program: Program, function: Function, name: str) -> list[str]:
     return list(dict.fromkeys([*likely, *_BEGINNINGS]))[:8]
 
 
-def call_it(site: EditSite) -> Iterator[Edit]:
+@edits("call", read=True)
+def call_it(site: EditSite, node: ast.Attribute | ast.Name) -> Ways:
     """The brackets that a call lacks: `self.reset` → `self.reset()`."""
-    node, program = site.node, site.program
-    parent = program.parents.get(node)
-    if not isinstance(node, ast.Attribute | ast.Name) or not isinstance(node.ctx, ast.Load):
+    called = f"{site.source(node)}()"
+    if site.is_called or (isinstance(node, ast.Name) and isinstance(site.parent, ast.Attribute)):
         return
-    if isinstance(parent, ast.Call) and parent.func is node:
-        return
-    if isinstance(parent, ast.Attribute) and isinstance(node, ast.Name):
-        return
-    text = program.source(node)
-    if isinstance(parent, ast.Expr):
-        yield program.replace("call", node, f"{text}()")
-    elif isinstance(node, ast.Attribute) and node.attr in _methods(program):
-        yield program.replace("call", node, f"{text}()", unlikely=1.5)
-    elif isinstance(node, ast.Attribute) and node.attr.startswith(("is_", "has_", "get_", "to_")):
-        yield program.replace("call", node, f"{text}()", unlikely=2.0)
-    elif isinstance(node, ast.Name) and any(
-        isinstance(one, ast.FunctionDef) and one.name == node.id for one in program.tree.body
+    if isinstance(site.parent, ast.Expr):
+        yield called, 1.0
+    elif isinstance(node, ast.Attribute):
+        if node.attr in _methods(site.program):
+            yield called, 1.5
+        elif node.attr.startswith(("is_", "has_", "get_", "to_")):
+            yield called, 2.0
+    elif any(
+        isinstance(one, ast.FunctionDef) and one.name == node.id for one in site.program.tree.body
     ):
-        yield program.replace("call", node, f"{text}()", unlikely=2.5)
+        yield called, 2.5
 
 
 @lru_cache(maxsize=16)

@@ -7,11 +7,10 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from runtrue.fixers.search.edit import Edit, Splice
+from runtrue.fixers.search.messages import Sign
 from runtrue.fixers.search.operators.nodes import walk
-from runtrue.fixers.search.operators.seam import EditSite
+from runtrue.fixers.search.operators.seam import EditSite, Ways, edits
 from runtrue.fixers.search.program import Program
-
-_HINTS = ("coroutine", "never awaited", "await", "async")
 
 
 def add_await(site: EditSite) -> Iterator[Edit]:
@@ -27,7 +26,7 @@ def add_await(site: EditSite) -> Iterator[Edit]:
         return
     name = program.source(node.func).rpartition(".")[2]
     promised = name in _promising(program)
-    hinted = any(hint in one.message for one in site.failures for hint in _HINTS)
+    hinted = any(one.says(Sign.AWAIT) for one in site.failures)
     text = program.source(node)
     if _may_wait(program, node):
         bare = isinstance(parent, ast.Expr | ast.Assign | ast.Return | ast.keyword | ast.AnnAssign)
@@ -60,17 +59,16 @@ def _promising(program: Program) -> frozenset[str]:
     }
 
 
-def make_async(site: EditSite) -> Iterator[Edit]:
+@edits("async")
+def make_async(site: EditSite, node: ast.For | ast.With | ast.AsyncFor | ast.AsyncWith) -> Ways:
     """`async with` and `async for` for `with` and `for`, and back."""
-    node, program = site.node, site.program
-    if not isinstance(node, ast.For | ast.With | ast.AsyncFor | ast.AsyncWith):
-        return
+    program = site.program
     start = program.span(node)[0]
     if isinstance(node, ast.AsyncFor | ast.AsyncWith):
         end = start + len("async") + 1
         if program.text[start:end] == "async ":
             yield program.edit("async", node, "without `async`", Splice(start, end, ""))
-    elif isinstance(program.function_of(node), ast.AsyncFunctionDef):
-        hinted = any(hint in one.message for one in site.failures for hint in ("async", "corout"))
+    elif isinstance(site.function, ast.AsyncFunctionDef):
+        hinted = any(one.says(Sign.ASYNC) for one in site.failures)
         at = Splice(start, start, "async ")
         yield program.edit("async", node, "`async`", at, unlikely=1.0 if hinted else 2.5)

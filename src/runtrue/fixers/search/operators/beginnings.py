@@ -24,7 +24,7 @@ from runtrue.fixers.search.operators.layout import (
     undefined,
 )
 from runtrue.fixers.search.operators.nodes import walk
-from runtrue.fixers.search.operators.seam import EditSite
+from runtrue.fixers.search.operators.seam import EditSite, Ways, edits
 from runtrue.fixers.search.program import Function, Program
 
 _MOST_TOGETHER = 12
@@ -86,10 +86,11 @@ def _in_evaluation_order(node: ast.AST) -> Iterator[ast.AST]:
             yield from _in_evaluation_order(one)
 
 
-def add_loop(site: EditSite) -> Iterator[Edit]:
+@edits("loop")
+def add_loop(site: EditSite, node: ast.stmt) -> Ways:
     """`for row in rows:` before lines that use a `row` that is nowhere."""
-    node, program = site.node, site.program
-    if not isinstance(node, ast.stmt) or not undefined(program) or not free(program, node):
+    program = site.program
+    if not undefined(program) or not free(program, node):
         return
     used = list(walk(node, ast.Name))
     lost = [one for one in used if one.id in undefined(program) and not is_known(program, one)]

@@ -23,7 +23,7 @@ from runtrue.fixers.search.operators.layout import (
     without,
 )
 from runtrue.fixers.search.operators.nodes import walk
-from runtrue.fixers.search.operators.seam import EditSite
+from runtrue.fixers.search.operators.seam import EditSite, Ways, edits
 from runtrue.fixers.search.program import Program
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
@@ -32,70 +32,57 @@ _NESTING = (*LOOPS, ast.If, ast.With, ast.AsyncWith, ast.Try)
 _LONGEST_BORROWED = 120
 
 
-def delete(site: EditSite) -> Iterator[Edit]:
+@edits("delete")
+def delete(site: EditSite, node: ast.stmt) -> Ways:
     """Take a statement out."""
-    node, program = site.node, site.program
-    if not isinstance(node, ast.stmt) or isinstance(node, (*_DEFINITIONS, ast.Pass)):
-        return
-    if is_docstring(node) or is_elif(program, node):
+    program = site.program
+    if isinstance(node, (*_DEFINITIONS, ast.Pass)) or is_docstring(node) or is_elif(program, node):
         return
     doubt = "it drops a check" if _refuses(node) else None
-    unlikely = 2.0 if is_simple(node) else 4.0
+    rare = 2.0 if is_simple(node) and not isinstance(node, ast.Return) else 4.0
     says = f"without `{_head(program, node)}`"
-    if isinstance(node, ast.Return):
-        unlikely = 4.0
     if len(program.block_of(node)) == 1 or not free(program, node):
-        yield program.replace("delete", node, "pass", says=says, unlikely=unlikely + 1, doubt=doubt)
+        yield program.replace("delete", node, "pass", says=says, unlikely=rare + 1, doubt=doubt)
     else:
-        yield program.edit(
-            "delete", node, says, without(program, node), unlikely=unlikely, doubt=doubt
-        )
+        gone = without(program, node)
+        yield program.edit("delete", node, says, gone, unlikely=rare, doubt=doubt)
 
 
-def unwrap(site: EditSite) -> Iterator[Edit]:
+@edits("unconditional")
+def unwrap(site: EditSite, node: ast.If | ast.Try | ast.With) -> Ways:
     """Do what an `if`, a loop or a `try` does only sometimes; or only its other branch."""
-    node, program = site.node, site.program
-    if not isinstance(node, ast.If | ast.Try | ast.With) or not free(program, node) or rigid(node):
+    program = site.program
+    if not free(program, node) or rigid(node):
         return
     start, end = program.line_span(node)
     indent = program.indent_of(node.lineno)
-    branches = [("body", node.body), ("else", getattr(node, "orelse", []))]
-    for name, block in branches:
+    doubt = "it drops a check" if _refuses(node) or isinstance(node, ast.If) else None
+    for name, block in (("body", node.body), ("else", getattr(node, "orelse", []))):
         if not block or not all(free(program, one) for one in block):
             continue
         depth = program.indent_of(block[0].lineno)
-        if depth == indent:
-            continue
-        text = indented(lines_of(program, block[0], block[-1]), depth, indent)
-        doubt = "it drops a check" if _refuses(node) or isinstance(node, ast.If) else None
-        yield program.edit(
-            "unconditional",
-            node,
-            f"the {name} of `{_head(program, node)}` always",
-            Splice(start, end, text),
-            unlikely=4.0,
-            doubt=doubt,
-        )
+        if depth != indent:
+            made = Splice(
+                start, end, indented(lines_of(program, block[0], block[-1]), depth, indent)
+            )
+            says = f"the {name} of `{_head(program, node)}` always"
+            yield program.edit("unconditional", node, says, made, unlikely=4.0, doubt=doubt)
 
 
-def borrow(site: EditSite) -> Iterator[Edit]:
+@edits("borrow")
+def borrow(site: EditSite, node: ast.stmt) -> Ways:
     """Write a statement of the same function a second time, before or behind another one."""
-    node, program = site.node, site.program
-    function = program.function_of(node)
-    if function is None or not isinstance(node, ast.stmt) or not free(program, node):
+    program, function = site.program, site.function
+    if function is None or not free(program, node):
         return
-    if isinstance(node, _DEFINITIONS):
-        return
-    if is_docstring(node):
+    if isinstance(node, _DEFINITIONS) or is_docstring(node):
         return
     block = program.block_of(node)
     at = block.index(node)
     here = ast.dump(node)
     ahead = ast.dump(block[at - 1]) if at else ""
-    behind = ast.dump(block[at + 1]) if at + 1 < len(block) else ""
+    is_last = at == len(block) - 1 and not isinstance(node, ENDS)
     seen: set[str] = set()
-    # Behind a statement is before the next one: said once.
-    places = ["before"] + ["after"] * (at == len(block) - 1 and not isinstance(node, ENDS))
     for other in own_statements(function):
         if not is_simple(other) or is_docstring(other) or isinstance(other, ast.Pass):
             continue
@@ -105,72 +92,53 @@ def borrow(site: EditSite) -> Iterator[Edit]:
         seen.add(shape)
         if isinstance(other, ast.Break | ast.Continue):
             continue  # the flow's
-        for place in places:
-            if place == "before" and (shape in (here, ahead) or isinstance(other, ENDS)):
-                continue
-            if place == "after" and shape in (here, behind):
-                continue
-            write = before if place == "before" else after
-            far = abs(other.lineno - node.lineno) / 20
-            yield program.edit(
-                "borrow",
-                node,
-                f"`{text}` {place} `{_head(program, node)}`",
-                write(program, node, text),
-                unlikely=3.0 + min(far, 3.0) + 1.0 * isinstance(other, ENDS),
-            )
+        ends = isinstance(other, ENDS)
+        rare = 3.0 + min(abs(other.lineno - node.lineno) / 20, 3.0) + 1.0 * ends
+        head = _head(program, node)
+        if shape not in (here, ahead) and not ends:
+            says, made = f"`{text}` before `{head}`", before(program, node, text)
+            yield program.edit("borrow", node, says, made, unlikely=rare)
+        # Behind a statement is before the next one: said once.
+        if is_last and shape != here:
+            says, made = f"`{text}` after `{head}`", after(program, node, text)
+            yield program.edit("borrow", node, says, made, unlikely=rare)
 
 
-def swap(site: EditSite) -> Iterator[Edit]:
+@edits("move")
+def swap(site: EditSite, node: ast.stmt) -> Ways:
     """Two statements that follow each other, the other way round."""
-    node, program = site.node, site.program
-    if not isinstance(node, ast.stmt) or isinstance(node, (*_DEFINITIONS, *ENDS)):
-        return
-    if not free(program, node):
+    program = site.program
+    if isinstance(node, (*_DEFINITIONS, *ENDS)) or not free(program, node) or is_docstring(node):
         return
     block = program.block_of(node)
     at = block.index(node)
-    if is_docstring(node) or at + 1 == len(block):
-        return
+    start, end = program.line_span(node)
+    head, moved = _head(program, node), program.text[start:end]
     # With the next one; and further down, or up, past several.
-    for other in block[at + 1 :]:
+    for steps, other in enumerate(block[at + 1 :], 1):
         if not free(program, other) or isinstance(other, _DEFINITIONS):
             return
-        steps = block.index(other) - at
         if steps > 3 or (isinstance(other, ENDS) and steps > 1):
             return
         if ast.dump(other) == ast.dump(node):
             continue
-        start, end = program.line_span(node)
         down = after(program, other, "")
-        moved = program.text[start:end]
         if not moved.endswith("\n") or not program.text[: down.end].endswith("\n"):
             return
-        says = f"`{_head(program, node)}` behind `{_head(program, other)}`"
-        yield program.edit(
-            "move",
-            node,
-            says,
-            Splice(start, end, ""),
-            Splice(down.start, down.end, moved),
-            unlikely=1.5 + steps / 2,
-        )
+        made = (Splice(start, end, ""), Splice(down.start, down.end, moved))
+        says, rare = f"`{head}` behind `{_head(program, other)}`", 1.5 + steps / 2
+        yield program.edit("move", node, says, *made, unlikely=rare)
         if steps > 1:
-            first, last = program.line_span(other)
-            yield program.edit(
-                "move",
-                node,
-                f"`{_head(program, other)}` before `{_head(program, node)}`",
-                Splice(start, start, lines_of(program, other)),
-                Splice(first, last, ""),
-                unlikely=2.0 + steps / 2,
-            )
+            up = Splice(start, start, lines_of(program, other))
+            says, rare = f"`{_head(program, other)}` before `{head}`", 2.0 + steps / 2
+            yield program.edit("move", node, says, up, without(program, other), unlikely=rare)
 
 
-def move_out(site: EditSite) -> Iterator[Edit]:
+@edits("move_out")
+def move_out(site: EditSite, node: ast.stmt) -> Ways:
     """The last statements of a block, behind the block; the first one, before it."""
-    node, program = site.node, site.program
-    if not isinstance(node, ast.stmt) or not free(program, node):
+    program = site.program
+    if not free(program, node):
         return
     block = program.block_of(node)
     at = block.index(node)
@@ -221,47 +189,37 @@ def _out(program: Program, first: ast.stmt, last: ast.stmt, *, before_it: bool) 
         )
 
 
-def move_in(site: EditSite) -> Iterator[Edit]:
+@edits("move_in")
+def move_in(site: EditSite, node: ast.stmt) -> Ways:
     """A statement into the block that ends before it, or begins behind it."""
-    node, program = site.node, site.program
-    if not isinstance(node, ast.stmt) or not free(program, node) or rigid(node):
+    program = site.program
+    if not free(program, node) or rigid(node):
         return
     if isinstance(node, _DEFINITIONS) or is_docstring(node):
         return
     block = program.block_of(node)
     at = block.index(node)
-    text = lines_of(program, node)
-    depth = program.indent_of(node.lineno)
     if at > 0:
         for levels, (outer, inner) in enumerate(_last_blocks(program, block[at - 1]), 1):
-            if not _may_enter(node, outer):
-                continue
-            deeper = indented(text, depth, program.indent_of(inner[-1].lineno))
             place = program.line_span(inner[-1])[1]
-            if not program.text[:place].endswith("\n") or isinstance(inner[-1], ENDS):
+            if not _may_enter(node, outer) or isinstance(inner[-1], ENDS):
                 continue
-            yield program.edit(
-                "move_in",
-                node,
-                f"`{_head(program, node)}` into `{_head(program, outer)}`",
-                without(program, node),
-                Splice(place, place, deeper),
-                unlikely=1.0 + levels,
-            )
+            if program.text[:place].endswith("\n"):
+                yield _into(program, node, outer, inner[-1], place, 1.0 + levels)
     behind = block[at + 1] if at + 1 < len(block) else None
-    if isinstance(behind, _NESTING) and is_simple(node):
-        inner = behind.body
-        if free(program, behind) and free(program, inner[0]) and not isinstance(node, ENDS):
-            place = program.line_span(inner[0])[0]
-            deeper = indented(text, depth, program.indent_of(inner[0].lineno))
-            yield program.edit(
-                "move_in",
-                node,
-                f"`{_head(program, node)}` into `{_head(program, behind)}`",
-                without(program, node),
-                Splice(place, place, deeper),
-                unlikely=2.0,
-            )
+    if isinstance(behind, _NESTING) and is_simple(node) and not isinstance(node, ENDS):
+        first = behind.body[0]
+        if free(program, behind) and free(program, first):
+            yield _into(program, node, behind, first, program.line_span(first)[0], 2.0)
+
+
+def _into(
+    program: Program, node: ast.stmt, outer: ast.stmt, beside: ast.stmt, place: int, rare: float
+) -> Edit:
+    depths = program.indent_of(node.lineno), program.indent_of(beside.lineno)
+    moved = Splice(place, place, indented(lines_of(program, node), *depths))
+    says = f"`{_head(program, node)}` into `{_head(program, outer)}`"
+    return program.edit("move_in", node, says, without(program, node), moved, unlikely=rare)
 
 
 def _last_blocks(program: Program, node: ast.stmt) -> Iterator[tuple[ast.stmt, list[ast.stmt]]]:

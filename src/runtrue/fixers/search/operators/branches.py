@@ -9,52 +9,38 @@ from runtrue.fixers.search.edit import Edit, Splice
 from runtrue.fixers.search.operators.facts import facts_at
 from runtrue.fixers.search.operators.names import candidates
 from runtrue.fixers.search.operators.precedence import Code, rewrite
-from runtrue.fixers.search.operators.rules import rewrites
-from runtrue.fixers.search.operators.seam import EditSite
+from runtrue.fixers.search.operators.rules import Rule
+from runtrue.fixers.search.operators.seam import EditSite, Ways, edits
 
 Comprehension = ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp
 
 
-def branches(site: EditSite) -> Iterator[Edit]:
-    """The branches of a conditional expression: swapped, or one taken; a default dropped."""
-    node = site.node
-    if isinstance(node, ast.IfExp):
-        ways = {"{b} if {test} else {a}": 1, "{a}": 2, "{b}": 2}
-        parts = {"a": node.body, "test": node.test, "b": node.orelse}
-        yield from rewrites(site, "branch", node, ways, 0.0, **parts)
-
-
-def comprehended(site: EditSite) -> Iterator[Edit]:
+@edits("comprehension")
+def comprehended(site: EditSite, node: Comprehension) -> Ways:
     """The parts of a comprehension: its condition dropped, its kind changed, its loops swapped."""
-    program, node = site.program, site.node
-    if not isinstance(node, Comprehension):
-        return
-    text = program.source(node)
-    start = program.span(node)[0]
+    text = site.source(node)
+    start = site.program.span(node)[0]
     for loop in node.generators:
         for condition in loop.ifs:
-            from_, to = program.span(condition)
+            from_, to = site.program.span(condition)
             head = text[: from_ - start].rstrip().rstrip("(").rstrip()
             tail = text[to - start :].lstrip()
-            if head.endswith("if") and not tail.startswith(")"):
-                one = Code(head[:-2].rstrip() + text[to - start :])
-                if text.startswith("("):
-                    if text.endswith(")"):
-                        yield program.replace("comprehension", node, one.text, unlikely=1.5)
-                else:
-                    yield rewrite(program, "comprehension", node, one, unlikely=1.5)
-            elif (
-                head.endswith("if")
-                and node.generators[-1] is loop
-                and tail == ")"
-                and text[0] == "("
-            ):
-                yield program.replace("comprehension", node, head[:-2].rstrip() + ")", unlikely=1.5)
+            if not head.endswith("if"):
+                continue
+            head = head[:-2].rstrip()
+            if not tail.startswith(")"):
+                whole = head + text[to - start :]
+                if not text.startswith("("):
+                    yield Code(whole), 1.5
+                elif text.endswith(")"):
+                    yield whole, 1.5
+            elif node.generators[-1] is loop and tail == ")" and text[0] == "(":
+                yield f"{head})", 1.5
     yield from _filtered(site, node)
     if isinstance(node, ast.ListComp):
-        yield program.replace("comprehension", node, "{" + text[1:-1] + "}", unlikely=3)
+        yield f"{{{text[1:-1]}}}", 3
     elif isinstance(node, ast.SetComp):
-        yield program.replace("comprehension", node, "[" + text[1:-1] + "]", unlikely=2)
+        yield f"[{text[1:-1]}]", 2
     if not isinstance(node, ast.DictComp):
         yield from _elements(site, node)
 
@@ -107,4 +93,8 @@ def _elements(
             yield rewrite(program, "comprehension", node.elt, one, unlikely=2.5)
 
 
-BRANCHES = (branches, comprehended)
+BRANCHES = (
+    # Swapped, or one taken.
+    Rule("branch", "{a} if {test} else {b}", {"{b} if {test} else {a}": 1, "{a}": 2, "{b}": 2}),
+    comprehended,
+)

@@ -17,11 +17,10 @@ from runtrue.fixers.search.operators.precedence import (
     at_least,
     behind,
     called,
-    code,
     rewrite,
 )
-from runtrue.fixers.search.operators.rules import apply_rules, rewrites
-from runtrue.fixers.search.operators.seam import EditSite
+from runtrue.fixers.search.operators.rules import Holes, Rule, filled, matched, rules
+from runtrue.fixers.search.operators.seam import EditSite, Operator, Ways, edits
 
 _METHODS = frozenset({"append", "extend", "add", "insert", "remove", "pop", "popleft"})
 #: The same family, where the arguments have to change with the name.
@@ -37,24 +36,42 @@ _OTHER_WAYS: dict[str, dict[str, float]] = {
     "{x}.reversed()": {"{x}[::-1]": 2, "sorted({x})": 2},
     "reversed({x})": {"{x}[::-1]": 2},
 }
-#: Other ranges for one with one, two or three arguments: from 1, backwards, in steps.
-_RANGES: dict[int, dict[str, float]] = {
-    1: {
-        **{"range(1, {a})": 1, "range(1, {a} + 1)": 1, "range({a} - 1, -1, -1)": 1.5},
-        **{"range({a}, 0, -1)": 2, "range({a}, -1, -1)": 2, "range(2, {a})": 3},
-        **{"range(0, {a}, 2)": 3, "range(2, {a} + 1)": 3},
-    },
-    2: {
-        **{"range({b})": 1.5, "range({a} + 1, {b} + 1)": 1.5, "range({a} - 1, {b} - 1)": 2},
-        **{"range({a}, {b}, -1)": 1, "range({b} - 1, {a} - 1, -1)": 1.5},
-        **{"range({b}, {a}, -1)": 1.5, "range({a}, {b}, 2)": 2.5, "range(0, {b})": 1.5},
-        **{"range({b}, {a} - 1, -1)": 2},
-    },
-    3: {
-        **{"range({a}, {b})": 1.5, "range({a}, {b}, {back})": 1, "range({b}, {a}, {c})": 1.5},
-        **{"range({b}, {a}, {back})": 2, "range({a}, {b} - 1, {c})": 1},
-        **{"range({b} - 1, {a} - 1, {back})": 2, "range({a}, -1, {c})": 1.5},
-    },
+
+
+def _has_no_number(site: EditSite, holes: Holes) -> bool:
+    is_plain = isinstance(holes["a"], ast.Name | ast.Attribute | ast.Subscript)
+    return is_plain and site.facts.type_of(holes["a"]) != "int"
+
+
+#: Other ways through a range: from 1, backwards, in steps, over what it counts.
+_RANGES = (
+    Rule("range", "range(len({a}))", {"{a}": 2}),
+    Rule(
+        "range",
+        "range({a})",
+        {
+            **{"range(1, {a})": 1, "range(1, {a} + 1)": 1, "range({a} - 1, -1, -1)": 1.5},
+            **{"range({a}, 0, -1)": 2, "range({a}, -1, -1)": 2, "range(2, {a})": 3},
+            **{"range(0, {a}, 2)": 3, "range(2, {a} + 1)": 3},
+        },
+    ),
+    Rule("range", "range({a})", {"range(len({a}))": 1.5}, _has_no_number),
+    Rule(
+        "range",
+        "range({a}, {b})",
+        {
+            **{"range({b})": 1.5, "range({a} + 1, {b} + 1)": 1.5, "range({a} - 1, {b} - 1)": 2},
+            **{"range({a}, {b}, -1)": 1, "range({b} - 1, {a} - 1, -1)": 1.5},
+            **{"range({b}, {a}, -1)": 1.5, "range({a}, {b}, 2)": 2.5, "range(0, {b})": 1.5},
+            **{"range({b}, {a} - 1, -1)": 2},
+        },
+    ),
+)
+#: The same for one with a step, and with the step backwards.
+_STEPS = {
+    **{"range({a}, {b})": 1.5, "range({a}, {b}, {back})": 1, "range({b}, {a}, {c})": 1.5},
+    **{"range({b}, {a}, {back})": 2, "range({a}, {b} - 1, {c})": 1},
+    **{"range({b} - 1, {a} - 1, {back})": 2, "range({a}, -1, {c})": 1.5},
 }
 #: What a call of a missing function may have done with one argument, or with two of them.
 _ONE = {f"{{a}} {operation}": 4.0 for operation in ("% 2", "// 2", "+ 1", "- 1", "* 2")}
@@ -65,95 +82,76 @@ _TWO = {
 }
 
 
-def sibling(site: EditSite) -> Iterator[Edit]:
+@edits("sibling")
+def sibling(site: EditSite, node: ast.Name | ast.Attribute) -> Ways:
     """A function or method of the same family: `max` for `min`, `extend` for `append`."""
-    program, node = site.program, site.node
-    if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
-        parent = program.parents.get(node)
-        if not isinstance(parent, ast.Call):
-            return
+    if isinstance(node, ast.Attribute):
+        start = site.source(node)[: -len(node.attr)]
+        for other, unlikely in siblings(node.attr).items():
+            yield start + other, unlikely
+        if node.attr in PART_OF and site.is_read:
+            yield start + PART_OF[node.attr], 1.0
+    elif site.is_read and isinstance(site.parent, ast.Call):
         for other, unlikely in siblings(node.id).items():
             if other.islower() and other not in _METHODS:
-                yield program.replace("sibling", node, other, unlikely=unlikely)
-    elif isinstance(node, ast.Attribute):
-        start = program.source(node)[: -len(node.attr)]
-        for other, unlikely in siblings(node.attr).items():
-            yield program.replace("sibling", node, start + other, unlikely=unlikely)
-        if node.attr in PART_OF and isinstance(node.ctx, ast.Load):
-            yield program.replace("sibling", node, start + PART_OF[node.attr])
-    elif isinstance(node, ast.Call):
-        yield from apply_rules(site, "sibling", node, _OTHER_WAYS)
+                yield other, unlikely
 
 
-def ranges(site: EditSite) -> Iterator[Edit]:
-    """Another way through a range: from 1, backwards, in steps, over what it counts."""
-    program, node = site.program, site.node
-    match node:
-        case ast.Call(func=ast.Name(id="range"), args=args, keywords=[]) if args and not any(
-            isinstance(one, ast.Starred) for one in args
-        ):
-            parts: dict[str, ast.expr | Code | str] = dict(zip("abc", args, strict=False))
-        case ast.For(iter=ast.Name() as over) | ast.comprehension(iter=ast.Name() as over):
-            yield from _over(site, over)
-            return
-        case _:
-            return
-    ways = dict(_RANGES.get(len(args), {}))
-    match args:
-        case [ast.Call(func=ast.Name(id="len"), args=[inner])]:
-            yield rewrite(program, "range", node, code(program, inner), unlikely=2)
-        case [ast.Name() | ast.Attribute() | ast.Subscript() as stop]:
-            if facts_at(program, node).type_of(stop) != "int":
-                ways["range(len({a}))"] = 1.5
-        case [_, _]:
-            ways |= {f"range({name}, {{b}})": 2 for name in _loop_names(site, node)}
-        case [_, _, by]:
-            step = code(program, by)
-            back = step.text[1:] if step.text.startswith("-") else f"-{at_least(step, UNARY)}"
-            parts["back"] = Code(back, UNARY)
-    yield from rewrites(site, "range", node, ways, 0.0, **parts)
+@edits("range")
+def ranges(site: EditSite, node: ast.Call) -> Ways:
+    """A range from where a loop around it is, or with a step that is turned round."""
+    if (found := matched("range({a}, {b})", node)) is not None:
+        yield from filled(site, {f"range({one}, {{b}})": 2 for one in _loop_names(site)}, **found)
+    elif (found := matched("range({a}, {b}, {c})", node)) is not None:
+        step = site.code(found["c"])
+        back = step.text[1:] if step.text.startswith("-") else f"-{at_least(step, UNARY)}"
+        yield from filled(site, _STEPS, back=Code(back, UNARY), **found)
 
 
-def _loop_names(site: EditSite, node: ast.Call) -> list[str]:
+def _loop_names(site: EditSite) -> list[str]:
     return [
         one.target.id
-        for one in site.program.ancestors(node)
-        if isinstance(one, ast.For) and isinstance(one.target, ast.Name) and one.iter is not node
+        for one in site.program.ancestors(site.node)
+        if isinstance(one, ast.For)
+        and isinstance(one.target, ast.Name)
+        and one.iter is not site.node
     ]
 
 
-def _over(site: EditSite, over: ast.Name) -> Iterator[Edit]:
+@edits("range")
+def over(site: EditSite, node: ast.For) -> Ways:
     """A loop over a thing that may have to go over its places, or over its pairs."""
-    program = site.program
-    kind = facts_at(program, over).type_of(over)
-    ways: dict[str, float] = {}
-    if kind in (None, "int"):
-        ways["range({a})"] = 2 if kind else 3.5
-    if kind != "int":
-        ways["range(len({a}))"] = 2
-    if kind == "dict":
-        ways |= {"{a}.values()": 1.5, "{a}.items()": 1.5}
-    yield from rewrites(site, "range", over, ways, a=over)
+    if isinstance(node.iter, ast.Name):
+        kind = site.facts.type_of(node.iter)
+        ways: dict[str, float] = {}
+        if kind in (None, "int"):
+            ways["range({a})"] = 2 if kind else 3.5
+        if kind != "int":
+            ways["range(len({a}))"] = 2
+        if kind == "dict":
+            ways |= {"{a}.values()": 1.5, "{a}.items()": 1.5}
+        yield from ((node.iter, *way) for way in filled(site, ways, a=node.iter))
 
 
-def instead(site: EditSite) -> Iterator[Edit]:
+@edits("instead")
+def instead(site: EditSite, node: ast.Call) -> Ways:
     """A call of something that is not there, given up for what it was called with."""
-    program, node = site.program, site.node
-    if not isinstance(node, ast.Call) or node.keywords or not 0 < len(node.args) <= 5:
+    program = site.program
+    if node.keywords or not 0 < len(node.args) <= 5:
         return
     if any(isinstance(one, ast.Starred) for one in node.args) or not _is_missing(site, node.func):
         return
-    parts = [code(program, one) for one in node.args]
+    parts = [site.code(one) for one in node.args]
     if isinstance(node.func, ast.Attribute):
         base = program.source(node.func.value)
         if base not in ("self", "cls"):
-            parts.insert(0, code(program, node.func.value))
+            parts.insert(0, site.code(node.func.value))
             for name in COMMON:
-                yield rewrite(program, "instead", node, called(name, *parts[1:]), unlikely=2)
+                yield called(name, *parts[1:]), 2
     for place, (one, other) in enumerate(combinations(parts, 2)):
-        yield from rewrites(site, "instead", node, _TWO, 0.5 * place, a=one, b=other)
+        yield from filled(site, _TWO, 0.5 * place, a=one, b=other)
     if len(parts) == 1:
-        yield from rewrites(site, "instead", node, _ONE, a=parts[0])
+        yield from filled(site, _ONE, a=parts[0])
     yield from _methods_instead(site, node, parts)
 
 
@@ -208,4 +206,11 @@ def _is_missing(site: EditSite, function: ast.expr) -> bool:
     return False
 
 
-CALLS = (sibling, ranges, instead)
+CALLS: tuple[Operator, ...] = (
+    sibling,
+    *rules("sibling", _OTHER_WAYS),
+    *_RANGES,
+    ranges,
+    over,
+    instead,
+)

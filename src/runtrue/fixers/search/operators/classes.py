@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from runtrue.fixers.search.edit import Edit, Splice
+from runtrue.fixers.search.messages import Sign, cannot_hash, compares_type, names_function
 from runtrue.fixers.search.operators.clues import raised
 from runtrue.fixers.search.operators.layout import (
     entered,
@@ -17,7 +18,7 @@ from runtrue.fixers.search.operators.layout import (
     undefined,
 )
 from runtrue.fixers.search.operators.nodes import walk
-from runtrue.fixers.search.operators.seam import EditSite
+from runtrue.fixers.search.operators.seam import EditSite, Ways, edits
 from runtrue.fixers.search.program import BUILTINS, Function, Program
 
 _DECORATORS = ("staticmethod", "classmethod", "property")
@@ -134,15 +135,14 @@ def decorate(site: EditSite) -> Iterator[Edit]:
             yield program.edit("decorate", function, f"`@{word}`", line, unlikely=1.5)
 
 
-def ordered(site: EditSite) -> Iterator[Edit]:
+@edits("decorate")
+def ordered(site: EditSite, node: ast.ClassDef) -> Ways:
     """`order=True` for a dataclass that is compared, `frozen=True` for one that is hashed."""
-    node, program = site.node, site.program
-    if not isinstance(node, ast.ClassDef):
-        return
+    program = site.program
     for failure in site.failures:
-        if f"of '{node.name}' and '{node.name}'" in failure.message:
+        if compares_type(failure.message, node.name):
             wanted = "order=True"
-        elif f"unhashable type: '{node.name}'" in failure.message:
+        elif cannot_hash(failure.message, node.name):
             wanted = "frozen=True"
         else:
             continue
@@ -152,7 +152,7 @@ def ordered(site: EditSite) -> Iterator[Edit]:
             named = mark.func if isinstance(mark, ast.Call) else mark
             given = [program.source(one) for one in getattr(mark, "keywords", [])]
             made = f"{program.source(named)}({', '.join([*given, wanted])})"
-            yield program.replace("decorate", mark, made, unlikely=0.2)
+            yield mark, made, 0.2
 
 
 def _methods_at(site: EditSite) -> Iterator[Function]:
@@ -166,7 +166,7 @@ def _methods_at(site: EditSite) -> Iterator[Function]:
     for failure in raised(site, "TypeError", "AttributeError"):
         for one in walk(site.program.tree, ast.FunctionDef, ast.AsyncFunctionDef):
             is_method = isinstance(site.program.parents[one], ast.ClassDef)
-            is_named = f"{one.name}()" in failure.message or "method" in failure.message
+            is_named = names_function(failure.message, one.name) or failure.says(Sign.METHOD)
             if one is not function and is_method and is_named:
                 yield one
 
@@ -239,14 +239,8 @@ def fresh_field(site: EditSite) -> Iterator[Edit]:
     place = Splice(*program.span(node.value), f"{made[0]}field(default_factory={factory})")
     splices = [place]
     if not made[0] and "field" not in program.names_in(program.tree):
-        source = next(
-            (
-                one
-                for one in program.tree.body
-                if isinstance(one, ast.ImportFrom) and one.module == "dataclasses"
-            ),
-            None,
-        )
+        imports = (one for one in program.tree.body if isinstance(one, ast.ImportFrom))
+        source = next((one for one in imports if one.module == "dataclasses"), None)
         if source is None or program.source(source).endswith(")"):
             return
         end = program.span(source)[1]

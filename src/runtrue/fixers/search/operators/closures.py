@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
-from runtrue.fixers.search.edit import Edit, Splice
+from runtrue.fixers.search.edit import Splice
 from runtrue.fixers.search.operators.layout import loop_of
 from runtrue.fixers.search.operators.nodes import walk
-from runtrue.fixers.search.operators.seam import EditSite
+from runtrue.fixers.search.operators.seam import EditSite, Ways, edits
 from runtrue.fixers.search.program import Function, Program
 
 Closure = ast.Lambda | Function
 
 
-def bind(site: EditSite) -> Iterator[Edit]:
+@edits("bind")
+def bind(site: EditSite, node: Closure) -> Ways:
     """The value of this round, as a default: `lambda v, scale=scale: v * scale`."""
-    node, program = site.node, site.program
-    if not isinstance(node, Closure):
-        return
+    program = site.program
     loop = loop_of(program, node)
     if loop is None:
         return

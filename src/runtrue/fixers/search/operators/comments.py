@@ -12,16 +12,17 @@ from textwrap import dedent, indent
 
 from runtrue.fixers.search.edit import Edit, Splice, parsed, splice
 from runtrue.fixers.search.operators.layout import free, indented, is_docstring, lines_of, rigid
-from runtrue.fixers.search.operators.seam import EditSite
+from runtrue.fixers.search.operators.seam import EditSite, Ways, edits
 from runtrue.fixers.search.program import Program
 
 _LONGEST_RUN = 12
 
 
-def uncomment(site: EditSite) -> Iterator[Edit]:
+@edits("uncomment")
+def uncomment(site: EditSite, node: ast.stmt) -> Ways:
     """A comment beside a statement, as the code it was."""
-    node, program = site.node, site.program
-    if not isinstance(node, ast.stmt) or not program.alone(node):
+    program = site.program
+    if not program.alone(node):
         return
     yield from _trailing(program, node)
     noted = _comment_lines(program)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from runtrue.fixers.search.edit import Edit
 from runtrue.fixers.search.operators.facts import facts_at, program_facts
 from runtrue.fixers.search.operators.nodes import walk
 from runtrue.fixers.search.operators.precedence import (
@@ -17,8 +16,8 @@ from runtrue.fixers.search.operators.precedence import (
     rewrite,
     sign_of,
 )
-from runtrue.fixers.search.operators.rules import fill, rewrites
-from runtrue.fixers.search.operators.seam import EditSite
+from runtrue.fixers.search.operators.rules import Holes, Rule, fill, filled
+from runtrue.fixers.search.operators.seam import EditSite, Ways, edits
 
 _MOST_BORROWED = 6
 _MOST_BUILT = 10
@@ -32,76 +31,60 @@ _COUNTED = {
 }
 
 
-def chain(site: EditSite) -> Iterator[Edit]:
+@edits("chain")
+def chain(site: EditSite, node: ast.Compare) -> Ways:
     """One side of a chained comparison."""
-    node = site.node
-    if not isinstance(node, ast.Compare) or len(node.ops) < 2:
+    if len(node.ops) < 2:
         return
     operands = [node.left, *node.comparators]
     for left, operator, right in zip(operands, node.ops, operands[1:], strict=False):
         one = {f"{{a}} {sign_of(operator)} {{b}}": 1.5}
-        yield from rewrites(site, "chain", node, one, a=left, b=right)
+        yield from filled(site, one, a=left, b=right)
     if len(node.ops) == 2:
         first, second = (sign_of(one) for one in node.ops)
         either = {f"{{a}} {first} {{b}} or {{b}} {second} {{c}}": 3.0}
         a, b, c = operands
-        yield from rewrites(site, "chain", node, either, a=a, b=b, c=c)
+        yield from filled(site, either, a=a, b=b, c=c)
 
 
-def bare(site: EditSite) -> Iterator[Edit]:
+@edits("condition")
+def bare(site: EditSite, node: ast.expr) -> Ways:
     """A comparison given up for one of its sides; a thing compared where it was only asked for."""
-    program, node = site.program, site.node
-    if not isinstance(node, ast.expr) or not _is_test(site, node):
+    if not _is_test(site):
         return
-    if isinstance(node, ast.Compare) and len(node.ops) == 1:
-        if not isinstance(node.left, ast.Constant):
-            ways = {"{a}": 3.0, "not {a}": 4.0}
-            yield from rewrites(site, "condition", node, ways, a=node.left)
+    if isinstance(node, ast.Compare):
+        if len(node.ops) == 1 and not isinstance(node.left, ast.Constant):
+            yield from filled(site, {"{a}": 3.0, "not {a}": 4.0}, a=node.left)
     elif isinstance(node, ast.Name | ast.Attribute | ast.Subscript | ast.Call):
-        kind = facts_at(program, node).type_of(node)
+        kind = site.facts.type_of(node)
         if kind != "bool":
             ways = _COUNTED if kind in ("list", "dict", "str", "set") else _COMPARED
-            yield from rewrites(site, "condition", node, ways, a=node)
+            yield from filled(site, ways, a=node)
 
 
-def _is_test(site: EditSite, node: ast.expr) -> bool:
+def _is_test(site: EditSite) -> bool:
     """True if a node is a condition, or a part of one."""
-    parent = site.program.parents.get(node)
-    match parent:
-        case ast.If() | ast.While() | ast.IfExp() | ast.Assert():
-            return node is parent.test
-        case ast.BoolOp() | ast.UnaryOp(op=ast.Not()):
-            return True
-        case ast.comprehension():
-            return node in parent.ifs
-        case _:
-            return False
+    parent = site.parent
+    is_negated = isinstance(parent, ast.UnaryOp) and isinstance(parent.op, ast.Not)
+    return is_negated or site.role in ("test", "asserted", "part", "filter")
 
 
 def _is_whole(site: EditSite, node: ast.expr) -> bool:
-    parent = site.program.parents.get(node)
-    match parent:
-        case ast.If() | ast.While() | ast.IfExp():
-            return node is parent.test
-        case ast.comprehension():
-            return node in parent.ifs
-        case ast.Return():
-            return facts_at(site.program, node).type_of(node) == "bool" and not isinstance(
-                node, ast.Constant
-            )
-        case _:
-            return False
+    if site.role == "returned":
+        return site.facts.type_of(node) == "bool" and not isinstance(node, ast.Constant)
+    return site.role in ("test", "filter")
 
 
-def strengthened(site: EditSite) -> Iterator[Edit]:
+@edits("condition_add")
+def strengthened(site: EditSite, node: ast.expr) -> Ways:
     """A condition with another one beside it: one that is asked nearby, or one of names in use."""
-    program, node = site.program, site.node
-    if not isinstance(node, ast.expr) or not _is_whole(site, node):
+    program = site.program
+    if not _is_whole(site, node):
         return
-    facts = facts_at(program, node)
+    facts = site.facts
     here = code(program, node)
     own = {ast.dump(one) for one in walk(node, ast.expr)}
-    visible = set(program_facts(program).visible(node))
+    visible = set(site.known.visible(node))
     borrowed = []
     for one in facts.conditions:
         names = {part.id for part in walk(one, ast.Name)}
@@ -117,14 +100,14 @@ def strengthened(site: EditSite) -> Iterator[Edit]:
     for place, (_, other) in enumerate(borrowed[:_MOST_BORROWED]):
         rare = 2.5 + 0.3 * place
         more = {"{a} and {b}": rare, "{a} or {b}": rare, "{a} and not {b}": rare + 1}
-        yield from rewrites(site, "condition_add", node, more, a=here, b=other)
+        yield from filled(site, more, a=here, b=other)
         yield rewrite(program, "condition", node, other, unlikely=rare + 1)
     for place, (word, other, first) in enumerate(_new_conditions(site, node)):
         if place == 3 * _MOST_BUILT:
             break
         whole = joined(word, other, here) if first else joined(word, here, other)
         rare = 2.5 + 0.15 * place
-        yield rewrite(program, "condition_add", node, whole, unlikely=rare)
+        yield whole, rare
 
 
 def _new_conditions(site: EditSite, node: ast.expr) -> Iterator[tuple[str, Code, bool]]:
@@ -178,31 +161,20 @@ def _new_conditions(site: EditSite, node: ast.expr) -> Iterator[tuple[str, Code,
             yield "or", Code(name), False
 
 
-def only_none(site: EditSite) -> Iterator[Edit]:
-    """A default for None alone: `b if a is None else a` for `a or b`, which 0 is not meant by."""
-    node = site.node
-    match node:
-        case ast.BoolOp(op=ast.Or(), values=[ast.Name() | ast.Attribute() as first, second]):
-            pass
-        case _:
-            return
-    if _is_test(site, node):
-        return
-    ways = {"{b} if {a} is None else {a}": 1.0}
-    yield from rewrites(site, "only_none", node, ways, a=first, b=second)
+def _is_value(site: EditSite, holes: Holes) -> bool:
+    return isinstance(holes["a"], ast.Name | ast.Attribute) and not _is_test(site)
 
 
-def key_in_mapping(site: EditSite) -> Iterator[Edit]:
+@edits("condition")
+def key_in_mapping(site: EditSite, node: ast.Compare) -> Ways:
     """Ask the mapping whether a key is there: its value may be None as well."""
-    program, node = site.program, site.node
-    function = program.function_of(node)
     match node:
         case ast.Compare(
             left=ast.Name(id=name),
             ops=[ast.Is() | ast.IsNot() as operator],
             comparators=[ast.Constant(value=None)],
-        ) if function is not None:
-            pass
+        ) if (function := site.function) is not None:
+            sign = "not in" if isinstance(operator, ast.Is) else "in"
         case _:
             return
     for one in ast.walk(function):
@@ -211,25 +183,30 @@ def key_in_mapping(site: EditSite) -> Iterator[Edit]:
                 targets=[ast.Name(id=target)],
                 value=ast.Call(func=ast.Attribute(value=owner, attr="get"), args=[key]),
             ) if target == name and one.lineno < node.lineno:
-                sign = "not in" if isinstance(operator, ast.Is) else "in"
-                ways = {f"{{key}} {sign} {{owner}}": 1.2}
-                yield from rewrites(site, "condition", node, ways, key=key, owner=owner)
+                yield from filled(site, {f"{{key}} {sign} {{owner}}": 1.2}, key=key, owner=owner)
 
 
-def exceeded_limit(site: EditSite) -> Iterator[Edit]:
+@edits("condition_add")
+def exceeded_limit(site: EditSite, node: ast.expr) -> Ways:
     """A limit that is set in some case, set as well where it is exceeded."""
-    program, node = site.program, site.node
-    parent = program.parents.get(node)
-    if not isinstance(node, ast.expr) or not isinstance(parent, ast.If) or node is not parent.test:
-        return
-    match parent.body[0]:
-        case ast.Assign(
-            targets=[ast.Name() | ast.Attribute() as target],
-            value=ast.Name() | ast.Attribute() as limit,
-        ):
+    match site.parent:
+        case ast.If(
+            test=test,
+            body=[
+                ast.Assign(
+                    targets=[ast.Name() | ast.Attribute() as target],
+                    value=ast.Name() | ast.Attribute() as limit,
+                ),
+                *_,
+            ],
+        ) if test is node:
             ways = {"{test} or {a} > {b}": 1.0, "{test} or {a} < {b}": 2.0}
-            parts = {"test": node, "a": target, "b": limit}
-            yield from rewrites(site, "condition_add", node, ways, 0.0, **parts)
+            yield from filled(site, ways, test=node, a=target, b=limit)
 
 
-CONDITIONS = (chain, bare, strengthened, only_none, key_in_mapping, exceeded_limit)
+CONDITIONS = (
+    *(chain, bare, strengthened),
+    # A default for None alone, which 0 is not.
+    Rule("only_none", "{a} or {b}", {"{b} if {a} is None else {a}": 1.0}, _is_value),
+    *(key_in_mapping, exceeded_limit),
+)

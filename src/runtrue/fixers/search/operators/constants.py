@@ -12,9 +12,8 @@ from runtrue.fixers.search.operators.clues import is_number, literal_of
 from runtrue.fixers.search.operators.facts import facts_at, program_facts
 from runtrue.fixers.search.operators.likeness import by_likeness
 from runtrue.fixers.search.operators.nodes import walk
-from runtrue.fixers.search.operators.precedence import UNARY, Code, rewrite
-from runtrue.fixers.search.operators.rules import replacements
-from runtrue.fixers.search.operators.seam import EditSite
+from runtrue.fixers.search.operators.precedence import ATOM, UNARY, Code
+from runtrue.fixers.search.operators.seam import EditSite, Ways, edits
 
 _MOST_STRINGS = 6
 _MOST_NUMBERS = 6
@@ -24,7 +23,7 @@ _NAME = re.compile(r"[\w.:-]+")
 #: What may be meant in place of True or False, of None, and of an empty value.
 _FOR_TRUTH = {"None": 3.0, "0": 5.0, "-1": 5.0, "[]": 5.0, '""': 5.0}
 _FOR_NONE = {
-    **{"0": 1.5, "False": 1.5, "[]": 1.5, '""': 2, "{{}}": 2, "True": 2, "-1": 2.5, "1": 3},
+    **{"0": 1.5, "False": 1.5, "[]": 1.5, '""': 2, "{}": 2, "True": 2, "-1": 2.5, "1": 3},
     "set()": 4,
 }
 _FOR_EMPTY = {
@@ -34,57 +33,38 @@ _FOR_EMPTY = {
 _EMPTY = ("[]", "{}", "set()", "dict()", "list()", "0", '""', "''", "()", "tuple()")
 
 
-def number(site: EditSite) -> Iterator[Edit]:
+@edits("constant")
+def number(site: EditSite, node: ast.Constant) -> Ways:
     """A number near the one that is written, or one that is used nearby."""
-    program, node = site.program, site.node
-    if not (isinstance(node, ast.Constant) and type(node.value) in (int, float)):
+    _program, parent, value = site.program, site.parent, node.value
+    if isinstance(value, bool) or not isinstance(value, int | float):
         return
-    value = node.value
-    if not isinstance(value, int | float):
-        return
-    parent = program.parents.get(node)
     target: ast.expr = node
     if isinstance(parent, ast.UnaryOp) and isinstance(parent.op, ast.USub):
         target, value = parent, -value
+    near: list[tuple[int | float, float]] = [(value + 1, 1), (value - 1, 1 if value else 1.2)]
+    near += [(0, 1.5), (1, 1.5), (-1, 2), (2, 2.5)]
+    if value:
+        half = value // 2 if isinstance(value, int) else value / 2
+        tenth = (value // 10, 3.5) if value % 10 == 0 else (value / 10, 6)
+        near += [(-value, 2), (value * 2, 2.5), (half, 2.5), (value * 10, 3), tenth]
+        near += [(value + 2, 3), (value - 2, 3)]
+    near += [(one, 2 + n / 4) for n, one in enumerate(site.facts.numbers[:_MOST_NUMBERS])]
+    near += [(one, 3) for one in _numbers_nearby(site)]
     meant: dict[int | float, float] = {}
-
-    def add(other: int | float, unlikely: float) -> None:
+    for other, unlikely in near:
         if other != value or isinstance(other, float) != isinstance(value, float):
             meant[other] = min(unlikely, meant.get(other, unlikely))
-
-    add(value + 1, 1)
-    add(value - 1, 1 if value != 0 else 1.2)
-    add(0, 1.5)
-    add(1, 1.5)
-    add(-1, 2)
-    add(2, 2.5)
-    if value:
-        add(-value, 2)
-        add(value * 2, 2.5)
-        add(value // 2 if isinstance(value, int) else value / 2, 2.5)
-        add(value * 10, 3)
-        add(value // 10 if value % 10 == 0 else value / 10, 3.5 if value % 10 == 0 else 6)
-        add(value + 2, 3)
-        add(value - 2, 3)
-    facts, function = facts_at(program, node), program.function_of(node)
-    for place, other in enumerate(facts.numbers[:_MOST_NUMBERS]):
-        add(other, 2 + place / 4)
-    for other in _numbers_nearby(site):
-        add(other, 3)
     answers = [literal_of(one.expected.repr) for one in site.failures if one.expected]
     for other, unlikely in meant.items():
         # The answer itself is seldom what was forgotten.
-        is_answer = function is not None and abs(other - value) > 1 and other in answers
-        one = Code(_in_style_of(program.text[slice(*program.span(node))], other))
-        if other < 0:
-            one = Code(one.text, UNARY)
-        rare = unlikely * (3 if is_answer else 1)
-        yield rewrite(program, "constant", target, one, unlikely=rare)
+        is_answer = site.function is not None and abs(other - value) > 1 and other in answers
+        text = _in_style_of(site.source(node), other)
+        yield target, Code(text, UNARY if other < 0 else ATOM), unlikely * (3 if is_answer else 1)
     # An index or a limit may just as well be infinite.
     if isinstance(parent, ast.Assign) and value in (0, 1, -1) and _is_extreme(site, parent):
-        for text in ('float("inf")', '-float("inf")'):
-            level = UNARY if text.startswith("-") else 17
-            yield rewrite(program, "constant", target, Code(text, level), unlikely=2.5)
+        yield target, Code('float("inf")'), 2.5
+        yield target, Code('-float("inf")', UNARY), 2.5
 
 
 def _is_extreme(site: EditSite, parent: ast.Assign) -> bool:
@@ -116,81 +96,67 @@ def _in_style_of(old: str, value: int | float) -> str:
     return f"{value:_}" if "_" in old and isinstance(value, int) else repr(value)
 
 
-def truth(site: EditSite) -> Iterator[Edit]:
+@edits("constant")
+def truth(site: EditSite, node: ast.Constant) -> Ways:
     """`True` for `False`, and what may stand for nothing."""
-    program, node = site.program, site.node
-    if not isinstance(node, ast.Constant):
-        return
-    if isinstance(program.parents.get(node), ast.Expr | ast.JoinedStr):
+    if isinstance(site.parent, ast.Expr | ast.JoinedStr):
         return
     if isinstance(node.value, bool):
-        yield program.replace("constant", node, str(not node.value))
-        yield from replacements(site, "constant", node, _FOR_TRUTH)
+        yield str(not node.value), 1.0
+        yield from _FOR_TRUTH.items()
     elif node.value is None:
-        yield from replacements(site, "constant", node, _FOR_NONE)
+        yield from _FOR_NONE.items()
 
 
-def empty(site: EditSite) -> Iterator[Edit]:
+@edits("constant")
+def empty(site: EditSite, node: ast.expr) -> Ways:
     """One way to begin for another: `[]`, `{}`, `set()`, `0`, `""`, `None`, `[0]`, `[[]]`."""
-    program, node = site.program, site.node
-    parent = program.parents.get(node)
-    if not isinstance(parent, ast.Assign | ast.Return | ast.keyword | ast.AnnAssign | ast.Call):
-        return
-    if isinstance(parent, ast.Call) and not (node in parent.args and len(parent.args) > 1):
-        return
-    written = program.source(node) if isinstance(node, ast.expr) else ""
-    if written not in _EMPTY:
-        return
-    for text, unlikely in _FOR_EMPTY.items():
+    match site.parent:
+        case ast.Return():
+            rare = 2.0
+        case ast.Assign() | ast.keyword() | ast.AnnAssign():
+            rare = 1.0
+        case ast.Call(args=[_, _, *_] as args) if node in args:
+            rare = 1.0
+        case _:
+            return
+    written = site.source(node)
+    for text, unlikely in _FOR_EMPTY.items() if written in _EMPTY else ():
         if text != written and (text, written) != ('""', "''"):
-            rare = 2.0 if isinstance(parent, ast.Return) else 1.0
-            yield program.replace("constant", node, text, unlikely=unlikely + rare)
+            yield text, unlikely + rare
 
 
-def string(site: EditSite) -> Iterator[Edit]:
+@edits("string")
+def string(site: EditSite, node: ast.Constant) -> Ways:
     """Another text: other case, white space or punctuation, or one like it from the file."""
-    program, node = site.program, site.node
-    if not (isinstance(node, ast.Constant) and isinstance(node.value, str)):
-        return
-    parent = program.parents.get(node)
-    written = program.source(node)
-    if isinstance(parent, ast.Expr | ast.JoinedStr) or written[-3:] in ('"""', "'''"):
+    parent, value, written = site.parent, node.value, site.source(node)
+    if not isinstance(value, str) or isinstance(parent, ast.Expr | ast.JoinedStr):
         return
     if "\n" in written or not written or written[0] not in "\"'rfRF":
         return
-    value = node.value
-    meant: dict[str, float] = {}
-
-    def add(other: str, unlikely: float) -> None:
-        if other != value:
-            meant[other] = min(unlikely, meant.get(other, unlikely))
-
+    if written[-3:] in ('"""', "'''"):
+        return
+    near: list[tuple[str, float]] = []
     if value.strip():
-        for other in (value.lower(), value.upper(), value.capitalize(), value.title()):
-            add(other, 2)
-        add(value.strip(), 1.5)
-        add(value.rstrip(".,:;!?"), 3)
-        for sign in " \n.":
-            add(value + sign, 3.5)
-        add(" " + value, 4)
-        if "_" in value:
-            add(value.replace("_", "-"), 2)
-        if "-" in value:
-            add(value.replace("-", "_"), 2)
+        near += [(one, 2) for one in (value.lower(), value.upper(), value.capitalize())]
+        near += [(value.title(), 2), (value.strip(), 1.5), (value.rstrip(".,:;!?"), 3)]
+        near += [(value + sign, 3.5) for sign in " \n."]
+        near += [(" " + value, 4), (value.replace("_", "-"), 2), (value.replace("-", "_"), 2)]
     if len(value) <= 2:
-        for other in ("", " ", ",", ", ", "\n", "0", "1"):
-            add(other, 2.5 if not value.strip() or not value.isalnum() else 4)
-    for other, unlikely in _similar_strings(site, value):
-        add(other, unlikely)
-    for other in _expected(site.failures, value):
-        add(other, 1.5)
+        rare = 2.5 if not value.strip() or not value.isalnum() else 4
+        near += [(one, rare) for one in ("", " ", ",", ", ", "\n", "0", "1")]
+    near += _similar_strings(site, value)
+    near += [(one, 1.5) for one in _expected(site.failures, value)]
     if _NAME.fullmatch(value) and _is_key(parent, node):
         for other, alike in by_likeness(value, site.strings)[:_MOST_STRINGS_OF_TESTS]:
             if alike > _ALIKE and _NAME.fullmatch(other):
-                add(other, 1.5)
-    quote = written[-1]
+                near.append((other, 1.5))
+    meant: dict[str, float] = {}
+    for other, unlikely in near:
+        if other != value:
+            meant[other] = min(unlikely, meant.get(other, unlikely))
     for other, unlikely in meant.items():
-        yield program.replace("string", node, _quoted(other, quote), unlikely=unlikely)
+        yield _quoted(other, written[-1]), unlikely
 
 
 def _is_key(parent: ast.AST | None, node: ast.Constant) -> bool:
@@ -270,61 +236,57 @@ def _derived(value: int | float, wanted: int | float, had: int | float) -> list[
     return [float(f"{one:.6g}") for one in found]
 
 
-def returned(site: EditSite) -> Iterator[Edit]:
+@edits("expected")
+def returned(site: EditSite, node: ast.expr) -> Ways:
     """A returned expression given up for what the test expects, ranked last."""
-    program, node = site.program, site.node
-    if not isinstance(program.parents.get(node), ast.Return) or isinstance(node, ast.Constant):
+    if site.role != "returned" or isinstance(node, ast.Constant):
         return
     for failure in site.failures[:2]:
         wanted = failure.expected.repr if failure.expected else None
         if wanted and literal_of(wanted) in (True, False, None, 0, 1, -1, ""):
             doubt = "gives the value that a test expects in place of working it out"
-            yield program.replace("expected", node, wanted, unlikely=6, doubt=doubt)
+            yield site.program.replace("expected", node, wanted, unlikely=6, doubt=doubt)
 
 
-def fixed(site: EditSite) -> Iterator[Edit]:
+@edits("constant")
+def fixed(site: EditSite, node: ast.expr) -> Ways:
     """A plain value where something is worked out: `True`, where the function tells yes or no."""
-    program, node = site.program, site.node
-    parent = program.parents.get(node)
-    if isinstance(parent, ast.Return) and isinstance(node, ast.expr):
-        if isinstance(node, ast.Constant):
-            return
-        others = [one for one in facts_at(program, node).returned if one is not node]
-        if any(isinstance(one, ast.Constant) and isinstance(one.value, bool) for one in others):
-            for text in ("True", "False"):
-                yield program.replace("constant", node, text, unlikely=3.5)
-    elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
-        if facts_at(program, node).type_of(node) not in (None, "int"):
+    parent = site.parent
+    if isinstance(parent, ast.Return):
+        others = [one for one in site.facts.returned if one is not node]
+        is_truth = any(
+            isinstance(one, ast.Constant) and isinstance(one.value, bool) for one in others
+        )
+        if is_truth and not isinstance(node, ast.Constant):
+            yield "True", 3.5
+            yield "False", 3.5
+    elif isinstance(node, ast.Name) and site.is_read:
+        if site.facts.type_of(node) not in (None, "int"):
             return
         given = isinstance(parent, ast.Call) and node in parent.args and len(parent.args) <= 2
         if given or isinstance(parent, ast.Assign | ast.AugAssign | ast.IfExp | ast.Compare):
-            for text in ("0", "1", "-1"):
-                one = Code(text, UNARY)
-                yield rewrite(program, "constant", node, one, unlikely=4)
+            yield from ((Code(text, UNARY), 4) for text in ("0", "1", "-1"))
 
 
-def interpolated(site: EditSite) -> Iterator[Edit]:
+@edits("interpolation")
+def interpolated(site: EditSite, node: ast.Constant) -> Ways:
     """A text with names in braces that is not marked as one to be filled in."""
-    program, node = site.program, site.node
-    if not (isinstance(node, ast.Constant) and isinstance(node.value, str)):
+    if not isinstance(node.value, str) or "{" not in node.value:
         return
-    parent = program.parents.get(node)
-    if isinstance(parent, ast.Expr | ast.JoinedStr | ast.Attribute) or "{" not in node.value:
+    written = site.source(node)
+    if isinstance(site.parent, ast.Expr | ast.JoinedStr | ast.Attribute):
         return
-    written = program.source(node)
     if written[0] not in "\"'" or "\\" in written:
         return
     try:
         tree = ast.parse("f" + written, mode="eval").body
     except SyntaxError:
         return
-    if not isinstance(tree, ast.JoinedStr):
-        return
     names = {one.id for one in walk(tree, ast.Name)}
-    if names and names <= set(program_facts(program).visible(node)):
-        start, _ = program.span(node)
+    if isinstance(tree, ast.JoinedStr) and names and names <= set(site.known.visible(node)):
+        start, _ = site.program.span(node)
         says = f"`f` before {written if len(written) < 60 else 'the text'}"
-        yield program.edit("interpolation", node, says, Splice(start, start, "f"))
+        yield site.program.edit("interpolation", node, says, Splice(start, start, "f"))
 
 
 CONSTANTS = (number, truth, empty, string, expected, returned, fixed, interpolated)

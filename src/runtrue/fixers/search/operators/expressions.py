@@ -6,22 +6,28 @@ import ast
 import re
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
+from textwrap import dedent
 
-from runtrue.fixers.search.edit import Edit, parsed
+from runtrue.fixers.search.edit import Edit, parsed, splice
 from runtrue.fixers.search.operators.arguments import ARGUMENTS
 from runtrue.fixers.search.operators.branches import BRANCHES
 from runtrue.fixers.search.operators.calls import CALLS
+from runtrue.fixers.search.operators.characters import CHARACTERS
 from runtrue.fixers.search.operators.conditions import CONDITIONS
 from runtrue.fixers.search.operators.constants import CONSTANTS
 from runtrue.fixers.search.operators.frame_values import SEEN
 from runtrue.fixers.search.operators.names import NAMES, is_never_evaluated
 from runtrue.fixers.search.operators.operations import OPERATIONS
+from runtrue.fixers.search.operators.parallels import PARALLEL_EXPRESSIONS
 from runtrue.fixers.search.operators.patterns import pattern
 from runtrue.fixers.search.operators.repetition import REPEATED, repeated
 from runtrue.fixers.search.operators.seam import EditSite, Operator
 from runtrue.fixers.search.operators.slices import SLICES
 from runtrue.fixers.search.operators.swaps import SWAPS
 from runtrue.fixers.search.operators.terms import TERMS
+from runtrue.fixers.search.operators.transforms import TRANSFORMS
+from runtrue.fixers.search.operators.type_tests import TYPES
 from runtrue.fixers.search.operators.wraps import WRAPS
 from runtrue.fixers.search.program import Program
 
@@ -72,11 +78,20 @@ KINDS: dict[str, str] = {
     "slice": "another part of a sequence",
     "index": "another place in a sequence, or a subscript dropped",
     "subscript": "a subscript that was left out",
+    "transform": "a value turned into what the test expects: `.strip()`, `.replace(…)`",
+    "same_use": "a value used as elsewhere in the file: `f(x)` for `x`",
+    "parallel": "an expression as a like statement has it, with its own names",
+    "other_call": "a call that the class makes with the same arguments elsewhere",
+    "characters": "one more character that a text or a pattern lets in",
+    "isinstance": "one more type in an `isinstance`, or one less",
 }
 
 # What may differ between two texts that are the same program.
 _SPELLING = re.compile(r"""[\s()"']""")
-_ALL: tuple[Operator, ...] = (
+#: The operators of expressions, in the order of equals.
+ALL: tuple[Operator, ...] = (
+    # First: others may propose the same, without knowing that it gives what is expected.
+    *TRANSFORMS,
     *OPERATIONS,
     *CONSTANTS,
     *NAMES,
@@ -91,6 +106,9 @@ _ALL: tuple[Operator, ...] = (
     *CONDITIONS,
     *REPEATED,
     pattern,
+    *PARALLEL_EXPRESSIONS,
+    *CHARACTERS,
+    *TYPES,
 )
 
 
@@ -103,7 +121,7 @@ def expressions(site: EditSite) -> Iterator[Edit]:
     if around is not None and not _is_placed(program, node):
         return
     seen: set[object] = set()
-    for operator in _ALL:
+    for operator in ALL:
         for edit in operator(site):
             if edit.splices in seen or _changes_nothing(program, edit):
                 continue
@@ -120,7 +138,14 @@ def _changes_nothing(program: Program, edit: Edit) -> bool:
         old = _SPELLING.sub("", program.text[one.start : one.end])
         if old != _SPELLING.sub("", one.text):
             return False
-    return ast.dump(parsed(edit.applied(program.text))) == ast.dump(program.tree)
+    start, end = next(program.pieces(edit.splices[0].start, edit.splices[-1].end))
+    inner = [replace(s, start=s.start - start, end=s.end - start) for s in edit.splices]
+    old = program.text[start:end]
+    try:
+        both = [ast.dump(ast.parse(dedent(one))) for one in (old, splice(old, inner))]
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return ast.dump(parsed(edit.applied(program.text))) == ast.dump(program.tree)
+    return both[0] == both[1]
 
 
 def _fstring_around(program: Program, node: ast.AST) -> ast.JoinedStr | None:

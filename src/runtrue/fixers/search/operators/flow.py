@@ -25,21 +25,19 @@ from runtrue.fixers.search.operators.layout import (
     rigid,
     written,
 )
-from runtrue.fixers.search.operators.rules import replacements
-from runtrue.fixers.search.operators.seam import EditSite
+from runtrue.fixers.search.operators.seam import EditSite, Ways, edits
 from runtrue.fixers.search.program import Function, Program
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _MOST_NAMES = 8
 
 
-def jump(site: EditSite) -> Iterator[Edit]:
+@edits("jump")
+def jump(site: EditSite, node: ast.Break | ast.Continue | ast.Pass | ast.Return) -> Ways:
     """One of `break`, `continue`, `return` and `pass` for another."""
-    node, program = site.node, site.program
-    if not isinstance(node, ast.Break | ast.Continue | ast.Pass | ast.Return):
-        return
+    program = site.program
     loop = loop_of(program, node)
-    function = program.function_of(node)
+    function = site.function
     is_value = isinstance(node, ast.Return) and node.value is not None
     words = [*(("break", "continue") if loop else ()), "pass"]
     if function is not None and not is_value:
@@ -47,19 +45,20 @@ def jump(site: EditSite) -> Iterator[Edit]:
     own = program.source(node)
     for n, word in enumerate(dict.fromkeys(words)):
         if word != own:
-            yield program.replace("jump", node, word, unlikely=1.0 + 2.0 * is_value + 0.2 * n)
+            yield word, 1.0 + 2.0 * is_value + 0.2 * n
 
 
-def end_block(site: EditSite) -> Iterator[Edit]:
+@edits("end_block")
+def end_block(site: EditSite, node: ast.stmt) -> Ways:
     """`break`, `continue` or `return` at the end of a branch or a loop that has none."""
-    node, program = site.node, site.program
-    if not isinstance(node, ast.stmt) or isinstance(node, ENDS) or not free(program, node):
+    program = site.program
+    if isinstance(node, ENDS) or not free(program, node):
         return
     parent = program.parents[node]
     block = program.block_of(node)
     if block[-1] is not node or not isinstance(parent, ast.If | ast.For | ast.While | ast.Try):
         return
-    function = program.function_of(node)
+    function = site.function
     words: list[tuple[str, float]] = []
     if loop_of(program, node):
         words += [("break", 1.5), ("continue", 2.0)]
@@ -151,35 +150,33 @@ def _likely_results(site: EditSite, function: Function) -> list[str]:
     return list(dict.fromkeys(text for text in ordered if text != "None"))
 
 
-def keep_looking(site: EditSite) -> Iterator[Edit]:
+@edits("keep_looking")
+def keep_looking(site: EditSite, node: ast.Return) -> Ways:
     """A loop that gives its first answer whatever that is, made to go on until one holds."""
-    node, program = site.node, site.program
-    if not isinstance(node, ast.Return) or node.value is None or not free(program, node):
-        return
+    program = site.program
     loop = loop_of(program, node)
-    if loop is None or loop is not program.parents[node] or rigid(node):
+    if node.value is None or loop is None or loop is not site.parent:
+        return
+    if rigid(node) or not free(program, node):
         return
     block = program.block_of(loop)
-    behind = block[block.index(loop) + 1 :][:1]
-    last = behind[0].value if behind and isinstance(behind[0], ast.Return) else None
-    answer, step = written(program, node.value), program.step
-    match last:
-        case ast.Constant(value=False):
-            ways = [(f"if {answer}:", "return True")]
-        case ast.Constant(value=True):
-            ways = [(f"if not ({answer}):", "return False")]
+    answer = written(program, node.value)
+    match block[block.index(loop) + 1 :]:
+        case [ast.Return(value=ast.Constant(value=False)), *_]:
+            test, given = f"if {answer}", "return True"
+        case [ast.Return(value=ast.Constant(value=True)), *_]:
+            test, given = f"if not ({answer})", "return False"
         case _:
-            ways = [(f"if {answer}:", f"return {answer}")]
-    for test, given in ways:
-        indent = program.indent_of(node.lineno)
-        text = f"{test}\n{indent}{step}{given}"
-        yield program.replace("keep_looking", node, text, says=f"`{given}` only {test[:-1]}")
+            test, given = f"if {answer}", f"return {answer}"
+    text = f"{test}:\n{program.indent_of(node.lineno)}{program.step}{given}"
+    yield program.replace("keep_looking", node, text, says=f"`{given}` only {test}")
 
 
-def finish(site: EditSite) -> Iterator[Edit]:
+@edits("finally")
+def finish(site: EditSite, node: ast.stmt) -> Ways:
     """Do what follows a context manager's `yield` also when the block raises."""
-    node, program = site.node, site.program
-    if not isinstance(node, ast.stmt) or not isinstance(program.parents.get(node), _FUNCTIONS):
+    program = site.program
+    if not isinstance(site.parent, _FUNCTIONS):
         return
     block = program.block_of(node)
     at = block.index(node)
@@ -198,56 +195,54 @@ def finish(site: EditSite) -> Iterator[Edit]:
     yield program.edit("finally", node, "`finally` behind the `yield`", Splice(start, end, text))
 
 
-def leave_with(site: EditSite) -> Iterator[Edit]:
+@edits("exit")
+def leave_with(site: EditSite, node: ast.Expr) -> Ways:
     """Use what a program's `main` returns as its exit code."""
-    node, program = site.node, site.program
-    if not isinstance(node, ast.Expr) or not isinstance(node.value, ast.Call):
+    guard = site.parent
+    if not isinstance(node.value, ast.Call) or not isinstance(guard, ast.If):
         return
-    guard = program.parents[node]
-    if not isinstance(guard, ast.If) or "__name__" not in program.source(guard.test):
-        return
-    text = written(program, node.value)
-    has_sys = "sys" in program.names_in(program.tree)
-    made = f"sys.exit({text})" if has_sys else f"raise SystemExit({text})"
-    yield program.replace("exit", node, made)
+    if "__name__" in site.source(guard.test):
+        has_sys = "sys" in site.program.names_in(site.program.tree)
+        leave = "sys.exit" if has_sys else "raise SystemExit"
+        yield f"{leave}({written(site.program, node.value)})", 1.0
 
 
-def generate(site: EditSite) -> Iterator[Edit]:
+@edits("yield")
+def generate(site: EditSite, node: ast.Return | ast.Expr) -> Ways:
     """`yield` for `return` and back, `yield from` for `yield` and back."""
-    node, program = site.node, site.program
-    function = program.function_of(node)
+    function = site.function
     if function is None:
         return
     plain = isinstance(function, ast.FunctionDef)  # only there `yield from` may be
     match node:
         case ast.Return(value=ast.expr() as value):
             yields = any(isinstance(one, ast.Yield | ast.YieldFrom) for one in ast.walk(function))
-            ways = {"yield {x}": 1.5 if yields else 4.0}
-            ways |= {"yield from {x}": 2.0} if yields and plain else {}
+            ways = {"yield": 1.5 if yields else 4.0}
+            ways |= {"yield from": 2.0} if yields and plain else {}
         case ast.Expr(value=ast.Yield(value=ast.expr() as value)) if plain:
-            ways = {"yield from {x}": 1.5, "return {x}": 2.5}
+            ways = {"yield from": 1.5, "return": 2.5}
         case ast.Expr(value=ast.YieldFrom(value=value)):
-            ways = {"yield {x}": 1.5}
+            ways = {"yield": 1.5}
         case ast.Expr(value=ast.Call(func=func) as value) if plain:
-            recurs = program.source(func).endswith(function.name)
-            ways = {"yield from {x}": 2.0} if recurs else {}
+            ways = {"yield from": 2.0} if site.source(func).endswith(function.name) else {}
         case _:
             return
-    yield from replacements(site, "yield", node, ways, x=written(program, value))
+    for word, unlikely in ways.items():
+        yield f"{word} {written(site.program, value)}", unlikely
 
 
-def add_raise(site: EditSite) -> Iterator[Edit]:
+@edits("raise")
+def add_raise(site: EditSite, node: ast.Expr | ast.Return) -> Ways:
     """`raise` before an exception that is only built, or that is returned."""
-    node, program = site.node, site.program
-    value = node.value if isinstance(node, ast.Expr | ast.Return) else None
-    if not isinstance(value, ast.Call | ast.Name):
-        return
-    name = program.source(value.func if isinstance(value, ast.Call) else value).rpartition(".")[2]
+    match node.value:
+        case ast.Call(func=named) | (ast.Name() as named):
+            name = site.source(named).rpartition(".")[2]
+        case _:
+            return
     built_in = getattr(builtins, name, None)
-    if name.endswith(("Error", "Exception")) or (
-        isinstance(built_in, type) and issubclass(built_in, BaseException)
-    ):
-        yield program.replace("raise", node, f"raise {program.source(value)}")
+    is_exception = isinstance(built_in, type) and issubclass(built_in, BaseException)
+    if is_exception or name.endswith(("Error", "Exception")):
+        yield f"raise {site.source(node.value)}", 1.0
 
 
 def branch(site: EditSite) -> Iterator[Edit]:

@@ -8,14 +8,13 @@ on, `{1}` and `{2}` are arguments, and `{*}` are all of them.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
 from typing import TypeVar
 
 from runtrue.fixers.search.edit import Edit, Splice
 from runtrue.fixers.search.operators.imports import place_of_imports
 from runtrue.fixers.search.operators.layout import free, is_known, undefined
 from runtrue.fixers.search.operators.nodes import walk
-from runtrue.fixers.search.operators.seam import EditSite
+from runtrue.fixers.search.operators.seam import EditSite, Ways, edits
 from runtrue.fixers.search.program import Program
 
 Meaning = TypeVar("Meaning")
@@ -184,10 +183,11 @@ _NEEDS = ("math", "json", "heapq", "functools")
 _PRINTING = ("console", "System", "fmt", "printf", "println", "echo", "cout", "puts")
 
 
-def foreign_name(site: EditSite) -> Iterator[Edit]:
+@edits("foreign")
+def foreign_name(site: EditSite, node: ast.Name) -> Ways:
     """`null`, `true`, `this`: here, and everywhere in the file."""
-    node, program = site.node, site.program
-    if not isinstance(node, ast.Name) or node.id not in undefined(program):
+    program = site.program
+    if node.id not in undefined(program):
         return
     if is_known(program, node):
         return
@@ -203,14 +203,13 @@ def foreign_name(site: EditSite) -> Iterator[Edit]:
         says = f"`{node.id}` is `{text}`"
         yield program.edit("foreign", node, says, *splices, unlikely=1.0 + n / 4)
         if len(same) > 1:
-            yield program.replace("foreign", node, text, unlikely=1.5 + n / 4)
+            yield text, 1.5 + n / 4
 
 
-def foreign_attribute(site: EditSite) -> Iterator[Edit]:
+@edits("foreign", read=True)
+def foreign_attribute(site: EditSite, node: ast.Attribute) -> Ways:
     """`xs.length` → `len(xs)`."""
-    node, program = site.node, site.program
-    if not isinstance(node, ast.Attribute) or not isinstance(node.ctx, ast.Load):
-        return
+    program = site.program
     parent = program.parents[node]
     if isinstance(parent, ast.Call) and parent.func is node:
         return
@@ -221,13 +220,14 @@ def foreign_attribute(site: EditSite) -> Iterator[Edit]:
         text = form.format(owner)
         yield _with_import(program, node, text, 1.0 + n / 4)
     if isinstance(parent, ast.Expr) and node.attr in ("sort", "reverse", "pop", "clear"):
-        yield program.replace("foreign", node, f"{owner}.{node.attr}()")
+        yield f"{owner}.{node.attr}()", 1.0
 
 
-def foreign_call(site: EditSite) -> Iterator[Edit]:
+@edits("foreign")
+def foreign_call(site: EditSite, node: ast.Call) -> Ways:
     """`xs.push(x)` → `xs.append(x)`, `Math.max(a, b)` → `max(a, b)`, `parseInt(x)` → `int(x)`."""
-    node, program = site.node, site.program
-    if not isinstance(node, ast.Call) or node.keywords:
+    program = site.program
+    if node.keywords:
         return
     if any(isinstance(one, ast.Starred) for one in node.args):
         return
@@ -258,7 +258,7 @@ def foreign_call(site: EditSite) -> Iterator[Edit]:
             and isinstance(program.parents[node], ast.Expr)
             and len(given) == 2
         ):
-            yield program.replace("foreign", node, f"{own}[{given[0]}] = {given[1]}")
+            yield f"{own}[{given[0]}] = {given[1]}", 1.0
     elif (
         isinstance(node.func, ast.Name)
         and node.func.id in undefined(program)
@@ -269,23 +269,22 @@ def foreign_call(site: EditSite) -> Iterator[Edit]:
         elif len(given) == (2 if "{1}" in form else 1):
             text = form.format(*given)
             text = f"({text})" if form.count("{1}") == 1 else text
-            yield program.replace("foreign", node, text)
+            yield text, 1.0
 
 
 _PLAIN = (ast.Name, ast.Attribute, ast.Subscript, ast.Call, ast.Constant, ast.List, ast.Dict)
 
 
-def foreign_statement(site: EditSite) -> Iterator[Edit]:
+@edits("foreign")
+def foreign_statement(site: EditSite, node: ast.Expr) -> Ways:
     """Statements that only print, declare, or count in another language's way."""
-    node, program = site.node, site.program
-    if not isinstance(node, ast.Expr):
-        return
+    program = site.program
     if isinstance(node.value, ast.UnaryOp) and isinstance(node.value.op, ast.UAdd | ast.USub):
         inner = node.value.operand  # `++i` parses, and does nothing
         if isinstance(inner, ast.UnaryOp) and isinstance(inner.operand, ast.Name | ast.Attribute):
             sign = "+=" if isinstance(inner.op, ast.UAdd) else "-="
             text = f"{program.source(inner.operand)} {sign} 1"
-            yield program.replace("foreign", node, text)
+            yield text, 1.0
     root = program.source(node).partition(".")[0].partition("(")[0].partition(" ")[0]
     if root in _PRINTING and root in undefined(program):
         yield program.replace("foreign", node, "pass", says="without the printing", unlikely=1.5)

@@ -8,17 +8,16 @@ from collections.abc import Iterator
 from runtrue.fixers.search.edit import Edit
 from runtrue.fixers.search.evidence import Value
 from runtrue.fixers.search.operators.likeness import by_likeness
-from runtrue.fixers.search.operators.seam import EditSite
+from runtrue.fixers.search.operators.seam import EditSite, Ways, edits
 
 _MOST = 6
 
 
-def attribute_seen(site: EditSite) -> Iterator[Edit]:
+@edits("attribute", read=True)
+def attribute_seen(site: EditSite, node: ast.Attribute) -> Ways:
     """Another attribute that the object had when a test failed."""
-    program, node = site.program, site.node
-    if not isinstance(node, ast.Attribute) or not isinstance(node.ctx, ast.Load):
-        return
-    parent = program.parents.get(node)
+    program = site.program
+    parent = site.parent
     value = _value_of(site, node.value)
     if value is None or (isinstance(parent, ast.Call) and node is parent.func):
         return
@@ -27,7 +26,7 @@ def attribute_seen(site: EditSite) -> Iterator[Edit]:
     if node.attr not in public:
         return
     for n, (other, _) in enumerate(by_likeness(node.attr, public)[:_MOST]):
-        yield program.replace("attribute", node, f"{owner}.{other}", unlikely=1.5 + 0.3 * n)
+        yield f"{owner}.{other}", 1.5 + 0.3 * n
 
 
 def key_seen(site: EditSite) -> Iterator[Edit]:

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from runtrue.fixers.search.edit import Edit, Splice
+from runtrue.fixers.search.messages import Sign
 from runtrue.fixers.search.operators.clues import (
     EMPTY,
     defaults,
@@ -26,7 +27,7 @@ from runtrue.fixers.search.operators.layout import (
     parameters,
     rigid,
 )
-from runtrue.fixers.search.operators.seam import EditSite
+from runtrue.fixers.search.operators.seam import EditSite, Ways, edits
 from runtrue.fixers.search.program import Function, Program
 
 _CONSTANT = "it returns what a test expects"
@@ -52,14 +53,15 @@ def guard_entry(site: EditSite) -> Iterator[Edit]:
                 yield line_before(site.program, "guard", first, "first", *lines, unlikely=rare)
 
 
-def guard_here(site: EditSite) -> Iterator[Edit]:
+@edits("guard")
+def guard_here(site: EditSite, node: ast.stmt) -> Ways:
     """Check before a statement for what it failed at, or run it only if it can succeed."""
-    node, program = site.node, site.program
-    if not isinstance(node, ast.stmt) or not free(program, node):
+    program = site.program
+    if not free(program, node):
         return
     if not (cases := list(_failing_cases(site, node))):
         return
-    function = program.function_of(node)
+    function = site.function
     ways = [*(("continue", "break") if loop_of(program, node) else ())]
     ways += [f"return {text}" for text in defaults(site, function, 4)]
     for n, (bad, good) in enumerate(cases[:_MOST_CASES]):
@@ -77,7 +79,7 @@ def _failing_cases(site: EditSite, node: ast.stmt) -> Iterator[tuple[str, str]]:
     program = site.program
     parts = [one for one in _head_nodes(node) if isinstance(one, ast.expr)]
     for failure in raised(site):
-        if "NoneType" in failure.message or failure.exception == "AttributeError":
+        if failure.says(Sign.NONE) or failure.exception == "AttributeError":
             owners = [one.value for one in parts if isinstance(one, ast.Attribute | ast.Subscript)]
             others = [one for one in parts if isinstance(one, ast.Name | ast.Attribute)]
             texts = dict.fromkeys(_plain(program.source(one)) for one in (*owners, *others))
@@ -212,10 +214,11 @@ def _for_none(program: Program, place: ast.stmt, name: str, text: str) -> Splice
     return before(program, place, f"if {name} is None:", f"{program.step}{name} = {text}")
 
 
-def instead_of_none(site: EditSite) -> Iterator[Edit]:
+@edits("default")
+def instead_of_none(site: EditSite, node: ast.stmt) -> Ways:
     """`x = x or []` where `x` was None."""
-    node, program = site.node, site.program
-    if not isinstance(node, ast.stmt) or not free(program, node):
+    program = site.program
+    if not free(program, node):
         return
     for failure in raised(site, "TypeError", "AttributeError"):
         values = failure.frames[-1].values
@@ -226,18 +229,17 @@ def instead_of_none(site: EditSite) -> Iterator[Edit]:
                 yield program.edit("default", node, says, lines, unlikely=2.0 + n / 4)
 
 
-def early_result(site: EditSite) -> Iterator[Edit]:
+@edits("result")
+def early_result(site: EditSite, node: ast.Return) -> Ways:
     """A result in place of another where a branch returns nothing of the right type."""
-    node, program = site.node, site.program
-    if not isinstance(node, ast.Return):
-        return
+    program = site.program
     own = "None" if node.value is None else program.source(node.value)
     if own not in {*EMPTY.values(), "True", "1", "-1"}:
         return
     for n, kind in enumerate(expected_types(site)):
         if (text := EMPTY.get(kind, own)) != own:
-            yield program.replace("result", node, f"return {text}", unlikely=1.5 + n / 4)
-    function = program.function_of(node)
+            yield f"return {text}", 1.5 + n / 4
+    function = site.function
     names = [] if function is None else parameters(function)
     others = [
         program.source(one.value)
@@ -246,4 +248,4 @@ def early_result(site: EditSite) -> Iterator[Edit]:
     ]
     for n, text in enumerate(dict.fromkeys([*others, *names])):
         if text != own and "\n" not in text and len(text) < 60:
-            yield program.replace("result", node, f"return {text}", unlikely=2.5 + n / 4)
+            yield f"return {text}", 2.5 + n / 4

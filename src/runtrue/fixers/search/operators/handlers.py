@@ -15,7 +15,7 @@ from runtrue.fixers.search.operators.layout import (
     loop_of,
     rigid,
 )
-from runtrue.fixers.search.operators.seam import EditSite
+from runtrue.fixers.search.operators.seam import EditSite, Ways, edits
 from runtrue.fixers.search.program import BUILTINS
 
 _SWALLOWS = "it swallows an exception"
@@ -74,10 +74,11 @@ def _reraise(site: EditSite) -> Iterator[Edit]:
         yield program.replace("reraise", last, "raise", unlikely=2.5)
 
 
-def guard_try(site: EditSite) -> Iterator[Edit]:
+@edits("try")
+def guard_try(site: EditSite, node: ast.stmt) -> Ways:
     """Put what raises in a `try`, with a handler for what it raised."""
-    node, program = site.node, site.program
-    if not isinstance(node, ast.stmt) or not free(program, node) or rigid(node):
+    program = site.program
+    if not free(program, node) or rigid(node):
         return
     if any(isinstance(one, ast.Raise | ast.Assert) for one in ast.walk(node)):
         return
@@ -86,7 +87,7 @@ def guard_try(site: EditSite) -> Iterator[Edit]:
     for name in dict.fromkeys(one.exception for one in raised(site)):
         if name not in BUILTINS:
             continue
-        function = program.function_of(node)
+        function = site.function
         ways = [*(("continue",) if loop_of(program, node) else ())]
         ways += [f"return {text}" for text in defaults(site, function, 3)]
         for n, way in enumerate([*ways, "pass"]):

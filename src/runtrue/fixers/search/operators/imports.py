@@ -15,7 +15,7 @@ from runtrue.fixers.search.operators.facts import program_facts
 from runtrue.fixers.search.operators.layout import is_docstring, is_known, undefined
 from runtrue.fixers.search.operators.likeness import likeness
 from runtrue.fixers.search.operators.nodes import walk
-from runtrue.fixers.search.operators.seam import EditSite
+from runtrue.fixers.search.operators.seam import EditSite, Ways, edits
 from runtrue.fixers.search.program import Program
 
 #: Modules that are harmless to import, the more used ones first: of two that have a name, it is
@@ -50,15 +50,16 @@ _MOST = 4
 _A_SLIP = 0.75
 
 
-def add_import(site: EditSite) -> Iterator[Edit]:
+@edits("import")
+def add_import(site: EditSite, node: ast.Name) -> Ways:
     """An import for a name that nothing binds."""
-    node, program = site.node, site.program
-    if not isinstance(node, ast.Name) or node.id not in undefined(program):
+    program = site.program
+    if node.id not in undefined(program):
         return
     if is_known(program, node):
         return
     yield from _from_own(site, node)
-    parent = program.parents.get(node)
+    parent = site.parent
     owned = parent.attr if isinstance(parent, ast.Attribute) else None
     for n, line in enumerate(_import_lines(node.id, owned)):
         place = place_of_imports(program)

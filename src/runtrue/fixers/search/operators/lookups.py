@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
 
-from runtrue.fixers.search.edit import Edit
 from runtrue.fixers.search.operators.clues import raised
 from runtrue.fixers.search.operators.layout import before, free
-from runtrue.fixers.search.operators.seam import EditSite
+from runtrue.fixers.search.operators.seam import EditSite, Ways, edits
 
 _SIGNS = {ast.Sub: "-", ast.Mult: "*", ast.BitOr: "|", ast.BitXor: "^", ast.BitAnd: "&"}
 _COUNTED: tuple[str, ...] = ("0", "[]", '""', "1")
@@ -16,36 +14,29 @@ _BEGINS: tuple[str, ...] = ("[]", "{}", "set()")
 _ABSENT = ("", ", 0", ", []", ', ""', ", {}", ", False")
 
 
-def get(site: EditSite) -> Iterator[Edit]:
+@edits("get", read=True)
+def get(site: EditSite, node: ast.Subscript) -> Ways:
     """`d[k]` → `d.get(k)`, `d.get(k, 0)`, `d.setdefault(k, [])`."""
-    node, program = site.node, site.program
-    if not isinstance(node, ast.Subscript) or not isinstance(node.ctx, ast.Load):
-        return
-    if isinstance(node.slice, ast.Slice | ast.Tuple) or not isinstance(
-        node.value, ast.Name | ast.Attribute | ast.Subscript | ast.Call
-    ):
+    owners = ast.Name | ast.Attribute | ast.Subscript | ast.Call
+    if isinstance(node.slice, ast.Slice | ast.Tuple) or not isinstance(node.value, owners):
         return
     missed = any(raised(site, "KeyError"))
     if not missed and site.failures:
         return
-    owner, key = program.source(node.value), program.source(node.slice)
-    parent = program.parents[node]
-    is_owner = isinstance(parent, ast.Attribute | ast.Subscript)
+    owner, key, rare = site.source(node.value), site.source(node.slice), 1.0 if missed else 4.0
+    is_owner = isinstance(site.parent, ast.Attribute | ast.Subscript)
     for n, absent in enumerate(_ABSENT):
-        if is_owner and absent in ("", ", 0", ", False"):
-            continue
-        likely = (1.0 if missed else 4.0) + n / 4
-        yield program.replace("get", node, f"{owner}.get({key}{absent})", unlikely=likely)
-    if is_owner:
-        for n, absent in enumerate(_BEGINS):
-            text = f"{owner}.setdefault({key}, {absent})"
-            yield program.replace("get", node, text, unlikely=(1.0 if missed else 4.0) + n / 4)
+        if not is_owner or absent not in ("", ", 0", ", False"):
+            yield f"{owner}.get({key}{absent})", rare + n / 4
+    for n, absent in enumerate(_BEGINS if is_owner else ()):
+        yield f"{owner}.setdefault({key}, {absent})", rare + n / 4
 
 
-def first_time(site: EditSite) -> Iterator[Edit]:
+@edits("get")
+def first_time(site: EditSite, node: ast.stmt) -> Ways:
     """`d[k]` begun before it is added to: `d[k] += 1`, `d[k].append(x)`."""
-    node, program = site.node, site.program
-    if not isinstance(node, ast.stmt) or not free(program, node):
+    program = site.program
+    if not free(program, node):
         return
     missed = any(raised(site, "KeyError"))
     if not missed and site.failures:
@@ -66,7 +57,7 @@ def first_time(site: EditSite) -> Iterator[Edit]:
     if isinstance(node, ast.AugAssign):
         text = f"{owner}[{key}] = {owner}.get({key}, 0) {_SIGNS.get(type(node.op), '+')} "
         text += _bracketed(program.source(node.value), node.value)
-        yield program.replace("get", node, text, unlikely=1.0 if missed else 4.0)
+        yield text, 1.0 if missed else 4.0
     for n, begin in enumerate(begins):
         line = f"{owner}[{key}] = {begin}"
         lines = before(program, node, f"if {key} not in {owner}:", f"{program.step}{line}")

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 
 from runtrue.fixers.search.edit import Edit, Splice
 from runtrue.fixers.search.evidence import Failure
+from runtrue.fixers.search.messages import Sign, operand_types, quoted, unexpected_keyword
 from runtrue.fixers.search.operators.clues import closest, raised
 from runtrue.fixers.search.operators.layout import parameters
 from runtrue.fixers.search.operators.nodes import walk
-from runtrue.fixers.search.operators.rules import replacements
-from runtrue.fixers.search.operators.seam import EditSite
+from runtrue.fixers.search.operators.seam import EditSite, Ways, edits
 from runtrue.fixers.search.program import Function, Program
 
 #: How a value of one type becomes one of another: what is expected, and what there was.
@@ -31,10 +30,11 @@ _CONVERSIONS: dict[str, tuple[str, ...]] = {
 _ATOMS = (ast.Name, ast.Call, ast.Attribute, ast.Subscript, ast.List, ast.Dict, ast.JoinedStr)
 
 
-def convert_result(site: EditSite) -> Iterator[Edit]:
+@edits("convert")
+def convert_result(site: EditSite, node: ast.Return) -> Ways:
     """Convert what a function returns to the type that the test expects."""
-    node, program = site.node, site.program
-    if not isinstance(node, ast.Return) or node.value is None:
+    program = site.program
+    if node.value is None:
         return
     for failure in site.failures:
         if failure.expected is None or failure.actual is None:
@@ -45,13 +45,13 @@ def convert_result(site: EditSite) -> Iterator[Edit]:
         elif wanted == "float":
             for digits in (2, 1, 3, 4, 0):
                 text = f"round({program.source(node.value)}, {digits})"
-                yield program.replace("convert", node.value, text, unlikely=2.0 + digits / 4)
+                yield node.value, text, 2.0 + digits / 4
         elif wanted in ("list", "str") and _same_items(failure):
             text = _bracketed(program, node.value)
             forms = ("sorted({0})", "{0}[::-1]", "sorted({0}, reverse=True)")
             for n, form in enumerate(forms if wanted == "list" else forms[1:2]):
                 made = form.format(text)
-                yield program.replace("convert", node.value, made, unlikely=1.2 + n / 4)
+                yield node.value, made, 1.2 + n / 4
 
 
 def _same_items(failure: Failure) -> bool:
@@ -79,110 +79,101 @@ def _bracketed(program: Program, node: ast.expr) -> str:
     return text if isinstance(node, _ATOMS) else f"({text})"
 
 
-def convert_operand(site: EditSite) -> Iterator[Edit]:
+#: How to convert an operand, an argument or an iterable: by what a TypeError says, what the value
+#: is used for, or the type of its parent.
+_NEEDED: tuple[tuple[Sign, tuple[str, ...], tuple[type[ast.AST], ...], tuple[str, ...]], ...] = (
+    (Sign.UNORDERED, ("operand", "added", "compared"), (), ("int", "str", "len", "float")),
+    (Sign.NOT_ITERABLE, ("iterated", "argument"), (), ("range", "[{0}]", "str", "range(len({0}))")),
+    (Sign.UNPACKED, ("iterated",), (), ("{0}.items()", "enumerate", "zip")),
+    (
+        *(Sign.UNHASHABLE, ("argument", "index"), (ast.Compare, ast.Tuple, ast.Dict, ast.Set)),
+        ("tuple", "frozenset", "str"),
+    ),
+    (Sign.INTEGER_NEEDED, ("argument",), (ast.Subscript, ast.Slice), ("int", "len")),
+    (
+        Sign.STRINGS_NEEDED,
+        ("argument",),
+        (ast.ListComp, ast.GeneratorExp),
+        ("map(str, {0})", "str"),
+    ),
+    (Sign.NO_LENGTH, ("argument",), (), ("str", "list")),
+    (Sign.NOT_SUBSCRIPTABLE, ("owner",), (), ("list", "str")),
+    (Sign.STRING_NEEDED, ("argument",), (), ("str",)),
+    (Sign.BYTES_NEEDED, ("argument",), (), ("{0}.encode()",)),
+)
+#: The same for operands of two types that do not go together.
+_OPERANDS = {"str": "str", "int": "int", "list": "[{0}]", "tuple": "({0},)"}
+
+
+@edits("convert", read=True)
+def convert_operand(site: EditSite, node: ast.expr) -> Ways:
     """An operand, an argument or an iterable, made to be what the place it is in needs."""
-    node, program = site.node, site.program
-    if not isinstance(node, ast.expr) or not isinstance(getattr(node, "ctx", ast.Load()), ast.Load):
-        return
-    parent = program.parents[node]
+    text = _bracketed(site.program, node)
     for failure in raised(site, "TypeError"):
-        for n, form in enumerate(_forms(failure.message, node, parent)):
-            text = _bracketed(program, node)
-            yield program.replace("convert", node, form.format(text), unlikely=1.0 + n / 4)
-            break_even = isinstance(node, ast.Constant)
-            if break_even:
-                break
+        forms = _forms(site, failure)
+        for n, form in enumerate(forms[:1] if isinstance(node, ast.Constant) else forms):
+            made = form.format(text) if "{0}" in form else f"{form}({text})"
+            yield made, 1.0 + n / 4
 
 
-def _forms(message: str, node: ast.expr, parent: ast.AST) -> list[str]:
-    """Return ways to convert an expression, by what a TypeError says."""
-    is_operand = isinstance(parent, ast.BinOp | ast.AugAssign | ast.Compare) and not (
-        isinstance(parent, ast.AugAssign) and parent.target is node
-    )
-    if is_operand and ("concatenate" in message or "unsupported operand" in message):
-        named = re.findall(r"'(\w+)'|not \"(\w+)\"|to (\w+)", message)
-        kinds = [next(filter(None, one)) for one in named]
-        forms = {"str": "str({0})", "int": "int({0})", "list": "[{0}]", "tuple": "({0},)"}
-        found = [forms[kind] for kind in dict.fromkeys(kinds) if kind in forms]
-        return [*found, *(["list({0})"] if "list" in kinds else []), "len({0})", "float({0})"]
-    if is_operand and "not supported between" in message:
-        return ["int({0})", "str({0})", "len({0})", "float({0})"]
-    iterated = isinstance(parent, ast.For | ast.comprehension) and parent.iter is node
-    is_argument = isinstance(parent, ast.Call) and node in parent.args
-    if "not iterable" in message and (iterated or is_argument):
-        return ["range({0})", "[{0}]", "str({0})", "range(len({0}))"]
-    if "unpack" in message and iterated:
-        return ["{0}.items()", "enumerate({0})", "zip({0})"]
-    if "unhashable" in message and (
-        is_argument
-        or (isinstance(parent, ast.Subscript) and parent.slice is node)
-        or isinstance(parent, ast.Compare | ast.Tuple | ast.Dict | ast.Set)
-    ):
-        return ["tuple({0})", "frozenset({0})", "str({0})"]
-    if "integer" in message and (is_argument or isinstance(parent, ast.Subscript | ast.Slice)):
-        return ["int({0})", "len({0})"]
-    if "expected str" in message and (
-        is_argument or isinstance(parent, ast.ListComp | ast.GeneratorExp)
-    ):
-        return ["map(str, {0})", "str({0})"]
-    if "len()" in message and is_argument:
-        return ["str({0})", "list({0})"]
-    if "subscriptable" in message and isinstance(parent, ast.Subscript) and parent.value is node:
-        return ["list({0})", "str({0})"]
-    if "string" in message and is_argument:
-        return ["str({0})"]
-    if "bytes-like" in message and is_argument:
-        return ["{0}.encode()"]
-    return []
+def _forms(site: EditSite, failure: Failure) -> tuple[str, ...]:
+    """Return ways to convert a value, by what a TypeError says."""
+    role = site.role
+    if role in ("operand", "added", "compared") and failure.says(Sign.OPERANDS):
+        kinds = dict.fromkeys(operand_types(failure.message))
+        found = [_OPERANDS[kind] for kind in kinds if kind in _OPERANDS]
+        return (*found, *(["list"] if "list" in kinds else []), "len", "float")
+    for sign, roles, parents, forms in _NEEDED:
+        if failure.says(sign) and (role in roles or isinstance(site.parent, parents)):
+            return forms
+    return ()
 
 
-def unpack(site: EditSite) -> Iterator[Edit]:
+@edits("convert")
+def unpack(site: EditSite, node: ast.For | ast.AsyncFor) -> Ways:
     """`.items()` or `enumerate` where a loop takes apart what has no parts; or a part less."""
-    node, program = site.node, site.program
-    if not isinstance(node, ast.For | ast.AsyncFor) or not isinstance(node.target, ast.Tuple):
+    program = site.program
+    if not isinstance(node.target, ast.Tuple):
         return
-    if not any("unpack" in one.message for one in site.failures):
+    if not any(one.says(Sign.UNPACKED) for one in site.failures):
         return
     text = _bracketed(program, node.iter)
     for n, form in enumerate(("{0}.items()", "enumerate({0})")):
-        yield program.replace("convert", node.iter, form.format(text), unlikely=1.0 + n / 2)
+        yield node.iter, form.format(text), 1.0 + n / 2
 
 
-def use(site: EditSite) -> Iterator[Edit]:
+@edits("use", read=True)
+def use(site: EditSite, node: ast.Call | ast.Subscript) -> Ways:
     """`x(i)` for `x[i]` and back, or no brackets at all, where an object says it cannot."""
-    node, program = site.node, site.program
-    messages = [one.message for one in raised(site, "TypeError")]
-    if isinstance(node, ast.Call) and any("not callable" in one for one in messages):
-        owner = program.source(node.func)
-        inside = ", ".join(program.source(one) for one in node.args)
-        ways = {"{x}[{i}]": 1.0, "{x}": 2.0, "{x} * ({i})": 2.5} if inside else {"{x}": 1.0}
-        yield from replacements(site, "use", node, ways, x=owner, i=inside)
-    if (
-        isinstance(node, ast.Subscript)
-        and isinstance(node.ctx, ast.Load)
-        and any("not subscriptable" in one for one in messages)
-    ):
-        owner = program.source(node.value)
-        if not isinstance(node.slice, ast.Slice):
-            yield program.replace("use", node, f"{owner}({program.source(node.slice)})")
-        yield program.replace("use", node, owner, unlikely=1.5)
-
-
-def arguments(site: EditSite) -> Iterator[Edit]:
-    """One argument less, or more, where a call needs it; a keyword by its real name."""
-    node, program = site.node, site.program
-    if not isinstance(node, ast.Call):
+    cannot = Sign.NOT_CALLABLE if isinstance(node, ast.Call) else Sign.NOT_SUBSCRIPTABLE
+    if not any(one.says(cannot) for one in raised(site, "TypeError")):
         return
+    if isinstance(node, ast.Call):
+        owner, inside = site.source(node.func), ", ".join(map(site.source, node.args))
+        if inside:
+            yield f"{owner}[{inside}]", 1.0
+        yield owner, 2.0 if inside else 1.0
+        if inside:
+            yield f"{owner} * ({inside})", 2.5
+    else:
+        owner = site.source(node.value)
+        if not isinstance(node.slice, ast.Slice):
+            yield f"{owner}({site.source(node.slice)})", 1.0
+        yield owner, 1.5
+
+
+@edits("arguments")
+def arguments(site: EditSite, node: ast.Call) -> Ways:
+    """One argument less, or more, where a call needs it; a keyword by its real name."""
+    program = site.program
     for failure in raised(site, "TypeError"):
-        message = failure.message
-        if "argument" not in message:
+        if not failure.says(Sign.ARGUMENT):
             continue
-        unexpected = re.search(r"unexpected keyword argument '(\w+)'", message)
-        if unexpected:
-            yield from _rename_keyword(program, node, unexpected[1])
-        elif "missing" in message:
-            yield from _add_argument(program, node, message)
-        elif "positional argument" in message or "at most" in message or "takes" in message:
+        if unexpected := unexpected_keyword(failure.message):
+            yield from _rename_keyword(program, node, unexpected)
+        elif failure.says(Sign.MISSING):
+            yield from _add_argument(program, node, quoted(failure.message))
+        elif failure.says(Sign.TOO_MANY):
             for n, _ in enumerate(node.args):
                 yield _without_argument(program, node, n)
             yield from _parameter(program, node)
@@ -195,8 +186,7 @@ def _without_argument(program: Program, node: ast.Call, at: int) -> Edit:
     return program.replace("arguments", node, text, unlikely=1.0 + (len(node.args) - at) / 4)
 
 
-def _add_argument(program: Program, node: ast.Call, message: str) -> Iterator[Edit]:
-    lacking = re.findall(r"'(\w+)'", message)
+def _add_argument(program: Program, node: ast.Call, lacking: list[str]) -> Iterator[Edit]:
     # A tuple, or a list, that was meant to be taken apart.
     if len(node.args) == 1 and not isinstance(node.args[0], ast.Starred):
         start = program.span(node.args[0])[0]
@@ -220,7 +210,7 @@ def _add_argument(program: Program, node: ast.Call, message: str) -> Iterator[Ed
             if function is None
             else next((one for one in function.args.args if one.arg == wanted), None)
         )
-        if function is not None and given is function.args.args[-1] and given is not None:
+        if function is not None and given is not None and given is function.args.args[-1]:
             place = program.span(given)[1]
             at = Splice(place, place, "=None")
             yield program.edit("arguments", node, f"`{wanted}=None`", at, unlikely=2.5)

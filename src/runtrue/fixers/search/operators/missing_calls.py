@@ -9,9 +9,8 @@ from runtrue.fixers.search.edit import Edit, Splice
 from runtrue.fixers.search.operators.classes import members
 from runtrue.fixers.search.operators.clues import closest, raised
 from runtrue.fixers.search.operators.layout import is_known, parameters, undefined
-from runtrue.fixers.search.operators.missing_names import missed_attribute
 from runtrue.fixers.search.operators.nodes import walk
-from runtrue.fixers.search.operators.seam import EditSite
+from runtrue.fixers.search.operators.seam import EditSite, Ways, edits
 from runtrue.fixers.search.program import BUILTINS, Function, Program
 
 #: What a function that is not there may have meant, by words in its name: with one argument and
@@ -66,10 +65,11 @@ _MEANT_TWO = {
 }
 
 
-def absent(site: EditSite) -> Iterator[Edit]:
+@edits("absent")
+def absent(site: EditSite, node: ast.Call) -> Ways:
     """The call of a function that is nowhere, as the plain operation it names; or without it."""
-    node, program = site.node, site.program
-    if not isinstance(node, ast.Call) or node.keywords or not _is_absent(site, node):
+    program = site.program
+    if node.keywords or not _is_absent(site, node):
         return
     called = program.source(node.func).rpartition(".")[2]
     given = [_bracketed(program, one) for one in node.args]
@@ -86,9 +86,9 @@ def absent(site: EditSite) -> Iterator[Edit]:
         fits = any(word in words for word in table[form])
         text = form.strip().format(*given)
         text = f"({text})" if outer and not call else text
-        yield program.replace("absent", node, text, unlikely=(1.2 if fits else 2.0) + n / 8)
+        yield text, (1.2 if fits else 2.0) + n / 8
     for n, one in enumerate(given):
-        yield program.replace("absent", node, one, unlikely=1.5 + n / 4)
+        yield one, 1.5 + n / 4
     if isinstance(program.parents[node], ast.Expr):
         yield from _as_statement(program, node, given, ranked)
     if called in BUILTINS:
@@ -98,13 +98,11 @@ def absent(site: EditSite) -> Iterator[Edit]:
     inside = ", ".join(program.source(one) for one in node.args)
     plain = [n for n in BUILTINS if n.islower() and not n.startswith("_")]
     for n, one in enumerate(closest(called, tuple(sorted(plain)), 3)):
-        yield program.replace("absent", node, f"{one}({inside})", unlikely=1.5 + n / 3)
+        yield f"{one}({inside})", 1.5 + n / 3
     functions = list(walk(program.tree, ast.FunctionDef, ast.AsyncFunctionDef))
     fitting = {one.name: one for one in functions if len(parameters(one)) == len(given)}
     for n, one in enumerate(closest(called, tuple(fitting), 4)):
-        yield program.replace(
-            "absent", node, f"{_path_of(program, fitting[one])}({inside})", unlikely=1.2 + n / 3
-        )
+        yield f"{_path_of(program, fitting[one])}({inside})", 1.2 + n / 3
 
 
 def _as_statement(
@@ -140,12 +138,12 @@ def _is_absent(site: EditSite, node: ast.Call) -> bool:
             return True
         if func.value.id == "self" and owner is not None:
             return func.attr not in members(program, owner) and not (
-                owner.bases and not any(missed_attribute(one) == func.attr for one in site.failures)
+                owner.bases and not any(one.missed_attribute == func.attr for one in site.failures)
             )
     return any(
         one.exception == "AttributeError"
         and isinstance(func, ast.Attribute)
-        and missed_attribute(one) == func.attr
+        and one.missed_attribute == func.attr
         for one in raised(site)
     )
 

@@ -6,12 +6,12 @@ import ast
 from collections.abc import Iterator
 
 from runtrue.fixers.search.edit import Edit, Splice
-from runtrue.fixers.search.evidence import Failure
+from runtrue.fixers.search.messages import Sign, owner_type
 from runtrue.fixers.search.operators.classes import members
 from runtrue.fixers.search.operators.clues import closest, raised
 from runtrue.fixers.search.operators.layout import is_known, undefined
 from runtrue.fixers.search.operators.nodes import walk
-from runtrue.fixers.search.operators.seam import EditSite
+from runtrue.fixers.search.operators.seam import EditSite, Ways, edits
 from runtrue.fixers.search.program import BUILTINS, Program
 
 _KNOWN_TYPES: dict[str, type] = {
@@ -23,17 +23,16 @@ _KNOWN_TYPES: dict[str, type] = {
 _LONGEST, _MOST_NEXT, _MOST_PLACED = 24, 8, 30
 
 
-def attribute(site: EditSite) -> Iterator[Edit]:
+@edits("missing_attribute")
+def attribute(site: EditSite, node: ast.Attribute) -> Ways:
     """An attribute that the real object has, for one that it has not."""
-    node, program = site.node, site.program
-    if not isinstance(node, ast.Attribute):
-        return
+    program = site.program
     offered: dict[str, None] = {}
     for failure in site.failures:
-        if failure.exception != "AttributeError" or missed_attribute(failure) != node.attr:
+        if failure.exception != "AttributeError" or failure.missed_attribute != node.attr:
             continue
         offered |= dict.fromkeys(failure.missing_from.attributes if failure.missing_from else ())
-        kind = failure.missing_from.type if failure.missing_from else _type_in(failure.message)
+        kind = failure.missing_from.type if failure.missing_from else owner_type(failure.message)
         if kind in _KNOWN_TYPES:
             offered |= dict.fromkeys(dir(_KNOWN_TYPES[kind]))
         keys = failure.missing_from.keys if failure.missing_from else ()
@@ -75,15 +74,6 @@ def _everywhere_attribute(
         yield program.edit("missing_attribute", node, says, *splices, unlikely=1.5 + n)
 
 
-def missed_attribute(failure: Failure) -> str | None:
-    """Return the attribute that an AttributeError missed."""
-    return failure.attribute or (failure.message.rpartition("attribute '")[2].partition("'")[0])
-
-
-def _type_in(message: str) -> str:
-    return message.partition("'")[2].partition("'")[0]
-
-
 def key(site: EditSite) -> Iterator[Edit]:
     """A key that the real mapping has, for one that it has not; of another type, if need be."""
     node, program = site.node, site.program
@@ -112,14 +102,15 @@ def key(site: EditSite) -> Iterator[Edit]:
                     yield program.replace("key", asked, f"{text}{word}", unlikely=2.0)
     match node:
         case ast.Subscript(value=owner, slice=ast.Constant(value=str(name))) if name.isidentifier():
-            if any("not subscriptable" in one.message for one in raised(site, "TypeError")):
+            if any(one.says(Sign.NOT_SUBSCRIPTABLE) for one in raised(site, "TypeError")):
                 yield program.replace("key", node, f"{program.source(owner)}.{name}")
 
 
-def name(site: EditSite) -> Iterator[Edit]:
+@edits("name")
+def name(site: EditSite, node: ast.Name) -> Ways:
     """A name that is there, for one that is not: here, and everywhere in the function."""
-    node, program = site.node, site.program
-    if not isinstance(node, ast.Name) or node.id not in undefined(program):
+    program = site.program
+    if node.id not in undefined(program):
         return
     if is_known(program, node):
         return
@@ -127,9 +118,9 @@ def name(site: EditSite) -> Iterator[Edit]:
     likely = closest(node.id, tuple(seen), 40)
     built = closest(node.id, tuple(sorted(n for n in BUILTINS if n.islower())), 3)
     for n, one in enumerate((*likely[:6], *built)):
-        yield program.replace("name", node, one, unlikely=1.0 + n / 5)
+        yield one, 1.0 + n / 5
     yield from _nearby_expressions(program, node)
-    scope: ast.AST = program.function_of(node) or program.tree
+    scope: ast.AST = site.function or program.tree
     same = [one for one in walk(scope, ast.Name) if one.id == node.id]
     if len(same) > 1 and isinstance(node.ctx, ast.Load):
         for n, one in enumerate(likely[:12]):
@@ -180,10 +171,11 @@ def _is_read(program: Program, node: ast.expr) -> bool:
     return bool(names) and not any(one.id in undefined(program) for one in names)
 
 
-def annotation(site: EditSite) -> Iterator[Edit]:
+@edits("annotation")
+def annotation(site: EditSite, node: ast.Name) -> Ways:
     """A type that is not there, out of all annotations, or as another."""
-    node, program = site.node, site.program
-    if not isinstance(node, ast.Name) or node.id not in undefined(program):
+    program = site.program
+    if node.id not in undefined(program):
         return
     notes = [
         note

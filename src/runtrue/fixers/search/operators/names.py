@@ -16,33 +16,27 @@ from runtrue.fixers.search.operators.facts import (
 from runtrue.fixers.search.operators.families import COMMON, methods, offered, siblings
 from runtrue.fixers.search.operators.likeness import by_likeness, likeness
 from runtrue.fixers.search.operators.precedence import UNARY, Code, fitted, rewrite
-from runtrue.fixers.search.operators.seam import EditSite
+from runtrue.fixers.search.operators.seam import EditSite, Ways, edits
 from runtrue.fixers.search.program import BUILTINS, Program
 
 _MOST = 9
 _MOST_UNDEFINED = 24
 
 
-def variable(site: EditSite) -> Iterator[Edit]:
+@edits("variable")
+def variable(site: EditSite, node: ast.Name) -> Ways:
     """Another variable that is in scope."""
-    program, node = site.program, site.node
-    if not isinstance(node, ast.Name) or isinstance(node.ctx, ast.Del):
+    if isinstance(node.ctx, ast.Del):
         return
-    if isinstance(node.ctx, ast.Load) and (
-        undefined(program, node) or missed(site.failures, node.id)
-    ):
+    if site.is_read and (undefined(site.program, node) or missed(site.failures, node.id)):
         yield from _for_undefined(site, node)
         return
-    parent = program.parents.get(node)
-    if node.id in BUILTINS and isinstance(parent, ast.Call) and node is parent.func:
+    if node.id in BUILTINS and site.is_called:
         return
+    parent, rare = site.parent, 1.0 if site.is_read else 2.5
     for place, (other, alike) in enumerate(candidates(site, node)[:_MOST]):
-        if isinstance(parent, ast.Compare | ast.BinOp) and _same_operand(parent, other):
-            continue
-        unlikely = 1.0 + 0.25 * place + (0.0 if alike > 0.5 else 0.5)
-        if isinstance(node.ctx, ast.Store):
-            unlikely += 1.5
-        yield program.replace("variable", node, other, unlikely=unlikely)
+        if not isinstance(parent, ast.Compare | ast.BinOp) or not _same_operand(parent, other):
+            yield other, rare + 0.25 * place + (0.0 if alike > 0.5 else 0.5)
 
 
 def candidates(site: EditSite, node: ast.Name) -> list[tuple[str, float]]:
@@ -142,64 +136,75 @@ def _for_undefined(site: EditSite, node: ast.Name) -> Iterator[Edit]:
         yield rewrite(program, "undefined", node, Code(text, UNARY), unlikely=4)
 
 
-def attribute(site: EditSite) -> Iterator[Edit]:
+@edits("attribute")
+def attribute(site: EditSite, node: ast.Attribute) -> Ways:
     """Another attribute or method of the same object, as far as the file tells."""
-    program, node = site.program, site.node
-    if not isinstance(node, ast.Attribute) or isinstance(node.ctx, ast.Del):
+    text = site.source(node)
+    if isinstance(node.ctx, ast.Del) or not text.endswith(node.attr):
         return
-    start = program.span(node)[1] - len(node.attr)
-    if program.text[start : start + len(node.attr)] != node.attr:
-        return
-    base = program.source(node.value)
-    known = program_facts(program)
-    cls = program.class_of(node)
-    others: dict[str, float] = {}
-    parent = program.parents.get(node)
-    is_called = isinstance(parent, ast.Call) and node is parent.func
+    base, cls = site.source(node.value), site.program.class_of(node)
     if base in ("self", "cls") and cls is not None:
-        members = known.members[cls]
-        methods_of = known.defined(cls)
-        for other, alike in by_likeness(node.attr, members):
-            if node.attr in members and (other in methods_of) != (node.attr in methods_of):
-                continue
-            others.setdefault(other, 1.0 + 2 * (1 - alike))
-        if _is_inside_property(program, node):
-            others[f"_{node.attr}"] = 1.0
-        function = program.function_of(node)
-        if isinstance(node.ctx, ast.Load) and node.attr in known.visible(node):
-            unlikely = 1.0 if node.attr not in members else 2.0
-            yield program.replace("attribute", node, node.attr, unlikely=unlikely)
-        elif node.attr not in members and function is not None and is_called:
-            for other, alike in by_likeness(node.attr, known.functions)[:4]:
-                yield program.replace("attribute", node, other, unlikely=1.5 + 2 * (1 - alike))
-            for other in COMMON:
-                yield program.replace("attribute", node, other, unlikely=3.5)
-        elif node.attr not in members and function is not None and isinstance(node.ctx, ast.Load):
-            names = [name for name in known.visible(node) if name != base]
-            for other, alike in by_likeness(node.attr, names)[:6]:
-                yield program.replace("attribute", node, other, unlikely=1.5 + 2 * (1 - alike))
+        yield from _without_owner(site, node, base, cls)
+        others = _own_attributes(site, node, cls)
     else:
-        used = known.attributes.get(base, {})
-        for other, alike in by_likeness(node.attr, used):
-            others.setdefault(other, 1.5 + 2 * (1 - alike))
-        whole = offered(base)
-        wrong = bool(whole) and node.attr not in whole
-        for other, alike in by_likeness(node.attr, whole):
-            if wrong or alike > 0.6:
-                others.setdefault(other, 1.2 + 2 * (1 - alike))
-        if not whole and (node.attr not in methods() or missed(site.failures, node.attr)):
-            unknown = node.attr not in used or len(used) == 1 or missed(site.failures, node.attr)
-            for other, alike in by_likeness(node.attr, methods()):
-                if is_called and (unknown or alike > 0.6):
-                    others.setdefault(other, 1.5 + 3 * (1 - alike))
-            for one in known.members.values():
-                for other, alike in by_likeness(node.attr, one)[:6]:
-                    others.setdefault(other, 1.5 + 2 * (1 - alike))
+        others = _attributes_of(site, node, base)
     family = siblings(node.attr)
     ranked = sorted(others.items(), key=lambda pair: pair[1])
-    for other, unlikely in ranked[: _MOST if not missed(site.failures, node.attr) else 20]:
+    for other, unlikely in ranked[: 20 if missed(site.failures, node.attr) else _MOST]:
         if other != node.attr and other not in family:
-            yield _renamed(program, node, other, unlikely)
+            yield text[: -len(node.attr)] + other, unlikely
+
+
+def _without_owner(site: EditSite, node: ast.Attribute, base: str, cls: ast.ClassDef) -> Ways:
+    """A name or a function for an attribute that the class has not."""
+    known, visible = site.known, site.known.visible(node)
+    is_member = node.attr in known.members[cls]
+    if site.is_read and node.attr in visible:
+        yield node.attr, 2.0 if is_member else 1.0
+    elif is_member or site.function is None:
+        return
+    elif site.is_called:
+        for other, alike in by_likeness(node.attr, known.functions)[:4]:
+            yield other, 1.5 + 2 * (1 - alike)
+        yield from ((other, 3.5) for other in COMMON)
+    elif site.is_read:
+        names = [name for name in visible if name != base]
+        for other, alike in by_likeness(node.attr, names)[:6]:
+            yield other, 1.5 + 2 * (1 - alike)
+
+
+def _own_attributes(site: EditSite, node: ast.Attribute, cls: ast.ClassDef) -> dict[str, float]:
+    """Return other attributes of the class, with how unlikely each is."""
+    members, methods_of = site.known.members[cls], site.known.defined(cls)
+    is_method = node.attr in methods_of
+    others = {
+        other: 1.0 + 2 * (1 - alike)
+        for other, alike in by_likeness(node.attr, members)
+        if node.attr not in members or (other in methods_of) == is_method
+    }
+    if _is_inside_property(site.program, node):
+        others[f"_{node.attr}"] = 1.0
+    return others
+
+
+def _attributes_of(site: EditSite, node: ast.Attribute, base: str) -> dict[str, float]:
+    """Return other attributes of an object, with how unlikely each is."""
+    known, name = site.known, node.attr
+    used, whole = known.attributes.get(base, {}), offered(base)
+    is_missed = missed(site.failures, name)
+    others = {other: 1.5 + 2 * (1 - alike) for other, alike in by_likeness(name, used)}
+    for other, alike in by_likeness(name, whole):
+        if name not in whole or alike > 0.6:
+            others.setdefault(other, 1.2 + 2 * (1 - alike))
+    if not whole and (name not in methods() or is_missed):
+        unknown = name not in used or len(used) == 1 or is_missed
+        for other, alike in by_likeness(name, methods()) if site.is_called else ():
+            if unknown or alike > 0.6:
+                others.setdefault(other, 1.5 + 3 * (1 - alike))
+        for one in known.members.values():
+            for other, alike in by_likeness(name, one)[:6]:
+                others.setdefault(other, 1.5 + 2 * (1 - alike))
+    return others
 
 
 def _is_inside_property(program: Program, node: ast.Attribute) -> bool:
@@ -208,22 +213,18 @@ def _is_inside_property(program: Program, node: ast.Attribute) -> bool:
     return function is not None and function.name == node.attr and is_property(function)
 
 
-def _renamed(program: Program, node: ast.Attribute, name: str, unlikely: float) -> Edit:
-    text = program.source(node)[: -len(node.attr)] + name
-    return program.replace("attribute", node, text, unlikely=unlikely)
-
-
-def belonging(site: EditSite) -> Iterator[Edit]:
+@edits("attribute")
+def belonging(site: EditSite, node: ast.Name) -> Ways:
     """`x` for `self.x` and back, where both are there."""
-    program, node = site.program, site.node
-    if not isinstance(node, ast.Name) or undefined(program, node):
+    program = site.program
+    if undefined(program, node):
         return
     cls = program.class_of(node)
-    function = program.function_of(node)
+    function = site.function
     if cls is None or function is None or not function.args.args:
         return
-    if function.args.args[0].arg == "self" and node.id in program_facts(program).members[cls]:
-        yield program.replace("attribute", node, f"self.{node.id}", unlikely=1.5)
+    if function.args.args[0].arg == "self" and node.id in site.known.members[cls]:
+        yield f"self.{node.id}", 1.5
 
 
 def chained(site: EditSite) -> Iterator[Edit]:

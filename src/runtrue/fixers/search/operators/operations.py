@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
 
 from runtrue.fixers.search.edit import Edit, Splice
 from runtrue.fixers.search.operators.facts import facts_at
@@ -15,8 +14,8 @@ from runtrue.fixers.search.operators.precedence import (
     rewrite,
     sign_of,
 )
-from runtrue.fixers.search.operators.rules import fill, rewrites
-from runtrue.fixers.search.operators.seam import EditSite
+from runtrue.fixers.search.operators.rules import Holes, Rule, fill, filled
+from runtrue.fixers.search.operators.seam import EditSite, Ways, edits
 from runtrue.fixers.search.program import Program
 
 # What is written by mistake, what was meant, and how much rarer than the plain slip that is.
@@ -49,11 +48,10 @@ _ARITHMETIC: dict[str, dict[str, float]] = {
 }
 
 
-def comparison(site: EditSite) -> Iterator[Edit]:
+@edits("comparison")
+def comparison(site: EditSite, node: ast.Compare) -> Ways:
     """`<` for `<=`, `==` for `!=`, `in` for `not in`."""
-    program, node = site.program, site.node
-    if not isinstance(node, ast.Compare):
-        return
+    program = site.program
     operands = [node.left, *node.comparators]
     for left, operator, right in zip(operands, node.ops, operands[1:], strict=False):
         if (at := operator_between(program, left, right)) is None:
@@ -76,105 +74,69 @@ def _is_number(program: Program, node: ast.AST, sides: tuple[ast.expr, ast.expr]
     return any(facts.type_of(one) in ("int", "float") for one in sides)
 
 
-def boolean(site: EditSite) -> Iterator[Edit]:
-    """`and` for `or`, all of a row or one of it; `&` for `and`."""
-    program, node = site.program, site.node
-    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitAnd | ast.BitOr):
-        word = "and" if isinstance(node.op, ast.BitAnd) else "or"
-        parts = (code(program, node.left), code(program, node.right))
-        yield rewrite(program, "boolean", node, joined(word, *parts), unlikely=1.5)
-    if not isinstance(node, ast.BoolOp):
+@edits("boolean")
+def boolean(site: EditSite, node: ast.BoolOp) -> Ways:
+    """`and` for `or`, all of a row or one of it."""
+    was, word = ("and", "or") if isinstance(node.op, ast.And) else ("or", "and")
+    values = [site.code(value) for value in node.values]
+    yield joined(word, *values), 1.0
+    for cut in range(1, len(values)) if len(values) > 2 else ():
+        yield joined(word, joined(was, *values[:cut]), joined(was, *values[cut:])), 1.5
+
+
+def _is_no_number(site: EditSite, holes: Holes) -> bool:
+    return not isinstance(holes["a"], ast.Constant)  # for a number, another one will do
+
+
+@edits("negation", read=True)
+def negation(site: EditSite, node: ast.expr) -> Ways:
+    """A condition turned round."""
+    # A single comparison is turned round by its operator, a `not` is taken away.
+    if isinstance(node, ast.UnaryOp) and not isinstance(node.op, ast.UAdd):
         return
-    was = "and" if isinstance(node.op, ast.And) else "or"
-    word = "or" if was == "and" else "and"
-    values = [code(program, value) for value in node.values]
-    yield rewrite(program, "boolean", node, joined(word, *values))
-    if len(values) > 2:
-        for cut in range(1, len(values)):
-            first, rest = joined(was, *values[:cut]), joined(was, *values[cut:])
-            if cut == 1:
-                first = values[0]
-            if cut == len(values) - 1:
-                rest = values[-1]
-            yield rewrite(program, "boolean", node, joined(word, first, rest), unlikely=1.5)
+    if is_condition(site, node) and not (isinstance(node, ast.Compare) and len(node.ops) == 1):
+        yield from filled(site, {"not {a}": 1.5 if isinstance(node, ast.BoolOp) else 1.0}, a=node)
 
 
-def negation(site: EditSite) -> Iterator[Edit]:
-    """A condition turned round: `not` added, or taken away."""
-    program, node = site.program, site.node
-    if not isinstance(getattr(node, "ctx", ast.Load()), ast.Load):
-        return
-    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
-        yield rewrite(program, "negation", node, code(program, node.operand))
-    elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub | ast.Invert):
-        if isinstance(node.operand, ast.Constant) and isinstance(node.op, ast.USub):
-            return  # another number will do
-        yield rewrite(program, "negation", node, code(program, node.operand))
-        if isinstance(node.op, ast.Invert):
-            ways = {"not {a}": 2.0, "-{a}": 2.0}
-            yield from rewrites(site, "negation", node, ways, a=node.operand)
-    elif isinstance(node, ast.expr) and _is_condition(site):
-        # A single comparison is turned round by its operator already.
-        if isinstance(node, ast.Compare) and len(node.ops) == 1:
-            return
-        rare = 1.0 if not isinstance(node, ast.BoolOp) else 1.5
-        yield from rewrites(site, "negation", node, {"not {a}": rare}, a=node)
-
-
-def _is_condition(site: EditSite) -> bool:
+def is_condition(site: EditSite, node: ast.expr) -> bool:
     """True if a node is a condition, or may well be one."""
-    node, parent = site.node, site.program.parents.get(site.node)
-    match parent:
-        case ast.If() | ast.While() | ast.IfExp() | ast.Assert():
-            return node is parent.test
-        case ast.BoolOp():
-            return True
-        case ast.comprehension():
-            return node in parent.ifs
-        case ast.Return() | ast.Assign() | ast.keyword() | ast.Call():
-            facts = facts_at(site.program, node)
-            return facts.type_of(node) == "bool" and not isinstance(node, ast.Constant)
-        case _:
-            return False
+    if site.role in ("returned", "assigned", "keyword", "argument", "called"):
+        return site.facts.type_of(node) == "bool" and not isinstance(node, ast.Constant)
+    return site.role in ("test", "asserted", "part", "filter")
 
 
-def sign(site: EditSite) -> Iterator[Edit]:
+#: How unlikely a minus is before what is handed on, if it is a number and if it may be one.
+_NEGATED = dict.fromkeys(("returned", "keyword", "argument", "element", "result"), (3.0, 4.0))
+
+
+@edits("sign", read=True)
+def sign(
+    site: EditSite, node: ast.Name | ast.Subscript | ast.Call | ast.Attribute | ast.BinOp
+) -> Ways:
     """A number with the other sign."""
-    program, node = site.program, site.node
-    if not isinstance(node, ast.Name | ast.Subscript | ast.Call | ast.Attribute | ast.BinOp):
-        return
-    if not isinstance(getattr(node, "ctx", ast.Load()), ast.Load):
-        return
-    parent = program.parents.get(node)
-    kind = facts_at(program, node).type_of(node)
+    parent, kind = site.parent, site.facts.type_of(node)
     if kind not in (None, "int", "float") or (kind is None and isinstance(node, ast.Call)):
         return
+    rare = _NEGATED.get(site.role, (2.5, 2.5) if site.role == "index" else None)
     match parent:
-        case ast.Return() | ast.keyword() | ast.Call() | ast.Tuple() | ast.List() | ast.Lambda():
-            if isinstance(parent, ast.Call) and (node is parent.func or len(parent.args) > 3):
-                return
-            # In the key of a sort, it turns round one of several orders.
-            of_a_key = isinstance(parent, ast.Tuple) and isinstance(
-                program.parents.get(parent), ast.Lambda
-            )
-            rare = 1 if of_a_key else 3 if kind else 4
-            yield from rewrites(site, "sign", node, {"-{a}": rare}, a=node)
-        case ast.Compare(ops=[ast.Lt() | ast.LtE() | ast.Gt() | ast.GtE()]):
-            if node is parent.comparators[0]:
-                yield from rewrites(site, "sign", node, {"-{a}": 4}, a=node)
-        case ast.Compare(ops=[ast.In() | ast.NotIn() | ast.Eq() | ast.NotEq()]):
-            if node is parent.left and not isinstance(parent.comparators[0], ast.Constant):
-                yield from rewrites(site, "sign", node, {"-{a}": 3}, a=node)
-        case ast.Subscript() if node is parent.slice:
-            yield from rewrites(site, "sign", node, {"-{a}": 2.5}, a=node)
+        case ast.Call(args=args) if len(args) > 3:
+            return
+        case ast.Tuple() if isinstance(site.program.parents.get(parent), ast.Lambda):
+            rare = (1.0, 1.0)  # in the key of a sort, it turns round one of several orders
+        case ast.Compare(ops=[ast.Lt() | ast.LtE() | ast.Gt() | ast.GtE()], comparators=[right]):
+            rare = (4.0, 4.0) if node is right else None
+        case ast.Compare(ops=[ast.In() | ast.NotIn() | ast.Eq() | ast.NotEq()], left=left):
+            against = parent.comparators[0]
+            rare = (3.0, 3.0) if node is left and not isinstance(against, ast.Constant) else None
+    if rare:
+        yield from filled(site, {"-{a}": rare[0] if kind else rare[1]}, a=node)
 
 
-def arithmetic(site: EditSite) -> Iterator[Edit]:
+@edits("arithmetic")
+def arithmetic(site: EditSite, node: ast.BinOp) -> Ways:
     """`+` for `-`, `//` for `/`, `%` for `//`."""
-    program, node = site.program, site.node
-    if not isinstance(node, ast.BinOp):
-        return
-    facts = facts_at(program, node)
+    program = site.program
+    facts = site.facts
     if isinstance(node.op, ast.Mod) and facts.type_of(node.left) == "str":
         return
     left, right = code(program, node.left), code(program, node.right)
@@ -222,15 +184,14 @@ def _with_edit(site: EditSite, start: int, end: int, edit: Edit) -> str | None:
     return ast.dump(tree)
 
 
-def augmented(site: EditSite) -> Iterator[Edit]:
+@edits("augmented")
+def augmented(site: EditSite, node: ast.AugAssign) -> Ways:
     """`+=` for `-=`; the operator of an assignment that also counts."""
-    program, node = site.program, site.node
-    if not isinstance(node, ast.AugAssign):
-        return
+    program = site.program
     was = sign_of(node.op)
     start = program.span(node.target)[1]
     at = program.text.find(f"{was}=", start, program.span(node.value)[0])
-    text = facts_at(program, node).type_of(node.value) in ("str", "list")
+    text = site.facts.type_of(node.value) in ("str", "list")
     for other, unlikely in _ARITHMETIC[was].items():
         if text and was == "+":
             continue
@@ -239,63 +200,65 @@ def augmented(site: EditSite) -> Iterator[Edit]:
         yield program.edit("augmented", node, says, splice, unlikely=unlikely)
 
 
-def off_by_one(site: EditSite) -> Iterator[Edit]:
+#: How unlikely it is that a number counts something, by what it is used for; and how much more so
+#: where it may be no number.
+_COUNTS: dict[str, tuple[float, float]] = {
+    "index": (1.0, 0.5),
+    "bound": (1.0, 0.0),
+    "returned": (1.5, 2.0),
+    "assigned": (1.5, 2.0),
+    **dict.fromkeys(("added", "argument"), (2.0, 2.0)),
+    **dict.fromkeys(("test", "branch", "element"), (2.5, 2.0)),
+}
+
+
+@edits("off_by_one", read=True)
+def off_by_one(
+    site: EditSite, node: ast.Name | ast.Call | ast.Attribute | ast.Subscript | ast.BinOp
+) -> Ways:
     """One more, or one less, where something is counted."""
-    node = site.node
-    if not isinstance(node, ast.Name | ast.Call | ast.Attribute | ast.Subscript | ast.BinOp):
-        return
-    if not isinstance(getattr(node, "ctx", ast.Load()), ast.Load):
-        return
-    unlikely = _counted(site, node)
-    if unlikely is None:
+    if (unlikely := _counted(site, node)) is None:
         return
     if isinstance(node, ast.BinOp):
         if not isinstance(node.op, ast.Add | ast.Sub | ast.Mult | ast.FloorDiv | ast.Mod):
             return
         if isinstance(node.right, ast.Constant) and isinstance(node.op, ast.Add | ast.Sub):
             return  # the constant is changed instead
-    ways = {"{a} - 1": unlikely, "{a} + 1": unlikely}
-    yield from rewrites(site, "off_by_one", node, ways, a=node)
+    yield from filled(site, {"{a} - 1": unlikely, "{a} + 1": unlikely}, a=node)
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.FloorDiv | ast.Mult):
-        sign = sign_of(node.op)
-        ways = {f"({{a}} {more} 1) {sign} {{b}}": unlikely + 1 for more in ("-", "+")}
-        yield from rewrites(site, "off_by_one", node, ways, a=node.left, b=node.right)
+        ways = {f"({{a}} {more} 1) {sign_of(node.op)} {{b}}": unlikely + 1 for more in ("-", "+")}
+        yield from filled(site, ways, a=node.left, b=node.right)
 
 
 def _counted(site: EditSite, node: ast.expr) -> float | None:
     """Return how unlikely it is that a node counts something; None if it does not."""
-    program = site.program
-    parent = program.parents.get(node)
-    facts = facts_at(program, node)
-    kind = facts.type_of(node)
+    parent, kind = site.parent, site.facts.type_of(node)
     if kind not in (None, "int", "float"):
         return None
-    sure = 0.0 if kind else 1.0
+    found = _COUNTS.get(site.role)
     match parent:
-        case ast.Subscript() if node is parent.slice:
-            return 1.0 + sure / 2 if facts.type_of(parent.value) != "dict" else None
-        case ast.Slice():
-            return 1.0
+        case ast.Subscript(value=value) if site.facts.type_of(value) == "dict":
+            return None
+        case ast.If() | ast.While():
+            return None
         case ast.Call(func=ast.Name(id="range")):
             return 1.0
-        case ast.Compare() if isinstance(parent.ops[0], ast.Lt | ast.LtE | ast.Gt | ast.GtE):
-            return 1.5 + sure
-        case ast.Compare() if isinstance(parent.ops[0], ast.Eq | ast.NotEq):
-            return 2.0 + sure
-        case ast.Return() | ast.Assign():
-            return 1.5 + 2 * sure
-        case ast.AugAssign():
-            return 2.0 + 2 * sure
-        case ast.Call() if node is not parent.func:
-            return 2.0 + 2 * sure
+        case ast.Compare(ops=[ast.Lt() | ast.LtE() | ast.Gt() | ast.GtE(), *_]):
+            found = 1.5, 1.0
+        case ast.Compare(ops=[ast.Eq() | ast.NotEq(), *_]):
+            found = 2.0, 1.0
         case ast.BinOp(op=ast.Mult() | ast.FloorDiv() | ast.Mod() | ast.Pow()):
-            return 2.5 + sure
-        case ast.IfExp() | ast.Tuple() | ast.List() if not isinstance(
-            getattr(parent, "ctx", None), ast.Store
-        ):
-            return 2.5 + 2 * sure
-        case _:
-            return None
+            found = 2.5, 1.0
+    return found and found[0] + (0.0 if kind else found[1])
 
 
-OPERATIONS = (comparison, boolean, negation, sign, arithmetic, augmented, off_by_one)
+OPERATIONS = (
+    comparison,
+    Rule("boolean", "{a} & {b}", {"{a} and {b}": 1.5}),
+    Rule("boolean", "{a} | {b}", {"{a} or {b}": 1.5}),
+    boolean,
+    Rule("negation", "not {a}", {"{a}": 1.0}),
+    Rule("negation", "-{a}", {"{a}": 1.0}, _is_no_number),
+    Rule("negation", "~{a}", {"{a}": 1.0, "not {a}": 2.0, "-{a}": 2.0}),
+    *(negation, sign, arithmetic, augmented, off_by_one),
+)

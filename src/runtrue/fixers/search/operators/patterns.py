@@ -6,8 +6,7 @@ import ast
 import re
 from collections.abc import Iterator
 
-from runtrue.fixers.search.edit import Edit
-from runtrue.fixers.search.operators.seam import EditSite
+from runtrue.fixers.search.operators.seam import EditSite, Ways, edits
 from runtrue.fixers.search.program import Program
 
 _FUNCTIONS = frozenset(
@@ -19,10 +18,11 @@ _PART = re.compile(
 )
 
 
-def pattern(site: EditSite) -> Iterator[Edit]:
+@edits("pattern")
+def pattern(site: EditSite, node: ast.Constant) -> Ways:
     """Another regular expression: less greedy, anchored, one or more for any number."""
-    node, program = site.node, site.program
-    if not isinstance(node, ast.Constant) or not isinstance(node.value, str):
+    program = site.program
+    if not isinstance(node.value, str):
         return
     if not _is_pattern(program, node):
         return
@@ -37,7 +37,7 @@ def pattern(site: EditSite) -> Iterator[Edit]:
             re.compile(other)
         except (re.error, RecursionError, OverflowError):
             continue
-        yield program.replace("pattern", node, text[:begin] + other + text[end:], unlikely=unlikely)
+        yield text[:begin] + other + text[end:], unlikely
 
 
 def _is_pattern(program: Program, node: ast.Constant) -> bool:

@@ -114,7 +114,9 @@ def at_least(one: Code, level: int) -> str:
 
 
 def joined(word: str, *parts: Code) -> Code:
-    """Operands of `and` or `or`."""
+    """Operands of `and` or `or`; one alone as it is."""
+    if len(parts) == 1:
+        return parts[0]
     level = AND if word == "and" else OR
     return Code(f" {word} ".join(at_least(part, level + 1) for part in parts), level)
 

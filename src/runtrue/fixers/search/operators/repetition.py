@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
 from itertools import pairwise
 from weakref import WeakKeyDictionary
 
@@ -12,7 +11,7 @@ from runtrue.fixers.search.operators.facts import ScopeFacts, facts_at, undefine
 from runtrue.fixers.search.operators.nodes import walk
 from runtrue.fixers.search.operators.precedence import Code, code, fitted, level_of
 from runtrue.fixers.search.operators.rules import fill
-from runtrue.fixers.search.operators.seam import EditSite
+from runtrue.fixers.search.operators.seam import EditSite, Ways, edits
 from runtrue.fixers.search.program import Program
 
 # Mistakes that come from what is thought of a thing, so that they are made each time it is used.
@@ -89,11 +88,12 @@ def _nested(splices: list[Splice]) -> bool:
     return any(b.start < a.end for a, b in pairwise(ordered))
 
 
-def shift_indexes(site: EditSite) -> Iterator[Edit]:
+@edits("off_by_one")
+def shift_indexes(
+    site: EditSite, node: ast.Compare | ast.BinOp | ast.Assign | ast.Return | ast.Call
+) -> Ways:
     """All places that a statement's line looks at, moved by one: `a[i] == b[j]`, each from 1."""
-    program, node = site.program, site.node
-    if not isinstance(node, ast.Compare | ast.BinOp | ast.Assign | ast.Return | ast.Call):
-        return
+    program = site.program
     found: dict[str, list[ast.expr]] = {}
     for one in ast.walk(node):
         match one:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from functools import cache
 from typing import NamedTuple
 
@@ -18,7 +19,6 @@ from runtrue.fixers.search.operators.precedence import (
     NAMED,
     Code,
     at_least,
-    code,
     level_needed,
     level_of,
     rewrite,
@@ -144,28 +144,49 @@ def rewrites(
     **parts: ast.expr | Code | str,
 ) -> Iterator[Edit]:
     """Propose each way to write a node, where `more` is how much rarer all of them are."""
-    program = site.program
+    for made, unlikely in filled(site, ways, more, **parts):
+        yield rewrite(site.program, kind, node, made, unlikely=unlikely)
+
+
+def filled(
+    site: EditSite, ways: Mapping[str, float], more: float = 0.0, /, **parts: ast.expr | Code | str
+) -> Iterator[tuple[Code, float]]:
+    """Fill each template, where `more` is how much rarer all of them are."""
     codes = {
-        name: code(program, part) if isinstance(part, ast.expr) else part
+        name: site.code(part) if isinstance(part, ast.expr) else part
         for name, part in parts.items()
     }
     for template, unlikely in ways.items():
-        made = fill(template, **codes)
-        yield rewrite(program, kind, node, made, unlikely=unlikely + more)
+        yield fill(template, **codes), unlikely + more
 
 
-def replacements(
-    site: EditSite, kind: str, node: ast.AST, ways: Mapping[str, float], **parts: str
-) -> Iterator[Edit]:
-    """Propose each text in a node's place; what fills a hole gets no brackets."""
-    for template, unlikely in ways.items():
-        yield site.program.replace(kind, node, template.format(**parts), unlikely=unlikely)
+Holes = dict[str, ast.expr]
 
 
-def apply_rules(
-    site: EditSite, kind: str, node: ast.expr, rules: Mapping[str, Mapping[str, float]]
-) -> Iterator[Edit]:
-    """Propose all ways of the rules whose pattern a node matches."""
-    for pattern, ways in rules.items():
-        if (found := matched(pattern, node)) is not None:
-            yield from rewrites(site, kind, node, ways, 0.0, **found)
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """An operator as data: whatever fits the pattern, written in other ways.
+
+    Each way has how unlikely it is. `where` says if the rule holds at a site for what fills the
+    holes, or how much rarer all ways are there.
+    """
+
+    kind: str
+    pattern: str
+    ways: Mapping[str, float]
+    where: Callable[[EditSite, Holes], bool | float] | None = None
+
+    def __call__(self, site: EditSite) -> Iterator[Edit]:
+        """Propose all ways, if the node fits."""
+        node = site.node
+        if isinstance(node, ast.expr) and (found := matched(self.pattern, node)) is not None:
+            more = self.where(site, found) if self.where else True
+            if more is not False:
+                yield from rewrites(
+                    site, self.kind, node, self.ways, 0.0 if more is True else more, **found
+                )
+
+
+def rules(kind: str, rows: Mapping[str, Mapping[str, float]]) -> tuple[Rule, ...]:
+    """Return the rules of a table of patterns and ways."""
+    return tuple(Rule(kind, pattern, ways) for pattern, ways in rows.items())

@@ -13,7 +13,7 @@ from runtrue.fixers.search.edit import Edit, Splice
 from runtrue.fixers.search.operators.layout import is_docstring
 from runtrue.fixers.search.operators.likeness import likeness
 from runtrue.fixers.search.operators.nodes import walk
-from runtrue.fixers.search.operators.seam import EditSite
+from runtrue.fixers.search.operators.seam import EditSite, Ways, edits
 from runtrue.fixers.search.program import BUILTINS, Function, Program
 
 _ENDS = (ast.Return, ast.Raise, ast.Continue, ast.Break)
@@ -121,13 +121,14 @@ def same_for_parameter(site: EditSite) -> Iterator[Edit]:
                 yield program.edit("sibling_code", node, says, made, unlikely=2 * _UNUSED)
 
 
-def same_arguments(site: EditSite) -> Iterator[Edit]:
+@edits("sibling_code")
+def same_arguments(site: EditSite, node: ast.Call) -> Ways:
     """Call a function with the arguments that a call of the same or a like name has."""
-    program, node = site.program, site.node
-    if not isinstance(node, ast.Call) or not (node.args or node.keywords):
+    program = site.program
+    if not (node.args or node.keywords):
         return
     name = _called(node)
-    function = program.function_of(node)
+    function = site.function
     if not name or function is None:
         return
     known = {*program.visible(node), *BUILTINS}

@@ -3,170 +3,128 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections import Counter
 
-from runtrue.fixers.search.edit import Edit
-from runtrue.fixers.search.operators.facts import facts_at, program_facts
-from runtrue.fixers.search.operators.precedence import (
-    LAMBDA,
-    NAMED,
-    Code,
-    at_least,
-    behind,
-    code,
-    rewrite,
-)
-from runtrue.fixers.search.operators.seam import EditSite
+from runtrue.fixers.search.operators.nodes import walk
+from runtrue.fixers.search.operators.precedence import LAMBDA, NAMED, Code, at_least, behind
+from runtrue.fixers.search.operators.seam import EditSite, Ways, edits
 
 _MOST_INDEXES = 3
 
 
-def slice_(site: EditSite) -> Iterator[Edit]:
+@edits("slice")
+def slice_(site: EditSite, node: ast.Subscript) -> Ways:
     """Another part of a sequence: a bound dropped, added or swapped, a step, one place only."""
-    program, node = site.program, site.node
-    if not (isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Slice)):
+    if not isinstance(node.slice, ast.Slice):
         return
-    base = code(program, node.value)
-    bounds = [
-        at_least(code(program, one), LAMBDA) if one is not None else ""
+    base = site.code(node.value)
+    lower, upper, step = bounds = tuple(
+        at_least(site.code(one), LAMBDA) if one is not None else ""
         for one in (node.slice.lower, node.slice.upper, node.slice.step)
-    ]
-    lower, upper, step = bounds
-    ways: dict[tuple[str, str, str], float] = {}
-
-    def add(low: str, up: str, by: str, unlikely: float) -> None:
-        if [low, up, by] != bounds:
-            ways.setdefault((low, up, by), unlikely)
-
+    )
+    ways: dict[tuple[str, ...], float] = {}
     if lower:
-        add("", upper, step, 1.5)
-        add("", lower, step, 1.5) if not upper else add(upper, lower, step, 3)
+        ways["", upper, step] = 1.5
+        ways.setdefault((upper, lower, step), 3 if upper else 1.5)
     if upper:
-        add(lower, "", step, 1.5)
+        ways.setdefault((lower, "", step), 1.5)
         if not lower:
-            add(upper, "", step, 1.5)
+            ways.setdefault((upper, "", step), 1.5)
     if step:
-        add(lower, upper, "", 1.5)
-        add(lower, upper, step[1:] if step.startswith("-") else f"-{step}", 2)
+        ways.setdefault((lower, upper, ""), 1.5)
+        ways.setdefault((lower, upper, step[1:] if step.startswith("-") else f"-{step}"), 2)
     if not lower:
-        add("1", upper, step, 2)
+        ways.setdefault(("1", upper, step), 2)
     if not upper:
-        add(lower, "-1", step, 2)
+        ways.setdefault((lower, "-1", step), 2)
     if not step:
-        add(lower, upper, "-1", 2.5)
-        add(lower, upper, "2", 4)
+        ways.setdefault((lower, upper, "-1"), 2.5)
+        ways.setdefault((lower, upper, "2"), 4)
     for (low, up, by), unlikely in ways.items():
-        text = f"[{low}:{up}:{by}]" if by else f"[{low}:{up}]"
-        yield rewrite(program, "slice", node, behind(base, text), unlikely=unlikely)
-    for bound in (lower, upper):
-        if bound and isinstance(node.ctx, ast.Load):
-            yield rewrite(program, "slice", node, behind(base, f"[{bound}]"), unlikely=3)
-    if isinstance(node.ctx, ast.Load):
-        yield rewrite(program, "slice", node, base, unlikely=2.5)
+        if (low, up, by) != bounds:
+            yield behind(base, f"[{low}:{up}:{by}]" if by else f"[{low}:{up}]"), unlikely
+    if site.is_read:
+        yield from ((behind(base, f"[{bound}]"), 3) for bound in (lower, upper) if bound)
+        yield base, 2.5
 
 
-def index(site: EditSite) -> Iterator[Edit]:
+@edits("index")
+def index(site: EditSite, node: ast.Subscript) -> Ways:
     """Another place: the first, the last, counted from the other end; all from there on."""
-    program, node = site.program, site.node
-    if not isinstance(node, ast.Subscript) or isinstance(node.slice, ast.Slice | ast.Tuple):
+    at, kind = node.slice, site.facts.type_of(node.value)
+    if isinstance(at, ast.Slice | ast.Tuple) or kind == "dict":
         return
-    facts = facts_at(program, node)
-    kind = facts.type_of(node.value)
-    if kind == "dict" or (
-        isinstance(node.slice, ast.Constant) and not isinstance(node.slice.value, int)
-    ):
+    if isinstance(at, ast.Constant) and not isinstance(at.value, int):
         return
-    parent = program.parents.get(node)
-    here = at_least(code(program, node.slice), NAMED)
-    constant = isinstance(node.slice, ast.Constant | ast.UnaryOp)
-    base = code(program, node.value)
+    base, here = site.code(node.value), at_least(site.code(at), NAMED)
+    constant = isinstance(at, ast.Constant | ast.UnaryOp)
     if not constant:
-        for text, unlikely in (("0", 2.0), ("-1", 2.0)):
-            yield program.replace("index", node.slice, text, unlikely=unlikely)
-    if isinstance(node.ctx, ast.Load):
-        if kind in ("list", "str", "tuple") or constant:
-            yield rewrite(program, "index", node, behind(base, f"[{here}:]"), unlikely=3)
-            yield rewrite(program, "index", node, behind(base, f"[:{here}]"), unlikely=3)
-        if not isinstance(parent, ast.Subscript):
-            yield rewrite(program, "index", node, base, unlikely=1.5)
-            if not constant and isinstance(node.slice, ast.Name | ast.BinOp | ast.Subscript):
-                one = code(program, node.slice)
-                yield rewrite(program, "index", node, one, unlikely=2)
-            for text in ("[0]", "[1]", "[-1]") if kind != "str" else ():
-                one = behind(Code(program.source(node)), text)
-                yield rewrite(program, "index", node, one, unlikely=3)
+        yield at, "0", 2.0
+        yield at, "-1", 2.0
+    if not site.is_read:
+        return
+    if kind in ("list", "str", "tuple") or constant:
+        yield behind(base, f"[{here}:]"), 3
+        yield behind(base, f"[:{here}]"), 3
+    if not isinstance(site.parent, ast.Subscript):
+        yield base, 1.5
+        if isinstance(at, ast.Name | ast.BinOp | ast.Subscript):
+            yield site.code(at), 2
+        for text in ("[0]", "[1]", "[-1]") if kind != "str" else ():
+            yield behind(Code(site.source(node)), text), 3
 
 
-def subscripted(site: EditSite) -> Iterator[Edit]:
+#: How much rarer a forgotten subscript is, by what a thing is used for.
+_SUBSCRIPTED = {
+    **dict.fromkeys(("compared", "operand", "returned", "assigned", "added"), 0.0),
+    **dict.fromkeys(("argument", "index"), 0.5),
+    **dict.fromkeys(("test", "part", "signed", "element"), 1.0),
+}
+
+
+@edits("subscript", read=True)
+def subscripted(site: EditSite, node: ast.Name | ast.Attribute | ast.Subscript) -> Ways:
     """A subscript left out: a thing where one of its elements is meant, at a place in scope."""
-    program, node = site.program, site.node
-    if not isinstance(node, ast.Name | ast.Attribute | ast.Subscript):
+    text, parent, facts = site.source(node), site.parent, site.facts
+    if text in ("self", "cls") or site.role not in _SUBSCRIPTED or isinstance(parent, ast.IfExp):
         return
-    if not isinstance(node.ctx, ast.Load) or (
-        isinstance(node, ast.Name) and node.id in ("self", "cls")
-    ):
-        return
-    parent = program.parents.get(node)
-    match parent:
-        case ast.Compare() | ast.BinOp() | ast.Return() | ast.Assign() | ast.AugAssign():
-            rare = 0.0
-        case ast.Call() if node in parent.args:
-            rare = 0.5
-        case ast.Subscript() if node is parent.slice:
-            rare = 0.5
-        case ast.If() | ast.While() | ast.BoolOp() | ast.UnaryOp() | ast.Tuple() | ast.List():
-            rare = 1.0
-        case _:
-            return
-    facts = facts_at(program, node)
+    rare = 1.5 + _SUBSCRIPTED[site.role]
     kind = facts.type_of(node)
-    text = program.source(node)
     # Only what is seen to have elements: by its type, or by being subscripted elsewhere.
-    subscripted_elsewhere = any(
-        isinstance(one, ast.Subscript) and program.source(one.value) == text
+    if kind in ("list", "str", "tuple", "dict") or any(
+        isinstance(one, ast.Subscript) and site.source(one.value) == text
         for one in facts.nodes
         if one is not parent
-    )
-    held = kind in ("list", "str", "tuple", "dict") or subscripted_elsewhere
-    if held:
-        names = _index_names(site)
-        for place, name in enumerate(names[:_MOST_INDEXES]):
-            one = Code(f"{text}[{name}]")
-            yield rewrite(program, "subscript", node, one, unlikely=1.5 + rare + 0.4 * place)
-    if isinstance(node, ast.Name) and kind in (None, "int") and not held:
+    ):
+        for place, name in enumerate(_index_names(site)[:_MOST_INDEXES]):
+            yield Code(f"{text}[{name}]"), rare + 0.4 * place
+    elif isinstance(node, ast.Name) and kind in (None, "int"):
         for place, name in enumerate(_sequence_names(site)[:4]):
-            one = Code(f"{name}[{text}]")
-            yield rewrite(program, "subscript", node, one, unlikely=1.5 + rare + 0.4 * place)
+            yield Code(f"{name}[{text}]"), rare + 0.4 * place
 
 
 def _index_names(site: EditSite) -> list[str]:
     """The names in scope that something is indexed with, the most used first."""
-    program = site.program
-    facts = facts_at(program, site.node)
-    used: dict[str, int] = {}
-    for node in facts.nodes:
-        if isinstance(node, ast.Subscript):
-            for one in ast.walk(node.slice):
-                if isinstance(one, ast.Name):
-                    used[one.id] = used.get(one.id, 0) + 1
-    visible = program_facts(program).visible(site.node)
+    facts = site.facts
+    slices = (one.slice for one in facts.nodes if isinstance(one, ast.Subscript))
+    used = Counter(name.id for one in slices for name in walk(one, ast.Name))
+    visible = site.known.visible(site.node)
     found = [n for n in visible if n in used or facts.type_of_name(n) == "int"]
-    return sorted(found, key=lambda name: -used.get(name, 0))
+    return sorted(found, key=lambda name: -used[name])
 
 
 def _sequence_names(site: EditSite) -> list[str]:
     """The things in scope that are subscripted somewhere, the most often first."""
-    program = site.program
-    facts = facts_at(program, site.node)
-    used: dict[str, int] = {}
-    for node in facts.nodes:
-        if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name | ast.Attribute):
-            text = program.source(node.value)
-            used[text] = used.get(text, 0) + 1
-    visible = program_facts(program).visible(site.node)
+    facts = site.facts
+    used = Counter(
+        site.source(one.value)
+        for one in facts.nodes
+        if isinstance(one, ast.Subscript) and isinstance(one.value, ast.Name | ast.Attribute)
+    )
+    visible = site.known.visible(site.node)
     found = [name for name in used if name.split(".")[0] in visible]
     found += [n for n in visible if facts.type_of_name(n) in ("list", "str") and n not in used]
-    return sorted(found, key=lambda name: -used.get(name, 0))
+    return sorted(found, key=lambda name: -used[name])
 
 
 SLICES = (slice_, index, subscripted)

@@ -7,78 +7,73 @@ import math
 from collections import Counter
 from collections.abc import Iterator
 
-from runtrue.fixers.search.edit import Edit
 from runtrue.fixers.search.operators.clues import is_number, literal_of
-from runtrue.fixers.search.operators.facts import ScopeFacts, facts_at, program_facts
+from runtrue.fixers.search.operators.facts import ScopeFacts, program_facts
 from runtrue.fixers.search.operators.nodes import walk
 from runtrue.fixers.search.operators.precedence import (
-    code,
     joined,
-    rewrite,
     sign_of,
 )
-from runtrue.fixers.search.operators.rules import rewrites
-from runtrue.fixers.search.operators.seam import EditSite
+from runtrue.fixers.search.operators.rules import Holes, Rule, filled
+from runtrue.fixers.search.operators.seam import EditSite, Ways, edits
 
 _MOST_TERMS = 4
 #: Between percent, cents, milliseconds, minutes, tenths, hours and kilobytes and what they are of.
 _FACTORS = (100, 1000, 60, 10, 3600, 1024)
 
 
-def dropped_term(site: EditSite) -> Iterator[Edit]:
-    """One side of an operation, or of a condition, on its own."""
-    program, node = site.program, site.node
-    if isinstance(node, ast.BinOp):
-        for side, other in ((node.left, node.right), (node.right, node.left)):
-            # `a + 1` and `a * 2` have likely one number too many; `a / b` seldom has.
-            small = isinstance(other, ast.Constant)
-            first = side is node.left
-            unlikely = 1.0 if small and first else 2.0 if first else 2.5
-            yield rewrite(program, "term_drop", node, code(program, side), unlikely=unlikely)
-    elif isinstance(node, ast.BoolOp):
-        word = "and" if isinstance(node.op, ast.And) else "or"
-        for gone in node.values:
-            left = [code(program, one) for one in node.values if one is not gone]
-            one = left[0] if len(left) == 1 else joined(word, *left)
-            yield rewrite(program, "condition_drop", node, one, unlikely=1.5)
+@edits("term_drop")
+def dropped_term(site: EditSite, node: ast.BinOp) -> Ways:
+    """One side of an operation on its own."""
+    # `a + 1` and `a * 2` have likely one number too many; `a / b` seldom has.
+    yield site.code(node.left), 1.0 if isinstance(node.right, ast.Constant) else 2.0
+    yield site.code(node.right), 2.5
 
 
-def added_term(site: EditSite) -> Iterator[Edit]:
+@edits("condition_drop")
+def dropped_condition(site: EditSite, node: ast.BoolOp) -> Ways:
+    """One part less of a condition."""
+    word = "and" if isinstance(node.op, ast.And) else "or"
+    for gone in node.values:
+        yield joined(word, *(site.code(one) for one in node.values if one is not gone)), 1.5
+
+
+#: How much rarer a missing term is, by what the number is used for.
+_ADDED = {
+    **dict.fromkeys(("returned", "assigned", "added", "bound", "index"), 0.0),
+    "compared": 1.0,
+}
+
+
+@edits("term_add", read=True)
+def added_term(
+    site: EditSite, node: ast.Name | ast.BinOp | ast.Call | ast.Subscript | ast.Attribute
+) -> Ways:
     """A variable in scope added to a number, or multiplied with it."""
-    program, node = site.program, site.node
-    if not isinstance(node, ast.Name | ast.BinOp | ast.Call | ast.Subscript | ast.Attribute):
-        return
-    if not isinstance(getattr(node, "ctx", ast.Load()), ast.Load):
-        return
-    parent = program.parents.get(node)
-    match parent:
-        case ast.Return() | ast.Assign() | ast.AugAssign() | ast.Slice():
-            rare = 0.0
-        case ast.Subscript() if node is parent.slice:
-            rare = 0.0
+    match site.parent:
         case ast.Call(func=ast.Name(id="range" | "max" | "min" | "append")):
-            rare = 0.5
-        case ast.Call(func=ast.Attribute(attr="append")) | ast.Compare():
+            rare: float | None = 0.5
+        case ast.Call(func=ast.Attribute(attr="append")):
             rare = 1.0
         case _:
-            return
-    facts = facts_at(program, node)
-    if facts.type_of(node) not in (None, "int", "float"):
+            rare = _ADDED.get(site.role)
+    facts = site.facts
+    kind = facts.type_of(node)
+    if rare is None or kind not in (None, "int", "float"):
         return
-    if facts.type_of(node) is None and isinstance(node, ast.Call):
+    if kind is None and isinstance(node, ast.Call):
         return
     mentioned = {part.id for part in walk(node, ast.Name)}
-    number = [name for name in _number_names(site, facts) if name not in mentioned][:_MOST_TERMS]
-    for place, name in enumerate(number):
-        for sign, base in (("+", 2.5), ("-", 2.5), ("*", 3.5))[: 3 if place < 2 else 2]:
-            way = {f"{{a}} {sign} {name}": base + rare + 0.4 * place}
-            yield from rewrites(site, "term_add", node, way, a=node)
-    if isinstance(parent, ast.Return | ast.Assign):
-        twos = {"{a} * 2": 4, "{a} // 2": 4, "{a} % 2": 4}
-        yield from rewrites(site, "term_add", node, twos, rare, a=node)
-        for name in program_facts(program).visible(node):
+    number = [name for name in _number_names(site, facts) if name not in mentioned]
+    for place, name in enumerate(number[:_MOST_TERMS]):
+        ways = {f"{{a}} + {name}": 2.5, f"{{a}} - {name}": 2.5}
+        ways |= {f"{{a}} * {name}": 3.5} if place < 2 else {}
+        yield from filled(site, ways, rare + 0.4 * place, a=node)
+    if site.role in ("returned", "assigned"):
+        yield from filled(site, {"{a} * 2": 4, "{a} // 2": 4, "{a} % 2": 4}, rare, a=node)
+        for name in site.known.visible(node):
             if name.isupper() and name not in mentioned and facts.type_of_name(name) != "str":
-                yield from rewrites(site, "term_add", node, {f"{{a}} % {name}": 2}, a=node)
+                yield from filled(site, {f"{{a}} % {name}": 2}, a=node)
 
 
 def _number_names(site: EditSite, facts: ScopeFacts) -> list[str]:
@@ -96,87 +91,72 @@ def _number_names(site: EditSite, facts: ScopeFacts) -> list[str]:
     return sorted(sure, key=lambda name: -facts.uses[name]) or names
 
 
-def regrouped(site: EditSite) -> Iterator[Edit]:
+@edits("grouping")
+def regrouped(site: EditSite, node: ast.BinOp | ast.BoolOp) -> Ways:
     """Another grouping: `(a + b) * c` for `a + b * c`, and back; `a and (b or c)`."""
-    program, node = site.program, site.node
     match node:
         case ast.BinOp(op=outer, left=a, right=ast.BinOp(op=inner, left=b, right=c)):
             made = f"({{a}} {sign_of(outer)} {{b}}) {sign_of(inner)} {{c}}"
+            yield from filled(site, {made: 1}, a=a, b=b, c=c)
         case ast.BinOp(op=outer, left=ast.BinOp(op=inner, left=a, right=b), right=c):
-            if isinstance(outer, ast.Add) and isinstance(inner, ast.Add):
-                return
-            made = f"{{a}} {sign_of(inner)} ({{b}} {sign_of(outer)} {{c}})"
+            if not (isinstance(outer, ast.Add) and isinstance(inner, ast.Add)):
+                made = f"{{a}} {sign_of(inner)} ({{b}} {sign_of(outer)} {{c}})"
+                yield from filled(site, {made: 1}, a=a, b=b, c=c)
         case ast.BoolOp(op=ast.Or(), values=[first, second]):
             # Only the neighbours of the `or` stay with it: `a and (b or c) and d`.
             before = first.values if isinstance(first, ast.BoolOp) else [first]
             after = second.values if isinstance(second, ast.BoolOp) else [second]
             if len(before) + len(after) > 2:
-                head, tail = ([code(program, one) for one in part] for part in (before, after))
+                head, tail = ([site.code(one) for one in part] for part in (before, after))
                 middle = joined("or", head[-1], tail[0])
-                whole = joined("and", *head[:-1], middle, *tail[1:])
-                yield rewrite(program, "grouping", node, whole)
-            return
-        case _:
-            return
-    yield from rewrites(site, "grouping", node, {made: 1}, a=a, b=b, c=c)
+                yield joined("and", *head[:-1], middle, *tail[1:]), 1.0
 
 
-def scaled(site: EditSite) -> Iterator[Edit]:
+#: What is scaled on its own, beside products, by what it is used for.
+_SCALED = ("returned", "assigned", "added", "compared", "keyword", "operand")
+
+
+@edits("scale", read=True)
+def scaled(
+    site: EditSite, node: ast.BinOp | ast.Name | ast.Attribute | ast.Subscript | ast.Call
+) -> Ways:
     """A number in another unit: `price * percent / 100`, `seconds * 1000`."""
-    program, node = site.program, site.node
-    parent = program.parents.get(node)
-    match node, parent:
-        case ast.BinOp(op=ast.Mult() | ast.Div()), ast.BinOp(op=ast.Mult() | ast.Div()):
+    parent = site.parent
+    if isinstance(node, ast.BinOp):
+        outer = parent.op if isinstance(parent, ast.BinOp) else None
+        if not isinstance(node.op, ast.Mult | ast.Div) or isinstance(outer, ast.Mult | ast.Div):
             return  # the whole product is scaled
-        case ast.BinOp(op=ast.Mult() | ast.Div()), _:
-            rare = 0.0
-        case (
-            ast.Name() | ast.Attribute() | ast.Subscript() | ast.Call(),
-            ast.Return() | ast.Assign() | ast.AugAssign() | ast.Compare() | ast.keyword()
-            | ast.BinOp(op=ast.Add() | ast.Sub()),
-        ):  # fmt: skip
-            rare = 1.0
-        case _:
-            return
-    if not isinstance(getattr(node, "ctx", ast.Load()), ast.Load):
+    elif site.role not in _SCALED or (
+        isinstance(parent, ast.BinOp) and not isinstance(parent.op, ast.Add | ast.Sub)
+    ):
         return
-    if facts_at(program, node).type_of(node) not in (None, "int", "float"):
+    if site.facts.type_of(node) not in (None, "int", "float"):
         return
+    rare = 2.5 if isinstance(node, ast.BinOp) else 3.5
     seen = {part.value for part in walk(node, ast.Constant)}
     ratios = set(_ratios(site))
     for place, factor in enumerate(_FACTORS):
         for sign, ratio in (("/", 1 / factor), ("*", float(factor))):
             is_ratio = any(math.isclose(ratio, one, rel_tol=1e-6) for one in ratios)
-            if factor in seen or (isinstance(node, ast.Call) and not is_ratio):
-                continue
-            unlikely = 0.5 if is_ratio else 2.5 + rare + 0.3 * place
-            ways = {f"{{a}} {sign} {factor}": unlikely}
-            yield from rewrites(site, "scale", node, ways, a=node)
+            if factor not in seen and (is_ratio or not isinstance(node, ast.Call)):
+                unlikely = 0.5 if is_ratio else rare + 0.3 * place
+                yield from filled(site, {f"{{a}} {sign} {factor}": unlikely}, a=node)
 
 
-def rounded_up(site: EditSite) -> Iterator[Edit]:
-    """A division that leaves the last, smaller part out: `(a + b - 1) // b` for `a // b`."""
-    node = site.node
-    match node:
-        case ast.BinOp(left=left, op=ast.FloorDiv(), right=right):
-            rare = 1.0 if isinstance(right, ast.Name | ast.Attribute) else 2.0
-        case ast.Call(func=ast.Name(id="int"), args=[ast.BinOp(op=ast.Div()) as inner]):
-            left, right, rare = inner.left, inner.right, 1.5
-        case _:
-            return
-    ways = {"({a} + {b} - 1) // {b}": rare}
-    yield from rewrites(site, "round_up", node, ways, a=left, b=right)
+def _is_named(site: EditSite, holes: Holes) -> float:
+    return 0.0 if isinstance(holes["b"], ast.Name | ast.Attribute) else 1.0
 
 
-def wrapped_around(site: EditSite) -> Iterator[Edit]:
+@edits("term_add")
+def wrapped_around(site: EditSite, node: ast.BinOp) -> Ways:
     """A difference or sum that wraps around: `(day - start) % 7`."""
-    program, node = site.program, site.node
-    if not isinstance(node, ast.BinOp) or not isinstance(node.op, ast.Add | ast.Sub):
+    program = site.program
+    if not isinstance(node.op, ast.Add | ast.Sub):
         return
-    parent = program.parents.get(node)
+    parent = site.parent
     if isinstance(parent, ast.BinOp) and isinstance(parent.op, ast.Add | ast.Sub | ast.Mod):
         return
-    if facts_at(program, node).type_of(node) not in (None, "int"):
+    if site.facts.type_of(node) not in (None, "int"):
         return
     numbers = Counter(
         one.value
@@ -186,7 +166,7 @@ def wrapped_around(site: EditSite) -> Iterator[Edit]:
     sizes = [f"len({name})" for name in _indexed_sequences(site)]
     for n, size in enumerate([*(str(one) for one, _ in numbers.most_common(3)), *sizes[:2]]):
         ways = {f"{{a}} % {size}": 2.0 + 0.4 * n}
-        yield from rewrites(site, "term_add", node, ways, a=node)
+        yield from filled(site, ways, a=node)
 
 
 def _indexed_sequences(site: EditSite) -> list[str]:
@@ -197,32 +177,28 @@ def _indexed_sequences(site: EditSite) -> list[str]:
     ]
 
 
-def whole_divisor(site: EditSite) -> Iterator[Edit]:
+@edits("term_add")
+def whole_divisor(site: EditSite, node: ast.Attribute | ast.Name) -> Ways:
     """A part of what is divided by, left out: `count // (self.buy + self.free)`."""
-    program, node = site.program, site.node
-    parent, function = program.parents.get(node), program.function_of(node)
-    if not isinstance(parent, ast.BinOp) or node is not parent.right or function is None:
-        return
-    if not isinstance(parent.op, ast.Div | ast.FloorDiv | ast.Mod):
-        return
-    match node:
-        case ast.Attribute(value=owner):
-            start = program.source(owner)
-            others = [
-                program.source(one)
-                for one in walk(function, ast.Attribute)
-                if program.source(one.value) == start
-                and not isinstance(program.parents.get(one), ast.Call)
-            ]
-        case ast.Name():
-            others = _number_names(site, facts_at(program, node))
+    match site.parent:
+        case ast.BinOp(op=ast.Div() | ast.FloorDiv() | ast.Mod(), right=right) if right is node:
+            function, own = site.function, site.source(node)
         case _:
             return
-    others = [one for one in dict.fromkeys(others) if one != program.source(node)]
-    for n, other in enumerate(others[:_MOST_TERMS]):
-        for m, sign in enumerate(("+", "-")):
-            ways = {f"{{a}} {sign} {{b}}": 1.5 + (n + m) / 2}
-            yield from rewrites(site, "term_add", node, ways, a=node, b=other)
+    if function is None:
+        return
+    if isinstance(node, ast.Name):
+        others = _number_names(site, site.facts)
+    else:
+        others = [
+            site.source(one)
+            for one in walk(function, ast.Attribute)
+            if site.source(one.value) == site.source(node.value)
+            and not isinstance(site.program.parents.get(one), ast.Call)
+        ]
+    for n, other in enumerate([one for one in dict.fromkeys(others) if one != own][:_MOST_TERMS]):
+        ways = {"{a} + {b}": 1.5 + n / 2, "{a} - {b}": 2.0 + n / 2}
+        yield from filled(site, ways, a=node, b=other)
 
 
 def _ratios(site: EditSite) -> Iterator[float]:
@@ -235,4 +211,10 @@ def _ratios(site: EditSite) -> Iterator[float]:
             yield wanted / had
 
 
-TERMS = (dropped_term, added_term, regrouped, scaled, rounded_up, wrapped_around, whole_divisor)
+TERMS = (
+    *(dropped_term, dropped_condition, added_term, regrouped, scaled),
+    # A division that leaves the last, smaller part out.
+    Rule("round_up", "{a} // {b}", {"({a} + {b} - 1) // {b}": 1.0}, _is_named),
+    Rule("round_up", "int({a} / {b})", {"({a} + {b} - 1) // {b}": 1.5}),
+    *(wrapped_around, whole_divisor),
+)

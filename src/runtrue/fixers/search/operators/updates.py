@@ -19,7 +19,7 @@ from runtrue.fixers.search.operators.layout import (
     without,
 )
 from runtrue.fixers.search.operators.nodes import walk
-from runtrue.fixers.search.operators.seam import EditSite
+from runtrue.fixers.search.operators.seam import EditSite, Ways, edits
 from runtrue.fixers.search.program import Function, Program
 
 _MOST_UPDATES = 4
@@ -57,12 +57,13 @@ def remember(site: EditSite) -> Iterator[Edit]:
                 yield line_after(program, "update", place, "behind it", text, unlikely=rare + n / 4)
 
 
-def reset_in_other_branch(site: EditSite) -> Iterator[Edit]:
+@edits("update")
+def reset_in_other_branch(site: EditSite, node: ast.If) -> Ways:
     """Reset in one branch what the other counts: `column = 1` where a line ends."""
-    node, program = site.node, site.program
-    if not isinstance(node, ast.If) or not node.orelse or is_elif(program, node.orelse[0]):
+    program = site.program
+    if not node.orelse or is_elif(program, node.orelse[0]):
         return  # the branches of an `elif` are looked at by themselves
-    function = program.function_of(node)
+    function = site.function
     if function is None:
         return
     for counting, other in ((node.orelse, node.body), (node.body, node.orelse)):

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
 
-from runtrue.fixers.search.edit import Edit
-from runtrue.fixers.search.operators.facts import facts_at
 from runtrue.fixers.search.operators.nodes import walk
-from runtrue.fixers.search.operators.precedence import NAMED, Code, at_least, code, rewrite, sign_of
-from runtrue.fixers.search.operators.rules import fill, rewrites
-from runtrue.fixers.search.operators.seam import EditSite
+from runtrue.fixers.search.operators.precedence import NAMED, Code, at_least, sign_of
+from runtrue.fixers.search.operators.rules import fill, filled
+from runtrue.fixers.search.operators.seam import EditSite, Ways, edits
 
 _UNARY_CALLS = (
     *("len", "abs", "int", "float", "str", "list", "set", "tuple", "sorted", "sum", "max", "min"),
@@ -53,25 +50,20 @@ _BEHIND = _table(
 )
 
 
-def unwrapped(site: EditSite) -> Iterator[Edit]:
+@edits("unwrap")
+def unwrapped(site: EditSite, node: ast.Call) -> Ways:
     """A call given up for what it is called with, or for what it is a method of."""
-    program, node = site.program, site.node
-    if not isinstance(node, ast.Call):
-        return
-    if isinstance(program.parents.get(node), ast.Expr | ast.Await):
+    if isinstance(site.parent, ast.Expr | ast.Await):
         return
     plain = [one for one in node.args if not isinstance(one, ast.Starred)]
+    known = isinstance(node.func, ast.Name) and node.func.id in _UNARY_CALLS and len(plain) == 1
     for place, one in enumerate(plain[:3]):
-        known = isinstance(node.func, ast.Name) and node.func.id in _UNARY_CALLS
-        unlikely = (1.0 if known and len(plain) == 1 else 1.5) + 0.3 * place
-        if isinstance(one, ast.GeneratorExp):
-            continue
-        yield rewrite(program, "unwrap", node, code(program, one), unlikely=unlikely)
+        if not isinstance(one, ast.GeneratorExp):
+            yield site.code(one), (1.0 if known else 1.5) + 0.3 * place
     if isinstance(node.func, ast.Attribute) and not isinstance(node.func.value, ast.Constant):
         base = node.func.value
         if not (isinstance(base, ast.Name) and _is_namespace(site, base)):
-            rare = 1.5 if not node.args else 2.5
-            yield rewrite(program, "unwrap", node, code(program, base), unlikely=rare)
+            yield site.code(base), 2.5 if node.args else 1.5
 
 
 def _is_namespace(site: EditSite, base: ast.Name) -> bool:
@@ -84,163 +76,141 @@ def _is_namespace(site: EditSite, base: ast.Name) -> bool:
     )
 
 
-def wrapped(site: EditSite) -> Iterator[Edit]:
+@edits("wrap", read=True)
+def wrapped(site: EditSite, node: ast.expr) -> Ways:
     """A call around an expression, or a method, an index or a slice behind it."""
-    program, node = site.program, site.node
-    if not isinstance(node, ast.expr) or not _may_wrap(site):
+    if not _may_wrap(site, node):
         return
-    facts = facts_at(program, node)
-    kind = facts.type_of(node)
-    if kind in ("function", "NoneType") or kind not in _AROUND:
+    kind = site.facts.type_of(node)
+    if kind not in _AROUND:
         kind = None
-    parent = program.parents.get(node)
-    rare = 0.0 if isinstance(node, ast.Name | ast.Attribute | ast.Subscript | ast.Call) else 0.5
     if kind is None and isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Slice):
         kind = "list"
-    if isinstance(node, ast.ListComp):
-        rare = 0.5
-    for name, unlikely in _AROUND[kind].items():
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == name:
-            continue
-        outer = parent.func if isinstance(parent, ast.Call) else None
-        if isinstance(outer, ast.Name) and (
-            outer.id == name or (outer.id == "range" and name != "len")
-        ):
-            continue
-        yield from rewrites(site, "wrap", node, {f"{name}({{a}})": unlikely}, rare, a=node)
-    if isinstance(node, ast.BinOp | ast.Compare | ast.BoolOp) and kind is None:
-        return
-    behind = {f"{{a}}{text}": unlikely for text, unlikely in _BEHIND.get(kind, {}).items()}
-    yield from rewrites(site, "wrap", node, behind, rare, a=node)
+    rare = 0.0 if isinstance(node, ast.Name | ast.Attribute | ast.Subscript | ast.Call) else 0.5
+    inner, outer = _function_name(node), _function_name(site.parent)
+    ways = {
+        f"{name}({{a}})": unlikely
+        for name, unlikely in _AROUND[kind].items()
+        if name not in (inner, outer) and (outer != "range" or name == "len")
+    }
+    if not isinstance(node, ast.BinOp | ast.Compare | ast.BoolOp) or kind is not None:
+        ways |= {f"{{a}}{text}": unlikely for text, unlikely in _BEHIND.get(kind, {}).items()}
+    yield from filled(site, ways, rare, a=node)
 
 
-def _may_wrap(site: EditSite) -> bool:
-    """True if a value is passed on: returned, assigned, compared, given to a call."""
-    program, node = site.program, site.node
-    if not isinstance(
-        node,
-        ast.Name
-        | ast.Attribute
-        | ast.Subscript
-        | ast.Call
-        | ast.BinOp
-        | ast.ListComp
-        | ast.List
-        | ast.SetComp,
-    ) or not isinstance(getattr(node, "ctx", ast.Load()), ast.Load):
+def _function_name(node: ast.AST | None) -> str | None:
+    return node.func.id if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) else None
+
+
+#: Where a value is passed on: returned, assigned, compared, given to a call.
+_PASSED_ON = frozenset(
+    {
+        *("returned", "assigned", "compared", "added", "starred", "iterated", "argument"),
+        *("keyword", "test", "branch", "operand", "shown", "index", "given", "element"),
+    }
+)
+_WRAPPED = (
+    *(ast.Name, ast.Attribute, ast.Subscript, ast.Call, ast.BinOp, ast.ListComp, ast.List),
+    ast.SetComp,
+)
+
+
+def _may_wrap(site: EditSite, node: ast.expr) -> bool:
+    """True if a value that something may be done with is passed on."""
+    if not isinstance(node, _WRAPPED) or site.role not in _PASSED_ON:
         return False
-    if isinstance(node, ast.List) and len(node.elts) < 2:
-        return False
-    if isinstance(node, ast.BinOp) and isinstance(
-        program.parents.get(node), ast.Subscript | ast.Slice
-    ):
-        return False
-    if isinstance(node, ast.Name) and node.id in ("self", "cls"):
-        return False
-    parent = program.parents.get(node)
-    match parent:
-        case ast.Return() | ast.Assign() | ast.Compare() | ast.AugAssign() | ast.Starred():
-            return True
-        case ast.For() | ast.AsyncFor() | ast.comprehension():
-            return node is parent.iter
-        case ast.Call():
-            return node in parent.args and len(parent.args) <= 4
-        case ast.keyword() | ast.IfExp() | ast.BinOp() | ast.FormattedValue():
-            return True
-        case ast.Subscript():
-            return node is parent.slice and not isinstance(node, ast.BinOp)
-        case ast.Attribute():  # `x.count()` where `str(x).count()` is meant: seldom
+    match node:
+        case ast.List(elts=[] | [_]) | ast.Name(id="self" | "cls"):
             return False
-        case ast.ListComp() | ast.SetComp() | ast.GeneratorExp():
-            return node is parent.elt
-        case ast.Tuple() | ast.List():
-            return isinstance(parent.ctx, ast.Load) and len(parent.elts) <= 3
-        case _:
+        case ast.BinOp() if site.role in ("index", "owner", "bound"):
             return False
+    match site.parent:
+        case ast.If() | ast.While():
+            return False
+        case ast.Call(args=args) if len(args) > 4:
+            return False
+        case ast.Tuple(elts=elts, ctx=ctx) | ast.List(elts=elts, ctx=ctx):
+            return isinstance(ctx, ast.Load) and len(elts) <= 3
+    return True
 
 
-def clamped(site: EditSite) -> Iterator[Edit]:
+@edits("clamp")
+def clamped(
+    site: EditSite, node: ast.AugAssign | ast.BinOp | ast.Name | ast.Call | ast.Subscript
+) -> Ways:
     """`max(0, …)` and the like around a number that is returned, assigned or given to a call."""
-    program, node = site.program, site.node
-    if isinstance(node, ast.AugAssign) and isinstance(node.op, ast.Sub):
-        left = program.source(node.target)
-        less = fill("{a} - {b}", a=code(program, node.target), b=code(program, node.value))
-        yield program.replace("clamp", node, f"{left} = max(0, {less.text})", unlikely=1.5)
-    if not isinstance(node, ast.BinOp | ast.Name | ast.Call | ast.Subscript):
+    parent, function = site.parent, site.function
+    match node, parent:
+        case ast.AugAssign(target=target, op=ast.Sub(), value=value), _:
+            less = fill("{a} - {b}", a=site.code(target), b=site.code(value))
+            yield f"{site.source(target)} = max(0, {less.text})", 1.5
+            return
+        case ast.AugAssign(), _:
+            return
+        case _, ast.Call(func=ast.Name(id=name)) if name != "range":
+            return
+        case _, ast.Call(func=func) if node is func:
+            return
+        case _, ast.Assign(targets=targets) if node in targets:
+            return
+        case _, ast.Return() | ast.Assign() | ast.Slice() | ast.Call():
+            pass
+        case _:
+            return
+    if site.facts.type_of(node) not in (None, "int", "float"):
         return
-    parent = program.parents.get(node)
-    if not isinstance(parent, ast.Return | ast.Assign | ast.Call | ast.Slice):
-        return
-    if isinstance(parent, ast.Call) and (
-        node is parent.func or (isinstance(parent.func, ast.Name) and parent.func.id != "range")
-    ):
-        return
-    if isinstance(parent, ast.Assign) and node in parent.targets:
-        return
-    facts = facts_at(program, node)
-    if facts.type_of(node) not in (None, "int", "float"):
-        return
-    sure = 0 if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Sub) else 1.5
-    yield from rewrites(site, "clamp", node, {"max(0, {a})": 1.5}, sure, a=node)
-    function = program.function_of(node)
+    is_difference = isinstance(node, ast.BinOp) and isinstance(node.op, ast.Sub)
+    yield from filled(site, {"max(0, {a})": 1.5 if is_difference else 3.0}, a=node)
     if isinstance(parent, ast.Return) and function is not None:
         # A limit is given to a function, as a rule.
         given = [arg.arg for arg in function.args.args if arg.arg not in ("self", "cls")]
         for limit in given if len(given) > 1 else ():
             if not _mentions(node, limit, site):
-                ways = {"min({a}, {b})": 3.0, "max({a}, {b})": 3.0}
-                yield from rewrites(site, "clamp", node, ways, a=node, b=limit)
-    if isinstance(parent, ast.Assign) and len(parent.targets) == 1:
-        target = parent.targets[0]
-        if isinstance(target, ast.Name | ast.Subscript | ast.Attribute) and not _mentions(
-            node, program.source(target), site
-        ):
-            ways = {"max({b}, {a})": 2.0, "min({b}, {a})": 2.0}
-            yield from rewrites(site, "clamp", node, ways, a=node, b=program.source(target))
+                yield from filled(
+                    site, {"min({a}, {b})": 3.0, "max({a}, {b})": 3.0}, a=node, b=limit
+                )
+    match parent:
+        case ast.Assign(targets=[ast.Name() | ast.Subscript() | ast.Attribute() as aim]):
+            text = site.source(aim)
+            if not _mentions(node, text, site):
+                ways = {"max({b}, {a})": 2.0, "min({b}, {a})": 2.0}
+                yield from filled(site, ways, a=node, b=text)
 
 
-def ignoring_case(site: EditSite) -> Iterator[Edit]:
+@edits("wrap")
+def ignoring_case(site: EditSite, node: ast.Compare) -> Ways:
     """Both sides of a comparison without what does not count: case, or white space."""
-    program, node = site.program, site.node
-    if not isinstance(node, ast.Compare) or len(node.ops) != 1:
-        return
-    sides = (node.left, node.comparators[0])
-    if not isinstance(node.ops[0], ast.Eq | ast.NotEq | ast.In | ast.NotIn):
-        return
-    facts = facts_at(program, node)
-    if any(
-        isinstance(one, ast.Constant) or facts.type_of(one) not in (None, "str") for one in sides
-    ):
-        return
-    function = program.function_of(node)
+    match node:
+        case ast.Compare(
+            left=left,
+            ops=[ast.Eq() | ast.NotEq() | ast.In() | ast.NotIn() as operator],
+            comparators=[right],
+        ):
+            facts, function = site.facts, site.function
+        case _:
+            return
+    for one in (left, right):
+        if isinstance(one, ast.Constant) or facts.type_of(one) not in (None, "str"):
+            return
     says = (ast.get_docstring(function) or "").lower() if function is not None else ""
     for n, (method, word) in enumerate(((".lower()", "case"), (".strip()", "space"))):
-        way = f"{{a}}{method} {sign_of(node.ops[0])} {{b}}{method}"
-        ways = {way: 0.3 if word in says else 1.5 + n}
-        yield from rewrites(site, "wrap", node, ways, a=sides[0], b=sides[1])
+        way = f"{{a}}{method} {sign_of(operator)} {{b}}{method}"
+        yield from filled(site, {way: 0.3 if word in says else 1.5 + n}, a=left, b=right)
 
 
-def larger_of_two(site: EditSite) -> Iterator[Edit]:
+@edits("clamp", read=True)
+def larger_of_two(site: EditSite, node: ast.Attribute) -> Ways:
     """The larger, or smaller, of the same attribute of two things: `max(a.end, b.end)`."""
-    program, node = site.program, site.node
-    parent, function = program.parents.get(node), program.function_of(node)
-    if not isinstance(node, ast.Attribute) or not isinstance(node.ctx, ast.Load):
+    function = site.function
+    if function is None or site.role not in ("argument", "returned", "assigned", "keyword"):
         return
-    if function is None or not isinstance(parent, ast.Call | ast.Return | ast.Assign | ast.keyword):
-        return
-    if isinstance(parent, ast.Call) and node is parent.func:
-        return
-    owner = program.source(node.value)
-    visible = set(program.visible(node))
-    others = dict.fromkeys(
-        one.value.id
-        for one in walk(function, ast.Attribute)
-        if isinstance(one.value, ast.Name) and one.value.id in visible - {owner, "self", "cls"}
-    )
-    for n, other in enumerate(list(others)[:3]):
-        for m, name in enumerate(("max", "min")):
-            ways = {f"{name}({other}.{node.attr}, {{a}})": 1.0 + (n + m) / 2}
-            yield from rewrites(site, "clamp", node, ways, a=node)
+    others = set(site.program.visible(node)) - {site.source(node.value), "self", "cls"}
+    names = [
+        one.value.id for one in walk(function, ast.Attribute) if isinstance(one.value, ast.Name)
+    ]
+    for n, other in enumerate([one for one in dict.fromkeys(names) if one in others][:3]):
+        two = f"({other}.{node.attr}, {{a}})"
+        yield from filled(site, {f"max{two}": 1.0 + n / 2, f"min{two}": 1.5 + n / 2}, a=node)
 
 
 def _mentions(node: ast.AST, text: str, site: EditSite) -> bool:
@@ -249,35 +219,27 @@ def _mentions(node: ast.AST, text: str, site: EditSite) -> bool:
     )
 
 
-def listed(site: EditSite) -> Iterator[Edit]:
+@edits("wrap", read=True)
+def listed(site: EditSite, node: ast.expr) -> Ways:
     """A value in a list of its own, or out of it, where lists are put together."""
-    program, node = site.program, site.node
-    if not isinstance(node, ast.expr):
-        return
-    parent = program.parents.get(node)
-    facts = facts_at(program, node)
-    handed = isinstance(parent, ast.BinOp | ast.AugAssign | ast.Return) or (
-        isinstance(parent, ast.Call)
-        and isinstance(parent.func, ast.Attribute)
-        and parent.func.attr in ("append", "extend", "add", "appendleft", "update")
-        and node in parent.args
-    )
-    if not handed or not isinstance(getattr(node, "ctx", ast.Load()), ast.Load):
-        return
-    if isinstance(parent, ast.AugAssign) and node is parent.target:
-        return
-    if (
-        isinstance(node, ast.List)
-        and len(node.elts) == 1
-        and not isinstance(node.elts[0], ast.Starred)
-    ):
-        yield rewrite(program, "wrap", node, code(program, node.elts[0]), unlikely=1.5)
-    elif isinstance(node, ast.Name | ast.Subscript | ast.Call) and facts.type_of(node) not in (
-        "int",
-        "bool",
-    ):
-        inner = at_least(code(program, node), NAMED + 1)
-        yield rewrite(program, "wrap", node, Code(f"[{inner}]"), unlikely=3)
+    match site.parent:
+        case ast.BinOp() | ast.AugAssign() | ast.Return():
+            pass
+        case ast.Call(
+            func=ast.Attribute(attr="append" | "extend" | "add" | "appendleft" | "update")
+        ):
+            if site.role != "argument":
+                return
+        case _:
+            return
+    match node:
+        case ast.List(elts=[ast.Starred()]):
+            pass
+        case ast.List(elts=[one]):
+            yield site.code(one), 1.5
+        case ast.Name() | ast.Subscript() | ast.Call():
+            if site.facts.type_of(node) not in ("int", "bool"):
+                yield Code(f"[{at_least(site.code(node), NAMED + 1)}]"), 3
 
 
 WRAPS = (unwrapped, wrapped, clamped, listed, ignoring_case, larger_of_two)

@@ -130,6 +130,8 @@ class TrialRunner:
         """Note the outcome of a phase of a test."""
         if report.nodeid != self._test:
             return  # of a pytest that a test runs in here
+        if report.skipped and hasattr(report, "context"):
+            return  # a part of a test: the others count
         if report.failed:
             self._outcome = "failed"
         elif self._outcome == "failed":

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from runtrue.fixers.search.messages import opened_bracket
 from runtrue.fixers.search.syntax.damage import Damage, Patch
 from runtrue.fixers.search.syntax.tokens import CLOSING, HEADERS, OPENING, Lexeme
 
@@ -106,6 +107,7 @@ def unopened(damage: Damage) -> Iterator[Patch]:
     """A closing bracket without a mate: dropped, answered, or changed into the right one."""
     line = damage.line
     row = damage.on(line)
+    unclosed = opened_bracket(damage.message)
     for index, token in enumerate(row):
         if token.text not in CLOSING:
             continue
@@ -114,7 +116,7 @@ def unopened(damage: Damage) -> Iterator[Patch]:
         yield damage.swap(f"superfluous {token.text}", token.start, token.end, "", 0.8 + far)
         for mate in CLOSING:
             if mate != token.text:
-                right = f"opening parenthesis '{CLOSING[mate]}'" in damage.message
+                right = unclosed == CLOSING[mate]
                 cost = (0.6 if right else 1.3) + far
                 yield damage.swap("other bracket", token.start, token.end, mate, cost)
         opener = CLOSING[token.text]
@@ -129,16 +131,14 @@ def unopened(damage: Damage) -> Iterator[Patch]:
                 break
         if row[:index]:
             yield damage.put(f"missing {opener}", row[0].start, opener, 1.4 + far)
-    match = re.search(r"opening parenthesis '(.)'(?: on line (\d+))?", damage.message)
-    if match:
-        opener_text = match.group(1)
-        yield damage.put(f"missing {OPENING[opener_text]}", damage.at, OPENING[opener_text], 0.8)
+    if unclosed:
+        yield damage.put(f"missing {OPENING[unclosed]}", damage.at, OPENING[unclosed], 0.8)
         wanted = CLOSING.get(damage.text[damage.at : damage.at + 1])
         for token in reversed(damage.tokens[: damage.near]):
-            if token.text == opener_text:
+            if token.text == unclosed:
                 if wanted:
                     yield damage.swap("other bracket", token.start, token.end, wanted, 1.0)
-                yield damage.swap(f"superfluous {opener_text}", token.start, token.end, "", 1.1)
+                yield damage.swap(f"superfluous {unclosed}", token.start, token.end, "", 1.1)
                 break
 
 

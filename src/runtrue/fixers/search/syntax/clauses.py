@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 
 from runtrue.fixers.search.edit import Splice
+from runtrue.fixers.search.messages import Sign
 from runtrue.fixers.search.syntax.damage import Damage, Patch
 from runtrue.fixers.search.syntax.shift import moves, run, shifted
 
@@ -114,9 +115,9 @@ def _try(damage: Damage) -> Iterator[Patch]:
 def outside(damage: Damage) -> Iterator[Patch]:
     """Move what belongs in a function or a loop into the one above it."""
     line, width = damage.line, damage.width(damage.line)
-    looping = "loop" in damage.message
+    looping = damage.says(Sign.LOOP)
     pattern = r"\s*(for|while|async for)\b" if looping else r"\s*(async\s+def|def)\b"
-    if "async" in damage.message:
+    if damage.says(Sign.ASYNC_OUTSIDE):
         head = damage.before(line + 1)
         while head is not None and not re.match(r"\s*def\b", damage.lines[head - 1]):
             head = damage.before(head)

@@ -12,11 +12,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from runtrue.fixers.search.edit import Splice, parsed
+from runtrue.fixers.search.messages import Sign
 from runtrue.fixers.search.program import BUILTINS
 from runtrue.fixers.search.syntax.tokens import CLOSING, HEADERS, OPENING, Lexeme, tokens
-
-_UNFINISHED = re.compile(r"unterminated|EOL while|EOF while scanning")
-_BRACKETS = re.compile(r"was never closed|unmatched|does not match opening|unexpected EOF")
 
 
 def parses(text: str) -> SyntaxError | None:
@@ -74,6 +72,10 @@ class Damage:
         if error.end_lineno and error.end_offset and error.end_lineno <= len(self.lines):
             self.until = max(self.at, self.start(error.end_lineno) + error.end_offset - 1)
 
+    def says(self, sign: Sign) -> bool:
+        """True if Python's message says something."""
+        return sign.is_in(self.message)
+
     # -- how far Python came --------------------------------------------------------------------
 
     @cached_property
@@ -81,9 +83,9 @@ class Damage:
         """Stage that the check reached: 0 strings, 1 brackets, 2 grammar, 3 scopes."""
         if self._has_tree:
             return 3
-        if _UNFINISHED.search(self.message):
+        if self.says(Sign.UNFINISHED):
             return 0
-        return 1 if _BRACKETS.search(self.message) else 2
+        return 1 if self.says(Sign.BRACKETS) else 2
 
     @property
     def left(self) -> int:

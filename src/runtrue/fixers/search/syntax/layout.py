@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 
 from runtrue.fixers.search.edit import Splice
+from runtrue.fixers.search.messages import Sign, line_named
 from runtrue.fixers.search.syntax import clauses
 from runtrue.fixers.search.syntax.damage import Damage, Patch
 from runtrue.fixers.search.syntax.shift import moves, run, shifted
@@ -13,18 +14,17 @@ from runtrue.fixers.search.syntax.shift import moves, run, shifted
 
 def indentation(damage: Damage) -> Iterator[Patch]:
     """Lines moved to the left or to the right, as far as what Python says calls for."""
-    message = damage.message
-    if message.startswith("expected an indented block"):
+    if damage.says(Sign.BLOCK_EXPECTED):
         yield from _body(damage)
-    elif message.startswith("unexpected indent"):
+    elif damage.says(Sign.INDENTED):
         yield from _too_far(damage)
-    elif message.startswith("unindent does not match"):
+    elif damage.says(Sign.UNINDENTED):
         yield from _between(damage)
-    elif "expected 'except' or 'finally'" in message:
+    elif damage.says(Sign.HANDLER_EXPECTED):
         yield from clauses.untried(damage)
-    elif "inconsistent use of tabs" in message:
+    elif damage.says(Sign.TABS):
         yield from _tabs(damage)
-    elif "outside" in message or "not in" in message:
+    elif damage.says(Sign.OUTSIDE):
         yield from clauses.outside(damage)
     elif (
         found := re.match(r"\w+", damage.content(damage.line))
@@ -34,8 +34,7 @@ def indentation(damage: Damage) -> Iterator[Patch]:
 
 
 def _body(damage: Damage) -> Iterator[Patch]:
-    found = re.search(r"on line (\d+)", damage.message)
-    header = int(found.group(1)) if found else damage.before(damage.line) or damage.line
+    header = line_named(damage.message) or damage.before(damage.line) or damage.line
     line = damage.line if damage.line > header else damage.after(header)
     step = len(damage.unit)
     wanted = damage.width(header) + step
@@ -186,7 +185,7 @@ def _between(damage: Damage) -> Iterator[Patch]:
 
 
 def _tabs(damage: Damage, *, everywhere: bool = True) -> Iterator[Patch]:
-    if "\t" not in damage.text or not (everywhere or "indent" in damage.message):
+    if "\t" not in damage.text or not (everywhere or damage.says(Sign.INDENT)):
         return
     for size in (8, 4, 2):
         splices = []

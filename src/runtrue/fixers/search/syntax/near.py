@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from runtrue.fixers.search.edit import Splice
+from runtrue.fixers.search.messages import Sign
 from runtrue.fixers.search.syntax.damage import Damage, Patch
 from runtrue.fixers.search.syntax.tokens import CLOSING, HEADERS, OPENING, Lexeme
 
@@ -32,7 +33,7 @@ def colons(damage: Damage) -> Iterator[Patch]:
             if code[-1].text in (";", ".", ",", "=", "-", "{", ")", "]"):
                 last = code[-1]
                 yield damage.swap("colon", last.start, last.end, ":", cost + far + 0.5)
-        if head and "expected ':'" in damage.message:
+        if head and damage.says(Sign.COLON_EXPECTED):
             # A body may follow on the same line.
             for token in code[1:]:
                 if keyword.iskeyword(token.text) or token.start == damage.at:
@@ -84,7 +85,7 @@ def equals(damage: Damage) -> Iterator[Patch]:
         apart = left.kind == right.kind == "op" and left.end < right.start
         if apart and left.text + right.text in _JOINED:
             yield damage.swap("space", left.end, right.start, "", 0.6)
-    if "invalid decimal literal" in damage.message:
+    if damage.says(Sign.DECIMAL):
         for found in re.finditer(r"\b(\d+)([A-Za-z_]\w*)", damage.lines[damage.line - 1]):
             at = damage.start(damage.line) + found.start()
             yield damage.swap("digit", at, at + len(found.group(1)), "", 0.7)
@@ -140,7 +141,7 @@ def _between(damage: Damage, one: Lexeme, other: Lexeme, far: float) -> Iterator
         begins = other.text in ("None", "True", "False", "not", "lambda")
     if ends and begins:
         far = min(far, 0.2)  # that something is missing here is plain
-        bracketed = "comma" in damage.message or _bracketed(damage, one)
+        bracketed = damage.says(Sign.COMMA) or _bracketed(damage, one)
         yield damage.put("comma", one.end, ",", (0.7 if bracketed else 1.3) + far)
         glued = damage.text[one.end : other.start]
         order = (*_INFIX, "=", ":", ".") if glued else (".", "=", ":", *_INFIX)

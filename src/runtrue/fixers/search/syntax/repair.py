@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from runtrue.fixers.search.edit import Splice, splice
+from runtrue.fixers.search.messages import Sign
 from runtrue.fixers.search.syntax import (
     brackets,
     foreign,
@@ -233,7 +234,7 @@ def _comes_further(before: Damage, after: Damage, step: Patch) -> bool:
     if after.phase < before.phase:
         return below
     return below or (
-        before.phase == 1 and "expected ':'" in after.message and after.line >= before.line
+        before.phase == 1 and after.says(Sign.COLON_EXPECTED) and after.line >= before.line
     )
 
 

@@ -8,6 +8,7 @@ from bisect import bisect_right
 from collections.abc import Iterator
 
 from runtrue.fixers.search.edit import Splice
+from runtrue.fixers.search.messages import Sign
 from runtrue.fixers.search.syntax.damage import Damage, Patch
 from runtrue.fixers.search.syntax.tokens import OPENING, tokens
 
@@ -20,7 +21,7 @@ def quotes(damage: Damage) -> Iterator[Patch]:
     line = damage.line
     if damage.phase != 0 and not re.search(r"[\"'`]", damage.lines[line - 1]):
         return
-    if "triple" in damage.message:
+    if damage.says(Sign.TRIPLE_QUOTED):
         yield from _triples(damage)
         return
     if damage.phase == 0 and re.search(r"\"\"\"|'''", damage.text):
@@ -177,6 +178,5 @@ def backslashes(damage: Damage) -> Iterator[Patch]:
     """A backslash that continues nothing."""
     for found in re.finditer(r"\\", damage.lines[damage.line - 1]):
         at = damage.start(damage.line) + found.start()
-        yield damage.swap(
-            "backslash", at, at + 1, "", 0.9 if "continuation" in damage.message else 1.8
-        )
+        cost = 0.9 if damage.says(Sign.CONTINUATION) else 1.8
+        yield damage.swap("backslash", at, at + 1, "", cost)

@@ -1,0 +1,85 @@
+"""Parallels: code beside the wrong one that does the same for something else."""
+
+from __future__ import annotations
+
+from tests.fixers.search.proposed import written
+from tests.fixers.search.trying import failed, offers, proposed
+
+
+def test_an_expression_is_written_as_that_of_a_like_statement() -> None:
+    source = """\
+def start(dt, step, field):
+    if field == 1:
+        return ((dt.day - 1) % step) + 1
+    return {}
+"""
+    made = written(source.format("dt.month % step"))
+    assert source.format("(dt.month - 1) % step + 1") in made
+
+
+def test_a_value_goes_to_the_variable_that_the_other_branches_assign() -> None:
+    source = """\
+    def read(kind):
+        if kind is None:
+            kind = str
+        else:
+            use = kind
+        return use
+    """
+    failure = failed(
+        "UnboundLocalError", "cannot access local variable 'use' where it is not associated", 6
+    )
+    edit = offers("target", source, source.replace("kind = str", "use = str"), failure)
+    assert edit.unlikely < 1
+
+
+def test_a_branch_is_added_for_another_constant_that_the_file_knows() -> None:
+    source = """\
+    def sort(items, mode):
+        for item in items:
+            if mode == KEEP:
+                yield item
+            else:
+                raise ValueError(item)
+
+    def is_drop(mode):
+        return mode == DROP
+
+    KEEP, DROP = 1, 2
+    """
+    wanted = source.replace(
+        "            else:",
+        "            elif mode == DROP:\n                continue\n            else:",
+    )
+    offers("case", source, wanted)
+
+
+def test_a_flag_of_the_function_switches_a_condition_off() -> None:
+    source = "def f(items, strict=False):\n    if {}len(items) == 1:\n        return items[0]\n"
+    assert source.format("not strict and ") in written(source.format(""))
+
+
+def test_a_call_that_is_a_statement_is_not_replaced_by_another() -> None:
+    source = """\
+    class Cache:
+        def put(self):
+            self.free()
+            return self.size()
+    """
+    assert source.replace("self.free()", "self.size()") not in proposed(source)
+
+
+def test_a_call_of_the_class_replaces_one_of_something_that_is_not_there() -> None:
+    source = """\
+class Timer:
+    def begin(self):
+        self.start = {}
+
+    def end(self):
+        return clock() - self.start
+
+
+def clock():
+    return 1
+"""
+    assert source.format("clock()") in written(source.format("time.time()"))
