@@ -78,9 +78,9 @@ class CommandProver:
     ) -> ProofResult:
         """Run the command on a candidate."""
         check = replace(self._check, timeout=self._seconds * patience, fail_fast=not whole)
-        if only is not None and (selected := check.select(only)) is not None:
-            check = selected
         copy, workplace = await self._idle.get()
+        if only is not None and (selected := check.select(only, workplace)) is not None:
+            check = selected
         began = time.monotonic()
         try:
             with copy.with_texts(texts):
