@@ -145,7 +145,7 @@ def _patch(context: CodeContext, candidate: str, is_accepted: bool) -> _Patch:
     task = context.request.task
     # What the user named as the file to write is agreed to by that.
     agreed = (sandbox.rooted(task.path),) if task else ()
-    return _Patch(context.redact(diff), str(sandbox.top), sandbox.self_runners(candidate, agreed))
+    return _Patch(context.redact(diff), str(sandbox.top), sandbox.self_running(candidate, agreed))
 
 
 def may_be_applied(state: CodeState, wanted: Apply) -> bool:

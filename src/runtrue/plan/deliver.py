@@ -138,7 +138,7 @@ def _settle(context: PlanContext, inputs: SettleInputs) -> Settled:
         patch=patch,
         outside=readable(violation.outside),
         more=violation.excess,
-        self_running=sandbox.self_runners(candidate, inputs.bounds.paths or ()),
+        self_running=sandbox.self_running(candidate, inputs.bounds.paths or ()),
     )
 
 

@@ -243,7 +243,8 @@ EXAMPLES: dict[str, tuple[str, str] | tuple[str, str, Failure]] = {
         "def f(name):\n    x = shown(name)\n    return shown(name)",
     ),
     "parallel": (
-        "def f(d, n, month):\n    if month:\n        return (d.month - 1) % n\n    return d.day % n",
+        "def f(d, n, month):\n    if month:\n        return (d.month - 1) % n\n"
+        "    return d.day % n",
         "def f(d, n, month):\n    if month:\n        return (d.month - 1) % n\n"
         "    return (d.day - 1) % n",
     ),

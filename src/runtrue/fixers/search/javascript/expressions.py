@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import math
 import re
 from collections import Counter
 from collections.abc import Iterator
@@ -535,7 +534,7 @@ def _likeness(one: str, other: str) -> float:
     if not one or not other:
         return 0.0
     ratio = difflib.SequenceMatcher(None, one.lower(), other.lower()).ratio()
-    return ratio * math.sqrt(ratio)
+    return float(ratio**1.5)
 
 
 def _is_regex(text: str) -> bool:
