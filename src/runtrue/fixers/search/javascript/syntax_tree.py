@@ -71,6 +71,7 @@ class JavascriptProgram:
         self._tree = parse(file, text)
         self.root = self._tree.root_node
         self._data = text.encode("utf-8", "replace")
+        self._bodies: dict[tuple[int, int], tuple[int, int] | None] = {}
         self._starts = None if len(self._data) == len(text) else _character_offsets(text)
 
     def at(self, byte: int) -> int:
@@ -123,13 +124,19 @@ class JavascriptProgram:
         """Return the lines of the innermost function that holds all of an edit; None for none."""
         first = min(one.start for one in edit.splices)
         last = max(one.end for one in edit.splices)
-        best: tuple[int, int] | None = None
-        for one in self.functions:
-            start, end = self.span(one)
-            # An edit of the parameters, or at the very start, may still be of this function alone.
-            if start < first and last < end:
-                best = one.start_point.row + 1, one.end_point.row + 1
-        return best
+        if (first, last) not in self._bodies:
+            # An edit at the very start of a function may still be of what is around it.
+            inside = (lines for start, end, lines in self._spans if start < first and last < end)
+            *_, self._bodies[first, last] = (None, *inside)
+        return self._bodies[first, last]
+
+    @cached_property
+    def _spans(self) -> tuple[tuple[int, int, tuple[int, int]], ...]:
+        """Where each function begins and ends, and its first and last line."""
+        return tuple(
+            (*self.span(one), (one.start_point.row + 1, one.end_point.row + 1))
+            for one in self.functions
+        )
 
 
 def is_statement(node: Node) -> bool:
