@@ -18,6 +18,7 @@ from runtrue.process import MARK
 from runtrue.sandbox.git import mark_of
 from tests.cli.conftest import WITH_BUG, Done, Machine, MakeProject, content, write
 from tests.test_process import processes_with
+from tests.trusting import trust_all
 
 #: Two checks, of which each fix of the agent mends one: three attempts, two fixes, then applied.
 TWO_STEPS = {
@@ -77,10 +78,12 @@ def test_a_run_killed_at_any_moment_and_resumed_ends_as_an_undisturbed_one(
 def _kill_and_resume(
     machine: Machine, project: Path, home: str, after: float, *, group: bool
 ) -> Done:
+    environment = {**machine.env, "RUNTRUE_HOME": home}
+    trust_all([project], environment)
     command = subprocess.Popen(
         machine.argv("fix", "--apply", "--json"),
         cwd=project,
-        env={**machine.env, "RUNTRUE_HOME": home},
+        env=environment,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
         start_new_session=True,
@@ -123,6 +126,7 @@ def start_and_wait_until_the_agent_runs(
     """Start a run whose agent opens a pipe and stays there; come back when it has."""
     fifo = tmp_path / "agent-is-running"
     os.mkfifo(fifo)
+    trust_all([project], machine.env)
     command = subprocess.Popen(
         machine.argv("fix", "--json", "--check", "pytest"),
         cwd=project,

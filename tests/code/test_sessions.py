@@ -6,7 +6,7 @@ from pathlib import Path
 
 from runtrue.code.request import plan_fix
 from runtrue.code.sessions import session_ref
-from runtrue.config import load_config
+from runtrue.config import find_config, load_config
 from runtrue.loop import History
 from runtrue.sandbox import secret_variables
 
@@ -25,7 +25,7 @@ def test_what_is_let_through_set_or_secret_by_name_is_hidden_and_what_all_see_is
     tmp_path: Path,
 ) -> None:
     (tmp_path / "runtrue.toml").write_text(CONFIG)
-    request = plan_fix(tmp_path, load_config(tmp_path))
+    request = plan_fix(tmp_path, find_config(tmp_path).written)
     environment = {
         "LET_THROUGH": "swordfish",
         "FOR_THE_AGENT": "mackerel",

@@ -1,5 +1,6 @@
 """What stands on the pages: links lead somewhere, code runs, configuration is accepted."""
 
+import json
 import re
 import subprocess
 import sys
@@ -7,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from runtrue.config import allowed_addresses, load_config
+from runtrue.config import allowed_addresses, find_config
 from runtrue.home import Home
 from runtrue.plan.plan_file import load_plan_file
 from runtrue.workflow import Registry, load_workflow, validate_workflow
@@ -80,7 +81,7 @@ def test_configuration_is_accepted(
         return
     shared = "[tool.runtrue" in block.text
     (tmp_path / ("pyproject.toml" if shared else "runtrue.toml")).write_text(block.text)
-    assert load_config(tmp_path) != load_config(tmp_path / "nowhere"), "nothing was read"
+    assert find_config(tmp_path).written != find_config(tmp_path / "nowhere").written
 
 
 @pytest.mark.parametrize(
@@ -109,8 +110,13 @@ def test_workflows_are_valid(block: Block, tmp_path: Path) -> None:
     assert validate_workflow(load_workflow(file), registry=registry) == ()
 
 
+@pytest.mark.parametrize("block", all_blocks("json"), ids=str)
+def test_documents_are_valid(block: Block) -> None:
+    assert json.loads(block.text)
+
+
 def test_code_blocks_are_of_kinds_that_are_tested() -> None:
-    known = {"python", "toml", "yaml", "console", "sh", "text", "markdown"}
+    known = {"python", "toml", "yaml", "json", "console", "sh", "text", "markdown"}
     languages = {
         match for page in pages() for match in re.findall(r"^```+(\w*)$", page.read_text(), re.M)
     }

@@ -127,7 +127,7 @@ def public_directory() -> Iterator[Path]:
 def test_a_directory_that_cannot_be_written(public_directory: Path) -> None:
     public_directory.chmod(0o555)
     path = public_directory / "journal.db"
-    _assert_one_sentence(_as_nobody(path), path, "unable to open database file")
+    _assert_one_sentence(_as_nobody(path), path, "Permission denied")
     assert not path.exists()
 
 

@@ -153,7 +153,7 @@ class TestValidations:
             ),
             Validation(name="b", command="b", mode=Mode.INFORMATIONAL),
         )
-        assert request.autofix == {"a": "mend"}
+        assert request.autofix == {"a": "cd sub && mend"}
         assert "x" in request.judges
 
     def test_and_else_those_that_are_found(self, project: Path) -> None:

@@ -19,6 +19,7 @@ from runtrue.cli import options
 from runtrue.cli.console import confirm, echo
 from runtrue.cli.show import counted, is_terminal, print_json, print_part
 from runtrue.errors import HostError, UsageError
+from runtrue.foreign_text import visible_name
 from runtrue.home import Home
 from runtrue.memory import (
     Counts,
@@ -325,7 +326,7 @@ def _title(kind: str, shown: int, there_are: int) -> str:
 
 
 def _print_table(title: str, rows: Iterator[_Row] | Sequence[_Row]) -> None:
-    cells = [tuple(" ".join(cell.split()) for cell in row) for row in rows]
+    cells = [tuple(visible_name(" ".join(cell.split())) for cell in row) for row in rows]
     if not cells:
         return
     if title:

@@ -34,7 +34,8 @@ def finding_line(finding: Finding, *, with_source: bool = True) -> str:
 
 def is_terminal() -> bool:
     """Return whether there is a person at the terminal who can be asked."""
-    return sys.stdin.isatty() and sys.stderr.isatty()
+    # Either is None if it was closed when the program began.
+    return all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stderr))
 
 
 def print_json(document: Any) -> None:
