@@ -99,7 +99,11 @@ class FileAccess:
 
     def resolve(self, path: Path) -> Path:
         """Return where a path really leads. Raises RefusedFile unless it may be reached."""
-        real = _real(path)
+        try:
+            real = _real(path)
+        except OSError as error:
+            # Something else is there than a moment ago.
+            raise RefusedFile(path, f"cannot be followed: {error.strerror}") from error
         if ".git" in real.parts:
             raise RefusedFile(path, "belongs to git, which workflows may not reach", remedy=False)
         if any(real.is_relative_to(own) for own in self.private):
