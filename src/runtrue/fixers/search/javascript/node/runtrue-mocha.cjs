@@ -1,4 +1,4 @@
-// mocha: each candidate gets a new Mocha, with the project's modules loaded anew.
+// mocha: each candidate gets a new Mocha, with the project's modules loaded again.
 'use strict';
 
 const fs = require('node:fs');
