@@ -40,6 +40,7 @@ LEVELS: list[tuple[str, ...]] = [
     ("fixers",),
     ("workflow", "run_context"),
     ("planner", "code", "plan"),
+    ("mcp_server",),
     ("cli",),
     ("__main__",),
 ]

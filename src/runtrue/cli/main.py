@@ -52,7 +52,10 @@ COMMANDS = {
     ),
     "delete": ("runtrue.cli.workflows:delete", "Delete a saved workflow."),
     "node": ("runtrue.cli.node:node", "List, show and try the types of nodes."),
-    "mcp": ("runtrue.cli.mcp:mcp", "Add, list and look into MCP servers."),
+    "mcp": (
+        "runtrue.cli.mcp:mcp",
+        "Add, list and look into MCP servers, and serve runtrue as one.",
+    ),
     "trust": (
         "runtrue.cli.trust:trust",
         "Say yes to what a project brings along: servers, weaker isolation, agents, hosts.",

@@ -1,4 +1,4 @@
-"""`runtrue mcp`: the MCP servers whose tools workflows can use."""
+"""`runtrue mcp`: the MCP servers whose tools workflows can use, and runtrue as one itself."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _server = click.argument("server", metavar="SERVER", shell_complete=_complete_se
 
 @click.group()
 def mcp() -> None:
-    """Add, list and look into MCP servers.
+    """Add, list and look into MCP servers, and serve runtrue as one.
 
     Servers are read from mcp.json in runtrue's home and from the nearest .mcp.json, both in the
     usual form: {"mcpServers": {"time": {"command": "mcp-server-time"}}}. Those of a .mcp.json are
@@ -170,6 +170,65 @@ def tools(server: str, as_json: bool) -> int:
     for tool in found.values():
         about = tool.description.strip().partition("\n")[0]
         echo(f"{f'mcp-{server}-{tool.name}':<{width}}  {about}".rstrip())
+    return 0
+
+
+@mcp.command()
+@click.option(
+    "--root",
+    "roots",
+    multiple=True,
+    type=click.Path(exists=True, file_okay=False, resolve_path=True, path_type=Path),
+    help="A directory that projects may be in. Can be repeated. [default: the current one]",
+)
+@click.option("--workflows", is_flag=True, help="Publish each saved workflow as a tool of its own.")
+@click.option("--http", is_flag=True, help="Serve streamable HTTP on loopback instead of stdio.")
+@click.option("--host", default="127.0.0.1", show_default=True, help="With --http: the address.")
+@click.option(
+    "--port",
+    type=click.IntRange(1, 65535),
+    default=8321,
+    show_default=True,
+    help="With --http: the port.",
+)
+def serve(roots: tuple[Path, ...], workflows: bool, http: bool, host: str, port: int) -> int:
+    """Serve runtrue's commands as MCP tools for agents and editors.
+
+    The tools are gate, fix, do, run_workflow, plan, runs_show, answer and memory_search. They work
+    in the directories named by --root. What needs a person is asked through the client.
+
+    With --http, every request needs the token in RUNTRUE_MCP_TOKEN; without that variable, one is
+    made up and printed once.
+
+    \b
+    Examples:
+      claude mcp add runtrue -- runtrue mcp serve
+      runtrue mcp serve --root ~/work --workflows
+      runtrue mcp serve --http --port 8321
+    """
+    import asyncio
+    import os
+    import secrets
+
+    from runtrue.cli.hooks.arranged import own_program
+    from runtrue.cli.schema import report_schemas
+    from runtrue.mcp_server import Service, serve_http, serve_stdio
+
+    service = Service(
+        program=tuple(own_program()),
+        roots=roots or (Path.cwd().resolve(),),
+        schemas=report_schemas(),
+        workflows=workflows,
+    )
+    if not http:
+        asyncio.run(serve_stdio(service))
+        return 0
+    token = os.environ.get("RUNTRUE_MCP_TOKEN")
+    if not token:
+        token = secrets.token_urlsafe(32)
+        echo(f"token (shown once): {token}", err=True)
+    echo(f"serving MCP on http://{host}:{port}/mcp; stop with Ctrl-C", err=True)
+    asyncio.run(serve_http(service, host=host, port=port, token=token))
     return 0
 
 

@@ -64,7 +64,7 @@ if TYPE_CHECKING:
     )
     from runtrue.workflow.secrets import redact_by_name, sample_text
     from runtrue.workflow.step import as_data
-    from runtrue.workflow.store import WorkflowStore, load_workflow, propose_name
+    from runtrue.workflow.store import Saved, WorkflowStore, load_workflow, propose_name
     from runtrue.workflow.templates import TemplateSyntaxError, Unresolved, compile_template
     from runtrue.workflow.trial import effects_of_candidate, try_workflow
     from runtrue.workflow.validate import validate_workflow
@@ -97,7 +97,7 @@ __all__ = lazy_exports(
         ),
         "secrets": "redact_by_name sample_text",
         "step": "as_data",
-        "store": "WorkflowStore load_workflow propose_name",
+        "store": "Saved WorkflowStore load_workflow propose_name",
         "templates": "TemplateSyntaxError Unresolved compile_template",
         "trial": "effects_of_candidate try_workflow",
         "validate": "validate_workflow",

@@ -1,0 +1,94 @@
+"""What a waiting run asks, in words for a person, and the answers that it takes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from runtrue.code import CodeReport
+from runtrue.foreign_text import visible
+from runtrue.loop import Why
+from runtrue.plan import PlanReport
+from runtrue.planner import TaskReport
+
+#: More of a diff than this is not read in a dialogue; the whole of it is a resource.
+_MOST_OF_A_DIFF = 6_000
+
+_REPORTS: dict[str, type[CodeReport | TaskReport | PlanReport]] = {
+    "do": TaskReport,
+    "plan": PlanReport,
+    **dict.fromkeys(("fix", "code", "gate"), CodeReport),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class PersonQuestion:
+    """A question of a run. Without `answers`, any text is one."""
+
+    run_id: str
+    message: str
+    answers: tuple[str, ...] = ()
+
+    @property
+    def form(self) -> dict[str, Any]:
+        """Return the JSON Schema of the form that a person fills in."""
+        answer: dict[str, Any] = {"type": "string", "title": "Answer"}
+        if self.answers:
+            answer["enum"] = list(self.answers)
+        return {"type": "object", "properties": {"answer": answer}, "required": ["answer"]}
+
+
+def question_in(document: dict[str, Any]) -> PersonQuestion | None:
+    """Return what the run of a report asks, or None if it does not wait for a person."""
+    kind = _REPORTS.get(document.get("kind", ""))
+    if kind is None or document.get("status") != "waiting":
+        return None
+    report = msgspec.convert(document, kind)
+    lines = list(_lines(report))
+    return PersonQuestion(report.run_id, visible("\n".join(lines)), _answers(report))
+
+
+def _lines(report: CodeReport | TaskReport | PlanReport) -> Iterator[str]:
+    if isinstance(report, TaskReport):
+        yield f"{report.task}: the plan would also do what the task does not say:"
+        for effect in report.effects:
+            if not effect.agreed:
+                yield f"- {effect.text}"
+        yield "Go ahead?"
+        return
+    if report.diff:
+        yield _shortened(report.diff)
+    if report.confidence is not None:
+        yield f"Confidence {report.confidence:.2f}: {report.confidence_reason or 'no reason given'}"
+    if isinstance(report, PlanReport):
+        yield f"The plan waits ({report.why or report.state}). `yes` approves; anything else says"
+        yield "what to do differently."
+        return
+    for other in report.alternatives:
+        example = other.example
+        yield f"{other.number}: {other.says}; {example.call} gives {example.gives}, not "
+        yield f"{example.instead}"
+    for file in report.self_running:
+        yield f"{file.file} runs by itself once it is applied: {file.why}."
+    if _answers(report):
+        yield "Is this fix right, and should it be applied?"
+    else:
+        yield f"The run could not go on ({report.why}). What should it do differently?"
+
+
+def _answers(report: CodeReport | TaskReport | PlanReport) -> tuple[str, ...]:
+    """Return the answers of a choice; none where guidance in words is asked for."""
+    if isinstance(report, TaskReport):
+        return ("yes", "no")
+    if isinstance(report, CodeReport) and (report.why == Why.UNSURE or report.self_running):
+        return ("yes", "no", *(str(other.number) for other in report.alternatives))
+    return ()
+
+
+def _shortened(diff: str) -> str:
+    if len(diff) <= _MOST_OF_A_DIFF:
+        return diff
+    return f"{diff[:_MOST_OF_A_DIFF]}\n… ({len(diff) - _MOST_OF_A_DIFF} characters more)"
