@@ -450,3 +450,11 @@ def test_metadata_is_made_once_however_many_fixes_there_are(
     assert output["result"] == {"username": "torvalds", "biography": "I wrote a kernel, once."}
     assert output["workflow_metadata"] == shared["workflow_metadata"]
     assert api.count("GET /users/torvalds") == 1, "the answer is replayed, not asked for again"
+
+
+@pytest.mark.parametrize("ir", [None, "nodes", [], [{"id": "a"}]])
+def test_what_is_no_object_fails_and_does_not_raise(context: PlannerContext, ir: object) -> None:
+    validated = validate(context, {}, generated_workflow=ir)
+    assert validated.action == "failed_runtime"
+    assert validated.categories == ["compile"]
+    assert not validated.errors[0]["fixable"]

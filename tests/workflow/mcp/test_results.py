@@ -8,7 +8,7 @@ import pytest
 
 from runtrue.loop import Fault
 from runtrue.workflow.mcp import ToolError, ToolInfo
-from runtrue.workflow.mcp.results import ToolAnswer, ToolRefusal, result_of
+from runtrue.workflow.mcp.results import ToolAnswer, ToolRefusal, result_of, status_in
 
 OPEN = ToolInfo(server="s", name="t", input_schema={"type": "object"})
 COUNT: dict[str, Any] = {
@@ -180,3 +180,23 @@ def test_a_broken_schema_says_nothing(schema: dict[str, Any]) -> None:
     with pytest.raises(ToolError) as raised:
         result_of(tool, {"a": 1}, FLAGGED)
     assert raised.value.category == "tool_error"
+
+
+@pytest.mark.parametrize(
+    ("data", "fault"),
+    [
+        ({"status": 401}, Fault.CREDENTIALS),
+        ({"statusCode": 403}, Fault.CREDENTIALS),
+        ({"status": 404}, Fault.CANDIDATE),
+        ({"status": "401"}, Fault.CANDIDATE),
+        ("401 unauthorized", Fault.CANDIDATE),
+        (None, Fault.CANDIDATE),
+    ],
+)
+def test_an_error_that_names_an_authentication_status_is_of_credentials(
+    data: Any, fault: Fault
+) -> None:
+    refusal = ToolRefusal(code=-32000, text="no", status=status_in(data))
+    with pytest.raises(ToolError) as caught:
+        result_of(OPEN, {}, refusal)
+    assert caught.value.fault is fault

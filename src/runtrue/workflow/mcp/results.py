@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from runtrue.documents import Pointer
-from runtrue.loop import Fault
+from runtrue.loop import Fault, fault_of_status
 from runtrue.workflow.mcp.tools import Category, ToolError, ToolInfo, ToolResult
 from runtrue.workflow.paths import opened
 
@@ -38,6 +38,18 @@ class ToolRefusal:
 
     code: int
     text: str
+    #: The HTTP status that the error's data names: of what the tool itself asked.
+    status: int | None = None
+
+
+def status_in(data: object) -> int | None:
+    """Return the HTTP status that the data of a JSON-RPC error names, if there is one."""
+    named = data if isinstance(data, Mapping) else {}
+    for key in ("status", "status_code", "statusCode", "http_status", "httpStatus"):
+        value = named.get(key)
+        if type(value) is int and 400 <= value < 600:
+            return value
+    return None
 
 
 def result_of(
@@ -82,8 +94,7 @@ def _failure(
     return ToolError(
         _sentence(tool, category, answer, wrong_input or wrong_output, unknown),
         category=category,
-        # Also when it is an error of the protocol: it answers this very call.
-        fault=Fault.CANDIDATE,
+        fault=_fault(answer),
         server=tool.server,
         tool=tool.name,
         attempted=unknown or missing or misfits,
@@ -93,6 +104,15 @@ def _failure(
         code=code,
         result=_convert(tool, answer).result if isinstance(answer, ToolAnswer) else None,
     )
+
+
+def _fault(answer: ToolAnswer | ToolRefusal) -> Fault:
+    """Return the fault: credentials by the status in the error, else the call's own."""
+    status = answer.status if isinstance(answer, ToolRefusal) else None
+    if status is not None and fault_of_status(status) is Fault.CREDENTIALS:
+        return Fault.CREDENTIALS
+    # Also when it is an error of the protocol: it answers this very call.
+    return Fault.CANDIDATE
 
 
 def _sentence(

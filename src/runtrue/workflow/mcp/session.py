@@ -27,7 +27,7 @@ from pydantic import TypeAdapter, ValidationError
 from runtrue import __version__
 from runtrue.loop import Fault, fault_of_status
 from runtrue.workflow.mcp.http import HttpConnection, HttpFailure
-from runtrue.workflow.mcp.results import ToolAnswer, ToolRefusal, result_of, shorten
+from runtrue.workflow.mcp.results import ToolAnswer, ToolRefusal, result_of, shorten, status_in
 from runtrue.workflow.mcp.servers import Server, StdioServer
 from runtrue.workflow.mcp.stdio import StdioConnection
 from runtrue.workflow.mcp.tools import (
@@ -152,7 +152,7 @@ class ServerSession:
             is_over = self._over.is_set() or self._connection.broken > broken
             if failure is not None or (is_over and error.code == CONNECTION_CLOSED):
                 raise await self._death(tool) from error
-            return ToolRefusal(code=error.code, text=error.message)
+            return ToolRefusal(code=error.code, text=error.message, status=status_in(error.data))
         if isinstance(reply, InputRequiredResult):
             what = f"asks for more input to tool {tool.name!r}, which a workflow cannot give"
             raise self._error_of("protocol", what, tool)
