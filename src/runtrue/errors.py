@@ -122,7 +122,8 @@ class NodeFailed(RuntrueError):
     `category` is a short word for what happened and `fault` says who failed (`runtrue.loop.Fault`),
     both decided from structure. `attempted` and `available` are what was looked for and what there
     was instead, `sample` a piece of it, bounded and without secrets. `outputs` holds what the node
-    had produced until then. `transient` means that trying again may help by itself.
+    had produced until then. `transient` means that trying again may help by itself, `unchanged`
+    that nothing has happened outside: it was refused, or never sent.
     """
 
     def __init__(
@@ -138,6 +139,7 @@ class NodeFailed(RuntrueError):
         data: Mapping[str, Any] | None = None,
         outputs: Mapping[str, Any] | None = None,
         transient: bool = False,
+        unchanged: bool = False,
     ) -> None:
         super().__init__(message)
         self.message = message
@@ -150,6 +152,7 @@ class NodeFailed(RuntrueError):
         self.data = dict(data or {})
         self.outputs = dict(outputs or {})
         self.transient = transient
+        self.unchanged = unchanged
 
     def __str__(self) -> str:
         return f"node {self.node_id!r}: {self.message}" if self.node_id else self.message

@@ -55,6 +55,8 @@ class Machine:
             "HOME": str(self.home),
             # The servers of tests are on this machine.
             "RUNTRUE_ALLOW_LOOPBACK": "1",
+            # What is held in the middle of a side effect does not finish by itself.
+            "RUNTRUE_GRACE_SECONDS": "0.1",
             # What agents and checks of tests leave for the tests to look at is in here.
             "RUNTRUE_ISOLATION_WRITE": str(root),
             **({} if search else {"RUNTRUE_SEARCH_SECONDS": "0"}),

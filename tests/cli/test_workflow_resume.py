@@ -126,7 +126,7 @@ def test_killed_in_the_middle_node_it_goes_on_there(
     assert "· double (python)" in shown.out
     assert "continue: runtrue runs resume" in shown.err
     report = machine.runtrue("runs", "show", "--json").json
-    assert (report["status"], report["driven"]) == ("running", False)
+    assert (report["status"], report["driven"]) == ("interrupted", False)
     assert statuses(report) == ["passed", "not_run", "not_run"]
 
     resumed = machine.runtrue("runs", "resume", "--json")
@@ -143,7 +143,7 @@ def test_killed_in_the_middle_node_it_goes_on_there(
 
 
 @pytest.mark.usefixtures("three")
-@pytest.mark.parametrize("sign", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("sign", [signal.SIGINT, signal.SIGTERM])
 def test_interrupted_it_ends_what_it_started_and_says_how_to_go_on(
     sign: signal.Signals, machine: Machine, here: Path, server: ScriptedServer
 ) -> None:

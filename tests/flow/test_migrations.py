@@ -62,6 +62,17 @@ SCHEMA = {
             PRIMARY KEY (run_id, seq)
         ) STRICT, WITHOUT ROWID
     """,
+    "parts": """
+        CREATE TABLE parts (
+            run_id      TEXT NOT NULL REFERENCES runs (id),
+            seq         INTEGER NOT NULL,
+            name        TEXT NOT NULL,
+            input_hash  TEXT NOT NULL,
+            result      BLOB,
+            finished_at REAL,
+            PRIMARY KEY (run_id, seq, name)
+        ) STRICT, WITHOUT ROWID
+    """,
 }
 
 

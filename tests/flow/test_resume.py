@@ -274,7 +274,7 @@ class MakesAfter(Work):
 
 def test_a_result_recorded_as_another_type_is_refused(journal: Journal) -> None:
     run_id = _broken_off(journal, _then_stop(MakesBefore(str, "same")), {})
-    with pytest.raises(FlowChanged, match=r"'same', was recorded with a result of another type"):
+    with pytest.raises(FlowChanged, match=r"'same' was recorded with a result of another type"):
         _resume(journal, run_id, MakesAfter(str, "same"))
 
 

@@ -6,16 +6,20 @@ colours are added afterwards. Nothing else in this package prints: `tests/cli/te
 
 from __future__ import annotations
 
+import errno
 import io
+import os
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TextIO
 
 import click
 
 from runtrue.foreign_text import visible, visible_json
+
+_STDERR = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +36,42 @@ class Styled:
         return text if is_plain else click.style(text, fg=self.fg, bold=self.bold or None)
 
 
+def open_closed_streams() -> None:
+    """Open what the program was started without, as by `2>&-`, on the null device.
+
+    Otherwise the next file would get its number, and what is meant for a person would go there.
+    """
+    while (number := os.open(os.devnull, os.O_RDWR)) <= _STDERR:
+        pass
+    os.close(number)
+    if sys.stdout is None:
+        sys.stdout = open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115  # for good
+    if sys.stderr is None:
+        sys.stderr = open(2, "w", encoding="utf-8", closefd=False)  # noqa: SIM115  # for good
+
+
+@contextmanager
+def _outliving_reader(*, err: bool = False) -> Iterator[None]:
+    """Go on where nobody reads any more: a closed pipe, a terminal that is gone.
+
+    What cannot be written to stderr for other reasons is dropped, too; a result is not.
+    """
+    try:
+        yield
+    except OSError as error:
+        if not err and error.errno not in (errno.EPIPE, errno.EIO):
+            raise
+        give_up(sys.stderr if err else sys.stdout)
+
+
+def give_up(stream: TextIO) -> None:
+    """Let whatever is still to be written there, at the latest when Python ends, go nowhere."""
+    with suppress(OSError, ValueError):
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, stream.fileno())
+        os.close(nowhere)
+
+
 def echo(
     *parts: str | Styled,
     err: bool = False,
@@ -41,22 +81,27 @@ def echo(
 ) -> None:
     """Print a text, in one style or made of parts with their own, on stdout or stderr."""
     styled = (part if isinstance(part, Styled) else Styled(part, fg, bold) for part in parts)
-    click.echo("".join(map(str, styled)), err=err, nl=nl)
+    with _outliving_reader(err=err):
+        click.echo("".join(map(str, styled)), err=err, nl=nl)
 
 
 def echo_json(text: str) -> None:
     """Print a JSON document on stdout; what cannot be seen in it becomes an escape of JSON."""
-    click.echo(visible_json(text))
+    with _outliving_reader():
+        click.echo(visible_json(text))
 
 
 def write_result(text: str) -> None:
     """Print a text that is itself the result: as it is into a pipe or a file."""
-    click.echo(visible(text) if sys.stdout.isatty() else text, nl=not text.endswith("\n"))
+    with _outliving_reader():
+        click.echo(visible(text) if sys.stdout.isatty() else text, nl=not text.endswith("\n"))
 
 
 def write_bytes(data: bytes) -> None:
     """Write bytes to a pipe or a file, where a program reads them."""
-    sys.stdout.buffer.write(data)
+    with _outliving_reader():
+        sys.stdout.buffer.write(data)
+        sys.stdout.buffer.flush()
 
 
 def show_usage_error(error: click.ClickException) -> None:
@@ -113,17 +158,20 @@ class LiveLines:
 
     def line(self, text: str, style: str = "") -> None:
         """Print a line about something that has happened."""
-        self._progress.console.print(
-            visible(text), style=style or None, markup=False, highlight=False
-        )
+        with _outliving_reader(err=True):
+            self._progress.console.print(
+                visible(text), style=style or None, markup=False, highlight=False
+            )
 
     def doing(self, text: str) -> None:
         """Set the text of the running task."""
-        self._progress.reset(self._task, description=visible(text, keep=""), total=None)
+        with _outliving_reader(err=True):
+            self._progress.reset(self._task, description=visible(text, keep=""), total=None)
 
     def still(self, text: str) -> None:
         """Update the text of the running task."""
-        self._progress.update(self._task, description=visible(text, keep=""))
+        with _outliving_reader(err=True):
+            self._progress.update(self._task, description=visible(text, keep=""))
 
 
 @contextmanager

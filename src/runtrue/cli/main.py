@@ -13,7 +13,13 @@ from typing import Any
 import click
 
 from runtrue import __version__
-from runtrue.cli.console import echo, echo_json, show_usage_error
+from runtrue.cli.console import (
+    echo,
+    echo_json,
+    give_up,
+    open_closed_streams,
+    show_usage_error,
+)
 from runtrue.errors import InvalidWorkflow, RuntrueError
 
 #: Every command: where it lives and what it does, so that `--help` need import none of them.
@@ -157,6 +163,7 @@ def main() -> None:
     """Run the command line. No traceback reaches the user."""
     # Of code that is only read, or of edits that are only tried; the user's Python says its own.
     warnings.simplefilter("ignore", SyntaxWarning)
+    open_closed_streams()
     try:
         sys.exit(cli.main(standalone_mode=False, prog_name="runtrue") or 0)
     except click.exceptions.Abort:
@@ -177,10 +184,10 @@ def main() -> None:
         sys.exit(INTERRUPTED)
     except BrokenPipeError:
         # The reader of our output went away, as `head` does; there is nobody left to tell.
-        _give_up_stdout()
+        give_up(sys.stdout)
         sys.exit(1)
     except OSError as error:
-        _give_up_stdout()
+        give_up(sys.stdout)
         place = f"{error.filename}: " if error.filename else ""
         echo(f"runtrue: operating system error: {place}{error.strerror}", err=True)
         sys.exit(1)
@@ -192,11 +199,6 @@ def main() -> None:
             "RUNTRUE_DEBUG=1 shows where"
         )
         sys.exit(1)
-
-
-def _give_up_stdout() -> None:
-    """Whatever is still to be written there, at the latest when Python ends, goes nowhere."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _say(message: str, findings: Sequence[dict[str, Any]] = ()) -> None:

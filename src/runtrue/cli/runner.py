@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import shlex
 import signal
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
 from types import FrameType
@@ -26,7 +27,15 @@ from runtrue.errors import (
     SandboxError,
     SideEffectInterrupted,
 )
-from runtrue.flow import Journal, LocalDispatcher, RunRow, RunState
+from runtrue.flow import (
+    EffectAwaited,
+    Event,
+    Journal,
+    LocalDispatcher,
+    RunRow,
+    RunState,
+    interrupted,
+)
 from runtrue.home import Home
 from runtrue.sandbox import IsolationRecord, RefusedFiles
 from runtrue.workflow import Isolated
@@ -37,7 +46,7 @@ if TYPE_CHECKING:
 #: The exit code of a run that failed, or was cancelled.
 _FAILED = 1
 #: Signals to stop.
-_STOPS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+_STOPS = (signal.SIGINT, signal.SIGTERM)
 
 
 def run_and_show(
@@ -89,6 +98,8 @@ def _run_and_show(
             break
         except (HostError, FlowError, SideEffectInterrupted) as error:
             # The run broke off, and all it has come to is kept: it must not be lost here either.
+            if isinstance(error, SideEffectInterrupted):
+                error.args = (f"{error}{ways_to_settle(run, journal.begun(run_id))}",)
             if not as_json and not isinstance(error, SandboxError):
                 raise
             report = report_of_run(journal, home, journal.find(run_id))
@@ -125,8 +136,21 @@ def go_on(
     """
     kind = kind_of(run)
     with closing(kind.narrator(display or Display())) as narrator:
+        shown = display or Display()
+
+        def say_awaited(event: Event) -> None:
+            if isinstance(event, EffectAwaited):
+                node, seconds = event.origin, event.seconds
+                shown.line(
+                    f"  stopping: {node} gets up to {seconds:g} s to finish; "
+                    "a second signal stops it now",
+                    "yellow",
+                )
+
         dispatcher = LocalDispatcher(
-            journal, lambda run: kind.prepare(run, home, secrets or {}, force=force), [narrator]
+            journal,
+            lambda run: kind.prepare(run, home, secrets or {}, force=force),
+            [narrator, say_awaited],
         )
         try:
             return asyncio.run(_until_stopped(dispatcher, run.id, force=force))
@@ -145,10 +169,11 @@ async def _until_stopped(dispatcher: LocalDispatcher, run_id: str, *, force: boo
 @contextmanager
 def _stopped_by(handler: Callable[[int, FrameType | None], object]) -> Iterator[None]:
     """Handle the signals to stop, except those that the process was started to ignore."""
-    before = {stop: signal.getsignal(stop) for stop in _STOPS}
+    before = {stop: signal.getsignal(stop) for stop in (*_STOPS, signal.SIGHUP)}
     for stop, former in before.items():
         if former is not signal.SIG_IGN:
-            signal.signal(stop, handler)
+            # The terminal may go away: the run goes on without it.
+            signal.signal(stop, handler if stop in _STOPS else lambda *_: None)
     try:
         yield
     finally:
@@ -165,7 +190,7 @@ def _ignore_signals() -> None:
 
     By a handler that does nothing: SIG_IGN would be inherited by programs that are started.
     """
-    for stop in _STOPS:
+    for stop in (*_STOPS, signal.SIGHUP):
         signal.signal(stop, lambda *_: None)
 
 
@@ -178,11 +203,19 @@ def _print_whole(report: Report) -> None:
 def _show_interrupted(journal: Journal, home: Home, run: RunRow, *, as_json: bool) -> int:
     command = "plan execute" if run.kind == "plan" else "runs resume"
     how = f"interrupted; nothing is lost: continue with `runtrue {command} {run.id}`"
+    if begun := journal.begun(run.id):
+        how = f"interrupted: {interrupted(run.id, begun)}{ways_to_settle(run, begun)}"
     is_cancelled = run.state is RunState.CANCELLED
     echo(f"run {run.id} was cancelled" if is_cancelled else how, err=True)
     if as_json:
-        print_json(replace(report_of_run(journal, home, run), interrupted=True))
+        report = replace(report_of_run(journal, home, run), interrupted=True)
+        print_json(as_interrupted(report))
     return _FAILED if is_cancelled else INTERRUPTED
+
+
+def as_interrupted(report: Report) -> Report:
+    """Return the report of a run that nobody drives: it is interrupted, not running."""
+    return replace(report, status="interrupted") if report.status == "running" else report
 
 
 def _broken(report: Report, error: Exception, said: str) -> Report:
@@ -191,6 +224,14 @@ def _broken(report: Report, error: Exception, said: str) -> Report:
         findings = (*report.findings, *error.findings)
         report = replace(report, status="failed", findings=findings)
     return replace(report, error=said)
+
+
+def ways_to_settle(run: RunRow, begun: Sequence[str]) -> str:
+    """Return what else a person can do about side effects that were cut off."""
+    if run.kind != "workflow" or not begun:
+        return ""
+    first = shlex.quote(begun[0])
+    return f"; or go on with `--done {first}` if it happened, `--skip {first}` without it"
 
 
 def _said(error: Exception, patch: str | None) -> str:

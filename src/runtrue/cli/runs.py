@@ -16,7 +16,7 @@ import click
 from runtrue.cli import options
 from runtrue.cli.console import echo
 from runtrue.cli.kinds import is_yes_or_no, kind_of
-from runtrue.cli.runner import after_expiry, go_on, report_of_run, run_and_show
+from runtrue.cli.runner import after_expiry, as_interrupted, go_on, report_of_run, run_and_show
 from runtrue.cli.self_runners import WAITS, agrees_to
 from runtrue.cli.show import is_terminal, print_json, write_patch
 from runtrue.errors import UnknownRun, UsageError
@@ -93,7 +93,7 @@ def show(run_id: str | None, as_json: bool) -> int:
         report = replace(report_of_run(journal, home, run), driven=run.is_driven)
         question = journal.open_question(run.id)
     if as_json:
-        print_json(report)
+        print_json(report if run.is_driven else as_interrupted(report))
         return 0
     echo(f"run {run.id}: {run.kind} {run.title} ({_state(run)})")
     if isolation := report.isolation:
@@ -116,6 +116,23 @@ def show(run_id: str | None, as_json: bool) -> int:
     help="End the process that drives it; fire an interrupted side effect again.",
 )
 @click.option(
+    "--done",
+    multiple=True,
+    metavar="NODE",
+    help="The side effect that was cut off inside this node has happened. Can be repeated.",
+)
+@click.option(
+    "--result",
+    metavar="JSON",
+    help="With --done: the outputs of the node, as a JSON object.",
+)
+@click.option(
+    "--skip",
+    multiple=True,
+    metavar="NODE",
+    help="Go on without the node that was cut off, as if it had failed. Can be repeated.",
+)
+@click.option(
     "--input",
     "secrets",
     multiple=True,
@@ -124,9 +141,22 @@ def show(run_id: str | None, as_json: bool) -> int:
 )
 @options.as_json
 def resume(
-    run_id: str | None, answer: str | None, force: bool, secrets: tuple[str, ...], as_json: bool
+    run_id: str | None,
+    answer: str | None,
+    force: bool,
+    done: tuple[str, ...],
+    result: str | None,
+    skip: tuple[str, ...],
+    secrets: tuple[str, ...],
+    as_json: bool,
 ) -> int:
-    """Continue a run that was interrupted or waits for an answer."""
+    """Continue a run that was interrupted or waits for an answer.
+
+    A side effect that was cut off is not repeated by itself, unless it has an idempotency key: say
+    that it has happened (--done), go on without it (--skip), or fire it again (--force).
+    """
+    from runtrue.cli.settle import CutOffChoice
+
     home = Home.find(Path.cwd())
     with _journal(home) as journal:
         run = after_expiry(journal, home, _find(journal, run_id))
@@ -142,6 +172,7 @@ def resume(
             value = kind_of(run).answer(journal, home, run, answer, can_ask=can_ask)
             if value is not None:
                 journal.answer(run.id, value)
+        CutOffChoice(done, skip, result).record(journal, run)
         given = {f"inputs.{name}": value for name, value in map(_pair, secrets)}
         return run_and_show(journal, home, run.id, as_json=as_json, force=force, secrets=given)
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from runtrue._lazy import lazy_exports
 
 if TYPE_CHECKING:
+    from runtrue.flow.codec import unpacked
     from runtrue.flow.dispatch import LocalDispatcher, Outcome, Segment
     from runtrue.flow.events import (
         Emitter,
@@ -28,12 +29,14 @@ if TYPE_CHECKING:
     from runtrue.flow.journal import Journal
     from runtrue.flow.node import Ask, Node
     from runtrue.flow.owner import Owner
+    from runtrue.flow.parts import EffectAwaited, current_parts, interrupted
     from runtrue.flow.rows import Claim, Question, ResultRow, RunRow, RunState, StepRow
     from runtrue.flow.run import Parked, Run, replay
 
 __all__ = lazy_exports(
     __name__,
     {
+        "codec": "unpacked",
         "dispatch": "LocalDispatcher Outcome Segment",
         "events": (
             "Emitter Event Listener NodeFinished NodeReplayed NodeStarted RunParked "
@@ -43,6 +46,7 @@ __all__ = lazy_exports(
         "journal": "Journal",
         "node": "Ask Node",
         "owner": "Owner",
+        "parts": "EffectAwaited current_parts interrupted",
         "rows": "Claim Question ResultRow RunRow RunState StepRow",
         "run": "Parked Run replay",
     },

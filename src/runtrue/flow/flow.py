@@ -12,6 +12,7 @@ from typing import Any
 from runtrue.errors import FlowError, JournalError, NoSuccessor, RunError
 from runtrue.flow.events import ExecRetried, Listener, NodeFinished, NodeStarted
 from runtrue.flow.node import Ask, Node
+from runtrue.flow.parts import PartRecorder, current_parts
 from runtrue.flow.run import Run, decoder
 
 
@@ -43,9 +44,14 @@ class Flow:
     async def run(
         self, shared: dict[str, Any] | None = None, *, listeners: Iterable[Listener] = ()
     ) -> dict[str, Any]:
-        """Run once in memory, recording nothing, and return the shared store."""
+        """Run once and return the shared store, recording nothing.
+
+        Within a step that records its parts, each node is one of them.
+        """
         shared = {} if shared is None else shared
-        await Run(listeners=listeners).execute(lambda run: self.walk(run, shared))
+        parts = current_parts.get()
+        record = PartRecorder(parts) if parts is not None else None
+        await Run(record, listeners=listeners).execute(lambda run: self.walk(run, shared))
         return shared
 
     async def walk(self, run: Run, shared: dict[str, Any]) -> str:
@@ -63,8 +69,14 @@ class Flow:
                 result = await _execute(run, step, inputs)
             else:
                 execute = partial(_execute, run, step)
+                fires_once = node.side_effect and not (node.repeatable or node.has_parts)
                 result = await run.perform(
-                    node.name, inputs, execute, step.decode, side_effect=node.side_effect
+                    node.name,
+                    inputs,
+                    execute,
+                    step.decode,
+                    side_effect=fires_once,
+                    has_parts=node.has_parts,
                 )
             routed: Any = node.post(shared, inputs, result)
             action = (await routed if step.post_is_async else routed) or "default"

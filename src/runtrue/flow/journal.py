@@ -36,6 +36,7 @@ from runtrue.errors import (
 from runtrue.flow.events import Event, read_event
 from runtrue.flow.migrations import migrate
 from runtrue.flow.owner import Owner
+from runtrue.flow.part_table import STILL_MINE, PartTable
 from runtrue.flow.rows import (
     RUN_COLUMNS,
     Claim,
@@ -53,19 +54,18 @@ T = TypeVar("T", bound=Event)
 #: Seconds to wait for other processes that are writing.
 _PATIENCE = 30.0
 
-_STILL_MINE = "EXISTS (SELECT 1 FROM runs WHERE id = ? AND fence = ? AND state = 'running')"
 _ADD_STEP = (
     "INSERT INTO steps (run_id, seq, node, input_hash, result, finished_at) "
-    f"SELECT ?, ?, ?, ?, ?, ? WHERE {_STILL_MINE}"
+    f"SELECT ?, ?, ?, ?, ?, ? WHERE {STILL_MINE}"
 )
 _ADD_EVENT = (
     "INSERT INTO events (run_id, n, at, node, kind, data) SELECT ?, "
     "(SELECT coalesce(max(n), 0) + 1 FROM events WHERE run_id = ?), ?, ?, ?, ? "
-    f"WHERE {_STILL_MINE}"
+    f"WHERE {STILL_MINE}"
 )
 
 
-class Journal:
+class Journal(PartTable):
     """The journal file at `path`, made when it is not there."""
 
     def __init__(self, path: Path) -> None:
@@ -240,24 +240,42 @@ class Journal:
 
     def begin(self, claim: Claim, seq: int, node: str, input_hash: str) -> None:
         """Note that a side effect is about to fire, before it does."""
-        with self._explained("written"):
-            self._db.execute("PRAGMA synchronous = FULL")
-            try:
-                self._add_step(claim, seq, node, input_hash, None, None)
-            finally:
-                self._db.execute("PRAGMA synchronous = NORMAL")
+        with self._synced():
+            self._add_step(claim, seq, node, input_hash, None, None)
+
+    def withdraw(self, claim: Claim, seq: int) -> None:
+        """Take back that a side effect is about to fire: it was refused, and changed nothing."""
+        with self._transaction() as db:
+            db.execute(
+                "DELETE FROM steps WHERE run_id = ? AND seq = ? AND result IS NULL "
+                f"AND {STILL_MINE}",
+                (claim.run_id, seq, claim.run_id, claim.fence),
+            )
 
     def record(
-        self, claim: Claim, seq: int, node: str, input_hash: str, result: bytes, *, begun: bool
+        self,
+        claim: Claim,
+        seq: int,
+        node: str,
+        input_hash: str,
+        result: bytes,
+        *,
+        begun: bool,
+        has_parts: bool = False,
     ) -> None:
-        """Note a finished step; `begun` when `begin` was called for it."""
+        """Note a finished step, in place of its parts; `begun` when `begin` was called for it."""
+        if has_parts:
+            with self._transaction() as db:
+                self.record(claim, seq, node, input_hash, result, begun=begun)
+                db.execute("DELETE FROM parts WHERE run_id = ? AND seq = ?", (claim.run_id, seq))
+            return
         with self._explained("written"):
             if not begun:
                 self._add_step(claim, seq, node, input_hash, result, time.time())
                 return
             written = self._db.execute(
                 "UPDATE steps SET result = ?, finished_at = ? WHERE run_id = ? AND seq = ? "
-                f"AND {_STILL_MINE}",
+                f"AND {STILL_MINE}",
                 (result, time.time(), claim.run_id, seq, claim.run_id, claim.fence),
             ).rowcount
             if not written:
@@ -393,28 +411,27 @@ class Journal:
     # -- the file ---------------------------------------------------------------------------
 
     def _check(self, claim: Claim) -> None:
-        mine = self._db.execute(f"SELECT {_STILL_MINE}", (claim.run_id, claim.fence)).fetchone()
+        mine = self._db.execute(f"SELECT {STILL_MINE}", (claim.run_id, claim.fence)).fetchone()
         if not mine[0]:
             raise self._refusal(claim)
 
     @contextmanager
     def _transaction(self, *, synced: bool = False) -> Iterator[sqlite3.Connection]:
+        with (
+            self._synced() if synced else self._explained("written"),
+            database.transaction(self._db) as db,
+        ):
+            yield db
+
+    @contextmanager
+    def _synced(self) -> Iterator[None]:
+        """Commit what is written within to the disk itself."""
         with self._explained("written"):
-            if synced:
-                self._db.execute("PRAGMA synchronous = FULL")
+            self._db.execute("PRAGMA synchronous = FULL")
             try:
-                self._db.execute("BEGIN IMMEDIATE")
-                try:
-                    yield self._db
-                    self._db.execute("COMMIT")
-                except BaseException:
-                    # SQLite has already rolled back after some errors, a full disk among them.
-                    if self._db.in_transaction:
-                        self._db.execute("ROLLBACK")
-                    raise
+                yield
             finally:
-                if synced:
-                    self._db.execute("PRAGMA synchronous = NORMAL")
+                self._db.execute("PRAGMA synchronous = NORMAL")
 
     @contextmanager
     def _explained(self, verb: str) -> Iterator[None]:

@@ -55,6 +55,18 @@ MIGRATIONS = [
         PRIMARY KEY (run_id, seq)
     ) STRICT, WITHOUT ROWID;
     """,
+    # 2: the parts of a step that is not over: items of a batch, nodes of a workflow within it
+    """
+    CREATE TABLE parts (
+        run_id      TEXT NOT NULL REFERENCES runs (id),
+        seq         INTEGER NOT NULL,
+        name        TEXT NOT NULL,
+        input_hash  TEXT NOT NULL,
+        result      BLOB,
+        finished_at REAL,
+        PRIMARY KEY (run_id, seq, name)
+    ) STRICT, WITHOUT ROWID;
+    """,
 ]
 
 

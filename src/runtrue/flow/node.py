@@ -27,6 +27,10 @@ class Node:
     wait: float = 0.0
     #: `exec` changes something outside of the run: never fired a second time without consent.
     side_effect: bool = False
+    #: What `exec` does is recorded part by part, and none of it is fired twice.
+    has_parts: bool = False
+    #: A side effect that can be fired again without harm, since the other side knows it again.
+    repeatable: bool = False
     #: The flow may end here: an action without a successor ends it instead of being an error.
     terminal: bool = False
     #: A plain `exec` that blocks for long: it is run in a thread, so that other runs go on.

@@ -85,6 +85,16 @@ class StepRow:
 
 
 @dataclass(frozen=True, slots=True)
+class PartRow:
+    """One part of a step; `result` is None while a side effect has begun and not ended."""
+
+    seq: int
+    name: str
+    input_hash: str
+    result: bytes | None
+
+
+@dataclass(frozen=True, slots=True)
 class Claim:
     """The right to drive a run, until somebody else claims it."""
 

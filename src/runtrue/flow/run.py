@@ -7,7 +7,6 @@ segment replays what the journal holds and goes on at the first step that is not
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import inspect
 import threading
 from collections.abc import Awaitable, Callable, Coroutine, Iterable
@@ -18,7 +17,16 @@ from typing import Any, TypeVar, get_type_hints, overload
 
 import msgspec
 
-from runtrue.errors import FlowChanged, FlowError, SideEffectInterrupted
+from runtrue.errors import FlowError
+from runtrue.flow.codec import (
+    Decode,
+    changed,
+    encoded_result,
+    input_hash,
+    packed,
+    read_result,
+    unpacked,
+)
 from runtrue.flow.events import (
     Emitter,
     Event,
@@ -31,17 +39,12 @@ from runtrue.flow.events import (
     current_emitter,
 )
 from runtrue.flow.journal import Journal
+from runtrue.flow.parts import PartRecorder, Parts, current_parts, interrupted, recorded_effect
 from runtrue.flow.rows import Claim, StepRow
 
 T = TypeVar("T")
 #: Does the work of one step.
 Execute = Callable[[Any], Awaitable[Any]]
-#: Reads a recorded result.
-Decode = Callable[[bytes], Any]
-
-#: For hashes, which must not depend on the order of keys. Results keep theirs.
-_encode_in_order = msgspec.json.Encoder(order="deterministic").encode
-_encode = msgspec.json.Encoder().encode
 
 
 class Parked(Exception):
@@ -65,7 +68,7 @@ class Run:
     """
 
     def __init__(
-        self, record: Replayer | None = None, *, listeners: Iterable[Listener] = ()
+        self, record: Replayer | PartRecorder | None = None, *, listeners: Iterable[Listener] = ()
     ) -> None:
         self._record = record
         #: The step that events belong to.
@@ -146,13 +149,25 @@ class Run:
         return await self._record.ask(name, question, self.notify)
 
     async def perform(
-        self, name: str, inputs: Any, execute: Execute, decode: Decode, *, side_effect: bool
+        self,
+        name: str,
+        inputs: Any,
+        execute: Execute,
+        decode: Decode,
+        *,
+        side_effect: bool,
+        has_parts: bool = False,
     ) -> Any:
-        """Do one step: `execute(inputs)`, or what the record holds for it."""
+        """Do one step: `execute(inputs)`, or what the record holds for it.
+
+        What is done in a step that `has_parts` is recorded part by part.
+        """
         self.current = name
         if self._record is None:
             return await execute(inputs)
-        return await self._record.step(name, inputs, execute, decode, side_effect, self.notify)
+        return await self._record.step(
+            name, inputs, execute, decode, side_effect, self.notify, has_parts
+        )
 
     def _emitter(self) -> Emitter:
         loop, home = asyncio.get_running_loop(), threading.get_ident()
@@ -215,6 +230,7 @@ class Replayer:
         decode: Decode,
         side_effect: bool,
         notify: Listener,
+        has_parts: bool = False,
     ) -> Any:
         """Return the result of the next step out of the record."""
         recorded = self._next(name, inputs)
@@ -227,49 +243,33 @@ class Replayer:
         recorded = self._next(name, question)
         if recorded is None or recorded.result is None:
             raise _ReplayEnded
-        return msgspec.json.decode(recorded.result)
+        return msgspec.json.decode(unpacked(recorded.result))
 
     def keep(self, event: Event) -> None:
         """Do nothing: replaying executes nothing, so that nothing is emitted."""
 
     def _next(self, name: str, inputs: Any) -> StepRow | None:
-        encoded = _encoded(_encode_in_order, name, "takes", inputs)
-        self._hash = hashlib.blake2b(encoded, digest_size=16).hexdigest()
+        self._hash = input_hash(name, inputs)
         if self._seq >= len(self._steps):
             return None
         recorded = self._steps[self._seq]
         if recorded.node != name:
-            raise _changed(
-                f"step {self._seq} was recorded as {recorded.node!r} and is now {name!r}"
-            )
+            raise changed(f"step {self._seq} was recorded as {recorded.node!r} and is now {name!r}")
         if recorded.input_hash != self._hash:
-            raise _changed(f"step {self._seq}, {name!r}, was recorded with other inputs")
+            raise changed(f"step {self._seq}, {name!r}, was recorded with other inputs")
         self._seq += 1
         return recorded
 
     def _result(self, name: str, recorded: bytes, decode: Decode) -> Any:
-        try:
-            return decode(recorded)
-        except msgspec.MsgspecError as error:
-            raise _changed(
-                f"step {self._seq - 1}, {name!r}, was recorded with a result of another "
-                f"type ({error})"
-            ) from error
+        return read_result(name, recorded, decode)
 
     def check_all_used(self, last: str) -> None:
         """Refuse an end at step `last` if the record goes on from there."""
         if self._seq < len(self._steps):
             node = self._steps[self._seq].node
-            raise _changed(
+            raise changed(
                 f"step {self._seq} was recorded as {node!r} and the flow now ends at {last!r}"
             )
-
-
-def _changed(what: str) -> FlowChanged:
-    return FlowChanged(
-        f"{what}: the flow was edited, or runtrue was upgraded, since the run began; "
-        "start a new run"
-    )
 
 
 class Recorder(Replayer):
@@ -289,6 +289,7 @@ class Recorder(Replayer):
         decode: Decode,
         side_effect: bool,
         notify: Listener,
+        has_parts: bool = False,
     ) -> Any:
         """Return the result of the next step, recorded before it is used."""
         recorded = self._next(name, inputs)
@@ -297,33 +298,36 @@ class Recorder(Replayer):
             return self._result(name, recorded.result, decode)
         begun = recorded is not None
         if begun and not self._force:
-            raise SideEffectInterrupted(
-                f"run {self._claim.run_id} stopped inside {name!r}, which has a side effect "
-                "that may already have happened; look, then fire it again with "
-                f"`runtrue runs resume {self._claim.run_id} --force`"
-            )
+            raise interrupted(self._claim.run_id, [name])
         seq, digest = self._new_seq(recorded), self._hash
+        journal, claim = self._journal, self._claim
+        parts = Parts.of_step(journal, claim, seq, name, force=self._force) if has_parts else None
         if side_effect and not begun:
-            self._journal.begin(self._claim, seq, name, digest)
+            journal.begin(claim, seq, name, digest)
             begun = True
-        result = await execute(inputs)
-        encoded = _encoded(_encode, name, "returned", result)
-        try:
+
+        def record(result: Any) -> Any:
             # What is seen now is what would be seen on replay.
-            result = decode(encoded)
-        except msgspec.MsgspecError as error:
-            raise FlowError(
-                f"{name} returned something else than it is annotated with: {error}"
-            ) from error
-        self._journal.record(self._claim, seq, name, digest, encoded, begun=begun)
-        return result
+            encoded, result = encoded_result(name, result, decode)
+            journal.record(claim, seq, name, digest, encoded, begun=begun, has_parts=has_parts)
+            return result
+
+        token = current_parts.set(parts)
+        try:
+            if not begun:
+                return record(await execute(inputs))
+            return await recorded_effect(
+                execute(inputs), record, lambda: journal.withdraw(claim, seq)
+            )
+        finally:
+            current_parts.reset(token)
 
     async def ask(self, name: str, question: Any, notify: Listener) -> Any:
         """Return the answer to a question, recorded before it is used, or park."""
         recorded = self._next(name, question)
         if recorded is not None and recorded.result is not None:
             notify(NodeReplayed(origin=name))
-            return msgspec.json.decode(recorded.result)
+            return msgspec.json.decode(unpacked(recorded.result))
         seq, digest = self._new_seq(recorded), self._hash
         self._journal.ask(self._claim, seq, question)
         notify(QuestionAsked(origin=name, question=question))
@@ -331,8 +335,8 @@ class Recorder(Replayer):
         if not asked.answered:
             notify(RunParked(origin=name, question=question))
             raise Parked(question)
-        encoded = _encode(asked.answer)
-        self._journal.record(self._claim, seq, name, digest, encoded, begun=False)
+        encoded = msgspec.json.encode(asked.answer)
+        self._journal.record(self._claim, seq, name, digest, packed(encoded), begun=False)
         return msgspec.json.decode(encoded)
 
     def _new_seq(self, recorded: StepRow | None) -> int:
@@ -351,10 +355,3 @@ def _notifier(listeners: tuple[Listener, ...]) -> Listener:
             listener(event)
 
     return notify
-
-
-def _encoded(encode: Callable[[Any], bytes], name: str, verb: str, value: Any) -> bytes:
-    try:
-        return encode(value)
-    except (TypeError, ValueError, RecursionError) as error:
-        raise FlowError(f"{name} {verb} something that cannot be recorded: {error}") from error

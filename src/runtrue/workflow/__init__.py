@@ -63,7 +63,7 @@ if TYPE_CHECKING:
         start_workflow,
     )
     from runtrue.workflow.secrets import redact_by_name, sample_text
-    from runtrue.workflow.step import as_data
+    from runtrue.workflow.step import as_data, given_outcome, skipped_outcome
     from runtrue.workflow.store import Saved, WorkflowStore, load_workflow, propose_name
     from runtrue.workflow.templates import TemplateSyntaxError, Unresolved, compile_template
     from runtrue.workflow.trial import effects_of_candidate, try_workflow
@@ -96,7 +96,7 @@ __all__ = lazy_exports(
             "run_workflow start_workflow"
         ),
         "secrets": "redact_by_name sample_text",
-        "step": "as_data",
+        "step": "as_data given_outcome skipped_outcome",
         "store": "Saved WorkflowStore load_workflow propose_name",
         "templates": "TemplateSyntaxError Unresolved compile_template",
         "trial": "effects_of_candidate try_workflow",

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from runtrue.errors import NodeFailed, RuntimeValidationError
-from runtrue.flow import emit
+from runtrue.flow import current_parts, emit
 from runtrue.loop import Fault
 from runtrue.workflow import context as contexts
 from runtrue.workflow.context import Context
@@ -21,6 +21,8 @@ from runtrue.workflow.paths import opened
 from runtrue.workflow.secrets import sample_text
 from runtrue.workflow.step import NodeOutcome, WorkflowStep, as_data, rendered
 from runtrue.workflow.templates import compile_template
+
+_decode_outcome = msgspec.json.Decoder(NodeOutcome).decode
 
 
 class BatchItem(msgspec.Struct, frozen=True):
@@ -35,11 +37,15 @@ class BatchStep(WorkflowStep):
 
     Its outputs are `results` (the outputs of each item, in the order of the items, with the item
     itself), `count`, `success_count`, `error_count` and `errors`, which is null when there are
-    none. It fails when an item fails or, with `error_handling: continue`, when all of them do.
+    none. Each item is a part of the step, recorded by itself, and those that ended well are not
+    run again when the run goes on. It fails when an item fails or, with `error_handling:
+    continue`, when all of them do.
     """
 
     def __init__(self, ir: NodeIR, batch: Batch, node_type: WorkflowNode[Any]) -> None:
         super().__init__(ir, node_type)
+        self._fires_once = self.side_effect and not (self.repeatable or self.has_parts)
+        self.has_parts = True
         self.batch = batch
         self._items = compile_template(batch.items)
         tries = Retry(attempts=batch.max_retries, wait=batch.retry_wait)
@@ -111,14 +117,31 @@ class BatchStep(WorkflowStep):
     async def _item(
         self, index: int, inputs: list[BatchItem], done: list[NodeOutcome | None], context: Context
     ) -> None:
+        async def run_item(params: dict[str, Any]) -> NodeOutcome:
+            try:
+                with contexts.at_place(f"{self._place(context)}[{index}]"):
+                    return await self._attempt(params, context, self._item_retry, index)
+            except NodeFailed as error:
+                if self.batch.error_handling == "fail_fast":
+                    raise
+                return _failed(error, error.outputs)
+
+        parts, params = current_parts.get(), inputs[index].params
         try:
-            done[index] = await self._attempt(
-                inputs[index].params, context, self._item_retry, index
-            )
+            if parts is None:
+                done[index] = await run_item(params)
+            else:
+                done[index] = await parts.perform(
+                    f"[{index}]",
+                    params,
+                    run_item,
+                    _decode_outcome,
+                    side_effect=self._fires_once,
+                    has_parts=self.node_type.has_parts,
+                )
         except NodeFailed as error:
             done[index] = _failed(error, error.outputs)
-            if self.batch.error_handling == "fail_fast":
-                raise _of_item(error, index, len(inputs)) from error.__cause__
+            raise _of_item(error, index, len(inputs)) from error.__cause__
 
     def goes_on_after(self, error: NodeFailed) -> bool:
         """True if the batch goes on after an item's failure, unless that may pass the next time."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
+import secrets
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
@@ -75,6 +77,7 @@ class Context:
         self.depth = depth
         self.redactor = SecretRedactor(set())
         self._visits: Counter[str] = Counter()
+        self._seed = (run_id or secrets.token_hex(16)).encode()
         self._open = _Open()
 
     @property
@@ -91,6 +94,17 @@ class Context:
         """Count a visit of a node, and return the count."""
         self._visits[node] += 1
         return self._visits[node]
+
+    def visits(self, node: str) -> int:
+        """Return how often a node was visited."""
+        return self._visits[node]
+
+    def effect_key(self, *parts: bytes) -> str:
+        """Return the key of an effect: the same whenever this run gets to it, and for no other."""
+        digest = hashlib.blake2b(self._seed, digest_size=16)
+        for part in (_place.get().encode(), *parts):
+            digest.update(len(part).to_bytes(8) + part)
+        return digest.hexdigest()
 
     def require_agreed(self, effects: Callable[[], Iterable[Effect]]) -> None:
         """Raise EffectsNotAgreed if nobody has agreed to one of the effects."""
@@ -153,6 +167,8 @@ class Context:
 
 
 _current: ContextVar[Context] = ContextVar("current_context")
+#: Where the run is: the nodes, and the item of a batch, from the outside in.
+_place: ContextVar[str] = ContextVar("place", default="")
 
 
 @contextmanager
@@ -173,6 +189,16 @@ async def opened(context: Context) -> AsyncIterator[Context]:
             yield context
     finally:
         await context.close()
+
+
+@contextmanager
+def at_place(name: str) -> Iterator[None]:
+    """Go to a node, or an item, within the place where the run is."""
+    token = _place.set(_place.get() + name)
+    try:
+        yield
+    finally:
+        _place.reset(token)
 
 
 def current() -> Context | None:

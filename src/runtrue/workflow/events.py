@@ -20,6 +20,7 @@ class _Failure(Event):
     outputs: dict[str, Any]
     transient: bool
     fixable: bool
+    unchanged: bool = False
 
 
 class NodeFailure(_Failure):

@@ -74,6 +74,8 @@ class WorkflowNode(Generic[P]):
     purpose: ClassVar[frozenset[str]] = frozenset()
     #: Running it is one call, which later attempts of a repair do not make again.
     is_call: ClassVar[bool] = True
+    #: What it does is recorded part by part, by the nodes that it runs.
+    has_parts: ClassVar[bool] = False
     #: It changes something, also where `has_side_effect` says that this can be done twice.
     writes: ClassVar[bool] = False
 
@@ -101,6 +103,13 @@ class WorkflowNode(Generic[P]):
         What was interrupted in the middle is then not done again unasked.
         """
         return True
+
+    def is_repeatable(self, params: Mapping[str, Any]) -> bool:
+        """True if the other side knows a repeated effect again, as by an idempotency key.
+
+        What was interrupted in the middle is then done again unasked.
+        """
+        return False
 
     def effects(self, params: Mapping[str, Any]) -> Iterable[Effect]:
         """Yield what running does outside of the run, its secrets apart.

@@ -11,7 +11,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from runtrue.errors import NodeFailed
-from runtrue.flow import RunRow, RunState, StepRow
+from runtrue.flow import RunRow, RunState, StepRow, unpacked
 from runtrue.loop import Fault, Finding, Location
 from runtrue.sandbox import IsolationRecord
 from runtrue.workflow.ir import NodeIR, WorkflowIR
@@ -57,6 +57,8 @@ class WorkflowReport:
     seconds: float = 0.0
     #: The node inside of which the run stopped, and whose side effect may have happened.
     begun: str | UnsetType | None = UNSET
+    #: All nodes, and items of batches, whose side effects were cut off and may have happened.
+    cut_off: tuple[str, ...] | UnsetType = UNSET
     isolation: IsolationRecord | UnsetType | None = UNSET
     interrupted: bool | UnsetType = UNSET
     driven: bool | UnsetType = UNSET
@@ -103,7 +105,7 @@ def recorded_outputs(steps: Iterable[StepRow]) -> dict[str, Any]:
     store: dict[str, Any] = {}
     for step in steps:
         if step.result is not None:
-            done = msgspec.json.decode(step.result, type=NodeOutcome)
+            done = msgspec.json.decode(unpacked(step.result), type=NodeOutcome)
             failed = sum(item.failed for item in done.items or ())
             counts = {"count": len(done.items), "error_count": failed} if done.items else {}
             store[step.node] = {**done.outputs, **counts}

@@ -14,6 +14,7 @@ from typing import Any
 import msgspec
 
 from runtrue.errors import (
+    FlowChanged,
     HostError,
     JournalError,
     NodeFailed,
@@ -21,7 +22,7 @@ from runtrue.errors import (
     RuntimeValidationError,
     RuntrueError,
 )
-from runtrue.flow import Node, emit
+from runtrue.flow import Node, current_parts, emit
 from runtrue.loop import Fault, fault_of_exception
 from runtrue.secrets import StoreRefused
 from runtrue.workflow import context as contexts
@@ -49,6 +50,19 @@ class NodeOutcome(msgspec.Struct, frozen=True):
     failure: dict[str, Any] | None = None
     #: How each item of a batch ended, where there is one.
     items: list[NodeOutcome] | None = None
+    #: A person gave the outputs: they are final.
+    given: bool = False
+
+
+def given_outcome(outputs: dict[str, Any]) -> NodeOutcome:
+    """Return how a node ended whose side effect has happened, as a person knows."""
+    return NodeOutcome(outputs, given=True)
+
+
+def skipped_outcome() -> NodeOutcome:
+    """Return how a node ended that a person goes on without."""
+    skipped = NodeFailed("skipped by a person", category="skipped", fault=Fault.HUMAN)
+    return NodeOutcome({"error": skipped.message}, failed=True, failure=as_data(skipped))
 
 
 class WorkflowStep(Node):
@@ -62,6 +76,8 @@ class WorkflowStep(Node):
         self.ir = ir
         self.node_type = node_type
         self.side_effect = node_type.has_side_effect(ir.params)
+        self.repeatable = node_type.is_repeatable(ir.params)
+        self.has_parts = node_type.has_parts
         self._verbatim = {name: ir.params[name] for name in node_type.verbatim & ir.params.keys()}
         self._params = {
             name: compile_template(value)
@@ -105,11 +121,15 @@ class WorkflowStep(Node):
         """Run the node, as often as its retry says."""
         context = contexts.needed()
         try:
-            return await self._attempt(inputs, context, self.ir.retry)
+            with contexts.at_place(self._place(context)):
+                return await self._attempt(inputs, context, self.ir.retry)
         except NodeFailed as error:
             if not self._handles(error):
                 raise self._reported(error) from error.__cause__
             return self._handled(error)
+
+    def _place(self, context: Context) -> str:
+        return f".{self.name}#{context.visits(self.name)}"
 
     def _attempt(
         self,
@@ -131,22 +151,31 @@ class WorkflowStep(Node):
         )
 
     async def _tried(self, inputs: dict[str, Any], context: Context, retry: Retry) -> NodeOutcome:
+        unchanged = True
         for tries_left in reversed(range(retry.attempts)):
             try:
                 return await self._once(inputs, context)
             except NodeFailed as error:
+                unchanged = error.unchanged = unchanged and error.unchanged
                 if not tries_left or not _may_pass(error):
                     raise
                 emit(NodeRetried(left=tries_left, error=error.message))
                 await asyncio.sleep(retry.wait)
+            if (parts := current_parts.get()) is not None and self.node_type.has_parts:
+                # It is tried from its beginning.
+                parts.forget()
         raise AssertionError("a node is tried at least once")
 
     async def _once(self, inputs: dict[str, Any], context: Context) -> NodeOutcome:
         """Run the node once; whatever comes of it has no secret in it any more."""
-        params = self._ready(inputs, context)
+        try:
+            params = self._ready(inputs, context)
+        except NodeFailed as error:
+            error.unchanged = True
+            raise
         try:
             result = await self.node_type.run(params, context)
-        except (RunError, JournalError):
+        except (RunError, JournalError, FlowChanged):
             # Not of the node: this process may not go on.
             raise
         except Exception as error:
@@ -215,7 +244,7 @@ class WorkflowStep(Node):
             raise
 
     def _finished(self, inputs: Any, done: NodeOutcome) -> dict[str, Any]:
-        if done.failed or not self._finishes:
+        if done.failed or done.given or not self._finishes:
             return done.outputs
         try:
             return self.node_type.finish(inputs, done.outputs)
@@ -284,6 +313,7 @@ def as_data(error: NodeFailed) -> dict[str, Any]:
         "data": error.data,
         "outputs": error.outputs,
         "transient": error.transient,
+        "unchanged": error.unchanged,
         "fixable": isinstance(error, RuntimeValidationError),
     }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 import time
 from collections.abc import Mapping
 from dataclasses import replace
@@ -124,10 +125,11 @@ class WorkflowKind(RunKind[WorkflowReport]):
     def report(self, journal: Journal, home: Home, run: RunRow) -> WorkflowReport:
         """The report of a run that is not over: its finished nodes, and what it stopped at.
 
-        `begun` is a node with a side effect that may have happened: going on there takes `--force`.
+        `cut_off` are nodes with side effects that may have happened: a person settles them.
         """
-        begun = next((step.node for step in journal.load(run.id) if step.result is None), None)
-        return replace(report_so_far(journal, run), begun=begun)
+        cut_off = tuple(journal.begun(run.id))
+        begun = cut_off[0] if cut_off else None
+        return replace(report_so_far(journal, run), begun=begun, cut_off=cut_off)
 
     def print_report(self, report: WorkflowReport, *, asked: bool = False) -> None:
         """The result on stdout, so that it can be piped; everything about the run on stderr."""
@@ -146,8 +148,17 @@ class WorkflowKind(RunKind[WorkflowReport]):
         is_interrupted = status == "running" and not report.driven
         if report.resumable or is_interrupted:
             begun = report.begun
-            force = f" --force (which fires {begun} again)" if begun else ""
-            echo(f"  continue: runtrue runs resume {report.run_id}{force}", err=True)
+            go_on = f"runtrue runs resume {report.run_id}"
+            if not begun:
+                echo(f"  continue: {go_on}", err=True)
+                return
+            named = shlex.quote(begun)
+            for option, what in (
+                ("--force", f"fires {begun} again"),
+                (f"--done {named}", "it has happened"),
+                (f"--skip {named}", "go on without it"),
+            ):
+                echo(f"  continue: {go_on} {option} ({what})", err=True)
         elif status == "failed":
             echo("  fix the workflow file and rerun; runtrue did not change it", err=True)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from http import HTTPStatus
@@ -15,7 +15,7 @@ from msgspec import Meta
 from runtrue import __version__
 from runtrue.addresses import Allowed
 from runtrue.config import allowed_addresses
-from runtrue.errors import NodeFailed, UsageError
+from runtrue.errors import NodeFailed, RuntimeValidationError, UsageError
 from runtrue.loop import Fault, fault_of_status
 from runtrue.workflow.effect import Effect
 from runtrue.workflow.node import Pointer, Result, WorkflowNode, failure
@@ -27,9 +27,11 @@ from runtrue.workflow.nodes.http_params import (
     SAFE,
     HttpParams,
     is_secret_header,
+    key_problem,
     written_problems,
 )
 from runtrue.workflow.nodes.http_request import (
+    Request,
     has_secret,
     make_request,
     secret_parts,
@@ -49,7 +51,10 @@ _LONGEST_NUMBER = 10
 _STATUSES = frozenset(HTTPStatus)
 #: The environment variables that httpx2 follows. (It reads no .netrc.)
 _SETTINGS = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "SSL_CERT_FILE", "SSL_CERT_DIR")
+#: Statuses that say that nothing was done. (Behind 408, 500, 502 and 504 it may have been.)
+_REFUSALS = frozenset({*range(400, 500), 501, 503, 505} - {408})
 _CREDENTIALS = ("auth", "auth_token", "api_key", "api_key_header")
+_KEY = ("idempotency_key", "idempotency_header")
 _SECRETS_WITHIN: dict[str, Callable[[str], bool]] = {
     "auth": AUTH_SECRETS.__contains__,
     "headers": is_secret_header,
@@ -85,12 +90,12 @@ class HttpNode(WorkflowNode[HttpParams]):
     secret_params: ClassVar[frozenset[str]] = frozenset({"auth_token", "api_key"})
     reading: ClassVar[frozenset[str]] = frozenset({"extract"})
     purpose: ClassVar[frozenset[str]] = frozenset(
-        {*_CREDENTIALS, "method", "verify", "follow_redirects"}
+        {*_CREDENTIALS, *_KEY, "method", "verify", "follow_redirects"}
     )
 
     async def run(self, params: HttpParams, context: Context) -> Result:
         """Send the request and read the answer."""
-        request = make_request(params)
+        request = _with_key(make_request(params), params, context)
         context.redactor.add(*request.secrets)
         bounds = ExchangeLimits(
             timeout=params.timeout,
@@ -99,6 +104,7 @@ class HttpNode(WorkflowNode[HttpParams]):
             follow_redirects=params.follow_redirects,
             holds_secret=lambda body: _holds_secret(body, context.redactor),
             stays=context.objections is not None and not context.surroundings.agrees,
+            is_repeatable=bool(params.idempotency_key),
         )
         if params.verify:
             return _result(await exchange(context.http(), request, bounds), bounds)
@@ -116,6 +122,10 @@ class HttpNode(WorkflowNode[HttpParams]):
         if method is None:
             return params.get("body") is not None or "json" in params
         return not isinstance(method, str) or method.upper() not in SAFE
+
+    def is_repeatable(self, params: Mapping[str, Any]) -> bool:
+        """True if the server gets an idempotency key."""
+        return params.get("idempotency_key") not in (None, False)
 
     def effects(self, params: Mapping[str, Any]) -> Iterator[Effect]:
         """Yield the request."""
@@ -187,6 +197,20 @@ def make_client(*, verify: bool = True) -> httpx2.AsyncClient:
         ) from None
 
 
+def _with_key(request: Request, params: HttpParams, context: Context) -> Request:
+    """Add the idempotency key, if there is to be one: the same whenever the run sends this."""
+    key = params.idempotency_key
+    if key is None or key is False:
+        return request
+    if key is True:
+        sent = (request.method.encode(), str(request.url).encode(), request.content or b"")
+        key = context.effect_key(*sent)
+    elif wrong := key_problem(key):
+        raise RuntimeValidationError(wrong, category="bad_param", attempted=("idempotency_key",))
+    header = params.idempotency_header.encode(), key.encode()
+    return replace(request, headers=[*request.headers, header])
+
+
 def _allowed() -> Allowed:
     try:
         return allowed_addresses()
@@ -236,6 +260,7 @@ def _bad_status(answer: HttpAnswer, outputs: dict[str, Any]) -> NodeFailed:
         outputs={**outputs, "error": f"HTTP {status}"},
         # Of the statuses, those are the environment's that may be gone in a moment.
         transient=fault is Fault.ENVIRONMENT,
+        unchanged=status in _REFUSALS,
     )
 
 

@@ -57,6 +57,8 @@ class ExchangeLimits:
     follow_redirects: bool
     holds_secret: Callable[[bytes], bool]
     stays: bool = False
+    #: The server knows a repeated request again.
+    is_repeatable: bool = False
 
 
 async def exchange(
@@ -64,7 +66,8 @@ async def exchange(
 ) -> HttpAnswer:
     """Send a request and read its answer. Raises NodeFailed when there is none."""
     started = time.perf_counter()
-    retries = limits.retries if request.method in IDEMPOTENT else 0
+    repeatable = request.method in IDEMPOTENT or limits.is_repeatable
+    retries = limits.retries if repeatable else 0
     try:
         async with asyncio.timeout(limits.timeout):
             for tried in range(retries):
@@ -113,18 +116,21 @@ async def _attempt(
             message = following
     except RefusedAddress as refused:
         what = f"was not sent: {refused.message}"
-        raise _failed(
-            message, what, "refused_address", fault=Fault.HUMAN, data=refused.data
-        ) from None
+        refusal = _failed(message, what, "refused_address", fault=Fault.HUMAN, data=refused.data)
+        refusal.unchanged = redirects is None
+        raise refusal from None
     except (httpx2.RequestError, httpx2.InvalidURL) as error:
         from runtrue.workflow.nodes.http_failures import failure_of
 
         why = failure_of(error)
         data = {"exception": type(error).__name__}
-        # Not chained: it would carry the request along, credentials and all.
-        raise _failed(
+        failed = _failed(
             message, f"failed: {why.what}", why.category, transient=why.transient, data=data
-        ) from None
+        )
+        never_sent = httpx2.ConnectError | httpx2.ConnectTimeout | httpx2.PoolTimeout
+        failed.unchanged = redirects is None and isinstance(error, never_sent)
+        # Not chained: it would carry the request along, credentials and all.
+        raise failed from None
 
 
 async def _read(response: httpx2.Response, limit: int) -> tuple[bytes, bool]:

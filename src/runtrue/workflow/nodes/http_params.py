@@ -120,6 +120,16 @@ class HttpParams:
         Meta(description="What to pick out of a JSON response: names and paths ($.items[0].id)."),
     ] = None
     verify: Annotated[bool, Meta(description="Check the server's certificate.")] = True
+    idempotency_key: Annotated[
+        bool | str | None,
+        Meta(
+            description="A text by which the server knows a repeated request again, or true for "
+            "one that runtrue makes: a request that was cut off is then sent again unasked."
+        ),
+    ] = None
+    idempotency_header: Annotated[str, Meta(description="The header for idempotency_key.")] = (
+        "Idempotency-Key"
+    )
 
     def __post_init__(self) -> None:
         names = ("body", "auth_token", "api_key", "auth")
@@ -144,6 +154,11 @@ def written_problems(params: Mapping[str, Any]) -> Iterator[tuple[Pointer, str]]
     for name, value in headers.items() if isinstance(headers, dict) else ():
         if wrong := header_problem(name, value if _is_literal(value) else ""):
             yield ("headers", name), wrong
+    header, key = params.get("idempotency_header"), params.get("idempotency_key")
+    if _is_literal(header) and (wrong := header_problem(header, "")):
+        yield ("idempotency_header",), wrong
+    if _is_literal(key) and (wrong := key_problem(key)):
+        yield ("idempotency_key",), wrong
 
 
 def _is_literal(value: Any) -> TypeGuard[str]:
@@ -204,6 +219,13 @@ def header_problem(name: str, value: str) -> str | None:
     if _CONTROL.search(value.strip()):
         return f"the header {name!r} has a control character or line break in its value"
     return None
+
+
+def key_problem(key: str) -> str | None:
+    """Return what is wrong with an idempotency key."""
+    if not key.strip():
+        return "the idempotency key is empty: give a text that only this request has, or true"
+    return header_problem("Idempotency-Key", key)
 
 
 def is_secret_header(name: str) -> bool:

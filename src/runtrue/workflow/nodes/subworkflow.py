@@ -66,6 +66,7 @@ class SubworkflowNode(WorkflowNode[SubworkflowParams]):
     purpose = frozenset(_WAYS)
     # It is made of calls, each of which is known by itself.
     is_call = False
+    has_parts = True
 
     def check(self, params: Mapping[str, Any]) -> Iterable[tuple[Pointer, str]]:
         """Refuse more or fewer ways to name the workflow than one."""

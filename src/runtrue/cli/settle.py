@@ -1,0 +1,55 @@
+"""Side effects that were cut off: a person says that they happened, or goes on without them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from runtrue.errors import UsageError
+from runtrue.flow import Journal, RunRow
+from runtrue.workflow import given_outcome, skipped_outcome
+
+
+@dataclass(frozen=True, slots=True)
+class CutOffChoice:
+    """The nodes that happened, with the outputs of the one, and those to go on without."""
+
+    done: tuple[str, ...]
+    skip: tuple[str, ...]
+    result: str | None
+
+    def record(self, journal: Journal, run: RunRow) -> None:
+        """Write it into the journal, all of it or nothing. Raises UsageError."""
+        named = [*self.done, *self.skip]
+        if self.result is not None and len(self.done) != 1:
+            raise UsageError("--result gives the outputs of one node: name it with one --done")
+        outputs = self._outputs()
+        if not named:
+            return
+        if run.kind != "workflow":
+            raise UsageError(
+                f"run {run.id} is of the kind {run.kind}: --done and --skip are for runs of "
+                f"workflows; fire it again with `runtrue runs resume {run.id} --force`"
+            )
+        begun = journal.begun(run.id)
+        for name in named:
+            if name not in begun:
+                known = ", ".join(map(repr, begun)) or "none"
+                raise UsageError(
+                    f"run {run.id} was not cut off inside {name!r}; cut off were: {known}"
+                )
+            if named.count(name) > 1:
+                raise UsageError(f"{name!r} is named twice with --done or --skip")
+        for name in named:
+            outcome = given_outcome(outputs) if name in self.done else skipped_outcome()
+            journal.settle(run.id, name, msgspec.json.encode(outcome))
+
+    def _outputs(self) -> dict[str, Any]:
+        if self.result is None:
+            return {}
+        try:
+            return msgspec.json.decode(self.result, type=dict[str, Any])
+        except msgspec.MsgspecError as error:
+            raise UsageError(f"--result must be a JSON object of outputs: {error}") from error
