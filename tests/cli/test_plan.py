@@ -274,7 +274,10 @@ def test_a_conflict_with_the_users_files_is_refused_and_the_plan_stays_complete(
     assert refused.code == 1
     assert "handler.py changed in" in refused.err
     assert refused.json["state"] == "complete"
-    assert "handler.py changed in" in refused.json["refused"]
+    why = refused.json["refused"]
+    assert "handler.py changed in" in why
+    assert f"merge the patch {refused.json['patch']} by hand" in why
+    assert why.index("handler.py (yours)") < why.index("mine") < why.index("two")
     assert plans.read("handler.py") == "mine\n"
     (plans.project / "handler.py").write_text(FILES["handler.py"])
     assert plans.run("apply").code == 0
@@ -317,12 +320,15 @@ def test_with_other_changes_of_the_users_it_is_validated_again_before_it_is_appl
     path = plans.file("echo two > handler.py", HAS_TWO, rate, automation_profile="cautious")
     plans.use(path)
     (plans.project / "model.py").write_text("nothing\n")
-    stopped = plans.run("apply")
-    assert stopped.code == 3, stopped.said
+    stopped = plans.run("apply", "--json")
+    assert stopped.code == 1, stopped.said
     assert "you have changed model.py meanwhile: validating with that" in stopped.err
+    assert stopped.json["state"] == "complete"
+    assert "rate fails together with what you have changed" in stopped.json["refused"]
     assert plans.read("handler.py") == FILES["handler.py"]
-    plans.run("cancel", plans.run("status", "--json").json["run_id"])
     (plans.project / "model.py").write_text(FILES["model.py"])
+    assert plans.run("apply").code == 0
+    (plans.project / "handler.py").write_text(FILES["handler.py"])
     plans.use(path)
     (plans.project / "model.py").write_text("RATE = 0.2\n")
     (plans.project / "new.py").write_text("mine\n")
@@ -331,6 +337,31 @@ def test_with_other_changes_of_the_users_it_is_validated_again_before_it_is_appl
     assert "applied: handler.py\n" in applied.err
     assert (plans.read("handler.py"), plans.read("model.py")) == ("two\n", "RATE = 0.2\n")
     assert plans.read("new.py") == "mine\n"
+
+
+def test_what_you_changed_in_the_same_file_meanwhile_is_merged_and_validated(plans: Plans) -> None:
+    lines = [b"tax = 0\r\n", *(b"# line\xe9\r\n" for _ in range(8)), b"end = 1\r\n"]
+    handler = plans.project / "handler.py"
+    handler.write_bytes(b"".join(lines))
+    step = plans.script("sed -i 's/tax = 0/two = 2/' handler.py")
+    plans.use(plans.file(step, HAS_TWO, automation_profile="cautious"))
+    handler.write_bytes(b"".join([*lines[:-1], b"end = 2\r\n"]))
+    handler.chmod(0o755)
+    applied = plans.run("apply", "--json")
+    assert applied.code == 0, applied.said
+    assert handler.read_bytes() == b"".join([b"two = 2\r\n", *lines[1:-1], b"end = 2\r\n"])
+    assert handler.stat().st_mode & 0o111
+
+
+def test_a_new_test_that_you_are_still_writing_is_no_part_of_the_verdict(plans: Plans) -> None:
+    only = {"name": "alone", "command": "test ! -e draft.py"}
+    plans.use(plans.file("echo two > handler.py", HAS_TWO, only, automation_profile="cautious"))
+    (plans.project / "draft.py").write_text("def test_\n")
+    (plans.project / "model.py").write_text("RATE = 0.2\n")
+    applied = plans.run("apply")
+    assert applied.code == 0, applied.said
+    assert plans.read("draft.py") == "def test_\n"
+    assert plans.read("model.py") == "RATE = 0.2\n"
 
 
 def test_the_patch_is_such_that_git_applies_it(plans: Plans) -> None:

@@ -150,8 +150,9 @@ def prompt(
 def apply(plan_id: str | None, allow_self_running: bool, as_json: bool) -> int:
     """Bring what a complete plan has come to into your files, all of it or nothing.
 
-    Refused when the sandbox was edited after it was validated, or your files have changed
-    meanwhile; the plan then stays complete.
+    What you have changed meanwhile is merged with it, and the result is validated first. Refused
+    when that fails, when you have changed the same lines, or when the sandbox was edited after it
+    was validated; the plan then stays complete.
     """
     with opened(plan_id) as at:
         must_be_complete(at.standing)

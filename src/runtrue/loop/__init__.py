@@ -26,6 +26,7 @@ if TYPE_CHECKING:
         cause_of,
         cause_of_type,
     )
+    from runtrue.loop.check_candidate import check_candidate
     from runtrue.loop.comparison import (
         drop_known_failures,
         fail_if_tests_vanished,
@@ -117,6 +118,7 @@ __all__ = lazy_exports(
             "COVERAGE_UNMET NEEDS_APPROVAL RESOURCE_LIMIT SECURITY_ISSUE TAMPERED "
             "TESTS_CANNOT_FAIL TESTS_MISSING TIMEOUT Cause cause_of cause_of_type"
         ),
+        "check_candidate": "check_candidate",
         "comparison": (
             "drop_known_failures fail_if_tests_vanished is_one_of may_be_one_of merge_reruns"
         ),

@@ -14,8 +14,10 @@ from runtrue.loop import (
     EXPIRED,
     PERSON,
     Bounds,
+    History,
     Why,
     bounds_violation,
+    check_candidate,
     guard_edit,
     is_yes,
     readable,
@@ -27,6 +29,7 @@ from runtrue.plan.fix_history import fix_diffs, tried_fixes
 from runtrue.plan.next_step import approved_deletes, is_proved, rooted, whole
 from runtrue.plan.progress import EDITED
 from runtrue.plan.states import Happening
+from runtrue.plan.workshop import workshop_of
 from runtrue.sandbox import RefusedFiles, SelfRunning
 
 
@@ -78,7 +81,10 @@ async def deliver(run: Run, context: PlanContext, plan: PlanRun) -> bool:
             return False
         applied = await run.step("apply", partial(_apply, context), plan.base, plan.candidate)
         plan.advance(Happening.STARTED)
-        if applied.renewed is not None:
+        if applied.merged is not None:
+            is_offered = not await validate_merged(run, context, plan, applied.merged)
+            continue
+        if applied.renewed is not None:  # as earlier versions recorded it
             plan.origin, plan.candidate = applied.renewed
             plan.advance(Happening.REFUSED)
             plan.applying = True
@@ -88,6 +94,39 @@ async def deliver(run: Run, context: PlanContext, plan: PlanRun) -> bool:
             return True
         plan.advance(Happening.REFUSED, refused=applied.refused)
         is_offered = True
+
+
+async def validate_merged(
+    run: Run, context: PlanContext, plan: PlanRun, merged: tuple[str, str]
+) -> bool:
+    """Run every validation on the merged candidate; True if it is to be applied.
+
+    Otherwise the plan stays complete as it was, so that it can be applied to other files.
+    """
+    workshop, progress = workshop_of(context), plan.progress
+    before = plan.base, plan.candidate
+    plan.origin, plan.candidate = merged
+    plan.since = None
+    plan.open_chapter(History(earlier=progress.spent, is_later=progress.is_later))
+    await check_candidate(run, workshop, plan)
+    latest = plan.history.latest
+    plan.close_chapter()
+    is_passed = latest.passed
+    if not is_passed:
+        plan.origin, plan.candidate = before
+    plan.diff = await run.step("merged", partial(_leave, context), plan.base, plan.candidate)
+    failed = ", ".join(verdict.check for verdict in latest.verdicts if verdict.blocks)
+    refused = f"not applied: {failed} fails together with what you have changed meanwhile"
+    plan.advance(Happening.REFUSED, refused=None if is_passed else refused)
+    return is_passed
+
+
+def _leave(context: PlanContext, base: str, candidate: str) -> str:
+    """Leave a candidate in the sandbox, and its patch from `base` in the file."""
+    sandbox = context.sandbox
+    sandbox.rebase(base)
+    sandbox.restore(candidate)
+    return context.redact(sandbox.settle(candidate, context.patch))
 
 
 class Settlement(StrEnum):
@@ -197,6 +236,8 @@ class Applied:
     refused: str | None = None
     #: The new base, and the candidate on it, where the user has changed other files meanwhile.
     renewed: tuple[str, str] | None = None
+    #: The same, to be validated before it is applied.
+    merged: tuple[str, str] | None = None
 
 
 def _apply(context: PlanContext, base: str, candidate: str) -> Applied:
@@ -212,7 +253,7 @@ def _apply(context: PlanContext, base: str, candidate: str) -> Applied:
         return Applied(time.time(), applied)
     if applied is not None:
         emit(ApplyRenewed(files=readable(sandbox.changed(base, applied[0]))))
-        return Applied(time.time(), renewed=applied)
+        return Applied(time.time(), merged=applied)
     emit(PlanApplied(files=readable(sandbox.changed(base, candidate))))
     return Applied(time.time())
 
@@ -234,5 +275,6 @@ def _apply_or_refuse(
         context.note_applied(sandbox.apply(candidate))
     except SandboxError as error:
         again = f"`runtrue plan apply {context.run_id}`"
-        return str(error).replace("`runtrue runs resume`", again)
+        message = str(error).replace("`runtrue runs resume`", again)
+        return message.replace("the patch by hand", f"the patch {context.patch} by hand")
     return None

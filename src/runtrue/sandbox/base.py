@@ -116,11 +116,15 @@ class TreeSandbox(ABC):
         """Apply a candidate's changes to the user's tree; return the files that differ."""
 
     def renew(self, base: str, candidate: str) -> tuple[str, str] | None:
-        """Rebase a candidate on the user's files, if they changed in other places since `base`.
+        """Merge a candidate with what the user changed since `base`.
 
-        Return the new base and the candidate on top of it, or None.
+        Return the new base and the merged candidate, or None if there is nothing to merge.
         """
         return None
+
+    @abstractmethod
+    def rebase(self, base: str) -> None:
+        """Take another state for the one that the candidates are changes of, after a merge."""
 
     @abstractmethod
     def pending_apply(self) -> bool:

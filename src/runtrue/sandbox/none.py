@@ -73,6 +73,9 @@ class UsersTree(TreeSandbox):
             )
         return files
 
+    def rebase(self, base: str) -> None:
+        """Do nothing: candidates are the user's own files here, so there is nothing to merge."""
+
     def pending_apply(self) -> bool:
         """Return False: applying takes no time here."""
         return False

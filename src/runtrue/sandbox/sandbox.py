@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,6 +16,7 @@ from runtrue.sandbox.extras import Extras, copy_extras, restore_extras
 from runtrue.sandbox.git import Tree, make_readable, remove, remove_special
 from runtrue.sandbox.git_command import run_git
 from runtrue.sandbox.isolation import Isolation, environment_paths
+from runtrue.sandbox.merge import MergeConflict, merge_trees, without_files
 from runtrue.sandbox.repository import (
     can_be_worktree,
     common_git_dir,
@@ -226,31 +227,40 @@ class GitSandbox(TreeSandbox):
             raise RefusedFiles(found)
 
     def renew(self, base: str, candidate: str) -> tuple[str, str] | None:
-        """Rebase a candidate on the user's files, if they changed in other places since `base`.
+        """Merge a candidate with what the user changed since `base`.
 
-        Return the new base and the candidate on top of it, or None. Raises SandboxError if the user
-        has changed the candidate's files.
+        Return the new base and the merged candidate, or None if there is nothing to merge. New
+        files that the user's repository does not track are no part of it. Raises SandboxError if
+        both have changed the same lines.
         """
         if self.pending_apply():
             return None
         users = self._users
         users.begin_with(base)
-        now = users.snapshot()
-        own, theirs = users.changes(base, candidate), set(users.changed(base, now))
-        if conflicts := sorted(theirs & set(own) & set(users.changed(now, candidate))):
-            raise self._conflict(conflicts)
-        if theirs <= set(own):
+        found = users.snapshot()
+        own, theirs = users.changes(base, candidate), users.changes(base, found)
+        untracked = self._untracked(file for file, (mode, *_) in theirs.items() if mode is None)
+        now = without_files(users, found, untracked - own.keys())
+        differing = set(users.changed(now, candidate))
+        if all(file in own and file not in differing for file in users.changed(base, now)):
             return None
-        gone = f"0 {'0' * len(now)}"
-        lines = [
-            f"{gone if mode is None else f'{mode:o} {sha}'}\t{file}"
-            for file, (_, mode, sha) in own.items()
-        ]
-        users.begin_with(now)
-        users.begin_with_entries("".join(f"{line}\0" for line in lines))
-        merged = users.git("write-tree").strip()
-        self._store(replace(self._info, base=now))
+        try:
+            merged = merge_trees(users, base, now, candidate)
+        except MergeConflict as conflict:
+            raise self._conflict([conflict.file], conflict.sides) from conflict
+        self.rebase(now)
         return now, merged
+
+    def rebase(self, base: str) -> None:
+        """Take another state for the one that the candidates are changes of."""
+        self._store(replace(self._info, base=base))
+
+    def _untracked(self, added: Iterable[str]) -> frozenset[str]:
+        """Return the added files that the user's repository, if there is one, does not track."""
+        if repository_of(self._project) != self.top:
+            return frozenset()
+        tracked = set(run_git("ls-files", "-z", cwd=self.top).split("\0"))
+        return frozenset(added) - tracked
 
     def pending_apply(self) -> bool:
         """Return whether applying was interrupted, or goes on although its starter was killed."""
@@ -260,10 +270,11 @@ class GitSandbox(TreeSandbox):
         if conflicts := self._applier.move(lock, back=back):
             raise self._conflict(conflicts)
 
-    def _conflict(self, files: list[str]) -> SandboxError:
+    def _conflict(self, files: list[str], sides: str = "") -> SandboxError:
+        shown = f":\n{sides}" if sides else ""
         return SandboxError(
             f"not applied: {', '.join(files)} changed in {self._info.top} since the run began; "
-            "put the changes aside or merge the patch by hand"
+            f"put the changes aside or merge the patch by hand{shown}"
         )
 
     def _after_command(self) -> None:
