@@ -27,6 +27,7 @@ BENCHMARKS = {
     "revalidate": "the own time of a plan's fix-then-revalidate loop, for each retry",
     "soak": "isolated commands by the thousand: nothing is left of them, and memory stays flat",
     "startup": "start-up of the command line, beside that of the bare interpreter",
+    "tasks": "tasks as people type them, done rightly, wrongly or refused without a model",
     "workflow": "workflows: a chain of nodes, references, a batch of requests, start-up",
 }
 

@@ -26,6 +26,8 @@ class WorkflowMade(Event):
     """A workflow was planned, with these nodes."""
 
     nodes: tuple[str, ...]
+    #: What it does, in one sentence.
+    understood: str = ""
 
 
 class InvalidWorkflowMade(Event):

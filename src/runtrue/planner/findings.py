@@ -52,6 +52,7 @@ def findings_of(
 
     `handled` has the failures that the workflow went on after, by node.
     """
+    workflow = as_object(workflow)
     nodes = {node["id"]: node for node in _nodes(workflow)}
     found: list[Finding] = []
     if result.error is not None:

@@ -65,6 +65,7 @@ def create_planner_flow(context: PlannerContext | None = None) -> Flow:
     validator - "failed" >> result
     metadata >> runtime_validation
     runtime_validation - "runtime_fix" >> generator
+    runtime_validation - "plan_rest" >> generator
     runtime_validation - "failed_runtime" >> result
     runtime_validation >> preparation
     preparation >> result

@@ -97,6 +97,8 @@ class TaskReport:
     findings: tuple[Finding, ...] = ()
     candidates: tuple[Doubt, ...] = ()
     notes: tuple[str, ...] = ()
+    #: What the task was understood as, in one sentence.
+    understood: str = ""
     silent_servers: tuple[str, ...] = ()
     generation_attempts: int = 0
     runtime_attempts: int = 0
@@ -144,6 +146,7 @@ def report_of(
         findings=() if passed else tuple(shared.get("runtime_findings", ())),
         candidates=() if passed else tuple(shared.get("doubts", ())),
         notes=tuple(shared.get("notes", ())),
+        understood=shared.get("understood", ""),
         silent_servers=tuple(shared.get("silent_servers", ())),
         generation_attempts=shared.get("generation_attempts", 0),
         runtime_attempts=shared.get("runtime_attempts", 0),

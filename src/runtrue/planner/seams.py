@@ -8,6 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from msgspec import UNSET, UnsetType
+
 from runtrue.loop import Finding
 from runtrue.models import Usage
 from runtrue.workflow import Interface
@@ -61,6 +63,8 @@ class GenerationRequest:
     #: The workflow that failed the static check, and its problems.
     previous: dict[str, Any] | None = None
     problems: tuple[str, ...] = ()
+    #: The outputs of what was planned and run so far, if a plan goes on. Left out before that.
+    store: dict[str, Any] | UnsetType = UNSET
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,6 +76,8 @@ class Plan:
     #: What the plan had to assume or to leave out, one sentence each.
     notes: tuple[str, ...] = ()
     usage: Usage | None = None
+    #: True if more is to be planned, with what this has returned.
+    continues: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

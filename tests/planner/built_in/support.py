@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from runtrue.errors import RuntrueError
 from runtrue.home import Home
 from runtrue.memory import Memory
 from runtrue.planner.built_in import BuiltInGenerator
@@ -30,6 +32,18 @@ class Planner:
     def answer(self, task: str, saved: tuple[SavedWorkflow, ...] = ()) -> Plan | NoPlan:
         request = GenerationRequest(task=task, components=self.tools, saved=saved)
         answer = asyncio.run(self.generator.generate(request))
+        while isinstance(answer, Plan) and answer.continues:
+            # The rest is planned with what came back.
+            try:
+                ran = run_workflow(
+                    answer.workflow, answer.params, registry=self.registry, environment={}
+                )
+            except RuntrueError:
+                break
+            if ran.error is not None:
+                break
+            request = replace(request, store=ran.store)
+            answer = asyncio.run(self.generator.generate(request))
         if isinstance(answer, Plan):
             assert validate_workflow(answer.workflow, registry=self.registry) == ()
             assert answer.params.keys() <= answer.workflow.get("inputs", {}).keys()

@@ -21,11 +21,6 @@ from tests.planner.built_in.support import Planner
         ("fetch http://h/a and email it to bob", "'email to bob'"),
         ("fetch http://h/a twice", "'twice'"),
         ("fetch http://h/a. Dance", "'Dance'"),
-        (
-            "fetch http://h/users and keep only those that are active",
-            "'only those that are active'",
-        ),
-        ("extract all names that start with A from http://h/a", "'all names that start with A'"),
         ("get the weather for Paris from http://h/x and extract wind", "'for Paris'"),
         ("fetch http://h/a and http://h/b and extract name", "'extract name'"),
         ("update http://h/a with name=Bob", "'update'"),

@@ -186,6 +186,8 @@ class TaskNarrator(Narrator):
                 line(f"found the saved workflow {event.name}", "green")
             case WorkflowMade() if event.nodes:
                 line(f"planned: {' → '.join(event.nodes)}")
+                if event.understood:
+                    line(f"understood: {event.understood}")
             case InvalidWorkflowMade():
                 line(f"  planned wrongly: {event.problems[0]}", "yellow")
             case NodeStarted() if event.origin in _DOING:

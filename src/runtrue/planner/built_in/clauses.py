@@ -9,7 +9,18 @@ from typing import Any
 
 from runtrue.planner.built_in.draft import CannotPlan
 from runtrue.planner.task import Clause, TaskToken, TokenType, Variable
-from runtrue.planner.words import ASK, DETERMINERS, FETCH, MODEL, RUN, SAVE, SEND, word_set
+from runtrue.planner.words import (
+    ASK,
+    DETERMINERS,
+    FETCH,
+    MODEL,
+    RUN,
+    SAVE,
+    SEND,
+    SHOW,
+    TAKE,
+    word_set,
+)
 
 METHODS = frozenset({"GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"})
 _METHOD_OF = {"post": "POST", "put": "PUT", "patch": "PATCH", "delete": "DELETE"}
@@ -40,6 +51,7 @@ _ASKING = word_set(
 _HEADER_NAME = re.compile(r"(?i)authorization|cookie|accept|content-type|user-agent|x-.+")
 #: A header as it is written, name and value.
 HEADER_TEXT = re.compile(r"([A-Za-z][\w-]*):\s*(\S.*)")
+_RHYTHMS = word_set("daily hourly weekly monthly")
 _TIMES = word_set("day hour minute second week month year morning night evening time")
 
 
@@ -119,9 +131,20 @@ def refuse_conditions(clause: Clause) -> None:
     for at, word in enumerate(words):
         following = words[at + 1 : at + 3]
         on_time = word in {"every", "each"} and bool(_TIMES & {w.rstrip("s") for w in following})
-        if word in _CONDITIONS or on_time:
+        if (word in _CONDITIONS and not _describes_entries(at, clause)) or on_time:
             part = " ".join(token.text for token in clause.tokens[at:])
             raise CannotPlan(f"{part!r}: conditions, exceptions and schedules are not planned")
+
+
+def _describes_entries(at: int, clause: Clause) -> bool:
+    """True for "that are not open" and "hourly temperatures": they say which, and not when."""
+    words = [token.word for token in clause.tokens]
+    follows = at + 1 < len(words) and clause.tokens[at + 1].type is TokenType.WORD
+    reads = clause.verb in FETCH | TAKE | SHOW | {"count"}
+    before = words[at - 1] if at else ""
+    if words[at] == "not":
+        return reads and follows and before in {"are", "is", "that", "who"}
+    return reads and follows and words[at] in _RHYTHMS and before in {"the", "of", "all", ""}
 
 
 def _source(token: TaskToken, roles: Roles) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from runtrue.planner.seams import Plan, SavedWorkflow
 from runtrue.planner.task import Variable
-from runtrue.workflow import Interface
+from runtrue.workflow import Interface, Unresolved, compile_template, opened
 
 if TYPE_CHECKING:
     from runtrue.memory import Memory
@@ -24,6 +24,10 @@ _TYPES: dict[type, str] = {
 
 class CannotPlan(Exception):
     """A task, or a part of it, cannot be planned; the message names the part."""
+
+
+class NeedsData(Exception):
+    """The rest can be planned only when what is planned so far has run; the message is the rest."""
 
 
 class DataForm(StrEnum):
@@ -54,6 +58,8 @@ class Topic:
     collection: bool = False
     #: Where it comes from, for operations that must know: the name of a file, a URL.
     origin: str = ""
+    #: True if it is what list nodes made.
+    entries: bool = False
 
 
 @dataclass(slots=True)
@@ -80,6 +86,17 @@ class Draft:
     topic: Topic | None = None
     #: The pairs of the task that a `{name}` has taken.
     used: set[str] = field(default_factory=set)
+    task: str = ""
+    #: The outputs of the nodes that have run already, by node.
+    store: Mapping[str, Any] = field(default_factory=dict)
+
+    def data(self, reference: str, clause: str) -> Any:
+        """Return the value of a reference in what has run. Raises NeedsData if it has not."""
+        try:
+            value = compile_template(reference).render(self.store)
+        except Unresolved:
+            raise NeedsData(clause) from None
+        return opened(value) if isinstance(value, str) else value
 
     def node(self, name: str, type_: str, params: dict[str, Any]) -> dict[str, Any]:
         """Add a node under this name, or one like it that is free."""

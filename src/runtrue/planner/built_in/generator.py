@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from runtrue.planner import seams
-from runtrue.planner.built_in import commands, files, http, operations, saved, tools
+from runtrue.planner.built_in import commands, files, http, lists, operations, saved, tools
 from runtrue.planner.built_in.clauses import Roles, read_roles, refuse_conditions, said
-from runtrue.planner.built_in.draft import CannotPlan, DataForm, Draft, Topic
+from runtrue.planner.built_in.draft import CannotPlan, DataForm, Draft, NeedsData, Topic
 from runtrue.planner.task import (
     LONGEST_TASK,
     Clause,
@@ -71,15 +72,22 @@ class BuiltInGenerator:
         if len(request.task) > LONGEST_TASK:
             return seams.NoPlan(reason=f"the task is longer than {LONGEST_TASK} characters; {_HOW}")
         task = read_task(request.task)
-        draft = Draft(task.pairs, request.components, request.saved, self._memory)
+        draft = Draft(
+            task.pairs, request.components, request.saved, self._memory,
+            task=request.task, store=request.store or {},
+        )  # fmt: skip
+        continues = False
         try:
             _plan_task(task, draft)
+        except NeedsData as rest:
+            continues = True
+            draft.notes.append(f"{str(rest)!r} is planned when the answer is there")
         except CannotPlan as error:
             return seams.NoPlan(reason=f"{error}; {_HOW}")
         for name in task.named().get("variable", ()):
             if self._environment is not None and secret_of(name, self._environment) is None:
                 draft.notes.append(f"the environment variable {name} is not set")
-        return draft.plan()
+        return replace(draft.plan(), continues=continues)
 
     async def fix(self, request: seams.FixRequest) -> seams.FixedWorkflow | seams.NoFix:
         """Fix paths and arguments by what was really there."""
@@ -174,7 +182,7 @@ def _plan_url(roles: Roles, following: tuple[Clause, ...], draft: Draft) -> None
     else:
         _refuse_rest(roles)
         _refuse_unknown(roles)
-        described = roles.verb in FETCH and _is_wanted_later(following)
+        described = roles.verb in FETCH and _is_wanted_later(following) and not _selects(roles.what)
         http.fetch(roles, draft, described=described)
         if roles.verb == "download" and not following:
             _save_download(roles, draft)
@@ -217,18 +225,23 @@ def _own_text(roles: Roles) -> str | None:
     return str(quoted[0].value)
 
 
-def _refuse_rest(roles: Roles) -> None:
+def _refuse_rest(roles: Roles, *, strict: bool = False) -> None:
     """Refuse words after a source that belong to nothing: they say another thing to do."""
     rest = [token for token in roles.after if token.word not in FILLERS]
-    if rest:
+    if rest and (strict or not _selects(rest)):
         raise CannotPlan(f"what {said(rest)!r} means in {str(roles.clause)!r} is not clear")
 
 
 def _refuse_unknown(roles: Roles) -> None:
     """Refuse words before a source without a preposition: they name no part of it."""
     before = [t for t in roles.what[: roles.before] if t.word not in FILLERS]
-    if not roles.verb and before and not roles.joined:
+    if not roles.verb and before and not roles.joined and not _selects(before):
         raise CannotPlan(f"what {said(before)!r} means in {str(roles.clause)!r} is not clear")
+
+
+def _selects(tokens: list[TaskToken]) -> bool:
+    """True if words say which entries of a list, or in which order."""
+    return lists.has_cue(tokens)
 
 
 def _refuse_pairs(roles: Roles) -> None:
@@ -263,6 +276,11 @@ def _take(roles: Roles, draft: Draft) -> None:
     means_whole = only_nouns and not _are_fields(words, roles, topic)
     if means_whole and not changes and roles.verb != "how":
         return
+    if (topic.node is not None or topic.entries) and lists.speaks_of_list(
+        roles.verb, roles.what, topic
+    ):
+        lists.take(roles, draft)
+        return
     asks_number = roles.verb in {"how", "count"} and topic.node is not None
     wanted = operations.read_operations(roles.verb, roles.what, topic.form)
     if wanted is not None and not (asks_number and not topic.collection):
@@ -272,14 +290,22 @@ def _take(roles: Roles, draft: Draft) -> None:
         http.count(roles.what, draft)
     elif topic.node is not None and not changes:
         http.take(roles.what, draft)
+    elif _is_list_of_file(roles, topic) and not changes:
+        lists.take(roles, draft)
     elif topic.form is DataForm.TABLE and not changes:
         operations.apply(operations.columns(roles.what), draft)
     elif (topic.form in (DataForm.DATA, DataForm.TEXT) and not changes) or roles.verb == "count":
-        _refuse_rest(roles)
+        _refuse_rest(roles, strict=True)
         asks = {"how": ["how"], "count": ["how", "many"]}.get(roles.verb, [])
         files.take([*(TaskToken(TokenType.WORD, word) for word in asks), *roles.what], draft)
     else:
         raise CannotPlan(f"{str(roles.clause)!r}: that is nothing that can be done here")
+
+
+def _is_list_of_file(roles: Roles, topic: Topic) -> bool:
+    is_list = topic.form in (DataForm.TABLE, DataForm.DATA) and topic.node is None
+    where = {"where", "whose"} & {token.word for token in roles.what}
+    return is_list and not where and lists.has_cue(roles.what)
 
 
 def _are_fields(words: list[TaskToken], roles: Roles, topic: Topic) -> bool:

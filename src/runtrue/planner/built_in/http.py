@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from runtrue.planner.built_in import snippets
+from runtrue.planner.built_in import lists, snippets
 from runtrue.planner.built_in.clauses import Roles, said
 from runtrue.planner.built_in.draft import CannotPlan, DataForm, Draft, Topic
 from runtrue.planner.built_in.urls import Address, inputs_of, is_secret, read_url
@@ -33,7 +33,9 @@ def fetch(roles: Roles, draft: Draft, *, described: bool) -> None:
         node = _request(roles.method or "GET", address, roles, draft)
         names += _answered(node, address, token.value, draft)
     words = [token for token in roles.what if token.word not in FILLERS]
-    if words and (described or (roles.verb in FETCH and _describes(roles.what, draft))):
+    if lists.has_cue(words) or _selects(words, draft):
+        pass  # They say which entries, and are read when these are there.
+    elif words and (described or (roles.verb in FETCH and _describes(roles.what, draft))):
         _refuse_conditions(words, draft)
         roles.what = []
     elif words and len(roles.urls) > 1:
@@ -105,6 +107,15 @@ def _answered(node: dict[str, Any], address: Address, url: str, draft: Draft) ->
         collection=address.collection,
         origin=url,
     )
+
+
+def _selects(words: list[TaskToken], draft: Draft) -> bool:
+    """True if words say more of a list than what its entries are called."""
+    topic = draft.topic
+    if topic is None or not topic.collection:
+        return False
+    known = topic.nouns | GENERIC
+    return not all(singular(token.word) in known or token.word in known for token in words)
 
 
 def _describes(what: list[TaskToken], draft: Draft) -> bool:

@@ -10,12 +10,15 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
+from msgspec import UNSET, UnsetType
+
 from runtrue.errors import NodeFailed
 from runtrue.flow import emit
 from runtrue.loop import Fault
 from runtrue.models import Usage
 from runtrue.planner.bounds import change_as_data, changes_between, violations
 from runtrue.planner.context import MOST_REJECTIONS, PlannerNode, Shared, count_usage
+from runtrue.planner.describe_plan import describe_plan
 from runtrue.planner.events import FixProposed, FixRejected, WorkflowMade
 from runtrue.planner.seams import Doubt, FixRequest, GenerationRequest, NoFix, NoPlan
 
@@ -44,6 +47,9 @@ class GeneratorResult:
     doubts: tuple[Doubt, ...] = ()
     reason: str | None = None
     usage: tuple[Usage, ...] = ()
+    #: What the workflow does, in one sentence, and whether more is planned after its run.
+    understood: str | UnsetType = UNSET
+    continues: bool | UnsetType = UNSET
 
 
 class WorkflowGeneratorNode(PlannerNode):
@@ -72,6 +78,7 @@ class WorkflowGeneratorNode(PlannerNode):
                 named=shared.get("discovered_params", {}),
                 previous=shared.get("generated_workflow") if invalid else None,
                 problems=tuple(invalid or ()),
+                store=shared.get("planned_so_far", UNSET),
             )
         )
 
@@ -86,12 +93,15 @@ class WorkflowGeneratorNode(PlannerNode):
             _stop_if_transient(answer)
             return GeneratorResult(reason=answer.reason, usage=_used(answer.usage))
         nodes = tuple(node["id"] for node in answer.workflow.get("nodes", ()))
-        emit(WorkflowMade(nodes=nodes))
+        understood = describe_plan(answer.workflow, answer.params)
+        emit(WorkflowMade(nodes=nodes, understood=understood))
         return GeneratorResult(
             workflow=answer.workflow,
             params=answer.params,
             notes=answer.notes,
             usage=_used(answer.usage),
+            understood=understood,
+            continues=answer.continues or UNSET,
         )
 
     async def _fix(self, request: FixRequest, tried: tuple[dict[str, Any], ...]) -> GeneratorResult:
@@ -149,6 +159,8 @@ class WorkflowGeneratorNode(PlannerNode):
         if result.params is not None:
             shared["planned_params"] = result.params
             shared["notes"] = result.notes
+            shared["understood"] = result.understood or ""
+            shared["continues"] = result.continues is True
         if result.fixer is not None:
             shared["fix"] = result
         return "validate"

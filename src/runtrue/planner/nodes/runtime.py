@@ -143,6 +143,12 @@ class RuntimeValidationNode(PlannerNode):
         fixes = shared.setdefault("runtime_attempts", 0)
         history = _with_attempt(shared, inputs, ran)
         decision = decide(_policy(history, fixes), history)
+        if decision.action is Action.ACCEPT and shared.pop("continues", False):
+            # What came back is needed to plan the rest. Its calls are not made again.
+            shared["planned_so_far"] = ran.store
+            for key in ("runtime_errors", "runtime_findings", "fix", "workflow_metadata"):
+                shared.pop(key, None)
+            return "plan_rest"
         shared["history"], shared["decision"] = history, decision
         _store_outputs(shared, ran)
         if decision.action is Action.ACCEPT:

@@ -1,0 +1,303 @@
+"""Lists: steps that filter, sort, take, count and pick entries, planned from the answer itself.
+
+What "open", "cheapest" or "names" means only shows in the data. So the steps before it run first,
+and the rest is planned with what came back; nothing is sent again for that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from runtrue.planner.built_in import snippets
+from runtrue.planner.built_in.clauses import Roles
+from runtrue.planner.built_in.draft import CannotPlan, DataForm, Draft, Topic
+from runtrue.planner.built_in.entries import EntryTable, find_lists
+from runtrue.planner.built_in.query import ListQuery, QueryReader
+from runtrue.planner.built_in.query_words import (
+    AGGREGATES,
+    ASCENDING,
+    COMPARATORS,
+    DESCENDING,
+    ENTRIES,
+    EXTREMES,
+    ORDINALS,
+    SUPERLATIVES,
+)
+from runtrue.planner.task import TaskToken, TokenType
+from runtrue.planner.words import (
+    FILLERS,
+    GENERIC,
+    is_plural,
+    name_of,
+    plural,
+    singular,
+    split_name,
+    word_set,
+)
+from runtrue.workflow import Path
+
+#: Words that only make sense for a list.
+_CUES = word_set(
+    "each every per unique distinct different top bottom sorted ordered ranked whose who where "
+    "between than over under above below after before since all with not without grouped sort "
+    "alphabetically by csv live lives living rate rates"
+)
+_CUES |= EXTREMES.keys() | AGGREGATES.keys() | ASCENDING | DESCENDING
+_CUES |= {phrase.split()[0] for phrase in (*SUPERLATIVES, *COMPARATORS)} | ORDINALS.keys()
+
+
+def speaks_of_list(verb: str, tokens: list[TaskToken], topic: Topic) -> bool:
+    """True if words select, order, count or list entries, rather than name fields of one thing."""
+    if topic.entries:
+        return True
+    words = [token.word.removesuffix("'s") for token in tokens]
+    own = topic.nouns | ENTRIES | {"many", "number"}
+    content = [word for word in words if word not in FILLERS | GENERIC]
+    cues = set(words) & _CUES
+    if verb in ("count", "how") or "number" in words:
+        if all(singular(word) in own or word in own for word in content) and not cues:
+            return False
+        return topic.collection or bool(cues)
+    if cues <= ORDINALS.keys() and all(_is_entry(n, words, own) for n in _places(cues, words)):
+        cues = set()
+        if "first" in words or "last" in words or set(words) & ORDINALS.keys():
+            return any(token.type is TokenType.NUMBER for token in tokens) or "and" in words
+    other = topic.nouns | {"status", "address", "always"}
+    plurals = [word for word in words if word and is_plural(word) and singular(word) not in other]
+    numbers = [token for token in tokens if token.type in (TokenType.NUMBER, TokenType.PAIR)]
+    return topic.collection or bool(plurals or numbers or cues) or verb == "sort"
+
+
+def _places(cues: set[str], words: list[str]) -> list[int]:
+    return [n for n, word in enumerate(words) if word in cues]
+
+
+def _is_entry(n: int, words: list[str], own: frozenset[str]) -> bool:
+    return n + 1 < len(words) and singular(words[n + 1]) in own | {singular(w) for w in ENTRIES}
+
+
+def has_cue(tokens: list[TaskToken]) -> bool:
+    """True if a word selects or orders entries."""
+    return bool({token.word for token in tokens} & _CUES)
+
+
+def take(roles: Roles, draft: Draft) -> None:
+    """Plan what the words of a clause want of the list that the topic holds."""
+    topic = draft.topic
+    if topic is None:
+        raise CannotPlan(f"{str(roles.clause)!r}: there is no list to take that from")
+    if topic.form is DataForm.TABLE:
+        reference = draft.python("convert", snippets.ROWS, {"data": topic.reference})
+        nouns = topic.nouns | {"row", "line"}
+        topic = replace(
+            topic, reference=reference, form=DataForm.DATA, nouns=nouns, collection=True
+        )
+    data = draft.data(topic.reference, str(roles.clause))
+    reference, rows, nouns = _entries(data, roles, topic)
+    table = EntryTable(rows or [data], draft.task, topic.origin, nouns)
+    query = QueryReader(roles.verb, roles.what, table).read()
+    if query.is_plain:
+        return
+    draft.drop(topic.results)
+    _plan(query, reference, rows is None, roles, draft, topic, nouns)
+
+
+def _entries(data: Any, roles: Roles, topic: Topic) -> tuple[str, list[Any] | None, frozenset[str]]:
+    """Return the list that is meant, and words for its entries; no list for a single object."""
+    if isinstance(data, list):
+        return topic.reference, data, topic.nouns
+    if not isinstance(data, Mapping):
+        raise CannotPlan(f"{str(roles.clause)!r}: what came back is no JSON object or list")
+    lists = [
+        (steps, rows) for steps, rows in find_lists(data) if rows and isinstance(rows[0], Mapping)
+    ]
+    words = {singular(token.word.removesuffix("'s")) for token in roles.what}
+    named = [(s, rows) for s, rows in lists if words & {singular(w) for w in split_name(s[-1])}]
+    if (
+        not named
+        and len(lists) == 1
+        and (topic.collection or words & {singular(w) for w in ENTRIES} or words & topic.own)
+    ):
+        named = lists
+    if not named:
+        fitting = [
+            (s, r)
+            for s, r in lists
+            if s[-1].lower()
+            in (
+                "items",
+                "results",
+                "data",
+                "entries",
+                "records",
+                "rows",
+                "hits",
+                "list",
+                "values",
+                "docs",
+            )
+        ]
+        named = (
+            fitting
+            if len(fitting) == 1
+            else lists
+            if len(lists) == 1 and len(data) <= 6 and topic.collection
+            else []
+        )
+    if len(named) > 1:
+        raise CannotPlan(
+            f"{str(roles.clause)!r} could mean several lists: "
+            + ", ".join(str(Path(s)) for s, _ in named)
+        )
+    if not named:
+        return topic.reference, None, topic.nouns
+    steps, rows = named[0]
+    own = {singular(word) for word in split_name(steps[-1])}
+    return f"{topic.reference[:-1]}{str(Path(steps))[1:]}}}", rows, topic.nouns | own
+
+
+def _plan(
+    query: ListQuery,
+    items: str,
+    single: bool,
+    roles: Roles,
+    draft: Draft,
+    topic: Topic,
+    nouns: frozenset[str],
+) -> None:
+    if single and (query.conditions or query.order or query.takes or query.group or query.unique):
+        raise CannotPlan(f"{str(roles.clause)!r} speaks of a list, and a single object came back")
+    for held in query.conditions:
+        params = {
+            "items": items,
+            "field": held.path,
+            "operator": held.operator,
+            "value": draft.value(held.value),
+        }
+        items = _items(draft.node("filter", "filter", params))
+    if query.order:
+        params = {"items": items, "by": query.order.path}
+        if query.order.descending:
+            params["descending"] = True
+        items = _items(draft.node("sort", "sort", params))
+    noun = _noun(roles, nouns)
+    if len(query.takes) > 1 and all(how == "at" for how, _ in query.takes) and not query.aggregate:
+        names = []
+        for _, index in query.takes:
+            node = draft.node("take", "take", {"items": items, "at": index})
+            which = {0: "first", -1: "last"}.get(index, f"entry_{index + 1}")
+            names += _give_entry(query, f"${{{node['id']}.item}}", draft, which)
+        draft.topic = Topic(reference="", form=DataForm.VALUE, results=tuple(names), nouns=nouns)
+        return
+    if len(query.takes) > 1:
+        raise CannotPlan(f"{str(roles.clause)!r} takes entries in more than one way")
+    for how, number in query.takes:
+        node = draft.node("take", "take", {"items": items, how: number})
+        items, single = (f"${{{node['id']}.item}}", True) if how == "at" else (_items(node), False)
+    if query.group:
+        node = draft.node("group", "group", {"items": items, "by": query.group})
+        key = name_of([query.group.rpartition(".")[2]]) or "key"
+        picked = draft.node(
+            "pick", "pick", {"items": _items(node), "fields": {key: "$.key", "count": "$.count"}}
+        )
+        _set_entries("groups", _items(picked), draft, nouns)
+    elif query.aggregate:
+        _calculate(query, items, single, roles, draft)
+    elif single:
+        names = _give_entry(query, items, draft, "")
+        form = DataForm.VALUE if query.fields else DataForm.DATA
+        draft.topic = Topic(
+            reference=items, form=form, results=tuple(names), nouns=nouns, entries=not query.fields
+        )
+    else:
+        _give_list(query, items, noun, roles, draft, nouns)
+
+
+def _calculate(query: ListQuery, items: str, single: bool, roles: Roles, draft: Draft) -> None:
+    operation, path = query.aggregate, query.aggregate_path
+    if query.fields and operation in ("max", "min"):
+        raise CannotPlan(f"{str(roles.clause)!r} mixes a calculation with fields")
+    if operation == "count" and query.unique and len(query.fields) == 1:
+        unique = draft.node(
+            "unique", "unique", {"items": items, "by": next(iter(query.fields.values()))}
+        )
+        items, path = _items(unique), None
+    elif query.fields:
+        raise CannotPlan(f"{', '.join(query.fields)!r} beside a calculation is not understood")
+    if single:
+        if operation != "count" or path is None:
+            raise CannotPlan(f"{str(roles.clause)!r} calculates, and there is a single object")
+        reference = f"{items[:-1]}{path[1:]}}}"
+        counted = draft.python("count", snippets.LENGTH, {"data": reference})
+        draft.set_topic(name_of([path.rpartition(".")[2]]), counted, DataForm.VALUE)
+        return
+    if operation == "count" and path is not None:
+        raise CannotPlan(f"{path!r} of several entries: say of which one, or its sum")
+    params = {"items": items, "operation": operation} | ({"field": path} if path else {})
+    node = draft.node("calculate", "calculate", params)
+    last = name_of([path.rpartition(".")[2]]) if path else ""
+    name = "count" if operation == "count" else f"{operation}_{last}".rstrip("_")
+    draft.set_topic(name, f"${{{node['id']}.value}}", DataForm.VALUE)
+
+
+def _give_entry(query: ListQuery, entry: str, draft: Draft, prefix: str) -> list[str]:
+    if not query.fields:
+        return [draft.give(prefix or "result", entry)]
+    return [
+        draft.give_known(
+            "_".join(filter(None, (prefix, name_of([name])))), f"{entry[:-1]}{path[1:]}}}"
+        )
+        for name, path in query.fields.items()
+    ]
+
+
+def _give_list(
+    query: ListQuery, items: str, noun: str, roles: Roles, draft: Draft, nouns: frozenset[str]
+) -> None:
+    fields = {_field_name(name): path for name, path in query.fields.items()}
+    sole = next(iter(fields)) if len(fields) == 1 else ""
+    if query.unique:
+        if len(fields) > 1:
+            raise CannotPlan(f"{', '.join(fields)!r}: entries are unique by one field")
+        by = {"by": fields[sole]} if sole else {}
+        items = _items(draft.node("unique", "unique", {"items": items, **by}))
+    if query.separator is not None:
+        params = {"items": items, "separator": query.separator} | (
+            {"field": fields[sole]} if sole else {}
+        )
+        node = draft.node("join", "join", params)
+        draft.set_topic(plural(sole) if sole else "text", f"${{{node['id']}.text}}", DataForm.TEXT)
+        return
+    table = roles.destination is not None and str(roles.destination.value).lower().endswith(".csv")
+    if not fields:
+        _set_entries(noun, items, draft, nouns)
+    elif sole and not table:
+        values = f"{items[:-1]}[*]{fields[sole][1:]}}}"
+        results = (draft.give_known(plural(sole), values),)
+        draft.topic = Topic(reference=values, form=DataForm.DATA, results=results, nouns=nouns)
+    else:
+        node = draft.node("pick", "pick", {"items": items, "fields": fields})
+        _set_entries(noun, _items(node), draft, nouns)
+
+
+def _set_entries(name: str, items: str, draft: Draft, nouns: frozenset[str]) -> None:
+    draft.set_topic(name, items, DataForm.DATA, nouns=nouns, collection=True, entries=True)
+
+
+def _items(node: dict[str, Any]) -> str:
+    return f"${{{node['id']}.items}}"
+
+
+def _field_name(name: str) -> str:
+    words = name.split("_")
+    return name_of([*words[:-1], singular(words[-1])])
+
+
+def _noun(roles: Roles, nouns: frozenset[str]) -> str:
+    for token in roles.what:
+        word = token.word.removesuffix("'s")
+        if word and singular(word) in nouns:
+            return name_of([plural(singular(word))]) or "result"
+    return "result"

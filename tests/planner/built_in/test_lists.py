@@ -1,0 +1,44 @@
+"""Tasks about lists, planned from what came back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.planner.api import Api
+from tests.planner.built_in.support import Planner
+
+PRODUCTS = [
+    {"title": "Lamp", "price": 40, "category": "home", "inStock": True},
+    {"title": "Mug", "price": 8, "category": "kitchen", "inStock": True},
+    {"title": "Desk", "price": 210, "category": "home", "inStock": False},
+]
+
+
+@pytest.mark.parametrize(
+    ("task", "outputs"),
+    [
+        ("list the titles of the products at {}", {"titles": ["Lamp", "Mug", "Desk"]}),
+        ("get the title of the cheapest product from {}", {"title": "Mug"}),
+        ("list the titles of products under $50 from {}", {"titles": ["Lamp", "Mug"]}),
+        ("list the titles of the kitchen products from {}", {"titles": ["Mug"]}),
+        ("what is the average price of the products at {}?", {"average_price": 86.0}),
+        ("how many home products are at {}?", {"count": 2}),
+        (
+            "get the title and price of the top 2 products by price from {}",
+            {"products": [{"title": "Desk", "price": 210}, {"title": "Lamp", "price": 40}]},
+        ),
+    ],
+)
+def test_each_word_has_its_role(
+    planner: Planner, api: Api, task: str, outputs: dict[str, Any]
+) -> None:
+    url = api.on("GET /products", PRODUCTS)
+    assert planner.outputs(task.format(url)) == outputs
+
+
+@pytest.mark.parametrize("word", ["shiniest", "purple", "frobbed"])
+def test_a_word_that_fits_nothing_is_named(planner: Planner, api: Api, word: str) -> None:
+    url = api.on("GET /products", PRODUCTS)
+    assert repr(word) in planner.refusal(f"get the titles of the {word} products from {url}")
