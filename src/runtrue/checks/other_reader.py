@@ -16,7 +16,7 @@ from runtrue.checks.python_exit import PythonEnd, PythonExit
 from runtrue.checks.reach import Reach
 from runtrue.checks.reader import Call, Reader, Reading, RunOptions, output_of
 from runtrue.checks.tap import Tap, read_tap
-from runtrue.loop import Fault, Finding, JudgedBy, Outcome, Workplace
+from runtrue.loop import NOTHING_COLLECTED, Fault, Finding, JudgedBy, Outcome, Workplace
 from runtrue.process import Ended
 
 _SUFFIXES = frozenset({".xml", ".tap"})
@@ -96,7 +96,7 @@ class OtherReader(CaseReader):
                     outside.append(self.finding("no_report", str(error), Fault.CHECK))
         if not cases and not outside and self._end and self._end.ran_nothing:
             message, sample = "unittest found no test to run", output_of(ended)
-            found = self.finding("nothing_collected", message, Fault.CHECK, sample=sample)
+            found = self.finding(NOTHING_COLLECTED, message, Fault.CHECK, sample=sample)
             return Reading(passed=False, findings=(found,))
         if not cases and not outside:
             return Reader.read(self, ended, workplace)
