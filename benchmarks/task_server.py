@@ -97,7 +97,7 @@ def serve_tasks(answers: dict[str, Any]) -> Iterator[TaskServer]:
             self.end_headers()
             self.wfile.write(content)
 
-        do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = do_HEAD = _answer
+        do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = do_HEAD = _answer  # noqa: N815
 
         def log_message(self, format: str, *args: Any) -> None:
             """Print nothing."""
