@@ -15,9 +15,9 @@ from runtrue.cli.console import echo
 from runtrue.cli.hooks import AGENT_HOSTS, HOOKS, note_firing
 from runtrue.cli.judge import GateOptions, change_of, judge, judging_config, plan, skip_judging
 from runtrue.cli.project import find_project, must_be_text
-from runtrue.cli.show import print_json
+from runtrue.cli.show import print_document
 from runtrue.cli.verdict import ignoring_closed_pipes, print_verdict
-from runtrue.code import CodeType
+from runtrue.code import CodeReport, CodeType
 from runtrue.errors import UsageError
 from runtrue.flow import Journal, RunState
 from runtrue.home import Home
@@ -45,6 +45,7 @@ NOT_READY, INTERRUPTED = 2, 130
 @click.option("--install", type=click.Choice(list(HOOKS)), hidden=True)
 @click.option("--uninstall", type=click.Choice(list(HOOKS)), hidden=True)
 @click.option("--hook", type=click.Choice(list(HOOKS)), hidden=True)
+@options.output
 @options.as_json
 def gate(
     path: Path | None,
@@ -58,6 +59,7 @@ def gate(
     install: str | None,
     uninstall: str | None,
     hook: str | None,
+    output: str | None,
     as_json: bool,
 ) -> int:
     """Judge a change before it is handed over: it is tested, and its tests pass.
@@ -77,6 +79,7 @@ def gate(
       runtrue hooks install claude-code      hold the agent back until its change is ready
       runtrue hooks install git              the same for every commit
     """
+    as_json = as_json or output is not None
     if install or uninstall:
         return _arrange(find_project(path or Path()), install, uninstall, as_json=as_json)
     asked = GateOptions(
@@ -134,7 +137,7 @@ def _gate(
         print_verdict(report)
     if as_json:
         with ignoring_closed_pipes():
-            print_json(report)
+            print_document(report)
     return 0 if report.ready else NOT_READY
 
 
@@ -143,7 +146,7 @@ def _interrupted(*, as_json: bool) -> int:
         echo("runtrue gate: interrupted, so nothing was judged; run it again", err=True)
     if as_json:
         with ignoring_closed_pipes():
-            print_json(_without_run(RunState.CANCELLED, ready=False, why="interrupted"))
+            print_document(_without_run(RunState.CANCELLED, ready=False, why="interrupted"))
     return INTERRUPTED
 
 
@@ -176,11 +179,13 @@ def _nothing_to_judge(why: str, *, as_json: bool) -> int:
         echo(f"runtrue gate: ready: {why}", err=True)
     if as_json:
         with ignoring_closed_pipes():
-            print_json(_without_run(RunState.PASSED, ready=True, why=why))
+            print_document(_without_run(RunState.PASSED, ready=True, why=why))
     return 0
 
 
-def _without_run(status: RunState, *, ready: bool, why: str) -> dict[str, Any]:
+def _without_run(status: RunState, *, ready: bool, why: str) -> CodeReport | dict[str, Any]:
+    if click.get_current_context().meta.get(options.OUTPUT) not in (None, "json"):
+        return CodeReport(status=status, run_id="", kind="gate", why=why, ready=ready)
     return {
         "status": status,
         "run_id": None,
