@@ -63,6 +63,26 @@ class TestTap:
         assert verdict.passed
         assert verdict.cases == cases
 
+    @pytest.mark.parametrize(
+        "command", ["tap -R min test.js", "tap --reporter=dot test.js", "tap --reporter=tap a"]
+    )
+    def test_it_is_asked_for_whatever_reporter_the_project_likes(
+        self, project: Project, command: str
+    ) -> None:
+        # Of several, the last one counts, as with tap itself.
+        project.write(
+            "tap",
+            """
+            #!/bin/sh
+            for word do last=$word; done
+            [ "$last" = --reporter=tap ] || [ "$1" = --reporter=tap ] || exit 1
+            printf '1..1\\nok 1 - adds\\n'
+            """.strip().replace("            ", ""),
+        ).chmod(0o755)
+        verdict = project.check(f"./{command}")
+        assert verdict.passed
+        assert verdict.cases == {"adds": "passed"}
+
     def test_assertions_are_those_of_the_test_around_them(self, project: Project) -> None:
         values = "  ---\n  expected: 3\n  actual: 4\n  ...\n"
         tap = f"TAP version 13\n# adds\nok 1 is\nnot ok 2 is too\n{values}1..2\n"
