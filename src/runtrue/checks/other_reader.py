@@ -20,7 +20,7 @@ from runtrue.loop import NOTHING_COLLECTED, Fault, Finding, JudgedBy, Outcome, W
 from runtrue.process import Ended
 
 _SUFFIXES = frozenset({".xml", ".tap"})
-#: Options that make a runner print TAP.
+#: Options that make a runner print TAP; another reporter that was given before is overridden.
 _TAP = {"ava": ("--tap",), "tap": ("--reporter=tap",)}
 #: How far into an XML file the first test suite may begin.
 _HEAD = 4_096
@@ -50,13 +50,9 @@ class OtherReader(CaseReader):
         if PythonExit.is_recorded(self._command):
             self._exit = PythonExit(self._command, scratch)
             environment = self._exit.prepare(environment)
-        tap = _TAP.get(self.reach.tool)
-        options = tap if tap and not self._is_given("--tap", "--reporter", "-R") else ()
+        options = [o for o in _TAP.get(self.reach.tool, ()) if o not in self.reach.words]
         call = self.reach.argv(*options) if options else tuple(argv)
         return Call(argv=call, environment=dict(environment))
-
-    def _is_given(self, *options: str) -> bool:
-        return any(word.startswith(options) for word in self.reach.words)
 
     def read(self, ended: Ended, workplace: Workplace) -> Reading:
         """Read the verdict from all reports and the exit code, if the tests came to their end."""

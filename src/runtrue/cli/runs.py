@@ -19,7 +19,7 @@ from runtrue.cli.kinds import is_yes_or_no, kind_of
 from runtrue.cli.runner import after_expiry, as_interrupted, go_on, report_of_run, run_and_show
 from runtrue.cli.self_runners import WAITS, agrees_to
 from runtrue.cli.show import is_terminal, print_document, print_json, write_patch
-from runtrue.errors import UnknownRun, UsageError
+from runtrue.errors import SandboxError, UnknownRun, UsageError
 from runtrue.flow import Journal, RunRow, RunState
 from runtrue.home import Home
 
@@ -230,10 +230,9 @@ def apply(run_id: str | None, allow_self_running: bool, as_json: bool) -> int:
         report = _with_diff(journal, home, run)
         if run.kind == "plan":
             raise UsageError(f"run {run.id} is a plan: use `runtrue plan apply {run.id}`")
-        if report.applied:
-            raise UsageError(f"the diff of run {run.id} is applied already")
         if not (allow_self_running or agrees_to(report.self_running, as_json=as_json)):
             return WAITS
+        was_applied = report.applied
         question = journal.open_question(run.id)
         if question is not None and is_yes_or_no(question):
             journal.answer(run.id, "yes")
@@ -243,9 +242,16 @@ def apply(run_id: str | None, allow_self_running: bool, as_json: bool) -> int:
             raise UsageError(
                 f"run {run.id} is {_state(run)}: continue it with `runtrue runs resume {run.id}`"
             )
-        if not report.applied:
-            apply_patch(run, home, home.patch(run.id))
+        if was_applied or not report.applied:
+            try:
+                apply_patch(run, home, home.patch(run.id))
+            except SandboxError as error:
+                if was_applied:
+                    raise UsageError(f"the diff of run {run.id} is applied already") from error
+                raise
             report = replace(report, applied=True)
+            if run.result is not None:  # there is none of a run that was cancelled
+                journal.amend(run.id, report)
     if as_json:
         print_json(report)
     else:
