@@ -58,6 +58,10 @@ COMMANDS = {
     ),
     "delete": ("runtrue.cli.workflows:delete", "Delete a saved workflow."),
     "node": ("runtrue.cli.node:node", "List, show and try the types of nodes."),
+    "api": (
+        "runtrue.cli.api:api",
+        "Add, list and look into APIs: each operation becomes a node type.",
+    ),
     "mcp": (
         "runtrue.cli.mcp:mcp",
         "Add, list and look into MCP servers, and serve runtrue as one.",

@@ -14,6 +14,7 @@ from runtrue._lazy import lazy_exports
 
 if TYPE_CHECKING:
     from runtrue.redaction import REDACTED
+    from runtrue.workflow.apis import Api, ApiStore, nearest_operations, open_api, unknown_api
     from runtrue.workflow.calls import CallReplayed, Calls
     from runtrue.workflow.compile import checked, compile_workflow
     from runtrue.workflow.context import Surroundings
@@ -73,6 +74,7 @@ __all__ = lazy_exports(
     __name__,
     {
         "=runtrue.redaction": "REDACTED",
+        "apis": "Api ApiStore nearest_operations open_api unknown_api",
         "calls": "CallReplayed Calls",
         "compile": "checked compile_workflow",
         "context": "Surroundings",
