@@ -14,6 +14,7 @@ from runtrue._lazy import lazy_exports
 
 if TYPE_CHECKING:
     from runtrue.redaction import REDACTED
+    from runtrue.workflow.apis import Api, ApiStore, nearest_operations, open_api, unknown_api
     from runtrue.workflow.calls import CallReplayed, Calls
     from runtrue.workflow.compile import checked, compile_workflow
     from runtrue.workflow.context import Surroundings
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
         EffectReport,
         EffectsNotAgreed,
     )
+    from runtrue.workflow.event_loop import run_to_end
     from runtrue.workflow.events import (
         Isolated,
         ItemFinished,
@@ -74,10 +76,12 @@ __all__ = lazy_exports(
     __name__,
     {
         "=runtrue.redaction": "REDACTED",
+        "apis": "Api ApiStore nearest_operations open_api unknown_api",
         "calls": "CallReplayed Calls",
         "compile": "checked compile_workflow",
         "context": "Surroundings",
         "effect": "PATHS Effect EffectKind EffectReport EffectsNotAgreed",
+        "event_loop": "run_to_end",
         "events": "Isolated ItemFinished NodeFailure NodeHandled NodeRetried",
         "file_access": "ROOTS FileAccess RefusedFile locate",
         "inputs": "InputError prepare_inputs",
