@@ -123,6 +123,8 @@ def test_a_gate_names_what_runs_by_itself_in_a_change(
         *(".vscode/settings.json", "sub/.vscode/tasks.json", ".idea/workspace.xml", ".envrc"),
         *(".bashrc", "deep/down/.envrc", ".cursor/rules/x.mdc", "AGENTS.md", ".githooks/pre-push"),
         *(".pre-commit-config.yaml", ".github/dependabot.yml", ".gitlab-ci.yml", "x.pth"),
+        *(".zlogin", ".gdbinit", ".ssh/rc", "x.desktop", ".config/systemd/user/x.service"),
+        *("eslint.config.mjs", ".kilocode/mcp.json", "shell.nix", ".pdbrc", "sub/action.yml"),
         *("setup.py", "sitecustomize.py", ".devcontainer/devcontainer.json", "pkg/conftest.py"),
     ],
 )

@@ -7,8 +7,8 @@ asked for or refused, and nothing of it happens.
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
-import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -145,16 +145,18 @@ def test_a_directory_that_is_swapped_for_a_link_meanwhile_leads_nowhere(tmp_path
     (home / ".ssh" / "notes").write_text(SECRET)
     (real / "notes").write_text("mine")
     link.symlink_to(home / ".ssh")
-    place, over = project / "place", threading.Event()
+    place = project / "place"
     real.rename(place)
-
-    def swap() -> None:
-        while not over.is_set():
-            for one, other in ((place, real), (link, place), (place, link), (real, place)):
-                one.rename(other)
-
-    swapping = threading.Thread(target=swap)
-    swapping.start()
+    # A process of its own: a thread would only run while the other one waits.
+    script = (
+        "import os, sys\n"
+        "place, real, link = sys.argv[1:]\n"
+        "while True:\n"
+        "    for one, other in ((place, real), (link, place), (place, link), (real, place)):\n"
+        "        os.rename(one, other)\n"
+    )
+    argv = [sys.executable, "-I", "-S", "-c", script, *map(str, (place, real, link))]
+    swapping = subprocess.Popen(argv)
     read = []
     try:
         for _ in range(300):
@@ -164,6 +166,8 @@ def test_a_directory_that_is_swapped_for_a_link_meanwhile_leads_nowhere(tmp_path
             except NodeFailed as error:
                 read.append({"content": error.message})
     finally:
-        over.set()
-        swapping.join()
+        still_runs = swapping.poll() is None
+        swapping.kill()
+        swapping.wait()
+    assert still_runs
     assert all(SECRET not in str(one) for one in read)

@@ -19,11 +19,17 @@ _TABLE = {
     "editors run it when the folder is opened": (
         *(".vscode/*", "*.code-workspace", ".idea/*", ".fleet/*", ".zed/*", ".vs/*", ".nova/*"),
         *(".vimrc", ".nvimrc", ".nvim.lua", ".exrc", ".dir-locals.el", ".sublime-project"),
-        *(".devcontainer/*", ".devcontainer.json", ".gitpod.yml", ".theia/*"),
+        *(".devcontainer/*", ".devcontainer.json", ".gitpod.yml", ".theia/*", "*.sublime-project"),
+        *(".emacs", ".emacs.d/*", ".config/nvim/*", ".settings/*", ".run/*", ".openhands/*"),
+        # Loaded by their extensions.
+        *(".eslintrc.*js", "eslint.config.*", ".prettierrc.*js", "prettier.config.*"),
+        *(".stylelintrc.*js", "stylelint.config.*"),
     ),
     "shells run it when the folder is entered, or when they start": (
         *(".envrc", ".autoenv", ".autoenv.zsh", ".in", ".bashrc", ".bash_profile", ".bash_login"),
         *(".profile", ".zshrc", ".zshenv", ".zprofile", ".bash_aliases", ".kshrc", "config.fish"),
+        *(".zlogin", ".zlogout", ".bash_logout", ".inputrc", ".xinitrc", ".xprofile", ".xsession"),
+        *(".tmux.conf", ".screenrc", ".xonshrc", ".direnv/*", ".rtx.toml", "shell.nix"),
         *("mise.toml", ".mise.toml", ".mise/*", ".tool-versions", "devbox.json", "flake.nix"),
     ),
     "coding agents obey it, or start programs by it": (
@@ -38,6 +44,8 @@ _TABLE = {
         ),
         *(".windsurf/*", ".aider.conf.yml", ".cursorrules", ".windsurfrules", ".clinerules*"),
         *("CLAUDE.md", "CLAUDE.local.md", "AGENTS.md", "GEMINI.md", "copilot-instructions.md"),
+        *(".cline/*", ".kilocode/*", ".opencode/*", ".crush.json", "crush.json", ".qwen/*"),
+        *(".augment/*", ".trae/*", ".goosehints", ".agents/*"),
         *(".roo/*", ".kiro/*", ".amazonq/*", ".junie/*", "opencode.json*"),
     ),
     "git runs it": (
@@ -48,8 +56,25 @@ _TABLE = {
         *(".github/workflows/*", ".github/actions/*", ".github/dependabot.yml", ".gitlab-ci.yml"),
         *(".gitlab/ci/*", ".circleci/*", ".travis.yml", "appveyor.yml", "azure-pipelines*.yml"),
         *("Jenkinsfile", ".drone.yml", ".woodpecker*", "bitbucket-pipelines.yml", ".buildkite/*"),
-        *(".cirrus.yml", ".forgejo/workflows/*", ".gitea/workflows/*", "renovate.json*"),
+        *(
+            ".cirrus.yml",
+            ".forgejo/workflows/*",
+            ".gitea/workflows/*",
+            "renovate.json*",
+            ".renovaterc*",
+            "action.yml",
+            "action.yaml",
+        ),
         *("cloudbuild.y*ml", "buildspec.y*ml", "netlify.toml", "vercel.json", ".readthedocs.y*ml"),
+    ),
+    "a desktop or a service manager starts it": (
+        *(".config/autostart/*", "*.desktop", ".config/systemd/*", "*.service", "*.timer"),
+    ),
+    "programs read it when they start, and run what it names": (
+        *(".gdbinit", ".lldbinit", ".pdbrc", ".Rprofile", ".irbrc", ".pryrc", ".sqliterc"),
+        *(".psqlrc", ".ssh/*", ".hgrc", ".hg/hgrc", ".ripgreprc", ".curlrc", ".wgetrc"),
+        *("ipython_config.py", ".ipython/*", "jupyter*_config.py", ".jupyter/*", ".bazelrc"),
+        *("init.gradle*", ".docker/config.json", ".kube/config"),
     ),
     "Python runs it whenever it starts": ("*.pth", "sitecustomize.py", "usercustomize.py"),
     "installing the project runs it": ("setup.py", "binding.gyp", ".pnpmfile.cjs", "build.rs"),
