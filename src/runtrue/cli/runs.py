@@ -18,7 +18,7 @@ from runtrue.cli.console import echo
 from runtrue.cli.kinds import is_yes_or_no, kind_of
 from runtrue.cli.runner import after_expiry, as_interrupted, go_on, report_of_run, run_and_show
 from runtrue.cli.self_runners import WAITS, agrees_to
-from runtrue.cli.show import is_terminal, print_json, write_patch
+from runtrue.cli.show import is_terminal, print_document, print_json, write_patch
 from runtrue.errors import SandboxError, UnknownRun, UsageError
 from runtrue.flow import Journal, RunRow, RunState
 from runtrue.home import Home
@@ -84,16 +84,17 @@ def list_runs(state: str | None, limit: int, as_json: bool) -> int:
 
 @runs.command()
 @_run_id
+@options.output
 @options.as_json
-def show(run_id: str | None, as_json: bool) -> int:
+def show(run_id: str | None, output: str | None, as_json: bool) -> int:
     """Show what happened in a run: every attempt, fix, verdict and finding."""
     home = Home.find(Path.cwd())
     with _journal(home) as journal:
         run = after_expiry(journal, home, _find(journal, run_id))
         report = replace(report_of_run(journal, home, run), driven=run.is_driven)
         question = journal.open_question(run.id)
-    if as_json:
-        print_json(report if run.is_driven else as_interrupted(report))
+    if as_json or output:
+        print_document(report if run.is_driven else as_interrupted(report))
         return 0
     echo(f"run {run.id}: {run.kind} {run.title} ({_state(run)})")
     if isolation := report.isolation:

@@ -28,7 +28,7 @@ from runtrue.sandbox.environment import (
 from runtrue.sandbox.extras import Extras
 from runtrue.sandbox.git import Tree, mark_of, remove
 from runtrue.sandbox.isolation import Isolation
-from runtrue.sandbox.judged_parts import is_mixed, judges_differ, lost_tests
+from runtrue.sandbox.judged_parts import DOCTESTS, is_mixed, judges_differ, lost_tests
 from runtrue.sandbox.judges import is_judge, is_test
 from runtrue.sandbox.managed_environment import managed_environment
 from runtrue.sandbox.self_runners import SelfRunning, find_self_running
@@ -176,7 +176,9 @@ class TreeSandbox(ABC):
             versions = {file: [self.read(file, one) for one in between] for file in files}
             free = {file for file in judges if is_mixed(file)}
             judges -= {file for file in free if not judges_differ(file, *versions[file])}
-            judges |= {file for file in files if lost_tests(file, *versions[file])}
+            doctests = any(pattern.endswith(DOCTESTS) for pattern in self._judges)
+            lost = (f for f in files if lost_tests(f, *versions[f], doctests=doctests))
+            judges |= set(lost)
         return tuple(file for file in files if file in judges)
 
     @cached_property
