@@ -697,6 +697,12 @@ class TestJavaScript:
     ) -> None:
         assert self.found(tmp_path, f'{{"scripts": {{{scripts}}}}}').check.command == command
 
+    def test_several_runners_beside_something_else_are_a_check_each(self, tmp_path: Path) -> None:
+        scripts = '"test": "npm run unit && jest a.test.js && tstyche", "unit": "c8 node --test"'
+        (tmp_path / "package.json").write_text(f'{{"scripts": {{{scripts}}}}}')
+        found = {d.check.name: d.check.command for d in detect_checks(tmp_path)}
+        assert found == {"node-test": "npm run unit", "jest": f"{NPX} jest a.test.js"}
+
     def test_variables_of_a_part_are_kept(self, tmp_path: Path) -> None:
         package = '{"scripts": {"test": "xo && cross-env A=1 ava"}}'
         check = self.found(tmp_path, package).check

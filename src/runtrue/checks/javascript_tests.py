@@ -61,9 +61,7 @@ _DEPTH = 5
 
 def javascript_tests(directory: Path) -> list[OwnCommand]:
     """Return how the tests in a directory are run; nothing if it has none."""
-    if found := _of_script(directory):
-        return [found]
-    return [*_of_runners(directory)] or [*_of_node(directory)]
+    return _of_script(directory) or [*_of_runners(directory)] or [*_of_node(directory)]
 
 
 def delegates(found: OwnCommand, directory: Path) -> bool:
@@ -71,11 +69,11 @@ def delegates(found: OwnCommand, directory: Path) -> bool:
     return framework_of(found.command, directory) is Framework.OTHER
 
 
-def _of_script(directory: Path) -> OwnCommand | None:
+def _of_script(directory: Path) -> list[OwnCommand]:
     scripts = scripts_of(directory)
     script = scripts.get("test", _NO_TEST)
     if _NO_TEST in script:
-        return None
+        return []
     manager = _manager(directory)
     text = (directory / "package.json").read_text(encoding="utf-8")
     line = line_of(text, '"scripts"', '"test"')
@@ -83,23 +81,39 @@ def _of_script(directory: Path) -> OwnCommand | None:
     whole = OwnCommand(name="", command=f"{manager} test", because=where)
     parts = [*_without_needless_build(_parts(script, scripts, directory))]
     tests = [part for part in parts if part.is_test]
+    looks = [part for part in parts if part.is_look]
     is_plain = len(parts) == 1 and not parts[0].where
-    if len(tests) == 1 and not is_plain and all(part.is_test or part.is_look for part in parts):
-        part = tests[0]
-        is_found = part.program == "node" or "/" in part.line.partition(" ")[0]
-        direct = part.line if is_found else f"npx --no-install {part.line}"
-        own = f"{manager} run {part.script}" if part.script else direct
-        left_out = ", ".join(dict.fromkeys(one.program for one in parts if one.is_look))
-        notes = [where, part.where, left_out and f"without {left_out}, which runs no test"]
-        because = "; ".join(filter(None, notes))
-        name = "node-test" if part.program == "node" else part.program
-        whole = OwnCommand(name=name, command=own, because=because, env=part.env)
-    elif any(_only_looks(scripts, name, directory) for name in ("pretest", "posttest")):
+    is_tested_only = bool(tests) and all(part.is_test or part.is_look for part in parts)
+    # Several runners in one script are one check each only where something else must be left out.
+    if is_tested_only and not is_plain and (looks or len(tests) == 1):
+        return [_named(_of_part(part, where, looks, manager), manager, directory) for part in tests]
+    if any(_only_looks(scripts, name, directory) for name in ("pretest", "posttest")):
         whole = replace(whole, command=f"{manager} test --ignore-scripts")
         whole = replace(whole, because=f"{where}; without pretest and posttest, which run no test")
-    framework = framework_of(whole.command, directory)
-    known = whole.name or f"{manager}-test"
-    return replace(whole, name=known if framework is Framework.OTHER else framework.value)
+    return [_named(whole, manager, directory)]
+
+
+def _of_part(
+    part: _ScriptCommand, where: str, looks: Sequence[_ScriptCommand], manager: str
+) -> OwnCommand:
+    """Return a part of a script as a command of its own."""
+    is_found = part.program == "node" or "/" in part.line.partition(" ")[0]
+    direct = part.line if is_found else f"npx --no-install {part.line}"
+    left_out = ", ".join(dict.fromkeys(one.program for one in looks))
+    notes = [where, part.where, left_out and f"without {left_out}, which runs no test"]
+    return OwnCommand(
+        name="node-test" if part.program == "node" else part.program,
+        command=f"{manager} run {part.script}" if part.script else direct,
+        because="; ".join(filter(None, notes)),
+        env=part.env,
+    )
+
+
+def _named(found: OwnCommand, manager: str, directory: Path) -> OwnCommand:
+    """Return a command under the name of its framework, where that is known."""
+    framework = framework_of(found.command, directory)
+    known = found.name or f"{manager}-test"
+    return replace(found, name=known if framework is Framework.OTHER else framework.value)
 
 
 def _manager(directory: Path) -> str:
