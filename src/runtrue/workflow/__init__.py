@@ -24,6 +24,7 @@ if TYPE_CHECKING:
         EffectReport,
         EffectsNotAgreed,
     )
+    from runtrue.workflow.event_loop import run_to_end
     from runtrue.workflow.events import (
         Isolated,
         ItemFinished,
@@ -77,6 +78,7 @@ __all__ = lazy_exports(
         "compile": "checked compile_workflow",
         "context": "Surroundings",
         "effect": "PATHS Effect EffectKind EffectReport EffectsNotAgreed",
+        "event_loop": "run_to_end",
         "events": "Isolated ItemFinished NodeFailure NodeHandled NodeRetried",
         "file_access": "FileAccess RefusedFile locate",
         "inputs": "InputError prepare_inputs",
