@@ -122,6 +122,12 @@ def echo_json(text: str) -> None:
         click.echo(visible_json(text))
 
 
+def echo_document(text: str) -> None:
+    """Print a document on stdout in which everything from outside is escaped already."""
+    with _outliving_reader():
+        click.echo(text)
+
+
 def write_result(text: str) -> None:
     """Print a text that is itself the result: as it is into a pipe or a file."""
     with _outliving_reader():

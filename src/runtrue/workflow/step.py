@@ -81,7 +81,7 @@ class WorkflowStep(Node):
         self._verbatim = {name: ir.params[name] for name in node_type.verbatim & ir.params.keys()}
         self._params = {
             name: compile_template(value)
-            for name, value in ir.params.items()
+            for name, value in {**ir.params, **node_type.implied(ir.params)}.items()
             if name not in node_type.verbatim
         }
         self._has_secret = any(template.secret for template in self._params.values())
