@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import TypeVar
 
 import msgspec
@@ -25,5 +26,20 @@ def recorded_request(run: RunRow, form: type[T]) -> T:
         pass
     raise FlowChanged(
         f"run {run.id} was recorded by another version of runtrue, and this one cannot go on with "
-        f"it: start a new run, and clear this one away with `runtrue runs cancel {run.id}`"
+        f"it: start it again with `{_command_of(run)}`, and clear this one away with "
+        f"`runtrue runs cancel {run.id}`"
     )
+
+
+def _command_of(run: RunRow) -> str:
+    """Return the command that starts the same again, by what all versions have recorded."""
+    found = {name: str(run.input.get(name) or "") for name in ("project", "source", "instruction")}
+    place = shlex.quote(found["project"])
+    if run.kind == "plan":
+        what = shlex.quote(found["source"] or found["instruction"])
+        return f"cd {place} && runtrue plan use {what}"
+    task = run.input.get("task")
+    if isinstance(task, dict):
+        words = shlex.quote(str(task.get("requirement", "")))
+        return f"cd {place} && runtrue code {words} --path {shlex.quote(str(task.get('path', '')))}"
+    return f"runtrue fix {place}"

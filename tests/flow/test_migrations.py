@@ -29,6 +29,7 @@ SCHEMA = {
         ) STRICT
     """,
     "runs_by_age": "CREATE INDEX runs_by_age ON runs (created_at)",
+    "runs_by_state": "CREATE INDEX runs_by_state ON runs (state, created_at)",
     "steps": """
         CREATE TABLE steps (
             run_id      TEXT NOT NULL REFERENCES runs (id),

@@ -10,7 +10,7 @@ from typing import Any
 
 from runtrue.flow import Journal
 
-TABLES = ("runs", "steps", "questions", "events")
+TABLES = ("runs", "steps", "parts", "questions", "events")
 
 
 def rows_of(file: Path, root: Path) -> str:
@@ -21,6 +21,8 @@ def rows_of(file: Path, root: Path) -> str:
         for table in TABLES:
             rows = map(dict, db.execute(f"SELECT * FROM {table}"))  # noqa: S608 - a constant
             found[table] = [{k: _text(v) for k, v in row.items()} for row in rows]
+    for run in found["runs"]:
+        run["owner"] = None  # a process of this machine, which another cannot look up
     return json.dumps(found, indent=1).replace(str(root), "{ROOT}") + "\n"
 
 
@@ -35,7 +37,7 @@ def write_rows(text: str, file: Path, root: Path) -> None:
     with closing(sqlite3.connect(file)) as db, db:
         for table, rows in json.loads(text.replace("{ROOT}", str(root))).items():
             for row in rows:
-                if table == "steps" and row["result"] is not None:
+                if table in ("steps", "parts") and row["result"] is not None:
                     row["result"] = row["result"].encode()
                 names, marks = ", ".join(row), ", ".join("?" * len(row))
                 db.execute(f"INSERT INTO {table} ({names}) VALUES ({marks})", [*row.values()])  # noqa: S608

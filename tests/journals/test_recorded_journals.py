@@ -13,9 +13,10 @@ import pytest
 
 from runtrue.cli.runner import report_of_run
 from runtrue.flow import Journal, RunState, replay
+from runtrue.flow.migrations import MIGRATIONS
 from runtrue.home import Home
 from runtrue.record_format import RECORD_FORMAT
-from tests.journals.record import HERE, RUNS
+from tests.journals.record import HERE, ITEMS, RUNS
 from tests.journals.rows import write_rows
 from tests.plan.driving import make_project
 from tests.test_killed_loops import FILES, LOOPS, _go_on
@@ -74,7 +75,8 @@ def test_runs_of_earlier_versions_are_refused_in_one_sentence_and_lose_no_answer
             assert code == 1, (command, said)
             assert re.search(
                 rf"run {run.id} was recorded by another version of runtrue, and this one cannot go "
-                rf"on with it: start a new run, and clear this one away with "
+                rf"on with it: start it again with `[^`]*runtrue (plan use|fix|code) [^`]+`, and "
+                rf"clear this one away with "
                 rf"`runtrue runs cancel {run.id}`\n$",
                 said,
             ), said
@@ -110,3 +112,25 @@ def test_a_queued_plan_goes_on_to_its_end(version: int, recorded: Make, tmp_path
         run = _go_on(journal, home, queued.id, LOOPS["plan"])
     assert (run.state, run.result and run.result["applied"]) == (RunState.PASSED, True)
     assert (Path(run.input["project"]) / "state.txt").read_text() == "yes\n"
+
+
+@pytest.mark.parametrize("file", sorted(HERE.glob("parts-*.json")), ids=lambda file: file.stem)
+@pytest.mark.parametrize("choice", ["--done", "--force"])
+def test_a_batch_that_was_killed_goes_on_at_its_item(
+    file: Path, choice: str, recorded: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RUNTRUE_ISOLATION_WRITE", str(tmp_path))
+    write_rows(file.read_text(), tmp_path / "home" / "journal.db", tmp_path)
+    code, said = _runtrue("runs", "resume")
+    assert code == 1, said
+    assert "write[2]" in said
+    code, said = _runtrue(
+        "runs", "resume", *(["--done", "write[2]"] if choice == "--done" else [choice])
+    )
+    assert code == 0, said
+    first = 3 if choice == "--done" else 2
+    assert {path.stem for path in tmp_path.glob("*.txt")} == set(ITEMS[first:])
+
+
+def test_there_is_a_batch_of_this_version() -> None:
+    assert (HERE / f"parts-{len(MIGRATIONS)}.json").exists(), "run python -m tests.journals.record"

@@ -62,8 +62,11 @@ def run_and_show(
 
     A run that is interrupted shows how far it is, and can be resumed.
     """
+    from runtrue.cli.prune import prune_daily
+
     with _stopped_by(_interrupt):
         try:
+            prune_daily(journal, home)
             return _run_and_show(
                 journal, home, run_id, as_json=as_json, force=force, secrets=secrets or {}
             )

@@ -20,7 +20,7 @@ from runtrue.cli.runner import after_expiry, as_interrupted, go_on, report_of_ru
 from runtrue.cli.self_runners import WAITS, agrees_to
 from runtrue.cli.show import is_terminal, print_document, print_json, write_patch
 from runtrue.errors import SandboxError, UnknownRun, UsageError
-from runtrue.flow import Journal, RunRow, RunState
+from runtrue.flow import Journal, RunRetention, RunRow, RunState
 from runtrue.home import Home
 
 if TYPE_CHECKING:
@@ -45,13 +45,19 @@ def completes(kind: str | None = None) -> Callable[[Any, Any, str], list[str]]:
 
 
 _run_id = click.argument("run_id", metavar="[RUN]", required=False, shell_complete=completes())
+_of_all = click.option(
+    "--all", "of_all", is_flag=True, help="Without an id: the latest run of any project."
+)
+#: What a project has at its root.
+_ROOT_FILES = (".git", "runtrue.toml", "pyproject.toml", "package.json")
 
 
 @click.group()
 def runs() -> None:
     """List, show, apply, resume and cancel runs of every kind.
 
-    A run is named by its id or the beginning of it; without one, the latest run is meant.
+    A run is named by its id or the beginning of it; without one, the latest run of this project is
+    meant, and outside of any project the latest of all.
     """
 
 
@@ -84,13 +90,14 @@ def list_runs(state: str | None, limit: int, as_json: bool) -> int:
 
 @runs.command()
 @_run_id
+@_of_all
 @options.output
 @options.as_json
-def show(run_id: str | None, output: str | None, as_json: bool) -> int:
+def show(run_id: str | None, of_all: bool, output: str | None, as_json: bool) -> int:
     """Show what happened in a run: every attempt, fix, verdict and finding."""
     home = Home.find(Path.cwd())
     with _journal(home) as journal:
-        run = after_expiry(journal, home, _find(journal, run_id))
+        run = after_expiry(journal, home, _find(journal, run_id, of_all=of_all))
         report = replace(report_of_run(journal, home, run), driven=run.is_driven)
         question = journal.open_question(run.id)
     if as_json or output:
@@ -140,6 +147,7 @@ def show(run_id: str | None, output: str | None, as_json: bool) -> int:
     metavar="NAME=VALUE",
     help="A secret input of a workflow, which is not kept. Can be repeated.",
 )
+@_of_all
 @options.as_json
 def resume(
     run_id: str | None,
@@ -149,6 +157,7 @@ def resume(
     result: str | None,
     skip: tuple[str, ...],
     secrets: tuple[str, ...],
+    of_all: bool,
     as_json: bool,
 ) -> int:
     """Continue a run that was interrupted or waits for an answer.
@@ -160,7 +169,7 @@ def resume(
 
     home = Home.find(Path.cwd())
     with _journal(home) as journal:
-        run = after_expiry(journal, home, _find(journal, run_id))
+        run = after_expiry(journal, home, _find(journal, run_id, of_all=of_all))
         if run.is_over and answer is not None:
             raise UsageError(
                 f"run {run.id} has ended ({run.state}), so that the answer was not used; "
@@ -285,6 +294,48 @@ def cancel(run_id: str | None, as_json: bool) -> int:
     return 0
 
 
+@runs.command("prune")
+@click.option(
+    "--keep-days",
+    type=click.FloatRange(min=0),
+    default=90.0,
+    metavar="N",
+    help="Keep what ended within so many days (90).",
+)
+@click.option(
+    "--keep-last",
+    type=click.IntRange(min=0),
+    default=200,
+    metavar="N",
+    help="Keep the latest runs, however old (200).",
+)
+@click.option("--dry-run", is_flag=True, help="Show what would be deleted, and delete nothing.")
+@options.as_json
+def prune_runs(keep_days: float, keep_last: int, dry_run: bool, as_json: bool) -> int:
+    """Delete old runs with their sandboxes, patches and recorded answers.
+
+    A run that waits for you is never deleted; one that can be resumed, or whose diff was not
+    applied, only after a year. The same happens by itself once a day, with the numbers above;
+    RUNTRUE_KEEP_DAYS sets other days, or `never`.
+    """
+    from runtrue.cli.prune import prune
+
+    home = Home.find(Path.cwd())
+    if not home.journal.exists():
+        found = None
+    else:
+        with Journal(home.journal) as journal:
+            retention = RunRetention(days=keep_days, last=keep_last)
+            found = prune(journal, home, retention, dry_run=dry_run)
+    runs, files, size = (found.runs, found.files, found.bytes) if found else ((), 0, 0)
+    if as_json:
+        print_json({"runs": list(runs), "files": files, "bytes": size, "dry_run": dry_run})
+    else:
+        verb = "would delete" if dry_run else "deleted"
+        echo(f"{verb} {len(runs)} runs and {files} of their files, {size / 1e6:.1f} MB")
+    return 0
+
+
 def end_run(journal: Journal, home: Home, run: RunRow) -> RunRow:
     """Cancel a run, stop the process that drives it, and forget what it taught.
 
@@ -307,13 +358,30 @@ def _journal(home: Home) -> Journal:
     return Journal(home.journal)
 
 
-def _find(journal: Journal, run_id: str | None) -> RunRow:
+def _find(journal: Journal, run_id: str | None, *, of_all: bool = False) -> RunRow:
     if run_id is not None:
         return journal.find(run_id)
+    root = None if of_all else _project_root()
+    if root is not None:
+        if (run := journal.latest_within(root)) is not None:
+            return run
+        raise UnknownRun(
+            f"there are no runs of {root} in {journal.path}; "
+            "give an id of `runtrue runs list`, or --all for the latest of any project"
+        )
     latest = journal.runs(limit=1)
     if not latest:
         raise UnknownRun(f"there are no runs in {journal.path} yet")
     return latest[0]
+
+
+def _project_root() -> Path | None:
+    """Return the directory of the project that the user is in, or None outside of one."""
+    here = Path.cwd().resolve()
+    for directory in (here, *here.parents):
+        if any((directory / name).exists() for name in _ROOT_FILES):
+            return directory
+    return None
 
 
 def _state(run: RunRow) -> str:

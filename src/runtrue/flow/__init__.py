@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from runtrue.flow.node import Ask, Node
     from runtrue.flow.owner import Owner
     from runtrue.flow.parts import EffectAwaited, current_parts, interrupted
+    from runtrue.flow.retention import RunRetention
     from runtrue.flow.rows import Claim, Question, ResultRow, RunRow, RunState, StepRow
     from runtrue.flow.run import Parked, Run, replay
 
@@ -47,6 +48,7 @@ __all__ = lazy_exports(
         "node": "Ask Node",
         "owner": "Owner",
         "parts": "EffectAwaited current_parts interrupted",
+        "retention": "RunRetention",
         "rows": "Claim Question ResultRow RunRow RunState StepRow",
         "run": "Parked Run replay",
     },

@@ -37,6 +37,7 @@ from runtrue.flow.events import Event, read_event
 from runtrue.flow.migrations import migrate
 from runtrue.flow.owner import Owner
 from runtrue.flow.part_table import STILL_MINE, PartTable
+from runtrue.flow.retention import RetentionTable
 from runtrue.flow.rows import (
     RUN_COLUMNS,
     Claim,
@@ -65,7 +66,7 @@ _ADD_EVENT = (
 )
 
 
-class Journal(PartTable):
+class Journal(PartTable, RetentionTable):
     """The journal file at `path`, made when it is not there."""
 
     def __init__(self, path: Path) -> None:
@@ -135,14 +136,28 @@ class Journal(PartTable):
         title: str | None = None,
     ) -> list[RunRow]:
         """The latest runs, newest first; only those in a state, of a kind, or with a title."""
+        wanted = {"state": state, "kind": kind, "title": title}
+        # Only what is asked for, so that an index can serve it.
+        named = [f"{name} = :{name}" for name, value in wanted.items() if value is not None]
         with self._explained("read"):
             rows = self._db.execute(
-                f"SELECT {RUN_COLUMNS} FROM runs WHERE (?1 IS NULL OR state = ?1) "
-                "AND (?2 IS NULL OR kind = ?2) AND (?3 IS NULL OR title = ?3) "
-                "ORDER BY created_at DESC, rowid DESC LIMIT ?4",
-                (state, kind, title, limit),
+                f"SELECT {RUN_COLUMNS} FROM runs WHERE {' AND '.join(named) or 'TRUE'} "
+                "ORDER BY created_at DESC, rowid DESC LIMIT :limit",
+                {**wanted, "limit": limit},
             ).fetchall()
             return [run_row(row) for row in rows]
+
+    def latest_within(self, directory: Path) -> RunRow | None:
+        """Return the latest run of a directory, or of one in it."""
+        with self._explained("read"):
+            row = self._db.execute(
+                f"SELECT {RUN_COLUMNS} FROM (SELECT *, rowid AS row, coalesce("
+                "json_extract(input, '$.project'), json_extract(input, '$.directory')) AS place "
+                "FROM runs) WHERE place = ?1 OR substr(place, 1, length(?1) + 1) = ?1 || '/' "
+                "ORDER BY created_at DESC, row DESC LIMIT 1",
+                (str(directory),),
+            ).fetchone()
+            return None if row is None else run_row(row)
 
     def results(
         self, key: str, *, since: float | None = None, kind: str | None = None

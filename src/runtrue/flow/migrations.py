@@ -67,6 +67,10 @@ MIGRATIONS = [
         PRIMARY KEY (run_id, seq, name)
     ) STRICT, WITHOUT ROWID;
     """,
+    # 3: runs in a state, such as those that wait, are found without reading all
+    """
+    CREATE INDEX runs_by_state ON runs (state, created_at);
+    """,
 ]
 
 

@@ -126,13 +126,18 @@ def run_row(row: tuple[Any, ...]) -> RunRow:
         title=title,
         state=RunState(state),
         fence=fence,
-        owner=None if owner is None else msgspec.json.decode(owner, type=Owner),
+        owner=None if owner is None else read_owner(owner),
         input=msgspec.json.decode(data),
         result=None if result is None else msgspec.json.decode(result),
         error=error,
         created_at=created_at,
         ended_at=ended_at,
     )
+
+
+def read_owner(text: str) -> Owner:
+    """Return the owner of a run, as its column holds it."""
+    return msgspec.json.decode(text, type=Owner)
 
 
 def to_json(value: Any) -> str:

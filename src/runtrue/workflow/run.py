@@ -84,7 +84,7 @@ class Started:
 
 def run_workflow(
     ir: Mapping[str, Any],
-    params: Mapping[str, Any] | None = None,
+    inputs: Mapping[str, Any] | None = None,
     *,
     registry: Registry | None = None,
     environment: Mapping[str, str] | None = None,
@@ -96,14 +96,14 @@ def run_workflow(
     with `status` failed and the `error`.
     """
     running = execute_workflow(
-        ir, params, registry=registry, environment=environment, listeners=listeners
+        ir, inputs, registry=registry, environment=environment, listeners=listeners
     )
     return run_to_end(running)
 
 
 async def execute_workflow(
     ir: Mapping[str, Any],
-    params: Mapping[str, Any] | None = None,
+    inputs: Mapping[str, Any] | None = None,
     *,
     registry: Registry | None = None,
     environment: Mapping[str, str] | None = None,
@@ -112,8 +112,9 @@ async def execute_workflow(
     """Do what `run_workflow` does, for callers that are asynchronous themselves."""
     registry = registry or Registry.here()
     workflow, parsed = checked(ir, registry)
-    inputs = prepare_inputs(parsed.inputs, params or {}, stdin=None, from_text=False)
-    named = tuple(texts_in(params or {}))
+    given = inputs or {}
+    inputs = prepare_inputs(parsed.inputs, given, stdin=None, from_text=False)
+    named = tuple(texts_in(given))
     context = Context(surroundings_of(registry, workflow.path, environment, named))
     context.redactor.add(*secret_texts(redact_workflow(workflow, parsed, inputs, registry).secrets))
     async with opened(context):
