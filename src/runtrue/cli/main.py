@@ -96,6 +96,10 @@ COMMANDS = {
         "Write the checks that were found to runtrue.toml, each with the reason for it.",
     ),
     "doctor": ("runtrue.cli.doctor:doctor", "Tell what is available here and what is not."),
+    "hooks": (
+        "runtrue.cli.hook_commands:hooks",
+        "Have coding agents, git and pre-commit call the gate by themselves.",
+    ),
     "completion": ("runtrue.cli.completion:completion", "Print the completion script of a shell."),
 }
 

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
         NodeHandled,
         NodeRetried,
     )
-    from runtrue.workflow.file_access import FileAccess, RefusedFile, locate
+    from runtrue.workflow.file_access import ROOTS, FileAccess, RefusedFile, locate
     from runtrue.workflow.inputs import InputError, prepare_inputs
     from runtrue.workflow.ir import Workflow, schema
     from runtrue.workflow.mcp import (
@@ -59,6 +59,7 @@ if TYPE_CHECKING:
         Started,
         WorkflowResult,
         execute_workflow,
+        planned_effects,
         prepare_workflow,
         report_so_far,
         run_workflow,
@@ -82,7 +83,7 @@ __all__ = lazy_exports(
         "effect": "PATHS Effect EffectKind EffectReport EffectsNotAgreed",
         "event_loop": "run_to_end",
         "events": "Isolated ItemFinished NodeFailure NodeHandled NodeRetried",
-        "file_access": "FileAccess RefusedFile locate",
+        "file_access": "ROOTS FileAccess RefusedFile locate",
         "inputs": "InputError prepare_inputs",
         "ir": "Workflow schema",
         "mcp": (
@@ -97,7 +98,7 @@ __all__ = lazy_exports(
         "report": "WorkflowReport finding_of",
         "run": (
             "KIND Started WorkflowResult execute_workflow prepare_workflow report_so_far "
-            "run_workflow start_workflow"
+            "planned_effects run_workflow start_workflow"
         ),
         "secrets": "redact_by_name sample_text",
         "step": "as_data given_outcome skipped_outcome",

@@ -78,6 +78,9 @@ def _of_workflow(
     for node in parsed.nodes:
         node_type = surroundings.registry.node(node.type)
         if node_type is None:
+            # A server that was not asked for its tools, since nobody trusts it yet, say.
+            kind = EffectKind.TOOL if node.type.startswith("mcp-") else EffectKind.NODE
+            yield Effect(kind=kind, node=f"{within}{node.id}", target=node.type, known=False)
             continue
         found = (
             _of_inner(node, node_type, inputs, surroundings, depth)
