@@ -63,16 +63,50 @@ def test_a_plan_that_does_not_pass_the_check_is_told_to_the_model(
     assert "there is no node type 'htp'" in openai_server.requests[1].prompt
 
 
-def test_static_retries_end_after_three(
-    machine: Machine, api: Api, openai_server: OpenAIServer
-) -> None:
-    wrong = Call({"workflow": {"nodes": [{"id": "a", "type": "htp"}]}, "params": {}})
-    openai_server.script(*[wrong] * 10)
-    done = machine.runtrue("do", task(api), "--json", env=openai_server.environment)
+def test_static_retries_end_after_three(machine: Machine, openai_server: OpenAIServer) -> None:
+    wrong = [
+        Call({"workflow": {"nodes": [{"id": f"a{n}", "type": "htp"}]}, "params": {}})
+        for n in range(10)
+    ]
+    openai_server.script(*wrong)
+    done = machine.runtrue("do", "dream of sheep", "--json", env=openai_server.environment)
     assert done.code == 1
     assert "htp" in done.json["error"]
     assert len(openai_server.requests) == 4
-    assert api.asked == []
+
+
+def test_a_model_that_repeats_a_wrong_plan_is_no_worse_than_none(
+    machine: Machine, api: Api, openai_server: OpenAIServer
+) -> None:
+    wrong = Call({"workflow": {"nodes": [{"id": "a", "type": "htp"}]}, "params": {}})
+    openai_server.script(wrong, wrong, reader.describe_nodes, Call({"cannot": "no idea"}))
+    done = machine.runtrue("do", task(api), "--json", env=openai_server.environment)
+    assert done.json["status"] == "passed", done.said
+    assert done.json["result"] == {"username": "torvalds", "biography": TORVALDS["bio"]}
+    assert "gave the same workflow again" in done.json["notes"][0]
+    assert done.json["attempts"][1]["fix"]["fixer"] == "fields"
+
+
+def test_a_model_that_says_it_cannot_is_no_worse_than_none(
+    machine: Machine, api: Api, openai_server: OpenAIServer
+) -> None:
+    refusal = Call({"workflow": {"nodes": []}, "cannot": "I may not use the network."})
+    openai_server.script(refusal, reader.describe_nodes, reader.fix_extract)
+    done = machine.runtrue("do", task(api), "--json", env=openai_server.environment)
+    assert done.json["status"] == "passed", done.said
+    assert "I may not use the network" in done.json["notes"][0]
+
+
+def test_a_limit_and_an_outage_are_waited_for(
+    machine: Machine, api: Api, openai_server: OpenAIServer
+) -> None:
+    openai_server.script(
+        Refuse(429), Refuse(500), reader.plan_request, reader.describe_nodes, reader.fix_extract
+    )
+    done = machine.runtrue("do", task(api), "--json", env=openai_server.environment)
+    assert done.json["status"] == "passed", done.said
+    assert len(openai_server.requests) == 5
+    assert done.json["attempts"][1]["fix"]["fixer"] == "model"
 
 
 def test_a_model_that_wants_more_than_it_may_is_refused(
@@ -126,7 +160,7 @@ def test_when_the_model_is_busy_the_run_goes_on_later_with_what_was_done(
     }
     plan = Call({"workflow": {"nodes": [node]}, "params": {}})
     named = Call({"name": "create", "description": "Create."})
-    openai_server.script(plan, named, Refuse(503))
+    openai_server.script(plan, named, *[Refuse(503)] * 3)
     env = openai_server.environment
     failed = machine.runtrue("do", "create a user", "--yes", "--json", env=env)
     assert failed.code == 1

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     )
     from runtrue.models.fence import fence
     from runtrue.models.model import Model, open_model
+    from runtrue.models.patient import PatientModel
     from runtrue.models.providers import model_name
 
 __all__ = lazy_exports(
@@ -30,6 +31,7 @@ __all__ = lazy_exports(
         "errors": "BadCredentials BadOutput ModelError ModelUnavailable NoAnswer RequestRejected",
         "fence": "fence",
         "model": "Model open_model",
+        "patient": "PatientModel",
         "providers": "model_name",
     },
 )

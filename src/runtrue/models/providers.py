@@ -40,6 +40,19 @@ PROVIDERS = {
 }
 
 
+#: Programs that speak OpenAI's protocol, and where they usually listen.
+_COMPATIBLE = {
+    "vllm": "http://localhost:8000/v1",
+    "lmstudio": "http://localhost:1234/v1",
+    "lm-studio": "http://localhost:1234/v1",
+    "llamacpp": "http://localhost:8080/v1",
+    "llama.cpp": "http://localhost:8080/v1",
+    "llama-cpp": "http://localhost:8080/v1",
+    "localai": "http://localhost:8080/v1",
+}
+_OLLAMA_HOST, _OLLAMA_PORT = "OLLAMA_HOST", 11434
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Endpoint:
     """The URL of one model, and the key for it."""
@@ -111,6 +124,12 @@ def find_endpoint(name: str | None, environment: Mapping[str, str]) -> Endpoint:
 
 def _unknown(name: str, provider: str) -> str:
     what = f"the model {name!r} has no known provider"
+    if (url := _COMPATIBLE.get(provider.lower())) is not None:
+        model = name.partition(":")[2] or "MODEL"
+        return (
+            f"{provider} speaks OpenAI's protocol: set {MODEL}=openai:{model} and "
+            f"{_OPENAI.url} to its address, usually {url}"
+        )
     if close := closest(provider, PROVIDERS):
         return f"{what}; did you mean {close!r}?"
     return (
@@ -134,6 +153,8 @@ def _url(provider: Provider, environment: Mapping[str, str]) -> str | None:
     from urllib.parse import urlsplit
 
     url = environment.get(provider.url, "").strip() if provider.url else ""
+    if not url and provider is PROVIDERS["ollama"]:
+        url = _ollama_url(environment.get(_OLLAMA_HOST, "").strip())
     if not url:
         return None
     try:
@@ -144,3 +165,17 @@ def _url(provider: Provider, environment: Mapping[str, str]) -> str | None:
     if not is_fine:
         raise ModelUnavailable(f"{provider.url} is not a URL such as http://localhost:8000/v1")
     return url
+
+
+def _ollama_url(host: str) -> str:
+    """Return the address that Ollama's own variable means: a host, with a port or a scheme."""
+    if not host:
+        return ""
+    scheme, mark, rest = host.partition("://")
+    scheme, rest = (scheme, rest) if mark else ("http", host)
+    rest = rest.rstrip("/")
+    # Where it listens on all addresses, it is reached on this machine.
+    rest = rest.replace("0.0.0.0", "127.0.0.1", 1)  # noqa: S104
+    has_port = ":" in rest.rpartition("]")[2]
+    port = "" if has_port or mark else f":{_OLLAMA_PORT}"
+    return f"{scheme}://{rest}{port}/v1"

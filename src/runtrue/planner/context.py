@@ -14,7 +14,7 @@ from runtrue.errors import UsageError
 from runtrue.flow import Node
 from runtrue.home import Home
 from runtrue.memory import Memory
-from runtrue.models import ModelError, Usage, model_name, open_model
+from runtrue.models import ModelError, PatientModel, Usage, model_name, open_model
 from runtrue.planner.seams import WorkflowGenerator
 from runtrue.workflow import Calls, Registry
 
@@ -70,10 +70,13 @@ class PlannerContext:
             from runtrue.planner.built_in import BuiltInGenerator
 
             return BuiltInGenerator(memory=self.memory, environment=self.environment)
+        from runtrue.planner.fallback import FallbackGenerator
         from runtrue.planner.model import ModelWorkflowGenerator
 
         try:
-            return ModelWorkflowGenerator(open_model(name, self.environment), memory=self.memory)
+            model = PatientModel(open_model(name, self.environment))
+            planner = ModelWorkflowGenerator(model, memory=self.memory)
+            return FallbackGenerator(planner, memory=self.memory, environment=self.environment)
         except ModelError as error:
             raise UsageError(
                 f"{error}; without RUNTRUE_MODEL and [model] the built-in planner is used"

@@ -86,6 +86,8 @@ class NoPlan:
 
     reason: str
     transient: bool = False
+    #: A person has to change something first, such as a key: no other planner takes over.
+    final: bool = False
     usage: Usage | None = None
 
 

@@ -5,7 +5,16 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from runtrue.models import BadOutput, Model, ModelAnswer, ModelError, Usage, fence
+from runtrue.models import (
+    BadCredentials,
+    BadOutput,
+    Model,
+    ModelAnswer,
+    ModelError,
+    ModelUnavailable,
+    Usage,
+    fence,
+)
 from runtrue.planner import seams
 from runtrue.planner.fix import fix_workflow
 from runtrue.planner.model import answers, prompts, redaction
@@ -24,7 +33,7 @@ _LONGEST_NAME, _LONGEST_DESCRIPTION, _LONGEST_REASON = 60, 300, 500
 _DEEPEST = 100
 _TRIES = 2
 #: Seconds for the answers that hold whole workflows, and for short ones.
-_LONG, _SHORT = 180.0, 60.0
+_LONG, _SHORT = 120.0, 60.0
 
 
 class ModelWorkflowGenerator:
@@ -96,7 +105,12 @@ class ModelWorkflowGenerator:
         try:
             answer = await self._ask(_plan_prompt(request), answers.plan_form(), seconds=_LONG)
         except ModelError as error:
-            return seams.NoPlan(reason=str(error), transient=error.transient, usage=error.usage)
+            return seams.NoPlan(
+                reason=str(error),
+                transient=error.transient,
+                final=isinstance(error, BadCredentials | ModelUnavailable),
+                usage=error.usage,
+            )
         said = _data(answer)
         workflow = said.get("workflow", {"nodes": []})
         if not workflow["nodes"] and said.get("cannot"):
