@@ -41,6 +41,7 @@ BUILT_IN = {
     "group": "runtrue.workflow.nodes.lists:GroupNode",
     "calculate": "runtrue.workflow.nodes.lists:CalculateNode",
     "join": "runtrue.workflow.nodes.lists:JoinNode",
+    "pages": "runtrue.workflow.nodes.pages:PagesNode",
 }
 _MCP = "mcp-"
 
