@@ -22,8 +22,13 @@ from benchmarks.repair import TEST_LIMIT, Item, Outcome, run_tool, said_by_searc
 HERE = Path(__file__).parent
 MODULES = HERE.parent / "tests" / "runners" / "node_modules"
 NODE = "node --test"
-#: By turns; TypeScript needs one that reads it.
-RUNNERS = ("node", "mocha", "jest")
+#: By turns. jest needs settings for modules, and TypeScript a runner that reads it.
+RUNNERS = {"commonjs": ("node", "mocha", "jest"), "module": ("mocha", "vitest", "node")}
+#: What a module imports of its runner; others give names to every file.
+IMPORTED = {
+    "vitest": "import { test } from 'vitest';",
+    "node": "import { test } from 'node:test';",
+}
 SCRIPTS = {"node": NODE, "mocha": "mocha", "jest": "jest", "vitest": "vitest run"}
 
 
@@ -45,7 +50,8 @@ def load() -> list[Program]:
     for at, one in enumerate(document["program"]):
         is_typescript = one.get("language") == "typescript"
         is_module = is_typescript or one.get("esm", False)
-        runner = "mocha" if one.get("esm") else RUNNERS[at % len(RUNNERS)]
+        turns = RUNNERS["module" if is_module else "commonjs"]
+        runner = "vitest" if is_typescript else turns[at % len(turns)]
         source = one["source"].lstrip("\n")
         for n, (old, new) in enumerate(one["bugs"]):
             if source.count(old) != 1:
@@ -53,12 +59,12 @@ def load() -> list[Program]:
             items.append(
                 Program(
                     id=f"{one['name']}-{n}",
-                    category="vitest" if is_typescript else runner,
+                    category=runner,
                     symptom="syntax" if one["name"] == "syntax" else "logic",
                     buggy=source.replace(old, new),
                     tests="",
                     failing=(),
-                    runner="vitest" if is_typescript else runner,
+                    runner=runner,
                     suffix="ts" if is_typescript else "js",
                     is_module=is_module,
                     setup=one.get("setup", ""),
@@ -71,14 +77,14 @@ def load() -> list[Program]:
 
 
 def with_failing(items: list[Program]) -> list[Program]:
-    """Return the items with the tests that fail in each, all of them run in one process."""
+    """Return the items with the tests that fail in each; each has a process and limits."""
     done = subprocess.run(
         ["node", str(HERE / "failing-tests.cjs"), str(MODULES / "x")],
         input=json.dumps([asdict(item) for item in items]),
         capture_output=True,
         text=True,
         check=False,
-        timeout=300,
+        timeout=900,
     )
     if done.returncode:
         raise OSError(f"the tests of the items could not be run: {done.stderr[-300:]}")
@@ -104,7 +110,7 @@ def write(item: Program, project: Path, names: Collection[str] | None) -> None:
     if item.is_module or from_vitest:
         head = [
             "import assert from 'node:assert';",
-            "import { test } from 'vitest';" if from_vitest else "const test = it;",
+            IMPORTED.get(item.runner, "const test = it;"),
             f"import * as loaded from '{imported}';",
             "const m = loaded.default ?? loaded;",
         ]

@@ -143,3 +143,34 @@ it('none', () => assert.deepEqual(countTo(0), []));
     done = Machine(tmp_path).runtrue("fix", project, "--json", env=PATIENT)
     assert done.code in (0, 3), done.said
     assert "+  for (let i = 1; i <= n; i++) {" in done.json["diff"]
+
+
+def test_jest_starts_each_candidate_without_the_mocks_and_modules_of_the_one_before(
+    tmp_path: Path,
+) -> None:
+    program = """\
+let calls = 0;
+
+function stamp(clock) {
+  calls += 1;
+  return `${calls}:${clock.now() - 1}`;
+}
+
+module.exports = { stamp };
+"""
+    tests = """\
+const { stamp } = require('./stamp.js');
+const clock = { now: () => 7 };
+describe('stamp', () => {
+  test('counts from one', () => {
+    jest.spyOn(clock, 'now');
+    expect(stamp(clock)).toBe('1:7');
+    expect(clock.now).toHaveBeenCalledTimes(1);
+  });
+  test('goes on', () => { expect(stamp(clock)).toBe('2:7'); });
+});
+"""
+    project = make(tmp_path / "stamp", {"stamp.js": program, "stamp.test.js": tests}, "jest")
+    done = Machine(tmp_path).runtrue("fix", project, "--json", env=PATIENT)
+    assert done.code in (0, 3), done.said
+    assert "+  return `${calls}:${clock.now()}`;" in done.json["diff"]

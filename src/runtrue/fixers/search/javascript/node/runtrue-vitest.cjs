@@ -6,6 +6,7 @@ const Module = require('node:module');
 const path = require('node:path');
 const { pathToFileURL } = require('node:url');
 const { described } = require('./runtrue-errors.cjs');
+const { keptPool } = require('./runtrue-vitest-pool.cjs');
 
 async function open({ root, words, scratch }) {
   const own = Module.createRequire(path.join(process.cwd(), 'package.json'));
@@ -13,8 +14,11 @@ async function open({ root, words, scratch }) {
   const { options } = parsed(node, words);
   const lines = path.join(scratch, 'vitest-lines');
   const flag = path.join(scratch, 'vitest-cover');
+  const edited = path.join(scratch, 'vitest-edited');
+  let before = [];
   const setup = path.join(process.cwd(), '.runtrue-setup.mjs');
-  fs.writeFileSync(setup, setupFile({ root, lines, flag }));
+  fs.writeFileSync(setup, setupFile({ root, lines, flag, edited }));
+  const isKept = !!node.ThreadsPoolWorker;
   const vitest = await node.createVitest('test', {
     ...options,
     setupFiles: [...[].concat(options.setupFiles || []), setup],
@@ -24,8 +28,8 @@ async function open({ root, words, scratch }) {
     cache: false,
     passWithNoTests: true,
     reporters: [{}],
-    pool: 'threads',
-    isolate: false,
+    // Of a thread that is kept, vitest forgets the modules before each file if it is to isolate.
+    ...(isKept ? { pool: keptPool(node) } : { pool: 'threads', isolate: false }),
     maxWorkers: 1,
     minWorkers: 1,
     fileParallelism: false,
@@ -36,16 +40,25 @@ async function open({ root, words, scratch }) {
       fs.rmSync(lines, { force: true });
       if (cover) fs.writeFileSync(flag, '');
       else fs.rmSync(flag, { force: true });
-      for (const file of changed || []) vitest.invalidateFile(path.resolve(root, file));
+      // What the candidate before has changed is as it was: that is a change too.
+      const now = (changed || []).map((file) => path.resolve(root, file));
+      const stale = [...new Set([...before, ...now])];
+      before = now;
+      for (const file of stale) vitest.invalidateFile(file);
+      fs.writeFileSync(edited, JSON.stringify(stale));
       vitest.config.bail = whole ? 0 : 1;
       const project = vitest.getRootProject();
-      const wanted = names && new Set(names);
-      if (vitest.setGlobalTestNamePattern && wanted) {
+      let only;
+      if (names) {
         const titles = names.map((name) => name.slice(name.indexOf('::') + 2));
-        vitest.setGlobalTestNamePattern(new RegExp(`^\\s*(${titles.map(escaped).join('|')})$`));
-      } else if (vitest.resetGlobalTestNamePattern) vitest.resetGlobalTestNamePattern();
+        only = new RegExp(`^\\s*(${titles.map(escaped).join('|')})$`);
+      }
+      if (vitest.setGlobalTestNamePattern && only) vitest.setGlobalTestNamePattern(only);
+      else if (vitest.resetGlobalTestNamePattern) vitest.resetGlobalTestNamePattern();
+      // A thread that is kept has the settings that it was started with.
+      const options = only && isKept ? [{ testNamePattern: only }] : [];
       const chosen = files.length
-        ? files.map((file) => project.createSpecification(path.resolve(root, file)))
+        ? files.map((file) => project.createSpecification(path.resolve(root, file), ...options))
         : await vitest.globTestSpecifications();
       const { testModules } = await vitest.runTestSpecifications(chosen, false);
       const tests = [];
@@ -79,12 +92,18 @@ async function open({ root, words, scratch }) {
 }
 
 /** Return a file that counts, in the threads of the tests, the lines that each of them runs. */
-function setupFile({ root, lines, flag }) {
+function setupFile({ root, lines, flag, edited }) {
   return `
 import fs from 'node:fs';
 import { createRequire } from 'node:module';
 import { afterEach, beforeEach } from 'vitest';
 
+const modules = globalThis.__vitest_worker__?.evaluatedModules;
+if (modules?.fileToModulesMap && fs.existsSync(${JSON.stringify(edited)})) {
+  for (const file of JSON.parse(fs.readFileSync(${JSON.stringify(edited)}, 'utf8'))) {
+    for (const one of modules.fileToModulesMap.get(file) || []) modules.invalidateModule(one);
+  }
+}
 if (fs.existsSync(${JSON.stringify(flag)})) {
   const require = createRequire(${JSON.stringify(__filename)});
   const { Coverage } = require('./runtrue-coverage.cjs');
