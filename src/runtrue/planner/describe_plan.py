@@ -44,10 +44,13 @@ def _step(node: Mapping[str, Any], inputs: Mapping[str, Any]) -> str:
                 else "pick"
             )
         case "unique" | "group" as how:
-            step = f"{how} by {_path(params.get('by'))}"
+            of = f", {params.get('operation')} of {_path(params.get('field'))}"
+            step = f"{how} by {_path(params.get('by'))}{of if params.get('operation') else ''}"
         case "calculate":
             of = f" of {_path(params['field'])}" if params.get("field") else ""
             step = f"{params.get('operation')}{of}"
+        case "pages":
+            step = f"follow its pages (at most {params.get('most', 50)})"
         case "join":
             step = "join to one text"
         case "shell":

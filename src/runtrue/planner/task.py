@@ -78,6 +78,7 @@ _QUOTES = {'"': '"', "'": "'", "“": "”", "\u2018": "\u2019", "«": "»"}
 _VARIABLE = re.compile(r"\$(?:([A-Z_][A-Z0-9_]*)|\{(?:env\.)?([A-Z_][A-Z0-9_]*)\})(?![\w.])")
 _KEY = re.compile(r"([A-Za-z_][\w.-]*)=(?=[^\s=])")
 _LABEL = re.compile(r"([A-Za-z_][\w.-]*):[ \t]+(?=[^\s])")
+_NAME_OF_URL = re.compile(r"(?i)ur[li]|link|href|site|hook|callback|image|avatar|page$|endpoint")
 _AFTER_VALUE = re.compile(r"\s*(?:$|[,;.)]|(?:and|to|at|with)\b)")
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?![\w:/-]|\.\d)")
 _RUN = re.compile(r"[^\s,;()!?\"`“”«»]+")
@@ -182,6 +183,8 @@ def _pair(text: str, at: int) -> TaskToken | None:
     found = _LABEL.match(text, at)
     if not found or found[1].lower() in VERBS | POLITE:
         return None
+    if _URL.match(text, found.end()) and not _NAME_OF_URL.search(found[1]):
+        return None  # "on all pages: https://…" is no pair.
     scheme = _SCHEME.match(text, found.end()) if found[1].lower() == "authorization" else None
     value, end = _value(text, scheme.end() if scheme else found.end())
     value = f"{scheme[0]}{value}" if scheme else value

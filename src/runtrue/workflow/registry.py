@@ -42,6 +42,7 @@ BUILT_IN = {
     "group": "runtrue.workflow.nodes.lists:GroupNode",
     "calculate": "runtrue.workflow.nodes.lists:CalculateNode",
     "join": "runtrue.workflow.nodes.lists:JoinNode",
+    "pages": "runtrue.workflow.nodes.pages:PagesNode",
 }
 _MCP, _API = "mcp-", "api-"
 #: So many operations of APIs are planned with: those that fit the task best.

@@ -149,11 +149,6 @@ def test_a_variable_that_is_not_set_is_noted(planner: Planner) -> None:
             "fetch-user",
             "Fetch http://h/users/{user} and extract login",
         ),
-        (
-            "how many posts are at http://h/posts",
-            "count-posts",
-            "How many posts are at http://h/posts",
-        ),
         ("POST name=Ada to http://h/users", "post-user", "POST name={name} to http://h/users"),
         ("fetch https://api.example.org", "fetch-example", "Fetch https://api.example.org"),
         ("run `df -h` and save as d.txt", "run-df", "Run `df -h` and save as d.txt"),

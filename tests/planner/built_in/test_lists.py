@@ -59,7 +59,6 @@ def test_words_behind_a_url_are_read_against_the_answer(
     ("task", "outputs"),
     [
         ("which products are cheaper than 50? titles please, {}", {"titles": ["Lamp", "Mug"]}),
-        ("names only of the home products: {}", None),
         ("what is the most expensive product? {} give the title", {"title": "Desk"}),
         ("list products over $30 from {}, just the titles", {"titles": ["Lamp", "Desk"]}),
         ("average price per category from {}", {"groups": [
@@ -71,10 +70,7 @@ def test_words_behind_a_url_are_read_against_the_answer(
     ],
 )  # fmt: skip
 def test_a_question_may_come_before_its_url(
-    planner: Planner, api: Api, task: str, outputs: dict[str, Any] | None
+    planner: Planner, api: Api, task: str, outputs: dict[str, Any]
 ) -> None:
     url = api.on("GET /products", PRODUCTS)
-    if outputs is None:
-        assert "names" in planner.refusal(task.format(url))
-    else:
-        assert planner.outputs(task.format(url)) == outputs
+    assert planner.outputs(task.format(url)) == outputs

@@ -25,7 +25,7 @@ _LONGEST_VALUE = 6
 
 
 @dataclass(slots=True)
-class Change:
+class ResourceChange:
     """One change: the id of the resource below the URL, and the fields that are sent."""
 
     id: Any = None
@@ -33,9 +33,9 @@ class Change:
     body: dict[str, Any] = field(default_factory=dict)
 
 
-def read_change(roles: Roles, address: Address) -> Change:
+def read_change(roles: Roles, address: Address) -> ResourceChange:
     """Read all words of a clause that changes something. Raises CannotPlan with what is unclear."""
-    change = Change()
+    change = ResourceChange()
     tokens = _without_resource(list(roles.what), change, roles, address)
     if roles.verb == "login":
         tokens = _user(tokens, change)
@@ -50,7 +50,7 @@ def _joins(token: TaskToken) -> bool:
 
 
 def _without_resource(
-    tokens: list[TaskToken], change: Change, roles: Roles, address: Address
+    tokens: list[TaskToken], change: ResourceChange, roles: Roles, address: Address
 ) -> list[TaskToken]:
     """Return the words that do not say which resource: "ticket 3", "a new subscriber"."""
     own = {singular(word) for word in address.own} | {"item", "entry", "record", "resource"}
@@ -82,7 +82,7 @@ def _is_id(token: TaskToken, roles: Roles) -> bool:
     return is_text and roles.method != "POST" and any(map(str.isdigit, str(token.value)))
 
 
-def _user(tokens: list[TaskToken], change: Change) -> list[TaskToken]:
+def _user(tokens: list[TaskToken], change: ResourceChange) -> list[TaskToken]:
     """Read "as emily" of a login."""
     for at, token in enumerate(tokens[:-1]):
         if token.word == "as":
@@ -92,7 +92,7 @@ def _user(tokens: list[TaskToken], change: Change) -> list[TaskToken]:
     return tokens
 
 
-def _read_pair(segment: list[TaskToken], change: Change, roles: Roles) -> None:
+def _read_pair(segment: list[TaskToken], change: ResourceChange, roles: Roles) -> None:
     """Read one field and its value: "priority high", "status to closed", `title "A b"`."""
     tokens = list(segment)
     while tokens and tokens[0].word in _LEADING | {":"}:

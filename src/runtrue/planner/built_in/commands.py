@@ -78,13 +78,18 @@ def _is_piped(roles: Roles) -> bool:
     return is_piped and not words - _PIPED - GENERIC
 
 
+def _is_output(topic: Topic) -> bool:
+    return topic.reference.endswith(".stdout}")
+
+
 def run_one(command: str, reads: Topic | None, draft: Draft, directory: str | None = None) -> None:
     """Run one command, which may read the output of an earlier step."""
     params: dict[str, Any] = {"command": draft.value(command)}
     if directory is not None:
         params["cwd"] = draft.input("directory", directory)
     if reads is not None:
-        params["stdin"] = reads.reference
+        # The output of a command is recorded without its last line end.
+        params["stdin"] = f"{reads.reference}\n" if _is_output(reads) else reads.reference
         draft.drop(reads.results)
     node = draft.node("run", "shell", params)
     nouns = frozenset({"command", "line"})

@@ -89,6 +89,13 @@ class Draft:
     task: str = ""
     #: The outputs of the nodes that have run already, by node.
     store: Mapping[str, Any] = field(default_factory=dict)
+    #: True once the task says "for each"; `batch` is then the list that a request is made for.
+    each: bool = False
+    batch: str = ""
+    #: True if the task says "all pages".
+    all_pages: bool = False
+    #: The answer of a login, and the origin that it is for.
+    login: tuple[str, str] | None = None
 
     def data(self, reference: str, clause: str) -> Any:
         """Return the value of a reference in what has run. Raises NeedsData if it has not."""

@@ -23,7 +23,10 @@ _MOST_SEEN, _DEEPEST = 500, 3
 #: Words of a name that add nothing to it.
 _LIGHT = word_set("at on is has count num number total of the value")
 #: What an object is called by.
-_LABELS = ("name", "title", "login", "label", "username", "code", "value")
+_LABELS = (
+    *("name", "title", "login", "label", "username", "code", "value"),
+    *("fullName", "full_name", "displayName", "display_name"),
+)
 _DATE = re.compile(r"\d{4}-\d{2}(-\d{2}([T ].*)?)?|\d{4}/\d{2}/\d{2}")
 #: Short forms of words for entries, and words for people.
 _ALSO = {"repository": "repo", "repo": "repository", "organization": "org", "photo": "picture"}

@@ -13,7 +13,8 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from runtrue.planner import seams
-from runtrue.planner.built_in import commands, files, http, lists, operations, saved, tools
+from runtrue.planner.built_in import commands, files, http, lists, operations, pages, saved, tools
+from runtrue.planner.built_in.chains import read_each, read_token
 from runtrue.planner.built_in.clause_order import order_clauses
 from runtrue.planner.built_in.clauses import Roles, read_roles, refuse_conditions, said
 from runtrue.planner.built_in.draft import CannotPlan, DataForm, Draft, NeedsData, Topic
@@ -112,12 +113,14 @@ def _plan_task(task: Task, draft: Draft) -> None:
     """Plan all of a task. Raises CannotPlan with the part that has no meaning here."""
     if not task.clauses:
         raise CannotPlan("the task is empty")
-    clauses = order_clauses(task.clauses)
+    kept = (pages.read_pages(clause, draft) for clause in task.clauses)
+    clauses = order_clauses(tuple(clause for clause in kept if clause is not None))
     for at, clause in enumerate(clauses):
         _plan_clause(clause, clauses[at + 1 :], draft)
 
 
 def _plan_clause(clause: Clause, following: tuple[Clause, ...], draft: Draft) -> None:
+    clause = read_each(read_token(clause, draft), draft)
     refuse_conditions(clause)
     if saved.call(clause, draft.saved_workflows, draft):
         return
@@ -286,7 +289,12 @@ def _take(roles: Roles, draft: Draft) -> None:
     topic = draft.topic
     words = [token for token in roles.what if token.word not in FILLERS | GENERIC]
     changes = roles.verb in CHANGE and roles.verb not in {"copy", "compute", "calculate"}
+    if topic is not None and topic.node is not None and draft.all_pages and not words:
+        topic = pages.follow(topic, roles.what, draft)
     if topic is None or not (words or changes):
+        return
+    if roles.verb in {"count", "how"} and topic.node is not None and topic.collection:
+        lists.take(roles, draft)
         return
     only_nouns = all(token.word and singular(token.word) in topic.nouns for token in words)
     if roles.destination is not None and roles.verb in {"convert", "turn"} and not words:

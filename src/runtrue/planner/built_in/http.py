@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 from typing import Any
+from urllib.parse import urlsplit
 
 from runtrue.planner.built_in import lists, snippets
+from runtrue.planner.built_in.chains import ITEM, nouns_said, token_of
 from runtrue.planner.built_in.changes import read_change
 from runtrue.planner.built_in.clauses import Roles, said
 from runtrue.planner.built_in.draft import CannotPlan, DataForm, Draft, Topic
@@ -18,6 +20,7 @@ from runtrue.planner.words import FETCH, FILLERS, GENERIC, singular, singulars
 _OUTPUTS = {name: name for name in ("status_code", "response_headers", "response_time")}
 _OUTPUTS |= {"http_status": "status_code", "headers": "response_headers"}
 _SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
+_LOGINS = frozenset({"login", "signin", "authenticate", "token"})
 _USERS = frozenset({"username", "user", "login"})
 _PASSWORDS = frozenset({"password", "passwd", "pwd", "pass"})
 
@@ -32,6 +35,8 @@ def fetch(roles: Roles, draft: Draft, *, described: bool) -> None:
     for token in roles.urls:
         address = read_url(token.value, draft)
         node = _request(roles.method or "GET", address, roles, draft)
+        said_nouns = frozenset(nouns_said(roles.what)) if "{" in str(token.value) else frozenset()
+        address = replace(address, nouns=address.nouns | said_nouns)
         names += _answered(node, address, token.value, draft)
     words = [token for token in roles.what if token.word not in FILLERS]
     if lists.has_cue(words) or _selects(words, draft):
@@ -59,7 +64,12 @@ def send(roles: Roles, draft: Draft) -> None:
     node = _request(roles.method, address, roles, draft)
     headers = content.pop("headers", {}) | node["params"].get("headers", {})
     node["params"] |= content | ({"headers": headers} if headers else {})
-    _answered(node, address, url, draft)
+    names = _answered(node, address, url, draft)
+    if roles.verb == "login" or address.nouns & _LOGINS:
+        # A token is no result to show.
+        draft.drop(names)
+        parts = urlsplit(url)
+        draft.login = (f"${{{node['id']}.response}}", f"{parts.scheme}://{parts.netloc}")
 
 
 def _request(method: str, address: Address, roles: Roles, draft: Draft) -> dict[str, Any]:
@@ -76,12 +86,18 @@ def _request(method: str, address: Address, roles: Roles, draft: Draft) -> dict[
     named = {"auth_token": roles.token, "api_key": roles.key}
     used = {way: draft.value(variable) for way, variable in named.items() if variable}
     used |= {"auth": auth} if auth else {}
+    if not used and not roles.headers and (token := token_of(str(roles.urls[0].value), draft)):
+        used = {"auth_token": token}
     if len(used) > 1:
         raise CannotPlan(
             f"{str(roles.clause)!r} authenticates itself in more than one way, by token, key or "
             "password: a request has one"
         )
-    return draft.node("fetch" if method in _SAFE else method.lower(), "http", params | used)
+    node = draft.node("fetch" if method in _SAFE else method.lower(), "http", params | used)
+    if draft.batch:
+        node["batch"] = {"items": draft.batch, "as": ITEM}
+        draft.batch, draft.each = "", False
+    return node
 
 
 def _basic(method: str, given: dict[str, Any], draft: Draft) -> dict[str, Any]:
@@ -101,6 +117,10 @@ def _basic(method: str, given: dict[str, Any], draft: Draft) -> dict[str, Any]:
 
 
 def _answered(node: dict[str, Any], address: Address, url: str, draft: Draft) -> tuple[str, ...]:
+    if "batch" in node:
+        items = f"${{{node['id']}.results[*].response}}"
+        facts: dict[str, Any] = {"nouns": address.nouns, "entries": True, "collection": True}
+        return draft.set_topic("responses", items, DataForm.DATA, origin=url, **facts)
     return draft.set_topic(
         "response",
         f"${{{node['id']}.response}}",

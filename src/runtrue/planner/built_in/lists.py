@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from runtrue.planner.built_in import snippets
+from runtrue.planner.built_in import pages, snippets
 from runtrue.planner.built_in.clauses import Roles
 from runtrue.planner.built_in.cursor import ListQuery
 from runtrue.planner.built_in.draft import CannotPlan, DataForm, Draft, Topic
@@ -61,22 +61,10 @@ def speaks_of_list(verb: str, tokens: list[TaskToken], topic: Topic) -> bool:
         if all(singular(word) in own or word in own for word in content) and not cues:
             return False
         return topic.collection or bool(cues)
-    if cues <= ORDINALS.keys() and all(_is_entry(n, words, own) for n in _places(cues, words)):
-        cues = set()
-        if "first" in words or "last" in words or set(words) & ORDINALS.keys():
-            return any(token.type is TokenType.NUMBER for token in tokens) or "and" in words
     other = topic.nouns | {"status", "address", "always"}
     plurals = [word for word in words if word and is_plural(word) and singular(word) not in other]
     numbers = [token for token in tokens if token.type in (TokenType.NUMBER, TokenType.PAIR)]
     return topic.collection or bool(plurals or numbers or cues) or verb == "sort"
-
-
-def _places(cues: set[str], words: list[str]) -> list[int]:
-    return [n for n, word in enumerate(words) if word in cues]
-
-
-def _is_entry(n: int, words: list[str], own: frozenset[str]) -> bool:
-    return n + 1 < len(words) and singular(words[n + 1]) in own | {singular(w) for w in ENTRIES}
 
 
 def has_cue(tokens: list[TaskToken]) -> bool:
@@ -95,8 +83,12 @@ def take(roles: Roles, draft: Draft) -> None:
         topic = replace(
             topic, reference=reference, form=DataForm.DATA, nouns=nouns, collection=True
         )
+    draft.data(topic.reference, str(roles.clause))
+    topic = pages.follow(topic, roles.what, draft)
     data = draft.data(topic.reference, str(roles.clause))
     reference, rows, nouns = _entries(data, roles, topic)
+    if rows and not isinstance(rows[0], Mapping):
+        nouns = nouns | {"id", "number", "value", "name"}
     table = EntryTable(rows or [data], draft.task, topic.origin, nouns)
     query = QueryReader(roles.verb, roles.what, table).read()
     if query.is_plain and reference == topic.reference:
@@ -204,7 +196,10 @@ def _plan(
     elif query.aggregate:
         _calculate(query, items, single, roles, draft)
     elif single:
-        names = _give_entry(query, items, draft, "")
+        sole = singular(noun) if not query.fields else ""
+        known = sole if sole in ("id", "name", "number") else ""
+        names = _give_entry(query, items, draft, known)
+        draft.known |= {known: items} if known else {}
         form = DataForm.VALUE if query.fields else DataForm.DATA
         draft.topic = Topic(
             reference=items, form=form, results=tuple(names), nouns=nouns, entries=not query.fields
@@ -288,9 +283,9 @@ def _give_list(
     if not fields:
         _set_entries(noun, items, draft, nouns)
         if query.label is not None and draft.topic is not None:
-            draft.results[draft.topic.results[0]] = f"{items[:-1]}[*]{query.label[1:]}}}"
+            draft.results[draft.topic.results[0]] = _of_all(items, query.label)
     elif sole and not table:
-        values = f"{items[:-1]}[*]{fields[sole][1:]}}}"
+        values = _of_all(items, fields[sole])
         results = (draft.give_known(plural(sole), values),)
         draft.topic = Topic(
             reference=values, form=DataForm.DATA, results=results, nouns=nouns, entries=True
@@ -306,6 +301,11 @@ def _set_entries(name: str, items: str, draft: Draft, nouns: frozenset[str]) -> 
 
 def _items(node: dict[str, Any]) -> str:
     return f"${{{node['id']}.items}}"
+
+
+def _of_all(items: str, path: str) -> str:
+    """Return a reference to a field of all entries; a batch has spread them already."""
+    return f"{items[:-1]}{'' if '[*]' in items else '[*]'}{path[1:]}}}"
 
 
 def _field_name(name: str) -> str:

@@ -171,6 +171,8 @@ def _name(task: Task, workflow: dict[str, Any]) -> str:
             words += [verb if verb in {"copy", "convert"} else "read", *_stem(task)]
         elif type_ == "python" and words and node["id"] not in {"collect", "convert"}:
             words[0] = str(node["id"]).rstrip("0123456789_")
+        elif type_ == "calculate" and words:
+            words[0] = str(params.get("operation", words[0]))
         elif type_ == "workflow":
             words += split_name(str(params.get("workflow_name", "")))
     if not words:

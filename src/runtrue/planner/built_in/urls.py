@@ -175,4 +175,6 @@ def _reference(name: str, draft: Draft) -> str:
             if name in draft.inputs:
                 return f"${{{name}}}"
             return draft.input(name, value, secret=is_secret(name))
-    return draft.missing(name, f"the value for {{{name}}} in the URL")
+    from runtrue.planner.built_in.chains import value_for
+
+    return value_for(name, draft) or draft.missing(name, f"the value for {{{name}}} in the URL")
