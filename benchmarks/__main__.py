@@ -16,6 +16,7 @@ from benchmarks.measure import Table, as_data, missed, print_table
 
 #: Every benchmark and what it measures; each is the module of that name.
 BENCHMARKS = {
+    "crashes": "runs killed at every write to their journal and resumed: nothing lost or doubled",
     "flow": "cost per step of a check/fix cycle, in memory and durable, beside other engines",
     "fields": "how well a missed field is found again, and how fast",
     "isolation": "what each level of isolation adds to `true` and to 200 tests, beside none",
@@ -48,7 +49,11 @@ def main() -> int:
         return refuse(f"there is no benchmark {unknown[0]!r}; there are: {', '.join(BENCHMARKS)}")
 
     names = list(dict.fromkeys(arguments.names))
-    options_of = {"repair": repair_options, "real": real_options}
+    options_of = {
+        "crashes": lambda given: {"every": given.every or 1},
+        "repair": repair_options,
+        "real": real_options,
+    }
     document: dict[str, Any] = {"machine": machine(), "benchmarks": {}}
     try:
         if arguments.json is not None:

@@ -1,7 +1,8 @@
 """Tasks: how many that people type are done rightly, wrongly or refused, without a model.
 
-The servers are on the loopback, in the shapes of public APIs; `tasks.toml` has the tasks with their
-answers. Each goes through the planner's flow, as `runtrue do` runs it.
+The server is on the loopback, in the shapes of public APIs; `tasks.toml` has the tasks with their
+answers. Each goes through the planner's flow, as `runtrue do` runs it, after a dry run that must
+call nothing. A task with `held` was kept apart: nothing is made for it alone.
 """
 
 from __future__ import annotations
@@ -9,15 +10,18 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import re
+import subprocess
+import sys
 import tempfile
-import threading
 import tomllib
 from contextlib import chdir
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
+from unittest.mock import patch
 
 from benchmarks.measure import Row, Table, Target
+from benchmarks.task_server import TaskServer, serve_tasks
 from runtrue.home import Home
 from runtrue.planner import create_planner_flow
 from runtrue.planner.built_in import BuiltInGenerator
@@ -25,54 +29,36 @@ from runtrue.planner.context import PlannerContext
 from runtrue.workflow import Registry
 
 ITEMS = Path(__file__).parent / "tasks.toml"
-
-
-class Server(BaseHTTPRequestHandler):
-    """Answers with the data of the table, and keeps a log of requests."""
-
-    data: ClassVar[dict[str, Any]] = {}
-    log: ClassVar[list[str]] = []
-
-    def do_GET(self) -> None:
-        self.log.append(f"{self.command} {self.path}")
-        found = self.data.get(self.path.partition("?")[0])
-        body = json.dumps(found).encode()
-        self.send_response(200 if found is not None else 404)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def do_POST(self) -> None:
-        self.rfile.read(int(self.headers.get("Content-Length") or 0))
-        self.do_GET()
-
-    def log_message(self, format: str, *args: Any) -> None:
-        """Print nothing."""
+SERVERS = Path(__file__).parent.parent / "tests/servers/node_modules/@modelcontextprotocol"
+OUTCOMES = ("right", "wrong", "refused")
 
 
 def run() -> Table:
     os.environ["RUNTRUE_ALLOW_LOOPBACK"] = "1"
     document = tomllib.loads(ITEMS.read_text("utf-8"))
+    only = os.environ.get("RUNTRUE_TASKS", "")
     counts: dict[str, list[int]] = {}
-    Server.data = {path: json.loads(text) for path, text in document["answers"].items()}
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Server)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    base = f"http://127.0.0.1:{server.server_port}"
-    try:
+    unnamed = 0
+    with serve_tasks({p: json.loads(text) for p, text in document["answers"].items()}) as server:
         for item in document["task"]:
-            outcome, why = attempt(item, base)
-            kind = counts.setdefault(item["kind"], [0, 0, 0])
-            kind[("right", "wrong", "refused").index(outcome)] += 1
+            if only not in f"{item['kind']} {item['text']}":
+                continue
+            outcome, why = attempt(item, server)
+            for kind in (item["kind"], *(["held out"] if item.get("held") else ())):
+                counts.setdefault(kind, [0, 0, 0])[OUTCOMES.index(outcome)] += 1
             if outcome != "right":
-                print(f"{outcome}: {item['text']}\n    {why}")
-    finally:
-        server.shutdown()
-        server.server_close()
+                is_unnamed = outcome == "refused" and not names_words(why, item["text"])
+                unnamed += is_unnamed
+                mark = "  (held out)" if item.get("held") else ""
+                print(f"{outcome}{' without a word' * is_unnamed}: {item['text']}{mark}\n    {why}")
+    held = counts.pop("held out", None)
     counts["all"] = [sum(column) for column in zip(*counts.values(), strict=True)]
+    if held:
+        counts["held out"] = held
     rows = tuple(_row(kind, *found) for kind, found in counts.items())
     right, wrong, refused = counts["all"]
-    note = f"{right + wrong + refused} tasks: {right} right, {wrong} wrong, {refused} refused"
+    total = right + wrong + refused
+    note = f"{total} tasks: {right} right, {wrong} wrong, {refused} refused, {unnamed} unnamed"
     return Table("tasks without a model", "% right", rows, (note,))
 
 
@@ -84,37 +70,121 @@ def _row(kind: str, right: int, wrong: int, refused: int) -> Row:
     return Row(kind, 100 * share, (100 * share, 100 * share), "all tasks", met, target)
 
 
-def attempt(item: dict[str, Any], base: str) -> tuple[str, str]:
+def names_words(why: str, task: str) -> bool:
+    """True if a refusal quotes words of the task."""
+    quoted = [part for pair in re.findall(r"'([^']+)'|\"([^\"]+)\"", why) for part in pair if part]
+    return any(part.lower() in task.lower() or part.split()[0] in task for part in quoted)
+
+
+def attempt(item: dict[str, Any], server: TaskServer) -> tuple[str, str]:
     """Return whether one task is done right, wrong or refused, and what came of it."""
-    Server.log = []
-    with tempfile.TemporaryDirectory() as folder, chdir(folder):
-        for name, text in item.get("files", {}).items():
-            Path(name).write_text(text)
-        registry = Registry(Home(Path(folder) / "home"), Path(folder))
-        context = PlannerContext(registry, environment=os.environ, given=BuiltInGenerator())
-        shared: dict[str, Any] = {"task": item["text"].replace("{}", base)}
-        asyncio.run(create_planner_flow(context).run(shared))
-        output = shared["planner_output"]
-        if not output["success"] and item.get("refused"):
+    server.reset()
+    task = item["text"].replace("{}", server.base)
+    with tempfile.TemporaryDirectory() as folder, chdir(folder), patch.dict(os.environ):
+        os.environ |= item.get("env", {})
+        prepare(item, Path(folder))
+        plan_and_run(task, Path(folder), dry_run=True)
+        if server.log:
+            return "wrong", f"the dry run called {server.log}"
+        output = plan_and_run(task, Path(folder), dry_run=False)
+        made = {path.name: path.read_text() for path in Path(folder).glob("*") if path.is_file()}
+    if not output["success"]:
+        if item.get("refused") or item.get("may_refuse"):
             return "right", ""
-        if not output["success"]:
-            return "refused", str(
-                output["error"] or output["runtime_errors"] or output["missing_params"]
-            )[:200]
-        made = {n: Path(n).read_text() for n in item.get("writes", {}) if Path(n).exists()}
-        result = output["result"]
-    if len(Server.log) != len(set(Server.log)):
-        return "wrong", f"sent twice: {Server.log}"
-    if made != item.get("writes", {}):
-        return "wrong", f"{made!r}"
+        why = output["error"] or output["runtime_errors"] or output["missing_params"]
+        return "refused", str(why)[:300]
+    trouble = wrong_effects(item, server) or wrong_files(item, made)
+    return ("wrong", trouble) if trouble else judge(item, output)
+
+
+def prepare(item: dict[str, Any], folder: Path) -> None:
+    """Write the files of a task, and the list of its MCP servers."""
+    for name, text in item.get("files", {}).items():
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text(text)
+    if item.get("repo"):
+        subprocess.run(["git", "init", "-q", "-b", "main", "repo"], check=True)
+    commands = {
+        "time": [sys.executable, "-m", "mcp_server_time"],
+        "git": [sys.executable, "-m", "mcp_server_git"],
+        "everything": ["node", str(SERVERS / "server-everything/dist/index.js")],
+        "filesystem": ["node", str(SERVERS / "server-filesystem/dist/index.js"), str(folder)],
+    }
+    chosen = {name: commands[name] for name in item.get("servers", ())}
+    servers = {name: {"command": c, "args": args} for name, (c, *args) in chosen.items()}
+    (folder / "home").mkdir()
+    (folder / "home" / "mcp.json").write_text(json.dumps({"mcpServers": servers}))
+
+
+def plan_and_run(task: str, folder: Path, *, dry_run: bool) -> dict[str, Any]:
+    """Return what the planner's flow says of a task."""
+    registry = Registry(Home(folder / "home"), folder)
+    context = PlannerContext(
+        registry, environment=os.environ, given=BuiltInGenerator(), dry_run=dry_run
+    )
+    shared: dict[str, Any] = {"task": task}
+    asyncio.run(create_planner_flow(context).run(shared))
+    output: dict[str, Any] = shared["planner_output"]
+    return output
+
+
+def wrong_effects(item: dict[str, Any], server: TaskServer) -> str:
+    """Return what is wrong with the requests that were made."""
+    if len(server.log) != len(set(server.log)):
+        return f"sent twice: {server.log}"
+    changing = [line for line in server.log if not line.startswith(("GET", "POST /auth"))]
+    if changing != item.get("sent", []):
+        return f"sent {changing}"
+    if "log" in item and server.log != item["log"]:
+        return f"asked {server.log}"
+    return ""
+
+
+def wrong_files(item: dict[str, Any], made: dict[str, str]) -> str:
+    """Return what is wrong with the files that were written."""
+    for name, text in item.get("writes", {}).items():
+        if made.get(name) != text:
+            return f"wrote {made.get(name)!r}"
+    for name, text in item.get("writes_any", {}).items():
+        if made.get(name) not in json.loads(text):
+            return f"wrote {made.get(name)!r}"
+    for name, text in item.get("writes_json", {}).items():
+        if name not in made or json.loads(made[name]) != json.loads(text):
+            return f"wrote {made.get(name)!r}"
+    known = {*item.get("files", ()), *item.get("writes", ()), *item.get("writes_json", ())}
+    extra = made.keys() - known - item.get("writes_any", {}).keys()
+    return f"wrote also {sorted(extra)}" if extra else ""
+
+
+def judge(item: dict[str, Any], output: dict[str, Any]) -> tuple[str, str]:
+    """Compare the result of a task with what is wanted."""
+    result = output["result"]
+    shown = json.dumps(result)[:200]
     if item.get("refused"):
-        return "wrong", f"not refused: {json.dumps(result)[:200]}"
-    wanted = item.get("result")
-    same = wanted is None or matches(result, wanted)
-    return ("right", "") if same else ("wrong", f"{json.dumps(result)[:200]} and not {wanted}")
+        return "wrong", f"not refused: {shown}"
+    if "tool" in item:
+        used = [node["type"] for node in output["workflow_ir"]["nodes"]]
+        return ("right", "") if f"mcp-{item['tool']}" in used else ("wrong", f"used {used}")
+    if "has" in item:
+        return ("right", "") if item["has"] in shown else ("wrong", shown)
+    if "any_of" in item:
+        wanted = json.loads(item["any_of"])
+    elif "result" in item or "result_json" in item:
+        wanted = [item["result"] if "result" in item else json.loads(item["result_json"])]
+    else:
+        return "right", ""
+    same = any(matches(result, one) for one in wanted)
+    return ("right", "") if same else ("wrong", f"{shown} and not {wanted}")
 
 
 def matches(result: dict[str, Any], wanted: Any) -> bool:
     """True if the values of a result are those that are wanted, whatever they are called."""
     values = list(result.values())
-    return values == [wanted] or values == wanted or result == wanted
+    return plain(wanted) in (plain(values), *([plain(values[0])] if len(values) == 1 else ()))
+
+
+def plain(value: Any) -> Any:
+    """Return a value without the names in it."""
+    if isinstance(value, dict):
+        return [plain(inner) for inner in value.values()]
+    return [plain(inner) for inner in value] if isinstance(value, list) else value

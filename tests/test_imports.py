@@ -16,14 +16,14 @@ PACKAGE = Path(runtrue.__file__).parent
 
 #: From the bottom to the top. A part may import only from those on the lines before its own.
 LEVELS: list[tuple[str, ...]] = [
-    ("", "_guardian", "_lazy", "errors", "confinement"),  # "" is `runtrue` itself: its version
+    # "" is `runtrue` itself: its version
+    ("", "_guardian", "_lazy", "errors", "confinement", "foreign_text"),
     ("documents",),
     ("usage",),
     (
         "process",
         "database",
         "redaction",
-        "foreign_text",
         "addresses",
         "encoding",
         "settings_file",

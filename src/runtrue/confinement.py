@@ -77,6 +77,9 @@ class Start:
     #: Returns whether a command that ended by itself was started at all, asked once before the
     #: block ends: a failure of its launcher is not one of the command.
     began: Callable[[], bool] = lambda: True
+    #: Returns the limit at which the kernel has ended some of the command, asked before the block
+    #: ends.
+    exceeded: Callable[[], Exceeded | None] = lambda: None
 
     def exit_code(self, code: int) -> int:
         """Return the command's own exit code, negative for a signal."""

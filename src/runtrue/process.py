@@ -141,6 +141,7 @@ async def run(
                 # A process that escaped may hold the pipes open for ever; what came is enough.
                 await asyncio.wait([readers], timeout=_GRACE_SECONDS)
                 readers.cancel()
+        ended_by_kernel = start.exceeded()
         if exit_code is not None and exit_code > 0 and not start.began():
             why = stderr.captured().text.strip().rpartition("\n")[2]
             raise OSError(errno.ENOTSUP, f"it cannot be confined: {why}", argv[0])
@@ -152,7 +153,7 @@ async def run(
         stderr=stderr.captured(),
         seconds=time.monotonic() - started,
         timeout=allowance.given,
-        exceeded=await _exceeded(confinement, watch, exit_code),
+        exceeded=await _exceeded(confinement, watch, exit_code) or ended_by_kernel,
     )
 
 

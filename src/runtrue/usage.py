@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import errno
 import os
+import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
@@ -139,6 +140,24 @@ class _Time:
         self._lost += max(0.0, sum(self._seen.values()) - sum(now.values()))
         self._seen = now
         return self._lost + sum(now.values())
+
+
+class ProcessorTime:
+    """The processor time of this process and all below it, those that have ended included."""
+
+    def __init__(self) -> None:
+        self._time = _Time()
+        self._looked = -_SECONDS
+        self._seconds = 0.0
+
+    def seconds(self) -> float | None:
+        """Return the seconds used so far, at most a moment ago; None without Linux's /proc."""
+        now = time.monotonic()
+        if now - self._looked >= _SECONDS:
+            self._looked = now
+            seen = list(_descendants(os.getpid(), sys.maxsize))
+            self._seconds = self._time.of(seen)
+        return self._seconds or None
 
 
 class _Shared:

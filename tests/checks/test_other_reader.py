@@ -48,6 +48,9 @@ class TestTap:
             ("1..1\nok 1 - a # SKIP no # time=12.3ms\n", {"a": "skipped"}),
             ("1..1\nok 1 - a # time=5ms {\n    ok 1 - b\n    1..1\n}\n", {"a b": "passed"}),
             ("# a\nok 1 is\nok 2 is\n1..2\n# tests 2\n", {"a": "passed"}),
+            # A test without an assertion has passed; what follows the plan is no test.
+            ("# a\nok 1 is\n# b\n# c\nok 2 is\n1..2\n# tests 2\n# duration_ms 3.5\n",
+             dict.fromkeys("abc", "passed")),
             ("1..2\nok 1 a\n# by the way\nok 2 b\n", {"a": "passed", "b": "passed"}),
             # Two reports, one after another, and what is left of a third.
             ("TAP version 13\nok 1 - a\n1..1\nTAP version 13\n1..1\nok 1 - b\n",
@@ -59,6 +62,26 @@ class TestTap:
         verdict = project.check(printing(project, tap))
         assert verdict.passed
         assert verdict.cases == cases
+
+    @pytest.mark.parametrize(
+        "command", ["tap -R min test.js", "tap --reporter=dot test.js", "tap --reporter=tap a"]
+    )
+    def test_it_is_asked_for_whatever_reporter_the_project_likes(
+        self, project: Project, command: str
+    ) -> None:
+        # Of several, the last one counts, as with tap itself.
+        project.write(
+            "tap",
+            """
+            #!/bin/sh
+            for word do last=$word; done
+            [ "$last" = --reporter=tap ] || [ "$1" = --reporter=tap ] || exit 1
+            printf '1..1\\nok 1 - adds\\n'
+            """.strip().replace("            ", ""),
+        ).chmod(0o755)
+        verdict = project.check(f"./{command}")
+        assert verdict.passed
+        assert verdict.cases == {"adds": "passed"}
 
     def test_assertions_are_those_of_the_test_around_them(self, project: Project) -> None:
         values = "  ---\n  expected: 3\n  actual: 4\n  ...\n"

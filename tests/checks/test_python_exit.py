@@ -30,6 +30,7 @@ EXITS_ON_IMPORT = "import sys\nsys.exit(0)\n"
         ("python -m unittest", LEAVES_LAST),
         ("python -m unittest", IS_REPLACED),
         ("python -m unittest test_shop", EXITS_ON_IMPORT),
+        ("python -Wdefault -m nose2", LEAVES),
         ("python check.py", LEAVES),
         ("python check.py", LEAVES_LAST),
     ],
@@ -40,6 +41,7 @@ def test_tests_that_do_not_come_to_their_end_do_not_pass(
     project.write("shop.py", program)
     project.write("test_shop.py", UNITTEST)
     project.write("check.py", SCRIPT)
+    project.write("nose2.py", "import unittest\nunittest.main('test_shop')\n")
     verdict = project.check(command)
     assert (verdict.exit_code, verdict.passed) == (0, False)
     # Tests that had failed until then have findings of their own.

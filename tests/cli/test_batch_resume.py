@@ -265,3 +265,19 @@ def test_what_was_not_cut_off_cannot_be_settled(
     alone = machine.runtrue("runs", "resume", "--result", "{}")
     assert alone.code == 2
     assert ledger.posted == [0, 1, 2]
+
+
+def test_a_node_that_is_skipped_follows_its_error_edge(
+    machine: Machine, here: Path, ledger: Ledger, server: ScriptedServer
+) -> None:
+    nodes = [
+        {"id": "post", "type": "http", "params": posting(server, "1")},
+        {"id": "then", "type": "http", "params": posting(server, "2")},
+        {"id": "else", "type": "http", "params": posting(server, "3")},
+    ]
+    edges = [{"from": "post", "to": "then"}, {"from": "post", "to": "else", "action": "error"}]
+    save(here, {"nodes": nodes, "edges": edges})
+    kill_when_held(machine, here, ledger, 1)
+    skipped = machine.runtrue("runs", "resume", "--skip", "post", "--json")
+    assert skipped.code == 0, skipped.said
+    assert ledger.posted == [1, 3]

@@ -77,6 +77,32 @@ def test_a_failure_keeps_its_exit_code(redirected: str, machine: Machine, here: 
     assert done.returncode == 1, done.stderr
 
 
+def test_a_pipe_that_nobody_reads_does_not_stop_the_run(machine: Machine, here: Path) -> None:
+    (here / "notes.txt").write_text("something to read\n")
+    nodes = [
+        {"id": f"read-{number:0>100}", "type": "read-file", "params": {"file_path": "notes.txt"}}
+        for number in range(1000)
+    ]
+    (here / "w.json").write_text(json.dumps({"nodes": nodes}))
+    unread, full = os.pipe()
+    try:
+        command = subprocess.Popen(
+            machine.argv("run", "w.json"),
+            cwd=here,
+            env=machine.env,
+            stdout=subprocess.DEVNULL,
+            stderr=full,
+        )
+        os.close(full)
+        assert command.wait(120) == 0
+        shown = os.read(unread, 1 << 20)
+    finally:
+        os.close(unread)
+    assert len(shown) < 100 * len(nodes), "all of it fitted: the pipe was never full"
+    (run,) = machine.runtrue("runs", "list", "--json").json["runs"]
+    assert run["state"] == "passed"
+
+
 def test_a_run_goes_on_without_its_terminal(machine: Machine, here: Path) -> None:
     hold = f"echo up > {here}/running; cat {here}/release; echo done > {here}/done"
     save(here, hold, "echo last")

@@ -151,14 +151,14 @@ def test_on_a_terminal_saving_is_offered_with_yes_for_a_default(
 # -- no double firing ---------------------------------------------------------------------------
 
 
-def test_a_post_is_sent_once_however_many_fixes_its_answer_needs(
+def test_a_post_is_sent_once_although_the_rest_is_planned_from_its_answer(
     machine: Machine, api: Api
 ) -> None:
     url = api.on("POST /orders", {"order": {"id": 7, "state": "open"}, "login": "ada"})
     task = f'post {{"item": "book"}} to {url} and extract username and status'
     report = machine.runtrue("do", task, "--json").json
-    assert len(report["attempts"]) > 1, report
     assert report["status"] == "passed", report
+    assert report["result"] == {"username": "ada", "status": "open"}
     assert api.count("POST /orders") == 1
     assert api.asked[0].body == {"item": "book"}
 

@@ -63,3 +63,38 @@ def test_a_misspelt_name_that_is_written_again_is_named(
 ) -> None:
     done = machine.runtrue("fix", make_project(MISSPELT), env={"RUNTRUE_SEARCH_SECONDS": "60"})
     assert "the same is written in cart.py:9" in done.said, done.said
+
+
+WAITING = {
+    "codes.py": FILES["codes.py"],
+    "test_codes.py": """
+        import time
+
+        from codes import code
+
+
+        def test_codes():
+            time.sleep(0.4)
+            assert [code(name) for name in ("a", "b", "zz")] == [9173, 1204, 77]
+    """,
+}
+
+
+def test_a_search_whose_tests_wait_ends_by_the_clock(
+    machine: Machine, make_project: MakeProject
+) -> None:
+    project = make_project(WAITING)
+    done = machine.runtrue(
+        *("fix", project, "--check", "python -m pytest -q", "--json"),
+        env={"RUNTRUE_SEARCH_SECONDS": "2"},
+    )
+    assert done.code == 1, done.said
+    traces = [
+        part["trace"]
+        for attempt in (*done.json["attempts"], *done.json["rejected"])
+        for part in (attempt["fix"] or {"parts": []})["parts"]
+        if part["trace"] and "stopped" in part["trace"]
+    ]
+    assert traces, done.said
+    # Two seconds of processor time would last for minutes.
+    assert all(trace["stopped"] == "time" and trace["seconds"] < 25 for trace in traces)

@@ -177,3 +177,27 @@ def test_unittest_is_read_so_that_a_skip_in_the_program_is_refused(
     assert done.json["status"] == "passed", done.said
     (finding,) = done.json["attempts"][0]["findings"]
     assert (finding["message"], finding["location"]["line"]) == ("6 != 5", 9)
+
+
+def test_a_test_without_assertions_that_failed_may_pass(
+    machine: Machine, make_project: MakeProject
+) -> None:
+    # As tape reports it: what did not end fails, and what ends without an assertion says nothing.
+    files = {
+        "queue.py": "def drained():\n    return False\n",
+        "test.py": """
+            from queue import drained
+
+            print("TAP version 13\\n# adds\\nok 1 is\\n# drains")
+            print("# ends" if drained() else "not ok 2 test exited without ending: drains\\n# ends")
+            print("ok 3 is\\n1..2" if drained() else "ok 3 is\\n1..3")
+            raise SystemExit(not drained())
+        """,
+    }
+    project = make_project(files)
+    agent = "sed -i 's/False/True/' queue.py"
+    done = machine.runtrue(
+        "fix", project, "--check", "python test.py", "--agent", agent, "--apply", "--json"
+    )
+    assert done.code == 0, done.out
+    assert "True" in (project / "queue.py").read_text()

@@ -364,6 +364,33 @@ def test_code_that_is_only_taken_away_needs_no_coverage(
     assert [f["category"] for f in report["findings"]] == ([] if ready else ["coverage_unknown"])
 
 
+def test_when_all_tests_are_deleted_they_are_named_and_the_machine_is_not_blamed(
+    machine: Machine, make_project: MakeProject
+) -> None:
+    project = make_project({**SHOP, "tests/.keep": "", "conftest.py": ""})
+    (project / "tests" / "test_shop.py").unlink()
+    held = machine.runtrue("gate", cwd=project)
+    assert held.code == 2
+    assert "tests/test_shop.py::test_total: not_run" in held.err
+    assert "look at the machine" not in held.err
+    # With all that they tested, they may go.
+    (project / "shop.py").unlink()
+    ready = machine.runtrue("gate", cwd=project)
+    assert ready.code == 0, ready.err
+    assert "pytest passes (no test is left to run)" in ready.err
+
+
+def test_where_there_never_was_a_test_the_gate_asks_for_one(
+    machine: Machine, make_project: MakeProject
+) -> None:
+    project = make_project({"conftest.py": "", "shop.py": ""})
+    write(project, {"shop.py": SHOP["shop.py"]})
+    held = machine.runtrue("gate", "--check", "python -m pytest", cwd=project)
+    assert held.code == 2
+    assert "there is no test to run, so that nothing is proven" in held.err
+    assert "to do: add a test that the check finds" in held.err
+
+
 def test_of_several_packages_only_the_changed_ones_are_checked(
     machine: Machine, make_project: MakeProject
 ) -> None:

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 import yaml
 
-from runtrue.cli.hooks.claude_code import ClaudeCode
+from runtrue.cli.hooks import AGENT_HOSTS, AgentHook
 from runtrue.cli.hooks.git import Git
 from runtrue.cli.hooks.pre_commit import PreCommit
 from runtrue.errors import UsageError
@@ -160,7 +160,7 @@ def test_deleting_all_tests_is_judged_by_the_checks_that_there_were_before(
     (project / "tests" / "test_shop.py").unlink()
     held = stop(machine, project, active=False)
     assert held.code == 2
-    assert "pytest found no test to run" in held.err
+    assert "tests/test_shop.py::test_total: not_run (pytest)" in held.err
     let_go = stop(machine, project, active=True)
     assert let_go.code == 0
     assert "the change is NOT ready" in let_go.json["systemMessage"]
@@ -195,12 +195,12 @@ def test_settings_of_others_stay_as_they_were_written(form: str, tmp_path: Path)
     for settings in OTHERS:
         text = FORMS[form](settings)
         file.write_text(text)
-        assert ClaudeCode().install(tmp_path).changed
+        assert AgentHook(AGENT_HOSTS["claude-code"]).install(tmp_path).changed
         changed = json.loads(file.read_text())
         ours = changed["hooks"]["Stop"].pop()
         assert ours["hooks"][0]["command"].endswith("gate --hook claude-code")
         assert len(changed["hooks"]["Stop"]) == len(settings.get("hooks", {}).get("Stop", []))
-        assert ClaudeCode().remove(tmp_path).changed
+        assert AgentHook(AGENT_HOSTS["claude-code"]).remove(tmp_path).changed
         assert file.read_text() == text
 
 
@@ -517,8 +517,8 @@ def test_pre_commit_has_one_configuration_for_all_projects_of_a_repository(
         assert not PreCommit().install(top / name).changed
     repos = yaml.safe_load((top / CONFIG).read_text())["repos"]
     entries = [shlex.split(repo["hooks"][0]["entry"]) for repo in repos]
-    assert [entry[-4:] for entry in entries] == [
-        ["gate", "--staged", "--", name] for name in ("app", "my web")
+    assert [entry[-5:] for entry in entries] == [
+        ["gate", "--hook", "pre-commit", "--", name] for name in ("app", "my web")
     ]
     assert PreCommit().remove(top / "app").changed
     (left,) = yaml.safe_load((top / CONFIG).read_text())["repos"]

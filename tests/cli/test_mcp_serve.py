@@ -263,3 +263,74 @@ def test_over_http_only_loopback_is_served(machine: Machine) -> None:
     refused = machine.runtrue("mcp", "serve", "--http", "--host", "0.0.0.0")  # noqa: S104
     assert refused.code == 2
     assert "this server speaks no TLS" in refused.err
+
+
+def test_a_model_does_not_answer_for_a_person(
+    searching: Machine, make_project: MakeProject
+) -> None:
+    project = make_project(UNSURE)
+
+    async def use(client: Client) -> None:
+        waits = await client.call_tool("fix", {"apply": True})
+        run_id = (waits.structured_content or {})["run_id"]
+        for answer in ("yes", "1", "approve", " YES "):
+            refused = await client.call_tool("answer", {"run_id": run_id, "answer": answer})
+            assert refused.is_error
+            assert f"the person runs: runtrue runs resume {run_id}" in said(refused)
+        shown = await client.call_tool("runs_show", {"run_id": run_id})
+        assert (shown.structured_content or {})["status"] == "waiting"
+
+    searching.runtrue("trust", "--yes", cwd=project)
+    serve(searching, project, use)
+    assert "> 50" in (project / "shipping.py").read_text()
+
+
+@pytest.mark.parametrize("mode", ["auto", "legacy"])
+def test_what_a_model_would_answer_is_put_to_the_person(
+    mode: Any, searching: Machine, make_project: MakeProject
+) -> None:
+    project = make_project(UNSURE)
+    waits = searching.runtrue("fix", "--json", "--apply", cwd=project).json
+    person = Person(answer="no")
+
+    async def use(client: Client) -> None:
+        given = {"run_id": waits["run_id"], "answer": "yes"}
+        result = await client.call_tool("answer", given)
+        assert (result.structured_content or {})["applied"] is False
+
+    serve(searching, project, use, mode=mode, elicitation_callback=person)
+    (asked,) = person.asked
+    assert asked.message.endswith("The agent proposes: yes")
+    assert "> 50" in (project / "shipping.py").read_text()
+
+
+def test_no_argument_leads_out_of_the_roots(machine: Machine, tmp_path: Path) -> None:
+    root, outside = tmp_path / "root", tmp_path / "outside"
+    for place in (root, outside):
+        place.mkdir()
+    (outside / "secret.txt").write_text("the password")
+    reading = (
+        "inputs: {file: {type: string}}\n"
+        "nodes: [{id: r, type: read-file, params: {file_path: '${file}'}}]\n"
+    )
+    for file in (outside / "w.yaml", outside / "plain", root / "w.yaml"):
+        file.write_text(reading)
+    (root / "link.yaml").symlink_to(outside / "w.yaml")
+
+    async def use(client: Client) -> None:
+        for file in ("../outside/w.yaml", str(outside / "w.yaml"), "link.yaml", "../outside/plain"):
+            given = {"workflow": file, "inputs": {"file": "x"}}
+            refused = await client.call_tool("run_workflow", given)
+            assert refused.is_error
+            assert "is outside of the directories" in said(refused)
+        plan = {"action": "new", "instruction": str(outside / "w.yaml")}
+        assert (await client.call_tool("plan", plan)).is_error
+        for name in (str(outside / "secret.txt"), "../outside/secret.txt"):
+            given = {"workflow": "w.yaml", "inputs": {"file": name}}
+            read = await client.call_tool("run_workflow", given)
+            assert "the password" not in str(read)
+            assert "is outside of the working directory" in str(read)
+        done = await client.call_tool("do", {"task": f"read the file {outside}/secret.txt"})
+        assert "the password" not in str(done)
+
+    serve(machine, root, use)

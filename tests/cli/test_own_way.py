@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
+import venv
+
+import pytest
+
 from tests.cli.conftest import Machine, MakeProject
 
 FIXES_TAX = "sed -i s/1[.]9/1.19/ tax.py"
@@ -148,3 +154,40 @@ def test_unittest_that_finds_no_test_proves_nothing(
     assert done.code == 1, done.said
     (finding,) = done.json["findings"]
     assert finding["category"] == "nothing_collected"
+
+
+@pytest.mark.parametrize(
+    ("marker", "hashed", "place"),
+    [
+        ("pyproject.toml", "{}", ".cache/pypoetry/virtualenvs/shop-{}-py3.11"),
+        ("Pipfile", "{}/Pipfile", ".local/share/virtualenvs/project-{}"),
+    ],
+    ids=["poetry", "pipenv"],
+)
+def test_the_environment_that_a_tool_keeps_in_the_home_directory_is_used(
+    marker: str, hashed: str, place: str, machine: Machine, make_project: MakeProject
+) -> None:
+    test = """
+        import unittest
+
+        from tax import with_tax
+
+
+        class TaxTest(unittest.TestCase):
+            def test_with_tax(self):
+                self.assertEqual(with_tax(100), 119)
+    """
+    tax = "import installed_rates\n\n\ndef with_tax(net):\n    return net * 1.9\n"
+    project = make_project({marker: "", "tax.py": tax, "test_tax.py": test})
+    digest = hashlib.sha256(hashed.format(project.resolve()).encode()).digest()[:6]
+    kept = machine.home / place.format(base64.urlsafe_b64encode(digest).decode())
+    venv.create(kept, symlinks=True)
+    [packages] = kept.glob("lib/python*/site-packages")
+    (packages / "installed_rates.py").touch()
+    own = {"RUNTRUE_ISOLATION_WRITE": ""}
+    done = machine.runtrue(
+        "fix", project, "--agent", FIXES_TAX, "--apply", "--json", fork=False, env=own
+    )
+    assert done.code == 0, done.out
+    assert done.json["attempts"][0]["verdicts"][0]["cases"] == {"failed": 1}
+    assert "1.19" in (project / "tax.py").read_text()

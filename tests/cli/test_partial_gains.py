@@ -112,11 +112,17 @@ def test_the_diff_of_a_run_that_passed_can_be_applied_later(
     )
     done = machine.runtrue("fix", project, "--agent", "sed -i 's/n a + b/n a * b/' shapes.py")
     assert done.code == 0
+    assert machine.runtrue("runs", "show", "--json").json["applied"] is False
     assert machine.runtrue("runs", "apply").code == 0
     assert "return a * b" in (project / "shapes.py").read_text()
+    assert machine.runtrue("runs", "show", "--json").json["applied"] is True
     again = machine.runtrue("runs", "apply")
-    assert again.code != 0
-    assert "not applied" in again.err
+    assert again.code == 2
+    assert "is applied already" in again.err
+    # Taken back by hand, it can be applied once more.
+    subprocess.run(["git", "checkout", "-q", "shapes.py"], cwd=project, check=True)
+    assert machine.runtrue("runs", "apply").code == 0
+    assert "return a * b" in (project / "shapes.py").read_text()
 
 
 def test_a_run_that_asks_whether_it_is_right_is_applied_by_a_yes(

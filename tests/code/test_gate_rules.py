@@ -69,7 +69,9 @@ def test_what_must_still_run_is_called_as_it_is_now_unless_its_source_is_gone() 
     kept = to_be_kept(before, ChangedTests(moved={"tests/test_a.py": "tests/test_b.py"}))
     assert kept.cases == {"tests/test_b.py::one": Outcome.PASSED}
     nothing = ChangedTests()
-    assert to_be_kept(before, nothing, ("tests/test_a.py",)).cases == {}
+    assert to_be_kept(before, nothing, ("tests/test_a.py",)).cases == {
+        "tests/test_a.py::one": Outcome.SKIPPED
+    }
     assert to_be_kept(before, nothing, ("tests/test_b.py",)).cases == before.cases
 
 

@@ -123,6 +123,16 @@ def test_a_finished_run_keeps_its_outcome_and_cannot_go_on(
         journal.cancel(claim.run_id)
 
 
+def test_the_result_of_a_run_can_be_amended_only_after_its_end(journal: Journal) -> None:
+    claim = new_claim(journal)
+    with pytest.raises(RunError, match="has no result"):
+        journal.amend(claim.run_id, {"applied": True})
+    journal.finish(claim, RunState.PASSED, {"applied": False})
+    journal.amend(claim.run_id, {"applied": True})
+    run = journal.find(claim.run_id)
+    assert (run.state, run.result) == (RunState.PASSED, {"applied": True})
+
+
 def test_an_empty_result_is_a_result(journal: Journal) -> None:
     claim = new_claim(journal)
     journal.finish(claim, RunState.PASSED, {})

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from runtrue import process
+from runtrue.confinement import Exceeded, ResourceLimits
 from runtrue.sandbox.isolation import Box, Level, bubblewrap, cgroup, landlock, unavailable
 
 LEVELS = (Level.BUBBLEWRAP, Level.LANDLOCK, Level.PROCESS)
@@ -22,7 +23,7 @@ def box(request: pytest.FixtureRequest, tmp_path: Path) -> Box:
     level: Level = request.param
     if (reason := unavailable(level)) is not None:
         pytest.skip(reason)
-    with cgroup.counted(64) as group:
+    with cgroup.counted(ResourceLimits()) as group:
         if group is None:
             pytest.skip("control groups cannot be made here")
     return Box(level=level, write=(tmp_path,))
@@ -72,8 +73,8 @@ def test_a_command_that_cannot_be_counted_is_not_started(
     box: Box, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     @contextmanager
-    def gone(processes: int) -> Iterator[cgroup.ControlGroup]:
-        with cgroup.counted(processes) as group:
+    def gone(limits: ResourceLimits) -> Iterator[cgroup.ControlGroup]:
+        with cgroup.counted(limits) as group:
             assert group is not None
         yield group
 
@@ -87,3 +88,27 @@ def test_a_command_that_cannot_be_counted_is_not_started(
         assert ended.exit_code == -9
         assert "cgroup.procs" in ended.stderr.text
     assert not (box.write[0] / "started").exists()
+
+
+def test_a_group_with_a_limit_of_memory_gets_it_and_says_when_it_was_hit(tmp_path: Path) -> None:
+    """As the kernel shows it in version 2, which this machine need not have."""
+    group = cgroup.ControlGroup(tmp_path, ResourceLimits(memory=256))
+    assert group.exceeded() is None
+    for name in ("memory.max", "memory.swap.max"):
+        (tmp_path / name).write_text("max\n")
+    cgroup._limit_memory(tmp_path, 256)
+    assert (tmp_path / "memory.max").read_text() == str((256 + 128) * 1024 * 1024)
+    assert (tmp_path / "memory.swap.max").read_text() == "0"
+    events = tmp_path / "memory.events"
+    events.write_text("low 0\nhigh 0\nmax 7\noom 1\noom_kill 0\n")
+    assert group.exceeded() is None
+    events.write_text("low 0\nhigh 0\nmax 7\noom 1\noom_kill 2\n")
+    assert group.exceeded() == Exceeded(limit="memory", allowed=256, used=384)
+
+
+def test_a_command_that_the_kernel_ended_at_a_limit_is_reported_with_it(
+    box: Box, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hit = Exceeded(limit="memory", allowed=64, used=192)
+    monkeypatch.setattr(cgroup.ControlGroup, "exceeded", lambda _: hit)
+    assert run(box, "kill -9 $$").exceeded == hit

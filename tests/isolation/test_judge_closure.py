@@ -29,7 +29,8 @@ PROJECT = {
     "fixtures_shop.py": "import pytest\n\n@pytest.fixture\ndef prices():\n    return [1, 2]\n",
     "comparing.py": "def assert_equal(one, other):\n    assert one == other\n",
     "expected/total.json": "3\n",
-    "tests/conftest.py": "pytest_plugins = ['fixtures_shop']\n",
+    "tests/conftest.py": "import glue\n\npytest_plugins = ['fixtures_shop']\n",
+    "glue.py": "READY = True\n",
     "tests/test_shop.py": """
         import json
         from pathlib import Path
@@ -43,7 +44,7 @@ PROJECT = {
             expected = json.loads(Path("expected/total.json").read_text())
             assert_equal(rounded(total(prices)), expected)
         """,
-    "Makefile": "include rules.mk\n\ntest: prepare\n\tsh scripts/all.sh\n",
+    "Makefile": "-include local.mk\ninclude rules.mk\n\ntest: prepare\n\tsh scripts/all.sh\n",
     "rules.mk": "prepare:\n\t@true\n",
     "scripts/all.sh": ". scripts/settings.sh\npython -m pytest $FLAGS\n",
     "scripts/settings.sh": "FLAGS=\n",
@@ -56,6 +57,8 @@ CHEATS = {
         "fixtures_shop.py",
         "import pytest\n\n@pytest.fixture\ndef prices():\n    pytest.skip()\n",
     ),
+    "what a conftest imports": ("glue.py", "import os; os._exit(0)\n"),
+    "a file that a Makefile would include": ("local.mk", "test:\n\ttrue\n"),
     "a helper that only tests import": ("comparing.py", "def assert_equal(*_): pass\n"),
     "data that only tests read": ("expected/total.json", "0\n"),
     "a file that a Makefile includes": ("rules.mk", "prepare:\n\tkill $$PPID\n"),
@@ -133,6 +136,26 @@ def test_what_the_program_uses_too_may_be_fixed(
     assert "return sum(prices)" in (project / "shop.py").read_text()
     assert "Sells more" in (project / "pyproject.toml").read_text()
     assert done.json["restored"] == []
+
+
+@pytest.mark.parametrize("level", ["bubblewrap", "landlock", "process"])
+def test_an_agent_does_not_pass_by_changing_an_example(
+    level: str, machine: Machine, make_project: MakeProject, tmp_path: Path
+) -> None:
+    wrong = 'def double(n):\n    """Double it.\n\n    >>> double(2)\n    4\n    """\n    return n\n'
+    project = make_project({"shop.py": wrong})
+    cheat = {"it": ("shop.py", wrong.replace("    4", "    2"))}
+    write(tmp_path, {"agent.py": _AGENT, "cheat.json": json.dumps(cheat)})
+    agent = f"python {tmp_path / 'agent.py'} {tmp_path / 'cheat.json'}"
+    check = "python -m pytest -q --doctest-modules shop.py"
+    fix = ("fix", "--json", "--apply", "--check", check, "--agent", agent)
+    (project / "runtrue.toml").write_text(
+        '[fixers]\norder = ["agent"]\n[isolation]\nminimum = "process"\n'
+    )
+    machine.runtrue("trust", "--yes", cwd=project)
+    done = machine.runtrue(*fix, cwd=project, env={"RUNTRUE_ISOLATION": level})
+    assert (done.code, done.json["restored"]) == (1, ["shop.py"]), done.said
+    assert (project / "shop.py").read_text() == wrong
 
 
 @pytest.mark.parametrize(

@@ -319,8 +319,7 @@ def test_the_tests_of_a_file_that_vanished_are_named_and_counted_in_one_finding(
     judged = fail_if_tests_vanished(baseline, verdict())
     first, second = judged.findings
     assert first.message == (
-        "7 tests ran before the fix and are gone after it:"
-        " test_0, test_1, test_2, test_3, test_4 and 2 more"
+        "7 tests ran before and are gone now: test_0, test_1, test_2, test_3, test_4 and 2 more"
     )
     assert (first.attempted, second.attempted) == (tuple(names[:7]), tuple(names[7:]))
     assert first.fingerprint != second.fingerprint

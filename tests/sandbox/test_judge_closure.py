@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from runtrue.sandbox import JudgeSearch, is_judge
-from runtrue.sandbox.judged_parts import judges_differ, lost_tests
+from runtrue.sandbox.judged_parts import DOCTESTS, judges_differ, lost_tests
 from runtrue.sandbox.shadow import installed_modules, shadows
 
 
@@ -112,6 +112,171 @@ LOADED = {
         "part.just",
     ),
     "a script by what it runs": ("sh go.sh", {"go.sh": "cd x && python -m pytest\n"}, "go.sh"),
+    "a variable of pytest": ("PYTEST_PLUGINS=plug,x pytest", {"plug.py": ""}, "plug.py"),
+    "options in a variable": ("env PYTEST_ADDOPTS='-p plug' pytest", {"plug.py": ""}, "plug.py"),
+    "a file that bash reads first": ("BASH_ENV=up.sh bash -c pytest", {"up.sh": ""}, "up.sh"),
+    "a plugin on another path": (
+        "pytest",
+        {"pytest.ini": "[pytest]\npythonpath = qa\naddopts = -p plug\n", "qa/plug.py": ""},
+        "qa/plug.py",
+    ),
+    "what a conftest imports": (
+        "pytest",
+        {
+            "conftest.py": "from glue import start\n",
+            "glue.py": "from deep import x\n",
+            "deep.py": "",
+            "shop.py": "",
+            "test_shop.py": "import shop\n",
+        },
+        "deep.py",
+    ),
+    "what a conftest imports by a text": (
+        "pytest",
+        {
+            "conftest.py": "import importlib\nimportlib.import_module('glue')\n",
+            "glue.py": "",
+            "shop.py": "",
+            "test_shop.py": "import shop\n",
+        },
+        "glue.py",
+    ),
+    "plugins that are added": (
+        "pytest",
+        {"conftest.py": "if True:\n    pytest_plugins += ['plug']\n", "plug.py": ""},
+        "plug.py",
+    ),
+    "declarations for mypy": (
+        "mypy .",
+        {"mypy.ini": "[mypy]\nmypy_path = stubs\n", "stubs/x.pyi": ""},
+        "stubs/x.pyi",
+    ),
+    "a plugin of flake8": (
+        "flake8",
+        {
+            ".flake8": "[flake8:local-plugins]\nextension =\n  X = part.own:Check\n",
+            "tools/part/__init__.py": "",
+            "tools/part/own.py": "",
+        },
+        "tools/part/own.py",
+    ),
+    "settings of Django": (
+        "pytest",
+        {"pytest.ini": "[pytest]\nDJANGO_SETTINGS_MODULE = site.up\n", "site/up.py": ""},
+        "site/up.py",
+    ),
+    "a project of jest": (
+        "npx jest",
+        {
+            "jest.config.js": "module.exports = {projects: ['<rootDir>/conf/unit.js']}",
+            "conf/unit.js": "module.exports = {setupFiles: ['./up.js']}",
+            "conf/up.js": "",
+        },
+        "conf/up.js",
+    ),
+    "a set-up file in a variable": (
+        "npx vitest",
+        {
+            "vitest.config.ts": "const up = './conf/up.ts'\nexport default {setupFiles: [up]}",
+            "conf/up.ts": "",
+        },
+        "conf/up.ts",
+    ),
+    "options of node in .npmrc": (
+        "npm test",
+        {".npmrc": "node-options=--require ./conf/up.js\n", "conf/up.js": ""},
+        "conf/up.js",
+    ),
+    "options of node in a script": (
+        "npm test",
+        {
+            "package.json": '{"scripts": {"test": "NODE_OPTIONS=--require=./up.js node --test"}}',
+            "up.js": "",
+        },
+        "up.js",
+    ),
+    "a program before the script": (
+        "npm test",
+        {
+            "package.json": '{"scripts": {"pretest": "node tools/up.js", "test": "mocha"}}',
+            "tools/up.js": "",
+        },
+        "tools/up.js",
+    ),
+    "a file that rules may include": ("make x", {"Makefile": "-include local.mk\n"}, "local.mk"),
+    "files that rules include": (
+        "make x",
+        {"Makefile": "D = rules\ninclude $(wildcard $(D)/*.mk)\n", "rules/a.mk": ""},
+        "rules/a.mk",
+    ),
+    "a script of rules below": (
+        "make -C part x",
+        {"part/Makefile": "x:\n\tsh go.sh\n", "part/go.sh": ""},
+        "part/go.sh",
+    ),
+    "rules that rules run": (
+        "make x",
+        {"Makefile": "x:\n\t$(MAKE) -f own.mk y\n", "own.mk": "y:\n\tsh z.sh\n", "z.sh": ""},
+        "z.sh",
+    ),
+    "a script beside the script": (
+        "sh part/all-tests.sh",
+        {"part/all-tests.sh": '. "$(dirname "$0")/up.sh"\n', "part/up.sh": ""},
+        "part/up.sh",
+    ),
+    "a program that runs tests": ("python go.py", {"go.py": "import pytest\n"}, "go.py"),
+    "a package that runs tests": (
+        "python -m qa",
+        {"qa/__init__.py": "", "qa/__main__.py": "import pytest\n"},
+        "qa/__main__.py",
+    ),
+    "a comparison that tests use": (
+        "pytest",
+        {"shop.py": "", "compare.py": "", "test_shop.py": "import shop\nimport compare\n"},
+        "compare.py",
+    ),
+    "data by its name alone": (
+        "pytest",
+        {
+            "data/values.csv": "",
+            "test_shop.py": "DATA = ROOT / 'data'\nread(DATA / 'values.csv')\n",
+        },
+        "data/values.csv",
+    ),
+    "a test of cargo": (
+        "cargo test",
+        {"Cargo.toml": "[[test]]\nname = 'x'\npath = 'it/x.rs'\n", "it/x.rs": ""},
+        "it/x.rs",
+    ),
+    "a package for tests of cargo": (
+        "cargo test",
+        {"Cargo.toml": "[dev-dependencies]\nh = {path = 'h'}\n", "h/src/lib.rs": ""},
+        "h/src/lib.rs",
+    ),
+    "a runner of cargo": (
+        "cargo test",
+        {".cargo/config.toml": "[target.x]\nrunner = 'go.sh'\n", "go.sh": ""},
+        "go.sh",
+    ),
+    "a hook of pre-commit": (
+        "pre-commit run",
+        {
+            ".pre-commit-config.yaml": "repos: [{repo: local, hooks: [{entry: tools/go.sh}]}]\n",
+            "tools/go.sh": "",
+        },
+        "tools/go.sh",
+    ),
+    "rules of eslint": ("npx eslint --rulesdir own .", {"own/mine.js": ""}, "own/mine.js"),
+    "a parent of maven": (
+        "mvn test",
+        {"pom.xml": "<relativePath>up/own.xml</relativePath>", "up/own.xml": ""},
+        "up/own.xml",
+    ),
+    "a script of gradle": (
+        "gradle test",
+        {"build.gradle": "apply from: 'conf/own.gradle'", "conf/own.gradle": ""},
+        "conf/own.gradle",
+    ),
     "tox's command": (
         "tox -e py",
         {"tox.ini": "[testenv]\ncommands = sh tools/go.sh\n", "tools/go.sh": ""},
@@ -237,3 +402,38 @@ def test_judges_of_ten_thousand_files_are_found_in_seconds(tmp_path: Path) -> No
     for command in ("pytest", "ruff check .", "mypy ."):
         search.of_command(command, tmp_path)
     assert time.process_time() - begun < 20
+
+
+def test_examples_judge_where_doctests_are_run(tmp_path: Path) -> None:
+    code = b'def f():\n    """Do it.\n\n    >>> f()\n    2\n    """\n    return 1\n'
+    assert not lost_tests("a.py", code, code.replace(b"return 1", b"return 2"), doctests=True)
+    assert not lost_tests("a.py", code, code.replace(b"Do it", b"Say it"), doctests=True)
+    assert lost_tests("a.py", code, code.replace(b"\n    2", b"\n    1"), doctests=True)
+    assert lost_tests("a.py", code, b"def f():\n    return 1\n", doctests=True)
+    assert not lost_tests("a.py", code, b"def f():\n    return 1\n")
+    assert lost_tests("a.md", b">>> f()\n2\n", b">>> f()\n1\n", doctests=True)
+    assert DOCTESTS in JudgeSearch().of_command("python -m doctest a.py", tmp_path)
+    assert DOCTESTS not in JudgeSearch().of_command("pytest", tmp_path)
+    write(tmp_path, {"pytest.ini": "[pytest]\naddopts = --doctest-modules\n"})
+    assert DOCTESTS in JudgeSearch().of_command("pytest", tmp_path)
+
+
+def test_examples_of_rust_judge() -> None:
+    code = b"/// ```\n/// assert_eq!(a::f(), 2);\n/// ```\npub fn f() -> i32 { 1 }\n"
+    assert lost_tests("src/lib.rs", code, code.replace(b", 2", b", 1"))
+    assert not lost_tests("src/lib.rs", code, code.replace(b"{ 1 }", b"{ 2 }"))
+
+
+def test_what_set_up_and_tests_import_together_is_under_test(tmp_path: Path) -> None:
+    write(
+        tmp_path,
+        {
+            "app/__init__.py": "",
+            "app/models.py": "",
+            "app/factory.py": "",
+            "tests/conftest.py": "from app.factory import create\n",
+            "tests/test_models.py": "from app.models import User\n",
+        },
+    )
+    patterns = JudgeSearch().of_command("pytest", tmp_path)
+    assert not is_judge("app/factory.py", patterns)

@@ -18,6 +18,7 @@ from runtrue.checks.reach import Reach
 from runtrue.checks.reader import Call, Reader, Reading, RunOptions, output_of, trim
 from runtrue.checks.watch import JudgeWatch
 from runtrue.loop import (
+    NOTHING_COLLECTED,
     Fault,
     Finding,
     JudgedBy,
@@ -226,7 +227,7 @@ class CaseReader(Reader):
     def nothing_collected(self, ended: Ended) -> Finding:
         """Return the finding for a run without a single test, which proves nothing."""
         message = f"{self.title} found no test to run"
-        return self.finding("nothing_collected", message, Fault.CHECK, sample=output_of(ended))
+        return self.finding(NOTHING_COLLECTED, message, Fault.CHECK, sample=output_of(ended))
 
     def _of_case(self, case: CaseResult, workplace: Workplace) -> Finding:
         number = getattr(errno, case.code or "", None)

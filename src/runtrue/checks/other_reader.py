@@ -16,11 +16,11 @@ from runtrue.checks.python_exit import PythonEnd, PythonExit
 from runtrue.checks.reach import Reach
 from runtrue.checks.reader import Call, Reader, Reading, RunOptions, output_of
 from runtrue.checks.tap import Tap, read_tap
-from runtrue.loop import Fault, Finding, JudgedBy, Outcome, Workplace
+from runtrue.loop import NOTHING_COLLECTED, Fault, Finding, JudgedBy, Outcome, Workplace
 from runtrue.process import Ended
 
 _SUFFIXES = frozenset({".xml", ".tap"})
-#: Options that make a runner print TAP.
+#: Options that make a runner print TAP; another reporter that was given before is overridden.
 _TAP = {"ava": ("--tap",), "tap": ("--reporter=tap",)}
 #: How far into an XML file the first test suite may begin.
 _HEAD = 4_096
@@ -50,13 +50,9 @@ class OtherReader(CaseReader):
         if PythonExit.is_recorded(self._command):
             self._exit = PythonExit(self._command, scratch)
             environment = self._exit.prepare(environment)
-        tap = _TAP.get(self.reach.tool)
-        options = tap if tap and not self._is_given("--tap", "--reporter", "-R") else ()
+        options = [o for o in _TAP.get(self.reach.tool, ()) if o not in self.reach.words]
         call = self.reach.argv(*options) if options else tuple(argv)
         return Call(argv=call, environment=dict(environment))
-
-    def _is_given(self, *options: str) -> bool:
-        return any(word.startswith(options) for word in self.reach.words)
 
     def read(self, ended: Ended, workplace: Workplace) -> Reading:
         """Read the verdict from all reports and the exit code, if the tests came to their end."""
@@ -96,7 +92,7 @@ class OtherReader(CaseReader):
                     outside.append(self.finding("no_report", str(error), Fault.CHECK))
         if not cases and not outside and self._end and self._end.ran_nothing:
             message, sample = "unittest found no test to run", output_of(ended)
-            found = self.finding("nothing_collected", message, Fault.CHECK, sample=sample)
+            found = self.finding(NOTHING_COLLECTED, message, Fault.CHECK, sample=sample)
             return Reading(passed=False, findings=(found,))
         if not cases and not outside:
             return Reader.read(self, ended, workplace)

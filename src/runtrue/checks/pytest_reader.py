@@ -20,6 +20,7 @@ from runtrue.checks.reader import Call, Reader, Reading, RunOptions, output_of, 
 from runtrue.checks.signed_report import ReportKey, SignedReport
 from runtrue.checks.watch import JudgeWatch
 from runtrue.loop import (
+    NOTHING_COLLECTED,
     TIMEOUT,
     Fault,
     Finding,
@@ -36,10 +37,10 @@ _PLUGIN = Path(__file__).with_name("pytest_plugin")
 _REPORT = "pytest.jsonl"
 _ONLY = "pytest-only.json"
 #: pytest's exit codes beyond passed and failed.
-_INTERNAL_ERROR, _USAGE_ERROR, _NOTHING_COLLECTED = 3, 4, 5
+_INTERNAL_ERROR, _USAGE_ERROR, _NONE_COLLECTED = 3, 4, 5
 #: Their category and message if no test is to blame.
 _BLAMED = {
-    _NOTHING_COLLECTED: ("nothing_collected", "pytest found no test to run"),
+    _NONE_COLLECTED: (NOTHING_COLLECTED, "pytest found no test to run"),
     _USAGE_ERROR: ("usage", "pytest does not understand its command line or configuration"),
     _INTERNAL_ERROR: ("internal_error", "pytest itself, or a plugin of it, failed"),
 }

@@ -21,7 +21,17 @@ _START = Path(__file__).with_name("python_start")
 _REPORT = "ending.jsonl"
 _PYTHON = re.compile(r"python[\d.]*|.+\.py")
 #: Modules that run tests, and end in the usual way. Others may have their reasons not to.
-_TESTING = frozenset({"unittest", "doctest", "coverage"})
+_TESTING = frozenset(
+    {
+        "unittest",
+        "doctest",
+        "coverage",
+        "nose2",
+        "twisted.trial",
+        "zope.testrunner",
+        "testtools.run",
+    }
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

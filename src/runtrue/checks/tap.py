@@ -101,6 +101,7 @@ def read_tap(text: str, workplace: Workplace, *, has_assertions: bool = False) -
     index = 0
     is_titled = _is_titled(lines)
     title: str | None = None
+    titles: list[str] = []
     while index < len(lines):
         line = _TIME.sub("", lines[index])
         index += 1
@@ -108,6 +109,8 @@ def read_tap(text: str, workplace: Workplace, *, has_assertions: bool = False) -
             plans.begin()
         elif is_titled and (header := _TITLE.match(line)):
             title = header["name"].strip()
+            # What follows the plan at the end is about the whole report.
+            titles += [title] if plans.planned is None else []
         elif plan := _PLAN.match(line):
             if not plan["indent"]:
                 plans.plan(int(plan["count"]))
@@ -140,6 +143,8 @@ def read_tap(text: str, workplace: Workplace, *, has_assertions: bool = False) -
     results = open_levels[0]
     if not is_tap or not (results or title or bailed_out is not None):
         return None
+    if plans.planned is not None and any(result.test in titles for result in results):
+        results += [_TapLine(one, Outcome.PASSED, test=one) for one in _silent(titles, results)]
     if has_assertions:
         results = _tests(results)
     cases = [_case(result, workplace) for result in results]
@@ -152,6 +157,12 @@ def _is_titled(lines: list[str]) -> bool:
     first = next((at for at, line in enumerate(lines) if _RESULT.match(line)), len(lines))
     before = lines[:first]
     return any(map(_TITLE.match, before)) and not any(map(_PLAN.match, before))
+
+
+def _silent(titles: list[str], results: list[_TapLine]) -> list[str]:
+    """Return the tests of a whole report that ran without an assertion: such a test passes."""
+    known = {result.test for result in results}
+    return [title for title in titles if title not in known]
 
 
 def _tests(assertions: list[_TapLine]) -> list[_TapLine]:

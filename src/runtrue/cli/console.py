@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 import io
 import os
+import select
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -20,6 +21,10 @@ import click
 from runtrue.foreign_text import visible, visible_json
 
 _STDERR = 2
+#: Milliseconds that a full pipe gets to be read before what is said there is dropped.
+_PATIENCE = 1000
+#: So many characters fit into a pipe that has room at all, in any encoding.
+_PIECE = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +69,28 @@ def _outliving_reader(*, err: bool = False) -> Iterator[None]:
         give_up(sys.stderr if err else sys.stdout)
 
 
+class _Stderr:
+    """Notices that nobody reads: a run must not wait for ever for a pipe that stays full."""
+
+    def __init__(self) -> None:
+        self._patience = _PATIENCE
+
+    def has_room(self) -> bool:
+        """True if a piece can be written now; the first time, after some patience."""
+        poll = select.poll()
+        try:
+            poll.register(sys.stderr.fileno(), select.POLLOUT)
+        except (OSError, ValueError):
+            return True  # no file: nothing can be full
+        # A pipe that is closed is ready, too, and writing to it says so.
+        ready = bool(poll.poll(self._patience))
+        self._patience = _PATIENCE if ready else 0
+        return ready
+
+
+_stderr = _Stderr()
+
+
 def give_up(stream: TextIO) -> None:
     """Let whatever is still to be written there, at the latest when Python ends, go nowhere."""
     with suppress(OSError, ValueError):
@@ -81,14 +108,24 @@ def echo(
 ) -> None:
     """Print a text, in one style or made of parts with their own, on stdout or stderr."""
     styled = (part if isinstance(part, Styled) else Styled(part, fg, bold) for part in parts)
+    text = "".join(map(str, styled)) + "\n" * nl
     with _outliving_reader(err=err):
-        click.echo("".join(map(str, styled)), err=err, nl=nl)
+        for start in range(0, len(text), _PIECE):
+            if err and not _stderr.has_room():
+                return
+            click.echo(text[start : start + _PIECE], err=err, nl=False)
 
 
 def echo_json(text: str) -> None:
     """Print a JSON document on stdout; what cannot be seen in it becomes an escape of JSON."""
     with _outliving_reader():
         click.echo(visible_json(text))
+
+
+def echo_document(text: str) -> None:
+    """Print a document on stdout in which everything from outside is escaped already."""
+    with _outliving_reader():
+        click.echo(text)
 
 
 def write_result(text: str) -> None:

@@ -22,6 +22,7 @@ from runtrue import __version__
 from runtrue.checks import Detected, detect_checks, find_program, is_shell
 from runtrue.cli import options
 from runtrue.cli.console import Styled, echo
+from runtrue.cli.hook_commands import statuses
 from runtrue.cli.show import print_json
 from runtrue.config import Config, FoundConfig, find_config
 from runtrue.errors import RuntrueError
@@ -111,6 +112,7 @@ def _facts(project: Path) -> Iterator[Fact]:
         yield _tool(tool, path, project)
     yield _memory(Home.find(project))
     yield _servers(project)
+    yield _hooks(project)
     try:
         found = find_config(project)
     except RuntrueError as error:
@@ -215,6 +217,13 @@ def _servers(project: Path) -> Fact:
     )
     names = names or "no servers; add one with `runtrue mcp add NAME COMMAND`"
     return Fact("mcp", bool(servers), names)
+
+
+def _hooks(project: Path) -> Fact:
+    if repository_of(project) is None:
+        return Fact("hooks", True, "none: this is no git repository")
+    found = [f"{one.host}: {one.text}" for one in statuses(project) if one.installed]
+    return Fact("hooks", True, "; ".join(found) or "none (runtrue hooks install HOST)")
 
 
 def _tools(project: Path, detected: Sequence[Detected]) -> Iterator[str]:

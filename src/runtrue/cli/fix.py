@@ -27,6 +27,7 @@ from runtrue.errors import UsageError
 )
 @options.worktree
 @options.copy
+@options.output
 @options.as_json
 def fix(
     path: Path,
@@ -37,6 +38,7 @@ def fix(
     max_attempts: int | None,
     timeout: float | None,
     kind: str | None,
+    output: str | None,
     as_json: bool,
 ) -> int:
     """Make a project's checks pass, and show the diff that does it.
@@ -53,6 +55,7 @@ def fix(
     Examples:
       runtrue fix
       runtrue fix --check ruff
+      runtrue fix --output sarif > runtrue.sarif
       runtrue fix src/app --check "python -m pytest -q" --apply
       runtrue fix --agent "claude -p --permission-mode acceptEdits"
     """
@@ -67,6 +70,7 @@ def fix(
     from runtrue.models import model_name
     from runtrue.sandbox import repository_of
 
+    as_json = as_json or output is not None
     project = find_project(path)
     must_be_text(str(project), agent or "", *checks)
     in_repository = repository_of(project) is not None

@@ -12,12 +12,12 @@ from click.core import ParameterSource
 from runtrue.cli import options
 from runtrue.cli.code import iteration_of
 from runtrue.cli.console import echo
-from runtrue.cli.hooks import HOOKS
+from runtrue.cli.hooks import AGENT_HOSTS, HOOKS, note_firing
 from runtrue.cli.judge import GateOptions, change_of, judge, judging_config, plan, skip_judging
 from runtrue.cli.project import find_project, must_be_text
-from runtrue.cli.show import print_json
+from runtrue.cli.show import print_document
 from runtrue.cli.verdict import ignoring_closed_pipes, print_verdict
-from runtrue.code import CodeType
+from runtrue.code import CodeReport, CodeType
 from runtrue.errors import UsageError
 from runtrue.flow import Journal, RunState
 from runtrue.home import Home
@@ -42,11 +42,10 @@ NOT_READY, INTERRUPTED = 2, 130
 )
 @options.loop_id
 @options.iteration
-@click.option(
-    "--install", type=click.Choice(list(HOOKS)), help="Have that tool call the gate by itself."
-)
-@click.option("--uninstall", type=click.Choice(list(HOOKS)), help="Take that back.")
-@click.option("--hook", type=click.Choice(["claude-code", "git"]), hidden=True)
+@click.option("--install", type=click.Choice(list(HOOKS)), hidden=True)
+@click.option("--uninstall", type=click.Choice(list(HOOKS)), hidden=True)
+@click.option("--hook", type=click.Choice(list(HOOKS)), hidden=True)
+@options.output
 @options.as_json
 def gate(
     path: Path | None,
@@ -60,6 +59,7 @@ def gate(
     install: str | None,
     uninstall: str | None,
     hook: str | None,
+    output: str | None,
     as_json: bool,
 ) -> int:
     """Judge a change before it is handed over: it is tested, and its tests pass.
@@ -76,9 +76,10 @@ def gate(
     Examples:
       runtrue gate
       runtrue gate --base origin/main --type bug_fix
-      runtrue gate --install claude-code     hold the agent back until its change is ready
-      runtrue gate --install git             the same for every commit
+      runtrue hooks install claude-code      hold the agent back until its change is ready
+      runtrue hooks install git              the same for every commit
     """
+    as_json = as_json or output is not None
     if install or uninstall:
         return _arrange(find_project(path or Path()), install, uninstall, as_json=as_json)
     asked = GateOptions(
@@ -86,13 +87,29 @@ def gate(
         code_type=CodeType(code_type) if code_type else None,
         checks=checks,
         skip=skip,
-        staged=staged,
+        staged=staged or hook == "pre-commit",
     )
-    if hook == "claude-code":
+    if hook in AGENT_HOSTS:
         from runtrue.cli.stop import answer_stop
 
-        return answer_stop(path, asked)
+        return answer_stop(AGENT_HOSTS[hook], path, asked)
     project = find_project(path or Path())
+    code = _gate(project, asked, hook=hook, loop_id=loop_id, iteration=iteration, as_json=as_json)
+    if hook is not None:
+        note_firing(Home.find(project), project, hook, blocked=code == NOT_READY)
+    return code
+
+
+def _gate(
+    project: Path,
+    asked: GateOptions,
+    *,
+    hook: str | None,
+    loop_id: str | None,
+    iteration: int | None,
+    as_json: bool,
+) -> int:
+    base, checks, skip = asked.base, asked.checks, asked.skip
     must_be_text(str(project), base or "", skip or "", loop_id or "", *checks)
     try:
         change = change_of(project, asked, in_commit=hook == "git")
@@ -120,7 +137,7 @@ def gate(
         print_verdict(report)
     if as_json:
         with ignoring_closed_pipes():
-            print_json(report)
+            print_document(report)
     return 0 if report.ready else NOT_READY
 
 
@@ -129,11 +146,14 @@ def _interrupted(*, as_json: bool) -> int:
         echo("runtrue gate: interrupted, so nothing was judged; run it again", err=True)
     if as_json:
         with ignoring_closed_pipes():
-            print_json(_without_run(RunState.CANCELLED, ready=False, why="interrupted"))
+            print_document(_without_run(RunState.CANCELLED, ready=False, why="interrupted"))
     return INTERRUPTED
 
 
 def _arrange(project: Path, install: str | None, uninstall: str | None, *, as_json: bool) -> int:
+    """Do what `runtrue hooks` does, under the name that it had before."""
+    from runtrue.cli.hook_commands import arrange
+
     if install and uninstall:
         raise UsageError("a hook is either to be installed or to be removed; give one of the two")
     context = click.get_current_context()
@@ -149,12 +169,9 @@ def _arrange(project: Path, install: str | None, uninstall: str | None, *, as_js
             f"{', '.join(unused)} would not be part of the hook; leave it out, and set what the "
             "gate requires in runtrue.toml"
         )
-    done = HOOKS[install].install(project) if install else HOOKS[uninstall or ""].remove(project)
-    if as_json:
-        print_json({"status": "passed", "run_id": None, "changed": done.changed, "said": done.said})
-    else:
-        echo(done.said)
-    return 0
+    verb = "install" if install else "uninstall"
+    echo(f"runtrue: this is now `runtrue hooks {verb} {install or uninstall}`", err=True)
+    return arrange(project, install or uninstall or "", remove=not install, as_json=as_json)
 
 
 def _nothing_to_judge(why: str, *, as_json: bool) -> int:
@@ -162,11 +179,13 @@ def _nothing_to_judge(why: str, *, as_json: bool) -> int:
         echo(f"runtrue gate: ready: {why}", err=True)
     if as_json:
         with ignoring_closed_pipes():
-            print_json(_without_run(RunState.PASSED, ready=True, why=why))
+            print_document(_without_run(RunState.PASSED, ready=True, why=why))
     return 0
 
 
-def _without_run(status: RunState, *, ready: bool, why: str) -> dict[str, Any]:
+def _without_run(status: RunState, *, ready: bool, why: str) -> CodeReport | dict[str, Any]:
+    if click.get_current_context().meta.get(options.OUTPUT) not in (None, "json"):
+        return CodeReport(status=status, run_id="", kind="gate", why=why, ready=ready)
     return {
         "status": status,
         "run_id": None,

@@ -147,10 +147,16 @@ def judging_config(project: Path, change: JudgedChange, asked: GateOptions) -> C
 def _with_former_checks(project: Path, change: JudgedChange, config: Config) -> Config:
     """Return the configuration with the checks as they were found before the change, if any were.
 
-    A change to the files that say how tests are run must not weaken the tests that judge it. What
-    only it brings is run as well.
+    A change to the files that say how tests are run must not weaken the tests that judge it, and
+    one that deletes tests must not take away the check that misses them. What only it brings is run
+    as well.
     """
-    if config.checks or not any(may_define_checks(f) for f in change.files if may_matter(f)):
+    may_alter = any(
+        may_define_checks(file) or (is_test(file) and not change.has(file))
+        for file in change.files
+        if may_matter(file)
+    )
+    if config.checks or not may_alter:
         return config
     now = own_checks(project, config)
     with TemporaryDirectory() as directory:

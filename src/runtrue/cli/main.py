@@ -42,6 +42,14 @@ COMMANDS = {
         "Carry out an instruction step by step, validated, and apply it when it holds.",
     ),
     "run": ("runtrue.cli.run:run", "Run a saved workflow, or one from a file."),
+    "workflow": (
+        "runtrue.cli.workflow:workflow",
+        "Check, save, list, show, edit, compare, heal and delete workflows.",
+    ),
+    "heal": (
+        "runtrue.cli.workflow:heal",
+        "Propose a new version of a saved workflow that no longer finds what it reads.",
+    ),
     "check": (
         "runtrue.cli.workflows:check",
         "Find everything that is wrong with a workflow, without running it.",
@@ -58,6 +66,10 @@ COMMANDS = {
     ),
     "delete": ("runtrue.cli.workflows:delete", "Delete a saved workflow."),
     "node": ("runtrue.cli.node:node", "List, show and try the types of nodes."),
+    "api": (
+        "runtrue.cli.api:api",
+        "Add, list and look into APIs: each operation becomes a node type.",
+    ),
     "mcp": (
         "runtrue.cli.mcp:mcp",
         "Add, list and look into MCP servers, and serve runtrue as one.",
@@ -84,8 +96,15 @@ COMMANDS = {
         "Write the checks that were found to runtrue.toml, each with the reason for it.",
     ),
     "doctor": ("runtrue.cli.doctor:doctor", "Tell what is available here and what is not."),
+    "hooks": (
+        "runtrue.cli.hook_commands:hooks",
+        "Have coding agents, git and pre-commit call the gate by themselves.",
+    ),
     "completion": ("runtrue.cli.completion:completion", "Print the completion script of a shell."),
 }
+
+#: Older names: they work, and `runtrue workflow` has them now.
+OLDER = frozenset({"check", "save", "list", "show", "history", "delete"})
 
 INTERRUPTED = 130
 
@@ -121,7 +140,8 @@ class LazyGroup(click.Group):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the commands out of the table."""
         with formatter.section("Commands"):
-            formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
+            shown = {name: text for name, (_, text) in COMMANDS.items() if name not in OLDER}
+            formatter.write_dl(list(shown.items()))
 
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})

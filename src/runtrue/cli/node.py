@@ -41,18 +41,19 @@ def node() -> None:
 @node.command("list")
 @options.as_json
 def list_types(as_json: bool) -> int:
-    """All node types, those of configured MCP servers included."""
+    """All node types, those of configured MCP servers and added APIs included."""
     registry = Registry.here(only_looks=True)
-    interfaces = registry.interfaces()
-    for server in registry.servers.keys() - {interface.server for interface in interfaces}:
-        echo(unasked(registry.servers[server]), err=True)
+    names = registry.names()
+    for server in registry.servers:
+        if not any(name.startswith(f"mcp-{server}-") for name in names):
+            echo(unasked(registry.servers[server]), err=True)
     if as_json:
-        print_json({"nodes": [_as_data(interface) for interface in interfaces]})
+        print_json({"nodes": [_as_data(interface) for interface in registry.interfaces()]})
         return 0
-    width = max(len(interface.type) for interface in interfaces)
-    for interface in interfaces:
-        about = interface.description.strip().partition("\n")[0]
-        echo(f"{interface.type:<{width}}  {about}".rstrip())
+    width = max(map(len, names))
+    for name, description in registry.descriptions().items():
+        about = description.strip().partition("\n")[0]
+        echo(f"{name:<{width}}  {about}".rstrip())
     return 0
 
 

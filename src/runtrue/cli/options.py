@@ -9,6 +9,9 @@ import click
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
+#: Where the context of a command keeps the format of its document.
+OUTPUT = "runtrue.output"
+
 checks = click.option(
     "--check",
     "checks",
@@ -56,6 +59,19 @@ iteration = click.option(
     help="Which iteration this is. [env: RUNTRUE_ITERATION]",
 )
 as_json = click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
+
+
+def _keep_output(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
+    ctx.meta[OUTPUT] = value
+    return value
+
+
+output = click.option(
+    "--output",
+    type=click.Choice(["json", "sarif", "junit", "github", "markdown"]),
+    callback=_keep_output,
+    help="One document on stdout, in this format.",
+)
 
 
 def code_type(help_text: str) -> Callable[[_F], _F]:

@@ -10,18 +10,19 @@ import click
 from runtrue.cli import options
 from runtrue.cli.runner import run_and_show
 from runtrue.cli.trust import trusted_registry
-from runtrue.cli.workflows import complete_workflow
+from runtrue.cli.workflows import complete_workflow, show_effects
 from runtrue.errors import UsageError
 from runtrue.flow import Journal
 from runtrue.home import Home
-from runtrue.workflow import Workflow, load_workflow, start_workflow
+from runtrue.workflow import Registry, Workflow, load_workflow, planned_effects, start_workflow
 
 
 @click.command()
 @click.argument("workflow", metavar="NAME|FILE", shell_complete=complete_workflow)
 @click.argument("inputs", metavar="[KEY=VALUE]...", nargs=-1)
+@click.option("--dry-run", is_flag=True, help="Show what it would do, and call nothing.")
 @options.as_json
-def run(workflow: str, inputs: tuple[str, ...], as_json: bool) -> int:
+def run(workflow: str, inputs: tuple[str, ...], dry_run: bool, as_json: bool) -> int:
     """Run a saved workflow, or one from a file.
 
     Inputs are given as KEY=VALUE and read by the type that the workflow declares; what is piped in
@@ -35,11 +36,18 @@ def run(workflow: str, inputs: tuple[str, ...], as_json: bool) -> int:
     \b
     Examples:
       runtrue run weather city=Oslo
+      runtrue run weather city=Oslo --dry-run
       runtrue run report.yaml since=2026-01-01 --json
       git log | runtrue run summarise
     """
     home = Home.find(Path.cwd())
     loaded = load_workflow(workflow, home=home)
+    if dry_run:
+        looking = Registry(home, Path.cwd(), only_looks=True)
+        given = pairs(inputs)
+        effects = planned_effects(loaded, looking, given, stdin=_piped(loaded), from_text=True)
+        show_effects(workflow, effects, as_json=as_json)
+        return 0
     nodes = loaded.get("nodes")
     steps = [node for node in nodes if isinstance(node, dict)] if isinstance(nodes, list) else []
     registry = trusted_registry(home, [node.get("type") for node in steps], may_ask=not as_json)

@@ -18,7 +18,7 @@ from runtrue.cli.console import choose, confirm, echo
 from runtrue.cli.kinds import KINDS, is_yes_or_no, kind_of
 from runtrue.cli.main import INTERRUPTED
 from runtrue.cli.progress import Display, open_display
-from runtrue.cli.show import is_terminal, print_json
+from runtrue.cli.show import is_terminal, print_document
 from runtrue.errors import (
     FlowError,
     HostError,
@@ -195,9 +195,9 @@ def _ignore_signals() -> None:
 
 
 def _print_whole(report: Report) -> None:
-    """Print the one JSON document, whole: half of it would be worse than none."""
+    """Print the one document, whole: half of it would be worse than none."""
     _ignore_signals()
-    print_json(report)
+    print_document(report)
 
 
 def _show_interrupted(journal: Journal, home: Home, run: RunRow, *, as_json: bool) -> int:
@@ -209,7 +209,7 @@ def _show_interrupted(journal: Journal, home: Home, run: RunRow, *, as_json: boo
     echo(f"run {run.id} was cancelled" if is_cancelled else how, err=True)
     if as_json:
         report = replace(report_of_run(journal, home, run), interrupted=True)
-        print_json(as_interrupted(report))
+        print_document(as_interrupted(report))
     return _FAILED if is_cancelled else INTERRUPTED
 
 

@@ -18,8 +18,8 @@ from runtrue.cli.console import echo
 from runtrue.cli.kinds import is_yes_or_no, kind_of
 from runtrue.cli.runner import after_expiry, as_interrupted, go_on, report_of_run, run_and_show
 from runtrue.cli.self_runners import WAITS, agrees_to
-from runtrue.cli.show import is_terminal, print_json, write_patch
-from runtrue.errors import UnknownRun, UsageError
+from runtrue.cli.show import is_terminal, print_document, print_json, write_patch
+from runtrue.errors import SandboxError, UnknownRun, UsageError
 from runtrue.flow import Journal, RunRow, RunState
 from runtrue.home import Home
 
@@ -84,16 +84,17 @@ def list_runs(state: str | None, limit: int, as_json: bool) -> int:
 
 @runs.command()
 @_run_id
+@options.output
 @options.as_json
-def show(run_id: str | None, as_json: bool) -> int:
+def show(run_id: str | None, output: str | None, as_json: bool) -> int:
     """Show what happened in a run: every attempt, fix, verdict and finding."""
     home = Home.find(Path.cwd())
     with _journal(home) as journal:
         run = after_expiry(journal, home, _find(journal, run_id))
         report = replace(report_of_run(journal, home, run), driven=run.is_driven)
         question = journal.open_question(run.id)
-    if as_json:
-        print_json(report if run.is_driven else as_interrupted(report))
+    if as_json or output:
+        print_document(report if run.is_driven else as_interrupted(report))
         return 0
     echo(f"run {run.id}: {run.kind} {run.title} ({_state(run)})")
     if isolation := report.isolation:
@@ -229,10 +230,9 @@ def apply(run_id: str | None, allow_self_running: bool, as_json: bool) -> int:
         report = _with_diff(journal, home, run)
         if run.kind == "plan":
             raise UsageError(f"run {run.id} is a plan: use `runtrue plan apply {run.id}`")
-        if report.applied:
-            raise UsageError(f"the diff of run {run.id} is applied already")
         if not (allow_self_running or agrees_to(report.self_running, as_json=as_json)):
             return WAITS
+        was_applied = report.applied
         question = journal.open_question(run.id)
         if question is not None and is_yes_or_no(question):
             journal.answer(run.id, "yes")
@@ -242,9 +242,16 @@ def apply(run_id: str | None, allow_self_running: bool, as_json: bool) -> int:
             raise UsageError(
                 f"run {run.id} is {_state(run)}: continue it with `runtrue runs resume {run.id}`"
             )
-        if not report.applied:
-            apply_patch(run, home, home.patch(run.id))
+        if was_applied or not report.applied:
+            try:
+                apply_patch(run, home, home.patch(run.id))
+            except SandboxError as error:
+                if was_applied:
+                    raise UsageError(f"the diff of run {run.id} is applied already") from error
+                raise
             report = replace(report, applied=True)
+            if run.result is not None:  # there is none of a run that was cancelled
+                journal.amend(run.id, report)
     if as_json:
         print_json(report)
     else:

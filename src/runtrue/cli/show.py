@@ -5,8 +5,10 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
-from runtrue.cli.console import echo, echo_json, write_bytes
-from runtrue.errors import Problem
+import click
+
+from runtrue.cli.console import echo, echo_document, echo_json, write_bytes
+from runtrue.errors import Problem, UsageError
 from runtrue.foreign_text import visible_name
 
 if TYPE_CHECKING:
@@ -43,6 +45,25 @@ def print_json(document: Any) -> None:
     import msgspec
 
     echo_json(msgspec.json.format(msgspec.json.encode(document), indent=2).decode())
+
+
+def print_document(report: Any) -> None:
+    """Print a report on stdout in the format that `--output` names, or else as JSON."""
+    from runtrue.cli.options import OUTPUT
+
+    context = click.get_current_context(silent=True)
+    form = context.meta.get(OUTPUT) if context else None
+    if form in (None, "json"):
+        print_json(report)
+        return
+    from runtrue.cli.report_formats import Outcomes, OutputFormat, render
+    from runtrue.code import CodeReport
+
+    if not isinstance(report, CodeReport):
+        raise UsageError(
+            f"--output {form} is for runs of fix, code and gate; use --json for this one"
+        )
+    echo_document(render(Outcomes.of(report), OutputFormat(form)))
 
 
 def write_patch(patch: str) -> None:

@@ -167,7 +167,7 @@ def trust() -> None:
     """
 
 
-@trust.command()
+@trust.command(hidden=True)
 @_path
 @click.option("--yes", is_flag=True, help="Agree without being asked.")
 @options.as_json
@@ -179,8 +179,8 @@ def add(path: Path, yes: bool, as_json: bool) -> int:
 
     \b
     Examples:
-      runtrue trust add
-      runtrue trust add ../clone --yes --json
+      runtrue trust
+      runtrue trust ../clone --yes --json
     """
     project = _project(path)
     asked = requests_of(project)

@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from runtrue.cli.console import echo
-from runtrue.cli.show import counted, print_json
+from runtrue.cli.show import counted
 from runtrue.code import CodeReport, cause_in_words, strategy_for
 from runtrue.loop import (
     COVERAGE_UNMET,
@@ -28,6 +28,7 @@ _MESSAGE_LINES = 12
 #: Findings of an informational check that are shown.
 _NOTES = 3
 _WIDTH = 98
+_NAME = "runtrue gate: "
 
 
 @contextmanager
@@ -46,39 +47,42 @@ def ignoring_closed_pipes() -> Iterator[None]:
 
 def print_verdict(report: CodeReport) -> None:
     """Print whether the change is ready and, where it is not, what to do."""
+    echo(verdict_text(report), err=True)
+
+
+def verdict_text(report: CodeReport) -> str:
+    """Return whether the change is ready and, where it is not, what to do."""
+    return "\n".join(_verdict(report))
+
+
+def not_ready_text(report: CodeReport) -> str:
+    """Return what the person is shown whose agent stops although its change is not ready."""
+    count = counted(len(report.findings), "finding")
+    return (
+        f"runtrue gate: the change is NOT ready; the agent was shown {count} and has not fixed it "
+        f"all: runtrue runs show {report.run_id}"
+    )
+
+
+def _verdict(report: CodeReport) -> Iterator[str]:
     if report.skipped:
-        _say(f"not judged: {report.skipped} (run {report.run_id})")
+        yield f"{_NAME}not judged: {report.skipped} (run {report.run_id})"
         return
     findings = report.findings
     count = counted(len(findings), "finding")
     if report.ready and not findings:
-        _say(f"ready: {', '.join(_passed(report))}")
-        _print_notes(report)
+        yield f"{_NAME}ready: {', '.join(_passed(report))}"
+        yield from _notes(report)
     elif report.ready:
-        _say(f"ready, with {count}: the loop around does not require passing tests.")
-        _print_findings(findings, report)
+        yield f"{_NAME}ready, with {count}: the loop around does not require passing tests."
+        yield from _findings(findings, report)
     else:
-        _say(f"{count}, the change is not ready. Fix all of it, then rerun `runtrue gate`.")
-        _print_findings(findings, report)
+        yield f"{_NAME}{count}, the change is not ready. Fix all of it, then rerun `runtrue gate`."
+        yield from _findings(findings, report)
     for one in report.self_running:
-        echo(f"  note: {one.file} runs by itself: {one.why}", err=True)
+        yield f"  note: {one.file} runs by itself: {one.why}"
     if report.memory is not None and report.memory.trouble:
-        _say(f"what was found is not remembered: {report.memory.trouble}")
-
-
-def print_let_go(report: CodeReport) -> None:
-    """Report to the person, through Claude Code, that the agent stops although it is not ready."""
-    count = counted(len(report.findings), "finding")
-    print_json(
-        {
-            "systemMessage": "runtrue gate: the change is NOT ready; the agent was shown "
-            f"{count} and has not fixed it all: runtrue runs show {report.run_id}"
-        }
-    )
-
-
-def _say(text: str) -> None:
-    echo(f"runtrue gate: {text}", err=True)
+        yield f"{_NAME}what was found is not remembered: {report.memory.trouble}"
 
 
 def _passed(report: CodeReport) -> Iterator[str]:
@@ -90,38 +94,35 @@ def _passed(report: CodeReport) -> Iterator[str]:
         yield f"{verdict.check} {word}{f' ({said})' if said else ''}"
 
 
-def _print_notes(report: CodeReport) -> None:
-    """Print what informational checks found, which holds nobody back."""
+def _notes(report: CodeReport) -> Iterator[str]:
+    """Yield what informational checks found, which holds nobody back."""
     for verdict in report.attempts[-1].verdicts:
         if verdict.passed or verdict.mode is not Mode.INFORMATIONAL:
             continue
         for finding in verdict.findings[:_NOTES]:
             message = " ".join(finding.message.split())
-            echo(f"  note: {finding.location.file}: {message}", err=True)
+            yield f"  note: {finding.location.file}: {message}"
         if (more := len(verdict.findings) - _NOTES) > 0:
-            echo(
-                f"  … and {more} more of {verdict.check}: runtrue runs show {report.run_id}",
-                err=True,
-            )
+            yield f"  … and {more} more of {verdict.check}: runtrue runs show {report.run_id}"
 
 
-def _print_findings(findings: Sequence[Finding], report: CodeReport) -> None:
+def _findings(findings: Sequence[Finding], report: CodeReport) -> Iterator[str]:
     for number, finding in enumerate(findings[:_MOST], start=1):
         indent = " " * (len(str(number)) + 2)
         head, *details = _lines(finding)
-        echo(f"\n{number}. {head}", err=True)
+        yield f"\n{number}. {head}"
         for line in details:
-            echo(textwrap.indent(line, indent), err=True)
-    echo(err=True)
+            yield textwrap.indent(line, indent)
+    yield ""
     more = len(findings) - _MOST
     every = f"… and {more} more, all of them" if more > 0 else "what ran"
     analysis = report.attempts[-1].analysis
     if analysis is not None and analysis.confidence is not None:
         # Only a remembered fix that held says how sure it is.
-        echo(f"known: {analysis.fix_strategy}", err=True)
+        yield f"known: {analysis.fix_strategy}"
     elif analysis is not None and analysis.patterns_matched:
-        echo(f"seen before: {', '.join(analysis.patterns_matched)}", err=True)
-    echo(f"{every}: runtrue runs show {report.run_id}", err=True)
+        yield f"seen before: {', '.join(analysis.patterns_matched)}"
+    yield f"{every}: runtrue runs show {report.run_id}"
 
 
 def _lines(finding: Finding) -> Iterator[str]:

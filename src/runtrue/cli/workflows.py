@@ -17,11 +17,13 @@ from runtrue.flow import Journal, RunState
 from runtrue.home import Home
 from runtrue.workflow import (
     KIND,
+    EffectReport,
     Registry,
     Workflow,
     WorkflowStore,
     checked,
     load_workflow,
+    planned_effects,
     validate_workflow,
 )
 
@@ -56,10 +58,12 @@ def check(workflow: str, as_json: bool) -> int:
       runtrue check report.yaml --json
     """
     home = Home.find(Path.cwd())
+    effects: tuple[EffectReport, ...] = ()
     try:
         loaded = load_workflow(workflow, home=home)
         registry = Registry(home, Path.cwd(), only_looks=True)
         problems = validate_workflow(loaded, registry=registry)
+        effects = () if problems else planned_effects(loaded, registry)
     except InvalidWorkflow as error:
         problems = error.problems
     if as_json:
@@ -70,6 +74,7 @@ def check(workflow: str, as_json: bool) -> int:
                 "run_id": None,
                 "attempts": [],
                 "findings": [problem_as_finding(workflow, problem) for problem in problems],
+                "effects": list(effects),
             }
         )
     else:
@@ -80,7 +85,22 @@ def check(workflow: str, as_json: bool) -> int:
                 echo(f"    available: {', '.join(problem.available)}")
         found = counted(len(problems), "problem") if problems else "no problems"
         echo(f"{workflow}: {found}")
+        _print_effects(effects)
     return 1 if problems else 0
+
+
+def show_effects(workflow: str, effects: tuple[EffectReport, ...], *, as_json: bool) -> None:
+    """Show what a workflow would do, of which nothing has happened."""
+    if as_json:
+        document = {"status": "passed", "run_id": None, "attempts": [], "findings": []}
+        print_json({**document, "effects": list(effects)})
+        return
+    echo(f"{workflow}: nothing was run")
+    _print_effects(effects)
+
+
+def _print_effects(effects: tuple[EffectReport, ...]) -> None:
+    print_part("would", [f"{effect.text} ({effect.node})" for effect in effects])
 
 
 @click.command()
@@ -186,10 +206,14 @@ def show(workflow: str, as_json: bool) -> int:
       runtrue show report.yaml --json
     """
     loaded = load_workflow(workflow, home=Home.find(Path.cwd()))
+    registry = Registry.here(only_looks=True)
     if as_json:
-        print_json({"name": loaded.name, "path": str(loaded.path), "workflow": loaded})
+        problems = validate_workflow(loaded, registry=registry)
+        effects = () if problems else planned_effects(loaded, registry)
+        document = {"name": loaded.name, "path": str(loaded.path), "workflow": loaded}
+        print_json({**document, "effects": list(effects)})
         return 0
-    checked(loaded, Registry.here(only_looks=True))
+    checked(loaded, registry)
     echo(loaded.name, bold=True)
     if loaded.get("description"):
         echo(f"  {loaded['description']}")
@@ -197,6 +221,7 @@ def show(workflow: str, as_json: bool) -> int:
     print_part("nodes", [_node_line(node) for node in loaded["nodes"]])
     outputs = loaded.get("outputs", {})
     print_part("outputs", [_line(n, spec.get("description", "")) for n, spec in outputs.items()])
+    _print_effects(planned_effects(loaded, registry))
     return 0
 
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
         GenerationStarted,
         Recalled,
     )
-    from runtrue.code.gate import judged, lets_go, may_matter, signs_of
+    from runtrue.code.gate import PATIENCE, judged, lets_go, may_matter, signs_of
     from runtrue.code.generate import mentions
     from runtrue.code.loop import prepare_run, request_of, start_run
     from runtrue.code.metrics import Facts, Metric, Period, metrics_of, periods_of
@@ -39,7 +39,7 @@ __all__ = lazy_exports(
         "apply_patch": "apply_patch",
         "context": "CodeState",
         "events": "BeforeStarted GenerationFailed GenerationFinished GenerationStarted Recalled",
-        "gate": "judged lets_go may_matter signs_of",
+        "gate": "PATIENCE judged lets_go may_matter signs_of",
         "generate": "mentions",
         "loop": "prepare_run request_of start_run",
         "metrics": "Facts Metric Period metrics_of periods_of",

@@ -12,6 +12,7 @@ from runtrue.fixers import failed_fixes, language_of_finding
 from runtrue.flow import RunState
 from runtrue.loop import (
     COVERAGE_UNMET,
+    NOTHING_COLLECTED,
     TESTS_CANNOT_FAIL,
     TESTS_MISSING,
     Analysis,
@@ -134,6 +135,8 @@ def _failure_in_words(failure: KnownFailure) -> str:
 
 def cause_in_words(finding: Finding) -> str:
     """Return what kind of mistake is behind a finding, for people."""
+    if finding.category == NOTHING_COLLECTED:
+        return "there is no test to run, so that nothing is proven"
     return _WORDS[cause_of(finding)]
 
 
@@ -154,6 +157,8 @@ def _root_cause(finding: Finding, count: int) -> str:
 
 def strategy_for(finding: Finding) -> str:
     """Return what is to be done about a finding that nothing is remembered of."""
+    if finding.category == NOTHING_COLLECTED:
+        return "add a test that the check finds, or correct the check's command"
     if finding.fault is not Fault.CANDIDATE:
         return "no change to the code can fix this; look at the machine or at the check"
     if finding.category in (COVERAGE_UNMET, TESTS_MISSING):

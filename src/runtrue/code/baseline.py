@@ -21,6 +21,7 @@ from runtrue.loop import (
     History,
     Known,
     Mode,
+    Outcome,
     Verdict,
     Workplace,
     may_be_one_of,
@@ -125,14 +126,17 @@ def _tests_of(
 
 
 def to_be_kept(verdict: Verdict, changed: ChangedTests, excused: tuple[str, ...] = ()) -> Verdict:
-    """A verdict on the code before, with its cases called as they are now, but for excused files.
+    """Return a verdict on the code before, with its cases called as they are now.
 
-    A case is called after its file, where that is known at all.
+    Those that may be gone, by themselves or with their files, count as skipped. A case is called
+    after its file, where that is known at all.
     """
     cases = {}
     for case, outcome in verdict.cases.items():
         name = changed.now(case)
-        if name is not None and not may_be_one_of(case.partition("::")[0], excused):
+        if name is None or may_be_one_of(case.partition("::")[0], excused):
+            cases[case] = Outcome.SKIPPED
+        else:
             cases[name] = outcome
     return replace(verdict, cases=cases)
 

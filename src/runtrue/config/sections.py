@@ -79,8 +79,8 @@ class AgentConfig:
 class SearchConfig:
     """`[fixers.search]`: how much may be used up in looking for an edit."""
 
-    #: For trying edits in one search; 0 switches it off.
-    seconds: Annotated[float, Meta(ge=0, le=3600)] = 15.0
+    #: Processor time of one search and its tests; 0 switches it off.
+    seconds: Annotated[float, Meta(ge=0, le=3600)] = 20.0
     candidates: Annotated[int, Meta(ge=1, le=1_000_000)] = 20_000
     #: What the inputs are made from on which candidates that pass are compared.
     seed: Annotated[int, Meta(ge=0, le=4_294_967_295)] = 0

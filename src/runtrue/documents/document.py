@@ -11,8 +11,8 @@ from typing import Any, Literal, TypeAlias
 
 from runtrue.documents import json_text
 from runtrue.documents.plain import MAX_BYTES, Misread, Pointer, find_flaw
-from runtrue.documents.words import printable
 from runtrue.errors import UsageError
+from runtrue.foreign_text import visible_name
 
 #: The formats that `read_document` reads and `dump_document` writes.
 Format: TypeAlias = Literal["json", "yaml"]
@@ -83,15 +83,15 @@ class Source:
         return "table" if self.document.format == "toml" else "mapping"
 
     def where(self, pointer: Pointer) -> str:
-        """Return `file:line: key`, printable."""
+        """Return `file:line: key`, with everything visible."""
         pointer = (*self.prefix, *pointer)
         key = ".".join(str(part) or '""' for part in pointer) or self.whole
         name = self.document.name
-        return f"{name}:{self.document.line(pointer)}: {printable(key)}" if key else name
+        return f"{name}:{self.document.line(pointer)}: {visible_name(key)}" if key else name
 
     def error(self, pointer: Pointer, message: str) -> UsageError:
         """Return the error to raise for what is wrong with a value."""
-        return self.error_type(f"{self.where(pointer)}: {printable(message)}")
+        return self.error_type(f"{self.where(pointer)}: {visible_name(message)}")
 
 
 def read_document(path: Path) -> Document:

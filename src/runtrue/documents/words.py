@@ -35,8 +35,3 @@ def is_one_edit(word: str, other: str) -> bool:
 def lower_first(text: str) -> str:
     """Return a sentence so that it can follow a colon."""
     return text[:1].lower() + text[1:]
-
-
-def printable(text: str) -> str:
-    """Escape everything that would move the cursor or end the line."""
-    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)

@@ -200,6 +200,17 @@ class Journal(PartTable):
         """End a run with its outcome; `result` is recorded as JSON."""
         self._end(claim, state, result=to_json(result), error=None)
 
+    def amend(self, run_id: str, result: Any) -> None:
+        """Replace the recorded result of a run that has ended with one."""
+        with self._transaction(synced=True) as db:
+            amended = db.execute(
+                "UPDATE runs SET result = ? WHERE id = ? AND ended_at IS NOT NULL "
+                "AND result IS NOT NULL",
+                (to_json(result), run_id),
+            ).rowcount
+            if not amended:
+                raise RunError(f"run {run_id} has no result that could be amended")
+
     def fail(self, claim: Claim, error: str) -> None:
         """Note that a run broke on an exception; it can be claimed again and goes on from there."""
         self._end(claim, RunState.FAILED, result=None, error=error)

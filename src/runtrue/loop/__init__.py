@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from runtrue.loop.cause import (
         COVERAGE_UNMET,
         NEEDS_APPROVAL,
+        NOTHING_COLLECTED,
         RESOURCE_LIMIT,
         SECURITY_ISSUE,
         TAMPERED,
@@ -115,8 +116,8 @@ __all__ = lazy_exports(
         "analysis": "Analysis",
         "bounds": "Bounds as_pattern matches",
         "cause": (
-            "COVERAGE_UNMET NEEDS_APPROVAL RESOURCE_LIMIT SECURITY_ISSUE TAMPERED "
-            "TESTS_CANNOT_FAIL TESTS_MISSING TIMEOUT Cause cause_of cause_of_type"
+            "COVERAGE_UNMET NEEDS_APPROVAL NOTHING_COLLECTED RESOURCE_LIMIT SECURITY_ISSUE "
+            "TAMPERED TESTS_CANNOT_FAIL TESTS_MISSING TIMEOUT Cause cause_of cause_of_type"
         ),
         "check_candidate": "check_candidate",
         "comparison": (

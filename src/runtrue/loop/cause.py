@@ -39,6 +39,8 @@ TESTS_MISSING = "required_tests_missing"
 TESTS_CANNOT_FAIL = "tests_cannot_fail"
 SECURITY_ISSUE = "security_issue"
 TIMEOUT = "timeout"
+#: A run without a single test.
+NOTHING_COLLECTED = "nothing_collected"
 #: A limit other than that of time; the finding's data say which, and how much of it was used.
 RESOURCE_LIMIT = "resource_limit"
 #: A candidate that wanted to be its own judge.
@@ -65,7 +67,7 @@ _BY_CATEGORY = {
     # Not the code's: what was to judge it did not get to it.
     **dict.fromkeys(
         (
-            *("not_runnable", "no_report", "nothing_collected", "contradiction"),
+            *("not_runnable", "no_report", NOTHING_COLLECTED, "contradiction"),
             *("coverage_unknown", "scanner_broken"),
         ),
         Cause.OUTSIDE,

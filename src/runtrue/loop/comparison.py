@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from runtrue.loop.cause import RESOURCE_LIMIT, TIMEOUT
+from runtrue.loop.cause import NOTHING_COLLECTED, RESOURCE_LIMIT, TIMEOUT
 from runtrue.loop.fault import Fault
 from runtrue.loop.finding import Finding, Location, Outcome, Verdict
 
@@ -34,8 +34,14 @@ def fail_if_tests_vanished(baseline: Verdict, verdict: Verdict) -> Verdict:
     unread = {case for case, outcome in baseline.cases.items() if outcome is Outcome.ERROR}
     unread |= {f.location.symbol or "" for f in baseline.findings} - baseline.cases.keys()
     vanished += sorted(case for case in unread if verdict.cases.get(case) is Outcome.SKIPPED)
+    is_empty = [f.category for f in verdict.findings] == [NOTHING_COLLECTED]
     if not vanished:
-        return verdict
+        # All that there was may go, so that a run of nothing is as it should be.
+        is_due = is_empty and baseline.passed and bool(baseline.cases)
+        said = "no test is left to run"
+        return replace(verdict, passed=True, findings=(), output=said) if is_due else verdict
+    if is_empty:  # the candidate brought that about, not the machine
+        verdict = replace(verdict, findings=())
     # Where a file could not be loaded, or the run died, its finding says why tests are missing.
     is_explained = any(f.location.symbol not in verdict.cases for f in verdict.findings)
     findings = () if is_explained else _not_run(verdict, vanished)
@@ -126,14 +132,11 @@ def _not_run(verdict: Verdict, vanished: list[str]) -> Iterator[Finding]:
         skipped = sum(case in verdict.cases for case in cases)
         state = "skipped" if skipped == len(cases) else "skipped or gone" if skipped else "gone"
         if len(cases) == 1:
-            message = f"ran before the fix and is {state} after it"
+            message = f"ran before and is {state} now"
         else:
             names = [case.removeprefix(f"{file}::") for case in cases[:_NAMED]]
             more = f" and {len(cases) - _NAMED} more" if len(cases) > _NAMED else ""
-            message = (
-                f"{len(cases)} tests ran before the fix and are {state} after it:"
-                f" {', '.join(names)}{more}"
-            )
+            message = f"{len(cases)} tests ran before and are {state} now: {', '.join(names)}{more}"
         yield Finding(
             source=verdict.check,
             category="not_run",

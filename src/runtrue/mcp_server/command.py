@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import signal
 import subprocess
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -37,7 +37,10 @@ class PrintedResult:
 
 
 async def run_command(
-    argv: Sequence[str], cwd: Path, on_progress: Callable[[str], Awaitable[None]]
+    argv: Sequence[str],
+    cwd: Path,
+    on_progress: Callable[[str], Awaitable[None]],
+    env: Mapping[str, str],
 ) -> PrintedResult:
     """Run a command to its end; each line on its stderr is progress.
 
@@ -47,6 +50,7 @@ async def run_command(
     process = await anyio.open_process(
         argv,
         cwd=cwd,
+        env=env,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

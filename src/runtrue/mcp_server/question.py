@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import msgspec
 
 from runtrue.code import CodeReport
 from runtrue.foreign_text import visible
-from runtrue.loop import Why
+from runtrue.loop import Why, is_yes
 from runtrue.plan import PlanReport
 from runtrue.planner import TaskReport
 
@@ -31,6 +31,16 @@ class PersonQuestion:
     run_id: str
     message: str
     answers: tuple[str, ...] = ()
+    #: It asks for leave, not for guidance.
+    approves: bool = False
+
+    def with_proposal(self, answer: str) -> PersonQuestion:
+        """Return the question with what an agent would answer."""
+        return replace(self, message=f"{self.message}\nThe agent proposes: {visible(answer)}")
+
+    def needs_person(self, answer: str) -> bool:
+        """True if only a person may give this answer: one that lets something happen."""
+        return (self.approves or is_yes(answer)) and answer.strip().casefold() != "no"
 
     @property
     def form(self) -> dict[str, Any]:
@@ -48,7 +58,9 @@ def question_in(document: dict[str, Any]) -> PersonQuestion | None:
         return None
     report = msgspec.convert(document, kind)
     lines = list(_lines(report))
-    return PersonQuestion(report.run_id, visible("\n".join(lines)), _answers(report))
+    answers = _answers(report)
+    approves = bool(answers) or isinstance(report, PlanReport)
+    return PersonQuestion(report.run_id, visible("\n".join(lines)), answers, approves)
 
 
 def _lines(report: CodeReport | TaskReport | PlanReport) -> Iterator[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 from mcp.server.context import ServerRequestContext
@@ -42,6 +43,7 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from runtrue import __version__
 from runtrue.errors import RuntrueError
+from runtrue.foreign_text import visible_name
 from runtrue.mcp_server.command import PrintedResult, run_command
 from runtrue.mcp_server.question import PersonQuestion, question_in
 from runtrue.mcp_server.service import Service
@@ -112,12 +114,20 @@ class _Handlers:
             given = self._input(params)
             words = given.words()
             directory = self.service.directory(given.path)
+            if given.file is not None:
+                self.service.demand_inside(given.file, directory)
             if params.request_state is not None:
                 answer = _answer_in(params)
                 if answer is None:  # the person does not want to answer now
                     words = ["runs", "show", "--", params.request_state]
                 else:
                     words = AnswerInput(run_id=params.request_state, answer=answer).words()
+            elif isinstance(given, AnswerInput):
+                words = ["runs", "show", "--", given.run_id]
+                asked = question_in((await self._run(context, words, directory)).document or {})
+                if asked is not None and asked.needs_person(given.answer):
+                    return await self._put_to_person(context, asked, given, directory)
+                words = given.words()
             while True:
                 done = await self._run(context, words, directory)
                 asked = question_in(done.document or {})
@@ -135,6 +145,24 @@ class _Handlers:
         except RuntrueError as error:
             return _error(str(error))
 
+    async def _put_to_person(
+        self, context: _Context, asked: PersonQuestion, given: AnswerInput, directory: Path
+    ) -> CallToolResult | InputRequiredResult:
+        """Have the person answer what a model would have answered."""
+        if not context.session.check_client_capability(_CAN_ASK):
+            return _error(
+                f"only a person can answer this with {visible_name(given.answer)!r}, and this "
+                f"client cannot ask one; the person runs: runtrue runs resume {asked.run_id}"
+            )
+        asked = asked.with_proposal(given.answer)
+        if context.protocol_version in MODERN_PROTOCOL_VERSIONS:
+            return _input_required(asked)
+        answer = _answer_of(await context.session.elicit_form(asked.message, asked.form))
+        words = ["runs", "show", "--", asked.run_id]
+        if answer is not None:
+            words = AnswerInput(run_id=asked.run_id, answer=answer).words()
+        return _result(await self._run(context, words, directory))
+
     def _input(self, params: CallToolRequestParams) -> ToolInput:
         arguments = params.arguments or {}
         for tool in TOOLS:
@@ -146,7 +174,7 @@ class _Handlers:
             raise MCPError(INVALID_PARAMS, f"there is no tool {params.name!r}; there are: {names}")
         return found
 
-    async def _run(self, context: _Context, words: list[str], directory: Any) -> PrintedResult:
+    async def _run(self, context: _Context, words: list[str], directory: Path) -> PrintedResult:
         count = 0
 
         async def report(line: str) -> None:
@@ -157,7 +185,7 @@ class _Handlers:
         # `--json` goes before what follows `--`.
         at = words.index("--") if "--" in words else len(words)
         argv = [*self.service.program, *words[:at], "--json", *words[at:]]
-        return await run_command(argv, directory, report)
+        return await run_command(argv, directory, report, self.service.environment)
 
     async def list_resources(
         self, context: _Context, params: PaginatedRequestParams | None

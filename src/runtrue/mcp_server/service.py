@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,6 +10,11 @@ from typing import Any
 
 from runtrue.errors import UsageError
 from runtrue.foreign_text import visible_name
+from runtrue.workflow import ROOTS
+
+_SUFFIXES = frozenset({".json", ".yaml", ".yml"})
+#: No name of a file is longer; a text is.
+_LONGEST = 4096
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,6 +46,30 @@ class Service:
         if not found.is_dir():
             raise UsageError(f"there is no directory {shown}")
         return found
+
+    def demand_inside(self, file: str, directory: Path) -> None:
+        """Raise UsageError for a file of a call that is in none of the roots.
+
+        Also by a link; a name that is no file is left to the command.
+        """
+        if "\0" in file or len(file) > _LONGEST:
+            return
+        path = directory / Path(file)
+        is_path = "/" in file or path.suffix in _SUFFIXES
+        try:
+            found = path.resolve() if is_path or path.exists() else directory
+        except (OSError, RuntimeError):
+            return
+        if not any(found.is_relative_to(root) for root in self.roots):
+            raise UsageError(
+                f"{visible_name(file)} is outside of the directories that this server may use; "
+                "start it with --root DIR to add one"
+            )
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """The variables of commands: files that a call names are reached in the roots alone."""
+        return {**os.environ, ROOTS: os.pathsep.join(map(str, self.roots))}
 
     def output_schema(self, report: str) -> dict[str, Any]:
         """Return the JSON Schema of a report; the protocol wants the type beside the reference."""

@@ -45,6 +45,11 @@ class ToolInput:
         """Return the command, without the program and `--json`."""
         raise NotImplementedError
 
+    @property
+    def file(self) -> str | None:
+        """The argument that may be a file, if there is one."""
+        return None
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GateInput(ToolInput):
@@ -129,6 +134,11 @@ class RunWorkflowInput(ToolInput):
         """Return the command, without the program and `--json`."""
         return ["run", "--", self.workflow, *_pairs(self.inputs)]
 
+    @property
+    def file(self) -> str | None:
+        """The workflow, which may be a file."""
+        return self.workflow
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanInput(ToolInput):
@@ -154,6 +164,11 @@ class PlanInput(ToolInput):
             return ["plan", "use", "--", self.instruction]
         return ["plan", self.action, *(["--", self.plan_id] if self.plan_id else [])]
 
+    @property
+    def file(self) -> str | None:
+        """The instruction, which may be a file if it is one word."""
+        return self.instruction if len(self.instruction.split()) == 1 else None
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunsShowInput(ToolInput):
@@ -172,9 +187,10 @@ class RunsShowInput(ToolInput):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnswerInput(ToolInput):
-    """Pass a person's answer on to a run that waits for one, and continue the run.
+    """Have a person answer a run that waits for one, and continue the run.
 
-    Ask the person first: a run waits because runtrue does not decide this by itself.
+    The client shows the question to the person, with your proposal, and their answer counts. With a
+    client that cannot ask, only `no` and guidance in words are passed on.
     """
 
     name = "answer"

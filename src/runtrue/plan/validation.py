@@ -95,9 +95,11 @@ def judges_of(validation: Validation, project: Path, search: JudgeSearch) -> tup
     module, is_own, _ = (validation.callable or "").partition(":")
     path = module.replace(".", "/")
     ends = (".py", "/__init__.py") if is_own else ()
+    inside = "" if validation.directory == "." else f"{validation.directory.strip('/')}/"
+    named = search.of_command(validation.command or "", project / validation.directory)
     return (
         *validation.judges,
-        *search.of_command(validation.command or "", project),
+        *(f"{inside}{pattern}" for pattern in named),
         *(f"{place}{path}{end}" for place in ("", "*/") for end in ends),
     )
 

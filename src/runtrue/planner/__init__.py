@@ -32,6 +32,7 @@ if TYPE_CHECKING:
         save_task,
         start_task,
     )
+    from runtrue.planner.heal import HealReport, heal_workflow
     from runtrue.planner.report import MissingInput, TaskReport, report_of
     from runtrue.planner.seams import Doubt
 
@@ -44,6 +45,7 @@ __all__ = lazy_exports(
             "InvalidWorkflowMade MemoryTrouble PlanningStarted WorkflowEvent WorkflowMade"
         ),
         "flow": "create_planner_flow is_dry_run prepare_task save_task start_task",
+        "heal": "HealReport heal_workflow",
         "report": "MissingInput TaskReport report_of",
         "seams": "Doubt",
     },

@@ -15,6 +15,7 @@ from typing import Any, Final
 import msgspec
 
 from runtrue.errors import UsageError
+from runtrue.foreign_text import visible_name
 from runtrue.planner.asked_for import left_out
 from runtrue.planner.findings import Object, as_object, as_template, references_in
 from runtrue.workflow import Registry, TemplateSyntaxError, compile_template
@@ -302,5 +303,5 @@ def _shown(value: Any) -> str:
 
 
 def _one_line(text: str) -> str:
-    line = "".join(c if c.isprintable() else repr(c)[1:-1] for c in text[:_SHOWN])
+    line = visible_name(text[:_SHOWN])
     return f"{line}…" if len(text) > _SHOWN else line

@@ -118,6 +118,9 @@ class Consent:
         match effect.kind:
             case EffectKind.REQUEST if effect.detail:
                 return False
+            case EffectKind.REQUEST if effect.via:
+                # An API that a person added, whose document says where this goes.
+                return effect.reads or self._is_tool_named(effect.via, effect)
             case EffectKind.REQUEST if effect.reads:
                 return self.task.host(effect.origin)
             case EffectKind.REQUEST:
@@ -129,13 +132,13 @@ class Consent:
             case EffectKind.CODE:
                 return is_own_code(effect.target) or self.task.code(effect.target)
             case EffectKind.TOOL:
-                return effect.reads or self._is_tool_named(effect)
+                return effect.reads or self._is_tool_named(effect.target, effect)
             case EffectKind.MODEL:
                 return self.task.value(effect.target)
         return False
 
-    def _is_tool_named(self, effect: Effect) -> bool:
-        node = self.surroundings.registry.node(effect.target)
+    def _is_tool_named(self, name: str, effect: Effect) -> bool:
+        node = self.surroundings.registry.node(name)
         if node is None or not names_tool(self.task.text, node.interface):
             return False
         return all(map(self.task.value, effect.values))
@@ -153,6 +156,9 @@ class Consent:
 
     def _is_secret_named(self, effect: Effect, *, early: bool, is_node_agreed: bool) -> bool:
         if effect.within and names_workflow(self.task.text, effect.within):
+            return True
+        if effect.via and is_node_agreed:
+            # The secret that the API was added with, sent where it belongs.
             return True
         if not self.task.value(effect.target):
             return False

@@ -20,13 +20,13 @@ from runtrue.planner.words import ASK, RUN, SAVE, word_set
 #: The methods that a verb asks for.
 _METHODS: dict[str, frozenset[str]] = {
     **dict.fromkeys(
-        ("post", "create", "send", "submit", "add", "register", "insert", "publish", "upload"),
+        word_set("post create send submit add register insert publish upload login"),
         frozenset({"POST"}),
     ),
     "put": frozenset({"PUT"}),
     "replace": frozenset({"PUT"}),
     "patch": frozenset({"PATCH"}),
-    **dict.fromkeys(("update", "change", "modify", "edit"), frozenset({"PUT", "PATCH"})),
+    **dict.fromkeys(("update", "change", "modify", "edit", "set"), frozenset({"PUT", "PATCH"})),
     **dict.fromkeys(("delete", "remove", "erase"), frozenset({"DELETE"})),
 }
 _SPELLED = frozenset({"POST", "PUT", "PATCH", "DELETE"})

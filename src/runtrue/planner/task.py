@@ -14,7 +14,7 @@ from enum import StrEnum
 from typing import Any
 from urllib.parse import urlsplit
 
-from runtrue.planner.words import ALSO_NOUNS, POLITE, VERBS, word_set
+from runtrue.planner.words import ALSO_NOUNS, PHRASAL, POLITE, VERBS, word_set
 
 
 class TokenType(StrEnum):
@@ -308,7 +308,7 @@ _OPENINGS = (
     *(("let's",), ("i", "want"), ("i", "need"), ("and",)),
 )
 _WHICH = frozenset({"first", "next"})
-_JOINTS = frozenset({",", "and", "\n"})
+_JOINTS = frozenset({",", "and", "\n", ":", "("})
 _BULLETS = frozenset({"-", "*", "\u2022"})
 _SENTENCE_ENDS = frozenset({";", ".", "!", "?"})
 _POINTERS = word_set("the its their his her it them all only just each every both this")
@@ -321,12 +321,22 @@ def _clauses(tokens: tuple[TaskToken, ...]) -> Iterator[Clause]:
     start = at = begins if _verb_begins(tokens, begins) else 0
     while at < len(tokens):
         skipped = _boundary(tokens, at)
-        if skipped:
+        if at > start and _follows_target(tokens, at):
+            yield from _clause(tokens[start:at])
+            start, at = at, at + 1
+        elif skipped:
             yield from _clause(tokens[start:at], is_question=tokens[at].word == "?")
             start = at = at + skipped
         else:
             at += 1
     yield from _clause(tokens[start:])
+
+
+def _follows_target(tokens: tuple[TaskToken, ...], at: int) -> bool:
+    """True if a verb follows a URL or a file: "from URL give the names"."""
+    word = tokens[at].word
+    is_verb = word in VERBS - ALSO_NOUNS or tuple(t.word for t in tokens[at : at + 2]) in PHRASAL
+    return is_verb and tokens[at - 1].type in (TokenType.URL, TokenType.FILE)
 
 
 def _without_lines(tokens: tuple[TaskToken, ...]) -> tuple[TaskToken, ...]:
@@ -361,6 +371,8 @@ def _after_bullet(tokens: tuple[TaskToken, ...], at: int) -> int:
 def _verb_begins(tokens: tuple[TaskToken, ...], at: int) -> bool:
     while at < len(tokens) and tokens[at].word in POLITE:
         at += 1
+    if tuple(token.word for token in tokens[at : at + 2]) in PHRASAL:
+        return True
     if at >= len(tokens) or tokens[at].word not in VERBS:
         return False
     is_object = [t.type in _TARGETS or t.word in _POINTERS_AFTER for t in tokens[at + 1 : at + 2]]
@@ -371,9 +383,13 @@ def _clause(tokens: tuple[TaskToken, ...], *, is_question: bool = False) -> Iter
     rest = list(_without_lines(tokens))
     while rest and (opening := _opening([token.word for token in rest[:4]])):
         del rest[:opening]
-    if rest:
+    phrasal = PHRASAL.get((rest[0].word, rest[1].word)) if len(rest) > 1 else None
+    if phrasal:
+        yield Clause(phrasal, tuple(rest[2:]), is_question)
+    elif rest:
         first = rest[0].word.removesuffix("'s")
-        has_verb = first in VERBS
+        is_noun = first == "login" and rest[1:2] and rest[1].word in {",", "&", "and", "of", "from"}
+        has_verb = first in VERBS and not is_noun
         yield Clause(first if has_verb else "", tuple(rest[has_verb:]), is_question)
 
 

@@ -15,7 +15,10 @@ FETCH = word_set("fetch get retrieve load request call query open visit download
 TAKE = word_set("extract take pick select grab keep find return give tell note")
 SHOW = frozenset({"show", "print", "display", "output", "report", "list", "what", "how"})
 SAVE = frozenset({"save", "write", "store", "export", "dump", "append", "add", "record"})
-SEND = frozenset({"post", "put", "patch", "delete", "send", "submit", "create", "upload"})
+SEND = word_set(
+    "post put patch delete send submit create upload login update replace modify edit register "
+    "insert set"
+)
 RUN = frozenset({"run", "execute", "pipe"})
 CHANGE = word_set(
     "count sort sum average total filter convert copy deduplicate reverse compute calculate "
@@ -32,8 +35,14 @@ VERBS = FETCH | TAKE | SHOW | SAVE | SEND | RUN | CHANGE | ASK | MODEL
 ALSO_NOUNS = word_set(
     "post put patch list report display output record store note count sum average total filter "
     "request call query load run rate change turn answer review draft copy update pick dump "
-    "export use what how"
+    "export use what how set login edit register"
 )
+#: Verbs of two words.
+PHRASAL = {
+    **dict.fromkeys((("log", "in"), ("sign", "in"), ("log", "into"), ("sign", "into")), "login"),
+    **{("look", "up"): "find", ("add", "up"): "sum", ("go", "through"): "get"},
+    **{("find", "out"): "find", ("work", "out"): "calculate", ("authenticate", "at"): "login"},
+}
 #: Words that may come before a verb.
 POLITE = word_set("please kindly also first next finally afterwards lastly now go")
 

@@ -28,8 +28,9 @@ from runtrue.sandbox.environment import (
 from runtrue.sandbox.extras import Extras
 from runtrue.sandbox.git import Tree, mark_of, remove
 from runtrue.sandbox.isolation import Isolation
-from runtrue.sandbox.judged_parts import is_mixed, judges_differ, lost_tests
+from runtrue.sandbox.judged_parts import DOCTESTS, is_mixed, judges_differ, lost_tests
 from runtrue.sandbox.judges import is_judge, is_test
+from runtrue.sandbox.managed_environment import managed_environment
 from runtrue.sandbox.self_runners import SelfRunning, find_self_running
 from runtrue.sandbox.shadow import installed_modules, shadows
 from runtrue.sandbox.store import make_store
@@ -175,7 +176,9 @@ class TreeSandbox(ABC):
             versions = {file: [self.read(file, one) for one in between] for file in files}
             free = {file for file in judges if is_mixed(file)}
             judges -= {file for file in free if not judges_differ(file, *versions[file])}
-            judges |= {file for file in files if lost_tests(file, *versions[file])}
+            doctests = any(pattern.endswith(DOCTESTS) for pattern in self._judges)
+            lost = (f for f in files if lost_tests(f, *versions[f], doctests=doctests))
+            judges |= set(lost)
         return tuple(file for file in files if file in judges)
 
     @cached_property
@@ -298,12 +301,12 @@ class TreeSandbox(ABC):
         inside = self._inside(top)
         root = [inside, *inside.parents][len(self._project.relative_to(top).parts)]
         environment |= {
-            "PATH": search_path(inside, path, behind_shims, top=root),
+            "PATH": search_path(inside, path, behind_shims, top=root, project=self._project),
             MARK: mark_of(self._home),
             # Byte code is trusted by time and size of its source; candidates differ in neither.
             "PYTHONDONTWRITEBYTECODE": "1",
         }
-        if own := own_environment(self._inside(top)):
+        if own := own_environment(self._inside(top)) or managed_environment(self._project):
             environment["VIRTUAL_ENV"] = str(own)
         if import_from:
             environment["PYTHONPATH"] = import_from

@@ -16,6 +16,7 @@ from runtrue.sandbox.judge_names import JAVASCRIPT, is_judge_by_name
 _MOST_FILES = 50_000
 _LONGEST = 300_000
 CODE = frozenset({".py", ".pyi", ".go", ".rs", ".java", ".kt", *(f".{end}" for end in JAVASCRIPT)})
+_DATA = frozenset({".json", ".csv", ".tsv", ".txt", ".yaml", ".yml", ".xml", ".out", ".golden"})
 _INDEXES = ("", *(f".{end}" for end in JAVASCRIPT), ".json", *(f"/index.{e}" for e in JAVASCRIPT))
 
 _PYTHON = re.compile(
@@ -24,6 +25,8 @@ _PYTHON = re.compile(
 _SCRIPT = re.compile(
     r"""(?:\bfrom\s*|\bimport\s*\(?\s*|\brequire(?:\.resolve)?\s*\(\s*)["'`]([^"'`\n]+)["'`]"""
 )
+#: A module that is named by a text.
+_BY_TEXT = re.compile(r"""\b(?:import_module|__import__|importorskip)\(\s*["']([\w.]+)["']""")
 _GO = re.compile(r'^\s*(?:import\s+)?(?:[\w.]+\s+)?"([\w./-]+/[\w./-]+)"', re.M)
 
 
@@ -90,13 +93,15 @@ class BaselineFiles:
         if suffix == ".py":
             return frozenset(self._python_imports(file, text))
         if suffix[1:] in JAVASCRIPT:
-            near = (self.script(name, file) for name in _SCRIPT.findall(text) if name[:1] == ".")
-            return frozenset(filter(None, near))
+            return frozenset(filter(None, (self._required(n, file) for n in _SCRIPT.findall(text))))
         if suffix == ".go":
             return frozenset(self._go_imports(text))
         return frozenset()
 
     def _python_imports(self, file: str, text: str) -> Iterator[str]:
+        for name in _BY_TEXT.findall(text):
+            if found := self.module(name, file):
+                yield found
         for whole, names, plain in _PYTHON.findall(text):
             if plain:
                 modules = [word.split()[0] for word in plain.split(",") if word.split()]
@@ -123,6 +128,45 @@ class BaselineFiles:
                 if file in self.names and file != importer:
                     return file
         return None
+
+    def any_module(self, name: str) -> str | None:
+        """Return the file of a Python module, wherever it is if it is the only one of its name."""
+        path = name.replace(".", "/")
+        ends = tuple(f"/{path}{end}" for end in (".py", "/__init__.py"))
+        found = self.module(name)
+        if found is None:
+            every = [file for file in self.names if file.endswith(ends)]
+            found = every[0] if len(every) == 1 else None
+        return found
+
+    def called(self, name: str) -> list[str]:
+        """Return the files of data of a name, wherever they are."""
+        return self._by_name.get(name, [])
+
+    @cached_property
+    def _by_name(self) -> dict[str, list[str]]:
+        found: dict[str, list[str]] = {}
+        for file in self.names:
+            path = PurePosixPath(file)
+            if path.suffix in _DATA:
+                found.setdefault(path.name, []).append(file)
+        return found
+
+    def below(self, place: str, near: str = "") -> list[str]:
+        """Return the files in a directory, as seen from a file or the top."""
+        for start in (posixpath.dirname(near), ""):
+            path = posixpath.normpath(posixpath.join(start, place))
+            if path in self.directories and path != ".":
+                return [file for file in self.names if file.startswith(f"{path}/")]
+        return []
+
+    def _required(self, name: str, importer: str) -> str | None:
+        """Return the file that a module of JavaScript loads, also by a name without a path."""
+        if name[:1] == "." or not re.fullmatch(r"[\w-]+", name):
+            return self.script(name, importer) if name[:1] == "." else None
+        ends = tuple(f"/{name}{end}" for end in _INDEXES if end)
+        every = [file for file in self.names if file.endswith(ends) and file != importer]
+        return every[0] if len(every) == 1 else None
 
     def script(self, name: str, near: str = "") -> str | None:
         """Return the file that Node would load by a path, as seen from a file or the top."""

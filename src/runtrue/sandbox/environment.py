@@ -16,6 +16,7 @@ from pathlib import Path
 from runtrue.errors import SandboxError
 from runtrue.redaction import secrets_in
 from runtrue.sandbox.git_command import run_git
+from runtrue.sandbox.managed_environment import managed_environment
 
 #: Not all that begins so: other machines' variables have been sent along under such names.
 _CATEGORIES = (
@@ -78,15 +79,22 @@ def _environments(directory: Path, top: Path | None) -> Iterator[Path]:
 
 
 def search_path(
-    directory: Path, path: str, behind_shims: str | None = None, *, top: Path | None = None
+    directory: Path,
+    path: str,
+    behind_shims: str | None = None,
+    *,
+    top: Path | None = None,
+    project: Path | None = None,
 ) -> str:
-    """Return the PATH for commands in `directory`.
+    """Return the PATH for commands in `directory`, which is the `project` or its copy.
 
-    Its virtual environment comes first, then one above it, up to the top of its repository, then
-    the programs behind shims; runtrue's come last, so that a check such as `python -m pytest` works
-    where nothing else provides it.
+    Its virtual environment comes first, then one above it, up to the top of its repository, else
+    the one that poetry or pipenv keeps for it, then the programs behind shims; runtrue's come last,
+    so that a check such as `python -m pytest` works where nothing else provides it.
     """
     places = [str(own / "bin") for own in _environments(directory, top)]
+    if not places and (kept := managed_environment(project or directory)):
+        places = [str(kept / "bin")]
     places += [behind_shims] if behind_shims else []
     return os.pathsep.join([*places, path, str(Path(sys.executable).parent)])
 

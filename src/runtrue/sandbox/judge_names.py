@@ -14,7 +14,9 @@ TESTS = (
     *(f"*{join}{word}.{end}" for join in "-_" for word in ("test", "spec") for end in JAVASCRIPT),
     *("*_test.go", "*Test.java", "*Tests.java", "*IT.java", "*TestCase.java", "*Test.kt"),
     *("*_test.rs", "*_tests.rs", "tests.rs", "*_test.exs", "*_spec.rb", "*_test.rb"),
-    *("*Test.php", "*.bats", "*.feature", "*.robot"),
+    *("*Test.php", "*.bats", "*.feature", "*.robot", "*Test.cs", "*Tests.cs", "*Spec.groovy"),
+    *("*_test.dart", "*Tests.swift", "*Test.swift", "*_spec.lua", "*Spec.scala", "*Test.scala"),
+    *("*_test.cc", "*_test.cpp", "*_unittest.cc", "*Spec.kt", "*Spec.hs", "*_test.clj"),
 )
 
 _PYTHON = (
@@ -25,6 +27,7 @@ _PYTHON = (
     *("pylintrc.toml", ".pylintrc.toml", ".pycodestyle", ".pydocstyle", ".pep8", ".isort.cfg"),
     *(".style.yapf", ".bandit", "bandit.yaml", "bandit.yml", ".prospector.y*ml"),
     *("ruff.toml", ".ruff.toml", "mypy.ini", ".mypy.ini", "pyrightconfig.json", "ty.toml"),
+    *("coverage.toml", ".coveragerc.toml", "pyrefly.toml", ".yamllint*", ".behaverc", ".condarc"),
     *("basedpyright.json", ".pyre_configuration", "pytype.cfg", ".python-version", "uv.toml"),
     # Imported by every Python interpreter that starts, before anything else.
     *("sitecustomize.py", "usercustomize.py", "*.pth", "pyvenv.cfg"),
@@ -44,7 +47,13 @@ _NODE = (
     *(".babelrc*", "babel.config.*", ".swcrc", "tsconfig.json", "tsconfig.*.json"),
     *("tsconfig-*.json", "jsconfig.json", "deno.json*", "bunfig.toml", "lerna.json", "nx.json"),
     *("project.json", "turbo.json", ".npmrc", ".yarnrc", ".yarnrc.yml", "pnpm-workspace.yaml"),
-    *(".pnpmfile.cjs", "pnpmfile.js", ".pnp.*js", ".nvmrc", ".node-version"),
+    *("jest.*.json", "jest-*.json", "jest.*.config.*", "jest[-_.]setup.*", "setup[-_.]jest.*"),
+    *("setupJest.*", "jestSetup.*", "vitest[-_.]setup.*", "setup[-_.]vitest.*", "vitest.*.ts"),
+    *("vitest.*.js", "vitest.*.mts", "vitest.*.mjs", "test[-_]setup.*", "setup[-_]tests.*"),
+    *("mocha.opts", "cypress.env.json", "angular.json", "rstest.config.*", "commitlint.config.*"),
+    *("knip.json*", "knip.config.*", ".dependency-cruiser.*", ".lintstagedrc*", "nodemon.json"),
+    *("import_map.json", "*.snap", ".eslintcache", ".stylelintcache", "*.tsbuildinfo"),
+    *(".pnpmfile.*", "pnpmfile.js", ".pnp.*js", ".nvmrc", ".node-version"),
 )
 _OTHERS = (
     *("clippy.toml", ".clippy.toml", "rustfmt.toml", ".rustfmt.toml", "rust-toolchain*"),
@@ -53,6 +62,11 @@ _OTHERS = (
     *("mvnw*", "testng*.xml", "junit-platform.properties", "checkstyle*.xml", "pmd*.xml"),
     *("spotbugs*.xml", "phpunit.xml*", "phpstan.neon*", ".rspec", ".rubocop.yml"),
     *("CTestTestfile.cmake", "CTestConfig.cmake", ".tool-versions", "mise.toml", ".mise.toml"),
+    *("psalm.xml*", ".php-cs-fixer*", "pest.php", ".rubocop*", ".simplecov", ".hadolint.y*ml"),
+    *(".shellcheckrc", ".clang-tidy", ".clang-format", ".bazelrc", ".swiftlint.yml", ".hlint.yaml"),
+    *("xunit.runner.json", "*.runsettings", "Directory.Build.*", "nuget.config", "global.json"),
+    *(".credo.exs", ".formatter.exs", "dart_test.yaml", "analysis_options.yaml", ".busted"),
+    *(".luacheckrc", ".proverc", ".scalafmt.conf", ".scalafix.conf", ".ghci", ".envrc"),
     *("runtrue.toml", ".pre-commit-config.yaml", "lefthook.y*ml", ".semgrep*", ".editorconfig"),
     # Loaded by runners before the tests.
     *(".env", ".env.*", ".flaskenv"),
@@ -69,9 +83,13 @@ TEST_DIRECTORIES = frozenset({"tests", "test", "__tests__", "spec"})
 DIRECTORIES = TEST_DIRECTORIES | {
     *("__snapshots__", "__fixtures__", "__mocks__", "testdata", "test_data", "test-data"),
     *("pytest", "_pytest", "node_modules", ".cargo", ".mvn", "buildSrc", ".yarn"),
+    *("testFixtures", "integrationTest", "androidTest", "tap-snapshots", ".storybook"),
 }
 #: Everything below such a path, wherever it begins.
-_BELOW = ("gradle/wrapper/", ".config/nextest", "features/steps/", "cypress/support/")
+_BELOW = (
+    *("gradle/wrapper/", ".config/nextest", "features/steps/", "features/environment.py"),
+    *("cypress/support/", "spec/support/"),
+)
 
 _NAMED = re.compile("|".join(map(translate, (*TESTS, *AROUND))))
 #: Imported by every Python from the first place that has it, before any hook.

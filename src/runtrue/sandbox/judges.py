@@ -20,7 +20,8 @@ from runtrue.sandbox.judge_names import (
     TESTS,
     is_judge_by_name,
 )
-from runtrue.sandbox.judge_scripts import JUDGING_NAME
+from runtrue.sandbox.judge_scripts import JUDGING_NAME, included_patterns
+from runtrue.sandbox.judged_parts import DOCTESTS
 from runtrue.settings_file import read_settings, subtable
 
 #: Suffixes of code below a directory of tests, and names of files that only prepare tests.
@@ -32,18 +33,36 @@ _PREPARES = re.compile(
 #: What a runner reads to find out what to run.
 _RUNNER_FILES = {
     "make": ("Makefile", "makefile", "GNUmakefile"),
-    "just": ("justfile", "Justfile"),
+    "just": ("justfile", "Justfile", ".justfile", "*.just"),
     **dict.fromkeys(("npm", "npx", "yarn", "pnpm", "bun"), ("package.json",)),
-    "cargo": ("Cargo.toml",),
-    "go": ("go.mod", "vendor/*"),
+    "cargo": ("Cargo.toml", "Cargo.lock"),
+    "go": ("go.mod", "go.sum", "vendor/*"),
     **dict.fromkeys(("mvn", "mvnw"), ("pom.xml",)),
-    **dict.fromkeys(("gradle", "gradlew"), ("gradle/*",)),
-    **dict.fromkeys(("invoke", "inv"), ("tasks.py", "invoke.y*ml")),
+    **dict.fromkeys(("gradle", "gradlew"), ("gradle/*", "*.gradle", "*.gradle.kts")),
+    **dict.fromkeys(("invoke", "inv"), ("tasks.py", "tasks/*", "invoke.y*ml")),
+    **dict.fromkeys(("fab", "paver", "waf"), ("fabfile.py", "pavement.py", "wscript")),
+    **dict.fromkeys(("scons", "setup.py"), ("SConstruct", "SConscript", "setup.py")),
+    **dict.fromkeys(("bazel", "bazelisk"), ("BUILD", "BUILD.bazel", "*.bzl", "WORKSPACE*")),
+    **dict.fromkeys(("buck", "buck2", "pants"), ("BUCK", "TARGETS", "pants*.toml", "BUILD")),
+    **dict.fromkeys(("uv", "poetry"), ("uv.lock", "poetry.lock", "poetry.toml")),
+    **dict.fromkeys(("pdm", "pipenv", "pixi"), ("pdm.lock", "Pipfile", "Pipfile.lock", "pixi.*")),
+    **dict.fromkeys(("bundle", "rspec", "rails"), ("Gemfile", "Gemfile.lock", "Rakefile")),
+    **dict.fromkeys(("composer", "phpunit", "pest"), ("composer.json", "composer.lock")),
+    **dict.fromkeys(("dotnet", "msbuild"), ("*.csproj", "*.fsproj", "*.sln", "*.props")),
+    **dict.fromkeys(("mix", "iex"), ("mix.exs", "mix.lock", "test_helper.exs")),
+    **dict.fromkeys(("dart", "flutter"), ("pubspec.yaml", "pubspec.lock")),
+    **dict.fromkeys(("swift", "xcodebuild"), ("Package.swift", "Package.resolved")),
+    **dict.fromkeys(("sbt", "mill"), ("build.sbt", "build.sc", "project/*.sbt")),
+    **dict.fromkeys(("stack", "cabal"), ("stack.yaml", "package.yaml", "*.cabal")),
+    **dict.fromkeys(("lein", "clj", "clojure"), ("project.clj", "deps.edn", "tests.edn")),
+    **dict.fromkeys(("prove", "busted"), ("*.t", "*_spec.lua")),
     **dict.fromkeys(("task", "go-task"), ("Taskfile*.y*ml", "taskfile*.y*ml")),
     **dict.fromkeys(("rake", "doit", "manage.py"), ("Rakefile", "dodo.py", "manage.py")),
     **dict.fromkeys(("cmake", "ctest"), ("CMakeLists.txt", "*.cmake")),
     "meson": ("meson.build", "meson_options.txt"),
 }
+#: Programs whose files of rules include others.
+_RULES = re.compile(r"\b(?:g?make|just)\b")
 #: Files that configure the names of pytest's test files, and the tables to look in.
 _PYTEST_FILES = {
     **dict.fromkeys(("pytest.toml", ".pytest.toml"), ("pytest",)),
@@ -83,7 +102,9 @@ class JudgeSearch:
         """
         files = self._files.setdefault(directory, BaselineFiles(directory))
         closure = map(glob.escape, judge_closure(command, files))
-        return tuple(sorted({*_by_words(command, directory), *closure}))
+        included = included_patterns(files) if _RULES.search(command) else ()
+        doctests = (DOCTESTS,) if _runs_doctests(command, directory) else ()
+        return tuple(sorted({*_by_words(command, directory), *closure, *included, *doctests}))
 
 
 def _by_words(command: str, directory: Path) -> set[str]:
@@ -105,6 +126,19 @@ def _by_words(command: str, directory: Path) -> set[str]:
     anywhere = (f"{place}{file}" for file in files for place in ("", "*/"))
     at_the_top = (f.name for f in directory.iterdir() if AT_THE_TOP.fullmatch(f.name))
     return {*anywhere, *at_the_top, *configured_tests(command, directory)}
+
+
+def _runs_doctests(command: str, directory: Path) -> bool:
+    if "doctest" in command:
+        return True
+    names = (*_PYTEST_FILES, "conftest.py", "noxfile.py", *_RUNNER_FILES["make"])
+    for name in names:
+        try:
+            if b"doctest" in (directory / name).read_bytes():
+                return True
+        except OSError:
+            continue
+    return False
 
 
 def _pytest_names(directory: Path) -> Iterator[str]:

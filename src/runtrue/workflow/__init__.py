@@ -14,6 +14,7 @@ from runtrue._lazy import lazy_exports
 
 if TYPE_CHECKING:
     from runtrue.redaction import REDACTED
+    from runtrue.workflow.apis import Api, ApiStore, nearest_operations, open_api, unknown_api
     from runtrue.workflow.calls import CallReplayed, Calls
     from runtrue.workflow.compile import checked, compile_workflow
     from runtrue.workflow.context import Surroundings
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
         EffectReport,
         EffectsNotAgreed,
     )
+    from runtrue.workflow.event_loop import run_to_end
     from runtrue.workflow.events import (
         Isolated,
         ItemFinished,
@@ -31,7 +33,7 @@ if TYPE_CHECKING:
         NodeHandled,
         NodeRetried,
     )
-    from runtrue.workflow.file_access import FileAccess, RefusedFile, locate
+    from runtrue.workflow.file_access import ROOTS, FileAccess, RefusedFile, locate
     from runtrue.workflow.inputs import InputError, prepare_inputs
     from runtrue.workflow.ir import Workflow, schema
     from runtrue.workflow.mcp import (
@@ -57,6 +59,7 @@ if TYPE_CHECKING:
         Started,
         WorkflowResult,
         execute_workflow,
+        planned_effects,
         prepare_workflow,
         report_so_far,
         run_workflow,
@@ -73,12 +76,14 @@ __all__ = lazy_exports(
     __name__,
     {
         "=runtrue.redaction": "REDACTED",
+        "apis": "Api ApiStore nearest_operations open_api unknown_api",
         "calls": "CallReplayed Calls",
         "compile": "checked compile_workflow",
         "context": "Surroundings",
         "effect": "PATHS Effect EffectKind EffectReport EffectsNotAgreed",
+        "event_loop": "run_to_end",
         "events": "Isolated ItemFinished NodeFailure NodeHandled NodeRetried",
-        "file_access": "FileAccess RefusedFile locate",
+        "file_access": "ROOTS FileAccess RefusedFile locate",
         "inputs": "InputError prepare_inputs",
         "ir": "Workflow schema",
         "mcp": (
@@ -93,7 +98,7 @@ __all__ = lazy_exports(
         "report": "WorkflowReport finding_of",
         "run": (
             "KIND Started WorkflowResult execute_workflow prepare_workflow report_so_far "
-            "run_workflow start_workflow"
+            "planned_effects run_workflow start_workflow"
         ),
         "secrets": "redact_by_name sample_text",
         "step": "as_data given_outcome skipped_outcome",

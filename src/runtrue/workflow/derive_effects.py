@@ -51,7 +51,8 @@ def effects_of_node(
             # What it is made of is asked for its own effects.
             continue
         receiver = _receiver(node, found)
-        for name in secrets_of_value(params):
+        implied = fill(dict(node_type.implied(params)), {})
+        for name in secrets_of_value([params, implied]):
             yield Effect(
                 kind=EffectKind.SECRET,
                 node=node.id,
@@ -59,6 +60,7 @@ def effects_of_node(
                 target=name,
                 detail=receiver.text,
                 origin=receiver.origin,
+                via=receiver.via if name in secrets_of_value(implied) else "",
                 known=receiver.known,
             )
 
@@ -76,6 +78,9 @@ def _of_workflow(
     for node in parsed.nodes:
         node_type = surroundings.registry.node(node.type)
         if node_type is None:
+            # A server that was not asked for its tools, since nobody trusts it yet, say.
+            kind = EffectKind.TOOL if node.type.startswith("mcp-") else EffectKind.NODE
+            yield Effect(kind=kind, node=f"{within}{node.id}", target=node.type, known=False)
             continue
         found = (
             _of_inner(node, node_type, inputs, surroundings, depth)
@@ -174,13 +179,14 @@ class _Receiver:
     text: str
     origin: str = ""
     known: bool = True
+    via: str = ""
 
 
 def _receiver(node: NodeIR, effects: list[Effect]) -> _Receiver:
     for effect in effects:
         if effect.kind is EffectKind.REQUEST:
             known = bool(effect.origin)
-            return _Receiver(effect.origin or effect.target, effect.origin, known)
+            return _Receiver(effect.origin or effect.target, effect.origin, known, effect.via)
         if effect.kind is EffectKind.COMMAND:
             return _Receiver(f"the command `{effect.target}`", known=effect.known)
         if effect.kind in (EffectKind.TOOL, EffectKind.WRITE):

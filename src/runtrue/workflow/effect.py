@@ -65,10 +65,12 @@ class Effect:
     method: str = ""
     detail: str = ""
     origin: str = ""
-    #: What a tool is given, or the text that a command reads.
+    #: What a tool or an operation of an API is given, or the text that a command reads.
     values: tuple[str, ...] = ()
     #: The saved workflow, or the file of one, that the node is in.
     within: str = ""
+    #: The node type, for requests and secrets of an API that a person added.
+    via: str = ""
     known: bool = True
     #: It changes nothing.
     reads: bool = False

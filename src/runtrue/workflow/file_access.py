@@ -45,6 +45,9 @@ _KEYS = (
     ".aws",
     ".kube",
 )
+#: The variable with the only directories in which a file may be reached because a task or an input
+#: names it; set where these are a machine's words.
+ROOTS = "RUNTRUE_ROOTS"
 #: Words of a task, or texts in quotes.
 _WORDS = re.compile(r'"([^"]+)"|\'([^\']+)\'|`([^`]+)`|(\S+)')
 
@@ -88,11 +91,17 @@ class FileAccess:
             for text in surroundings.named
             for word in _words(text)
         )
+        roots = [_real(Path(one)) for one in environment.get(ROOTS, "").split(os.pathsep) if one]
+        within = (
+            path
+            for path in map(_real, named)
+            if not roots or any(path.is_relative_to(root) for root in roots)
+        )
         return cls(
             directory=_real(registry.directory),
             home=_real(home),
             private=(_real(registry.home.path), _real(home / ".runtrue")),
-            granted=tuple(_real(path) for path in (*allowed_files(), *named)),
+            granted=(*map(_real, allowed_files()), *within),
             agreed=tuple(map(_real, surroundings.agreed_files)),
             any_file=surroundings.agrees,
         )

@@ -83,6 +83,10 @@ class WorkflowNode(Generic[P]):
         """Fill the params in, purely. Environment references stay markers until `run`."""
         return {name: template.render(store) for name, template in params.items()}
 
+    def implied(self, params: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return the params, as written, that go without saying beside these."""
+        return {}
+
     async def run(self, params: P, context: Context) -> Result:
         """Do the work. Raise `NodeFailed` when it fails.
 
@@ -207,8 +211,12 @@ class Interface:
     params_schema: dict[str, Any]
     outputs: dict[str, Output] = field(default_factory=dict)
     open_outputs: bool = False
-    #: The server that it comes from, for the tools of MCP servers.
+    #: The MCP server that it is a tool of, or the API that it is an operation of.
     server: str | None = None
+    #: True if it changes nothing, False if it does, None where nobody says.
+    reads: bool | None = None
+    #: The fields of its answer, or of the items of one, where they are declared.
+    fields: tuple[str, ...] = ()
 
     @property
     def params(self) -> dict[str, dict[str, Any]]:

@@ -7,6 +7,8 @@ from collections.abc import Callable
 from enum import Enum
 from typing import Any, TypeAlias
 
+from runtrue.foreign_text import visible_name
+
 #: How much of a text a message shows.
 _WIDTH = 60
 #: Indexes that every JSON implementation can tell apart.
@@ -201,7 +203,7 @@ def shown_quoted(text: str, position: int = 0) -> str:
     begin = max(0, position - _WIDTH // 2)
     end = begin + _WIDTH
     cut = "…" * (begin > 0) + text[begin:end] + "…" * (end < len(text))
-    line = "".join(c if c.isprintable() else repr(c)[1:-1] for c in cut)
+    line = visible_name(cut)
     return f'"{line}"' if "'" in line else f"'{line}'"
 
 

@@ -2,13 +2,13 @@
 
 Built-in types are imported when they are asked for; other packages add theirs with an entry point
 of the group `runtrue.nodes` (name: the type, value: the class); every tool of a configured MCP
-server is a type `mcp-<server>-<tool>`.
+server is a type `mcp-<server>-<tool>`, every operation of an API a type `api-<name>-<operation>`.
 """
 
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from importlib import metadata
 from pathlib import Path
@@ -20,6 +20,7 @@ from runtrue.home import Home
 from runtrue.workflow.node import Interface, WorkflowNode
 
 if TYPE_CHECKING:
+    from runtrue.workflow.apis import Api
     from runtrue.workflow.mcp import Catalog, Server
 
 GROUP = "runtrue.nodes"
@@ -42,7 +43,9 @@ BUILT_IN = {
     "calculate": "runtrue.workflow.nodes.lists:CalculateNode",
     "join": "runtrue.workflow.nodes.lists:JoinNode",
 }
-_MCP = "mcp-"
+_MCP, _API = "mcp-", "api-"
+#: So many operations of APIs are planned with: those that fit the task best.
+_MOST_OPERATIONS = 40
 
 
 class Registry:
@@ -84,6 +87,13 @@ class Registry:
 
         return Catalog(self.home, self.servers, only_looks=self._only_looks)
 
+    @cached_property
+    def apis(self) -> Mapping[str, Api]:
+        """The APIs that were added."""
+        from runtrue.workflow.apis import ApiStore
+
+        return ApiStore(self.home).load() if (self.home.path / "apis").exists() else {}
+
     def node(self, name: str) -> WorkflowNode[Any] | None:
         """Return the node type of that name, ready to be used, or None."""
         if name not in self._made:
@@ -106,6 +116,10 @@ class Registry:
             from runtrue.workflow.nodes.mcp import find_tool
 
             return find_tool(name, self.catalog)
+        if name.startswith(_API):
+            from runtrue.workflow.nodes.api import find_operation
+
+            return find_operation(name, self.apis)
         return None
 
     @cached_property
@@ -114,12 +128,37 @@ class Registry:
 
     def names(self) -> list[str]:
         """Return the names of all types, without starting any server to ask for its tools."""
+        return [*self._plain_names(), *self._operations()]
+
+    def _plain_names(self) -> list[str]:
         own = dict.fromkeys([*BUILT_IN, *self._entry_points, *self._given])
         return [*own, *(self.catalog.known_types() if self.servers else ())]
+
+    def _operations(self) -> Iterator[str]:
+        for api in self.apis.values():
+            yield from (f"{_API}{api.name}-{name}" for name in api.entries)
 
     def interfaces(self) -> list[Interface]:
         """Return the interfaces of all types, in the order of `names`."""
         return [self._interface(name) for name in self.names()]
+
+    def interfaces_for(self, task: str) -> list[Interface]:
+        """Return those for a task: of the operations of APIs, the ones that fit it best."""
+        names = self._plain_names()
+        if self.apis:
+            from runtrue.workflow.apis import nearest_operations
+
+            found = nearest_operations(task, self.apis.values(), _MOST_OPERATIONS)
+            names += [f"{_API}{api.name}-{entry.name}" for api, entry in found]
+        return [self._interface(name) for name in names]
+
+    def descriptions(self) -> dict[str, str]:
+        """Return what each type is for, without reading the schemas of operations."""
+        found = {name: self._interface(name).description for name in self._plain_names()}
+        for api in self.apis.values():
+            for entry in api.entries.values():
+                found[f"{_API}{api.name}-{entry.name}"] = entry.description
+        return found
 
     def _interface(self, name: str) -> Interface:
         try:
@@ -137,7 +176,10 @@ class Registry:
         if name.startswith(_MCP):
             servers = ", ".join(self.servers) or "none; add one with `runtrue mcp add`"
             return f"there is no node type {name!r}; the MCP servers are: {servers}"
-        return f"there is no node type {name!r}; there are: {', '.join(names)}"
+        if name.startswith(_API):
+            apis = ", ".join(self.apis) or "none; add one with `runtrue api add`"
+            return f"there is no node type {name!r}; the APIs are: {apis}"
+        return f"there is no node type {name!r}; there are: {', '.join(self._plain_names())}"
 
 
 def _load(point: metadata.EntryPoint) -> WorkflowNode[Any]:

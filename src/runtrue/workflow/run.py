@@ -19,6 +19,8 @@ from runtrue.flow import Flow, Journal, Listener, Outcome, Run, RunRow, RunState
 from runtrue.home import Home
 from runtrue.workflow.compile import assemble, checked
 from runtrue.workflow.context import Context, Surroundings, entered, opened
+from runtrue.workflow.derive_effects import effects_of
+from runtrue.workflow.effect import EffectReport
 from runtrue.workflow.event_loop import run_to_end
 from runtrue.workflow.events import NodeFailure
 from runtrue.workflow.inputs import prepare_inputs
@@ -181,6 +183,30 @@ def start_workflow(
     )
     run_id = journal.create(KIND, workflow.name, msgspec.to_builtins(request))
     return Started(run_id, sealed.secrets)
+
+
+def planned_effects(
+    ir: Mapping[str, Any],
+    registry: Registry,
+    given: Mapping[str, Any] | None = None,
+    *,
+    stdin: str | None = None,
+    from_text: bool = False,
+) -> tuple[EffectReport, ...]:
+    """Return what a valid workflow would do outside of its run, without running anything.
+
+    Without given inputs, what depends on one that has no default is not known.
+    """
+    workflow, parsed = checked(ir, registry)
+    if given is None:
+        inputs = {n: spec["default"] for n, spec in parsed.inputs.items() if "default" in spec}
+    else:
+        inputs = prepare_inputs(parsed.inputs, given, stdin=stdin, from_text=from_text)
+    secrets = redact_workflow(workflow, parsed, inputs, registry).secrets
+    redact = SecretRedactor(secret_texts(secrets)).redact
+    surroundings = surroundings_of(registry, workflow.path, None, tuple(texts_in([given or {}])))
+    found = effects_of(workflow, inputs, surroundings)
+    return tuple(EffectReport.of(effect.with_texts(redact)) for effect in found)
 
 
 def prepare_workflow(

@@ -81,7 +81,7 @@ class WorkflowStep(Node):
         self._verbatim = {name: ir.params[name] for name in node_type.verbatim & ir.params.keys()}
         self._params = {
             name: compile_template(value)
-            for name, value in ir.params.items()
+            for name, value in {**ir.params, **node_type.implied(ir.params)}.items()
             if name not in node_type.verbatim
         }
         self._has_secret = any(template.secret for template in self._params.values())
@@ -236,8 +236,10 @@ class WorkflowStep(Node):
 
     def _settled(self, inputs: Any, done: NodeOutcome) -> NodeOutcome:
         """Finish the outputs; a failure of that may be handled, too."""
+        # Skipped by a person: as if it had failed, and something handled that.
+        is_skipped = done.failed and done.failure is not None and "error" in self.successors
         try:
-            return NodeOutcome(self._finished(inputs, done), done.action)
+            return NodeOutcome(self._finished(inputs, done), "error" if is_skipped else done.action)
         except NodeFailed as error:
             if self._handles(error):
                 return self._handled(error)

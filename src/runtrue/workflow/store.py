@@ -26,6 +26,7 @@ from runtrue.errors import HostError, InvalidWorkflow, Problem, UsageError
 from runtrue.home import Home
 from runtrue.workflow.ir import Workflow
 from runtrue.workflow.node import describe_value
+from runtrue.workflow.versions import WorkflowVersions
 
 MAX_NAME = 64
 
@@ -34,6 +35,7 @@ _NAME = re.compile(rf"[a-z0-9][a-z0-9._-]{{0,{MAX_NAME - 1}}}")
 _DEVICES = {"con", "prn", "aux", "nul"} | {f"{d}{n}" for d in ("com", "lpt") for n in range(10)}
 _PREFIX = "my-"
 _SHOWN = 10
+_PFLOW = ".pflow.md"
 
 
 class BadName(UsageError):
@@ -79,9 +81,25 @@ class WorkflowStore:
 
     def __init__(self, home: Home) -> None:
         self.directory = home.path / "workflows"
+        self._versions = home.path / "workflow-versions"
 
-    def save(self, name: str, data: Mapping[str, Any], *, replace: bool = False) -> Path:
-        """Save a workflow, whole or not at all, exactly as given, and return its file."""
+    def versions(self, name: str) -> WorkflowVersions:
+        """Return the versions of a workflow, which may have been deleted."""
+        if not _is_name(name):
+            raise _bad_name(name)
+        return WorkflowVersions(self._versions, name)
+
+    def keep_current(self, name: str) -> None:
+        """Keep what is saved as a version, where it was changed by hand or is older than those."""
+        with contextlib.suppress(UsageError):
+            data = self.load(name).data
+            if isinstance(data, dict):
+                self.versions(name).add(data, "changed by hand")
+
+    def save(
+        self, name: str, data: Mapping[str, Any], *, replace: bool = False, note: str = "saved"
+    ) -> Path:
+        """Save a workflow as a new version, whole or not at all, and return its file."""
         existing = self.find(name)
         path = self.directory / f"{name}.json"
         if existing and not replace:
@@ -97,7 +115,10 @@ class WorkflowStore:
             raise UsageError(f"{name!r} is too large: more than {MAX_BYTES // 1_000_000} MB")
         try:
             private_directory(self.directory)
+            if existing:
+                self.keep_current(name)
             self._write(path, content, replace)
+            self.versions(name).add(data, note)
         except FileExistsError as error:
             if path.exists():
                 raise _taken(name, path) from error
@@ -269,6 +290,11 @@ def load_workflow(source: str | Path, *, home: Home | None = None) -> Workflow:
     A name with a suffix or a slash in it is a path, and so is one that a file has.
     """
     text = str(source)
+    if text.endswith(_PFLOW) and Path(text).is_file():
+        raise UsageError(
+            f"{text} is in pflow's Markdown format (.pflow.md), which runtrue does not run; "
+            "give it the workflow as JSON or YAML with `nodes`"
+        )
     is_path = isinstance(source, Path) or "/" in text or text.endswith(SUFFIXES)
     if is_path or Path(text).is_file():
         return as_workflow(read_document(Path(source)), path=Path(source).absolute())

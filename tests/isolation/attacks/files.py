@@ -446,7 +446,6 @@ FILES.code(
     attempt("module", call, 175, bytes(8), 8, b"")
     attempt("hostname", lambda: call(170, b"attacked", -1))
     """,
-    promised=CONFINED,
     says="CapEff: ",
 )
 FILES.code(

@@ -42,3 +42,39 @@ def test_each_word_has_its_role(
 def test_a_word_that_fits_nothing_is_named(planner: Planner, api: Api, word: str) -> None:
     url = api.on("GET /products", PRODUCTS)
     assert repr(word) in planner.refusal(f"get the titles of the {word} products from {url}")
+
+
+@pytest.mark.parametrize(
+    ("words", "unclear"),
+    [(", dance a waltz", "dance waltz"), (" twice", "twice"), (". Dance", "Dance")],
+)
+def test_words_behind_a_url_are_read_against_the_answer(
+    planner: Planner, api: Api, words: str, unclear: str
+) -> None:
+    url = api.on("GET /products", PRODUCTS)
+    assert f"'{unclear}' is not understood" in planner.refusal(f"fetch {url}{words}")
+
+
+@pytest.mark.parametrize(
+    ("task", "outputs"),
+    [
+        ("which products are cheaper than 50? titles please, {}", {"titles": ["Lamp", "Mug"]}),
+        ("names only of the home products: {}", None),
+        ("what is the most expensive product? {} give the title", {"title": "Desk"}),
+        ("list products over $30 from {}, just the titles", {"titles": ["Lamp", "Desk"]}),
+        ("average price per category from {}", {"groups": [
+            {"category": "home", "average_price": 125.0},
+            {"category": "kitchen", "average_price": 8.0},
+        ]}),
+        ("which product is the cheapest? {}", {"result": "Mug"}),
+        ("what is the price of the Mug at {}?", {"price": 8}),
+    ],
+)  # fmt: skip
+def test_a_question_may_come_before_its_url(
+    planner: Planner, api: Api, task: str, outputs: dict[str, Any] | None
+) -> None:
+    url = api.on("GET /products", PRODUCTS)
+    if outputs is None:
+        assert "names" in planner.refusal(task.format(url))
+    else:
+        assert planner.outputs(task.format(url)) == outputs

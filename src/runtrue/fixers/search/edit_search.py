@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Protocol
 
-from runtrue.fixers.search.budget import Allowance
+from runtrue.fixers.search.budget import WAITING, Allowance
 from runtrue.fixers.search.evidence import Baseline
 from runtrue.fixers.search.localise import Suspicion
 from runtrue.fixers.search.priors import cause_of_failure
@@ -48,6 +48,8 @@ _SECOND_CHANCES = 3
 #: Edits that pairs are made of: those that changed how the tests fail, and those beside them.
 _TELLING, _PARTNERS = 60, 400
 _REPORT_EVERY = 0.25
+#: Seconds after which to look whether the time is up, while a trial runs.
+_LOOK = 0.5
 
 
 class AnyProver(Protocol):
@@ -76,8 +78,6 @@ class SearchTally:
     slow: list[EditSet] = field(default_factory=list)
     #: Candidates under which tests fail in another way, with the number of tests they fix.
     telling: list[tuple[int, EditSet]] = field(default_factory=list)
-    #: When the first passed.
-    first: float | None = None
     started: float = field(default_factory=time.monotonic)
     stopped: Stopped = Stopped.EXHAUSTED
 
@@ -96,7 +96,6 @@ class SearchTally:
         self.ends[trial.end] += 1
         if trial.end is End.PASSED:
             self.passing[at] = candidate
-            self.first = self.first or time.monotonic()
         elif trial.end is End.TIMEOUT and patience == 1.0:
             self.slow.append(candidate)
         elif trial.end is End.FAILED and (trial.fixed or trial.detail not in usual):
@@ -128,7 +127,13 @@ class EditTrials:
     report: Callable[[SearchTally], None] = lambda tally: None
     tally: SearchTally = field(default_factory=SearchTally)
     _reported: float = 0.0
+    #: When it began, and when the first passed, by the allowance's clock.
+    _began: float = 0.0
+    _first: float | None = None
     _tried: dict[int, tuple[EditSet, ProofResult, float]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._began = self.allowance.clock()
 
     async def all(self, candidates: Iterator[EditSet]) -> list[EditSet]:
         """Return the candidates that pass, in their order."""
@@ -169,7 +174,7 @@ class EditTrials:
                     return
                 done, pending = await asyncio.wait(
                     pending,
-                    timeout=max(0.0, self.allowance.seconds),
+                    timeout=min(_LOOK, max(0.0, self.allowance.seconds)),
                     return_when=asyncio.FIRST_COMPLETED,
                 )
                 if not done and self._is_over():
@@ -186,6 +191,8 @@ class EditTrials:
         trial = await self._trial(candidate, texts, patience)
         self._tried[at] = candidate, trial, patience
         self.tally.take(at, candidate, trial, patience=patience, usual=self.usual)
+        if self._first is None and self.tally.passing:
+            self._first = self.allowance.clock()
         now = time.monotonic()
         if now - self._reported > _REPORT_EVERY:
             self._reported = now
@@ -211,10 +218,10 @@ class EditTrials:
 
     def _has_enough(self) -> bool:
         """Return whether enough pass, or enough were tried since the first that did."""
-        tally, now = self.tally, time.monotonic()
-        first = tally.first or now
-        whole = self.allowance.until - tally.started
-        is_late = self.slow and now - first > max(_LOOK_ON * whole, first - tally.started)
+        tally, now = self.tally, self.allowance.clock()
+        first = now if self._first is None else self._first
+        whole = self.allowance.until - self._began
+        is_late = self.slow and now - first > max(_LOOK_ON * whole, first - self._began)
         return is_late or tally.tried >= self._limit or len(tally.passing) >= _ENOUGH
 
     @property
@@ -287,7 +294,7 @@ class Search(EditTrials):
         # Those that have fixed some test first; there is time for a few, however long the search.
         telling = sorted(self.tally.telling, key=lambda one: (-one[0], one[1].cost))[:_PARTNERS]
         with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(max(self.allowance.seconds, _PARTS)):
+            async with asyncio.timeout(WAITING * max(self.allowance.seconds, _PARTS)):
                 for _, candidate in telling:
                     best = await self._better(candidate, best) or best
         return best

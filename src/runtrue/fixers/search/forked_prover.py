@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from pathlib import Path
 
 from runtrue.checks import CommandCheck
+from runtrue.fixers.search.budget import SearchClock
 from runtrue.fixers.search.connection import Message
 from runtrue.fixers.search.early_servers import EarlyServers
 from runtrue.fixers.search.evidence import (
@@ -124,7 +125,7 @@ class Prover:
             return self._baseline
 
     async def _measure(self) -> Baseline:
-        began = time.monotonic()
+        clock = SearchClock()
         found = TestMeasurement(self.servers, self._limits, self._outcome)
         await found.run()
         effects, order = found.effects, found.out_of_order
@@ -145,7 +146,7 @@ class Prover:
         self._make_plan(found)
         self._jobs = 1 if order else self._limits.jobs + 1
         self._turns = asyncio.Semaphore(self._jobs)
-        self.spent = time.monotonic() - began
+        self.spent = clock()
         return self._baseline_of(found, shares)
 
     def _baseline_of(self, found: TestMeasurement, shares: str | None) -> Baseline:

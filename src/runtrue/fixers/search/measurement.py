@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import zip_longest
 
+from runtrue.fixers.search.budget import WAITING, SearchClock
 from runtrue.fixers.search.connection import Message
 from runtrue.fixers.search.evidence import message_of_the_dead
 from runtrue.fixers.search.servers import Servers, TrialLimits, Unprovable
@@ -65,6 +65,7 @@ class TestMeasurement:
         self._servers = servers
         self._limits = limits
         self._outcome = outcome
+        self._clock = SearchClock()
         self.tests: list[Message] = servers.hello["tests"]
         self.failing = [i for i, one in enumerate(self.tests) if one["id"] in outcome.failing]
         self.effects = SideEffects()
@@ -78,7 +79,8 @@ class TestMeasurement:
 
     async def run(self) -> None:
         """Run the tests, then trace them. Raises Unprovable."""
-        limits, began = self._limits, time.monotonic()
+        limits, clock = self._limits, self._clock
+        began = clock()
         longest = lambda i: limits.longest  # noqa: E731 - one of several limits
         must = self.failing[:_MUST]
         self.plain = await self._run(self._order(), longest, "", limits.measuring * _PLAIN, must)
@@ -86,7 +88,7 @@ class TestMeasurement:
         self.hung = {i for i, one in self.plain.items() if (one["failure"] or {}).get("timed_out")}
         # Those that end soon show more in the time there is; of those that fail, each counts.
         first = sorted(self.plain, key=lambda i: self._is_slow(i) + 2 * self._passes(i))
-        left = max(began + limits.measuring - time.monotonic(), 0.1)
+        left = max(began + limits.measuring - clock(), 0.1)
         must = [i for i in first if not self._passes(i)][:_MUST]
         try:
             self.traced = await self._run(first, self._traced_limit, "well", left, must)
@@ -155,7 +157,7 @@ class TestMeasurement:
         One that ends the process is not run again.
         """
         found: dict[int, Message] = {}
-        todo, until = list(order), time.monotonic() + within
+        todo, until = list(order), self._clock() + within
         needed = set(must)
         deaths = 0
 
@@ -166,7 +168,7 @@ class TestMeasurement:
             await self._servers.revive()
             if self._servers.collected is None:
                 raise Unprovable("the tests can no longer be collected")
-            left = until - time.monotonic()
+            left = until - self._clock()
             if left <= 0 and not (todo := [i for i in must if i not in found]):
                 break
             answer = await self._servers.collected.ask(
@@ -177,7 +179,7 @@ class TestMeasurement:
                     "within": left if 0 < left < math.inf else None,
                     "needed": [i in needed for i in todo],
                     "trace": trace,
-                    "total": sum(limit(i) + 3.0 for i in todo) + 10.0,
+                    "total": WAITING * sum(limit(i) + 3.0 for i in todo) + 10.0,
                 },
                 take,
             )

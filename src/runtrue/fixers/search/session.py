@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from runtrue.encoding import decoded
-from runtrue.fixers.search.budget import Allowance, SearchBudget
+from runtrue.fixers.search.budget import WAITING, Allowance, SearchBudget
 from runtrue.fixers.search.doubts import dodges
 from runtrue.fixers.search.early_servers import EarlyServers
 from runtrue.fixers.search.edit import Edit, parsed
@@ -102,10 +102,10 @@ class SearchSession:
         started = time.monotonic()
         early = self.early.prover if self.early else None
         self.budget.begin(early.spent if early else 0.0)
-        self._until = started + self.budget.left * self.share
+        self._until = self.budget.clock() + self.budget.left * self.share
         try:
             for step in range(_STEPS):
-                async with asyncio.timeout(self._left + _CHOOSING):
+                async with asyncio.timeout(WAITING * (self._left + _CHOOSING)):
                     if not await self._step(last=step == _STEPS - 1):
                         break
         except TimeoutError:
@@ -264,9 +264,10 @@ class SearchSession:
 
     def _allowance(self, share: float = 1.0) -> Allowance:
         return Allowance(
-            until=time.monotonic() + self._left * share,
+            until=self.budget.clock() + self._left * share,
             candidates=max(0, self._candidates - self.report.tried),
             jobs=self.limits.jobs,
+            clock=self.budget.clock,
         )
 
     async def _rank_by_behaviour(
@@ -314,7 +315,7 @@ class SearchSession:
             asyncio.ensure_future(prover.behave(one, seed=self.seed, inputs=_INPUTS))
             for one in programs
         ]
-        done, late = await asyncio.wait(asked, timeout=max(_CHOOSING, self._left))
+        done, late = await asyncio.wait(asked, timeout=WAITING * max(_CHOOSING, self._left))
         for task in late:
             task.cancel()
         await asyncio.gather(*late, return_exceptions=True)
@@ -357,7 +358,7 @@ class SearchSession:
 
     @property
     def _left(self) -> float:
-        return self._until - time.monotonic()
+        return self._until - self.budget.clock()
 
     def _read(self, file: str) -> str:
         changed = self._changed.get(file)

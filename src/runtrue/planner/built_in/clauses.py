@@ -24,7 +24,10 @@ from runtrue.planner.words import (
 
 METHODS = frozenset({"GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"})
 _METHOD_OF = {"post": "POST", "put": "PUT", "patch": "PATCH", "delete": "DELETE"}
-_METHOD_OF |= {"send": "POST", "submit": "POST", "create": "POST", "upload": "POST"}
+_METHOD_OF |= dict.fromkeys(word_set("send submit create upload login register insert"), "POST")
+_METHOD_OF |= dict.fromkeys(word_set("update modify edit set"), "PATCH") | {"replace": "PUT"}
+#: Verbs for lists and files that change something behind a URL, by the word before it.
+_CHANGES = {"add": ("POST", {"to", "into"}), "remove": ("DELETE", {"from", "at", ""})}
 
 _OVER = DETERMINERS | {"file", "files", "url", "page", "endpoint", "address", "command", "api"}
 _OVER |= {"named", "called", "json", "website", "site", "json:", "resource"}
@@ -35,6 +38,7 @@ _BODY = frozenset({"body", "payload", "data", "json", "fields", "field", "values
 _QUERY = frozenset({"query", "parameter", "parameters", "params", "param"})
 _HEADER = frozenset({"header", "headers"})
 _TOKEN = frozenset({"token", "bearer", "auth", "authorization", "access", "authentication"})
+_JOINING = frozenset({"", "and", ",", "&", "or"})
 _ANSWER = word_set("output outputs result response content contents")
 _ENVIRONMENT = frozenset({"env", "environment", "variable", "from", "in", "called", "named"})
 
@@ -100,6 +104,7 @@ def read_roles(clause: Clause) -> Roles:
     tokens = clause.tokens
     if clause.verb == "how" and tokens and tokens[0].word == "much":
         roles.verb, tokens = "what", tokens[1:]
+    roles.method = roles.method or _changing(clause)
     for token in tokens:
         _ROLE_OF.get(token.type, _plain)(token, roles)
     if roles.sends or roles.commands:
@@ -113,10 +118,24 @@ def read_roles(clause: Clause) -> Roles:
     return roles
 
 
+def _changing(clause: Clause) -> str:
+    """Return the method of "add … to URL", "remove … from URL" and "change … at URL to …"."""
+    words = [token.word for token in clause.tokens]
+    places = [at for at, token in enumerate(clause.tokens) if token.type is TokenType.URL]
+    if len(places) != 1:
+        return ""
+    before = words[places[0] - 1] if places[0] else ""
+    method, prepositions = _CHANGES.get(clause.verb, ("", set()))
+    if method and before in prepositions:
+        return method
+    return "PATCH" if clause.verb == "change" and "to" in words[places[0] :] else ""
+
+
 def _refuse_questions(roles: Roles) -> None:
     clause = roles.clause
     asks = not clause.verb and (clause.is_question or clause.tokens[0].word in _ASKING)
-    if asks or (roles.sends and clause.verb not in SEND | FETCH | RUN | ASK | {""}):
+    known = SEND | FETCH | RUN | ASK | _CHANGES.keys() | {"", "change"}
+    if asks or (roles.sends and clause.verb not in known):
         raise CannotPlan(f"{str(clause)!r} speaks of something and does not say to do it")
 
 
@@ -131,7 +150,10 @@ def refuse_conditions(clause: Clause) -> None:
     for at, word in enumerate(words):
         following = words[at + 1 : at + 3]
         on_time = word in {"every", "each"} and bool(_TIMES & {w.rstrip("s") for w in following})
-        if (word in _CONDITIONS and not _describes_entries(at, clause)) or on_time:
+        is_unique = following[:1] == ["duplicates"]
+        if (
+            word in _CONDITIONS and not _describes_entries(at, clause) and not is_unique
+        ) or on_time:
             part = " ".join(token.text for token in clause.tokens[at:])
             raise CannotPlan(f"{part!r}: conditions, exceptions and schedules are not planned")
 
@@ -148,6 +170,10 @@ def _describes_entries(at: int, clause: Clause) -> bool:
 
 
 def _source(token: TaskToken, roles: Roles) -> None:
+    before = roles.what[-1].word if roles.what else ""
+    if roles.sends and roles.urls and before not in _FROM | _TO | _JOINING:
+        roles.what.append(token)  # "url https://…" is a value that is sent.
+        return
     _pop(roles, _OVER)
     roles.joined = bool(_pop(roles, _FROM | _TO, most=2))
     _pop(roles, _ANSWER | {"of", "the", "in", "from"})
@@ -201,6 +227,10 @@ def _document(token: TaskToken, roles: Roles) -> None:
 
 
 def _variable(token: TaskToken, roles: Roles) -> None:
+    before = roles.what[-1].word if roles.what else ""
+    if roles.sends and before and before not in _ENVIRONMENT | _TOKEN | _WITH | {"key", "api"}:
+        roles.what.append(token)  # "password $NAME" is a value that is sent.
+        return
     role = _pop(roles, _ENVIRONMENT | _TOKEN | DETERMINERS | {"key", "api"})
     _pop(roles, {"with", "using", "and", ","})
     if role & _TOKEN or "key" not in role:

@@ -14,6 +14,7 @@ from itertools import islice
 from typing import Any
 
 from runtrue.fields import SURE, rank_paths
+from runtrue.planner.built_in.word_forms import agrees, one_letter_apart, stem
 from runtrue.planner.words import singular, split_name, word_set
 from runtrue.workflow import Path, parse_path
 
@@ -24,7 +25,14 @@ _LIGHT = word_set("at on is has count num number total of the value")
 #: What an object is called by.
 _LABELS = ("name", "title", "login", "label", "username", "code", "value")
 _DATE = re.compile(r"\d{4}-\d{2}(-\d{2}([T ].*)?)?|\d{4}/\d{2}/\d{2}")
-_NEGATIONS = ("un", "in", "non", "not", "dis")
+#: Short forms of words for entries, and words for people.
+_ALSO = {"repository": "repo", "repo": "repository", "organization": "org", "photo": "picture"}
+_PERSONS = word_set("user member person customer client employee contact subscriber account")
+#: Words of names that say what a value is measured in, or that it is a date.
+_UNITS = word_set(
+    "c f k celsius fahrenheit km kmh kph mph ms m kg g cm usd eur gbp utc pct percent"
+)
+_OF_DATES = word_set("dat date tim time timestamp day")
 
 Steps = tuple[str, ...]
 
@@ -71,12 +79,12 @@ class EntryTable:
 
     def named_field(self, words: Sequence[str]) -> str | None:
         """Return the path of the field that is called so, or None."""
-        said = [_stem(word) for word in words]
+        said = [stem(word) for word in words]
         costs = {
             steps: cost for steps in self.columns if (cost := self._cost(said, steps)) is not None
         }
         if not costs:
-            return None
+            return self._by_spelling(words)
         least = min(costs.values())
         best = [steps for steps, cost in costs.items() if cost == least]
         if len(best) > 1:
@@ -84,13 +92,24 @@ class EntryTable:
             return None
         return _spell(best[0])
 
+    def _by_spelling(self, words: Sequence[str]) -> str | None:
+        """Return the one field whose name differs by a single letter from a long word."""
+        said = "".join(words).lower()
+        near = [
+            steps
+            for steps in self.columns
+            if len(steps) == 1 and one_letter_apart(said, "".join(split_name(steps[0])))
+        ]
+        return _spell(near[0]) if len(near) == 1 else None
+
     def _cost(self, said: list[str], steps: Steps) -> float | None:
-        names = [[_stem(word) for word in split_name(step)] for step in steps]
+        names = [[stem(word) for word in split_name(step)] for step in steps]
         leaf, parents = names[-1], [word for step in names[:-1] for word in step]
-        if not set(said) <= {*leaf, *parents} and "".join(said) != "".join(leaf):
+        is_whole = "".join(said) in ("".join(leaf), stem("".join(split_name(steps[-1]))))
+        if not set(said) <= {*leaf, *parents} and not is_whole:
             return None
-        extra = [word for word in leaf if word not in said and word not in _LIGHT]
-        if "".join(said) == "".join(leaf):
+        extra = [word for word in leaf if word not in said and not self._is_light(word, steps)]
+        if is_whole:
             extra = []
         depth = 0.1 * len(steps) + 0.5 * len([word for word in parents if word not in said])
         if not extra:
@@ -99,6 +118,11 @@ class EntryTable:
             return depth + light + (1.5 if isinstance(value, Mapping) else 0.0)
         is_label = len(names) > 1 and steps[-1] in _LABELS and set(said) == set(names[-2])
         return depth + 1.0 + 0.01 * _LABELS.index(steps[-1]) if is_label else None
+
+    def _is_light(self, word: str, steps: Steps) -> bool:
+        """True for a word of a name that people leave out: `count`, a unit, `date` of a date."""
+        dated = word in _OF_DATES and _are_dates(self.columns[steps])
+        return word in _LIGHT or word in _UNITS or dated or any(map(str.isdigit, word))
 
     def _by_meaning(self, words: Sequence[str]) -> str | None:
         phrase = " ".join(words)
@@ -122,12 +146,26 @@ class EntryTable:
 
     def dates(self) -> list[str]:
         """Return the fields that hold dates."""
+        return [_spell(steps) for steps, values in self.columns.items() if _are_dates(values)]
+
+    def years(self) -> list[str]:
+        """Return the fields that hold the number of a year."""
         return [
             _spell(steps)
             for steps, values in self.columns.items()
-            if (present := [v for v in values if v is not None])
-            and all(isinstance(v, str) and _DATE.match(v) for v in present)
+            if "year" in split_name(steps[-1])
+            and all(isinstance(v, int) for v in values if v is not None)
         ]
+
+    def label(self) -> str | None:
+        """Return the field that an entry is called by, if there is one."""
+        names = {"".join(split_name(steps[0])): steps for steps in self.columns if len(steps) == 1}
+        for name in ("name", "fullname", "title", "displayname", "login", "username", "subject"):
+            if name in names and self.texts(_spell(names[name])):
+                return _spell(names[name])
+        inner = [s for s in self.columns if len(s) == 2 and (s[0] == "name" or self.is_noun(s[0]))]
+        named = [steps for steps in inner if steps[1] in ("name", "common", "title")]
+        return _spell(named[0]) if len(named) == 1 else None
 
     def texts(self, path: str) -> bool:
         """True if a field holds texts."""
@@ -148,10 +186,8 @@ class EntryTable:
                 continue
             own = [w for w in split_name(steps[-1]) if w not in ("is", "has", "are")]
             plain = "".join(own)
-            if _alike(name, plain):
-                return Held(_spell(steps), "==", True)
-            if any(_alike(name, f"{prefix}{plain}") for prefix in _NEGATIONS):
-                return Held(_spell(steps), "==", False)
+            if (meant := agrees(name, plain)) is not None:
+                return Held(_spell(steps), "==", meant)
         return None
 
     def value(self, phrase: str, path: str | None = None) -> Held | None:
@@ -173,9 +209,21 @@ class EntryTable:
         self.doubts[phrase] = tuple(map(_spell, order[:3]))
         return None
 
+    def sole(self, conditions: Sequence[Held]) -> bool:
+        """True if conditions say which one entry is meant, by what it equals."""
+        if not conditions or any(held.operator != "==" for held in conditions):
+            return False
+        found = [
+            row for row in self.rows if all(_value(row, h.path) == h.value for h in conditions)
+        ]
+        return len(found) == 1
+
     def is_noun(self, word: str) -> bool:
         """True if a word is one for an entry."""
-        return singular(word) in self.nouns
+        one = singular(word)
+        if one in self.nouns or _ALSO.get(one) in self.nouns:
+            return True
+        return one in _PERSONS and bool(self.nouns & _PERSONS)
 
 
 def _fields(value: Any, steps: Steps) -> Iterator[tuple[Steps, Any]]:
@@ -186,6 +234,12 @@ def _fields(value: Any, steps: Steps) -> Iterator[tuple[Steps, Any]]:
         yield here, inner
         if len(here) < _DEEPEST:
             yield from _fields(inner, here)
+
+
+def _value(row: Any, path: str) -> Any:
+    for step in parse_path(path).steps:
+        row = row.get(step) if isinstance(row, Mapping) else None
+    return row
 
 
 def _held(path: str, phrase: str, values: Iterable[Any]) -> Held | None:
@@ -212,18 +266,9 @@ def _variety(values: Sequence[Any]) -> int:
     return len({repr(value) for value in values})
 
 
-def _alike(one: str, other: str) -> bool:
-    return _stem(one) == _stem(other) and len(one) > 2
-
-
-def _stem(word: str) -> str:
-    """Return a word without the ending of a plural or a participle."""
-    word = singular(word.lower())
-    for ending in ("ing", "ed", "d"):
-        if len(word) > len(ending) + 3 and word.endswith(ending) and ending != "d":
-            word = word.removesuffix(ending)
-            break
-    return word.removesuffix("e") if len(word) > 3 else word
+def _are_dates(values: Sequence[Any]) -> bool:
+    present = [value for value in values if value is not None]
+    return bool(present) and all(isinstance(v, str) and _DATE.match(v) for v in present)
 
 
 def _is_number(value: Any) -> bool:

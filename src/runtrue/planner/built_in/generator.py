@@ -9,12 +9,15 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import replace
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from runtrue.planner import seams
 from runtrue.planner.built_in import commands, files, http, lists, operations, saved, tools
+from runtrue.planner.built_in.clause_order import order_clauses
 from runtrue.planner.built_in.clauses import Roles, read_roles, refuse_conditions, said
 from runtrue.planner.built_in.draft import CannotPlan, DataForm, Draft, NeedsData, Topic
+from runtrue.planner.built_in.query_words import COMPARATORS, PART_OF, QUIET
 from runtrue.planner.task import (
     LONGEST_TASK,
     Clause,
@@ -31,11 +34,7 @@ from runtrue.workflow import Interface
 if TYPE_CHECKING:
     from runtrue.memory import Memory
 
-_HOW = (
-    "the built-in planner takes tasks that name a URL, a file, a command in `backticks`, a tool or "
-    "a saved workflow, and what is wanted of it; for others set a model: RUNTRUE_MODEL="
-    "provider:model with its key, and `pip install 'runtrue[models]'`"
-)
+_HOW = "say it in other words, or set RUNTRUE_MODEL"
 
 
 class BuiltInGenerator:
@@ -105,6 +104,7 @@ class BuiltInGenerator:
 _HOST = re.compile(r"(?:[a-z0-9-]+\.)+[a-z]{2,}(?::\d+)?(?:/\S*)?", re.IGNORECASE)
 #: Verbs for the whole of something as well as for a part of it.
 _GIVE = frozenset({"return", "give", "tell"})
+_OBJECTS = frozenset({"it", "them", "this", "everyone", "everybody"})
 _READING = FETCH | TAKE | SHOW | CHANGE | {""}
 
 
@@ -112,8 +112,9 @@ def _plan_task(task: Task, draft: Draft) -> None:
     """Plan all of a task. Raises CannotPlan with the part that has no meaning here."""
     if not task.clauses:
         raise CannotPlan("the task is empty")
-    for at, clause in enumerate(task.clauses):
-        _plan_clause(clause, task.clauses[at + 1 :], draft)
+    clauses = order_clauses(task.clauses)
+    for at, clause in enumerate(clauses):
+        _plan_clause(clause, clauses[at + 1 :], draft)
 
 
 def _plan_clause(clause: Clause, following: tuple[Clause, ...], draft: Draft) -> None:
@@ -141,12 +142,19 @@ def _plan_clause(clause: Clause, following: tuple[Clause, ...], draft: Draft) ->
     elif (text := _own_text(roles)) is not None:
         _refuse_pairs(roles)
         files.write_text(text, roles, draft)
+    elif not roles.verb and draft.topic is not None and _holds_data(draft.topic):
+        _refuse_pairs(roles)
+        lists.take(roles, draft)
     elif draft.topic is not None and roles.verb in (_READING - {""}) | SAVE:
         _refuse_pairs(roles)
         _finish(roles, draft)
     else:
         _refuse_hosts(clause)
         _use_tool(clause, draft)
+
+
+def _holds_data(topic: Topic) -> bool:
+    return topic.node is not None or topic.entries
 
 
 def _use_tool(clause: Clause, draft: Draft) -> None:
@@ -172,7 +180,7 @@ def _plan_url(roles: Roles, following: tuple[Clause, ...], draft: Draft) -> None
         for token in roles.commands:
             commands.run_one(str(token.value), None, draft)
         http.send(roles, draft)
-        roles.what = []
+        roles.what, roles.verb = [], "post"
     elif roles.files or roles.commands:
         raise CannotPlan(f"{str(roles.clause)!r} mixes a URL with other sources")
     elif roles.documents or roles.body:
@@ -180,7 +188,7 @@ def _plan_url(roles: Roles, following: tuple[Clause, ...], draft: Draft) -> None
     elif roles.verb not in _READING | SAVE:
         raise CannotPlan(f"{str(roles.clause)!r}: what {roles.verb!r} means for a URL is not known")
     else:
-        _refuse_rest(roles)
+        _refuse_verbs(roles)
         _refuse_unknown(roles)
         described = roles.verb in FETCH and _is_wanted_later(following) and not _selects(roles.what)
         http.fetch(roles, draft, described=described)
@@ -225,16 +233,27 @@ def _own_text(roles: Roles) -> str | None:
     return str(quoted[0].value)
 
 
-def _refuse_rest(roles: Roles, *, strict: bool = False) -> None:
+def _refuse_rest(roles: Roles) -> None:
     """Refuse words after a source that belong to nothing: they say another thing to do."""
     rest = [token for token in roles.after if token.word not in FILLERS]
-    if rest and (strict or not _selects(rest)):
+    if rest:
         raise CannotPlan(f"what {said(rest)!r} means in {str(roles.clause)!r} is not clear")
+
+
+def _refuse_verbs(roles: Roles) -> None:
+    """Refuse words after a source that do something unknown: "and email it to Bob"."""
+    for token, following in pairwise(roles.after):
+        known = QUIET | PART_OF | FILLERS | COMPARATORS.keys() | {"than", "not", "by", "about"}
+        if following.word in _OBJECTS and token.word and token.word not in known:
+            raise CannotPlan(f"{said([token, following])!r} is nothing that can be done here")
 
 
 def _refuse_unknown(roles: Roles) -> None:
     """Refuse words before a source without a preposition: they name no part of it."""
     before = [t for t in roles.what[: roles.before] if t.word not in FILLERS]
+    ends = roles.what[: roles.before][-1:]
+    if ends and ends[0].word in {",", ":", "("}:
+        return  # "names of the repos, URL": read when the answer is there.
     if not roles.verb and before and not roles.joined and not _selects(before):
         raise CannotPlan(f"what {said(before)!r} means in {str(roles.clause)!r} is not clear")
 
@@ -276,8 +295,11 @@ def _take(roles: Roles, draft: Draft) -> None:
     means_whole = only_nouns and not _are_fields(words, roles, topic)
     if means_whole and not changes and roles.verb != "how":
         return
-    if (topic.node is not None or topic.entries) and lists.speaks_of_list(
-        roles.verb, roles.what, topic
+    late = [token for token in roles.after if token.word not in FILLERS | GENERIC]
+    ends = roles.what[: roles.before][-1:] if roles.before else []
+    late += [token for token in ends if token.word in {",", ":", "("}]
+    if (topic.node is not None or topic.entries) and (
+        late or lists.speaks_of_list(roles.verb, roles.what, topic)
     ):
         lists.take(roles, draft)
         return
@@ -295,7 +317,7 @@ def _take(roles: Roles, draft: Draft) -> None:
     elif topic.form is DataForm.TABLE and not changes:
         operations.apply(operations.columns(roles.what), draft)
     elif (topic.form in (DataForm.DATA, DataForm.TEXT) and not changes) or roles.verb == "count":
-        _refuse_rest(roles, strict=True)
+        _refuse_rest(roles)
         asks = {"how": ["how"], "count": ["how", "many"]}.get(roles.verb, [])
         files.take([*(TaskToken(TokenType.WORD, word) for word in asks), *roles.what], draft)
     else:

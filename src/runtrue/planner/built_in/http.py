@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from runtrue.planner.built_in import lists, snippets
+from runtrue.planner.built_in.changes import read_change
 from runtrue.planner.built_in.clauses import Roles, said
 from runtrue.planner.built_in.draft import CannotPlan, DataForm, Draft, Topic
 from runtrue.planner.built_in.urls import Address, inputs_of, is_secret, read_url
@@ -51,7 +52,10 @@ def send(roles: Roles, draft: Draft) -> None:
         raise CannotPlan(f"{str(roles.clause)!r} does not say which one URL it is for")
     url = roles.urls[0].value
     address = read_url(url, draft)
-    content = _content_of(roles, draft)
+    content = _content_of(roles, address, draft)
+    change = content.pop("change", None)
+    if change is not None and change.id is not None:
+        address = replace(address, url=f"{address.url}/{draft.input(change.noun, change.id)}")
     node = _request(roles.method, address, roles, draft)
     headers = content.pop("headers", {}) | node["params"].get("headers", {})
     node["params"] |= content | ({"headers": headers} if headers else {})
@@ -202,15 +206,18 @@ def _remembered(node: dict[str, Any], url: str, want: Want, draft: Draft) -> str
 # -- what is sent ----------------------------------------------------------------------------------
 
 
-def _content_of(roles: Roles, draft: Draft) -> dict[str, Any]:
+def _content_of(roles: Roles, address: Address, draft: Draft) -> dict[str, Any]:
     """Return what to send: pairs, JSON, a file, or the output of an earlier step."""
     pairs = {key: value for key, value in roles.body.items() if key not in draft.used}
     words = [token for token in roles.what if token.word not in FILLERS]
     quoted = [token for token in words if token.type is TokenType.QUOTED]
     if chosen := _chosen(roles.what, draft):
         words = []
-    ways = [bool(way) for way in (pairs, roles.documents, roles.files, roles.commands, words)]
-    if sum(ways) > 1 and not (sum(ways) == 2 and words and _is_resource(words, roles)):
+    sources = [bool(way) for way in (pairs, roles.documents, roles.files, roles.commands)]
+    points = words and _is_resource(words, roles)
+    if words and not points and len(quoted) < len(words):
+        return _spelled(roles, pairs, sources, address, draft)
+    if sum(sources) + bool(words) > 1 and not (sum(sources) == 1 and points):
         raise CannotPlan(f"{str(roles.clause)!r} does not say clearly what is to be sent")
     if pairs:
         return {"json": inputs_of(pairs, draft)}
@@ -229,6 +236,23 @@ def _content_of(roles: Roles, draft: Draft) -> dict[str, Any]:
     if words and not _is_resource(words, roles):
         raise CannotPlan(f"{said(words)!r} in {str(roles.clause)!r} is nothing that came before")
     return _earlier(roles, draft) if _points(roles) else {}
+
+
+def _spelled(
+    roles: Roles, pairs: dict[str, Any], sources: list[bool], address: Address, draft: Draft
+) -> dict[str, Any]:
+    """Return the body that words spell out, and which resource it is for."""
+    change = read_change(roles, address)
+    if change.body and sum(sources) > bool(pairs):
+        raise CannotPlan(f"{str(roles.clause)!r} does not say clearly what is to be sent")
+    if change.body and roles.method == "DELETE":
+        raise CannotPlan(f"{', '.join(change.body)!r}: nothing is sent with what is deleted")
+    if roles.documents:
+        return {"change": change, "json": _document(_only(roles.documents, roles), draft)}
+    if roles.files:
+        return {"change": change, **_file_content(str(_only(roles.files, roles).value), draft)}
+    body = pairs | change.body
+    return {"change": change} | ({"json": inputs_of(body, draft)} if body else {})
 
 
 def _document(value: Any, draft: Draft) -> Any:

@@ -12,9 +12,10 @@ from typing import Any
 
 from runtrue.planner.built_in import snippets
 from runtrue.planner.built_in.clauses import Roles
+from runtrue.planner.built_in.cursor import ListQuery
 from runtrue.planner.built_in.draft import CannotPlan, DataForm, Draft, Topic
 from runtrue.planner.built_in.entries import EntryTable, find_lists
-from runtrue.planner.built_in.query import ListQuery, QueryReader
+from runtrue.planner.built_in.query import QueryReader
 from runtrue.planner.built_in.query_words import (
     AGGREGATES,
     ASCENDING,
@@ -98,8 +99,10 @@ def take(roles: Roles, draft: Draft) -> None:
     reference, rows, nouns = _entries(data, roles, topic)
     table = EntryTable(rows or [data], draft.task, topic.origin, nouns)
     query = QueryReader(roles.verb, roles.what, table).read()
-    if query.is_plain:
+    if query.is_plain and reference == topic.reference:
         return
+    if query.is_plain:
+        query.label = table.label()
     draft.drop(topic.results)
     _plan(query, reference, rows is None, roles, draft, topic, nouns)
 
@@ -197,12 +200,7 @@ def _plan(
         node = draft.node("take", "take", {"items": items, how: number})
         items, single = (f"${{{node['id']}.item}}", True) if how == "at" else (_items(node), False)
     if query.group:
-        node = draft.node("group", "group", {"items": items, "by": query.group})
-        key = name_of([query.group.rpartition(".")[2]]) or "key"
-        picked = draft.node(
-            "pick", "pick", {"items": _items(node), "fields": {key: "$.key", "count": "$.count"}}
-        )
-        _set_entries("groups", _items(picked), draft, nouns)
+        _group(query, items, draft, nouns)
     elif query.aggregate:
         _calculate(query, items, single, roles, draft)
     elif single:
@@ -213,6 +211,20 @@ def _plan(
         )
     else:
         _give_list(query, items, noun, roles, draft, nouns)
+
+
+def _group(query: ListQuery, items: str, draft: Draft, nouns: frozenset[str]) -> None:
+    """Plan the number of entries in each group, or what is calculated of each."""
+    params: dict[str, Any] = {"items": items, "by": query.group}
+    key = name_of([str(query.group).rpartition(".")[2]]) or "key"
+    fields = {key: "$.key", "count": "$.count"}
+    if query.aggregate not in ("", "count"):
+        params |= {"operation": query.aggregate, "field": query.aggregate_path}
+        last = name_of([str(query.aggregate_path).rpartition(".")[2]])
+        fields = {key: "$.key", f"{query.aggregate}_{last}": "$.value"}
+    node = draft.node("group", "group", params)
+    picked = draft.node("pick", "pick", {"items": _items(node), "fields": fields})
+    _set_entries("groups", _items(picked), draft, nouns)
 
 
 def _calculate(query: ListQuery, items: str, single: bool, roles: Roles, draft: Draft) -> None:
@@ -243,6 +255,8 @@ def _calculate(query: ListQuery, items: str, single: bool, roles: Roles, draft: 
 
 
 def _give_entry(query: ListQuery, entry: str, draft: Draft, prefix: str) -> list[str]:
+    if not query.fields and query.label is not None:
+        return [draft.give(prefix or "result", f"{entry[:-1]}{query.label[1:]}}}")]
     if not query.fields:
         return [draft.give(prefix or "result", entry)]
     return [
@@ -273,10 +287,14 @@ def _give_list(
     table = roles.destination is not None and str(roles.destination.value).lower().endswith(".csv")
     if not fields:
         _set_entries(noun, items, draft, nouns)
+        if query.label is not None and draft.topic is not None:
+            draft.results[draft.topic.results[0]] = f"{items[:-1]}[*]{query.label[1:]}}}"
     elif sole and not table:
         values = f"{items[:-1]}[*]{fields[sole][1:]}}}"
         results = (draft.give_known(plural(sole), values),)
-        draft.topic = Topic(reference=values, form=DataForm.DATA, results=results, nouns=nouns)
+        draft.topic = Topic(
+            reference=values, form=DataForm.DATA, results=results, nouns=nouns, entries=True
+        )
     else:
         node = draft.node("pick", "pick", {"items": items, "fields": fields})
         _set_entries(noun, _items(node), draft, nouns)

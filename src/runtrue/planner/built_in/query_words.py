@@ -9,15 +9,19 @@ QUIET = word_set(
     "the a an its their them it his her my our your me us please just only kindly also is are was "
     "were be do does did has have had there i that which who what whose where these those this "
     "all each every any both value values field fields out whole entire list give show get tell "
-    "return find along together as then to on ones one's named called currently "
-    "live lives living located based '"
+    "return find along together as then to on ones one's named called currently '"
+)
+#: Verbs between entries and what is said of them.
+RELATING = word_set(
+    "live lives living located based work works working know knows speak speaks use uses using "
+    "belong belongs belonging come comes"
 )
 #: Prepositions between a part and what it is a part of, or is in.
 PART_OF = word_set("of from in for with at within among having under into")
 #: Words for an entry, whatever it is.
 ENTRIES = word_set(
     "item items entry entries element elements record records result results row rows object "
-    "objects one ones data response everything content"
+    "objects one ones data response everything content everyone everybody people person"
 )
 NUMBERS = {
     word: n
@@ -79,6 +83,27 @@ EQUALS = {
     **dict.fromkeys(("starts with", "starting with", "begins with", "start with"), "starts_with"),
     **dict.fromkeys(("ends with", "ending with", "ending in", "end with", "ends in"), "ends_with"),
 }
+#: Verbs that say what a number is compared with.
+HINTS = {
+    **dict.fromkeys(("costing", "costs", "cost", "priced", "worth", "selling"), "price"),
+    **dict.fromkeys(("earning", "earns", "earn", "making", "makes", "make", "paid"), "salary"),
+    **dict.fromkeys(("aged", "age"), "age"),
+    **dict.fromkeys(("weighing", "weighs", "weigh"), "weight"),
+    **dict.fromkeys(("rated", "scoring", "scored"), "rating"),
+    **dict.fromkeys(("lasting", "lasts"), "length"),
+}
+MONTHS = {
+    name: number
+    for number, names in enumerate(
+        [
+            *(("january", "jan"), ("february", "feb"), ("march", "mar"), ("april", "apr")),
+            *(("may",), ("june", "jun"), ("july", "jul"), ("august", "aug")),
+            *(("september", "sep"), ("october", "oct"), ("november", "nov"), ("december", "dec")),
+        ],
+        start=1,
+    )
+    for name in names
+}
 MONEY = word_set("dollars dollar euros euro pounds usd eur gbp bucks")
 #: Names under which the field of a meaning is looked for, the likeliest first.
 CONCEPTS = {
@@ -94,6 +119,7 @@ CONCEPTS = {
     "population": ("population",),
     "salary": ("salary", "pay", "wage"),
     "size": ("size",),
+    "place": ("location", "city", "place", "address", "country"),
 }
 #: Adjectives for the first in an order: the meaning of the field, whether the largest is meant, and
 #: a meaning that is ordered the other way round.

@@ -1,10 +1,14 @@
-"""Tools: steps that call a tool of an MCP server, the one that every word of a clause fits."""
+"""Tools: steps that call a tool of an MCP server or an operation of an API.
+
+It is the one that every word of a clause fits.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any
 
+from runtrue.planner.built_in import files
 from runtrue.planner.built_in.arguments import PREPOSITIONS, Argument, Wording, fill
 from runtrue.planner.built_in.draft import CannotPlan, DataForm, Draft
 from runtrue.planner.built_in.urls import is_secret
@@ -25,7 +29,7 @@ from runtrue.workflow import Interface
 #: Words that say to do something, and not what.
 _PLAIN = FILLERS | PREPOSITIONS | SHOW | TAKE | {""}
 _PLAIN |= word_set(
-    "ask use using via call get fetch retrieve mcp server tool now current currently"
+    "ask use using via call get fetch retrieve mcp server tool api now current currently"
 )
 _PLAIN |= word_set("this what's which one last latest recent right be s what many much through run")
 _REFERRING = word_set("use using via with ask call through")
@@ -53,6 +57,8 @@ class _Match:
     hits: frozenset[str]
     #: True if all of that name was said, or goes without saying.
     named: bool
+    #: Words for fields of the answer, which the document of an API declares.
+    wanted: tuple[TaskToken, ...] = ()
 
 
 def names_server(clause: Clause, components: tuple[Interface, ...]) -> bool:
@@ -96,6 +102,8 @@ def call_tool(clause: Clause, draft: Draft, components: tuple[Interface, ...]) -
         close = [m.interface.type for m in eligible if eligible[0].score - m.score < _MARGIN]
         raise CannotPlan(f"{str(clause)!r} could mean several tools: {', '.join(close)}")
     _call(eligible[0], draft)
+    if eligible[0].wanted:
+        files.take(list(eligible[0].wanted), draft)
 
 
 def _refusal(clause: Clause, near: list[_Match]) -> CannotPlan:
@@ -120,7 +128,7 @@ def _named_servers(clause: Clause, components: tuple[Interface, ...]) -> set[str
         for at in (at for at, word in enumerate(words) if word == server.lower()):
             before = [w for w in words[max(0, at - 2) : at] if w not in {"the", "my", "mcp"}]
             after = words[at + 1 : at + 3]
-            if {"server", "mcp", "tool"} & set(after) or _REFERRING & set(before[-1:]):
+            if {"server", "mcp", "tool", "api"} & set(after) or _REFERRING & set(before[-1:]):
                 found.add(server)
     return found
 
@@ -133,7 +141,9 @@ def _match(clause: Clause, tool: Interface) -> _Match:
     server, named = singulars(tool.server or ""), singulars(_own_name(tool))
     described = singulars(tool.description).union(*(singulars(one.name) for one in arguments))
     stems = {_stem(word) for word in described | named}
+    fields = singulars(" ".join(tool.fields)) - described
     score, unexplained, hits = _VALUE_WEIGHT * len(values), [], set()
+    wanted = []
     for _, token in wording.free():
         word = singular(token.word)
         if word in named - server:
@@ -145,6 +155,9 @@ def _match(clause: Clause, tool: Interface) -> _Match:
             continue
         elif word and (word in described or _stem(word) in stems):
             score += _OTHER_WEIGHT
+        elif word and word in fields:
+            score += _OTHER_WEIGHT
+            wanted.append(token)
         else:
             unexplained.append(token.text)
     said = {singular(token.word) for token in spoken} | server | _PLAIN
@@ -153,7 +166,9 @@ def _match(clause: Clause, tool: Interface) -> _Match:
     whole = named <= said and bool({singular(t.word) for t in spoken} & (named - _PLAIN))
     score -= _UNSAID_PENALTY * len(named - said)
     score -= _MISSING_PENALTY * len([name for name in tool.required if name not in values])
-    return _Match(tool, score, values, tuple(unexplained), frozenset(hits - _PLAIN), whole)
+    return _Match(
+        tool, score, values, tuple(unexplained), frozenset(hits - _PLAIN), whole, tuple(wanted)
+    )
 
 
 def _arguments(tool: Interface) -> list[Argument]:
@@ -165,7 +180,8 @@ def _arguments(tool: Interface) -> list[Argument]:
 
 
 def _own_name(tool: Interface) -> str:
-    return tool.type.removeprefix(f"mcp-{tool.server}-")
+    prefix = "mcp" if tool.type.startswith("mcp-") else "api"
+    return tool.type.removeprefix(f"{prefix}-{tool.server}-")
 
 
 def _spoken(clause: Clause, tool: Interface) -> tuple[TaskToken, ...]:
@@ -193,6 +209,8 @@ def _is_meant(clause: Clause, tool: Interface) -> bool:
         wanted = first if first in {_stem(word) for word in split_name(_own_name(tool))} else ""
     if wanted and wanted not in SHOW | TAKE | FETCH:
         return True
+    if tool.reads is not None:
+        return tool.reads
     server = split_name(tool.server or "")
     own = [word for word in split_name(_own_name(tool)) if word not in server]
     first_words = (*split_name(tool.description)[:1], *own[:1])

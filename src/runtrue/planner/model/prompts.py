@@ -55,7 +55,7 @@ def components_text(components: Sequence[Interface]) -> str:
     """Describe what each node type takes and gives."""
     own = "\n".join(_component(one) for one in components if one.server is None)
     tools = "\n".join(_component(one) for one in components if one.server is not None)
-    title = "Tools of MCP servers, as the servers describe them:"
+    title = "Tools of MCP servers and operations of APIs, as they describe themselves:"
     fenced = f"{title}\n\n{fence(tools, limit=_FENCED)}" if tools else ""
     return "\n\n".join(filter(None, (own, fenced))) or "None."
 

@@ -145,7 +145,7 @@ class RuntimeValidationNode(PlannerNode):
         decision = decide(_policy(history, fixes), history)
         if decision.action is Action.ACCEPT and shared.pop("continues", False):
             # What came back is needed to plan the rest. Its calls are not made again.
-            shared["planned_so_far"] = ran.store
+            shared["planned_so_far"], shared["done"] = ran.store, ran.done
             for key in ("runtime_errors", "runtime_findings", "fix", "workflow_metadata"):
                 shared.pop(key, None)
             return "plan_rest"

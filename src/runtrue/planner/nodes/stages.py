@@ -99,7 +99,7 @@ class Components:
 
 
 class ComponentBrowsingNode(TaskStage):
-    """Finds what a workflow can be made of: node types, and the tools of all MCP servers."""
+    """Finds what a workflow can be made of: node types, tools of servers, operations of APIs."""
 
     async def exec(self, task: str) -> Components:
         """Ask servers that are new for their tools, then let the generator pick."""
@@ -112,7 +112,7 @@ class ComponentBrowsingNode(TaskStage):
     def _browse(self, task: str) -> tuple[tuple[str, ...], tuple[Interface, ...]]:
         registry = self.context.registry
         silent = registry.catalog.browse(task) if registry.servers else ()
-        return silent, tuple(registry.interfaces())
+        return silent, tuple(registry.interfaces_for(task))
 
     def post(self, shared: Shared, task: str, found: Components) -> None:
         """Store them for the generator."""

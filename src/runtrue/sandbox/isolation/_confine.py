@@ -164,10 +164,13 @@ def _build(spec: dict[str, Any], root: str) -> None:
     devices = [(_hold(f"/dev/{name}"), name) for name in _DEVICES]
     system = _hold("/proc")
     _mount("tmpfs", root, "tmpfs", _NOSUID | _NODEV, "mode=755,size=4m")
-    # From the outside to the inside: what lies within another place comes later.
+    # A home and directories for temporary files are new and empty: nobody has put links there.
+    new = [place for _, place in spec["binds"]]
+    # From the outside to the inside: paths within others come later.
     for descriptor, place, flags in sorted([*held, *hidden], key=lambda one: one[1].count("/")):
         target = root + place
-        if inside := _root_of(place, spec["write"]):
+        inside = _root_of(place, [*spec["write"], *new])
+        if inside is not None and inside not in new:
             # Commands may have put a link there; mounts are not led by it.
             opened = _hold(target, root + inside)
             if opened is None:

@@ -76,7 +76,7 @@ async def starting(argv: Sequence[str], view: View) -> AsyncIterator[Start]:
         passed = {"--json-status-fd": status_writer}
         if code is not None:
             passed["--seccomp"] = _readable(stack, code)
-        group = stack.enter_context(counted(view.limits.processes))
+        group = stack.enter_context(counted(view.limits))
         if group is not None:
             passed["--block-fd"], release = _pipe(stack)
         options = (word for option, one in passed.items() for word in (option, str(one)))
@@ -96,6 +96,7 @@ async def starting(argv: Sequence[str], view: View) -> AsyncIterator[Start]:
             pass_fds=(*passed.values(), *held),
             tells_signals=True,
             began=lambda: _ENDED in _read(status),
+            exceeded=(lambda: None) if group is None else group.exceeded,
         )
 
 

@@ -172,7 +172,7 @@ async def starting(level: str, argv: Sequence[str], view: View) -> AsyncIterator
     The end of the block ends the command and all that it started, and waits for that. It raises
     OSError if the command could not be started.
     """
-    with counted(view.limits.processes) as group:
+    with counted(view.limits) as group:
         async with confining(Cell.of(level, view), argv, group) as (start, _):
             yield start
 
@@ -279,6 +279,7 @@ class _Pipes:
             argv=launcher if group is None else group.joining(launcher),
             env=environment,
             pass_fds=(control, report, spec, *cell.keep),
+            exceeded=(lambda: None) if group is None else group.exceeded,
         )
         self._theirs = (control, report, spec)
 

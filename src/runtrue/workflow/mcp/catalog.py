@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 from collections.abc import Mapping
 from contextlib import suppress
@@ -17,6 +18,9 @@ from runtrue.workflow.mcp.servers import Server
 from runtrue.workflow.mcp.sessions import Sessions
 from runtrue.workflow.mcp.tools import ToolError, ToolInfo
 from runtrue.workflow.secrets import SecretRedactor
+
+#: Seconds for a server that nothing is known of and that the task does not name.
+_BROWSE_SECONDS = 3.0
 
 
 class _Listing(msgspec.Struct):
@@ -68,13 +72,19 @@ class Catalog:
     def browse(self, task: str) -> tuple[str, ...]:
         """Ask the servers that were never asked, and return those whose tools are not known.
 
-        One that did not answer once is not waited for again, unless the task names it.
+        They are asked side by side, for a short time each, or as long as any server may take to
+        start if the task names it. One that did not answer once is not waited for again, unless
+        the task names it.
         """
+        limits: dict[str, float | None] = {}
         for server in self._servers:
             is_named = server.lower() in task.lower()
             if not is_named and (listing := self._listing(server)) and listing.silent:
                 self._silent.add(server)
-            self.tools(server)
+            is_known = server in self._known or self._read(server) is not None
+            if not is_known and server not in self._silent and self._may_ask(server):
+                limits[server] = None if is_named else _BROWSE_SECONDS
+        self._ask_all(limits)
         return tuple(server for server in self._servers if self.tools(server) is None)
 
     def known_types(self) -> list[str]:
@@ -102,11 +112,32 @@ class Catalog:
         self._write(server, tools)
         return tools
 
+    def _ask_all(self, limits: Mapping[str, float | None]) -> None:
+        """Ask servers side by side, each within its limit; None is that of any start."""
+
+        async def ask() -> list[list[ToolInfo] | ToolError]:
+            async with Sessions(self._servers) as sessions:
+                return await asyncio.gather(
+                    *(_tools_or_error(sessions, server, limits[server]) for server in limits)
+                )
+
+        answers = run_to_end(ask()) if limits else []
+        for server, answer in zip(limits, answers, strict=True):
+            if isinstance(answer, ToolError):
+                self._silent.add(server)
+                self._write(server, {}, silent=answer.message)
+            else:
+                self._known[server] = {tool.name: tool for tool in answer}
+                self._write(server, self._known[server])
+
+    def _may_ask(self, server: str) -> bool:
+        origin = self._servers[server].origin
+        return origin != "untrusted" and not (self._only_looks and origin != "user")
+
     def _asked(self, server: str) -> dict[str, ToolInfo] | None:
         # Once is enough: a second question would be answered as the first.
         self._silent.add(server)
-        origin = self._servers[server].origin
-        if origin == "untrusted" or (self._only_looks and origin != "user"):
+        if not self._may_ask(server):
             return self._known.get(server)
         try:
             return self.refresh(server)
@@ -142,3 +173,14 @@ class Catalog:
         # What a server offers does not depend on who agreed to it.
         defined = replace(self._servers[server], origin="user")
         return hashlib.sha256(repr(defined).encode()).hexdigest()
+
+
+async def _tools_or_error(
+    sessions: Sessions, server: str, seconds: float | None
+) -> list[ToolInfo] | ToolError:
+    try:
+        return await sessions.tools(server, timeout=seconds)
+    except ToolError as error:
+        redact = SecretRedactor(sessions.secrets).redact
+        error.message, error.stderr = redact(error.message), redact(error.stderr)
+        return error

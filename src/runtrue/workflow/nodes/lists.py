@@ -36,6 +36,8 @@ OptionalField = Annotated[
     str | None, Meta(description="Path of a field within each entry; left out, the entry itself")
 ]
 
+Calculation = Literal["count", "sum", "min", "max", "average"]
+
 
 @dataclass(frozen=True, slots=True)
 class Entries:
@@ -243,19 +245,28 @@ class GroupParams:
 
     items: Items
     by: Field
+    operation: Annotated[
+        Calculation | None, Meta(description="What to calculate of each group, as its `value`")
+    ] = None
+    field: OptionalField = None
 
 
 class GroupNode(ListNode[GroupParams]):
-    """Make one entry of all that share a field: its `key`, `count` and `items`."""
+    """Make one entry of all that share a field: its `key`, `count`, `items` and `value`."""
 
     type = "group"
     Params = GroupParams
     Outputs = Entries
-    field_params = ("by",)
+    purpose = frozenset({"operation"})
+    field_params = ("by", "field")
 
     def outputs(self, params: GroupParams, entries: list[Any]) -> dict[str, Any]:
         """Return the groups, in the order in which they appear."""
-        return _listed(_groups(params.by, entries))
+        groups = _groups(params.by, entries)
+        if params.operation is None:
+            return _listed(groups)
+        how = params.operation, params.field
+        return _listed([{**group, "value": _calculated(group["items"], *how)} for group in groups])
 
 
 def _groups(by: str | None, entries: list[Any]) -> list[dict[str, Any]]:
@@ -274,7 +285,7 @@ class CalculateParams:
     """What is calculated, of which field."""
 
     items: Items
-    operation: Literal["count", "sum", "min", "max", "average"]
+    operation: Calculation
     field: OptionalField = None
 
 
@@ -296,19 +307,21 @@ class CalculateNode(ListNode[CalculateParams]):
 
     def outputs(self, params: CalculateParams, entries: list[Any]) -> dict[str, Any]:
         """Return one value."""
-        values = values_of("field", params.field, entries)
-        present = [value for value in values if value is not None]
-        if params.operation == "count":
-            return {"value": len(present)}
-        if params.operation == "sum":
-            return {"value": _sum(numbers_of(values))}
-        if not present:
-            message = f"there is no value to calculate the {params.operation} of"
-            raise failure(message, "no_values")
-        if params.operation == "average":
-            return {"value": _sum(numbers_of(values)) / len(present)}
-        least = params.operation == "min"
-        return {"value": (min if least else max)(present, key=order_key(present))}
+        return {"value": _calculated(entries, params.operation, params.field)}
+
+
+def _calculated(entries: list[Any], operation: Calculation, field: str | None) -> Any:
+    values = values_of("field", field, entries)
+    present = [value for value in values if value is not None]
+    if operation == "count":
+        return len(present)
+    if operation == "sum":
+        return _sum(numbers_of(values))
+    if not present:
+        raise failure(f"there is no value to calculate the {operation} of", "no_values")
+    if operation == "average":
+        return _sum(numbers_of(values)) / len(present)
+    return (min if operation == "min" else max)(present, key=order_key(present))
 
 
 def _sum(numbers: list[int | float]) -> int | float:

@@ -23,6 +23,7 @@ from dataclasses import dataclass
 from typing import Any
 
 _trial: Any = sys.modules["runtrue_trial"]
+_watch: Any = sys.modules["runtrue_watch"]
 
 _CALLS, _CALLS_OF_ONE = 30, 6
 #: Seconds for one test, which usually makes its calls long before its end, and for all.
@@ -92,16 +93,15 @@ class _Recording:
             if type(item).__name__ != "DoctestItem"
         }
         child = prover.trial.child
-        until = time.monotonic() + _RECORDING_SECONDS
-        signal.signal(signal.SIGALRM, _trial._time_up)
+        recording = _watch.Stopwatch()
         for index, item in enumerate(session.items):
             if index in child.plan["touching"]:
                 continue
-            left = until - time.monotonic()
+            left = _RECORDING_SECONDS - recording.seconds()
             if left < 0 or len(self.calls) >= _CALLS:
                 break
             child.slot.begin(index, left + 1.0)
-            signal.setitimer(signal.ITIMER_REAL, min(left, _RECORDING_ONE))
+            _trial.stop_after(min(left, _RECORDING_ONE))
             sys.setprofile(self._notice)
             try:
                 # Each by itself, with fixtures of its own.

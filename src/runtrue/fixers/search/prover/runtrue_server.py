@@ -25,8 +25,8 @@ _watch: Any = sys.modules["runtrue_watch"]
 
 #: How often processes are looked after whose pipe is silent.
 _LOOK_SECONDS = 0.05
-#: How many times its limit a test may take that gets no processor time, or that waits.
-_PATIENCE = 4
+#: How many times its limit a test may take that waits, and one that gets no processor time.
+_PATIENCE, _STARVED = 4, 40
 _TICKS = os.sysconf("SC_CLK_TCK")
 
 
@@ -310,7 +310,10 @@ class Server:
         if now - began <= limit:
             return False
         # On a busy machine its own processor time counts.
-        return now - began > _PATIENCE * limit or _processor_time(one.pid) > used + limit * 0.9
+        if _processor_time(one.pid) > used + limit * 0.9:
+            return True
+        patience = _PATIENCE if _waits(one.pid) else _STARVED
+        return now - began > patience * limit
 
     def _finish(self, one: _Running) -> None:
         shared = _watch.Slot(self._region, one.slot)
@@ -442,6 +445,12 @@ def _children() -> list[int]:
 def _processor_time(pid: int) -> float:
     fields = _stat(pid)
     return (int(fields[11]) + int(fields[12])) / _TICKS if fields else 0.0
+
+
+def _waits(pid: int) -> bool:
+    """Return whether a process waits for something else than a processor."""
+    fields = _stat(pid)
+    return not fields or fields[0] != b"R"
 
 
 def _stat(pid: int) -> list[bytes]:

@@ -9,7 +9,6 @@ import os
 import re
 import signal
 import sys
-import time
 import types
 import zlib
 from collections.abc import Iterator
@@ -21,6 +20,7 @@ from _pytest.outcomes import Skipped, XFailed
 from _pytest.reports import TestReport
 
 _evidence: Any = sys.modules["runtrue_evidence"]
+_watch: Any = sys.modules["runtrue_watch"]
 
 #: The modules that decide whether a test has passed.
 _DECIDING = (
@@ -213,13 +213,12 @@ class TrialRunner:
         """Run some tests on the unchanged program and report each, while there is time. Leaves."""
         request, send = self.child.request, self.child.send
         self._observes = True
-        signal.signal(signal.SIGALRM, _time_up)
         items = [session.items[index] for index in request["tests"]]
         longest, slowest = float("inf"), 0.0
         watch, written, ran = self.child.watch, set(), False
-        until = time.monotonic() + (request["within"] or float("inf"))
+        within, all_tests = request["within"] or float("inf"), _watch.Stopwatch()
         for at, item in enumerate(items):
-            left = until - time.monotonic()
+            left = within - all_tests.seconds()
             if left <= 0:
                 break
             limit = uncut = min(request["limits"][at], longest)
@@ -227,12 +226,12 @@ class TrialRunner:
                 limit = min(limit, max(left, _IMPATIENT_SECONDS))
             # Time to observe as well; usually it is stopped from within.
             self.child.slot.begin(request["tests"][at], limit + 2.0)
-            signal.setitimer(signal.ITIMER_REAL, limit, 0.2)
+            stop_after(limit)
             following = items[at + 1] if at + 1 < len(items) else None
             watch.written, watch.ran = set(), False
             if tracer is not None:
                 tracer.begin()
-            began = time.perf_counter()
+            this_test = _watch.Stopwatch()
             try:
                 outcome = self._run(item, following)
             except TimeUp as error:
@@ -240,7 +239,7 @@ class TrialRunner:
                 if self._failure is None:
                     self._failure = _evidence.failure_of(self._test, error, None, self._scope)
             finally:
-                seconds = time.perf_counter() - began
+                seconds = this_test.seconds()
                 signal.setitimer(signal.ITIMER_REAL, 0)
             lines = tracer.end() if tracer is not None else {}
             if seconds >= limit and limit < uncut:
@@ -378,6 +377,18 @@ def _mark_of(error: BaseException) -> str:
         entry = entry.tb_next
     digest = zlib.crc32(text.encode("utf-8", "replace"))
     return "%s:%x:%d" % (type(error).__name__, digest, sum(lines))
+
+
+def stop_after(seconds: float) -> None:
+    """Have what runs now raise TimeUp when it has worked for so long."""
+    watch = _watch.Stopwatch()
+
+    def look(number: int, frame: Any) -> None:
+        if watch.seconds() >= seconds:
+            _time_up(number, frame)
+
+    signal.signal(signal.SIGALRM, look)
+    signal.setitimer(signal.ITIMER_REAL, seconds, 0.05)
 
 
 def _time_up(number: int, frame: Any) -> None:

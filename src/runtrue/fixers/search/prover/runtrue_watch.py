@@ -22,6 +22,8 @@ _STARTS = struct.Struct("=i")
 
 _FILE_SIZE = 256 * 1024 * 1024
 _PDEATHSIG, _SUBREAPER = 1, 36
+#: How many times its limit what mostly waits may take.
+_WAITING = 3.0
 
 _STARTING = frozenset(
     {"os.fork", "os.forkpty", "subprocess.Popen", "os.posix_spawn", "os.system", "os.exec"}
@@ -83,6 +85,28 @@ class Slot:
         starts = self.starts + 1
         _STARTS.pack_into(self._region, self._at + _FORKS_AT, starts)
         return starts
+
+
+class Stopwatch:
+    """The seconds of work since it was made: the same on a quiet and on a busy machine.
+
+    That is the processor time of this process and of those it waited for, or a part of the time by
+    the clock on the wall, if that is more.
+    """
+
+    def __init__(self) -> None:
+        self._used = _processor_time()
+        self._began = time.monotonic()
+
+    def seconds(self) -> float:
+        """Return them."""
+        passed = time.monotonic() - self._began
+        return max(_processor_time() - self._used, passed / _WAITING)
+
+
+def _processor_time() -> float:
+    children = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return time.process_time() + children.ru_utime + children.ru_stime
 
 
 def _prctl() -> Callable[..., Any] | None:

@@ -1,0 +1,279 @@
+"""The server that tasks are tried with: the data and the habits of public APIs, on the loopback.
+
+Static answers come from `tasks.toml`. What has a habit is here: pages by link, cursor, number and
+offset, logins, keys, and collections that can be changed. Every request is logged.
+"""
+
+from __future__ import annotations
+
+import base64
+import copy
+import json
+import re
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+Answer = tuple[int, Any, dict[str, str]]
+TOKEN, API_KEY = "tok-42", "key-7"
+
+
+@dataclass(frozen=True)
+class Asked:
+    """One request as it came."""
+
+    method: str
+    path: str
+    query: dict[str, str]
+    headers: Mapping[str, str]
+    body: Any
+    base: str
+
+    def __str__(self) -> str:
+        query = "&".join(f"{key}={value}" for key, value in self.query.items())
+        sent = "" if self.body in (None, "") else f" {json.dumps(self.body)}"
+        return f"{self.method} {self.path}{'?' if query else ''}{query}{sent}"
+
+    def number(self, name: str, default: int) -> int:
+        """Return a number out of the query."""
+        return int(self.query.get(name, default))
+
+
+@dataclass
+class TaskServer:
+    """Answers from a table and from the routes of this module."""
+
+    answers: dict[str, Any]
+    log: list[str] = field(default_factory=list)
+    stored: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
+    base: str = ""
+
+    def reset(self) -> None:
+        """Forget what was asked and changed."""
+        self.log.clear()
+        self.stored = copy.deepcopy(COLLECTIONS)
+
+    def answer(self, asked: Asked) -> Answer:
+        """Answer a request."""
+        self.log.append(str(asked))
+        for pattern, route in ROUTES:
+            if found := re.fullmatch(pattern, asked.path):
+                return route(self, asked, *found.groups())
+        found_here = self.answers.get(asked.path)
+        if asked.method not in ("GET", "HEAD") or found_here is None:
+            return 404, {"message": "Not Found"}, {}
+        return 200, found_here, {}
+
+
+@contextmanager
+def serve_tasks(answers: dict[str, Any]) -> Iterator[TaskServer]:
+    """Serve on the loopback until the block ends."""
+    tasks = TaskServer(answers)
+    tasks.reset()
+
+    class Handler(BaseHTTPRequestHandler):
+        def _answer(self) -> None:
+            split = urlsplit(self.path)
+            query = {key: values[-1] for key, values in parse_qs(split.query).items()}
+            text = self.rfile.read(int(self.headers.get("Content-Length") or 0)).decode()
+            try:
+                body = json.loads(text) if text else None
+            except ValueError:
+                body = text
+            asked = Asked(self.command, split.path, query, self.headers, body, tasks.base)
+            status, answer, headers = tasks.answer(asked)
+            content = answer.encode() if isinstance(answer, str) else json.dumps(answer).encode()
+            content = b"" if status == 204 else content
+            self.send_response(status)
+            plain = isinstance(answer, str)
+            self.send_header("Content-Type", "text/plain" if plain else "application/json")
+            self.send_header("Content-Length", str(len(content)))
+            for name, value in headers.items():
+                self.send_header(name, value)
+            self.end_headers()
+            self.wfile.write(content)
+
+        do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = do_HEAD = _answer  # noqa: N815
+
+        def log_message(self, format: str, *args: Any) -> None:
+            """Print nothing."""
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    tasks.base = f"http://127.0.0.1:{server.server_port}"
+    try:
+        yield tasks
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+# -- pages -----------------------------------------------------------------------------------------
+
+COMMITS = [
+    {"sha": f"c{n:02}", "message": f"change {n}", "author": {"login": "ann" if n % 3 else "bob"}}
+    for n in range(1, 26)
+]
+CUSTOMERS = [
+    {"id": f"cus_{n}", "email": f"c{n}@shop.test", "balance": n * 10, "delinquent": n % 4 == 0}
+    for n in range(1, 13)
+]
+MONSTERS = [{"name": f"monster{n}", "url": f"/monster/{n}/"} for n in range(1, 26)]
+RECIPES = [
+    {"id": n, "name": f"Recipe {n}", "difficulty": "Easy" if n % 2 else "Medium", "rating": n / 5}
+    for n in range(1, 24)
+]
+MEMBERS = [{"id": n, "first_name": f"M{n}", "email": f"m{n}@x.test"} for n in range(1, 14)]
+PAGES = [{"id": f"p{n}", "title": f"Page {n}", "archived": n % 5 == 0} for n in range(1, 12)]
+
+
+def _linked(server: TaskServer, asked: Asked) -> Answer:
+    page, size = asked.number("page", 1), asked.number("per_page", 10)
+    rows = COMMITS[(page - 1) * size : page * size]
+    headers = {}
+    if page * size < len(COMMITS):
+        last = -(-len(COMMITS) // size)
+        url = f"{asked.base}{asked.path}?per_page={size}&page="
+        headers["Link"] = f'<{url}{page + 1}>; rel="next", <{url}{last}>; rel="last"'
+    return 200, rows, headers
+
+
+def _after(server: TaskServer, asked: Asked) -> Answer:
+    ids = [row["id"] for row in CUSTOMERS]
+    begin = ids.index(asked.query["starting_after"]) + 1 if "starting_after" in asked.query else 0
+    size = asked.number("limit", 5)
+    rows = CUSTOMERS[begin : begin + size]
+    more = begin + size < len(CUSTOMERS)
+    return 200, {"object": "list", "url": asked.path, "has_more": more, "data": rows}, {}
+
+
+def _next_url(server: TaskServer, asked: Asked) -> Answer:
+    offset, size = asked.number("offset", 0), asked.number("limit", 10)
+    following = None
+    if offset + size < len(MONSTERS):
+        following = f"{asked.base}{asked.path}?offset={offset + size}&limit={size}"
+    rows = MONSTERS[offset : offset + size]
+    return 200, {"count": len(MONSTERS), "next": following, "previous": None, "results": rows}, {}
+
+
+def _skipped(server: TaskServer, asked: Asked) -> Answer:
+    skip, size = asked.number("skip", 0), asked.number("limit", 10)
+    rows = RECIPES[skip : skip + size]
+    return 200, {"recipes": rows, "total": len(RECIPES), "skip": skip, "limit": len(rows)}, {}
+
+
+def _numbered(server: TaskServer, asked: Asked) -> Answer:
+    page, size = asked.number("page", 1), asked.number("per_page", 6)
+    rows = MEMBERS[(page - 1) * size : page * size]
+    pages = -(-len(MEMBERS) // size)
+    facts = {"page": page, "per_page": size, "total": len(MEMBERS), "total_pages": pages}
+    return 200, {**facts, "data": rows}, {}
+
+
+def _by_cursor(server: TaskServer, asked: Asked) -> Answer:
+    begin = int(asked.query.get("cursor", "cur0")[3:])
+    end = begin + asked.number("page_size", 4)
+    following = f"cur{end}" if end < len(PAGES) else None
+    facts = {"has_more": following is not None, "next_cursor": following}
+    return 200, {"results": PAGES[begin:end], **facts}, {}
+
+
+# -- logins and keys -------------------------------------------------------------------------------
+
+
+def _login(server: TaskServer, asked: Asked) -> Answer:
+    if asked.body != {"username": "emily", "password": "emilyspass"}:
+        return 401, {"message": "Invalid credentials"}, {}
+    return 200, {"id": 1, "username": "emily", "accessToken": TOKEN, "refreshToken": "r-1"}, {}
+
+
+def _me(server: TaskServer, asked: Asked) -> Answer:
+    if asked.headers.get("Authorization") != f"Bearer {TOKEN}":
+        return 401, {"message": "Token required"}, {}
+    return 200, {"id": 1, "firstName": "Emily", "email": "emily@x.test", "role": "admin"}, {}
+
+
+def _keyed(server: TaskServer, asked: Asked) -> Answer:
+    if asked.headers.get("X-Api-Key") != API_KEY:
+        return 401, {"message": "key required"}, {}
+    return 200, {"report": "Q1", "revenue": 1200, "currency": "EUR"}, {}
+
+
+def _basic(server: TaskServer, asked: Asked) -> Answer:
+    wanted = base64.b64encode(b"ops:hunter2").decode()
+    if asked.headers.get("Authorization") != f"Basic {wanted}":
+        return 401, {"message": "login required"}, {"WWW-Authenticate": "Basic"}
+    return 200, {"uptime": 99.5, "version": "2.1"}, {}
+
+
+def _echo(server: TaskServer, asked: Asked) -> Answer:
+    named = {k: v for k, v in asked.headers.items() if k.lower().startswith(("x-", "accept-l"))}
+    return 200, {"method": asked.method, "args": asked.query, "headers": named}, {}
+
+
+# -- collections that can be changed ---------------------------------------------------------------
+
+COLLECTIONS: dict[str, list[dict[str, Any]]] = {
+    "tickets": [
+        {"id": 1, "subject": "Printer jam", "status": "open", "priority": "low"},
+        {"id": 2, "subject": "No sound", "status": "open", "priority": "high"},
+        {"id": 3, "subject": "Spam", "status": "closed", "priority": "low"},
+    ],
+    "notes": [{"id": 5, "text": "buy milk", "done": False}],
+    "members": [
+        {"id": 7, "name": "Jo", "role": "viewer"},
+        {"id": 8, "name": "Al", "role": "admin"},
+    ],
+    "subscribers": [],
+    "webhooks": [],
+}
+
+
+def _collection(server: TaskServer, asked: Asked, name: str) -> Answer:
+    rows = server.stored[name]
+    if asked.method == "GET":
+        wanted = asked.query.items()
+        return 200, [r for r in rows if all(str(r.get(k)) == v for k, v in wanted)], {}
+    if asked.method == "POST" and isinstance(asked.body, dict):
+        made = {"id": 100 + len(rows), **asked.body}
+        rows.append(made)
+        return 201, made, {"Location": f"{asked.path}/{made['id']}"}
+    return (400, {"message": "a JSON object is needed"}, {}) if asked.method == "POST" else _NO
+
+
+def _member(server: TaskServer, asked: Asked, name: str, id_: str) -> Answer:
+    rows = server.stored[name]
+    row = next((row for row in rows if str(row["id"]) == id_), None)
+    if row is None:
+        return 404, {"message": "Not Found"}, {}
+    if asked.method == "DELETE":
+        rows.remove(row)
+        return 204, "", {}
+    if asked.method in ("PUT", "PATCH") and isinstance(asked.body, dict):
+        if asked.method == "PUT":
+            row.clear()
+        row |= {"id": int(id_), **asked.body}
+    return 200, row, {}
+
+
+_NO: Answer = (405, {"message": "Method Not Allowed"}, {})
+_NAMES = "|".join(COLLECTIONS)
+ROUTES: tuple[tuple[str, Callable[..., Answer]], ...] = (
+    (r"/repos/octo/hello/commits", _linked),
+    (r"/v1/customers", _after),
+    (r"/api/v2/monster", _next_url),
+    (r"/recipes", _skipped),
+    (r"/reqres/users", _numbered),
+    (r"/v1/pages", _by_cursor),
+    (r"/auth/login", _login),
+    (r"/auth/me", _me),
+    (r"/secure/report", _keyed),
+    (r"/admin/health", _basic),
+    (r"/anything", _echo),
+    (rf"/api/({_NAMES})", _collection),
+    (rf"/api/({_NAMES})/(\w+)", _member),
+)

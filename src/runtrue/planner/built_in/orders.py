@@ -1,0 +1,225 @@
+"""Orders: how entries are sorted, and which of them are taken by their place."""
+
+from __future__ import annotations
+
+from runtrue.planner.built_in.conditions import Conditions
+from runtrue.planner.built_in.cursor import ORDINAL, Order, index_of
+from runtrue.planner.built_in.query_words import (
+    ASCENDING,
+    DESCENDING,
+    EXTREMES,
+    ORDINALS,
+    QUIET,
+    SUPERLATIVES,
+)
+from runtrue.planner.task import TokenType
+
+
+class Orders(Conditions):
+    """Reads orders and places."""
+
+    def _orders(self) -> None:
+        sorting = {
+            "sorted",
+            "ordered",
+            "ranked",
+            "arranged",
+            "sort",
+            "order",
+            "ordering",
+            "sorting",
+            "descending",
+            "ascending",
+        }
+        for n, word in enumerate(self.words):
+            if word == "by" and self.free[n]:
+                before = [
+                    i for i in range(max(0, n - 3), n) if self.words[i] in sorting and self.free[i]
+                ]
+                direction = self._direction_after(n)
+                if not (before or self.verb == "sort" or direction is not None or self._is_top()):
+                    continue
+                found = self._field_from(n + 1)
+                if found is None:
+                    self._unclear(self.words[n + 1 : n + 3], "is no field to sort by")
+                path, begin, end = found
+                self._use(n, *before, *range(begin, end))
+                self._use(*(i for i in range(begin) if i > n and self.words[i] in QUIET))
+                down = self._direction()
+                self.query.order = Order(path, self._is_top() if down is None else down)
+                return
+        for n, word in enumerate(self.words):
+            if word == "alphabetically" and self.free[n]:
+                name = self.table.field(["name"]) or self.table.field(["title"])
+                if name is None:
+                    self._unclear([word], "has no field to sort by")
+                self._use(n, *(i for i in (n - 1,) if i >= 0 and self.words[i] in sorting))
+                self.query.order = Order(name, False)
+        if self.verb == "sort" and self.query.order is None:
+            self._unclear(self.words, "does not say which field to sort by")
+
+    def _is_top(self) -> bool:
+        return any(self.words[n] == "top" for n in range(len(self.words)))
+
+    def _direction_after(self, n: int) -> bool | None:
+        rest = self.words[n:]
+        return True if set(rest) & DESCENDING else False if set(rest) & ASCENDING else None
+
+    def _direction(self) -> bool | None:
+        """Use the words that say which way to sort; True for descending."""
+        found = None
+        for n, word in enumerate(self.words):
+            if not self.free[n]:
+                continue
+            if word in DESCENDING or word in ASCENDING:
+                found = word in DESCENDING
+                near = (n - 1, n + 1)
+                self._use(
+                    n,
+                    *(
+                        i
+                        for i in near
+                        if 0 <= i < len(self.words) and self.words[i] in ("in", "order")
+                    ),
+                )
+            elif (
+                word == "first" and n and self.words[n - 1] in EXTREMES.keys() | SUPERLATIVES.keys()
+            ):
+                before = self.words[n - 1]
+                found = EXTREMES[before] == "max" if before in EXTREMES else SUPERLATIVES[before][1]
+                self._use(n, n - 1)
+            elif (
+                word == "to"
+                and 0 < n < len(self.words) - 1
+                and self.words[n + 1]
+                in ("low", "lowest", "high", "highest", "smallest", "largest", "oldest", "newest")
+            ):
+                found = self.words[n + 1] in ("low", "lowest", "smallest", "oldest")
+                begin = n - 2 if n > 1 and self.words[n - 2] == "from" else n - 1
+                self._use(*range(begin, n + 2))
+        return found
+
+    def _superlatives(self) -> None:
+        for n in range(len(self.words)):
+            for phrase in sorted(SUPERLATIVES, key=len, reverse=True):
+                if length := self._span(n, phrase):
+                    concept, down, alternative = SUPERLATIVES[phrase]
+                    path = self._concept(concept)
+                    if path is None and alternative:
+                        path, down = self._concept(alternative), not down
+                    if path is None:
+                        self._unclear([phrase], "has no field to be found by")
+                    self._use(*range(n, n + length))
+                    self._order_one(path, down, n)
+                    break
+            if self.free[n] and self.words[n] in EXTREMES:
+                self._extremum(n)
+
+    def _extremum(self, n: int) -> None:
+        """Read "the highest price", "with the most stars", "largest by area"."""
+        down = EXTREMES[self.words[n]] == "max"
+        if self._most_done(n, down):
+            return
+        found = self._field_from(n + 1, strict=True)
+        if found is None:
+            by = next((i for i in range(n + 1, len(self.words)) if self._at(i, "by")), None)
+            found = self._field_from(by + 1) if by is not None else None
+            if found is None or by is None:
+                if n + 1 < len(self.words) and self.tokens[n + 1].type is TokenType.NUMBER:
+                    return
+                self._unclear([self.words[n]], "does not say by which field")
+            self._use(by)
+            is_value = False
+        else:
+            before = [w for w in self.words[max(0, n - 3) : n] if w not in ("the", "a", "an")]
+            is_value = not (set(before[-1:]) & {"with", "has", "have", "having", "had", "by"})
+        path, begin, end = found
+        self._use(n, *range(begin, end))
+        if is_value and not self.query.aggregate:
+            self.query.aggregate = "max" if down else "min"
+            self.query.aggregate_path = path
+        else:
+            self._order_one(path, down, n)
+
+    def _most_done(self, n: int, down: bool) -> bool:
+        """Read "most starred" and "most recently pushed": the participle says the field."""
+        following = self.words[n + 1 : n + 3]
+        if following[:1] == ["recently"]:
+            path, used = self._dated_field(n + 3) if following[1:] else (None, [])
+            path = path or self._concept("date")
+            if path is None:
+                self._unclear(self.words[n : n + 3], "fits no date")
+            self._use(n, n + 1, *used)
+            self._order_one(path, down, n)
+            return True
+        word = "".join(following[:1])
+        base = word.removesuffix("ed")
+        if base == word or self.words[n] not in ("most", "least"):
+            return False
+        base = base[:-1] if base[-2:-1] == base[-1:] else base
+        path = next(filter(None, (self.table.field([one]) for one in (f"{base}s", base))), None)
+        if path is None or not self.table.numbers(path):
+            return False
+        self._use(n, n + 1)
+        self._order_one(path, down, n)
+        return True
+
+    def _order_one(self, path: str, down: bool, n: int) -> None:
+        if self.query.order is not None:
+            self._unclear([self.words[n]], "is a second order")
+        self.query.order = Order(path, down)
+        number = self._number_near(n)
+        self.query.takes = [("first", number)] if number else [("at", 0)]
+
+    def _number_near(self, n: int) -> int | None:
+        """Use the number of "3 cheapest", "cheapest 3", "top 3 most recent"."""
+        end = n
+        while end < len(self.words) and not self.free[end]:
+            end += 1
+        for i in (n - 1, end):
+            if 0 <= i < len(self.tokens) and self.free[i]:
+                value = self._value_at(i)
+                if value and isinstance(value[0], int) and value[1] == i + 1:
+                    self._use(i)
+                    if i and self.words[i - 1] in ("top", "first", "bottom"):
+                        self._use(i - 1)
+                    return value[0]
+        if (n and self.free[n - 1] and ORDINAL.fullmatch(self.words[n - 1])) or (
+            n and self.words[n - 1] in ORDINALS and self.free[n - 1]
+        ):
+            index = index_of(self.words[n - 1])
+            self._use(n - 1)
+            self.query.takes = [("at", index)]
+        return None
+
+    def _positions(self) -> None:
+        places = [n for n in range(len(self.words)) if self.free[n] and self._is_position(n)]
+        for n in places:
+            if not self.free[n] or (
+                self.table.named_field(self.words[n : n + 2])
+                and len(self.words) > n + 1
+                and not self.table.is_noun(self.words[n + 1])
+            ):
+                continue  # "last name" is a field.
+            word = self.words[n]
+            value = self._value_at(n + 1)
+            if value and isinstance(value[0], int) and word in ("first", "last", "top", "bottom"):
+                self._use(n, n + 1)
+                end = "last" if word in ("last", "bottom") else "first"
+                if self.query.order and word == "bottom":
+                    self.query.order = Order(self.query.order.path, False)
+                    end = "first"
+                self.query.takes.append((end, value[0]))
+            elif word not in ("top", "bottom"):
+                self._use(n)
+                index = index_of(word)
+                if self.query.takes == [("at", 0)] and self.query.order:
+                    self.query.takes = [("at", index)]
+                else:
+                    self.query.takes.append(("at", index))
+        if len(self.query.takes) > 1:
+            self.query.takes = list(dict.fromkeys(self.query.takes))
+
+    def _is_position(self, n: int) -> bool:
+        word = self.words[n]
+        return word in ORDINALS or word in ("top", "bottom") or ORDINAL.fullmatch(word) is not None
