@@ -174,3 +174,38 @@ describe('stamp', () => {
     done = Machine(tmp_path).runtrue("fix", project, "--json", env=PATIENT)
     assert done.code in (0, 3), done.said
     assert "+  return `${calls}:${clock.now()}`;" in done.json["diff"]
+
+
+def test_a_result_that_is_never_remembered_is_remembered_and_nobody_is_too_sure(
+    tmp_path: Path,
+) -> None:
+    program = """\
+function memoize(work) {
+  const known = new Map();
+  return (key) => {
+    if (known.has(key)) return known.get(key);
+    const value = work(key);
+    return value;
+  };
+}
+
+module.exports = { memoize };
+"""
+    tests = """\
+const { test } = require('node:test');
+const assert = require('node:assert');
+const { memoize } = require('./memoize.js');
+test('works', () => { assert.equal(memoize((x) => x + 1)(2), 3); });
+test('works once', () => {
+  let count = 0;
+  const f = memoize((x) => { count += 1; return x * 2; });
+  assert.deepEqual([f(2), f(2), f(3), f(3)], [4, 4, 6, 6]);
+  assert.equal(count, 2);
+});
+"""
+    files = {"memoize.js": program, "memoize.test.js": tests}
+    project = make(tmp_path / "memoize", files, "node --test")
+    done = Machine(tmp_path).runtrue("fix", project, "--json", env=PATIENT)
+    assert done.code in (0, 3), done.said
+    assert "+    known.set(key, value);" in done.json["diff"]
+    assert done.json["confidence"] <= 0.85

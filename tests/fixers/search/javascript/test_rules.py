@@ -86,3 +86,69 @@ def test_damage_is_repaired_near_the_first_error(broken: str, whole: str) -> Non
     found = [one.applied(broken) for one in repairs("program.js", broken, limit=200, seconds=20)]
     assert whole in found
     assert all(parses("program.js", one) for one in found)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "right"),
+    [
+        pytest.param(
+            "class A {\n  constructor(a) {\n    this.b = 1;\n  }\n}",
+            "class A {\n  constructor(a) {\n    this.b = 1;\n    this.a = a;\n  }\n}",
+            id="a parameter of a constructor that is not kept",
+        ),
+        pytest.param(
+            "function f(g) {\n  const known = new Map();\n  return (key) => {\n"
+            "    if (known.has(key)) return known.get(key);\n    const value = g(key);\n"
+            "    return value;\n  };\n}",
+            "function f(g) {\n  const known = new Map();\n  return (key) => {\n"
+            "    if (known.has(key)) return known.get(key);\n    const value = g(key);\n"
+            "    known.set(key, value);\n    return value;\n  };\n}",
+            id="a collection that is never filled",
+        ),
+        pytest.param(
+            "function f(items) {\n  let part = [];\n  for (const item of items) {\n"
+            "    part.push(item);\n    if (part.length > 2) {\n      g(part);\n    }\n  }\n}",
+            "function f(items) {\n  let part = [];\n  for (const item of items) {\n"
+            "    part.push(item);\n    if (part.length > 2) {\n      g(part);\n      part = [];\n"
+            "    }\n  }\n}",
+            id="a variable that is not set again",
+        ),
+        pytest.param(
+            "function* f(items) {\n  let part = [];\n  for (const item of items) {\n"
+            "    yield part;\n  }\n}",
+            "function* f(items) {\n  let part = [];\n  for (const item of items) {\n"
+            "    yield part;\n  }\n  if (part.length > 0) yield part;\n}",
+            id="what is left over behind a loop",
+        ),
+        pytest.param(
+            "function f(map, key, one) {\n  map.get(key).push(one);\n}",
+            "function f(map, key, one) {\n  if (!map.has(key)) map.set(key, []);\n"
+            "  map.get(key).push(one);\n}",
+            id="an entry that is not made",
+        ),
+        pytest.param(
+            "function f(map, key) {\n  map.set(key, []);\n}",
+            "function f(map, key) {\n  if (!map.has(key)) map.set(key, []);\n}",
+            id="an entry that is made again",
+        ),
+        ("x = items.map((item, at) => g(item));", "x = items.map((item, at) => g(item, at));"),
+        ("x = [b, a];", "x = [a, b];"),
+        ("x = { a, ...b };", "x = { ...b, a };"),
+        ("const x = name.slice(1);", "const x = name.slice(1).toLowerCase();"),
+        (
+            "function f(a, b) { return a / b; }",
+            "function f(a, b) { return (b === 0 ? 0 : a / b); }",
+        ),
+        ("const [a, b] = c;", "const [a, b = ''] = c;"),
+        ("function* f(a) { yield g(a); }", "function* f(a) { yield* g(a); }"),
+        ("x = text.split(' ');", "x = text.split(/\\s+/);"),
+        ("x = texts.map(parseInt);", "x = texts.map((one) => parseInt(one, 10));"),
+        ("x = grid[i][j];", "x = grid[j][i];"),
+        (
+            "class A { has(a) { return a !== null; } isOld(a) { return a.b; } }",
+            "class A { has(a) { return a !== null && !this.isOld(a); } isOld(a) { return a.b; } }",
+        ),
+    ],
+)
+def test_what_is_missing_is_added(wrong: str, right: str) -> None:
+    assert right in tried(wrong)

@@ -1,8 +1,8 @@
 """Model-free repair of JavaScript and TypeScript, behind the `search` fixer.
 
-`session` leads from failing tests to an edit; `rules`, `expressions` and `statements` say what is
-tried, `damage` how files that do not parse are repaired, and `warm_prover` runs the tests on
-candidates in node processes that stay loaded.
+`session` leads from failing tests to an edit; `rules`, `expressions`, `statements`,
+`statement_additions` and `part_additions` say what is tried, `damage` how files that do not parse
+are repaired, and `warm_prover` runs the tests on candidates in node processes that stay loaded.
 """
 
 from __future__ import annotations

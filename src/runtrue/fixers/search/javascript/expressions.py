@@ -196,6 +196,9 @@ def regexes(site: Site) -> Iterator[Edit]:
 
 def _patterns(pattern: str) -> Iterator[tuple[str, float]]:
     yield (pattern[1:] if pattern.startswith("^") else f"^{pattern}"), 1.5
+    for old, new in ((r"\n", r"\r?\n"), (r"\d+", r"\d+(?:\.\d+)?"), (" ", r"\s+"), (" ", r"\s*")):
+        if old in pattern and new not in pattern:
+            yield pattern.replace(old, new, 1), 2.0
     yield (pattern[:-1] if pattern.endswith("$") else f"{pattern}$"), 1.5
     if not pattern.startswith("^") and not pattern.endswith("$"):
         yield f"^{pattern}$", 1.5

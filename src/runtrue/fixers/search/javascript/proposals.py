@@ -12,15 +12,17 @@ from tree_sitter import Node
 
 from runtrue.fixers.search.edit import Edit, Splice
 from runtrue.fixers.search.javascript.expressions import OPERATORS as OF_EXPRESSIONS
+from runtrue.fixers.search.javascript.part_additions import OPERATORS as MISSING_PARTS
 from runtrue.fixers.search.javascript.scope import Scope
 from runtrue.fixers.search.javascript.site import Clues, Site
+from runtrue.fixers.search.javascript.statement_additions import OPERATORS as MISSING_STATEMENTS
 from runtrue.fixers.search.javascript.statements import OPERATORS as OF_STATEMENTS
 from runtrue.fixers.search.javascript.syntax_tree import JavascriptProgram, is_statement
 from runtrue.fixers.search.javascript.weights import Weights
 from runtrue.fixers.search.localise import Suspicion
 from runtrue.fixers.search.proposals import EditSet
 
-_OPERATORS = (*OF_EXPRESSIONS, *OF_STATEMENTS)
+_OPERATORS = (*OF_EXPRESSIONS, *OF_STATEMENTS, *MISSING_STATEMENTS, *MISSING_PARTS)
 #: The worth of a line that did not run, in a function that did, and of what uses are suspect.
 _UNRUN, _DEFINED = 0.05, 0.5
 #: How much rarer the same mistake in two places is, and in each further one.

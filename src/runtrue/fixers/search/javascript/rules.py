@@ -17,6 +17,10 @@ COMPARISONS = rules(
     $A >= $B → $A > $B ¦ $A <= $B ~2 ¦ $A < $B ~3 ¦ $A === $B ~8
     $A === $B → $A !== $B ~1.5 ¦ $A == $B ~3 ¦ $A >= $B ~6 ¦ $A <= $B ~6 ¦ Object.is($A, $B) ~8
     $A !== $B → $A === $B ~1.5 ¦ $A != $B ~3 ¦ $A > $B ~6 ¦ $A < $B ~6
+    $A > $B && $C < $D → $A >= $B && $C <= $D ~2
+    $A >= $B && $C <= $D → $A > $B && $C < $D ~2
+    $A > $B || $C < $D → $A >= $B || $C <= $D ~2
+    $A < $B || $C > $D → $A <= $B || $C >= $D ~2
     $A == $B → $A === $B ¦ $A != $B ~1.5 ¦ $A >= $B ~6 ¦ $A <= $B ~6
     $A != $B → $A !== $B ¦ $A == $B ~1.5 ¦ $A > $B ~6 ¦ $A < $B ~6
     $A in $B → Object.hasOwn($B, $A) ~2 ¦ Object.prototype.hasOwnProperty.call($B, $A) ~2
@@ -38,6 +42,9 @@ FALSY = rules(
     $A === null → $A == null ~1.5 ¦ $A === undefined ~2
     $A !== null → $A != null ~1.5 ¦ $A !== undefined ~2
     typeof $A === 'undefined' → $A == null ~2
+    !$A → $A == null || $A === '' ~4
+    $A[$B] → $B in $A ~4 ¦ Object.hasOwn($A, $B) ~5
+    $A < 0 → !($A >= 0) ~4 ¦ !($A > 0) ~4
     """,
 )
 #: Boolean operators and negation.
@@ -70,6 +77,9 @@ ARITHMETIC = rules(
     Math.trunc($A) → Math.floor($A) ¦ Math.round($A)
     Math.max($$$A) → Math.min($$$A)
     Math.min($$$A) → Math.max($$$A)
+    Math.max(Math.min($A, $B), $C) → Math.min(Math.max($A, $B), $C)
+    Math.min(Math.max($A, $B), $C) → Math.max(Math.min($A, $B), $C)
+    $A / $B → ($A % ($B * 60)) / $B ~6
     Math.abs($A) → $A ~3
     $A & $B → $A | $B ¦ $A ^ $B ~2
     $A | $B → $A & $B ¦ $A ^ $B ~2
@@ -103,6 +113,11 @@ OFF_BY_ONE = rules(
     $A < $B → $A < ($B) - 1 ~3 ¦ $A < ($B) + 1 ~4
     $A <= $B → $A <= ($B) - 1 ~4 ¦ $A <= ($B) + 1 ~5
     $A[$B] → $A[($B) - 1] ~2 ¦ $A[($B) + 1] ~2
+    $A[$B][$C] → $A[$C][$B]
+    $A.slice($B, $C) → $A.slice($B, ($B) + ($C)) ~1.5
+    $A.substr($B, $C) → $A.substring($B, $C)
+    $A * $B → ($A - 1) * $B ~3 ¦ ($A + 1) * $B ~3
+    $A / $B → ($A - 1) / $B ~4 ¦ ($A + 1) / $B ~4
     $A.slice($B, $C) → $A.slice($B, ($C) + 1) ~1.5 ¦ $A.slice($B, ($C) - 1) ~2
         ¦ $A.slice(($B) + 1, $C) ~2 ¦ $A.slice(($B) - 1, $C) ~3
     $A.slice($B) → $A.slice(($B) + 1) ~1.5 ¦ $A.slice(($B) - 1) ~2 ¦ $A.slice(-($B)) ~2
@@ -136,6 +151,16 @@ CALLS = rules(
     $A.indexOf($B) → $A.includes($B) ~2 ¦ $A.indexOf($B) !== -1 ~1.5 ¦ $A.lastIndexOf($B) ~1.5
     $A.indexOf($B) > 0 → $A.includes($B) ¦ $A.indexOf($B) !== -1 ¦ $A.indexOf($B) === 0 ~3
     $A.join() → $A.join('') ¦ $A.join(' ') ~2 ¦ $A.join(', ') ~2
+    $A.split(' ') → $A.split(/\\s+/)
+    $A.split('\\n') → $A.split(/\\r?\\n/)
+    $A.padStart($B) → $A.padStart($B, '0')
+    $A.map(parseInt) → $A.map((one) => parseInt(one, 10)) ¦ $A.map(Number) ~2
+    $A.map(Number) → $A.map((one) => parseInt(one, 10)) ~4
+    [...$A] → $A.map((one) => ({ ...one })) ~5
+    $A.fill(new Array($B).fill($C)) → $A.fill().map(() => new Array($B).fill($C)) ~0.5
+    new Set($A) → new Set([$A]) ~3
+    $A.set($B, $C) → $A.delete($B) ~5
+    $A.push($B) → $A.push(...$B) ~1.5
     $A.split() → $A.split('') ¦ $A.split(' ') ~2 ¦ $A.split(',') ~2
     $A.push($B) → $A.push(...$B) ~2 ¦ $A.unshift($B) ~2
     $A.concat($B) → $B.concat($A) ~2 ¦ $A.concat([$B]) ~3
@@ -220,6 +245,7 @@ ASYNC = rules(
     $A($$$A) → await $A($$$A) ~2
     $A.map($B) → await Promise.all($A.map($B)) ~3 ¦ Promise.all($A.map($B)) ~4
     await $A → $A ~4
+    $A.push($B) → $A.push(await $B) ~2
     return $A($$$A); → return await $A($$$A); ~2
     """,
 )
@@ -229,6 +255,9 @@ COPIES = rules(
     """
     return $N; → return [...$N]; ~6 ¦ return { ...$N }; ~6 ¦ return $N.slice(); ~8
     $A = $N → $A = [...$N] ~5 ¦ $A = { ...$N } ~5 ¦ $A = structuredClone($N) ~8
+    const $A = $N; → const $A = new Date($N); ~6
+    let $A = $N; → let $A = new Date($N); ~6
+    $A[$B] = $C → $A[$B].push($C) ~3 ¦ ($A[$B] ??= []).push($C) ~5
     let $A = $N; → let $A = [...$N]; ~4 ¦ let $A = { ...$N }; ~4
     const $A = $N; → const $A = [...$N]; ~4 ¦ const $A = { ...$N }; ~4
         ¦ const $A = $N.slice(); ~6 ¦ const $A = structuredClone($N); ~8

@@ -44,6 +44,8 @@ _MOST_TESTS, _MOST_FILES = 30, 25
 _MORE = 100, 800
 #: Longer lines were not written by people.
 _LONGEST_LINE = 4_000
+#: The most confidence in an edit: those that pass are not compared on inputs besides the tests'.
+_MOST = 0.85
 #: Seconds that a search may go on beyond its time, to choose.
 _CHOOSING = 3.0
 
@@ -251,7 +253,7 @@ class JavascriptSession:
             texts=candidate.texts(base),
             says="; ".join(f"{edit.says} in {edit.file}:{edit.line}" for edit in candidate.edits),
             kinds=tuple(edit.kind for edit in candidate.edits),
-            confidence=choice.confidence,
+            confidence=min(_MOST, choice.confidence),
             doubt=candidate.doubt,
             alike=choice.alike,
         )

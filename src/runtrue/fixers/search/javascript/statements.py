@@ -105,6 +105,7 @@ def guards(site: Site) -> Iterator[Edit]:
     own = site.scope.parameters_of(node.parent)
     for text, unlikely in _sibling_guards(site, own):
         yield from _at_start(site, node, "guard", text, unlikely)
+    yield from _paired_guards(site, node, own)
     results = dict.fromkeys((*_results(site, node), *_NOTHING))
     for at, name in enumerate(own[:3]):
         tests = {
@@ -130,6 +131,25 @@ def guards(site: Site) -> Iterator[Edit]:
         yield from _at_start(site, node, "copy", f"{name} = {{ ...{name} }};", 6.0)
         yield from _at_start(site, node, "convert", f"{name} = String({name});", 7.0)
         yield from _at_start(site, node, "convert", f"{name} = Number({name});", 7.0)
+
+
+def _paired_guards(site: Site, node: Node, own: tuple[str, ...]) -> Iterator[Edit]:
+    """Begin a function with a guard on two of its parameters, or on what kind of thing one is."""
+    if len(own) >= 2:
+        one, other = own[:2]
+        for test, result in (
+            (f"{one} === {other}", "true"),
+            (f"{one}.length !== {other}.length", "false"),
+            (f"Object.keys({one}).length !== Object.keys({other}).length", "false"),
+            (f"Array.isArray({one}) !== Array.isArray({other})", "false"),
+            (f"typeof {one} !== typeof {other}", "false"),
+            (f"{one} === {other}", "0"),
+            (f"{one} == null || {other} == null", "false"),
+        ):
+            yield from _at_start(site, node, "guard", f"if ({test}) return {result};", 4.0)
+    for name in own[:1]:
+        text = f"if ({name} instanceof Date) return new Date({name});"
+        yield from _at_start(site, node, "guard", text, 6.0)
 
 
 def order(site: Site) -> Iterator[Edit]:

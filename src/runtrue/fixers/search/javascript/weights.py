@@ -21,6 +21,8 @@ _USUAL: dict[str, float] = {
     **dict.fromkeys(("self", "keep", "move_out"), 1.5),
     **dict.fromkeys(("guard", "optional", "convert", "default", "move", "flow"), 0.8),
     **dict.fromkeys(("condition_add", "delete", "unwrap", "wrap", "term_add"), 0.5),
+    **dict.fromkeys(("insert", "spread", "conditional"), 1.0),
+    **dict.fromkeys(("tail", "near", "predicate"), 0.6),
     **dict.fromkeys(("borrow", "result", "arguments", "star", "move_in"), 0.4),
 }
 #: How a message begins to say what is wrong, and the kinds that it makes likelier.
