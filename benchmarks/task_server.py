@@ -11,9 +11,10 @@ import copy
 import json
 import re
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from email.message import Message
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
@@ -29,7 +30,7 @@ class Asked:
     method: str
     path: str
     query: dict[str, str]
-    headers: Mapping[str, str]
+    headers: Message
     body: Any
     base: str
 

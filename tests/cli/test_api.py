@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import base64
 import json
-import resource
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 from urllib.parse import parse_qs
 
 import pytest
@@ -195,32 +195,25 @@ def test_a_stripe_shaped_api_takes_forms_with_a_key_as_basic_login_or_bearer(
     assert server.received[-1].headers["authorization"] == "Bearer sk_live_9876543210"
 
 
-def test_a_kubernetes_sized_api_of_two_thousand_operations_takes_less_than_two_seconds(
+def test_an_api_of_the_size_of_kubernetes_is_added_shown_and_planned_with(
     machine: Machine, server: ScriptedServer
 ) -> None:
     document = kubernetes_shaped(server.url)
     file = _write(machine, document)
-    added, seconds = _timed(machine, "api", "add", "k8s", file, "--secret", "K8S", "--json")
+    added = _done(machine, "api", "add", "k8s", file, "--secret", "K8S")
     assert added["operation_count"] >= 2_000
-    assert seconds < 2
-    _, seconds = _timed(machine, "node", "show", "api-k8s-listV1NamespacedPod", "--json")
-    assert seconds < 2
+    _done(machine, "node", "show", "api-k8s-listV1NamespacedPod")
     task = "use the k8s api to list the pods in the namespace default"
     machine.env["K8S"] = "Bearer 0123456789"
-    done, seconds = _timed(machine, "do", task, "--json")
-    assert seconds < 2
-    assert done["result"] == {"result": {"items": []}}
+    assert _done(machine, "do", task)["result"] == {"result": {"items": []}}
     assert server.received[-1].path == "/apis/group0/v1/namespaces/default/pods"
     assert server.received[-1].headers["authorization"] == "Bearer 0123456789"
 
 
-def _timed(machine: Machine, *args: str | Path) -> tuple[dict[str, object], float]:
-    """Run a command, and return the processor time that it took: the machine may be busy."""
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    done = machine.runtrue(*args, fork=False)
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+def _done(machine: Machine, *args: str | Path) -> Any:
+    done = machine.runtrue(*args, "--json")
     assert done.code == 0, done.said
-    return done.json, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return done.json
 
 
 def test_a_document_is_fetched_from_a_url_and_its_server_is_near_it(
