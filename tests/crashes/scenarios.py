@@ -18,7 +18,7 @@ from runtrue.home import Home
 from runtrue.plan import plan_use, prepare_plan, start_plan
 from runtrue.workflow import Registry, given_outcome, prepare_workflow, start_workflow
 from tests.crashes.points import CrashPoint, done_by_fork, killed_at, writes_of
-from tests.crashes.server import effects
+from tests.crashes.server import effects, wait_until_idle
 from tests.plan.driving import make_project
 
 
@@ -86,6 +86,7 @@ class PostScenario(Scenario):
 
     def __init__(self, server: str, log: Path, workflow: dict[str, Any], names: list[str]) -> None:
         self._log = log
+        self._server = server
         self._names = names
         self._text = json.dumps(workflow).replace("SERVER", server)
 
@@ -103,6 +104,7 @@ class PostScenario(Scenario):
 
     def settle(self, journal: Journal, run_id: str, point: str) -> bool:
         """Look into the server's log: what is in it is done, and the rest is fired again."""
+        wait_until_idle(self._server)
         done = effects(self._log, point)
         begun = journal.begun(run_id)
         for name in begun:

@@ -11,6 +11,7 @@ import json
 import subprocess
 import sys
 import threading
+import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -38,9 +39,17 @@ def effects(log: Path, point: str) -> list[str]:
     return [name for at, name in lines if at == point]
 
 
+def wait_until_idle(server: str) -> None:
+    """Wait until the server is done with all that it was sent, also by clients that are dead."""
+    with urllib.request.urlopen(f"{server}/idle", timeout=60) as answer:  # noqa: S310  # our own server
+        answer.read()
+
+
 def main(log: Path) -> None:
     seen: set[str] = set()
     lock = threading.Lock()
+    active: set[object] = set()
+    idle = threading.Condition()
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
@@ -65,6 +74,25 @@ def main(log: Path) -> None:
             self.send_header("Content-Length", str(len(answer)))
             self.end_headers()
             self.wfile.write(answer)
+
+        def do_GET(self) -> None:
+            # What was sent before this came in first; a dead client's connection ends by itself.
+            with idle:
+                idle.wait_for(lambda: active == {self.connection})
+            self.send_response(204)
+            self.end_headers()
+            self.close_connection = True
+
+        def setup(self) -> None:
+            super().setup()
+            with idle:
+                active.add(self.connection)
+
+        def finish(self) -> None:
+            super().finish()
+            with idle:
+                active.discard(self.connection)
+                idle.notify_all()
 
         def log_message(self, *_: object) -> None:
             pass
