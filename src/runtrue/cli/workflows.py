@@ -92,8 +92,15 @@ def check(workflow: str, as_json: bool) -> int:
 def show_effects(workflow: str, effects: tuple[EffectReport, ...], *, as_json: bool) -> None:
     """Show what a workflow would do, of which nothing has happened."""
     if as_json:
-        document = {"status": "passed", "run_id": None, "attempts": [], "findings": []}
-        print_json({**document, "effects": list(effects)})
+        print_json(
+            {
+                "status": "passed",
+                "run_id": None,
+                "attempts": [],
+                "findings": [],
+                "effects": list(effects),
+            }
+        )
         return
     echo(f"{workflow}: nothing was run")
     _print_effects(effects)
