@@ -150,9 +150,14 @@ def changes(item: Item) -> tuple[list[tuple[Hunk, ...]], bool]:
             continue
         if is_test(path):
             tests_changed = True
-        elif before_text and len(after_text) < 400_000 and not _NO_SOURCE.search(path):
+        elif before_text and len(after_text) < 400_000 and is_source(path):
             fixes += groups(path, before_text, after_text)
     return fixes, tests_changed
+
+
+def is_source(path: str) -> bool:
+    """True if a file may be a part of what a package does, by its name."""
+    return _NO_SOURCE.search(path) is None
 
 
 def prepare(item: Item) -> Item | None:

@@ -98,3 +98,51 @@ def test_a_search_whose_tests_wait_ends_by_the_clock(
     assert traces, done.said
     # Two seconds of processor time would last for minutes.
     assert all(trace["stopped"] == "time" and trace["seconds"] < 25 for trace in traces)
+
+
+STYLED = {
+    "shipping.py": """
+        FREE_FROM = 50
+
+
+        def shipping(total, express=False):
+            cost = 0 if total > FREE_FROM else 4
+            return cost + 5 if express else cost
+    """,
+    "test_shipping.py": """
+        from shipping import shipping
+
+
+        def test_small_orders_pay():
+            assert shipping(12) == 4
+
+
+        def test_free_from_fifty():
+            assert shipping(50) == 0
+    """,
+    "style.py": """
+        import sys
+        from pathlib import Path
+
+        sys.exit(">=" in Path("shipping.py").read_text())
+    """,
+}
+
+
+def test_when_a_check_refuses_the_best_edit_the_next_is_offered_without_another_search(
+    machine: Machine, make_project: MakeProject
+) -> None:
+    project = make_project(STYLED)
+    checks = ("--check", "python -m pytest -q", "--check", "python style.py")
+    env = {"RUNTRUE_SEARCH_SECONDS": "20"}
+    done = machine.runtrue("fix", project, *checks, "--json", env=env)
+    first, second = (
+        part
+        for attempt in done.json["attempts"]
+        for part in (attempt["fix"] or {"parts": []})["parts"]
+    )
+    assert "`>=`" in first["description"], done.said
+    assert second["trace"]["steps"] == [{"step": "recorded"}]
+    assert second["trace"]["candidates"] == first["trace"]["candidates"]
+    assert ">=" not in done.json["attempts"][-1]["fix"]["parts"][0]["description"]
+    assert [one["passed"] for one in done.json["attempts"][-1]["verdicts"]] == [True, True]

@@ -10,7 +10,15 @@ from typing import TYPE_CHECKING
 from runtrue._lazy import lazy_exports
 
 if TYPE_CHECKING:
-    from runtrue.loop.alternatives import Alternative, Example, chosen, replacements, unified_diff
+    from runtrue.loop.alternatives import (
+        Alternative,
+        Example,
+        Replacement,
+        chosen,
+        replaced,
+        replacements,
+        unified_diff,
+    )
     from runtrue.loop.analysis import Analysis
     from runtrue.loop.bounds import Bounds, as_pattern, matches
     from runtrue.loop.cause import (
@@ -120,7 +128,7 @@ if TYPE_CHECKING:
 __all__ = lazy_exports(
     __name__,
     {
-        "alternatives": "Alternative Example chosen replacements unified_diff",
+        "alternatives": "Alternative Example Replacement chosen replaced replacements unified_diff",
         "analysis": "Analysis",
         "bounds": "Bounds as_pattern matches",
         "cause": (

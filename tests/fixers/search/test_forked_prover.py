@@ -938,6 +938,49 @@ class Pages:
     assert up == also_up != always
 
 
+def test_inner_functions_that_candidates_change_and_their_examples_are_inputs(
+    tmp_path: Path,
+) -> None:
+    program = '''\
+def total(prices):
+    return sum(map(rounded, prices))
+
+
+def rounded(price):
+    """Round a price.
+
+    >>> rounded(7.25)
+    7
+    """
+    return int(price)
+'''
+    tests = """\
+        import shop
+
+        def test_nothing():
+            assert shop.total([]) == 0
+
+        def test_total():
+            assert shop.total([2.5]) == 3
+    """
+
+    async def work(prover: Prover) -> list[list[str]]:
+        found = []
+        for functions in ({}, {"shop.py": [(6, 11)]}):
+            await prover.behave({}, seed=1, inputs=40, functions=functions)
+            found.append([call for _, call in prover.calls])
+        near = ["test_shop.py::test_total"]
+        await prover.behave({}, seed=1, inputs=2, near=near)
+        return [*found, [call for _, call in prover.calls]]
+
+    files = {"shop.py": program, "test_shop.py": tests}
+    outer, inner, near = proving(tmp_path, files, work)
+    assert not any(call.startswith("rounded") for call in outer)
+    assert inner[0] == "rounded(7.25)"
+    assert "rounded(2.5)" in inner
+    assert near == ["total([2.5])", "total([])"]
+
+
 def test_methods_generators_and_coroutines_behave_too(tmp_path: Path) -> None:
     program = """\
         class Box:

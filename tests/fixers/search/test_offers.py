@@ -2,8 +2,21 @@
 
 from __future__ import annotations
 
+import json
+
 from runtrue.fixers.search.offers import Offers, digest_of, text_digest
-from runtrue.loop import Answer, Attempt, Fix, FixPart, History, Proposal, Reason, Rejection
+from runtrue.fixers.search.report import SearchReport, Solution
+from runtrue.loop import (
+    Answer,
+    Attempt,
+    Example,
+    Fix,
+    FixPart,
+    History,
+    Proposal,
+    Reason,
+    Rejection,
+)
 
 ONE, TWO = {"a.py": "1", "b.py": "2"}, {"a.py": "2", "b.py": "2"}
 
@@ -73,17 +86,34 @@ def _vain(**more: object) -> Proposal:
 
 
 def test_a_search_in_vain_is_not_repeated_on_the_same_files_and_tests() -> None:
-    (search,) = Offers.of(history_of(_vain())).in_vain
+    (search,) = Offers.of(history_of(_vain())).searches
+    assert search.found_nothing
     assert search.would_repeat({"t"}, lambda file: "1")
     assert not search.would_repeat({"t"}, lambda file: "2")
     assert not search.would_repeat({"t", "u"}, lambda file: "1")
 
 
-def test_a_search_that_found_something_may_find_more() -> None:
-    assert not Offers.of(history_of(_vain(solutions=[{"says": "x"}]))).in_vain
+def test_the_solutions_of_a_search_are_made_again_from_its_record() -> None:
+    example = Example(call="f(1)", gives="1", instead="2", module="a")
+    one = Solution(texts={"a.py": "2"}, says="x", kinds=("k",), confidence=0.6, alike=1)
+    two = Solution(texts={"a.py": "3"}, says="y", kinds=("k",), confidence=0.2, example=example)
+    report = SearchReport(solutions=[one, two], files={"a.py": text_digest("1")}, tests=("t",))
+    trace = json.loads(json.dumps(report.to_dict(lambda file: "1")))
+    (search,) = Offers.of(history_of(Proposal(description="", texts={}, trace=trace))).searches
+    assert not search.found_nothing
+    assert search.solutions(lambda file: "1") == [one, two]
+
+
+def test_solutions_in_files_that_were_not_compared_are_searched_for_again() -> None:
+    report = SearchReport(
+        solutions=[Solution(texts={"b.py": "2"}, says="x", kinds=(), confidence=1)]
+    )
+    trace = {**report.to_dict(lambda file: "1"), "searched": {"tests": ["t"], "files": {}}}
+    (search,) = Offers.of(history_of(Proposal(description="", texts={}, trace=trace))).searches
+    assert search.solutions(lambda file: "1") == []
 
 
 def test_a_search_in_vain_is_repeated_once_a_person_has_allowed_more() -> None:
     allowed = Answer(text="", attempts=2, rejections=0, allowed=("a.py",))
     history = history_of(_vain())
-    assert not Offers.of(History(attempts=history.attempts, answers=(allowed,))).in_vain
+    assert not Offers.of(History(attempts=history.attempts, answers=(allowed,))).searches

@@ -140,6 +140,10 @@ class EditTrials:
         await self._try(candidates)
         return self._found()
 
+    def place_of(self, candidate: EditSet) -> int:
+        """Return how many were tried before one that passed."""
+        return next((at for at, one in self.tally.passing.items() if one is candidate), 0)
+
     def furthest(self) -> EditSet | None:
         """Return the first of those that fix the most tests; None if no test run ended."""
         failed = [
@@ -267,7 +271,7 @@ class Search(EditTrials):
         )
         self._proposals = proposals
         self._targets = tuple(targets)
-        self._reach = TestReach(baseline, proposals.programs)
+        self.reach = TestReach(baseline, proposals.programs)
         self._marks = {case.test: case.mark for case in baseline.cases}
         # Where it costs little, all failing tests are run: an edit may be right for some of them.
         seconds = sum(case.seconds for case in baseline.cases if case.test in set(targets))
@@ -307,7 +311,7 @@ class Search(EditTrials):
         trial = await self.prover.prove(texts, only=self._targets, whole=True)
         if trial.end is not End.FAILED or len(trial.fixed) <= len(best[1] if best else ()):
             return None
-        safe = self._reach.tests(candidate)
+        safe = self.reach.tests(candidate)
         proof = await self.prover.prove(texts, only=[*safe, *trial.fixed])
         return (candidate, trial.fixed) if proof.end is End.PASSED else None
 
@@ -321,7 +325,7 @@ class Search(EditTrials):
             # How long the test takes when it passes is not known.
             self._second_chances -= 1
             trial = await prove(texts, only=targets, patience=_PATIENCE)
-        if trial.end is End.PASSED and (affected := self._reach.tests(candidate)):
+        if trial.end is End.PASSED and (affected := self.reach.tests(candidate)):
             confirmed = await prove(texts, only=affected, patience=patience)
             trial = replace(confirmed, fixed=trial.fixed)
         if trial.end is End.FAILED:

@@ -177,18 +177,17 @@ class SearchFixer:
         # Most runs need none of this.
         from runtrue.fixers.search.forked_prover import Unprovable
         from runtrue.fixers.search.javascript import JavascriptSession
-        from runtrue.fixers.search.report import SearchScope
+        from runtrue.fixers.search.report import SearchReport, SearchScope
         from runtrue.fixers.search.session import SearchSession, read_text
 
         check, task, workplace, budget, offers = work
         findings = [finding for finding in task.findings if finding.source == check.name]
         verdict = task.history.latest.verdict(check.name)
         outcome = _outcome(verdict, (f.location.symbol for f in findings))
-        if any(
-            one.would_repeat(outcome.failing, lambda file: read_text(workplace.root / file))
-            for one in offers.in_vain
-        ):
-            return Proposal(description=_REPEATED, texts={}, trace={"repeated": True})
+
+        def read(file: str) -> str:
+            return read_text(workplace.root / file)
+
         languages = (Language.PYTHON,) if runs_python(check) else _SCRIPTS
         leads = tuple(
             lead.file
@@ -202,6 +201,15 @@ class SearchFixer:
             own = language_of(file) in languages and _is_own(file) and not file.endswith(".pyi")
             return not judges and own and _is_within(bounds, file)
 
+        for earlier in offers.searches:
+            if earlier.would_repeat(outcome.failing, read):
+                if earlier.found_nothing:
+                    return Proposal(description=_REPEATED, texts={}, trace={"repeated": True})
+                # What a check refused was only the best of them.
+                solutions = earlier.solutions(read)
+                if solutions and all(may_edit(file) for one in solutions for file in one.texts):
+                    again = SearchReport.recorded(earlier.trace, solutions)
+                    return self._proposal(again, offers, workplace.root)
         scope = SearchScope(
             check=check,
             workplace=workplace,
@@ -249,7 +257,7 @@ class SearchFixer:
 
     def _proposal(self, report: SearchReport, offers: Offers, root: Path) -> Proposal:
         """Propose the best new solution, or say what was tried and where to look."""
-        trace = report.to_dict()
+        trace = report.to_dict(lambda file: _read(root / file))
         for at, one in enumerate(report.solutions):
             digest = digest_of(one.texts)
             if digest in offers.edits:
@@ -274,6 +282,11 @@ class SearchFixer:
                 alternatives=() if at else tuple(_alternatives(report, root)),
             )
         return Proposal(description=_failure_text(report), texts={}, trace=trace)
+
+
+def _read(path: Path) -> str:
+    """Return the text of a file; nothing where there is none."""
+    return decoded(path.read_bytes()) if path.is_file() else ""
 
 
 def runs_python(check: CommandCheck) -> bool:

@@ -7,6 +7,7 @@ import contextlib
 import time
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 
 from runtrue.checks import CommandCheck
 from runtrue.fixers.search.budget import SearchClock
@@ -343,12 +344,20 @@ class Prover:
         )
 
     async def behave(
-        self, texts: Mapping[str, str], *, seed: int, inputs: int
+        self,
+        texts: Mapping[str, str],
+        *,
+        seed: int,
+        inputs: int,
+        near: Sequence[str] = (),
+        functions: Mapping[str, Sequence[tuple[int, int]]] = MappingProxyType({}),
     ) -> tuple[str, ...] | None:
         """Return a candidate's results for inputs like those of the tests, one text for each.
 
-        The inputs are the same for each candidate. None where there are none, or where they would
-        differ: for a candidate that changes what runs on import.
+        The inputs are the same for each candidate with the same arguments: those of the tests
+        `near` it come first, and `functions`, the lines of bodies by file, are called as well.
+        None where there are none, or where they would differ: for a candidate that changes what
+        runs on import.
         """
         await self.baseline()
         request = {
@@ -356,6 +365,8 @@ class Prover:
             "texts": {str(self._root / file): text for file, text in texts.items()},
             "seed": seed,
             "inputs": inputs,
+            "near": [self._numbers[test] for test in near if test in self._numbers],
+            "functions": {file: [list(one) for one in found] for file, found in functions.items()},
             "alone": self._tidies,
             "known": sorted(self._known),
             "total": 30.0,

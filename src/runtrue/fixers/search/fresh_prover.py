@@ -9,6 +9,7 @@ import re
 import time
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 
 from runtrue import process
 from runtrue.checks import CommandCheck, files_named, reader_of
@@ -96,7 +97,13 @@ class FreshProver:
         )
 
     async def behave(
-        self, texts: Mapping[str, str], *, seed: int, inputs: int
+        self,
+        texts: Mapping[str, str],
+        *,
+        seed: int,
+        inputs: int,
+        near: Sequence[str] = (),
+        functions: Mapping[str, Sequence[tuple[int, int]]] = MappingProxyType({}),
     ) -> tuple[str, ...] | None:
         """Return None: nothing is known of what the command calls."""
         return None

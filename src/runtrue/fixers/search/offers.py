@@ -8,25 +8,61 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
 
-from runtrue.loop import History
+from runtrue.fixers.search.report import Solution
+from runtrue.loop import Example, History, Replacement, replaced
 
 #: The fixer's name, on its rung and in the record.
 NAME = "search"
 
 
 @dataclass(frozen=True, slots=True)
-class VainSearch:
-    """A search without a solution: the failing tests, and the digests of the files it edited."""
+class RecordedSearch:
+    """A search of this run: the failing tests, the digests of the files it edited, its trace."""
 
     tests: frozenset[str]
     files: dict[str, str]
+    trace: Mapping[str, Any]
 
     @classmethod
-    def of(cls, trace: Mapping[str, Any]) -> VainSearch | None:
-        """Return the search of a trace, if it found nothing."""
-        if trace.get("solutions") or not trace.get("searched"):
+    def of(cls, trace: Mapping[str, Any]) -> RecordedSearch | None:
+        """Return the search of a trace, if it says what was searched."""
+        searched = trace.get("searched")
+        if not searched:
             return None
-        return cls(frozenset(trace["searched"]["tests"]), dict(trace["searched"]["files"]))
+        return cls(frozenset(searched["tests"]), dict(searched["files"]), trace)
+
+    @property
+    def found_nothing(self) -> bool:
+        """True if no edit passed."""
+        return not self.trace.get("solutions")
+
+    def solutions(self, read: Callable[[str], str]) -> list[Solution]:
+        """Return its solutions, made in the files as they are; none where it did not keep them."""
+        found = []
+        for one in self.trace.get("solutions", ()):
+            edits = [Replacement(**edit) for edit in one.get("edits", ())]
+            files = {edit.file for edit in edits}
+            if not edits or not files <= self.files.keys():
+                return []
+            texts = {
+                file: replaced(read(file), [edit for edit in edits if edit.file == file])
+                for file in files
+            }
+            example = Example(**one["example"]) if one["example"] else None
+            found.append(
+                Solution(
+                    texts=texts,
+                    says=one["says"],
+                    kinds=tuple(one["kinds"]),
+                    confidence=one["confidence"],
+                    doubt=one["doubt"],
+                    alike=one["alike"],
+                    left=tuple(one["left"]),
+                    twins=tuple(one["twins"]),
+                    example=example,
+                )
+            )
+        return found
 
     def would_repeat(self, tests: Set[str], read: Callable[[str], str]) -> bool:
         """Return whether a search for these tests would find these files as they were."""
@@ -41,8 +77,8 @@ class Offers:
     edits: set[str]
     #: True if an unsure edit was left to a stronger fixer.
     deferred: bool = False
-    #: The searches that found nothing.
-    in_vain: tuple[VainSearch, ...] = ()
+    #: The searches of this run, the latest first.
+    searches: tuple[RecordedSearch, ...] = ()
 
     @classmethod
     def of(cls, history: History) -> Offers:
@@ -53,7 +89,7 @@ class Offers:
         return cls(
             edits={trace["offered"] for trace in traces if "offered" in trace},
             deferred=any(trace.get("deferred") for trace in traces),
-            in_vain=tuple(filter(None, map(VainSearch.of, since))),
+            searches=tuple(filter(None, map(RecordedSearch.of, reversed(since)))),
         )
 
 

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 from runtrue.fixers.search.edit import parsed
 from runtrue.fixers.search.proposals import EditSet
+from runtrue.fixers.search.signs import Discovery, Signs, fits_a_number, size_of, suits_a_test
 from runtrue.loop import Example
 
 #: A candidate's behaviour: one digest for each input.
@@ -23,20 +24,8 @@ Behaviour = tuple[str, ...]
 NOT_TRIED = "not tried"
 #: The confidence in a doubtful candidate.
 _DOUBTFUL = 0.05
-#: No confidence of a search is larger: the tests are its only evidence.
-_MOST = 0.95
-#: The most where only one edit passes, where only one test failed, and where an edit that can be
-#: turned until a number fits has but one failing test to fit.
-_ALONE, _ONE_FAILURE, _FITTED = 0.85, 0.85, 0.65
 #: The most where the code that raised may no longer be reached.
 _DODGING = 0.4
-#: Kinds of such edits.
-_FITTING = frozenset(
-    (
-        *("arithmetic", "augmented", "clamp", "constant", "expected", "index", "off_by_one"),
-        *("round_up", "scale", "sign", "slice", "string", "term_add", "term_drop"),
-    )
-)
 #: The vote for edits that were not proposed: an unlikely edit is not sure because it is alone.
 _NONE_OF_THESE = 0.2
 
@@ -56,6 +45,8 @@ class RankedEdits:
     #: How many others behave just like it, where that is known.
     alike: int | None = None
     behaviour: Behaviour | None = None
+    #: What the confidence rests on.
+    signs: Signs | None = None
 
 
 def clumsiness(texts: Iterable[str]) -> tuple[int, int]:
@@ -80,12 +71,15 @@ def rank_edits(
     clumsy: Sequence[tuple[int, int]] | None = None,
     tests: int | None = None,
     failing: int | None = None,
-    dodging: Sequence[bool] = (),
+    cut_off: bool | None = None,
+    discoveries: Sequence[Discovery] = (),
+    tokens: bool = False,
 ) -> list[RankedEdits]:
     """Return the candidates, best first. `original` is how the unchanged program behaves.
 
-    `tests` is how many tests they pass, and `failing` how many of these failed: fewer tests give
-    less confidence. `dodging` are those that may only keep the failing code from being reached.
+    `tests` is how many tests they pass, `failing` how many of these failed, `cut_off` whether a
+    limit ended the search, `discoveries` how each was found, `tokens` that the file did not parse.
+    The confidence is the chance that these and other signs give.
 
     Of candidates that behave alike, the least clumsy is ahead, then the one that changes the fewest
     places, then the likeliest. Where nothing is known of how they behave, the likeliest is.
@@ -106,16 +100,31 @@ def rank_edits(
         key: sum(vote / 2**n for n, vote in enumerate(sorted(own, reverse=True)))
         for key, own in cast.items()
     }
-    # A wrong edit seldom turns several failing tests green.
-    total = sum(votes.values()) + _NONE_OF_THESE / math.sqrt(max(failing or 1, 1))
-    # One test is easily passed for the wrong reason; many are not.
-    most = _MOST if tests is None else min(_MOST, tests / (tests + 1))
-    # That nothing else was found says more about the search than about the edit.
-    most = min(most, _ALONE) if len(candidates) == 1 else most
+    total = sum(votes.values()) + _NONE_OF_THESE
 
-    def cap(at: int) -> float:
-        evaded = any(dodging[at : at + 1])
-        return min(_cap(candidates[at], failing), _DODGING if evaded else _MOST)
+    def dodges(at: int) -> bool:
+        return bool(discoveries) and discoveries[at].dodges
+
+    def confidence(at: int, signs: Signs) -> float:
+        if candidates[at].doubt:
+            return _DOUBTFUL
+        return round(min(signs.chance(), _DODGING if dodges(at) else 1.0), 2)
+
+    def signs_of(at: int) -> Signs:
+        one = candidates[at]
+        return Signs(
+            share=votes.get(keys[at], 0.0) / total,
+            rivals=len(votes.keys() - {keys[at]}),
+            cost=one.cost,
+            size=size_of(one),
+            tokens=tokens,
+            fits=fits_a_number(one),
+            suits=suits_a_test(one),
+            tests=tests,
+            failing=failing,
+            cut_off=cut_off,
+            discovery=discoveries[at] if discoveries else None,
+        )
 
     def rank(at: int) -> tuple[object, ...]:
         one = candidates[at]
@@ -123,28 +132,28 @@ def rank_edits(
         if clumsy and behaviours[at] is not None:
             idle, length = clumsy[at]
             places = sum(len(edit.splices) for edit in one.edits)
-        poor = (one.doubt is not None, any(dodging[at : at + 1]))
+        poor = (one.doubt is not None, dodges(at))
         return *poor, -votes.get(keys[at], 0.0), idle, places, one.cost, length, at
+
+    signs = [signs_of(at) for at in range(len(candidates))]
+    order = sorted(range(len(candidates)), key=rank)
+    best = confidence(order[0], signs[order[0]]) if order else 0.0
+
+    def shown(at: int) -> float:
+        own = confidence(at, signs[at])
+        # What behaves otherwise is right only where the best is not.
+        return own if keys[at] == keys[order[0]] else min(own, round(1 - best, 2))
 
     return [
         RankedEdits(
             candidate=candidates[at],
-            confidence=_DOUBTFUL
-            if candidates[at].doubt
-            else round(min(most, cap(at), votes[keys[at]] / total), 2),
+            confidence=shown(at),
             alike=None if behaviours[at] is None else alike[keys[at]] - 1,
             behaviour=behaviours[at],
+            signs=signs[at],
         )
-        for at in sorted(range(len(candidates)), key=rank)
+        for at in order
     ]
-
-
-def _cap(candidate: EditSet, failing: int | None) -> float:
-    """Return the most confidence that so many failing tests can give."""
-    if failing != 1:
-        return _MOST
-    fits = any(edit.kind in _FITTING for edit in candidate.edits)
-    return _FITTED if fits else _ONE_FAILURE
 
 
 def shortest_difference(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from runtrue.fixers.search.evidence import Baseline
 from runtrue.fixers.search.program import Program
@@ -26,6 +26,16 @@ class TestReach:
                 for line in lines:
                     self._ran[file][line].add(case.test)
         self._known: dict[tuple[str, int, int], frozenset[str]] = {}
+
+    def bodies(self, candidates: Iterable[EditSet]) -> dict[str, list[tuple[int, int]]]:
+        """Return the lines of the functions that candidates change, by file."""
+        found: dict[str, dict[tuple[int, int], None]] = {}
+        for edit in (edit for one in candidates for edit in one.edits):
+            program = self._programs.get(edit.file)
+            body = program.body_around(edit) if program is not None else None
+            if body is not None:
+                found.setdefault(edit.file, {})[body] = None
+        return {file: list(bodies) for file, bodies in found.items()}
 
     def tests(self, candidate: EditSet) -> list[str]:
         """Return the passing tests to run on a candidate: all, unless it only changes functions."""

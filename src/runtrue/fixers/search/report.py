@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field
 from enum import StrEnum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from runtrue.checks import CommandCheck
 from runtrue.fixers.search.measurement import UNKNOWN, CheckOutcome
 from runtrue.flow import Event
-from runtrue.loop import Example, Workplace
+from runtrue.loop import Example, Replacement, Workplace, replacements
+
+if TYPE_CHECKING:
+    from runtrue.fixers.search.signs import Signs
 
 
 class Stopped(StrEnum):
@@ -40,6 +43,13 @@ class Solution:
     twins: tuple[str, ...] = ()
     #: An input on which it behaves otherwise than the best one, of the first that behaves so.
     example: Example | None = None
+    #: What the confidence rests on, where an edit was chosen among others.
+    signs: Signs | None = None
+
+    def edits(self, read: Callable[[str], str]) -> Iterator[Replacement]:
+        """Yield the lines that it replaces in the files as they are."""
+        for file, text in self.texts.items():
+            yield from replacements(file, read(file), text)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -58,8 +68,22 @@ class SearchReport:
     tests: tuple[str, ...] = ()
     files: dict[str, str] = field(default_factory=dict)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return it as it is recorded and shown."""
+    @classmethod
+    def recorded(cls, trace: Mapping[str, Any], solutions: list[Solution]) -> SearchReport:
+        """Return the report of a search that a trace is of."""
+        return cls(
+            solutions=solutions,
+            steps=[{"step": "recorded"}],
+            tried=trace["candidates"],
+            stopped=Stopped(trace["stopped"]),
+            suspects=list(trace["suspects"]),
+            causes=tuple(trace["causes"]),
+            tests=tuple(trace["searched"]["tests"]),
+            files=dict(trace["searched"]["files"]),
+        )
+
+    def to_dict(self, read: Callable[[str], str]) -> dict[str, Any]:
+        """Return it as it is recorded and shown; `read` returns the text of a file as it is."""
         return {
             "candidates": self.tried,
             "seconds": round(self.seconds, 3),
@@ -78,6 +102,9 @@ class SearchReport:
                     "alike": one.alike,
                     "left": list(one.left),
                     "twins": list(one.twins),
+                    "signs": one.signs.features() if one.signs else {},
+                    "example": asdict(one.example) if one.example else None,
+                    "edits": [asdict(edit) for edit in one.edits(read)],
                 }
                 for one in self.solutions
             ],

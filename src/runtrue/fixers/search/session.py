@@ -47,6 +47,7 @@ from runtrue.fixers.search.rank import (
     shortest_difference,
 )
 from runtrue.fixers.search.report import Searching, SearchReport, SearchScope, Solution, Stopped
+from runtrue.fixers.search.signs import Discovery, changes_raising_line, writes_named_word
 from runtrue.fixers.search.syntax import SyntaxFix, parses, repairs
 from runtrue.loop import write_texts
 
@@ -55,7 +56,9 @@ _TOKEN_REPAIRS = 120
 #: How often a session goes on from a candidate that fixes some of the tests.
 _STEPS = 3
 #: Candidates whose behaviour is compared, and on how many inputs.
-_COMPARED, _INPUTS = 11, 60
+_COMPARED, _INPUTS = 11, 80
+#: The tests that reach the edited functions whose calls are recorded before those of others.
+_NEAR = 60
 #: Of the time that is left, the share for token repairs; how many are tried after one that passes.
 _READING, _SECOND_THOUGHTS = 0.5, 8
 #: Token repairs that only get rid of what is in the way.
@@ -67,6 +70,8 @@ _DROPS = dict.fromkeys(
 _MISSPELT = frozenset(("missing_attribute", "name", "undefined", "key"))
 #: Longer strings of tests are no names.
 _LONGEST_NAME = 40
+#: The share of the time for one edit that fixes all failing tests, where they fail in several ways.
+_TOGETHER = 0.6
 #: The least time, in seconds, that is worth beginning something with.
 _WORTHWHILE = 0.5
 #: Seconds for comparing what passes, at least: a choice that is better is worth them.
@@ -93,6 +98,8 @@ class SearchSession:
     _changed: dict[str, str] = field(default_factory=dict)
     #: The edits that were made in them.
     _made: tuple[Edit, ...] = ()
+    #: The least confidence in those that fix some of the tests.
+    _sure: float = 1.0
 
     def __post_init__(self) -> None:
         self._candidates = math.ceil(self.budget.candidates * self.share)
@@ -131,26 +138,51 @@ class SearchSession:
             broken = [f for f in self._leads(baseline) if parses(self._read(f)) is not None]
             if broken:
                 return await self._fix_syntax(prover, baseline, broken[0]) and not last
-            search = self._search(prover, baseline, targets)
-            try:
-                found = await search.run()
-            finally:
-                self._note("search", search.tally, targets, baseline)
+            parts = [] if last else _by_failure(baseline, targets)
+            share = _TOGETHER if len(parts) > 1 else 1.0
+            search, found = await self._run_search(prover, baseline, targets, share)
             if found:
-                await self._rank_by_behaviour(prover, found, baseline, len(targets))
+                choices = await self._rank_by_behaviour(prover, found, search, targets)
+                self._add_solutions(prover, choices)
                 return False
             part = None if last or len(targets) < 2 else await search.best_part()
-        if part is None:
+            choice = None
+            if part is not None:
+                choices = await self._rank_by_behaviour(prover, [part[0]], search, list(part[1]))
+                choice = choices[0]
+            for at, some in enumerate(parts if part is None and len(parts) > 1 else ()):
+                # One hard test must not keep an easy one from being fixed.
+                search, found = await self._run_search(
+                    prover, baseline, some, 1 / (len(parts) - at)
+                )
+                if found:
+                    choices = await self._rank_by_behaviour(prover, found, search, some)
+                    choice, part = choices[0], (choices[0].candidate, tuple(some))
+                    break
+        if part is None or choice is None:
             return False
         candidate, fixed = part
         left = tuple(test for test in targets if test not in fixed)
         self._go_on_from(candidate)
+        self._sure = min(self._sure, choice.confidence)
         self.report.steps.append({"step": "part", "says": candidate.says, "left": list(left)})
         if not candidate.doubt:
-            self.report.solutions = [
-                self._solution(RankedEdits(candidate=candidate, confidence=0.3), left)
-            ]
+            self.report.solutions = [self._solution(choice, left)]
         return self._left > _WORTHWHILE
+
+    async def _run_search(
+        self,
+        prover: Prover | FreshProver,
+        baseline: Baseline,
+        targets: list[str],
+        share: float,
+    ) -> tuple[Search, list[EditSet]]:
+        """Search for edits that fix these tests, in a share of the time that is left."""
+        search = self._search(prover, baseline, targets, share)
+        try:
+            return search, await search.run()
+        finally:
+            self._note("search", search.tally, targets, baseline)
 
     # -- the prover -------------------------------------------------------
 
@@ -188,7 +220,7 @@ class SearchSession:
     # -- ordinary edits -------------------------------------------------------------------------
 
     def _search(
-        self, prover: Prover | FreshProver, baseline: Baseline, targets: list[str]
+        self, prover: Prover | FreshProver, baseline: Baseline, targets: list[str], share: float
     ) -> Search:
         failures = self._failures(baseline, targets)
         files = [file for file in self._files(baseline) if parses(self._read(file)) is None]
@@ -208,7 +240,7 @@ class SearchSession:
             baseline,
             base,
             Proposals(base, suspect, failures, priors, strings=self._short_strings(baseline)),
-            self._allowance(),
+            self._allowance(share),
             targets=targets,
             report=self._progress,
         )
@@ -271,25 +303,30 @@ class SearchSession:
         )
 
     async def _rank_by_behaviour(
-        self, prover: Prover | FreshProver, found: list[EditSet], baseline: Baseline, failing: int
-    ) -> None:
+        self, prover: Prover | FreshProver, found: list[EditSet], search: Search, targets: list[str]
+    ) -> list[RankedEdits]:
+        """Return the candidates, best first, by what they do on further inputs and other signs."""
+        baseline = await prover.baseline()
         behaviours: list[Behaviour | None] = [None] * len(found)
         original = None
         if len(found) > 1:
-            compared = [one.texts(self._base_of(one)) for one in found[:_COMPARED]]
-            original, *known = await self._behaviours(prover, ({}, *compared))
+            original, *known = await self._behaviours(prover, found[:_COMPARED], search, targets)
             behaviours[: len(known)] = known
         clumsy = [clumsiness(one.texts(self._base_of(one)).values()) for one in found]
         failures = [case.failure for case in baseline.failing if case.failure is not None]
-        choices = rank_edits(
+        return rank_edits(
             found,
             behaviours,
             original,
             clumsy=clumsy,
             tests=len(baseline.cases),
-            failing=failing,
-            dodging=[self._dodges(one, failures) for one in found],
+            failing=len(targets),
+            cut_off=search.tally.stopped in (Stopped.TIME, Stopped.CANDIDATES),
+            discoveries=[self._discovery(one, search, failures) for one in found],
         )
+
+    def _add_solutions(self, prover: Prover | FreshProver, choices: Sequence[RankedEdits]) -> None:
+        """Report what passes, each with an input on which it differs from the best."""
         seen: set[Behaviour | None] = {choices[0].behaviour}
         for choice in choices:
             solution = self._solution(choice)
@@ -299,7 +336,18 @@ class SearchSession:
                 example = shortest_difference(best, choice.behaviour, prover.calls)
                 solution = replace(solution, example=example)
             self.report.solutions.append(solution)
-        self.report.steps.append({"step": "choose", "passing": len(found)})
+        self.report.steps.append({"step": "choose", "passing": len(choices)})
+
+    def _discovery(
+        self, candidate: EditSet, search: Search, failures: Sequence[Failure]
+    ) -> Discovery:
+        return Discovery(
+            before=search.place_of(candidate),
+            guards=len(search.reach.tests(candidate)),
+            dodges=self._dodges(candidate, failures),
+            raised=changes_raising_line(candidate, failures),
+            named=writes_named_word(candidate, self._base_of(candidate), failures),
+        )
 
     def _dodges(self, candidate: EditSet, failures: Sequence[Failure]) -> bool:
         programs = {
@@ -308,12 +356,26 @@ class SearchSession:
         return any(dodges(programs[edit.file], edit, failures) for edit in candidate.edits)
 
     async def _behaviours(
-        self, prover: Prover | FreshProver, programs: Sequence[Mapping[str, str]]
+        self,
+        prover: Prover | FreshProver,
+        candidates: Sequence[EditSet],
+        search: Search,
+        targets: Sequence[str],
     ) -> list[Behaviour | None]:
-        """Return how programs behave; None where there was no time."""
+        """Return how the program and candidates behave; None where there was no time."""
+        near = dict.fromkeys((*targets, *(t for c in candidates for t in search.reach.tests(c))))
+        functions = search.reach.bodies(candidates)
         asked = [
-            asyncio.ensure_future(prover.behave(one, seed=self.seed, inputs=_INPUTS))
-            for one in programs
+            asyncio.ensure_future(
+                prover.behave(
+                    texts,
+                    seed=self.seed,
+                    inputs=_INPUTS,
+                    near=list(near)[:_NEAR],
+                    functions=functions,
+                )
+            )
+            for texts in ({}, *(one.texts(self._base_of(one)) for one in candidates))
         ]
         done, late = await asyncio.wait(asked, timeout=WAITING * max(_CHOOSING, self._left))
         for task in late:
@@ -344,7 +406,7 @@ class SearchSession:
         finally:
             self._note("tokens", trying.tally, [], None)
         if found:
-            choices = rank_edits(found, [None] * len(found), tests=len(baseline.cases))
+            choices = rank_edits(found, [None] * len(found), tests=len(baseline.cases), tokens=True)
             self.report.solutions = [self._solution(one) for one in choices]
             return False
         best = trying.furthest()
@@ -390,11 +452,12 @@ class SearchSession:
             texts={**self._changed, **texts},
             says="; ".join(f"{edit.says} in {edit.file}:{edit.line}" for edit in edits),
             kinds=tuple(edit.kind for edit in edits),
-            confidence=choice.confidence,
+            confidence=min(choice.confidence, self._sure),
             doubt=next((edit.doubt for edit in edits if edit.doubt), None),
             alike=choice.alike,
             left=tuple(left),
             twins=tuple(twin for edit in edits for twin in self._twins(edit)),
+            signs=choice.signs,
         )
 
     def _twins(self, edit: Edit) -> list[str]:
@@ -464,6 +527,20 @@ def _as_candidate(file: str, reading: SyntaxFix) -> EditSet:
         doubt=_DROPS.get(reading.kind),
     )
     return EditSet(edits=(edit,), cost=math.log(max(reading.unlikely, 0.1)))
+
+
+def _by_failure(baseline: Baseline, targets: Collection[str]) -> list[list[str]]:
+    """Return the tests in groups that fail in the same place with the same exception."""
+    found: dict[object, list[str]] = {}
+    for case in baseline.cases:
+        if case.test in targets:
+            failure = case.failure
+            at = failure.frames[-1] if failure and failure.frames else None
+            key: object = case.test
+            if failure and at and at.file not in baseline.tests:
+                key = failure.exception, at.file, at.function
+            found.setdefault(key, []).append(case.test)
+    return list(found.values())
 
 
 def _all_lines(texts: Mapping[str, str]) -> Suspicion:

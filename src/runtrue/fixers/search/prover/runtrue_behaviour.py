@@ -1,7 +1,8 @@
 """The behaviour of a program on inputs like those of its tests.
 
 It runs inside the project's own Python. The calls that tests make into the project are recorded,
-with copies of their arguments; then they are made again, first as they were and then with some
+and all calls of the functions that candidates change, with copies of their arguments; so are those
+of the examples in docstrings. Then they are made again, first as they were and then with some
 arguments changed a little, by a seed.
 """
 
@@ -9,6 +10,8 @@ from __future__ import annotations  # any Python may be the project's
 
 import asyncio
 import copy
+import dis
+import doctest
 import gc
 import inspect
 import itertools
@@ -25,7 +28,8 @@ from typing import Any
 _trial: Any = sys.modules["runtrue_trial"]
 _watch: Any = sys.modules["runtrue_watch"]
 
-_CALLS, _CALLS_OF_ONE = 30, 6
+#: Calls that are recorded: in all, of one function, and of one that a candidate changes.
+_CALLS, _CALLS_OF_ONE, _CALLS_OF_CHANGED = 40, 6, 12
 #: Seconds for one test, which usually makes its calls long before its end, and for all.
 _RECORDING_ONE, _RECORDING_SECONDS = 0.25, 1.5
 #: Seconds of processor time for one input and for all: the same on a busy machine.
@@ -94,7 +98,14 @@ class _Recording:
         }
         child = prover.trial.child
         recording = _watch.Stopwatch()
-        for index, item in enumerate(session.items):
+        #: The bodies of the functions that candidates change, by file.
+        self._changed: dict[str, list[Any]] = child.request.get("functions", {})
+        self._is_changed: dict[Any, bool] = {}
+        if self._changed:
+            self._run_examples()
+        near = [at for at in child.request.get("near", ()) if at < len(session.items)]
+        for index in dict.fromkeys([*near, *range(len(session.items))]):
+            item = session.items[index]
             if index in child.plan["touching"]:
                 continue
             left = _RECORDING_SECONDS - recording.seconds()
@@ -112,20 +123,52 @@ class _Recording:
                 sys.setprofile(None)
                 signal.setitimer(signal.ITIMER_REAL, 0)
 
+    def _run_examples(self) -> None:
+        """Run the examples in the docstrings of the functions that candidates change."""
+        gc.unfreeze()
+        for function in [one for one in gc.get_objects() if type(one) is types.FunctionType]:
+            if not function.__doc__ or ">>>" not in function.__doc__:
+                continue
+            if not self._is_one_changed(function.__code__):
+                continue
+            names = dict(function.__globals__)
+            try:
+                _trial.stop_after(_RECORDING_ONE)
+                for example in doctest.DocTestParser().get_examples(function.__doc__):
+                    code = compile(example.source, "<doctest %s>" % function.__name__, "single")
+                    sys.setprofile(self._notice)
+                    exec(code, names)  # noqa: S102 - the project's own
+                    sys.setprofile(None)
+            except BaseException:  # noqa: S110 - only the calls count
+                pass
+            finally:
+                sys.setprofile(None)
+                signal.setitimer(signal.ITIMER_REAL, 0)
+
+    def _is_one_changed(self, code: Any) -> bool:
+        """Return whether a candidate changes the body that this is the code of."""
+        if code not in self._is_changed:
+            bodies = self._changed.get(self._scope.file(code.co_filename) or "", ())
+            lines = [n for _, n in dis.findlinestarts(code) if n and n > code.co_firstlineno]
+            self._is_changed[code] = any(a <= n <= b for a, b in bodies for n in lines)
+        return self._is_changed[code]
+
     def _notice(self, frame: Any, event: str, arg: Any) -> None:
         if event != "call" or frame.f_back is None or len(self.calls) >= _CALLS:
             return
         caller = frame.f_back.f_code.co_filename
-        if self._scope.file(caller) not in self._tests and not caller.startswith("<doctest "):
-            return
         code = frame.f_code
+        by_test = self._scope.file(caller) in self._tests or caller.startswith("<doctest ")
+        is_changed = bool(self._changed) and self._is_one_changed(code)
+        if not by_test and not is_changed:
+            return
         file = self._scope.file(code.co_filename)
         if file is None or file in self._tests or code.co_name.startswith("<"):
             return
         name = code.co_name
         if (name.startswith("__") and name != "__call__") or self._is_resumed(frame):
             return
-        if self._of_one.get(code, 0) >= _CALLS_OF_ONE:
+        if self._of_one.get(code, 0) >= (_CALLS_OF_CHANGED if is_changed else _CALLS_OF_ONE):
             return
         self._of_one[code] = self._of_one.get(code, 0) + 1
         try:

@@ -1,0 +1,224 @@
+"""Fit: logistic regression with a penalty, tested on projects that it was not fitted to."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from benchmarks.confidence.row import Row
+
+WEIGHTS = Path(__file__).parents[2] / "src" / "runtrue" / "fixers" / "search" / "weights.py"
+#: How much large weights cost, in rows.
+PENALTY = 1.0
+#: How much a row of each source counts: real bugs are what users have.
+WORTH = {"real": 2.0, "mutants": 1.0, "programs": 0.4}
+#: In which direction each sign must point. One that points the other way in the rows at hand says
+#: more about those rows than about edits, and is left out.
+DIRECTION = {
+    **dict.fromkeys(("share", "failing", "tests", "guards", "raised", "named", "tokens"), 1),
+    **dict.fromkeys(("rivals", "cost", "size", "one", "fits", "suits", "cut_off", "before"), -1),
+}
+#: Projects are put into so many parts; each part is predicted from the others.
+PARTS = 8
+ROUNDS = 30
+BINS = ((0.9, 1.01), (0.7, 0.9), (0.5, 0.7), (0.3, 0.5), (0.0, 0.3))
+#: No chance is larger: the tests are all that speaks for an edit.
+MOST = 0.97
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Model:
+    """The intercept, and the mean, the deviation and the weight of each feature."""
+
+    intercept: float
+    weights: dict[str, tuple[float, float, float]]
+    #: From which estimate on an edit is right how often; empty where that is not corrected.
+    steps: tuple[tuple[float, float], ...] = ()
+
+    def chance(self, features: dict[str, float]) -> float:
+        score = self.intercept
+        for name, (mean, scale, weight) in self.weights.items():
+            if name in features:
+                score += weight * (features[name] - mean) / scale
+        estimate = _sigmoid(score)
+        if self.steps and not features.get("tokens"):
+            return max(chance for start, chance in self.steps if start <= estimate)
+        return min(MOST, estimate)
+
+
+def known(rows: Sequence[Row]) -> list[Row]:
+    """Return the rows that say something: an edit that a rule has not put aside already."""
+    return [row for row in rows if row.right is not None and row.features and not row.ruled_out]
+
+
+def fit(rows: Sequence[Row]) -> Model:
+    """Fit a model. What is not known of a row counts as the mean."""
+    names = sorted({name for row in rows for name in row.features if name in DIRECTION})
+    while True:
+        model = _fit(rows, names)
+        wrong = [n for n in names if DIRECTION[n] * model.weights.get(n, (0, 1, 0))[2] < 0]
+        if not wrong:
+            return model
+        worst = min(wrong, key=lambda n: DIRECTION[n] * model.weights[n][2])
+        names = [name for name in names if name != worst]
+
+
+def _fit(rows: Sequence[Row], names: Sequence[str]) -> Model:
+    scales: dict[str, tuple[float, float]] = {}
+    for name in names:
+        values = [row.features[name] for row in rows if name in row.features]
+        mean = sum(values) / len(values)
+        deviation = math.sqrt(sum((value - mean) ** 2 for value in values) / len(values))
+        if deviation > 1e-6:
+            scales[name] = round(mean, 3), round(max(deviation, 0.001), 3)
+    table = [
+        [1.0]
+        + [
+            (row.features[name] - mean) / scale if name in row.features else 0.0
+            for name, (mean, scale) in scales.items()
+        ]
+        for row in rows
+    ]
+    solved = _newton(table, [bool(row.right) for row in rows], [WORTH[row.source] for row in rows])
+    weights = {
+        name: (*scale, round(weight, 3))
+        for (name, scale), weight in zip(scales.items(), solved[1:], strict=True)
+    }
+    return Model(intercept=round(solved[0], 3), weights=weights)
+
+
+def _newton(
+    table: Sequence[Sequence[float]], right: Sequence[bool], worth: Sequence[float]
+) -> list[float]:
+    """Return the weights under which these labels are likeliest, small ones preferred."""
+    count = len(table[0])
+    found = [0.0] * count
+    for _ in range(ROUNDS):
+        gradient = [0.0 if n == 0 else PENALTY * found[n] for n in range(count)]
+        curvature = [[0.0] * count for _ in range(count)]
+        for n in range(count):
+            curvature[n][n] = 1e-6 if n == 0 else PENALTY
+        for values, label, weight in zip(table, right, worth, strict=True):
+            chance = _sigmoid(sum(a * b for a, b in zip(found, values, strict=True)))
+            for n in range(count):
+                gradient[n] += weight * (chance - label) * values[n]
+                for m in range(count):
+                    curvature[n][m] += weight * chance * (1 - chance) * values[n] * values[m]
+        step = _solve(curvature, gradient)
+        found = [value - change for value, change in zip(found, step, strict=True)]
+    return found
+
+
+def _solve(matrix: list[list[float]], right: list[float]) -> list[float]:
+    size = len(right)
+    rows = [[*matrix[n], right[n]] for n in range(size)]
+    for n in range(size):
+        best = max(range(n, size), key=lambda m: abs(rows[m][n]))
+        rows[n], rows[best] = rows[best], rows[n]
+        for m in range(size):
+            if m != n:
+                factor = rows[m][n] / rows[n][n]
+                rows[m] = [a - factor * b for a, b in zip(rows[m], rows[n], strict=True)]
+    return [rows[n][size] / rows[n][n] for n in range(size)]
+
+
+def _sigmoid(score: float) -> float:
+    return 1 / (1 + math.exp(-max(-30.0, min(score, 30.0))))
+
+
+def calibrated(rows: Sequence[Row]) -> Model:
+    """Fit a model, and correct its estimates to how often such edits were right.
+
+    The estimates that are corrected are those of models that had not seen the project; what is
+    likelier by them is never made less likely (isotonic regression). Repairs of files that do not
+    parse are left out: nearly all of them are right.
+    """
+    model = fit(rows)
+    pairs = sorted(
+        (chance, bool(row.right), WORTH[row.source])
+        for row, chance in predicted(rows, fit)
+        if not row.features.get("tokens")
+    )
+    blocks: list[list[float]] = []
+    for chance, right, worth in pairs:
+        blocks.append([chance, right * worth, worth])
+        while len(blocks) > 1 and blocks[-2][1] / blocks[-2][2] >= blocks[-1][1] / blocks[-1][2]:
+            _, some, of = blocks.pop()
+            blocks[-1][1] += some
+            blocks[-1][2] += of
+    # A block of a few edits proves little: one more of each kind is thought of.
+    steps = [(round(start, 2), round((some + 1) / (of + 2), 2)) for start, some, of in blocks]
+    return replace(model, steps=((0.0, steps[0][1]), *steps[1:]))
+
+
+def predicted(
+    rows: Sequence[Row], make: Callable[[Sequence[Row]], Model]
+) -> list[tuple[Row, float]]:
+    """Return each row with its chance by a model that was made without its project."""
+    projects = sorted({row.project for row in rows})
+    part_of = {project: n % PARTS for n, project in enumerate(projects)}
+    found = []
+    for part in range(PARTS):
+        model = make([row for row in rows if part_of[row.project] != part])
+        own = [row for row in rows if part_of[row.project] == part]
+        found += [(row, model.chance(row.features)) for row in own]
+    return found
+
+
+def report(rows: Sequence[Row]) -> str:
+    """Return the calibration as a table, by source, with that of the confidence that was said."""
+    usable = known(rows)
+    found = predicted(usable, calibrated)
+    lines = [f"{len(rows)} searches, {len(usable)} edits known to be right or wrong"]
+    for source in (*WORTH, None):
+        part = [(r, chance) for r, chance in found if source in (None, r.source)]
+        if not part:
+            continue
+        lines.append(f"\n{source or 'all'}: {len(part)} edits, {_right(part)} right\n")
+        lines.append("| chance | edits | right | before: edits | right |")
+        lines.append("|---|---|---|---|---|")
+        before = [(row, row.confidence or 0.0) for row, _ in part]
+        for low, high in BINS:
+            now_in, was_in = (
+                [(row, c) for row, c in each if low <= c < high] for each in (part, before)
+            )
+            name = f"from {low:g}" if high > 1 else f"{low:g} to {high:g}"
+            lines.append(
+                f"| {name} | {len(now_in)} | {_right(now_in)} | {len(was_in)} | {_right(was_in)} |"
+            )
+    model = calibrated(usable)
+    lines.append(f"\nsteps {model.steps}")
+    lines.append(f"intercept {model.intercept}")
+    lines += [f"{name:10} {weight:+.3f}" for name, (_, _, weight) in model.weights.items()]
+    return "\n".join(lines)
+
+
+def _right(part: Sequence[tuple[Row, float]]) -> int:
+    return sum(bool(row.right) for row, _ in part)
+
+
+def write_weights(rows: Sequence[Row]) -> None:
+    """Write the weights, fitted to all rows, to the module that the search reads."""
+    usable = known(rows)
+    model = calibrated(usable)
+    counts = ", ".join(
+        f"{sum(row.source == source for row in usable)} of {source}" for source in WORTH
+    )
+    lines = [
+        '"""Weights of the signs that an edit is right: `python -m benchmarks.confidence fit`."""',
+        "",
+        f"# Fitted to {len(usable)} edits: {counts}.",
+        "",
+        "#: No chance is larger: the tests are all that speaks for an edit.",
+        f"MOST = {MOST}",
+        f"INTERCEPT = {model.intercept}",
+        "#: The mean, the standard deviation and the weight of each sign.",
+        "WEIGHTS: dict[str, tuple[float, float, float]] = {",
+        *(f'    "{name}": {values},' for name, values in model.weights.items()),
+        "}",
+        "#: From which estimate on such edits are right how often, in projects not fitted to.",
+        f"STEPS = {model.steps}",
+    ]
+    WEIGHTS.write_text("\n".join(lines) + "\n")

@@ -1,0 +1,87 @@
+"""The fit of the confidence: it finds what separates, by projects that it has not seen."""
+
+from __future__ import annotations
+
+import ast
+import random
+from dataclasses import replace
+from pathlib import Path
+
+from benchmarks.confidence.fit import calibrated, fit, predicted, report
+from benchmarks.confidence.mutate import mutants
+from benchmarks.confidence.row import Row, append_row, read_rows
+
+PROGRAM = """\
+def bounded(x, low, high):
+    if x < low:
+        return low
+    return min(x, high)
+"""
+
+
+def rows(count: int = 200) -> list[Row]:
+    chance = random.Random(1)  # noqa: S311 - nothing is secret here
+    found = []
+    for n in range(count):
+        cost = chance.random() * 2
+        found.append(
+            Row(
+                source="mutants",
+                project=f"p{n % 20}",
+                bug=str(n),
+                right=chance.random() > cost / 2,
+                features={"cost": cost, "share": chance.random(), "tokens": 0.0},
+                confidence=0.85,
+                says="",
+            )
+        )
+    return found
+
+
+def test_a_sign_that_matters_gets_a_weight_in_its_direction() -> None:
+    model = fit(rows())
+    assert model.weights["cost"][2] < -0.5
+    assert abs(model.weights.get("share", (0, 1, 0))[2]) < 0.3
+
+
+def test_a_sign_that_points_the_wrong_way_is_left_out() -> None:
+    turned = [
+        replace(row, features={"share": 2 - row.features["cost"], "rivals": 0.5}) for row in rows()
+    ]
+    assert "share" in fit(turned).weights
+    against = [
+        replace(row, features={"share": row.features["cost"], "rivals": 0.5}) for row in rows()
+    ]
+    assert "share" not in fit(against).weights
+
+
+def test_chances_are_how_often_edits_of_other_projects_are_right() -> None:
+    found = predicted(rows(600), calibrated)
+    for low, high in ((0.0, 0.35), (0.65, 1.0)):
+        part = [(row, chance) for row, chance in found if low <= chance < high]
+        share = sum(bool(row.right) for row, _ in part) / len(part)
+        said = sum(chance for _, chance in part) / len(part)
+        assert abs(share - said) < 0.1
+    assert "| from 0.9 |" in report(rows())
+
+
+def test_what_is_likelier_is_never_made_less_likely() -> None:
+    steps = calibrated(rows()).steps
+    assert list(steps) == sorted(steps)
+    assert [chance for _, chance in steps] == sorted(chance for _, chance in steps)
+
+
+def test_mutants_parse_differ_and_are_the_same_for_the_same_seed() -> None:
+    found = list(mutants(PROGRAM, "seed"))
+    assert len(found) > 4
+    assert found == list(mutants(PROGRAM, "seed"))
+    whole = ast.dump(ast.parse(PROGRAM))
+    assert all(ast.dump(ast.parse(text)) != whole for _, text in found)
+    assert len({text for _, text in found}) == len(found)
+
+
+def test_rows_are_read_as_they_were_written(tmp_path: Path) -> None:
+    file = tmp_path / "rows.jsonl"
+    for row in rows(3):
+        append_row(file, row)
+    assert list(read_rows(file)) == rows(3)
