@@ -6,15 +6,11 @@ import importlib
 
 import click
 
-from runtrue.cli.console import echo
-
 #: The module of each command, and its name there.
 _COMMANDS = {
-    "new": "plan_commands:new",
+    "use": "plan_commands:use",
     "execute": "plan_commands:execute",
-    "answer": "plan_corrections:answer",
-    "correct": "plan_corrections:correct",
-    "rollback": "plan_corrections:rollback",
+    "prompt": "plan_commands:prompt",
     "apply": "plan_commands:apply",
     "cancel": "plan_commands:cancel",
     "list": "plan_list:list_plans",
@@ -23,8 +19,6 @@ _COMMANDS = {
     "diff": "plan_views:diff",
     "explain": "plan_views:explain",
 }
-#: Older names of commands, which keep working.
-_RENAMED = {"use": "new", "prompt": "answer"}
 
 
 class _PlanGroup(click.Group):
@@ -32,10 +26,6 @@ class _PlanGroup(click.Group):
         return sorted(_COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name in _RENAMED:
-            now = _RENAMED[cmd_name]
-            echo(f"`runtrue plan {cmd_name}` is now `runtrue plan {now}`", err=True)
-            cmd_name = now
         if cmd_name not in _COMMANDS:
             return None
         module, _, name = _COMMANDS[cmd_name].partition(":")
@@ -56,9 +46,9 @@ def plan() -> None:
 
     \b
     Examples:
-      runtrue plan new plan.yaml
-      runtrue plan new "Totals must include tax" --agent "claude -p"
+      runtrue plan use plan.yaml
+      runtrue plan use "Totals must include tax" --agent "claude -p"
       runtrue plan execute
-      runtrue plan answer 3fa9 "the rate is in model.py" --allow model.py
+      runtrue plan prompt 3fa9 "the rate is in model.py" --allow model.py
       runtrue plan apply
     """
