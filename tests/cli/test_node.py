@@ -13,7 +13,7 @@ from tests.workflow.nodes.scripted_server import ScriptedServer, response
 
 BUILT_IN = [
     *("http", "shell", "python", "read-file", "write-file", "llm", "workflow"),
-    *("filter", "pick", "sort", "take", "unique", "group", "calculate", "join"),
+    *("filter", "pick", "sort", "take", "unique", "group", "calculate", "join", "pages"),
 ]
 
 

@@ -160,6 +160,11 @@ def choose(question: str, choices: Sequence[str], *, default: str) -> str:
     )
 
 
+def edit_text(text: str, suffix: str) -> str | None:
+    """Return a text as the person left it in their editor; None if they changed nothing."""
+    return click.edit(text, extension=suffix)
+
+
 def ask_secret(question: str) -> str:
     """Ask the person at the terminal for something that is not shown."""
     return str(click.prompt(visible(question), hide_input=True, err=True))

@@ -220,9 +220,12 @@ def _servers(project: Path) -> Fact:
 
 
 def _hooks(project: Path) -> Fact:
-    if repository_of(project) is None:
-        return Fact("hooks", True, "none: this is no git repository")
-    found = [f"{one.host}: {one.text}" for one in statuses(project) if one.installed]
+    try:
+        if repository_of(project) is None:
+            return Fact("hooks", True, "none: this is no git repository")
+        found = [f"{one.host}: {one.text}" for one in statuses(project) if one.installed]
+    except RuntrueError as error:
+        return Fact("hooks", False, str(error))
     return Fact("hooks", True, "; ".join(found) or "none (runtrue hooks install HOST)")
 
 

@@ -98,7 +98,7 @@ COMMANDS = {
     "doctor": ("runtrue.cli.doctor:doctor", "Tell what is available here and what is not."),
     "hooks": (
         "runtrue.cli.hook_commands:hooks",
-        "Have coding agents, git and pre-commit call the gate by themselves.",
+        "Have coding agents, git and pre-commit call `runtrue gate` by themselves.",
     ),
     "completion": ("runtrue.cli.completion:completion", "Print the completion script of a shell."),
 }

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from runtrue.cli import options, workflows
-from runtrue.cli.console import confirm, echo
+from runtrue.cli.console import confirm, echo, edit_text
 from runtrue.cli.run import pairs
 from runtrue.cli.show import finding_line, is_terminal, print_diff, print_json
 from runtrue.cli.trust import trusted_registry
@@ -144,7 +144,7 @@ def edit(name: str) -> int:
     """Edit a saved workflow in your editor, as YAML; it is checked before it is saved."""
     home = Home.find(Path.cwd())
     store = WorkflowStore(home)
-    text = click.edit(dump_document(store.load(name).data, "yaml"), extension=".yaml")
+    text = edit_text(dump_document(store.load(name).data, "yaml"), ".yaml")
     if text is None:
         echo("nothing was changed")
         return 0

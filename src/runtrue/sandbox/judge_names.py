@@ -49,7 +49,13 @@ _NODE = (
     *("project.json", "turbo.json", ".npmrc", ".yarnrc", ".yarnrc.yml", "pnpm-workspace.yaml"),
     *("jest.*.json", "jest-*.json", "jest.*.config.*", "jest[-_.]setup.*", "setup[-_.]jest.*"),
     *("setupJest.*", "jestSetup.*", "vitest[-_.]setup.*", "setup[-_.]vitest.*", "vitest.*.ts"),
-    *("vitest.*.js", "vitest.*.mts", "vitest.*.mjs", "test[-_]setup.*", "setup[-_]tests.*"),
+    *(
+        "vitest.*.js",
+        "vitest.*.mts",
+        "vitest.*.mjs",
+        "test[-_]setup.*[jt]s",
+        "setup[-_]tests.*[jt]s",
+    ),
     *("mocha.opts", "cypress.env.json", "angular.json", "rstest.config.*", "commitlint.config.*"),
     *("knip.json*", "knip.config.*", ".dependency-cruiser.*", ".lintstagedrc*", "nodemon.json"),
     *("import_map.json", "*.snap", ".eslintcache", ".stylelintcache", "*.tsbuildinfo"),
@@ -66,7 +72,7 @@ _OTHERS = (
     *(".shellcheckrc", ".clang-tidy", ".clang-format", ".bazelrc", ".swiftlint.yml", ".hlint.yaml"),
     *("xunit.runner.json", "*.runsettings", "Directory.Build.*", "nuget.config", "global.json"),
     *(".credo.exs", ".formatter.exs", "dart_test.yaml", "analysis_options.yaml", ".busted"),
-    *(".luacheckrc", ".proverc", ".scalafmt.conf", ".scalafix.conf", ".ghci", ".envrc"),
+    *(".luacheckrc", ".proverc", ".scalafmt.conf", ".scalafix.conf", ".ghci"),
     *("runtrue.toml", ".pre-commit-config.yaml", "lefthook.y*ml", ".semgrep*", ".editorconfig"),
     # Loaded by runners before the tests.
     *(".env", ".env.*", ".flaskenv"),

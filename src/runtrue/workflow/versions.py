@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -64,7 +65,8 @@ class WorkflowVersions:
             version = WorkflowVersion(
                 number=number, saved_at=datetime.now(UTC), note=note, workflow=dict(workflow)
             )
-            with suppress(FileExistsError), (self._folder / f"{number:06}.json").open("xb") as file:
+            path, flags = self._folder / f"{number:06}.json", os.O_CREAT | os.O_EXCL | os.O_WRONLY
+            with suppress(FileExistsError), os.fdopen(os.open(path, flags, 0o600), "wb") as file:
                 file.write(msgspec.json.encode(version))
                 return number
         raise UsageError(f"{self._folder} has too many versions: remove some")
