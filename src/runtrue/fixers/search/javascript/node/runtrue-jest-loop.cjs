@@ -1,5 +1,5 @@
 // The test framework that jest is given: it keeps a file's environment and runs its tests in it again
-// and again, each time with the modules loaded anew. jest's own framework runs them.
+// and again, each time with the modules loaded again. jest's own framework runs them.
 'use strict';
 
 const LOOPS = Symbol.for('runtrue-jest-loops');
