@@ -64,14 +64,14 @@ async function open({ root, words, scratch }) {
   return {
     async run({ files, names, cover, whole }) {
       const titles = names && names.map((name) => name.slice(name.indexOf('::') + 2));
-      if (!files.length) return (await start(argv._, { bail: 0 })).results.testResults.flatMap((one) => told(one, root));
+      if (!files.length) return (await start(argv._, { bail: 0 })).results.testResults.flatMap((one) => casesOf(one, root));
       const tests = [];
       for (const file of files.map((one) => path.resolve(root, one))) {
         const coverage = cover ? new Coverage(root) : null;
         const result = { testFilePath: file, ...(await runFile(file, titles)) };
         const lines = coverage ? coverage.take() : undefined;
         if (coverage) coverage.stop();
-        const found = told(result, root, lines);
+        const found = casesOf(result, root, lines);
         tests.push(...found);
         if (!whole && found.some((one) => !one.ok)) break;
       }
@@ -122,7 +122,7 @@ class KeptFile {
   }
 }
 
-function told(file, root, lines) {
+function casesOf(file, root, lines) {
   const name = path.relative(root, file.testFilePath).split(path.sep).join('/');
   const ran = file.testResults.filter((one) => one.status === 'passed' || one.status === 'failed');
   const tests = ran.map((one) => {
