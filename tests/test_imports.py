@@ -38,7 +38,7 @@ LEVELS: list[tuple[str, ...]] = [
     ("checks", "models", "memory"),
     ("gates", "escalation"),
     ("fixers",),
-    ("workflow", "run_context"),
+    ("workflow", "run_context", "receipt"),
     ("planner", "code", "plan"),
     ("mcp_server",),
     ("cli",),

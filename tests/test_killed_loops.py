@@ -82,7 +82,7 @@ LOOPS = {
     "plan": Loop(_plan, prepare_plan, {"begin": "go", "offer": "apply"}),
 }
 #: How many steps an undisturbed run has, questions among them; one more or less is noticed.
-STEPS = {"fix": 13, "code": 13, "plan": 14}
+STEPS = {"fix": 14, "code": 14, "plan": 14}
 
 
 class KilledJournal(Journal):

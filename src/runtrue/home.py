@@ -13,7 +13,7 @@ from runtrue.trust import is_adopted, users_home, why_not_own
 
 #: The directories whose files are as private as those beside the journal. What is in `sandboxes`
 #: has the modes of the projects that it is from.
-_PRIVATE = ("", "patches", "workflows", "mcp-tools", "apis", "stops", "hooks")
+_PRIVATE = ("", "patches", "receipts", "workflows", "mcp-tools", "apis", "stops", "hooks")
 #: Says by itself why it must not be readable, and that its secrets may be known by now.
 _OWN_CARE = "secrets.json"
 
@@ -62,6 +62,10 @@ class Home:
     def patch(self, run_id: str) -> Path:
         """Return the file of one run's resulting patch."""
         return self.path / "patches" / f"{run_id}.patch"
+
+    def receipt(self, run_id: str) -> Path:
+        """Return the file of one run's receipt."""
+        return self.path / "receipts" / f"{run_id}.json"
 
     def close_to_others(self) -> list[Path]:
         """Take every right of others from the home and its files; return what they could reach."""

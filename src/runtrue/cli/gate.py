@@ -40,6 +40,7 @@ NOT_READY, INTERRUPTED = 2, 130
 @click.option(
     "--skip", metavar="REASON", help="Let it through unjudged, where [gate] allow_skip permits."
 )
+@click.option("--again", is_flag=True, help="Judge it although it passed before as it is now.")
 @options.loop_id
 @options.iteration
 @click.option("--install", type=click.Choice(list(HOOKS)), hidden=True)
@@ -54,6 +55,7 @@ def gate(
     code_type: str | None,
     checks: tuple[str, ...],
     skip: str | None,
+    again: bool,
     loop_id: str | None,
     iteration: int | None,
     install: str | None,
@@ -67,7 +69,8 @@ def gate(
     Judged is what differs from HEAD in the project, files that git does not know included: the
     checks pass, there are tests for what changed and they were not skipped, they run enough of the
     changed lines, and a scanner has nothing against those. Nothing is repaired. What was found is
-    listed on stderr, numbered, for a person or a coding agent to act on.
+    listed on stderr, numbered, for a person or a coding agent to act on. A tree that has passed is
+    not judged a second time before something changes.
 
     \b
     Exit codes: 0 ready, 2 not ready (or bad input), 1 the gate itself broke.
@@ -88,6 +91,7 @@ def gate(
         checks=checks,
         skip=skip,
         staged=staged or hook == "pre-commit",
+        again=again,
     )
     if hook in AGENT_HOSTS:
         from runtrue.cli.stop import answer_stop
@@ -130,7 +134,7 @@ def _gate(
             if skip is not None:
                 report = skip_judging(journal, request, skip)
             else:
-                report = judge(journal, home, request, silent=as_json)
+                report = judge(journal, home, request, silent=as_json, again=asked.again)
     except KeyboardInterrupt:
         return _interrupted(as_json=as_json)
     with ignoring_closed_pipes():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -13,7 +12,7 @@ from runtrue.cli import options
 from runtrue.cli.console import Styled, echo, print_table
 from runtrue.cli.hooks import HOOKS, read_firings
 from runtrue.cli.project import find_project
-from runtrue.cli.show import counted, print_json
+from runtrue.cli.show import ago, print_json
 from runtrue.errors import RuntrueError
 from runtrue.home import Home
 
@@ -21,7 +20,6 @@ _PATH = click.argument(
     "path", required=False, type=click.Path(path_type=Path, readable=False), default=None
 )
 _HOST = click.argument("host", type=click.Choice(list(HOOKS)))
-_UNITS = ((86400, "day"), (3600, "hour"), (60, "minute"), (1, "second"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,7 +43,7 @@ class HookStatus:
             return self.trouble
         if self.last is None:
             return "has never fired" if self.installed else ""
-        return f"last fired {_ago(time.time() - self.last)} ago, blocked {self.blocked}"
+        return f"last fired {ago(self.last)}, blocked {self.blocked}"
 
 
 @click.group()
@@ -134,10 +132,3 @@ def statuses(project: Path) -> Iterator[HookStatus]:
             last=seen.last,
             trouble=trouble,
         )
-
-
-def _ago(seconds: float) -> str:
-    for size, unit in _UNITS:
-        if seconds >= size:
-            return counted(int(seconds // size), unit)
-    return "0 seconds"

@@ -24,6 +24,7 @@ from runtrue.code import (
     judged,
     may_matter,
     plan_gate,
+    question_of,
     report_of,
     start_run,
 )
@@ -31,6 +32,7 @@ from runtrue.config import Config, load_config
 from runtrue.errors import ConfigError, RuntrueError, UsageError
 from runtrue.flow import Journal, Owner, RunState
 from runtrue.home import Home
+from runtrue.receipt import tree_now
 from runtrue.sandbox import (
     GitSandbox,
     ask_staged,
@@ -46,6 +48,8 @@ from runtrue.sandbox import (
 )
 
 _FEW = 3
+#: The latest gates that passed, among which a receipt is looked for.
+_LOOKED_AT = 20
 #: The tables of the configuration that a gate reads and that may need a person's agreement.
 _OF_GATES = ("isolation", "sandbox", "security")
 _CONFIGURATION = ("runtrue.toml", "pyproject.toml")
@@ -61,6 +65,8 @@ class GateOptions:
     skip: str | None = None
     #: Judge what is staged, and not the files as they are.
     staged: bool = False
+    #: Judge what has passed before, too.
+    again: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -288,13 +294,21 @@ def _names(output: str) -> list[str]:
 
 
 def judge(
-    journal: Journal, home: Home, request: CodeRequest, *, silent: bool = False
+    journal: Journal,
+    home: Home,
+    request: CodeRequest,
+    *,
+    silent: bool = False,
+    again: bool = False,
 ) -> CodeReport:
     """Run the gate on a change and return its report.
 
-    A gate that does not reach its end is undone: it starts again, and is never resumed.
+    A gate that does not reach its end is undone: it starts again, and is never resumed. `again`
+    judges what has passed before and was not changed since, too.
     """
     _undo_killed(journal, home, request)
+    if not again and (report := _passed_before(journal, home, request)):
+        return report
     run_id = start_run(journal, request)
     try:
         with _display(silent=silent) as display:
@@ -303,6 +317,23 @@ def judge(
         _undo(journal, home, run_id)
         raise
     return run.result_as(CodeReport)
+
+
+def _passed_before(journal: Journal, home: Home, request: CodeRequest) -> CodeReport | None:
+    """Return the report of a gate that was asked the same about the same tree, and passed it."""
+    question = question_of(request)
+    runs = journal.runs(
+        state=RunState.PASSED, kind=Kind.GATE, title=request.project, limit=_LOOKED_AT
+    )
+    found = {}
+    for run in reversed(runs):
+        report = run.result_as(CodeReport)
+        if report.receipt is not None and report.receipt.question == question:
+            found[report.receipt.tree] = report
+    if not found:
+        return None
+    tree, _ = tree_now(home, Path(request.project), kind=request.sandbox, staged=request.staged)
+    return replace(found[tree], reused=True) if tree in found else None
 
 
 def skip_judging(journal: Journal, request: CodeRequest, reason: str) -> CodeReport:

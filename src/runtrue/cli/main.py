@@ -87,6 +87,10 @@ COMMANDS = {
         "List, search, show, export and forget what runs have learnt.",
     ),
     "runs": ("runtrue.cli.runs:runs", "List, show, apply, resume and cancel runs of every kind."),
+    "receipt": (
+        "runtrue.cli.receipt:receipt",
+        "Show, verify and sign receipts: the evidence that a tree passed.",
+    ),
     "metrics": (
         "runtrue.cli.metrics:metrics",
         "Show six metrics over the runs so far, against their targets.",

@@ -33,7 +33,7 @@ class Pruned:
 def prune(
     journal: Journal, home: Home, retention: RunRetention, *, dry_run: bool = False
 ) -> Pruned:
-    """Delete old runs with their sandboxes and patches, and what is left of runs long gone."""
+    """Delete old runs with all their files, and what is left of runs long gone."""
     now = time.time()
     old = journal.old_runs(retention, now)
     before = _size(home.journal)
@@ -76,12 +76,12 @@ def _configured() -> RunRetention | None:
 
 
 def _files_of(home: Home, runs: set[str]) -> list[Path]:
-    """Return the sandboxes and patches of runs."""
+    """Return the sandboxes, patches and receipts of runs."""
     return [path for path in _run_files(home) if _run_of(path) in runs]
 
 
 def _orphans(journal: Journal, home: Home, before: float) -> list[Path]:
-    """Return old sandboxes and patches of runs that the journal does not know."""
+    """Return old sandboxes, patches and receipts of runs that the journal does not know."""
     return [
         path
         for path in _run_files(home)
@@ -91,7 +91,7 @@ def _orphans(journal: Journal, home: Home, before: float) -> list[Path]:
 
 def _run_files(home: Home) -> list[Path]:
     found: list[Path] = []
-    for folder in ("sandboxes", "patches"):
+    for folder in ("sandboxes", "patches", "receipts"):
         with suppress(OSError):
             found += sorted((home.path / folder).iterdir())
     return found

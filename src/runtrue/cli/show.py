@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -15,10 +16,22 @@ if TYPE_CHECKING:
     from runtrue.loop import Finding
 
 
+_UNITS = ((86400, "day"), (3600, "hour"), (60, "minute"), (1, "second"))
+
+
 def counted(number: int, noun: str) -> str:
     """`1 finding`, `2 findings`."""
     ending = "es" if noun.endswith(("x", "s")) else "s"
     return f"{number} {noun}{'' if number == 1 else ending}"
+
+
+def ago(when: float) -> str:
+    """Return how long ago it was: `2 minutes ago`."""
+    seconds = time.time() - when
+    for size, unit in _UNITS:
+        if seconds >= size:
+            return f"{counted(int(seconds // size), unit)} ago"
+    return "just now"
 
 
 def finding_line(finding: Finding, *, with_source: bool = True) -> str:

@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from runtrue.cli.console import echo
-from runtrue.cli.show import counted
+from runtrue.cli.show import ago, counted
 from runtrue.code import CodeReport, cause_in_words, strategy_for
 from runtrue.loop import (
     COVERAGE_UNMET,
@@ -71,7 +71,7 @@ def _verdict(report: CodeReport) -> Iterator[str]:
     findings = report.findings
     count = counted(len(findings), "finding")
     if report.ready and not findings:
-        yield f"{_NAME}ready: {', '.join(_passed(report))}"
+        yield f"{_NAME}ready{_since(report)}: {', '.join(_passed(report))}"
         yield from _notes(report)
     elif report.ready:
         yield f"{_NAME}ready, with {count}: the loop around does not require passing tests."
@@ -83,6 +83,13 @@ def _verdict(report: CodeReport) -> Iterator[str]:
         yield f"  note: {one.file} runs by itself: {one.why}"
     if report.memory is not None and report.memory.trouble:
         yield f"{_NAME}what was found is not remembered: {report.memory.trouble}"
+
+
+def _since(report: CodeReport) -> str:
+    """Return since when it is known to be ready, where that is not from now on."""
+    if not report.reused or report.receipt is None:
+        return ""
+    return f", as judged {ago(report.receipt.at)} (nothing has changed since)"
 
 
 def _passed(report: CodeReport) -> Iterator[str]:

@@ -11,6 +11,7 @@ from runtrue.flow import RunRow
 from runtrue.home import Home
 from runtrue.loop import RepairState
 from runtrue.memory import DebugMemory
+from runtrue.receipt import Receipt
 from runtrue.run_context import RunContext, redactor_of
 from runtrue.sandbox import GitSandbox, Isolation, SelfRunning, content_at
 
@@ -101,6 +102,8 @@ class CodeState(RepairState):
     patch_root: str | None = None
     applied: bool = False
     self_running: tuple[SelfRunning, ...] = ()
+    #: What was proven, of a run that passed.
+    receipt: Receipt | None = None
     #: A person was asked whether to apply it, and said no.
     declined: bool = False
     #: The directory of the sandbox, as long as there is one.

@@ -6,8 +6,9 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -22,9 +23,10 @@ from runtrue.code.write import write_code, write_tests
 from runtrue.fixers import ask_version
 from runtrue.flow import Journal, Outcome, Run, RunRow, Segment
 from runtrue.home import Home
-from runtrue.loop import Action, Why, confidence_in, is_yes, repair
+from runtrue.loop import Action, History, Why, confidence_in, is_yes, repair
+from runtrue.receipt import Receipt, hash_of, make_receipt
 from runtrue.record_format import recorded_request
-from runtrue.sandbox import SelfRunning
+from runtrue.sandbox import Isolation, SelfRunning
 
 
 async def fix(run: Run, context: CodeContext, state: CodeState) -> None:
@@ -49,7 +51,7 @@ async def code(run: Run, context: CodeContext, state: CodeState) -> None:
 
 
 async def finish(run: Run, context: CodeContext, state: CodeState) -> None:
-    """Learn from what happened, write the patch, apply it if that is wanted, and clear up."""
+    """Learn from what happened, write the patch, apply it if that is wanted, leave a receipt."""
     await learn(run, context, state)
     await write_patch(run, context, state)
     if state.last_decision.action is Action.ACCEPT and state.diff:
@@ -59,6 +61,7 @@ async def finish(run: Run, context: CodeContext, state: CodeState) -> None:
                     await apply(run, context, state)
                 else:
                     state.declined = True
+    await leave_receipt(run, context, state)
     await end(run, context, state)
 
 
@@ -146,6 +149,41 @@ def _patch(context: CodeContext, candidate: str, is_accepted: bool) -> _Patch:
     # What the user named as the file to write is agreed to by that.
     agreed = (sandbox.rooted(task.path),) if task else ()
     return _Patch(context.redact(diff), str(sandbox.top), sandbox.self_running(candidate, agreed))
+
+
+async def leave_receipt(run: Run, context: CodeContext, state: CodeState) -> None:
+    """Write down what was proven, and of which tree."""
+    if state.last_decision.action is Action.ACCEPT:
+        work = partial(_receipt, context, state.history)
+        state.receipt = await run.step("receipt", work, state.candidate)
+
+
+def _receipt(context: CodeContext, history: History, candidate: str) -> Receipt:
+    request = context.request
+    attempts = [one for one in history.attempts if one.candidate == candidate]
+    attempt = attempts[-1] if attempts else history.latest
+    confidence = confidence_in(history, attempt) if attempt.fix else None
+    receipt = make_receipt(
+        context.run_id,
+        request.kind,
+        context.sandbox,
+        candidate,
+        attempt.verdicts,
+        project=Path(request.project),
+        commands={check.name: context.redact(check.line) for check in request.checks},
+        not_run=[f"{name}: nothing was changed in its directory" for name in request.unconcerned],
+        question=question_of(request),
+        isolation=Isolation(request.isolation).record,
+        against=request.against,
+        confidence=round(confidence.value, 2) if confidence else None,
+    )
+    receipt.save(context.home)
+    return receipt
+
+
+def question_of(request: CodeRequest) -> str:
+    """Return a hash of all that decides about the verdict on a tree."""
+    return hash_of(replace(request, workflow_id="", iteration=None, stop=None))
 
 
 def may_be_applied(state: CodeState, wanted: Apply) -> bool:

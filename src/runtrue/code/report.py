@@ -42,6 +42,7 @@ from runtrue.loop import (
     lineage,
     turned_green,
 )
+from runtrue.receipt import Receipt
 from runtrue.sandbox import Isolation, IsolationRecord, SelfRunning, find_self_running
 
 
@@ -169,6 +170,8 @@ class CodeReport:
     patch: str | None = None
     patch_root: str | None = None
     applied: bool = False
+    #: The evidence, of a run that passed.
+    receipt: Receipt | None = None
     #: Changed files that run by themselves once they are applied, and what runs them.
     self_running: tuple[SelfRunning, ...] = ()
     sandbox: str | None = None
@@ -188,6 +191,8 @@ class CodeReport:
     skipped: str | UnsetType | None = UNSET
     changed: tuple[str, ...] | UnsetType = UNSET
     against: str | UnsetType | None = UNSET
+    #: It was judged before, and nothing has changed since.
+    reused: bool | UnsetType = UNSET
     # Of a run that is not over, or of a command that looks at it.
     error: str | UnsetType | None = UNSET
     interrupted: bool | UnsetType = UNSET
@@ -254,6 +259,7 @@ def report_of(state: CodeState, status: RunState) -> CodeReport:
         patch=state.patch or (offer.patch if offer else None),
         patch_root=state.patch_root,
         applied=state.applied,
+        receipt=state.receipt,
         self_running=state.self_running or _judged_self_running(request),
         sandbox=state.sandbox,
         isolation=Isolation(request.isolation).record,
@@ -278,6 +284,7 @@ def report_of(state: CodeState, status: RunState) -> CodeReport:
             skipped=None,
             changed=tuple(sorted(request.changes or ())),
             against=request.against,
+            reused=False,
         )
     return report
 

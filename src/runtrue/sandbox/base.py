@@ -147,6 +147,11 @@ class TreeSandbox(ABC):
         """Return the files in which two candidates differ."""
         return self._tree.changed(old, new)
 
+    def top_entries(self, candidate: str) -> dict[str, str]:
+        """Return the ids of what is at the top of a candidate, by name."""
+        found = self._tree.top_entries(candidate)
+        return {name.encode("utf-8", "replace").decode(): sha for name, sha in found.items()}
+
     def missing(self, files: tuple[str, ...], candidate: str) -> tuple[str, ...]:
         """Return those of `files` that a candidate does not have."""
         there = self._tree.files(candidate)

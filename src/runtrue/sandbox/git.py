@@ -133,6 +133,11 @@ class Tree:
         """Return all files of `tree`."""
         return _names(self.git("ls-tree", "-r", "-z", "--name-only", tree))
 
+    def top_entries(self, tree: str) -> dict[str, str]:
+        """Return the ids of what is at the top of `tree`, by name."""
+        rows = (row.partition("\t") for row in _names(self.git("ls-tree", "-z", tree)))
+        return {name: row.split(" ")[2] for row, _, name in rows}
+
     def content(self, file: str, tree: str) -> bytes:
         """Return the content of a file of `tree`."""
         text = self.git("cat-file", "blob", f"{tree}:{file}")

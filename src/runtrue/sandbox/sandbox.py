@@ -68,23 +68,9 @@ class GitSandbox(TreeSandbox):
         """Make the sandbox, again if it exists, and return its first candidate."""
         self.remove()
         self._scratch.mkdir(parents=True)
-        top = repository_of(self._project)
-        kind = self._wanted_kind or ("worktree" if top and can_be_worktree(top) else "copy")
-        if kind == "worktree":
-            if top is None:
-                raise SandboxError(f"{self._project} is not in a git repository: no worktree here")
-            git_dir = self._make_store(top)
-        else:
-            top, git_dir = self._project, self._make_store(None)
-        users = self._users_tree(top, git_dir, "base-index")
-        if self._staged is not None:
-            users.begin_with(self._staged)
-            base = users.with_files(self._staged, unstaged_files(top))
-        else:
-            if kind == "worktree":
-                # The user's own index knows which files count although git ignores them.
-                users.begin_with_entries(run_git("ls-files", "--stage", "-z", cwd=top))
-            base = users.snapshot()
+        kind, top = self._kind()
+        users, base = self._take_base(kind, top)
+        git_dir = users.git_dir
         commit = users.commit(base, _AS_FOUND)
         if kind == "worktree":
             make_clone(self._files, top, git_dir, commit, self._branch)
@@ -98,6 +84,41 @@ class GitSandbox(TreeSandbox):
         stores = (git_dir, common_git_dir(top)) if kind == "worktree" else ()
         shown = (*self._linked(extras), *(str(store / "objects") for store in stores))
         return self._finish_open(users, base, self._files, extras, shown)
+
+    def users_tree(self) -> tuple[str, dict[str, str]]:
+        """Return the id of what a sandbox would begin with, and the ids of what is at its top.
+
+        No sandbox is left behind.
+        """
+        self.remove()
+        self._scratch.mkdir(parents=True)
+        try:
+            users, base = self._take_base(*self._kind())
+            return base, users.top_entries(base)
+        finally:
+            super().remove()
+
+    def _kind(self) -> tuple[str, Path]:
+        """Return whether it is a `worktree` or a `copy`, and the user's directory it is of."""
+        top = repository_of(self._project)
+        kind = self._wanted_kind or ("worktree" if top and can_be_worktree(top) else "copy")
+        if kind != "worktree":
+            return kind, self._project
+        if top is None:
+            raise SandboxError(f"{self._project} is not in a git repository: no worktree here")
+        return kind, top
+
+    def _take_base(self, kind: str, top: Path) -> tuple[Tree, str]:
+        """Store the user's files as they are, or what is staged; return the tree and its id."""
+        git_dir = self._make_store(top if kind == "worktree" else None)
+        users = self._users_tree(top, git_dir, "base-index")
+        if self._staged is not None:
+            users.begin_with(self._staged)
+            return users, users.with_files(self._staged, unstaged_files(top))
+        if kind == "worktree":
+            # The user's own index knows which files count although git ignores them.
+            users.begin_with_entries(run_git("ls-files", "--stage", "-z", cwd=top))
+        return users, users.snapshot()
 
     def _linked(self, extras: Extras) -> Iterator[str]:
         """Return the targets of extras that are links, with the base of virtual environments."""
