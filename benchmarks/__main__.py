@@ -19,6 +19,7 @@ BENCHMARKS = {
     "crashes": "runs killed at every write to their journal and resumed: nothing lost or doubled",
     "flow": "cost per step of a check/fix cycle, in memory and durable, beside other engines",
     "fields": "how well a missed field is found again, and how fast",
+    "hosts": "real coding agents, installed from npm: held back by the gate, and let go",
     "isolation": "what each level of isolation adds to `true` and to 200 tests, beside none",
     "memory": "looking up fixes and like failures, with a thousand and a million rows",
     "overhead": "the loop's own time around a test command, beside the bare command",

@@ -98,7 +98,7 @@ def status(path: Path | None, as_json: bool) -> int:
             for one in found
         ],
     )
-    if not any(one.installed for one in found):
+    if not any(one.installed or one.fired for one in found):
         echo("no hook is installed; add one with `runtrue hooks install HOST`", err=True)
     return 0
 

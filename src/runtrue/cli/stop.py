@@ -22,6 +22,7 @@ from runtrue.code import CodeReport, CodeRequest, Kind, Stop, lets_go, signs_of
 from runtrue.errors import RuntrueError, UsageError
 from runtrue.flow import Journal
 from runtrue.home import Home
+from runtrue.sandbox import repository_of
 
 #: Exit codes: the agent works on with what is on stderr, or the person is shown it.
 _HOLD, _COMPLAIN = 2, 1
@@ -78,6 +79,9 @@ def answer_stop(host: AgentHost, path: Path | None, asked: GateOptions) -> int:
         if event.status not in (None, "completed"):
             # Interrupted or failed: there is nobody to work on.
             return 0
+        if repository_of(project) is None:
+            # A plugin's hook, which fires everywhere: none is installed without a repository.
+            return _let_go(host)
         code = _judge(host, event, project, home, asked)
     except RuntrueError as error:
         with ignoring_closed_pipes():
