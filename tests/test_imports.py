@@ -28,6 +28,7 @@ LEVELS: list[tuple[str, ...]] = [
         "encoding",
         "settings_file",
         "atomic_file",
+        "plugins",
     ),
     ("flow",),
     ("loop", "record_format"),

@@ -89,7 +89,7 @@ def test_an_entry_point_that_is_no_node_type_is_told_with_its_origin(
     install(tmp_path / "site", {"odd": value, "http": value})
     monkeypatch.syspath_prepend(tmp_path / "site")
     registry = Registry(Home(tmp_path), tmp_path)
-    with pytest.raises(UsageError, match=f"the node type 'odd'.* '{value}'.* {says}"):
+    with pytest.raises(UsageError, match=f"the plugin 'odd' .*'{value}'.* {says}"):
         registry.node("odd")
     assert registry.node("http") is not None  # what is built in cannot be taken over
 

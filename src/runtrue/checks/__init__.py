@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from runtrue.checks.line import commands_of, files_named, is_shell
     from runtrue.checks.locations import is_installed, plain, relative
     from runtrue.checks.reach import reach_of, scripts_of
-    from runtrue.checks.reader import output_of, trim
+    from runtrue.checks.reader import Reader, Reading, output_of, trim
     from runtrue.checks.totals import Totals, totals
 
 __all__ = lazy_exports(
@@ -42,7 +42,7 @@ __all__ = lazy_exports(
         "line": "commands_of files_named is_shell",
         "locations": "is_installed plain relative",
         "reach": "reach_of scripts_of",
-        "reader": "output_of trim",
+        "reader": "Reader Reading output_of trim",
         "totals": "Totals totals",
     },
 )

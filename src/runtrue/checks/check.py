@@ -45,6 +45,7 @@ from runtrue.loop import (
     Workplace,
     fault_of_exception,
 )
+from runtrue.plugins import PluginGroup, find_plugins, load_plugin
 
 #: The report of some tools is their output, which must therefore be kept whole, within reason.
 _KEEP = 4 * 1024 * 1024
@@ -259,6 +260,8 @@ def reader_of(check: CommandCheck, directory: Path) -> Reader:
         return RuffReader(check.name, is_shell=shell)
     if tool == "mypy":
         return MypyReader(check.name, is_shell=shell, directory=directory)
+    if plugin := _plugin_of(check.command, shell=shell):
+        return plugin(check.name, is_shell=shell, options=options)
     if is_linter(check.command):
         return LintReader(check.name, is_shell=shell)
     reach = reach_of(check.command, directory)
@@ -269,6 +272,16 @@ def reader_of(check: CommandCheck, directory: Path) -> Reader:
     if isinstance(reader, JavascriptReader) and reader.is_too_old():
         return OtherReader(check.name, **arguments)
     return reader
+
+
+def _plugin_of(command: str, *, shell: bool) -> type[Reader] | None:
+    """Return the reader that a plugin has for a program in a command, if one has."""
+    points = find_plugins(PluginGroup.READERS)
+    if not points or shell:
+        return None
+    names = (Path(word).name for word in shlex.split(command))
+    name = next((name for name in names if name in points), None)
+    return load_plugin(points[name], Reader) if name else None
 
 
 def _plain(ended: process.Ended) -> process.Ended:

@@ -18,6 +18,7 @@ from runtrue.documents import (
     suggestion,
 )
 from runtrue.loop import PROFILES, CodeType, Condition
+from runtrue.plugins import PluginGroup, find_plugins
 
 #: Names of gates of the loop itself, which no check may have.
 GATES = ("coverage", "test_kinds", "security", "independence")
@@ -138,9 +139,10 @@ def _problems_of_surroundings(
 def _problems_of_order(order: tuple[str, ...]) -> Iterator[KeyProblem]:
     place = ("fixers", "order")
     for rung in order:
-        if rung not in RUNGS:
-            hint = suggestion(rung, RUNGS)
-            yield place, f"there is no fixer {rung!r}{hint}; the ladder has: {', '.join(RUNGS)}"
+        if rung not in RUNGS and rung not in (plugins := find_plugins(PluginGroup.FIXERS)):
+            known = (*RUNGS, *plugins)
+            hint = suggestion(rung, known)
+            yield place, f"there is no fixer {rung!r}{hint}; the ladder has: {', '.join(known)}"
     for rung, count in Counter(order).items():
         if count > 1:
             yield place, f"{rung!r} is there {count} times; name each fixer once"

@@ -18,6 +18,7 @@ from runtrue.fixers.search import SearchFixer
 from runtrue.fixers.tool import ChangedLines, ToolFixer
 from runtrue.loop import Fixer
 from runtrue.memory import DebugMemory, Project
+from runtrue.plugins import PluginGroup, find_plugins, load_plugin
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,4 +78,11 @@ def make_ladder(settings: FixerSettings) -> tuple[Fixer, ...]:
 
     `human` is not a rung that proposes: it is what the policy does when the ladder ends.
     """
-    return tuple(_FIXERS[name](settings) for name in settings.order if name != "human")
+    return tuple(_make(name, settings) for name in settings.order if name != "human")
+
+
+def _make(name: str, settings: FixerSettings) -> Fixer:
+    if name in _FIXERS:
+        return _FIXERS[name](settings)
+    made: Fixer = load_plugin(find_plugins(PluginGroup.FIXERS)[name], Fixer)()
+    return made

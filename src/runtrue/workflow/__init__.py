@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from runtrue.workflow.apis import Api, ApiStore, nearest_operations, open_api, unknown_api
     from runtrue.workflow.calls import CallReplayed, Calls
     from runtrue.workflow.compile import checked, compile_workflow
-    from runtrue.workflow.context import Surroundings
+    from runtrue.workflow.context import Context, Surroundings
     from runtrue.workflow.effect import (
         PATHS,
         Effect,
@@ -79,7 +79,7 @@ __all__ = lazy_exports(
         "apis": "Api ApiStore nearest_operations open_api unknown_api",
         "calls": "CallReplayed Calls",
         "compile": "checked compile_workflow",
-        "context": "Surroundings",
+        "context": "Context Surroundings",
         "effect": "PATHS Effect EffectKind EffectReport EffectsNotAgreed",
         "event_loop": "run_to_end",
         "events": "Isolated ItemFinished NodeFailure NodeHandled NodeRetried",

@@ -17,13 +17,12 @@ from typing import TYPE_CHECKING, Any
 from runtrue.documents import closest
 from runtrue.errors import UsageError
 from runtrue.home import Home
+from runtrue.plugins import PluginGroup, find_plugins, load_plugin
 from runtrue.workflow.node import Interface, WorkflowNode
 
 if TYPE_CHECKING:
     from runtrue.workflow.apis import Api
     from runtrue.workflow.mcp import Catalog, Server
-
-GROUP = "runtrue.nodes"
 
 #: The built-in types: where each lives, so that naming one imports none of the others.
 BUILT_IN = {
@@ -112,7 +111,7 @@ class Registry:
             made: WorkflowNode[Any] = getattr(importlib.import_module(module), attribute)()
             return made
         if name in self._entry_points:
-            return _load(self._entry_points[name])
+            return self._plugin(name)
         if name.startswith(_MCP):
             from runtrue.workflow.nodes.mcp import find_tool
 
@@ -123,9 +122,13 @@ class Registry:
             return find_operation(name, self.apis)
         return None
 
-    @cached_property
+    @property
     def _entry_points(self) -> dict[str, metadata.EntryPoint]:
-        return {point.name: point for point in metadata.entry_points(group=GROUP)}
+        return find_plugins(PluginGroup.NODES)
+
+    def _plugin(self, name: str) -> WorkflowNode[Any]:
+        made: WorkflowNode[Any] = load_plugin(self._entry_points[name], WorkflowNode)()
+        return made
 
     def names(self) -> list[str]:
         """Return the names of all types, without starting any server to ask for its tools."""
@@ -181,19 +184,3 @@ class Registry:
             apis = ", ".join(self.apis) or "none; add one with `runtrue api add`"
             return f"there is no node type {name!r}; the APIs are: {apis}"
         return f"there is no node type {name!r}; there are: {', '.join(self._plain_names())}"
-
-
-def _load(point: metadata.EntryPoint) -> WorkflowNode[Any]:
-    try:
-        loaded = point.load()
-    except Exception as error:
-        raise UsageError(
-            f"the node type {point.name!r} of {point.value!r} cannot be imported: "
-            f"{type(error).__name__}: {error}"
-        ) from error
-    if not (isinstance(loaded, type) and issubclass(loaded, WorkflowNode)):
-        raise UsageError(
-            f"the node type {point.name!r}: {point.value!r} is not a class derived from "
-            "runtrue.workflow.WorkflowNode"
-        )
-    return loaded()

@@ -1,0 +1,1 @@
+"""Dead links between Markdown files: a check, a fixer and a node for runtrue."""
