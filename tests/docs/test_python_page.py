@@ -17,7 +17,7 @@ EXAMPLES = dict(re.findall(r"^## ([^\n]+)\n\n```python\n(.*?)```", PAGE.read_tex
 
 def test_there_is_an_example_for_each_function() -> None:
     code = "".join(EXAMPLES.values())
-    for name in ("run_fix", "run_workflow", "run_task", "run_plan_async"):
+    for name in ("run_fix", "run_gate", "run_workflow", "run_task", "run_plan_async"):
         assert f"import {name}\n" in code
 
 

@@ -13,6 +13,8 @@ from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
+from runtrue.cli.judge import GateOptions, change_of, judging_config
+from runtrue.cli.judge import plan as plan_gate
 from runtrue.cli.kinds import kind_of
 from runtrue.cli.runner import report_of_run
 from runtrue.config import load_config
@@ -55,6 +57,34 @@ async def run_fix_async(
         apply=Apply.YES if apply else Apply.NO,
         model=model or model_name(os.environ, config.model.name),
     )
+    report: CodeReport = await _report(
+        home or Home.find(directory), lambda journal: start_run(journal, request), listeners
+    )
+    return report
+
+
+async def run_gate_async(
+    project: str | Path = ".",
+    *,
+    base: str | None = None,
+    checks: Sequence[str] = (),
+    staged: bool = False,
+    home: Home | None = None,
+    listeners: Iterable[Listener] = (),
+) -> CodeReport | None:
+    """Judge what differs from HEAD, or since the merge base with `base`, as `runtrue gate` does.
+
+    The report says whether the change is `ready`; None where there is nothing to judge. `staged`
+    judges what would be committed.
+    """
+    from runtrue.code import start_run
+
+    directory = _absolute(project)
+    asked = GateOptions(base=base, checks=tuple(checks), staged=staged)
+    change = change_of(directory, asked)
+    request = plan_gate(directory, judging_config(directory, change, asked), asked, change)
+    if isinstance(request, str):
+        return None
     report: CodeReport = await _report(
         home or Home.find(directory), lambda journal: start_run(journal, request), listeners
     )
@@ -189,6 +219,7 @@ def _blocking(work: Callable[P, Coroutine[Any, Any, T]]) -> Callable[P, T]:
 
 
 run_fix = _blocking(run_fix_async)
+run_gate = _blocking(run_gate_async)
 run_plan = _blocking(run_plan_async)
 run_task = _blocking(run_task_async)
 run_workflow = _blocking(run_workflow_async)
