@@ -111,7 +111,7 @@ def test_the_shortest_call_that_a_test_can_make_tells_two_edits_apart() -> None:
 
 def test_an_edit_that_may_only_dodge_the_failing_code_is_never_above_the_floor() -> None:
     pair = [candidate("dodges", -3.0), candidate("fixes", 0.0)]
-    found = Discovery(before=0, guards=0, dodges=True, raised=False, named=False)
+    found = Discovery(before=0, refused=0, guards=0, dodges=True, raised=False, named=False)
     ways = [found, replace(found, dodges=False)]
     choices = rank_edits(pair, [("1",), ("2",)], failing=3, discoveries=ways)
     assert [one.candidate.edits[0].says for one in choices] == ["fixes", "dodges"]

@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 import math
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from runtrue.fixers.search.edit import parsed
@@ -22,6 +22,8 @@ from runtrue.loop import Example
 Behaviour = tuple[str, ...]
 #: The digest of an input for which there was no time.
 NOT_TRIED = "not tried"
+#: How the digests of an input begin for which nothing was returned.
+_NO_VALUE = ("raises ", "does not end")
 #: The confidence in a doubtful candidate.
 _DOUBTFUL = 0.05
 #: The most where the code that raised may no longer be reached.
@@ -115,6 +117,8 @@ def rank_edits(
         return Signs(
             share=votes.get(keys[at], 0.0) / total,
             rivals=len(votes.keys() - {keys[at]}),
+            kept=_share(behaviours[at], original, str.__eq__),
+            breaks=_share(behaviours[at], original, _is_broken),
             cost=one.cost,
             size=size_of(one),
             tokens=tokens,
@@ -172,6 +176,22 @@ def shortest_difference(
     ]
     # One that a test can simply call says most.
     return min(found, key=lambda one: (not one.module, len(one.call), one.call), default=None)
+
+
+def _share(
+    behaviour: Behaviour | None, original: Behaviour | None, holds: Callable[[str, str], bool]
+) -> float | None:
+    """Return on which share of the inputs something holds; None where nothing was compared."""
+    both = [
+        holds(ours, theirs)
+        for ours, theirs in zip(behaviour or (), original or (), strict=False)
+        if NOT_TRIED not in (ours, theirs)
+    ]
+    return sum(both) / len(both) if both else None
+
+
+def _is_broken(ours: str, theirs: str) -> bool:
+    return ours.startswith(_NO_VALUE) and not theirs.startswith(_NO_VALUE)
 
 
 def _keeps(behaviour: Behaviour | None, original: Behaviour | None) -> float:

@@ -308,10 +308,8 @@ class SearchSession:
         """Return the candidates, best first, by what they do on further inputs and other signs."""
         baseline = await prover.baseline()
         behaviours: list[Behaviour | None] = [None] * len(found)
-        original = None
-        if len(found) > 1:
-            original, *known = await self._behaviours(prover, found[:_COMPARED], search, targets)
-            behaviours[: len(known)] = known
+        original, *known = await self._behaviours(prover, found[:_COMPARED], search, targets)
+        behaviours[: len(known)] = known
         clumsy = [clumsiness(one.texts(self._base_of(one)).values()) for one in found]
         failures = [case.failure for case in baseline.failing if case.failure is not None]
         return rank_edits(
@@ -343,6 +341,7 @@ class SearchSession:
     ) -> Discovery:
         return Discovery(
             before=search.place_of(candidate),
+            refused=search.refused,
             guards=len(search.reach.tests(candidate)),
             dodges=self._dodges(candidate, failures),
             raised=changes_raising_line(candidate, failures),
