@@ -968,10 +968,10 @@ def rounded(price):
         found = []
         for functions in ({}, {"shop.py": [(6, 11)]}):
             await prover.behave({}, seed=1, inputs=40, functions=functions)
-            found.append([call for _, call in prover.calls])
+            found.append([one.call for one in prover.calls])
         near = ["test_shop.py::test_total"]
         await prover.behave({}, seed=1, inputs=2, near=near)
-        return [*found, [call for _, call in prover.calls]]
+        return [*found, [one.call for one in prover.calls]]
 
     files = {"shop.py": program, "test_shop.py": tests}
     outer, inner, near = proving(tmp_path, files, work)

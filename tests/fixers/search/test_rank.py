@@ -8,6 +8,7 @@ from runtrue.fixers.search.edit import Edit, Splice
 from runtrue.fixers.search.proposals import EditSet
 from runtrue.fixers.search.rank import rank_edits, shortest_difference
 from runtrue.fixers.search.signs import Discovery
+from runtrue.fixers.search.trial import RecordedInput
 from runtrue.loop import Example
 
 
@@ -102,7 +103,13 @@ def test_what_may_only_suit_the_one_failing_test_is_not_passed_by_itself() -> No
 
 
 def test_the_shortest_call_that_a_test_can_make_tells_two_edits_apart() -> None:
-    calls = [("", "Cart.f(1)"), ("shop", "f(1000)"), ("shop", "f(1)"), ("shop", "f(0)")]
+    calls = [
+        RecordedInput(module, call)
+        for module, call in (
+            *(("", "Cart.f(1)"), ("shop", "f(1000)")),
+            *(("shop", "f(1)"), ("shop", "f(0)")),
+        )
+    ]
     example = shortest_difference(("1", "2", "3", "not tried"), ("9", "9", "9", "9"), calls)
     assert example == Example(call="f(1)", module="shop", gives="9", instead="3")
     assert shortest_difference(("1",), ("1",), calls) is None

@@ -20,6 +20,7 @@ from runtrue.fixers.search.signs import (
 PLAIN = Signs(
     share=0.9,
     rivals=0,
+    moved=0,
     kept=0.8,
     breaks=0.0,
     cost=-0.5,
@@ -64,7 +65,7 @@ def test_a_plain_edit_passes_the_floor_and_no_edit_is_certain() -> None:
 
 
 def test_what_is_not_known_counts_neither_way() -> None:
-    nothing = dict.fromkeys(("kept", "breaks", "tests", "failing", "cut_off", "discovery"))
+    nothing = dict.fromkeys(("moved", "kept", "breaks", "tests", "failing", "cut_off", "discovery"))
     unknown = replace(PLAIN, **nothing)  # type: ignore[arg-type]
     assert set(unknown.features()) == {"share", "rivals", "cost", "size", "tokens"}
     assert 0 < unknown.chance() < 1

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from runtrue.fixers.search.edit import parsed
 from runtrue.fixers.search.proposals import EditSet
 from runtrue.fixers.search.signs import Discovery, Signs, fits_a_number, size_of, suits_a_test
+from runtrue.fixers.search.trial import RecordedInput
 from runtrue.loop import Example
 
 #: A candidate's behaviour: one digest for each input.
@@ -70,6 +71,7 @@ def rank_edits(
     behaviours: Sequence[Behaviour | None],
     original: Behaviour | None = None,
     *,
+    trusted: Sequence[bool] = (),
     clumsy: Sequence[tuple[int, int]] | None = None,
     tests: int | None = None,
     failing: int | None = None,
@@ -77,8 +79,10 @@ def rank_edits(
     discoveries: Sequence[Discovery] = (),
     tokens: bool = False,
 ) -> list[RankedEdits]:
-    """Return the candidates, best first. `original` is how the unchanged program behaves.
+    """Return the candidates, best first.
 
+    `original` is how the unchanged program behaves, `trusted` which of the inputs are the calls of
+    tests that pass with it.
     `tests` is how many tests they pass, `failing` how many of these failed, `cut_off` whether a
     limit ended the search, `discoveries` how each was found, `tokens` that the file did not parse.
     The confidence is the chance that these and other signs give.
@@ -117,6 +121,7 @@ def rank_edits(
         return Signs(
             share=votes.get(keys[at], 0.0) / total,
             rivals=len(votes.keys() - {keys[at]}),
+            moved=_moved(behaviours[at], original, trusted),
             kept=_share(behaviours[at], original, str.__eq__),
             breaks=_share(behaviours[at], original, _is_broken),
             cost=one.cost,
@@ -161,17 +166,14 @@ def rank_edits(
 
 
 def shortest_difference(
-    chosen: Behaviour | None, other: Behaviour | None, calls: Sequence[tuple[str, str]]
+    chosen: Behaviour | None, other: Behaviour | None, calls: Sequence[RecordedInput]
 ) -> Example | None:
-    """Return the shortest call on which two candidates differ, and what each gives.
-
-    `calls` are the module and the text of each input.
-    """
+    """Return the shortest call on which two candidates differ, and what each gives."""
     if chosen is None or other is None:
         return None
     found = [
-        Example(call=call, module=module, gives=theirs, instead=ours)
-        for (module, call), ours, theirs in zip(calls, chosen, other, strict=False)
+        Example(call=one.call, module=one.module, gives=theirs, instead=ours)
+        for one, ours, theirs in zip(calls, chosen, other, strict=False)
         if ours != theirs and NOT_TRIED not in (ours, theirs)
     ]
     # One that a test can simply call says most.
@@ -188,6 +190,18 @@ def _share(
         if NOT_TRIED not in (ours, theirs)
     ]
     return sum(both) / len(both) if both else None
+
+
+def _moved(
+    behaviour: Behaviour | None, original: Behaviour | None, trusted: Sequence[bool]
+) -> int | None:
+    """Return on how many calls of passing tests an edit does something else than before."""
+    if behaviour is None or original is None or not any(trusted):
+        return None
+    return sum(
+        is_trusted and ours != theirs and NOT_TRIED not in (ours, theirs)
+        for ours, theirs, is_trusted in zip(behaviour, original, trusted, strict=False)
+    )
 
 
 def _is_broken(ours: str, theirs: str) -> bool:

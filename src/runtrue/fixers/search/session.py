@@ -312,10 +312,12 @@ class SearchSession:
         behaviours[: len(known)] = known
         clumsy = [clumsiness(one.texts(self._base_of(one)).values()) for one in found]
         failures = [case.failure for case in baseline.failing if case.failure is not None]
+        passing = {case.test for case in baseline.cases if case.passed}
         return rank_edits(
             found,
             behaviours,
             original,
+            trusted=[one.test in passing for one in prover.calls],
             clumsy=clumsy,
             tests=len(baseline.cases),
             failing=len(targets),

@@ -59,6 +59,8 @@ class Signs:
     #: Its share of the votes, and the groups of candidates that behave otherwise.
     share: float
     rivals: int
+    #: The calls of passing tests on which it does something else than the program did before.
+    moved: int | None
     #: Of the further inputs, the share on which it does what the program did before, and the share
     #: on which it raises where that gave something.
     kept: float | None
@@ -90,6 +92,8 @@ class Signs:
             "size": math.log1p(self.size),
             "tokens": float(self.tokens),
         }
+        if self.moved is not None:
+            found["moved"] = math.log1p(self.moved)
         if self.kept is not None and self.breaks is not None:
             found["kept"] = self.kept
             found["breaks"] = self.breaks

@@ -46,7 +46,6 @@ class WarmProver:
         for server in servers:
             self._idle.put_nowait(server)
         self._seconds: dict[str, float] = {}
-        self.calls: list[tuple[str, str]] = []
 
     @classmethod
     @contextlib.asynccontextmanager
