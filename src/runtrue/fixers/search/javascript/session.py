@@ -17,6 +17,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from runtrue.fixers.search.budget import WAITING, Allowance, SearchBudget
+from runtrue.fixers.search.choose import discovery_of
 from runtrue.fixers.search.edit_search import EditTrials, Search, SearchTally, where_to_look
 from runtrue.fixers.search.evidence import Baseline, Failure
 from runtrue.fixers.search.javascript.clues import clues_of, suspicion_by_name
@@ -33,7 +34,6 @@ from runtrue.fixers.search.proposals import EditSet
 from runtrue.fixers.search.rank import RankedEdits, rank_edits
 from runtrue.fixers.search.report import Searching, SearchReport, SearchScope, Solution, Stopped
 from runtrue.fixers.search.servers import TrialLimits, Unprovable
-from runtrue.fixers.search.signs import Discovery, changes_raising_line, writes_named_word
 from runtrue.fixers.sources import imported_by, read_text, sources_below
 
 #: Of the time that is left, the share for running the tests as they are, and for token repairs.
@@ -259,24 +259,16 @@ class JavascriptSession:
             tests=len(baseline.cases),
             failing=len(targets),
             cut_off=self.report.stopped in (Stopped.TIME, Stopped.CANDIDATES),
-            discoveries=[self._discovery(one, search, failures) for one in found] if search else (),
+            discoveries=[
+                # What an edit dodges is not looked at in JavaScript.
+                discovery_of(one, search, failures, dodges=False)
+                for one in found
+                if search is not None
+            ],
             tokens=search is None,
         )
         self.report.solutions = [self._solution(one) for one in choices]
         self.report.steps.append({"step": "choose", "passing": len(found)})
-
-    def _discovery(
-        self, candidate: EditSet, search: Search, failures: Sequence[Failure]
-    ) -> Discovery:
-        base = {edit.file: self._read(edit.file) for edit in candidate.edits}
-        return Discovery(
-            before=search.place_of(candidate),
-            refused=search.refused,
-            guards=len(search.reach.tests(candidate)),
-            dodges=False,  # not looked at in JavaScript
-            raised=changes_raising_line(candidate, failures),
-            named=writes_named_word(candidate, base, failures),
-        )
 
     def _solution(self, choice: RankedEdits) -> Solution:
         candidate = choice.candidate
