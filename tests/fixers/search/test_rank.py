@@ -130,3 +130,24 @@ def test_a_repair_of_what_does_not_parse_is_surer_than_another_edit() -> None:
     assert (
         rank_edits(one, [None], tokens=True)[0].confidence > rank_edits(one, [None])[0].confidence
     )
+
+
+def test_it_is_counted_where_an_edit_changes_what_was_right_before() -> None:
+    (choice,) = rank_edits(
+        [candidate("a", 1.0)],
+        [("1", "9", "raises E", "not tried")],
+        ("1", "2", "3", "4"),
+        trusted=[True, True, False, True],
+    )
+    assert choice.signs is not None
+    assert choice.signs.moved == 1  # only calls of passing tests count as right
+    assert (choice.signs.kept, choice.signs.breaks) == (1 / 3, 1 / 3)
+
+
+def test_what_was_not_compared_says_nothing() -> None:
+    (choice,) = rank_edits([candidate("a", 1.0)], [("1",)], ("1",), trusted=[False])
+    assert choice.signs is not None
+    assert choice.signs.moved is None
+    (choice,) = rank_edits([candidate("a", 1.0)], [None], None)
+    assert choice.signs is not None
+    assert choice.signs.kept is choice.signs.breaks is None
