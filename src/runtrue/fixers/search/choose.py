@@ -13,7 +13,7 @@ from runtrue.fixers.search.forked_prover import Prover
 from runtrue.fixers.search.fresh_prover import FreshProver
 from runtrue.fixers.search.program import Program
 from runtrue.fixers.search.proposals import EditSet
-from runtrue.fixers.search.rank import Behaviour, RankedEdits, clumsiness, rank_edits
+from runtrue.fixers.search.rank import NOT_TRIED, Behaviour, RankedEdits, clumsiness, rank_edits
 from runtrue.fixers.search.report import Stopped
 from runtrue.fixers.search.signs import Discovery, changes_raising_line, writes_named_word
 
@@ -95,10 +95,17 @@ async def _behaviours(
                 functions=functions,
             )
         )
-        for texts in ({}, *(one.texts(search.base) for one in candidates))
+        for texts in ({}, {}, *(one.texts(search.base) for one in candidates))
     ]
     done, late = await asyncio.wait(asked, timeout=WAITING * seconds)
     for task in late:
         task.cancel()
     await asyncio.gather(*late, return_exceptions=True)
-    return [task.result() if task in done else None for task in asked]
+    original, again, *others = (task.result() if task in done else None for task in asked)
+    both = enumerate(zip(original or (), again or (), strict=False))
+    # On some inputs even the same program gives now this, now that.
+    unsteady = {n for n, (first, second) in both if first != second}
+    return [
+        one and tuple(NOT_TRIED if n in unsteady else gives for n, gives in enumerate(one))
+        for one in (original, *others)
+    ]

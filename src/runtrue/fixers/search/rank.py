@@ -29,6 +29,8 @@ _NO_VALUE = ("raises ", "does not end")
 _DOUBTFUL = 0.05
 #: The most where the code that raised may no longer be reached.
 _DODGING = 0.4
+#: What a vote is worth of an edit that changes what calls of passing tests give.
+_MOVING = 0.3
 #: The vote for edits that were not proposed: an unlikely edit is not sure because it is alone.
 _NONE_OF_THESE = 0.2
 
@@ -93,14 +95,16 @@ def rank_edits(
     Each candidate has a vote, by how likely it was thought to be; those that behave alike share
     their votes, each further one at half of what it is worth. Between groups, the one that leaves
     more of the old behaviour as it was is ahead: a program that fails a few tests is right about
-    most things.
+    most things, and most of all about what its passing tests do.
     """
     keys = [one if one is not None else ("unknown", at) for at, one in enumerate(behaviours)]
     alike = Counter(keys)
     cast: defaultdict[object, list[float]] = defaultdict(list)
     for one, key, behaviour in zip(candidates, keys, behaviours, strict=True):
         if not one.doubt:
-            cast[key].append(math.exp(-one.cost) * _keeps(behaviour, original))
+            moved = _moved(behaviour, original, trusted)
+            worth = _keeps(behaviour, original) * (_MOVING if moved else 1.0)
+            cast[key].append(math.exp(-one.cost) * worth)
     # Two ways to write the same thing are not two witnesses: each counts half of the one before.
     votes = {
         key: sum(vote / 2**n for n, vote in enumerate(sorted(own, reverse=True)))

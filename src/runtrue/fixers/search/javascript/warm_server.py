@@ -59,7 +59,7 @@ class WarmServer:
     async def run(self, request: Message, seconds: float) -> Message:
         """Send a request; `{"end": "late"}` if it took longer, and the process is gone.
 
-        What waits for a processor has used none of its time: it is given more by the clock.
+        What waits for a processor is given more time by the clock, until it has used as much.
         """
         connection = await self._connected()
         longest = _STARVED * seconds
@@ -78,7 +78,7 @@ class WarmServer:
         return answer
 
     async def _wait(self, asked: asyncio.Future[Message], seconds: float) -> None:
-        """Wait for an answer until the time is used up, or only waited for something else."""
+        """Wait for an answer, as long as there is time."""
         assert self._process is not None  # noqa: S101 - it is connected
         pid, began = self._process.pid, time.monotonic()
         used = seconds_below(pid)
