@@ -19,6 +19,7 @@ WORTH = {"real": 2.0, "mutants": 1.0, "programs": 0.4}
 DIRECTION = {
     **dict.fromkeys(("share", "failing", "tests", "guards", "raised", "named", "tokens"), 1),
     **dict.fromkeys(("rivals", "cost", "size", "one", "fits", "suits", "cut_off", "before"), -1),
+    **{"kept": 1, "breaks": -1, "moved": -1, "refused": -1},
 }
 #: Projects are put into so many parts; each part is predicted from the others.
 PARTS = 8

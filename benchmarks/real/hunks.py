@@ -105,7 +105,10 @@ def changes_code(new: str, group: tuple[Hunk, ...]) -> bool:
 
 
 def same_code(path: str, one: str, other: str) -> bool:
-    """True if two files differ in nothing that runs: comments, layout and docstrings."""
+    """True if two files differ in nothing that runs.
+
+    That is comments, layout, docstrings, and annotations of names in functions.
+    """
     return normalised(path, one) == normalised(path, other)
 
 
@@ -118,6 +121,9 @@ def normalised(path: str, text: str, *, imports: bool = True) -> str:
         tree = ast.parse(text)
     except (SyntaxError, ValueError):
         return text
+    for function in ast.walk(tree):
+        if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
+            function.body = [_LocalAnnotations().visit(part) for part in function.body]
     for node in ast.walk(tree):
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
             first = node.body[0] if node.body else None
@@ -126,6 +132,18 @@ def normalised(path: str, text: str, *, imports: bool = True) -> str:
             if not imports:
                 node.body = [n for n in node.body if not isinstance(n, ast.Import | ast.ImportFrom)]
     return ast.dump(tree)
+
+
+class _LocalAnnotations(ast.NodeTransformer):
+    """Drops the annotations of names that are given a value in a function: they never run."""
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
+        return node
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST:
+        if node.value is None or not isinstance(node.target, ast.Name):
+            return node
+        return ast.Assign(targets=[node.target], value=node.value)
 
 
 def changed_functions(one: str, other: str) -> set[str]:

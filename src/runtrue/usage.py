@@ -160,6 +160,25 @@ class ProcessorTime:
         return self._seconds or None
 
 
+def seconds_below(pid: int) -> float:
+    """Return the processor time of a process and those below it; 0 without Linux's /proc."""
+    return sum(one.seconds for one in _descendants(pid, sys.maxsize))
+
+
+def is_busy(pid: int) -> bool:
+    """Return whether a thread of a process, or of one below it, runs or waits for a processor."""
+    return any(map(_is_runnable, _descendants(pid, sys.maxsize)))
+
+
+def _is_runnable(one: _Seen) -> bool:
+    with suppress(OSError):
+        for task in os.listdir(f"/proc/{one.pid}/task"):
+            with suppress(OSError), open(f"/proc/{one.pid}/task/{task}/stat", "rb") as file:
+                if file.read().rpartition(b")")[2].split()[:1] == [b"R"]:
+                    return True
+    return False
+
+
 class _Shared:
     """The memory of processes, with that of files without a name, which is no process's.
 

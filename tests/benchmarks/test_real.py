@@ -140,6 +140,9 @@ def test_what_does_not_run_is_no_fix(new: str) -> None:
 
 
 def test_javascript_is_compared_without_comments_and_layout() -> None:
+    plain = "def f():\n    a = 1\n    for _ in '':\n        a = 2\n"
+    assert same_code("a.py", plain, plain.replace("a =", "a: int ="))
+    assert not same_code("a.py", "class A:\n    a = 1\n", "class A:\n    a: int = 1\n")
     assert same_code("a.js", "let a = 1; // one\n", "let a  =  1;\n/* two */\n")
     assert not same_code("a.js", "let a = 1;\n", "let a = 2;\n")
 

@@ -938,6 +938,28 @@ class Pages:
     assert up == also_up != always
 
 
+def test_an_input_names_the_test_that_made_this_very_call(tmp_path: Path) -> None:
+    program = "def double(n):\n    return n + n\n"
+    tests = """\
+        import shop
+
+        def test_one():
+            assert shop.double(1) == 2
+
+        def test_two():
+            assert shop.double(2) == 4
+    """
+
+    async def work(prover: Prover) -> list[tuple[str, str | None]]:
+        await prover.behave({}, seed=1, inputs=4)
+        return [(one.call, one.test) for one in prover.calls]
+
+    found = proving(tmp_path, {"shop.py": program, "test_shop.py": tests}, work)
+    made = [("double(1)", "test_shop.py::test_one"), ("double(2)", "test_shop.py::test_two")]
+    assert found[:2] == made
+    assert [test for _, test in found[2:]] == [None, None]
+
+
 def test_inner_functions_that_candidates_change_and_their_examples_are_inputs(
     tmp_path: Path,
 ) -> None:
@@ -968,10 +990,10 @@ def rounded(price):
         found = []
         for functions in ({}, {"shop.py": [(6, 11)]}):
             await prover.behave({}, seed=1, inputs=40, functions=functions)
-            found.append([call for _, call in prover.calls])
+            found.append([one.call for one in prover.calls])
         near = ["test_shop.py::test_total"]
         await prover.behave({}, seed=1, inputs=2, near=near)
-        return [*found, [call for _, call in prover.calls]]
+        return [*found, [one.call for one in prover.calls]]
 
     files = {"shop.py": program, "test_shop.py": tests}
     outer, inner, near = proving(tmp_path, files, work)

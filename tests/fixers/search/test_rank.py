@@ -8,6 +8,7 @@ from runtrue.fixers.search.edit import Edit, Splice
 from runtrue.fixers.search.proposals import EditSet
 from runtrue.fixers.search.rank import rank_edits, shortest_difference
 from runtrue.fixers.search.signs import Discovery
+from runtrue.fixers.search.trial import RecordedInput
 from runtrue.loop import Example
 
 
@@ -102,7 +103,13 @@ def test_what_may_only_suit_the_one_failing_test_is_not_passed_by_itself() -> No
 
 
 def test_the_shortest_call_that_a_test_can_make_tells_two_edits_apart() -> None:
-    calls = [("", "Cart.f(1)"), ("shop", "f(1000)"), ("shop", "f(1)"), ("shop", "f(0)")]
+    calls = [
+        RecordedInput(module, call)
+        for module, call in (
+            *(("", "Cart.f(1)"), ("shop", "f(1000)")),
+            *(("shop", "f(1)"), ("shop", "f(0)")),
+        )
+    ]
     example = shortest_difference(("1", "2", "3", "not tried"), ("9", "9", "9", "9"), calls)
     assert example == Example(call="f(1)", module="shop", gives="9", instead="3")
     assert shortest_difference(("1",), ("1",), calls) is None
@@ -111,7 +118,7 @@ def test_the_shortest_call_that_a_test_can_make_tells_two_edits_apart() -> None:
 
 def test_an_edit_that_may_only_dodge_the_failing_code_is_never_above_the_floor() -> None:
     pair = [candidate("dodges", -3.0), candidate("fixes", 0.0)]
-    found = Discovery(before=0, guards=0, dodges=True, raised=False, named=False)
+    found = Discovery(before=0, refused=0, guards=0, dodges=True, raised=False, named=False)
     ways = [found, replace(found, dodges=False)]
     choices = rank_edits(pair, [("1",), ("2",)], failing=3, discoveries=ways)
     assert [one.candidate.edits[0].says for one in choices] == ["fixes", "dodges"]
@@ -123,3 +130,24 @@ def test_a_repair_of_what_does_not_parse_is_surer_than_another_edit() -> None:
     assert (
         rank_edits(one, [None], tokens=True)[0].confidence > rank_edits(one, [None])[0].confidence
     )
+
+
+def test_it_is_counted_where_an_edit_changes_what_was_right_before() -> None:
+    (choice,) = rank_edits(
+        [candidate("a", 1.0)],
+        [("1", "9", "raises E", "not tried")],
+        ("1", "2", "3", "4"),
+        trusted=[True, True, False, True],
+    )
+    assert choice.signs is not None
+    assert choice.signs.moved == 1  # only calls of passing tests count as right
+    assert (choice.signs.kept, choice.signs.breaks) == (1 / 3, 1 / 3)
+
+
+def test_what_was_not_compared_says_nothing() -> None:
+    (choice,) = rank_edits([candidate("a", 1.0)], [("1",)], ("1",), trusted=[False])
+    assert choice.signs is not None
+    assert choice.signs.moved is None
+    (choice,) = rank_edits([candidate("a", 1.0)], [None], None)
+    assert choice.signs is not None
+    assert choice.signs.kept is choice.signs.breaks is None

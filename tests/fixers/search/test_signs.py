@@ -20,6 +20,9 @@ from runtrue.fixers.search.signs import (
 PLAIN = Signs(
     share=0.9,
     rivals=0,
+    moved=0,
+    kept=0.8,
+    breaks=0.0,
     cost=-0.5,
     size=8,
     tokens=False,
@@ -28,7 +31,7 @@ PLAIN = Signs(
     tests=20,
     failing=2,
     cut_off=False,
-    discovery=Discovery(before=10, guards=3, dodges=False, raised=False, named=False),
+    discovery=Discovery(before=10, refused=0, guards=3, dodges=False, raised=False, named=False),
 )
 TEXT = "total = price + tax\n"
 
@@ -44,7 +47,11 @@ def edit(start: int, end: int, text: str) -> EditSet:
         {"cost": 1.5},
         {"rivals": 9},
         {"suits": True, "failing": 1, "cost": 0.3},
-        {"discovery": Discovery(before=9000, guards=3, dodges=False, raised=False, named=False)},
+        {
+            "discovery": Discovery(
+                before=9000, refused=0, guards=3, dodges=False, raised=False, named=False
+            )
+        },
     ],
 )
 def test_what_speaks_against_an_edit_never_makes_it_surer(worse: dict[str, object]) -> None:
@@ -58,7 +65,8 @@ def test_a_plain_edit_passes_the_floor_and_no_edit_is_certain() -> None:
 
 
 def test_what_is_not_known_counts_neither_way() -> None:
-    unknown = replace(PLAIN, tests=None, failing=None, cut_off=None, discovery=None)
+    nothing = dict.fromkeys(("moved", "kept", "breaks", "tests", "failing", "cut_off", "discovery"))
+    unknown = replace(PLAIN, **nothing)  # type: ignore[arg-type]
     assert set(unknown.features()) == {"share", "rivals", "cost", "size", "tokens"}
     assert 0 < unknown.chance() < 1
 

@@ -292,6 +292,14 @@ class Search(EditTrials):
             await self._try(self._pairs())
         return self._found()
 
+    @property
+    def refused(self) -> int:
+        """The number of candidates that fixed all failing tests, but broke another."""
+        return sum(
+            trial.end is not End.PASSED and set(self._targets) <= set(trial.fixed)
+            for _, trial, _ in self._tried.values()
+        )
+
     async def best_part(self) -> tuple[EditSet, tuple[str, ...]] | None:
         """Return the candidate that fixes most, but not all targets, and breaks nothing."""
         best: tuple[EditSet, tuple[str, ...]] | None = None

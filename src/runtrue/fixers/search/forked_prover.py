@@ -22,7 +22,7 @@ from runtrue.fixers.search.evidence import (
 from runtrue.fixers.search.measurement import UNKNOWN, CheckOutcome, TestMeasurement
 from runtrue.fixers.search.project_files import ProjectFiles
 from runtrue.fixers.search.servers import Servers, TrialLimits, Unprovable
-from runtrue.fixers.search.trial import End, ProofResult
+from runtrue.fixers.search.trial import End, ProofResult, RecordedInput
 from runtrue.loop import Workplace
 
 __all__ = ["Prover", "TrialLimits", "Unprovable"]
@@ -69,7 +69,7 @@ class Prover:
         self._killer: str | None = None
         self._not_live: set[str] = set()
         #: The inputs of `behave`: the module and the text of each call.
-        self.calls: list[tuple[str, str]] = []
+        self.calls: list[RecordedInput] = []
 
     @classmethod
     @contextlib.asynccontextmanager
@@ -385,7 +385,10 @@ class Prover:
                 self._files.tidy()
         if answer["end"] != "behaved":
             return None
-        self.calls = [(module, text) for module, text in answer["calls"]]
+        names = {number: test for test, number in self._numbers.items()}
+        self.calls = [
+            RecordedInput(module, text, names.get(test)) for module, text, test in answer["calls"]
+        ]
         return tuple(answer["behaved"])
 
 

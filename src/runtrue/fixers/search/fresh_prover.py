@@ -16,7 +16,7 @@ from runtrue.checks import CommandCheck, files_named, reader_of
 from runtrue.fixers.search.evidence import Baseline, Failure, Frame, MeasuredTest, Value
 from runtrue.fixers.search.project_files import ProjectFiles
 from runtrue.fixers.search.servers import TrialLimits, Unprovable
-from runtrue.fixers.search.trial import End, ProofResult
+from runtrue.fixers.search.trial import End, ProofResult, RecordedInput
 from runtrue.loop import Workplace
 
 _FRAME = re.compile(r'^\s*File "(?P<file>[^"]+)", line (?P<line>\d+)(?:, in (?P<name>.+))?', re.M)
@@ -47,7 +47,7 @@ class FreshProver:
         self._turn = asyncio.Lock()
         self._seconds = _LEAST_SECONDS
         #: None: nothing is known of what the command calls.
-        self.calls: list[tuple[str, str]] = []
+        self.calls: list[RecordedInput] = []
 
     @classmethod
     @contextlib.asynccontextmanager

@@ -10,22 +10,27 @@ from __future__ import annotations
 import ast
 import math
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from runtrue.fixers.search.edit import parsed
 from runtrue.fixers.search.proposals import EditSet
 from runtrue.fixers.search.signs import Discovery, Signs, fits_a_number, size_of, suits_a_test
+from runtrue.fixers.search.trial import RecordedInput
 from runtrue.loop import Example
 
 #: A candidate's behaviour: one digest for each input.
 Behaviour = tuple[str, ...]
 #: The digest of an input for which there was no time.
 NOT_TRIED = "not tried"
+#: How the digests of an input begin for which nothing was returned.
+_NO_VALUE = ("raises ", "does not end")
 #: The confidence in a doubtful candidate.
 _DOUBTFUL = 0.05
 #: The most where the code that raised may no longer be reached.
 _DODGING = 0.4
+#: What a vote is worth of an edit that changes what calls of passing tests give.
+_MOVING = 0.3
 #: The vote for edits that were not proposed: an unlikely edit is not sure because it is alone.
 _NONE_OF_THESE = 0.2
 
@@ -68,6 +73,7 @@ def rank_edits(
     behaviours: Sequence[Behaviour | None],
     original: Behaviour | None = None,
     *,
+    trusted: Sequence[bool] = (),
     clumsy: Sequence[tuple[int, int]] | None = None,
     tests: int | None = None,
     failing: int | None = None,
@@ -75,8 +81,10 @@ def rank_edits(
     discoveries: Sequence[Discovery] = (),
     tokens: bool = False,
 ) -> list[RankedEdits]:
-    """Return the candidates, best first. `original` is how the unchanged program behaves.
+    """Return the candidates, best first.
 
+    `original` is how the unchanged program behaves, `trusted` which of the inputs are the calls of
+    tests that pass with it.
     `tests` is how many tests they pass, `failing` how many of these failed, `cut_off` whether a
     limit ended the search, `discoveries` how each was found, `tokens` that the file did not parse.
     The confidence is the chance that these and other signs give.
@@ -87,14 +95,16 @@ def rank_edits(
     Each candidate has a vote, by how likely it was thought to be; those that behave alike share
     their votes, each further one at half of what it is worth. Between groups, the one that leaves
     more of the old behaviour as it was is ahead: a program that fails a few tests is right about
-    most things.
+    most things, and most of all about what its passing tests do.
     """
     keys = [one if one is not None else ("unknown", at) for at, one in enumerate(behaviours)]
     alike = Counter(keys)
     cast: defaultdict[object, list[float]] = defaultdict(list)
     for one, key, behaviour in zip(candidates, keys, behaviours, strict=True):
         if not one.doubt:
-            cast[key].append(math.exp(-one.cost) * _keeps(behaviour, original))
+            moved = _moved(behaviour, original, trusted)
+            worth = _keeps(behaviour, original) * (_MOVING if moved else 1.0)
+            cast[key].append(math.exp(-one.cost) * worth)
     # Two ways to write the same thing are not two witnesses: each counts half of the one before.
     votes = {
         key: sum(vote / 2**n for n, vote in enumerate(sorted(own, reverse=True)))
@@ -115,6 +125,9 @@ def rank_edits(
         return Signs(
             share=votes.get(keys[at], 0.0) / total,
             rivals=len(votes.keys() - {keys[at]}),
+            moved=_moved(behaviours[at], original, trusted),
+            kept=_share(behaviours[at], original, str.__eq__),
+            breaks=_share(behaviours[at], original, _is_broken),
             cost=one.cost,
             size=size_of(one),
             tokens=tokens,
@@ -157,21 +170,46 @@ def rank_edits(
 
 
 def shortest_difference(
-    chosen: Behaviour | None, other: Behaviour | None, calls: Sequence[tuple[str, str]]
+    chosen: Behaviour | None, other: Behaviour | None, calls: Sequence[RecordedInput]
 ) -> Example | None:
-    """Return the shortest call on which two candidates differ, and what each gives.
-
-    `calls` are the module and the text of each input.
-    """
+    """Return the shortest call on which two candidates differ, and what each gives."""
     if chosen is None or other is None:
         return None
     found = [
-        Example(call=call, module=module, gives=theirs, instead=ours)
-        for (module, call), ours, theirs in zip(calls, chosen, other, strict=False)
+        Example(call=one.call, module=one.module, gives=theirs, instead=ours)
+        for one, ours, theirs in zip(calls, chosen, other, strict=False)
         if ours != theirs and NOT_TRIED not in (ours, theirs)
     ]
     # One that a test can simply call says most.
     return min(found, key=lambda one: (not one.module, len(one.call), one.call), default=None)
+
+
+def _share(
+    behaviour: Behaviour | None, original: Behaviour | None, holds: Callable[[str, str], bool]
+) -> float | None:
+    """Return on which share of the inputs something holds; None where nothing was compared."""
+    both = [
+        holds(ours, theirs)
+        for ours, theirs in zip(behaviour or (), original or (), strict=False)
+        if NOT_TRIED not in (ours, theirs)
+    ]
+    return sum(both) / len(both) if both else None
+
+
+def _moved(
+    behaviour: Behaviour | None, original: Behaviour | None, trusted: Sequence[bool]
+) -> int | None:
+    """Return on how many calls of passing tests an edit does something else than before."""
+    if behaviour is None or original is None or not any(trusted):
+        return None
+    return sum(
+        is_trusted and ours != theirs and NOT_TRIED not in (ours, theirs)
+        for ours, theirs, is_trusted in zip(behaviour, original, trusted, strict=False)
+    )
+
+
+def _is_broken(ours: str, theirs: str) -> bool:
+    return ours.startswith(_NO_VALUE) and not theirs.startswith(_NO_VALUE)
 
 
 def _keeps(behaviour: Behaviour | None, original: Behaviour | None) -> float:

@@ -22,7 +22,7 @@ from typing import Any
 
 from runtrue.encoding import decoded
 from runtrue.fixers.search.budget import WAITING, Allowance, SearchBudget
-from runtrue.fixers.search.doubts import dodges
+from runtrue.fixers.search.choose import choose
 from runtrue.fixers.search.early_servers import EarlyServers
 from runtrue.fixers.search.edit import Edit, parsed
 from runtrue.fixers.search.edit_search import (
@@ -42,12 +42,10 @@ from runtrue.fixers.search.proposals import EditSet, Proposals
 from runtrue.fixers.search.rank import (
     Behaviour,
     RankedEdits,
-    clumsiness,
     rank_edits,
     shortest_difference,
 )
 from runtrue.fixers.search.report import Searching, SearchReport, SearchScope, Solution, Stopped
-from runtrue.fixers.search.signs import Discovery, changes_raising_line, writes_named_word
 from runtrue.fixers.search.syntax import SyntaxFix, parses, repairs
 from runtrue.loop import write_texts
 
@@ -55,10 +53,6 @@ from runtrue.loop import write_texts
 _TOKEN_REPAIRS = 120
 #: How often a session goes on from a candidate that fixes some of the tests.
 _STEPS = 3
-#: Candidates whose behaviour is compared, and on how many inputs.
-_COMPARED, _INPUTS = 11, 80
-#: The tests that reach the edited functions whose calls are recorded before those of others.
-_NEAR = 60
 #: Of the time that is left, the share for token repairs; how many are tried after one that passes.
 _READING, _SECOND_THOUGHTS = 0.5, 8
 #: Token repairs that only get rid of what is in the way.
@@ -142,13 +136,13 @@ class SearchSession:
             share = _TOGETHER if len(parts) > 1 else 1.0
             search, found = await self._run_search(prover, baseline, targets, share)
             if found:
-                choices = await self._rank_by_behaviour(prover, found, search, targets)
+                choices = await self._choose(prover, found, search, targets)
                 self._add_solutions(prover, choices)
                 return False
             part = None if last or len(targets) < 2 else await search.best_part()
             choice = None
             if part is not None:
-                choices = await self._rank_by_behaviour(prover, [part[0]], search, list(part[1]))
+                choices = await self._choose(prover, [part[0]], search, list(part[1]))
                 choice = choices[0]
             for at, some in enumerate(parts if part is None and len(parts) > 1 else ()):
                 # One hard test must not keep an easy one from being fixed.
@@ -156,7 +150,7 @@ class SearchSession:
                     prover, baseline, some, 1 / (len(parts) - at)
                 )
                 if found:
-                    choices = await self._rank_by_behaviour(prover, found, search, some)
+                    choices = await self._choose(prover, found, search, some)
                     choice, part = choices[0], (choices[0].candidate, tuple(some))
                     break
         if part is None or choice is None:
@@ -302,28 +296,15 @@ class SearchSession:
             clock=self.budget.clock,
         )
 
-    async def _rank_by_behaviour(
-        self, prover: Prover | FreshProver, found: list[EditSet], search: Search, targets: list[str]
+    async def _choose(
+        self,
+        prover: Prover | FreshProver,
+        found: Sequence[EditSet],
+        search: Search,
+        some: Sequence[str],
     ) -> list[RankedEdits]:
-        """Return the candidates, best first, by what they do on further inputs and other signs."""
-        baseline = await prover.baseline()
-        behaviours: list[Behaviour | None] = [None] * len(found)
-        original = None
-        if len(found) > 1:
-            original, *known = await self._behaviours(prover, found[:_COMPARED], search, targets)
-            behaviours[: len(known)] = known
-        clumsy = [clumsiness(one.texts(self._base_of(one)).values()) for one in found]
-        failures = [case.failure for case in baseline.failing if case.failure is not None]
-        return rank_edits(
-            found,
-            behaviours,
-            original,
-            clumsy=clumsy,
-            tests=len(baseline.cases),
-            failing=len(targets),
-            cut_off=search.tally.stopped in (Stopped.TIME, Stopped.CANDIDATES),
-            discoveries=[self._discovery(one, search, failures) for one in found],
-        )
+        seconds = max(_CHOOSING, self._left)
+        return await choose(prover, found, search, some, seed=self.seed, seconds=seconds)
 
     def _add_solutions(self, prover: Prover | FreshProver, choices: Sequence[RankedEdits]) -> None:
         """Report what passes, each with an input on which it differs from the best."""
@@ -337,51 +318,6 @@ class SearchSession:
                 solution = replace(solution, example=example)
             self.report.solutions.append(solution)
         self.report.steps.append({"step": "choose", "passing": len(choices)})
-
-    def _discovery(
-        self, candidate: EditSet, search: Search, failures: Sequence[Failure]
-    ) -> Discovery:
-        return Discovery(
-            before=search.place_of(candidate),
-            guards=len(search.reach.tests(candidate)),
-            dodges=self._dodges(candidate, failures),
-            raised=changes_raising_line(candidate, failures),
-            named=writes_named_word(candidate, self._base_of(candidate), failures),
-        )
-
-    def _dodges(self, candidate: EditSet, failures: Sequence[Failure]) -> bool:
-        programs = {
-            edit.file: Program(edit.file, self._read(edit.file)) for edit in candidate.edits
-        }
-        return any(dodges(programs[edit.file], edit, failures) for edit in candidate.edits)
-
-    async def _behaviours(
-        self,
-        prover: Prover | FreshProver,
-        candidates: Sequence[EditSet],
-        search: Search,
-        targets: Sequence[str],
-    ) -> list[Behaviour | None]:
-        """Return how the program and candidates behave; None where there was no time."""
-        near = dict.fromkeys((*targets, *(t for c in candidates for t in search.reach.tests(c))))
-        functions = search.reach.bodies(candidates)
-        asked = [
-            asyncio.ensure_future(
-                prover.behave(
-                    texts,
-                    seed=self.seed,
-                    inputs=_INPUTS,
-                    near=list(near)[:_NEAR],
-                    functions=functions,
-                )
-            )
-            for texts in ({}, *(one.texts(self._base_of(one)) for one in candidates))
-        ]
-        done, late = await asyncio.wait(asked, timeout=WAITING * max(_CHOOSING, self._left))
-        for task in late:
-            task.cancel()
-        await asyncio.gather(*late, return_exceptions=True)
-        return [task.result() if task in done else None for task in asked]
 
     # -- programs that do not parse -------------------------------------------------------------
 

@@ -40,6 +40,8 @@ class Discovery:
 
     #: The candidates that were tried before it.
     before: int
+    #: Those of them that fixed all failing tests and broke another: then these are easily fixed.
+    refused: int
     #: The passing tests that run the function it is in.
     guards: int
     #: True if it may only keep the code that raised from being reached.
@@ -57,6 +59,12 @@ class Signs:
     #: Its share of the votes, and the groups of candidates that behave otherwise.
     share: float
     rivals: int
+    #: The calls of passing tests on which it does something else than the program did before.
+    moved: int | None
+    #: Of the further inputs, the share on which it does what the program did before, and the share
+    #: on which it raises where that gave something.
+    kept: float | None
+    breaks: float | None
     #: How unlikely it was thought to be, and the characters that it changes.
     cost: float
     size: int
@@ -84,6 +92,11 @@ class Signs:
             "size": math.log1p(self.size),
             "tokens": float(self.tokens),
         }
+        if self.moved is not None:
+            found["moved"] = math.log1p(self.moved)
+        if self.kept is not None and self.breaks is not None:
+            found["kept"] = self.kept
+            found["breaks"] = self.breaks
         if self.tests is not None:
             found["tests"] = math.log1p(self.tests)
         if self.failing is not None:
@@ -95,6 +108,7 @@ class Signs:
             found["cut_off"] = float(self.cut_off)
         if self.discovery is not None:
             found["before"] = math.log1p(self.discovery.before)
+            found["refused"] = math.log1p(self.discovery.refused)
             found["guards"] = math.log1p(self.discovery.guards)
             found["raised"] = float(self.discovery.raised)
             found["named"] = float(self.discovery.named)

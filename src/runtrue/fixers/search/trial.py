@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import NamedTuple
 
 
 class End(StrEnum):
@@ -31,3 +32,13 @@ class ProofResult:
     detail: str = ""
     #: What tells the failure of the killer from others.
     mark: str = ""
+
+
+class RecordedInput(NamedTuple):
+    """An input on which candidates are compared: a call of one of the program's functions."""
+
+    #: The module to import the function from, if a test can simply call it.
+    module: str
+    call: str
+    #: The test that made this very call; None where its arguments were changed.
+    test: str | None = None

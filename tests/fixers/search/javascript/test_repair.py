@@ -72,11 +72,12 @@ def test_a_wrong_boundary_is_repaired_under_each_runner(script: str, tmp_path: P
     assert "+  const cost = total >= FREE_FROM ? 0 : 4;" in done.json["diff"]
 
 
-def test_a_missing_bracket_is_put_back(tmp_path: Path) -> None:
-    name, head = TESTS["node --test"]
+@pytest.mark.parametrize("script", TESTS)
+def test_a_missing_bracket_is_put_back(script: str, tmp_path: Path) -> None:
+    name, head = TESTS[script]
+    head = head.replace("{}", "../" if "/" in name else "./")
     broken = PROGRAM.replace("> FREE_FROM", ">= FREE_FROM").replace("false) {", "false {")
-    files = {"shipping.js": broken, name: head.replace("{}", "./") + CASES}
-    project = make(tmp_path / "shop", files, "node --test")
+    project = make(tmp_path / "shop", {"shipping.js": broken, name: head + CASES}, script)
     done = Machine(tmp_path).runtrue("fix", project, "--json", env=PATIENT)
     assert done.code in (0, 3), done.said
     assert "+function shipping(total, express = false) {" in done.json["diff"]

@@ -16,7 +16,8 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from runtrue.fixers.search.budget import Allowance, SearchBudget
+from runtrue.fixers.search.budget import WAITING, Allowance, SearchBudget
+from runtrue.fixers.search.choose import discovery_of
 from runtrue.fixers.search.edit_search import EditTrials, Search, SearchTally, where_to_look
 from runtrue.fixers.search.evidence import Baseline, Failure
 from runtrue.fixers.search.javascript.clues import clues_of, suspicion_by_name
@@ -71,9 +72,11 @@ class JavascriptSession:
         """Search. Raises Unprovable where the tests cannot be run in any way."""
         started = time.monotonic()
         self.budget.begin()
-        self._until = started + self.budget.left * self.share
+        seconds = self.budget.left * self.share
+        # Each process may use as much as one of them would by the clock of a quiet machine.
+        self._until = self.budget.clock() + seconds * max(1, self.limits.jobs)
         try:
-            async with asyncio.timeout(self._left + _CHOOSING):
+            async with asyncio.timeout(WAITING * (seconds + _CHOOSING)):
                 await self._search()
         except TimeoutError:
             self.report.stopped = Stopped.TIME
@@ -119,7 +122,7 @@ class JavascriptSession:
         finally:
             self._note("search", search.tally, targets)
         if found:
-            self._choose(found, len(baseline.cases), len(targets))
+            self._choose(found, baseline, targets, search)
 
     # -- what fails, and where to look ------------------------------------------------------------
 
@@ -236,13 +239,34 @@ class JavascriptSession:
         finally:
             self._note("tokens", trying.tally, [])
         if found:
-            self._choose(found, len(baseline.cases), len(targets))
+            self._choose(found, baseline, targets)
         return bool(found)
 
     # -- the result -------------------------------------------------------------------------------
 
-    def _choose(self, found: list[EditSet], tests: int, failing: int) -> None:
-        choices = rank_edits(found, [None] * len(found), tests=tests, failing=failing)
+    def _choose(
+        self,
+        found: list[EditSet],
+        baseline: Baseline,
+        targets: Sequence[str],
+        search: Search | None = None,
+    ) -> None:
+        """Report what passes, best first; `search` is None where tokens were repaired."""
+        failures = _failures(baseline, targets)
+        choices = rank_edits(
+            found,
+            [None] * len(found),
+            tests=len(baseline.cases),
+            failing=len(targets),
+            cut_off=self.report.stopped in (Stopped.TIME, Stopped.CANDIDATES),
+            discoveries=[
+                # What an edit dodges is not looked at in JavaScript.
+                discovery_of(one, search, failures, dodges=False)
+                for one in found
+                if search is not None
+            ],
+            tokens=search is None,
+        )
         self.report.solutions = [self._solution(one) for one in choices]
         self.report.steps.append({"step": "choose", "passing": len(found)})
 
@@ -256,17 +280,19 @@ class JavascriptSession:
             confidence=min(_MOST, choice.confidence),
             doubt=candidate.doubt,
             alike=choice.alike,
+            signs=choice.signs,
         )
 
     @property
     def _left(self) -> float:
-        return self._until - time.monotonic()
+        return self._until - self.budget.clock()
 
     def _allowance(self, share: float = 1.0) -> Allowance:
         return Allowance(
-            until=time.monotonic() + self._left * share,
+            until=self.budget.clock() + self._left * share,
             candidates=max(0, self._candidates - self.report.tried),
             jobs=self.limits.jobs,
+            clock=self.budget.clock,
         )
 
     def _read(self, file: str) -> str:

@@ -10,6 +10,7 @@ import os
 import secrets
 import signal
 import subprocess
+import time
 from contextlib import AsyncExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -22,12 +23,14 @@ from runtrue.fixers.search.javascript.runner import Runner
 from runtrue.fixers.search.servers import Unprovable
 from runtrue.loop import Workplace
 from runtrue.process import confined, watch_group
-from runtrue.usage import exceeded
+from runtrue.usage import exceeded, is_busy, seconds_below
 
 _SERVER = Path(__file__).with_name("node") / "runtrue-server.cjs"
 #: Seconds in which the runner must be loaded.
 _STARTING = 30.0
 _OUTPUT = 2000
+#: How many times its limit a run may take that waits for a processor, and seconds between looks.
+_STARVED, _LOOK = 10.0, 0.1
 
 
 class WarmServer:
@@ -54,21 +57,36 @@ class WarmServer:
         self._watch: asyncio.Task[None] | None = None
 
     async def run(self, request: Message, seconds: float) -> Message:
-        """Send a request; `{"end": "late"}` if it took longer, and the process is gone."""
+        """Send a request; `{"end": "late"}` if it took longer, and the process is gone.
+
+        What waits for a processor is given more time by the clock, until it has used as much.
+        """
         connection = await self._connected()
+        longest = _STARVED * seconds
+        message = {"do": "run", "total": longest + 60, "seconds": seconds, **request}
+        asked = asyncio.ensure_future(connection.ask(message))
         try:
-            async with asyncio.timeout(seconds):
-                answer = await connection.ask(
-                    {"do": "run", "total": seconds + 60, "seconds": seconds, **request}
-                )
-        except TimeoutError:
-            answer = {"end": "late"}
+            await self._wait(asked, seconds)
+            answer = asked.result() if asked.done() else {"end": "late"}
         except asyncio.CancelledError:
             self._kill()
             raise
+        finally:
+            asked.cancel()
         if answer["end"] in ("late", "died"):
             self._kill()
         return answer
+
+    async def _wait(self, asked: asyncio.Future[Message], seconds: float) -> None:
+        """Wait for an answer, as long as there is time."""
+        assert self._process is not None  # noqa: S101 - it is connected
+        pid, began = self._process.pid, time.monotonic()
+        used = seconds_below(pid)
+        await asyncio.wait((asked,), timeout=seconds)
+        while not asked.done() and time.monotonic() - began < _STARVED * seconds:
+            if seconds_below(pid) - used >= seconds or not is_busy(pid):
+                return
+            await asyncio.wait((asked,), timeout=_LOOK)
 
     async def close(self) -> None:
         """End the process and forget the copy's connections."""

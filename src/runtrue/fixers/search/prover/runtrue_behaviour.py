@@ -49,6 +49,8 @@ class _Call:
     args: list[Any]
     more: dict[str, Any]
     function: Any = None
+    #: The number of the test that made it; None for an example, and where arguments were changed.
+    test: int | None = None
 
     def values(self) -> list[Any]:
         """All arguments."""
@@ -56,7 +58,7 @@ class _Call:
 
     def copy(self) -> _Call:
         """Return the same call, with arguments of its own."""
-        return _Call(self.code, *copy.deepcopy((self.args, self.more)), self.function)
+        return _Call(self.code, *copy.deepcopy((self.args, self.more)), self.function, self.test)
 
 
 def behave(session: Any, prover: Any) -> None:
@@ -75,7 +77,7 @@ def behave(session: Any, prover: Any) -> None:
         signal.signal(number, _trial._time_up)
     until = time.process_time() + _IN_ALL, time.monotonic() + _WAITING * _IN_ALL
     # Before they are made: a call may change its arguments.
-    calls_made = [[_module(one), _written(one)] for one in inputs]
+    calls_made = [[_module(one), _written(one), one.test] for one in inputs]
     results = [_digest(one, until, child) for one in inputs]
     child.leave({"end": "behaved", "behaved": results, "calls": calls_made})
 
@@ -91,6 +93,7 @@ class _Recording:
         self._scope = prover.scope
         self._of_one: dict[Any, int] = {}
         self._frames: list[Any] = []
+        self._running: int | None = None
         self._tests = {
             prover.scope.file(str(getattr(item, "path", None) or item.fspath))
             for item in session.items
@@ -112,6 +115,7 @@ class _Recording:
             if left < 0 or len(self.calls) >= _CALLS:
                 break
             child.slot.begin(index, left + 1.0)
+            self._running = index
             _trial.stop_after(min(left, _RECORDING_ONE))
             sys.setprofile(self._notice)
             try:
@@ -175,7 +179,7 @@ class _Recording:
             args, more = copy.deepcopy(_arguments(frame))
         except Exception:  # what cannot be copied cannot be called again
             return
-        self.calls.append(_Call(code, args, more))
+        self.calls.append(_Call(code, args, more, test=self._running))
 
     def _is_resumed(self, frame: Any) -> bool:
         kinds = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
@@ -233,6 +237,7 @@ def _inputs(calls: list[_Call], chance: random.Random, count: int) -> Any:
         if made >= count:
             return
         new = call.copy()
+        new.test = None
         places: list[tuple[Any, Any]] = [
             (new.args, at) for at, value in enumerate(new.args) if _can_change(value)
         ]

@@ -7,6 +7,9 @@ const path = require('node:path');
 const { Worker } = require('node:worker_threads');
 
 const KEEP = 64 * 1024;
+/** How many times its limit a file may take that waits for a processor; milliseconds between looks. */
+const STARVED = 10;
+const LOOK = 100;
 let count = 0;
 
 async function open({ root, scratch, options, nodeTest }) {
@@ -43,10 +46,20 @@ function runFile(file, { root, scratch, options, nodeTest, cover, seconds }) {
         if (output.length < KEEP) output += text;
       });
     }
-    const timer = setTimeout(() => {
-      late = true;
-      worker.terminate();
-    }, seconds * 1000);
+    const first = processorSeconds();
+    let last = first;
+    const look = () => {
+      const used = processorSeconds();
+      const passed = (Date.now() - began) / 1000;
+      if (used - first < seconds && used > last && passed < STARVED * seconds) {
+        last = used;
+        timer = setTimeout(look, LOOK);
+      } else {
+        late = true;
+        worker.terminate();
+      }
+    };
+    let timer = setTimeout(look, seconds * 1000);
     worker.on('error', (error) => {
       uncaught = error;
     });
@@ -69,6 +82,11 @@ function runFile(file, { root, scratch, options, nodeTest, cover, seconds }) {
       ]);
     });
   });
+}
+
+function processorSeconds() {
+  const { user, system } = process.cpuUsage();
+  return (user + system) / 1e6;
 }
 
 function failure(uncaught, late, output) {
