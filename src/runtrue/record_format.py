@@ -37,7 +37,7 @@ def _command_of(run: RunRow) -> str:
     place = shlex.quote(found["project"])
     if run.kind == "plan":
         what = shlex.quote(found["source"] or found["instruction"])
-        return f"cd {place} && runtrue plan use {what}"
+        return f"cd {place} && runtrue plan new {what}"
     task = run.input.get("task")
     if isinstance(task, dict):
         words = shlex.quote(str(task.get("requirement", "")))

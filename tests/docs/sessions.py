@@ -2,31 +2,17 @@
 
 from __future__ import annotations
 
-import importlib.util
 import re
 import subprocess
 import tempfile
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import ModuleType
 
+from runtrue.cli.demo import users_api
+from runtrue.cli.demo_projects import PRICES, SHOP, STOCK
 from tests.project_python import project_path
 
-from .pages import ROOT
-
-
-def _demo() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("demo_run", ROOT / "demo" / "run.py")
-    assert spec
-    assert spec.loader
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-DEMO = _demo()
-SHOP, PRICES, STOCK = DEMO.SHOP, DEMO.PRICES, DEMO.STOCK
 #: Two projects with the same mistake, under other names.
 SHOP_AND_TILL = {
     **{f"shop/{file}": text for file, text in PRICES.items()},
@@ -264,7 +250,7 @@ SESSIONS = {
                 "cat plan.yaml",
                 "cat handler.py model.py test_total.py",
                 "cat ~/bin/add-tax",
-                "runtrue plan use plan.yaml --profile trusted",
+                "runtrue plan new plan.yaml --profile trusted",
                 "runtrue plan diff",
                 "runtrue plan apply",
             ),
@@ -275,11 +261,11 @@ SESSIONS = {
             "tax",
             TAX | {"runtrue.toml": '[fixers]\norder = ["tool"]\n'},
             (
-                "runtrue plan use plan.yaml",
+                "runtrue plan new plan.yaml",
                 "runtrue plan execute",
                 "echo $?",
                 "plan=$(runtrue plan list | cut -c 1-8)",
-                'runtrue plan prompt $plan "the rate is a fraction" --allow model.py',
+                'runtrue plan answer $plan "the rate is a fraction" --allow model.py',
             ),
             programs={"add-tax": ADD_TO_TOTAL},
         ),
@@ -333,7 +319,7 @@ def play(session: Session, commands: tuple[str, ...]) -> str:
 
 
 def _api(session: Session) -> AbstractContextManager[str]:
-    return DEMO.users_api() if session.api else nullcontext(API)
+    return users_api() if session.api else nullcontext(API)
 
 
 def console(session: Session) -> str:

@@ -11,13 +11,14 @@ from pathlib import Path
 
 import pytest
 
+from runtrue.cli.demo_projects import SHOP, STOCK
 from runtrue.cli.main import OLDER
 from tests.cli.warm import run_runtrue
 from tests.project_python import project_path
 
 from .generate import SESSION_PARTS, Part, command_paths, replayed
 from .pages import README, ROOT, blocks
-from .sessions import SHOP, STOCK, commands_of, normalised
+from .sessions import commands_of, normalised
 
 #: Commands that cannot be run here as they are written, and the test that stands for each.
 ELSEWHERE = {

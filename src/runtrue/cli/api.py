@@ -9,6 +9,7 @@ import click
 
 from runtrue.cli import options
 from runtrue.cli.console import echo
+from runtrue.cli.lazy_group import CommandGroup
 from runtrue.cli.show import counted, print_json
 from runtrue.home import Home
 from runtrue.workflow import Api, ApiStore, Registry, open_api, unknown_api
@@ -23,9 +24,9 @@ def _complete_api(ctx: click.Context, param: click.Parameter, incomplete: str) -
 _api = click.argument("name", metavar="NAME", shell_complete=_complete_api)
 
 
-@click.group()
+@click.group(cls=CommandGroup)
 def api() -> None:
-    """Add, list and look into APIs: each operation becomes a node type.
+    """Add an OpenAPI document: each operation becomes a node type.
 
     Swagger 2, OpenAPI 3.0 and 3.1 are read, from JSON or YAML. APIs are kept in runtrue's home; an
     OpenAPI file in a project does nothing until you add it.

@@ -62,7 +62,7 @@ def opened(plan_id: str | None) -> Iterator[ChosenPlan]:
     if not home.journal.exists():
         raise PlanError(
             f"there are no plans yet: {home.journal} does not exist; make one with "
-            "`runtrue plan use`"
+            "`runtrue plan new`"
         )
     with Journal(home.journal) as journal:
         run = after_expiry(journal, home, _find(journal, plan_id))
@@ -81,7 +81,7 @@ def _find(journal: Journal, plan_id: str | None) -> RunRow:
     plans = list(plans_here(journal))
     if not plans:
         raise PlanError(
-            f"there is no plan for {Path.cwd()}; make one with `runtrue plan use`, or name one of "
+            f"there is no plan for {Path.cwd()}; make one with `runtrue plan new`, or name one of "
             "`runtrue plan list --all`"
         )
     return next((run for run in plans if not run.is_over), plans[0])

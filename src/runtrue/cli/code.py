@@ -90,7 +90,7 @@ def code(
     kind: str | None,
     as_json: bool,
 ) -> int:
-    """Write code and its tests, proven by running them before they are handed over.
+    """Generate code with its tests, and hand it over once they pass.
 
     A language model (RUNTRUE_MODEL) or a coding agent (--agent) writes; with neither, the code and
     tests that are there are taken as they are, and fixed by what needs no model. What is handed

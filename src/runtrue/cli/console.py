@@ -18,6 +18,7 @@ from typing import Any, TextIO
 
 import click
 
+from runtrue.cli.shared_options import color
 from runtrue.foreign_text import visible, visible_json
 
 _STDERR = 2
@@ -165,9 +166,27 @@ def edit_text(text: str, suffix: str) -> str | None:
     return click.edit(text, extension=suffix)
 
 
+def ask_text(question: str) -> str:
+    """Ask the person at the terminal for a line, which may be empty."""
+    return str(click.prompt(visible(question), default="", show_default=False, err=True)).strip()
+
+
 def ask_secret(question: str) -> str:
     """Ask the person at the terminal for something that is not shown."""
     return str(click.prompt(visible(question), hide_input=True, err=True))
+
+
+def _rich_console(*, err: bool = False) -> Any:
+    """Return rich's console, with colours as asked for by `--color`."""
+    from rich.console import Console
+
+    wanted = color()
+    return Console(
+        stderr=err,
+        no_color=wanted is False,
+        color_system="standard" if wanted else "auto",
+        force_terminal=True if wanted else None,
+    )
 
 
 def print_table(
@@ -178,7 +197,6 @@ def print_table(
     pad_edge: bool = True,
 ) -> None:
     """Print a table on a terminal; the columns in `right` end in line."""
-    from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
@@ -188,7 +206,7 @@ def print_table(
     for row in rows:
         cells = [cell if isinstance(cell, Styled) else Styled(cell) for cell in row]
         table.add_row(*(Text(visible(cell.text), style=cell.fg or "") for cell in cells))
-    Console().print(table)
+    _rich_console().print(table)
 
 
 class LiveLines:
@@ -219,9 +237,8 @@ class LiveLines:
 @contextmanager
 def live_lines() -> Iterator[LiveLines]:
     """Show progress on stderr, which is a terminal."""
-    from rich.console import Console
     from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
     columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+    with Progress(*columns, console=_rich_console(err=True), transient=True) as progress:
         yield LiveLines(progress)

@@ -31,7 +31,7 @@ def do(
     dry_run: bool,
     as_json: bool,
 ) -> int:
-    """Do a task: plan a workflow, run it, fix what it got wrong, and offer to save it.
+    """Turn a task in plain words into a workflow, run it, fix it, and offer to save it.
 
     A saved workflow that does the task is run as it is. Otherwise one is made, by the model that
     RUNTRUE_MODEL or [model] names, or without any by the built-in planner, which understands tasks

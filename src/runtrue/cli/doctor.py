@@ -73,7 +73,7 @@ class Fact:
 @click.argument("path", default=".", type=click.Path(path_type=Path, exists=True, file_okay=False))
 @options.as_json
 def doctor(path: Path, as_json: bool) -> int:
-    """Tell what is available here and what is not.
+    """Show what is available here and what is missing.
 
     Exits with 1 when something is missing without which nothing works.
     """

@@ -41,7 +41,7 @@ def fix(
     output: str | None,
     as_json: bool,
 ) -> int:
-    """Make a project's checks pass, and show the diff that does it.
+    """Make failing checks pass; the result is a diff to apply.
 
     Without --check, the checks are those of the project's configuration: [checks] in runtrue.toml,
     or else its test framework, mypy and ruff as far as it uses them. What linters found before is

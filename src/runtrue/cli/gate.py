@@ -64,7 +64,7 @@ def gate(
     output: str | None,
     as_json: bool,
 ) -> int:
-    """Judge a change before it is handed over: it is tested, and its tests pass.
+    """Block a change until it is tested and its tests pass: for agents, commits and CI.
 
     Judged is what differs from HEAD in the project, files that git does not know included: the
     checks pass, there are tests for what changed and they were not skipped, they run enough of the

@@ -11,6 +11,7 @@ import click
 from runtrue.cli import options
 from runtrue.cli.console import Styled, echo, print_table
 from runtrue.cli.hooks import HOOKS, read_firings
+from runtrue.cli.lazy_group import CommandGroup
 from runtrue.cli.project import find_project
 from runtrue.cli.show import ago, print_json
 from runtrue.errors import RuntrueError
@@ -46,9 +47,9 @@ class HookStatus:
         return f"last fired {ago(self.last)}, blocked {self.blocked}"
 
 
-@click.group()
+@click.group(cls=CommandGroup)
 def hooks() -> None:
-    """Have coding agents, git and pre-commit call `runtrue gate` by themselves.
+    """Make coding agents, git and pre-commit call `runtrue gate`.
 
     \b
     Examples:

@@ -11,6 +11,7 @@ import click
 
 from runtrue.cli import options
 from runtrue.cli.console import echo
+from runtrue.cli.lazy_group import CommandGroup
 from runtrue.cli.run import pairs
 from runtrue.cli.show import print_json
 from runtrue.cli.trust import trusted_registry
@@ -36,9 +37,9 @@ def _complete_server(ctx: click.Context, param: click.Parameter, incomplete: str
 _server = click.argument("server", metavar="SERVER", shell_complete=_complete_server)
 
 
-@click.group()
+@click.group(cls=CommandGroup)
 def mcp() -> None:
-    """Add, list and look into MCP servers, and serve runtrue as one.
+    """Add and inspect MCP servers, or serve runtrue as one.
 
     Servers are read from mcp.json in runtrue's home and from the nearest .mcp.json, both in the
     usual form: {"mcpServers": {"time": {"command": "mcp-server-time"}}}. Those of a .mcp.json are

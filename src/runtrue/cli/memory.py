@@ -17,6 +17,7 @@ import click
 
 from runtrue.cli import options
 from runtrue.cli.console import confirm, echo
+from runtrue.cli.lazy_group import CommandGroup
 from runtrue.cli.show import counted, is_terminal, print_json, print_part
 from runtrue.errors import HostError, UsageError
 from runtrue.foreign_text import visible_name
@@ -64,9 +65,9 @@ def _opened() -> Iterator[_Memories]:
             raise HostError(trouble.partition("; runs go on")[0])
 
 
-@click.group()
+@click.group(cls=CommandGroup)
 def memory() -> None:
-    """List, search, show, export and forget what runs have learnt.
+    """List, search, show, export and forget the fixes that runs have learnt.
 
     Code loops keep the failures they saw (failure-3) and the fixes that were then verified
     (fix-12). The planner keeps what the fields of an API turned out to be called (repair-0a1b2c3d).

@@ -48,7 +48,7 @@ _FAR = 32_503_680_000.0
     help="Write a page with charts; it needs nothing but itself.",
 )
 def metrics(since: str | None, kind: str | None, as_json: bool, page: Path | None) -> int:
-    """Show six metrics over the runs so far, against their targets.
+    """Show six metrics over all runs, against their targets.
 
     They are taken from all runs of `fix`, `code` and `gate` in the journal that have ended.
 

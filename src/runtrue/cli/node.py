@@ -9,6 +9,7 @@ import click
 
 from runtrue.cli import options
 from runtrue.cli.console import echo
+from runtrue.cli.lazy_group import CommandGroup
 from runtrue.cli.run import pairs
 from runtrue.cli.runner import run_and_show
 from runtrue.cli.show import print_json, print_part
@@ -33,9 +34,9 @@ def _complete_type(ctx: click.Context, param: click.Parameter, incomplete: str) 
 _type = click.argument("type", metavar="TYPE", shell_complete=_complete_type)
 
 
-@click.group()
+@click.group(cls=CommandGroup)
 def node() -> None:
-    """List, show and try the types of nodes."""
+    """List, show and try node types."""
 
 
 @node.command("list")

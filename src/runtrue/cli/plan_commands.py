@@ -1,4 +1,4 @@
-"""The commands of `runtrue plan` that do something: use, execute, prompt, apply, cancel."""
+"""The commands of `runtrue plan` that do something: new, execute, answer, apply, cancel."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ _force = click.option(
     help="The project's directory. [default: .]",
 )
 @options.as_json
-def use(
+def new(
     what: str,
     profile: str | None,
     model: str | None,
@@ -62,9 +62,9 @@ def use(
 
     \b
     Examples:
-      runtrue plan use plan.yaml
-      runtrue plan use plan.yaml --profile full-auto
-      runtrue plan use "Totals must include tax" --model openai:NAME
+      runtrue plan new plan.yaml
+      runtrue plan new plan.yaml --profile full-auto
+      runtrue plan new "Totals must include tax" --model openai:NAME
     """
     project = find_project(directory)
     must_be_text(str(project), what, agent or "", model or "", profile or "")
@@ -120,7 +120,7 @@ def execute(plan_id: str | None, force: bool, as_json: bool) -> int:
 )
 @click.option("--no-execute", is_flag=True, help="Only record it.")
 @options.as_json
-def prompt(
+def answer(
     plan_id: str, guidance: str, allow: tuple[str, ...], no_execute: bool, as_json: bool
 ) -> int:
     """Say something to a plan that waits for a person; it goes on with a fresh budget.
@@ -129,8 +129,8 @@ def prompt(
 
     \b
     Examples:
-      runtrue plan prompt 3fa9 "the rate is in model.py" --allow model.py
-      runtrue plan prompt 3fa9 yes
+      runtrue plan answer 3fa9 "the rate is in model.py" --allow model.py
+      runtrue plan answer 3fa9 yes
     """
     must_be_text(guidance, *allow)
     with opened(plan_id) as at:

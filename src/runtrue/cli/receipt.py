@@ -14,6 +14,7 @@ import click
 from runtrue.cli import options
 from runtrue.cli.console import echo
 from runtrue.cli.judge import GateOptions, change_of, judge, judging_config, plan
+from runtrue.cli.lazy_group import CommandGroup
 from runtrue.cli.project import find_project
 from runtrue.cli.runner import go_on
 from runtrue.cli.show import ago, counted, print_json
@@ -65,7 +66,7 @@ class Verification:
 _which = click.argument("which", metavar="[RUN|FILE]", required=False)
 
 
-@click.group()
+@click.group(cls=CommandGroup)
 def receipt() -> None:
     """Show, verify and sign receipts: the evidence that a tree passed.
 

@@ -23,7 +23,7 @@ from runtrue.workflow import Registry, Workflow, load_workflow, planned_effects,
 @click.option("--dry-run", is_flag=True, help="Show what it would do, and call nothing.")
 @options.as_json
 def run(workflow: str, inputs: tuple[str, ...], dry_run: bool, as_json: bool) -> int:
-    """Run a saved workflow, or one from a file.
+    """Run a workflow, saved or from a file.
 
     Inputs are given as KEY=VALUE and read by the type that the workflow declares; what is piped in
     goes to the input that asks for it. The result goes to stdout, everything else to stderr. A run

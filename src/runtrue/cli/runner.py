@@ -12,12 +12,14 @@ from types import FrameType
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
+import msgspec
 from msgspec import UNSET
 
 from runtrue.cli.console import choose, confirm, echo
 from runtrue.cli.kinds import KINDS, is_yes_or_no, kind_of
 from runtrue.cli.main import INTERRUPTED
 from runtrue.cli.progress import Display, open_display
+from runtrue.cli.shared_options import verbosity
 from runtrue.cli.show import is_terminal, print_document
 from runtrue.errors import (
     FlowError,
@@ -31,6 +33,7 @@ from runtrue.flow import (
     EffectAwaited,
     Event,
     Journal,
+    Listener,
     LocalDispatcher,
     RunRow,
     RunState,
@@ -45,6 +48,8 @@ if TYPE_CHECKING:
 
 #: The exit code of a run that failed, or was cancelled.
 _FAILED = 1
+#: How many characters of an event `--verbose` shows.
+_MOST_OF_EVENT = 400
 #: Signals to stop.
 _STOPS = (signal.SIGINT, signal.SIGTERM)
 
@@ -86,7 +91,8 @@ def _run_and_show(
 ) -> int:
     run = journal.find(run_id)
     kind = kind_of(run)
-    echo(f"run {run.id}: {run.kind} {run.title}", err=True)
+    if verbosity() >= 0:
+        echo(f"run {run.id}: {run.kind} {run.title}", err=True)
     asked = False
     while (
         run.state is not RunState.WAITING
@@ -150,10 +156,16 @@ def go_on(
                     "yellow",
                 )
 
+        def say_all(event: Event) -> None:
+            origin = f" {event.origin}" if event.origin else ""
+            payload = msgspec.json.encode(event.payload).decode()
+            shown.line(f"    event {event.kind}{origin} {payload[:_MOST_OF_EVENT]}", "bright_black")
+
+        listeners: list[Listener] = [narrator, say_awaited]
+        if verbosity() > 0:
+            listeners.append(say_all)
         dispatcher = LocalDispatcher(
-            journal,
-            lambda run: kind.prepare(run, home, secrets or {}, force=force),
-            [narrator, say_awaited],
+            journal, lambda run: kind.prepare(run, home, secrets or {}, force=force), listeners
         )
         try:
             return asyncio.run(_until_stopped(dispatcher, run.id, force=force))

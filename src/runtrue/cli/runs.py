@@ -16,6 +16,7 @@ import click
 from runtrue.cli import options
 from runtrue.cli.console import echo
 from runtrue.cli.kinds import is_yes_or_no, kind_of
+from runtrue.cli.lazy_group import CommandGroup
 from runtrue.cli.runner import after_expiry, as_interrupted, go_on, report_of_run, run_and_show
 from runtrue.cli.self_runners import WAITS, agrees_to
 from runtrue.cli.show import is_terminal, print_document, print_json, write_patch
@@ -52,7 +53,7 @@ _of_all = click.option(
 _ROOT_FILES = (".git", "runtrue.toml", "pyproject.toml", "package.json")
 
 
-@click.group()
+@click.group(cls=CommandGroup)
 def runs() -> None:
     """List, show, apply, resume and cancel runs of every kind.
 
@@ -66,21 +67,35 @@ def runs() -> None:
 @click.option(
     "--limit", type=click.IntRange(min=1), default=20, metavar="N", help="At most so many (20)."
 )
+@click.option("--workflow", metavar="NAME", help="Only runs of this workflow.")
+@click.option("--all", "of_all", is_flag=True, help="Runs of every project, not only of this one.")
 @options.as_json
-def list_runs(state: str | None, limit: int, as_json: bool) -> int:
-    """List the latest runs, newest first."""
+def list_runs(
+    state: str | None, limit: int, workflow: str | None, of_all: bool, as_json: bool
+) -> int:
+    """List the latest runs of this project, newest first; outside of any project, all.
+
+    \b
+    Examples:
+      runtrue runs list
+      runtrue runs list --all --state waiting
+      runtrue runs list --workflow weather
+    """
     home = Home.find(Path.cwd())
     rows: list[RunRow] = []
+    root = None if of_all or workflow else project_root()
     if home.journal.exists():  # looking makes nothing
         with Journal(home.journal) as journal:
             wanted = RunState(state) if state else None
             for run in journal.runs(state=RunState.WAITING, limit=_EVERY):
                 after_expiry(journal, home, run)
-            rows = journal.runs(limit=limit, state=wanted)
+            kind = "workflow" if workflow else None
+            rows = journal.runs(limit=limit, state=wanted, kind=kind, title=workflow, within=root)
     if as_json:
         print_json({"runs": [_summary(run) for run in rows]})
     elif not rows:
-        echo(f"no runs in {home.journal}")
+        where = f"no runs of {root} in {home.journal}; --all lists every project's"
+        echo(where if root else f"no runs in {home.journal}")
     else:
         for run in rows:
             when = time.strftime("%Y-%m-%d %H:%M", time.localtime(run.created_at))
@@ -361,7 +376,7 @@ def _journal(home: Home) -> Journal:
 def _find(journal: Journal, run_id: str | None, *, of_all: bool = False) -> RunRow:
     if run_id is not None:
         return journal.find(run_id)
-    root = None if of_all else _project_root()
+    root = None if of_all else project_root()
     if root is not None:
         if (run := journal.latest_within(root)) is not None:
             return run
@@ -375,7 +390,7 @@ def _find(journal: Journal, run_id: str | None, *, of_all: bool = False) -> RunR
     return latest[0]
 
 
-def _project_root() -> Path | None:
+def project_root() -> Path | None:
     """Return the directory of the project that the user is in, or None outside of one."""
     here = Path.cwd().resolve()
     for directory in (here, *here.parents):

@@ -9,6 +9,7 @@ import click
 
 from runtrue.cli import options
 from runtrue.cli.console import ask_secret, echo
+from runtrue.cli.lazy_group import CommandGroup
 from runtrue.cli.show import is_terminal, print_json
 from runtrue.errors import HostError, UsageError
 from runtrue.secrets import Secrets, SecretStore, StoreRefused, StoreUnavailable, problem_of_name
@@ -33,9 +34,9 @@ def _complete_name(ctx: click.Context, param: click.Parameter, incomplete: str) 
 _name = click.argument("name", metavar="NAME", shell_complete=_complete_name)
 
 
-@click.group()
+@click.group(cls=CommandGroup)
 def secret() -> None:
-    """Keep, list and delete secrets: tokens, keys and passwords.
+    """Store, list and delete secrets: tokens, keys and passwords.
 
     A secret has the name of an environment variable, and is used wherever that variable would be:
     as ${env.NAME} in a workflow, as the key of a language model, for a coding agent. It is looked

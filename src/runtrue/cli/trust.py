@@ -12,6 +12,7 @@ import click
 
 from runtrue.cli import options
 from runtrue.cli.console import confirm, echo
+from runtrue.cli.lazy_group import CommandGroup
 from runtrue.cli.show import counted, is_terminal, print_json
 from runtrue.config import find_config, grants_of
 from runtrue.errors import UsageError
@@ -137,7 +138,7 @@ def _listed(changes: tuple[str, ...]) -> str:
     return "; ".join(map(visible_name, changes))
 
 
-class _DefaultGroup(click.Group):
+class _DefaultGroup(CommandGroup):
     """A group whose first word may be a path: then `add` is meant."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -152,7 +153,7 @@ _path = click.argument("path", default=".", type=click.Path(path_type=Path))
 
 @click.group(cls=_DefaultGroup)
 def trust() -> None:
-    """Say yes to what a project brings along: servers, weaker isolation, agents, hosts.
+    """Agree to what a project brings along: servers, weaker isolation, agents, hosts.
 
     A project's .mcp.json, and what its runtrue.toml or [tool.runtrue] asks for beyond checks and
     restrictions, count only after you agreed to them. The agreement is for the content of the file

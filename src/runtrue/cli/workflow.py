@@ -11,6 +11,7 @@ import click
 
 from runtrue.cli import options, workflows
 from runtrue.cli.console import confirm, echo, edit_text
+from runtrue.cli.lazy_group import CommandGroup
 from runtrue.cli.run import pairs
 from runtrue.cli.show import finding_line, is_terminal, print_diff, print_json
 from runtrue.cli.trust import trusted_registry
@@ -34,7 +35,7 @@ _name = click.argument("name", metavar="NAME", shell_complete=workflows.complete
 _HARMLESS = frozenset({EffectKind.READ, EffectKind.CODE, EffectKind.SECRET, EffectKind.DIRECTORY})
 
 
-@click.group()
+@click.group(cls=CommandGroup)
 def workflow() -> None:
     """Check, save, list, show, edit, compare, heal and delete workflows."""
 
@@ -169,7 +170,7 @@ def edit(name: str) -> int:
 @click.option("--yes", "-y", is_flag=True, help="Agree to the run's effects and to the version.")
 @options.as_json
 def heal(name: str, inputs: tuple[str, ...], yes: bool, as_json: bool) -> int:
-    """Propose a new version of a saved workflow that no longer finds what it reads.
+    """Propose a new version of a saved workflow whose API has changed.
 
     The workflow is run. Where a path or an argument fails, a fix is proposed and proven by running
     it; calls that the first run made are not made again. It is saved after your yes. `runtrue run`

@@ -47,7 +47,7 @@ _name = click.argument("name", metavar="NAME", shell_complete=complete_workflow)
 @_workflow
 @options.as_json
 def check(workflow: str, as_json: bool) -> int:
-    """Find everything that is wrong with a workflow, without running it.
+    """Report every problem in a workflow, without running it.
 
     \b
     Exit codes: 0 no problems, 1 problems, 2 it cannot be read.
@@ -112,7 +112,7 @@ def _print_effects(effects: tuple[EffectReport, ...]) -> None:
 def save(
     file: Path | None, run_id: str | None, name: str | None, force: bool, as_json: bool
 ) -> int:
-    """Save a workflow under a name, after checking it: a file, or what a task came to.
+    """Check a workflow and save it under a name: a file, or the result of a task.
 
     \b
     Examples:
@@ -198,7 +198,7 @@ def list_workflows(as_json: bool) -> int:
 @_workflow
 @options.as_json
 def show(workflow: str, as_json: bool) -> int:
-    """Show what a workflow asks for, does and gives.
+    """Show a workflow's inputs, nodes, outputs and effects.
 
     \b
     Examples:

@@ -134,11 +134,19 @@ class Journal(PartTable, RetentionTable):
         state: RunState | None = None,
         kind: str | None = None,
         title: str | None = None,
+        within: Path | None = None,
     ) -> list[RunRow]:
-        """The latest runs, newest first; only those in a state, of a kind, or with a title."""
+        """Return the latest runs, newest first.
+
+        Only those in a state, of a kind, with a title, or of a directory and those in it.
+        """
         wanted = {"state": state, "kind": kind, "title": title}
         # Only what is asked for, so that an index can serve it.
         named = [f"{name} = :{name}" for name, value in wanted.items() if value is not None]
+        if within is not None:
+            place = "coalesce(json_extract(input, '$.project'), json_extract(input, '$.directory'))"
+            named.append(f"(substr({place} || '/', 1, length(:within) + 1) = :within || '/')")
+            wanted["within"] = str(within)
         with self._explained("read"):
             rows = self._db.execute(
                 f"SELECT {RUN_COLUMNS} FROM runs WHERE {' AND '.join(named) or 'TRUE'} "
@@ -149,15 +157,7 @@ class Journal(PartTable, RetentionTable):
 
     def latest_within(self, directory: Path) -> RunRow | None:
         """Return the latest run of a directory, or of one in it."""
-        with self._explained("read"):
-            row = self._db.execute(
-                f"SELECT {RUN_COLUMNS} FROM (SELECT *, rowid AS row, coalesce("
-                "json_extract(input, '$.project'), json_extract(input, '$.directory')) AS place "
-                "FROM runs) WHERE place = ?1 OR substr(place, 1, length(?1) + 1) = ?1 || '/' "
-                "ORDER BY created_at DESC, row DESC LIMIT 1",
-                (str(directory),),
-            ).fetchone()
-            return None if row is None else run_row(row)
+        return next(iter(self.runs(within=directory, limit=1)), None)
 
     def results(
         self, key: str, *, since: float | None = None, kind: str | None = None

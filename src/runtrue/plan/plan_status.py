@@ -37,7 +37,7 @@ class Wanted(StrEnum):
 
     @property
     def is_prompt(self) -> bool:
-        """True if it is for `plan prompt`, and not for a command of its own."""
+        """True if it is for `plan answer`, and not for a command of its own."""
         return self in (Wanted.APPROVAL, Wanted.GUIDANCE)
 
 

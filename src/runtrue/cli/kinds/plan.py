@@ -143,7 +143,7 @@ class PlanKind(RunKind[PlanReport]):
     def answer(
         self, journal: Journal, home: Home, run: RunRow, said: str | None, *, can_ask: bool
     ) -> Any:
-        """Return the answer as `plan prompt` does; nothing said starts a queued plan."""
+        """Return the answer as `plan answer` does; nothing said starts a queued plan."""
         standing = standing_of(journal, home, run)
         if said is not None:
             return answer_for(standing, said)
