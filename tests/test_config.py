@@ -77,7 +77,7 @@ env = ["DATABASE_URL"]
 """
 
 #: What is said of a variable that cannot be set.
-NO_NAME = "is no name of a variable: one is not empty, and holds no = or null character"
+NO_NAME = "is not a name of a variable: one is not empty, and holds no = or null character"
 
 EXPECTED = Config(
     checks={
@@ -547,7 +547,7 @@ class TestMistakes:
         assert "(at" not in message
 
     def test_bytes_that_are_no_text(self, tmp_path: Path) -> None:
-        assert complaint(tmp_path, b"[policy]\n# \xff\n") == "2: is not text in UTF-8"
+        assert complaint(tmp_path, b"[policy]\n# \xff\n") == "2: is not UTF-8 text"
 
     def test_nesting_without_end(self, tmp_path: Path) -> None:
         text = "a = " + "[" * 100_000
@@ -681,7 +681,7 @@ class TestPlans:
             (
                 "[plans.profiles.ours]\nbase = 'rewiev'\n",
                 "2: plans.profiles.ours.base: there is no profile 'rewiev' (did you mean 'review'?)"
-                f"; there are: {', '.join(PROFILES)}",
+                f"; available: {', '.join(PROFILES)}",
             ),
             (
                 "[plans.profiles.ours]\nbase = 3\n",

@@ -25,8 +25,8 @@ def recorded_request(run: RunRow, form: type[T]) -> T:
     except msgspec.ValidationError:
         pass
     raise FlowChanged(
-        f"run {run.id} was recorded by another version of runtrue, and this one cannot go on with "
-        f"it: start it again with `{_command_of(run)}`, and clear this one away with "
+        f"run {run.id} was recorded by another version of runtrue, which this one cannot "
+        f"continue: start it again with `{_command_of(run)}`, and remove this one with "
         f"`runtrue runs cancel {run.id}`"
     )
 

@@ -119,7 +119,7 @@ def test_search_finds_what_says_nearly_the_same(full: Machine) -> None:
     assert [(one["failure"]["id"], one["fixes"][0]["id"]) for one in found] == [
         ("failure-1", "fix-1")
     ]
-    assert "no known failure is like that" in full.runtrue("memory", "search", "moonlight").out
+    assert "no similar failure known" in full.runtrue("memory", "search", "moonlight").out
 
 
 def test_a_fix_is_shown_with_its_diff_and_what_may_vary(full: Machine) -> None:
@@ -148,8 +148,8 @@ def test_a_failure_and_a_repair_are_shown(full: Machine) -> None:
         ("fix-9", "there is no fix-9"),
         ("failure-9", "there is no failure-9"),
         ("repair-00000000", "there is no repair-00000000"),
-        ("12", "'12' is no id"),
-        ("fix-" + "9" * 40, "is no id"),
+        ("12", "'12' is not an id"),
+        ("fix-" + "9" * 40, "is not an id"),
     ],
 )
 @pytest.mark.parametrize("command", ["show", "forget"])
@@ -207,8 +207,8 @@ def test_a_repair_is_forgotten_and_so_is_everything(full: Machine) -> None:
         (["--all"], "add --yes"),
         (["--all", "--json"], "add --yes"),
         (["--older-than", "1"], "add --yes"),
-        ([], "say what to forget"),
-        (["fix-1", "--all", "--yes"], "say what to forget"),
+        ([], "pass one or more ids"),
+        (["fix-1", "--all", "--yes"], "pass one or more ids"),
         (["fix-1", "fix-9"], "there is no fix-9"),
     ],
 )

@@ -243,7 +243,7 @@ def test_what_git_ignores_of_what_a_step_was_to_write_is_said_not_to_be_kept(
     path = plans.file("", passes, strategy=strategy, automation_profile="cautious")
     done = plans.run("use", path)
     assert done.code == 0, done.said
-    told = "changed nothing; git ignores build/out.txt, so that it is not kept"
+    told = "changed nothing; git ignores build/out.txt, so it is not kept"
     assert told in done.err
 
 

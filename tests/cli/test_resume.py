@@ -252,7 +252,7 @@ def test_an_answer_to_a_run_that_has_ended_is_refused(
     refused = machine.runtrue("runs", "resume", run_id, "--answer", "x", *as_json)
     assert refused.code == 2
     (sentence,) = refused.err.splitlines()
-    assert f"run {run_id} has ended (passed), so that the answer was not used" in sentence
+    assert f"run {run_id} has ended (passed), so the answer was not used" in sentence
     if as_json:
         assert refused.json["error"] in sentence
     assert machine.runtrue("runs", "resume", run_id, *as_json).code == 0

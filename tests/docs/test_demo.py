@@ -42,7 +42,7 @@ def test_demo(tmp_path: Path) -> None:
         "percent / 100",
         "applied to ",
         "unexpected keyword argument 'language'",
-        "failed: no fixer can take these findings on",
+        "failed: could not fix what fails",
         "sandboxes/",
         "$ runtrue runs show\n",
         "$ runtrue fix --agent",

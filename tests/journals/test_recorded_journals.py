@@ -76,7 +76,7 @@ def test_runs_of_earlier_versions_are_refused_in_one_sentence_and_lose_no_answer
             assert re.search(
                 rf"run {run.id} was recorded by another version of runtrue, and this one cannot go "
                 rf"on with it: start it again with `[^`]*runtrue (plan new|fix|code) [^`]+`, and "
-                rf"clear this one away with "
+                rf"remove this one with "
                 rf"`runtrue runs cancel {run.id}`\n$",
                 said,
             ), said

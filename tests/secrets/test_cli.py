@@ -41,7 +41,7 @@ def test_a_secret_is_kept_listed_and_deleted(machine: Machine) -> None:
     deleted = machine.runtrue("secret", "delete", "A_TOKEN")
     assert (deleted.code, deleted.out) == (0, "deleted A_TOKEN from the file\n")
     assert VALUE not in file.read_text()
-    assert "no secrets; keep one" in machine.runtrue("secret", "list").out
+    assert "no secrets; store one" in machine.runtrue("secret", "list").out
 
 
 def test_everything_is_there_as_json(machine: Machine) -> None:
@@ -98,7 +98,7 @@ def test_a_keyring_that_is_not_there_is_said_plainly(machine: Machine) -> None:
 def test_a_value_given_for_a_name_is_not_repeated(machine: Machine, name: str) -> None:
     done = machine.runtrue("secret", "set", name, stdin="x\n")
     assert done.code == 2
-    assert "no name for a secret" in done.err
+    assert "not a name for a secret" in done.err
     assert VALUE not in done.said
 
 
@@ -129,14 +129,14 @@ def test_what_is_not_kept_cannot_be_deleted(machine: Machine) -> None:
     keep(machine, "A_TOKEN")
     done = machine.runtrue("secret", "delete", "B_TOKEN")
     assert done.code == 2
-    assert "no secret B_TOKEN is kept; there are: A_TOKEN" in done.err
+    assert "no secret B_TOKEN is kept; available: A_TOKEN" in done.err
 
 
 def test_a_store_that_is_not_configured_cannot_be_named(machine: Machine) -> None:
     (machine.home / "runtrue.toml").write_text('[secrets]\nstores = ["environment"]\n')
     done = keep(machine, "A_TOKEN", VALUE, "--store", "file")
     assert done.code == 2
-    assert "none of the [secrets] stores" in done.err
+    assert "not among the [secrets] stores" in done.err
     assert "neither keyring nor file" in keep(machine, "A_TOKEN").err
 
 

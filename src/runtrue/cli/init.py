@@ -98,7 +98,7 @@ def init(path: Path, only_print: bool, force: bool, as_json: bool) -> int:
             '[checks.tests]\ncommand = "COMMAND THAT RUNS YOUR TESTS"'
         )
     elif only_print:
-        echo(text, nl=False)
+        echo(text, nl=False, as_is=True)
     else:
         echo(f"wrote {project / _FILE}")
         for one in found:

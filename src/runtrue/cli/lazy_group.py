@@ -44,7 +44,7 @@ class LazyGroup(CommandGroup):
     ) -> None:
         """Make a group of the commands at `paths`, each `module:name`.
 
-        `helps` is what the list says of them, so that it need import none. `older` are names that
+        `helps` is what the list says of them, so it need import none. `older` are names that
         still work, each with the command line that replaces it.
         """
         super().__init__(*args, **settings)

@@ -194,7 +194,7 @@ def _close_home() -> None:
     for sentence in home.passed_over:
         echo(f"runtrue: {sentence}", err=True)
     if home.path in home.close_to_others():
-        echo(f"runtrue: others could look into {home.path}; now only you can (mode 0700)", err=True)
+        echo(f"runtrue: closed {home.path} to other users (mode 0700)", err=True)
 
 
 def main() -> None:

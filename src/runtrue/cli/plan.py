@@ -33,8 +33,8 @@ _OLDER = {"use": "plan new", "prompt": "plan answer"}
 def plan() -> None:
     """Carry out an instruction step by step, validate it, and apply it once it passes.
 
-    A plan is named by its id or the beginning of it; without one, the newest plan of this project
-    that can go on is meant.
+    Name a plan by its id, or the start of it. Without one, the commands take the newest plan of
+    this project that can continue.
 
     \b
     Exit codes: 0 queued, complete or applied, 1 failed, cancelled or refused, 2 bad input,

@@ -15,8 +15,8 @@ import click
 import msgspec
 from msgspec import UNSET
 
-from runtrue.cli.console import choose, confirm, echo
-from runtrue.cli.kinds import KINDS, is_yes_or_no, kind_of
+from runtrue.cli.console import choose, confirm, echo, streams_are_one
+from runtrue.cli.kinds import KINDS, Shown, is_yes_or_no, kind_of
 from runtrue.cli.main import INTERRUPTED
 from runtrue.cli.progress import Display, open_display
 from runtrue.cli.shared_options import verbosity
@@ -123,11 +123,17 @@ def _run_and_show(
     if as_json:
         _print_whole(report)
     else:
-        kind.print_report(report, asked=asked)
+        kind.print_report(report, asked=asked, shown=_shown(report))
         if run.state is RunState.WAITING:
             kind.print_question(run.id, journal.open_question(run.id))
         kind.conclude(home, report)
     return kind.exit_code(run, report)
+
+
+def _shown(report: Report) -> Shown:
+    """Return what the reader of stdout has just read as progress on stderr."""
+    is_read = streams_are_one() and verbosity() >= 0
+    return Shown.PROGRESS if is_read and len(report.attempts) == 1 else Shown.NOTHING
 
 
 def go_on(
@@ -217,7 +223,7 @@ def _print_whole(report: Report) -> None:
 
 def _show_interrupted(journal: Journal, home: Home, run: RunRow, *, as_json: bool) -> int:
     command = "plan execute" if run.kind == "plan" else "runs resume"
-    how = f"interrupted; nothing is lost: continue with `runtrue {command} {run.id}`"
+    how = f"interrupted; nothing is lost. Continue with `runtrue {command} {run.id}`"
     if begun := journal.begun(run.id):
         how = f"interrupted: {interrupted(run.id, begun)}{ways_to_settle(run, begun)}"
     is_cancelled = run.state is RunState.CANCELLED
@@ -246,7 +252,7 @@ def ways_to_settle(run: RunRow, begun: Sequence[str]) -> str:
     if run.kind != "workflow" or not begun:
         return ""
     first = shlex.quote(begun[0])
-    return f"; or go on with `--done {first}` if it happened, `--skip {first}` without it"
+    return f"; or pass `--done {first}` if it happened, `--skip {first}` without it"
 
 
 def _said(error: Exception, patch: str | None) -> str:

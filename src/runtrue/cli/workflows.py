@@ -106,8 +106,8 @@ def _print_effects(effects: tuple[EffectReport, ...]) -> None:
 @click.command()
 @click.argument("file", metavar="[FILE]", type=click.Path(path_type=Path), required=False)
 @click.option("--run", "run_id", metavar="RUN", help="Save what `runtrue do` made in this run.")
-@click.option("--name", metavar="NAME", help="The name to save it under; else the file's.")
-@click.option("--force", is_flag=True, help="Replace a workflow of that name.")
+@click.option("--name", metavar="NAME", help="The name to save it under. [default: the file's]")
+@click.option("--force", is_flag=True, help="Replace an existing workflow of that name.")
 @options.as_json
 def save(
     file: Path | None, run_id: str | None, name: str | None, force: bool, as_json: bool
@@ -122,7 +122,7 @@ def save(
     """
     home = Home.find(Path.cwd())
     if (file is None) == (run_id is None):
-        raise UsageError("give a workflow's FILE, or with --run a run of `runtrue do`")
+        raise UsageError("pass a workflow FILE, or --run RUN with a run of `runtrue do`")
     if file is not None:
         loaded, proposed = load_workflow(file), file.stem
     else:
@@ -144,7 +144,7 @@ def _made_in(home: Home, run_id: str) -> tuple[Workflow, str]:
     with Journal(home.journal) as journal:
         run = journal.find(run_id)
     if run.kind != "do" or run.state is not RunState.PASSED:
-        raise UsageError(f"run {run.id} is no task that was done: there is nothing to save of it")
+        raise UsageError(f"run {run.id} is not a finished task, so there is nothing to save")
     report = run.result_as(TaskReport)
     return Workflow(report.workflow or {}), str(report.name)
 
@@ -185,7 +185,7 @@ def list_workflows(as_json: bool) -> int:
             }
         )
     elif not saved:
-        echo(f"no workflows in {home.path / 'workflows'}; `runtrue save FILE` saves one")
+        echo(f"no workflows in {home.path / 'workflows'}; `runtrue workflow save FILE` saves one")
     else:
         width = max(len(s.name) for s in saved)
         for s in saved:

@@ -125,7 +125,7 @@ class Journal(PartTable, RetentionTable):
             found = ", ".join(row[0] for row in rows)
             raise UnknownRun(f"run id {prefix!r} is not unique: {found}; give more of it")
         recent = ", ".join(row.id for row in self.runs(limit=5)) or "none yet"
-        raise UnknownRun(f"there is no run {prefix!r} in {self.path}; the latest are: {recent}")
+        raise UnknownRun(f"there is no run {prefix!r} in {self.path}; latest runs: {recent}")
 
     def runs(
         self,
@@ -192,8 +192,8 @@ class Journal(PartTable, RetentionTable):
                 raise RunWaiting(f"run {run.id} waits for an answer")
             if run.owner is not None and run.owner.is_alive() and not force:
                 raise RunBusy(
-                    f"run {run.id} is being driven by {run.owner}; "
-                    "wait for it, or end that process and take the run over with --force"
+                    f"run {run.id} is already running in {run.owner}; "
+                    "wait for it, or stop that process and take over with --force"
                 )
             fence = run.fence + 1
             db.execute(

@@ -120,7 +120,7 @@ def _profile(
 
 def _problems(keys: _Keys, profiles: Mapping[str, AutomationProfile]) -> Iterator[KeyProblem]:
     if not keys.instruction.strip():
-        yield ("instruction",), "the instruction is empty; say what is to be done"
+        yield ("instruction",), "the instruction is empty; say what to do"
     pointer: Pointer = ("automation_profile",)
     name = keys.automation_profile
     if isinstance(name, ProfileConfig):
